@@ -1,0 +1,16 @@
+/* Every size that comes from outside is capped before memory is taken; all caps are here. */
+#pragma once
+
+#define RG_CAP_SPEC_BYTES (1024 * 1024)
+#define RG_CAP_YAML_NODES 200000
+#define RG_CAP_YAML_DEPTH 64
+#define RG_CAP_YAML_ALIAS_NODES 100000 /* nodes that come out of aliases */
+#define RG_CAP_JSON_DEPTH 256
+#define RG_CAP_POOLS 200
+#define RG_CAP_NODES 100000 /* nodes of one cluster */
+#define RG_CAP_PLAN_BYTES (512 * 1024 * 1024)
+#define RG_CAP_HTTP_BODY (64 * 1024 * 1024)
+#define RG_CAP_HTTP_HEADERS (256 * 1024)
+#define RG_CAP_PROVIDER_RESULT (64 * 1024 * 1024)
+#define RG_CAP_FILE_BYTES (16 * 1024 * 1024) /* credentials and config files */
+#define RG_CAP_LABELS 40

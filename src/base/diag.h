@@ -1,0 +1,72 @@
+/* Diagnostics: everything that people read about a problem goes through one RgDiags sink, handed
+ * down explicitly as the last parameter. A sink collects errors and warnings of a whole stage;
+ * rendering them (caret, colour, JSON) is src/render's job. Not thread-safe: one sink a thread,
+ * joined with rg_diags_take_all. Codes come from diag_codes.h, the one list of them. */
+#pragma once
+#include <glib.h>
+#include <stdbool.h>
+
+/* A place in a text file. line and column count from 1 (column in characters); line 0 = unknown.
+ * `file` is interned (g_intern_string) and relative as the user named it. end_column is the
+ * first column after the marked text on the same line, 0 = one character. */
+typedef struct {
+	const char *file;
+	unsigned line, column, end_column;
+} RgSource;
+
+typedef enum { RG_SEVERITY_ERROR, RG_SEVERITY_WARNING, RG_SEVERITY_NOTE } RgSeverity;
+
+/* One finding. Strings are owned by the diagnostic; NULL where there is nothing to say.
+ * summary: one line, lower case, no full stop; user's words in quotes; never a secret. */
+typedef struct {
+	RgSeverity severity;
+	const char *code; /* "spec.unknown-key", static */
+	char *summary;
+	char *detail; /* may hold several lines */
+	char *hint;   /* what to do, "did you mean `zones`?" */
+	RgSource source;
+	char *address;    /* "aws.instance.train[3]" */
+	char *attribute;  /* "instance_type" */
+	char *provider;   /* "aws" */
+	char *cloud_code; /* "InsufficientInstanceCapacity" */
+	char *request_id;
+} RgDiag;
+
+typedef struct RgDiags RgDiags;
+
+RgDiags *rg_diags_new(void);
+void rg_diags_free(RgDiags *diags);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDiags, rg_diags_free)
+
+/* Adds a finding and returns it (borrowed, valid while the sink lives) so that the caller can
+ * fill in more. `code` must stand in diag_codes.h. */
+RgDiag *rg_diags_error(RgDiags *diags, const char *code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+RgDiag *rg_diags_warning(RgDiags *diags, const char *code, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+RgDiag *rg_diags_note(RgDiags *diags, const char *code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Setters that return their argument, for chaining. Later calls replace earlier text. */
+RgDiag *rg_diag_at(RgDiag *diag, RgSource source);
+RgDiag *rg_diag_detail(RgDiag *diag, const char *format, ...) G_GNUC_PRINTF(2, 3);
+RgDiag *rg_diag_hint(RgDiag *diag, const char *format, ...) G_GNUC_PRINTF(2, 3);
+RgDiag *rg_diag_address(RgDiag *diag, const char *address, const char *attribute);
+RgDiag *rg_diag_cloud(RgDiag *diag, const char *provider, const char *cloud_code,
+	const char *request_id);
+
+size_t rg_diags_count(const RgDiags *diags);
+const RgDiag *rg_diags_get(const RgDiags *diags, size_t i);
+bool rg_diags_has_errors(const RgDiags *diags);
+size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity);
+/* Moves all of `from` to the end of `to`. */
+void rg_diags_take_all(RgDiags *to, RgDiags *from);
+/* The exit code that the errors ask for (diag_codes.h): 0 without errors; when several classes
+ * meet, the first error's. */
+int rg_diags_exit_code(const RgDiags *diags);
+
+/* Texts of files, kept so that a renderer can show the line. The sink copies. */
+void rg_diags_add_text(RgDiags *diags, const char *file, const char *text, size_t len);
+/* The line without its newline, or NULL when the text is not known; free with g_free. */
+char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line);
+
+/* The entry of `words` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near. */
+const char *rg_nearest_word(const char *word, const char *const *words);

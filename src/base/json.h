@@ -1,0 +1,28 @@
+/* Small helpers over jansson, the attribute representation everywhere inside. */
+#pragma once
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include "base/diag.h"
+
+typedef json_t RgJson;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgJson, json_decref)
+
+/* Compact text with sorted keys: equal values give equal bytes. g_free the result. */
+char *rg_json_canonical(const json_t *value);
+/* Lower-case hex SHA-256 of the canonical text. g_free the result. */
+char *rg_json_digest(const json_t *value);
+/* Parses one JSON text of a trusted size; NULL and a diagnostic `code` on error (message names
+ * `what`, line and column). Rejects duplicate keys. Caps depth at RG_CAP_JSON_DEPTH. */
+json_t *rg_json_parse(const char *text, size_t len, const char *what, const char *code,
+	RgDiags *diags);
+/* Member look-ups that return the given default when the key is absent or of another type. */
+const char *rg_json_str(const json_t *object, const char *key, const char *otherwise);
+int64_t rg_json_int(const json_t *object, const char *key, int64_t otherwise);
+bool rg_json_bool(const json_t *object, const char *key, bool otherwise);
+/* RFC 6901 pointer look-up ("" = whole); borrowed, NULL when absent. */
+json_t *rg_json_at(const json_t *value, const char *pointer);
+/* Appends "/key" to a pointer with RFC 6901 escaping. g_free the result. */
+char *rg_json_pointer_add(const char *pointer, const char *key);
+/* Sets a member that may be NULL text: JSON null then. Steals nothing. */
+void rg_json_set_str(json_t *object, const char *key, const char *text);

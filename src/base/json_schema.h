@@ -1,0 +1,28 @@
+/* JSON Schema (draft 2020-12), a stated subset: the keywords listed in json_schema.c, and no
+ * other: compiling a schema with an unknown keyword fails, so nothing is silently unchecked.
+ * Pure; findings go to a callback so that the caller can put them where the value stands. */
+#pragma once
+#include "base/json.h"
+
+typedef struct RgJsonSchema RgJsonSchema;
+
+/* One violation. All pointers are borrowed for the time of the callback. */
+typedef struct {
+	const char *pointer; /* RFC 6901 pointer of the offending value */
+	const char *keyword; /* "type", "required", "additionalProperties", "pattern", ... */
+	const char *name;    /* the missing or unknown key; NULL otherwise */
+	const json_t *value; /* the offending value */
+	const json_t *rule;  /* the keyword's value in the schema */
+	const json_t *schema; /* the subschema object that holds the keyword ("description", ...) */
+} RgSchemaFinding;
+
+typedef void (*RgSchemaReport)(const RgSchemaFinding *finding, void *data);
+
+/* NULL and a diagnostic (catalog.bad-data) when the schema is not of the subset. `schema` is
+ * referenced. */
+RgJsonSchema *rg_json_schema_compile(json_t *schema, RgDiags *diags);
+void rg_json_schema_free(RgJsonSchema *schema);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgJsonSchema, rg_json_schema_free)
+/* Reports every violation; true when there was none. Safe for concurrent use. */
+bool rg_json_schema_check(const RgJsonSchema *schema, const json_t *value, RgSchemaReport report,
+	void *data);

@@ -1,0 +1,16 @@
+/* Money is int64 micro-USD. Unknown prices are RG_MONEY_UNKNOWN, never zero; sums that meet an
+ * unknown stay known and the caller counts the unknowns. */
+#pragma once
+#include <glib.h>
+#include <stdint.h>
+#include <stdbool.h>
+
+#define RG_MONEY_UNKNOWN INT64_MIN
+
+/* "21.957642" -> 21957642; false on anything but an unsigned decimal with at most 6 decimals
+ * that matter (further digits are rounded half up). */
+bool rg_money_parse(const char *text, int64_t *microusd);
+/* "$21.96" (rounded to cents; negative: "-$1.00"), or "unknown". g_free the result. */
+char *rg_money_format(int64_t microusd);
+/* Exact decimal without exponent or trailing zeros, "21.957642". g_free the result. */
+char *rg_money_exact(int64_t microusd);
