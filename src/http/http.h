@@ -1,0 +1,73 @@
+/* The one HTTP transport. libcurl is costly to load, so this folder is an internal shared module
+ * (raygpu-http.so) that rg_http_load opens when a command first needs it; callers see only the
+ * table below. One RgHttp serves all threads; each rg_http call uses an easy handle of its
+ * thread. Retries throttled and transient answers with full jitter and Retry-After, keeps to the
+ * rate limit, redacts, traces. */
+#pragma once
+#include "base/json.h"
+
+/* Classes of an answer; the same numbers as RGP_CLASS_* of the provider ABI. */
+typedef enum {
+	RG_HTTP_OK = 0,
+	RG_HTTP_THROTTLED,
+	RG_HTTP_TRANSIENT,
+	RG_HTTP_FAILED, /* final: the caller looks at status and body */
+} RgHttpVerdict;
+
+/* What a caller says about an answer that came. NULL in a request means: 429 and 503 throttled,
+ * 500, 502, 504 transient, everything else final. */
+typedef RgHttpVerdict (*RgHttpClassify)(void *data, int status, const char *body, size_t len);
+
+typedef struct {
+	const char *method, *url;
+	const char *const *headers; /* "Name: value", NULL-ended; may be NULL */
+	const char *body;           /* may be NULL */
+	size_t body_len;
+	bool reading;       /* changes nothing at the server; a read-only transport lets only these through */
+	unsigned timeout_ms; /* of one try; 0 = 60,000 */
+	unsigned max_tries;  /* 0 = 6 */
+	const json_t *auth;  /* {"type":"aws_sigv4","region","service","access_key","secret_key","session_token"?} or NULL */
+	const json_t *tls;   /* {"ca_file"?, "cert_file"?, "key_file"?, "insecure"?} or NULL */
+	RgHttpClassify classify;
+	void *classify_data;
+	const char *what; /* "RunInstances", for traces and messages */
+} RgHttpRequest;
+
+typedef struct {
+	int status; /* 0: no answer came */
+	GByteArray *body;
+	json_t *headers; /* lower-case name -> last value */
+	unsigned tries;
+	int64_t skew_s; /* server's Date minus our clock; 0 when unknown */
+} RgHttpReply;
+
+typedef struct {
+	bool read_only;
+	const char *trace_path; /* append JSON lines of every exchange, redacted; NULL = none */
+	const char *user_agent;
+	double requests_per_s;  /* 0 = no limit */
+	unsigned burst;
+	const char *ca_file; /* from AWS_CA_BUNDLE and the like; NULL = the system's */
+	bool (*canceled)(void *data); /* polled during waits and transfers; may be NULL */
+	void *canceled_data;
+	void (*on_retry)(void *data, const char *what, unsigned try_number, unsigned wait_ms,
+		const char *why); /* may be NULL; any thread */
+	void *on_retry_data;
+} RgHttpOptions;
+
+typedef struct RgHttp RgHttp;
+
+/* NULL and a diagnostic (http.module) when the module can't be loaded. */
+RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags);
+void rg_http_close(RgHttp *http);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgHttp, rg_http_close)
+
+/* Sends and retries. true when an answer came (whatever its status); false: no answer, reason in
+ * diags (http.connect, http.tls, http.timeout, http.bad-reply, provider.canceled,
+ * provider.read-only). Always clear the reply. Any thread. */
+bool rg_http_send(RgHttp *http, const RgHttpRequest *request, RgHttpReply *reply, RgDiags *diags);
+void rg_http_reply_clear(RgHttpReply *reply);
+/* Sleeps up to ms, less when canceled; false when canceled. */
+bool rg_http_sleep(RgHttp *http, unsigned ms);
+/* Requests sent so far: all, and those not marked reading. Any thread. */
+void rg_http_counts(RgHttp *http, uint64_t *requests, uint64_t *mutating);

@@ -1,0 +1,75 @@
+/* The checked, typed, located cluster: what a spec file means. Made by rg_spec_load (spec.h),
+ * read by fit and boot. Owns everything it points to, immutable once returned, freed once by the
+ * pipeline. Safe to read from any thread. */
+#pragma once
+#include "base/json.h"
+
+/* An accelerator wish, "A100:8": the model as the user wrote it, and GPUs a node (>= 1). */
+typedef struct {
+	char *model;
+	unsigned count;
+	RgSource source;
+} RgAccelerator;
+
+typedef struct {
+	int64_t size_gb; /* 0 = the provider's default */
+	char *type;      /* "gp3", ...; NULL = the provider's default */
+	RgSource source;
+} RgDisk;
+
+/* One pool of equal nodes; the head is a pool of one with role head. */
+typedef struct {
+	char *name;   /* "head" or the key in `pools` */
+	char *origin; /* JSON pointer into the spec: "/head", "/pools/train" */
+	bool is_head;
+	RgSource source;           /* the pool's key */
+	RgAccelerator accelerator; /* model NULL when instance_type is given */
+	char *instance_type;       /* NULL when accelerators is given */
+	RgSource shape_source;     /* value of accelerators or instance_type */
+	unsigned nodes;            /* fixed count, 0 is allowed for workers; 1 for the head */
+	RgSource nodes_source;
+	GStrv zones;     /* candidates in order; NULL = any */
+	RgSource zones_source;
+	char *image;     /* cloud image id; NULL = the provider's default GPU image */
+	RgSource image_source;
+	RgDisk disk;
+	json_t *labels;    /* object of strings: Ray node labels of this pool, without defaults */
+	json_t *resources; /* object of numbers: Ray custom resources */
+	json_t *env;       /* object of strings: environment of the Ray container */
+} RgPool;
+
+typedef struct {
+	char *version;   /* "2.52.0" */
+	char *python;    /* "3.11"; NULL when not stated */
+	char *image;     /* container image, pinned tag */
+	bool auth_token; /* false only by `auth: none` */
+	RgSource source;
+} RgRay;
+
+typedef struct {
+	char *name; /* "aws" */
+	char *region;
+	json_t *config; /* the rest of the provider mapping (endpoint, profile), object */
+	RgSource source, region_source;
+} RgProviderRef;
+
+typedef struct RgCluster {
+	char *name;
+	char *file;   /* as the user named it */
+	char *digest; /* SHA-256 hex of the canonical JSON view of the file */
+	json_t *labels; /* object of strings: tags on every cloud resource */
+	RgProviderRef provider;
+	RgRay ray;
+	RgPool *head;
+	GPtrArray *pools; /* RgPool*, in the order of the file */
+	GHashTable *sources; /* JSON pointer (char*) -> RgSource*: where each value of the file stands */
+	json_t *view;        /* the file as JSON (validate --json prints it) */
+} RgCluster;
+
+void rg_cluster_free(RgCluster *cluster);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCluster, rg_cluster_free)
+
+/* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent. */
+RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
+/* Head and workers: nodes of the whole cluster. */
+unsigned rg_cluster_nodes(const RgCluster *cluster);
