@@ -1,0 +1,22 @@
+/* Expressions inside desired attributes, resolved at apply:
+ *   {"$ref": ADDRESS, "attr": NAME}     an attribute of another resource
+ *   {"$join": [text or expression...]}  concatenation
+ *   {"$gzip_base64": text or expression} gzip (mtime 0, so the same bytes each time), base64
+ * Pure. */
+#pragma once
+#include "base/json.h"
+
+bool rg_expr_is(const json_t *value); /* an object with one of the keys above */
+/* Adds (g_strdup) every address that `value` refers to, at any depth, to `addresses` (set). */
+void rg_expr_refs(const json_t *value, GHashTable *addresses);
+bool rg_expr_has_refs(const json_t *value);
+
+/* Gives the value of `attr` of `address`, a new reference, or NULL when not known. */
+typedef json_t *(*RgExprLookup)(void *data, const char *address, const char *attr);
+/* A new value with every expression replaced; NULL and a diagnostic (apply.blocked) when a
+ * reference has no value or is not a text inside $join. */
+json_t *rg_expr_resolve(const json_t *value, RgExprLookup lookup, void *data, RgDiags *diags);
+/* As far as it can be told: unresolvable expressions stay as they are. */
+json_t *rg_expr_resolve_known(const json_t *value, RgExprLookup lookup, void *data);
+/* Bytes of gzip at level 9, without keeping them. */
+size_t rg_expr_gzip_size(const char *data, size_t len);

@@ -1,0 +1,35 @@
+/* What a provider says of its kinds (schemas/provider-schema.json), looked up by diff, refresh and
+ * apply. The core kind raygpu.secret is always there. Immutable, any thread. */
+#pragma once
+#include "base/json.h"
+
+typedef struct {
+	const char *name, *type;
+	bool required, computed, force_new, sensitive, unreadable, create_only, ignore_drift, set;
+	const json_t *default_value; /* NULL = none */
+} RgAttribute;
+
+typedef struct {
+	const char *name; /* "aws.instance" */
+	bool node;
+	int64_t version, batch_create, batch_update, batch_remove, list_page;
+	int64_t consistency_s, replay_s, ready_timeout_s;
+	GHashTable *attributes; /* char* -> RgAttribute* */
+} RgKind;
+
+typedef struct RgSchema RgSchema;
+
+/* `document`: a parsed, already checked schema.json. */
+RgSchema *rg_schema_new(const json_t *document, RgDiags *diags);
+void rg_schema_free(RgSchema *schema);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSchema, rg_schema_free)
+
+const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind); /* NULL when unknown */
+const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name);
+/* Names of the kinds in the order of the file (their reading order). */
+GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */
+int64_t rg_schema_user_data_bytes(const RgSchema *schema);
+double rg_schema_requests_per_s(const RgSchema *schema);
+unsigned rg_schema_burst(const RgSchema *schema);
+/* A module's own config schema (JSON Schema), borrowed; NULL = takes no settings. */
+const json_t *rg_schema_config(const RgSchema *schema);
