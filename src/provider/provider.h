@@ -1,0 +1,109 @@
+/* Host side of the provider ABI: find, load, check and call modules. The one place besides
+ * base/module.c that uses dlopen. Modules stay loaded until the process ends. Calls may come from
+ * any thread; without RGP_PARALLEL the host serialises them. */
+#pragma once
+#include "base/embedded.h"
+#include "http/http.h"
+#include "resource/resource.h"
+#include "resource/schema.h"
+
+/* Linked-in modules: cmd/ hands this table over (NULL name ends it). */
+struct rgp_provider;
+typedef struct {
+	const char *name;
+	const struct rgp_provider *(*entry)(void);
+	const struct rg_embedded *data; /* schema.json, *.csv */
+} RgBuiltinProvider;
+
+typedef struct {
+	const RgBuiltinProvider *builtins;
+	GStrv directories; /* --provider-dir, RAYGPU_PROVIDER_PATH (absolute), libdir: in that order */
+	const char *(*env)(const char *name); /* the environment, from cmd/ */
+	const char *home;
+} RgProviderHostOptions;
+
+typedef struct RgProviderHost RgProviderHost;
+typedef struct RgProvider RgProvider; /* an opened instance of a module */
+
+RgProviderHost *rg_provider_host_new(const RgProviderHostOptions *options);
+void rg_provider_host_free(RgProviderHost *host);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProviderHost, rg_provider_host_free)
+
+/* A data file of a provider without loading its module: bytes borrowed from the host, NULL when
+ * there is none (no diagnostic). Found beside the module in the directories, else embedded. */
+const char *rg_provider_data(RgProviderHost *host, const char *provider, const char *file,
+	size_t *len);
+/* Its checked schema (cached, borrowed); NULL and a diagnostic. */
+const RgSchema *rg_provider_schema(RgProviderHost *host, const char *provider, RgDiags *diags);
+
+/* For `providers list`: JSON array of {name, version, abi, file or "built-in", state: "ok" |
+ * "refused", reason}. A bad file is a row, not an error. */
+json_t *rg_provider_host_list(RgProviderHost *host);
+
+/* Loads and opens; `http` is borrowed and must outlive it. `region`, `config` from the spec.
+ * NULL and provider.not-found | provider.refused | provider.bad-config. */
+RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char *region,
+	const json_t *config, RgHttp *http, RgDiags *diags);
+void rg_provider_close(RgProvider *provider);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProvider, rg_provider_close)
+const char *rg_provider_name(const RgProvider *provider);
+const RgSchema *rg_provider_get_schema(const RgProvider *provider);
+bool rg_provider_offers(const RgProvider *provider, const char *call); /* "update", "ready", ... */
+
+/* Class of a failure, by the names of provider.h. */
+typedef enum {
+	RG_CLASS_OK,
+	RG_CLASS_CAPACITY,
+	RG_CLASS_QUOTA,
+	RG_CLASS_DENIED,
+	RG_CLASS_THROTTLED,
+	RG_CLASS_CONFLICT,
+	RG_CLASS_INVALID,
+	RG_CLASS_TRANSIENT,
+	RG_CLASS_GONE,
+	RG_CLASS_UNKNOWN,
+	RG_CLASS_CANCELED,
+} RgClass;
+const char *rg_class_name(RgClass class_);
+/* The diagnostic code of a failure of this class, "provider.capacity". */
+const char *rg_class_code(RgClass class_);
+
+typedef enum { RG_OUTCOME_DONE, RG_OUTCOME_PENDING, RG_OUTCOME_FAILED, RG_OUTCOME_UNSUPPORTED } RgOutcome;
+
+/* What became of one item of create, ready, update, remove. Verified: the address was asked for,
+ * given once, attributes are of the schema. Items that the module forgot come back FAILED,
+ * class unknown, not definite. */
+typedef struct {
+	char *address;
+	RgOutcome outcome;
+	char *id;
+	json_t *attributes; /* may be NULL */
+	RgClass class_;
+	bool definite; /* the cloud certainly did nothing */
+	char *code, *message, *request_id, *attribute;
+} RgItemResult;
+void rg_item_result_free(RgItemResult *result);
+
+/* All calls: `input` as in provider.h. GPtrArray of RgItemResult*, one per item of the input, in
+ * its order; never NULL, also when the call failed as a whole (then each item carries the
+ * failure, and diags has the module's words). */
+GPtrArray *rg_provider_create(RgProvider *provider, const json_t *input, RgDiags *diags);
+GPtrArray *rg_provider_ready(RgProvider *provider, const json_t *input, RgDiags *diags);
+GPtrArray *rg_provider_update(RgProvider *provider, const json_t *input, RgDiags *diags);
+GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags *diags);
+
+/* Facts document, a new reference; NULL and diagnostics. */
+json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags);
+/* Desired resources of a fitted cluster: the module's plus raygpu.secret.ray_token when the spec
+ * wants token authentication. NULL and diagnostics. Needs no network. */
+RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgDiags *diags);
+
+/* One observed thing as a page tells it: resource->presence is PRESENT or ABSENT ("gone"). The
+ * callback takes the resource. Called from the thread of the call. */
+typedef void (*RgObservedFn)(void *data, RgResource *resource);
+/* false and diagnostics when the reading failed or ended without "done": then what was handed over
+ * must be thrown away. */
+bool rg_provider_list(RgProvider *provider, const char *kind, const char *cluster,
+	const char *lineage, GStrv known, RgObservedFn observed, void *data, RgDiags *diags);
+bool rg_provider_find(RgProvider *provider, const char *kind, const char *token,
+	const json_t *marks, RgObservedFn observed, void *data, RgDiags *diags);

@@ -1,0 +1,22 @@
+/* clouds -> observed: one `list` a kind, kinds in parallel; settles what is too young to tell.
+ * Writes nothing. A kind whose reading failed gives RG_UNKNOWN for every recorded resource of it,
+ * plus diagnostics (refresh.incomplete); it never gives "absent". */
+#pragma once
+#include "provider/provider.h"
+
+typedef struct {
+	const char *cluster, *lineage; /* lineage NULL: nothing was ever applied, nothing is listed */
+	const RgResourceSet *recorded;
+	const GHashTable *tombstones; /* ids (char*) removed a short while ago: seeing them still is not
+	                               * "unmanaged" */
+	int64_t now_s;
+	unsigned settle_ms; /* how long to wait for young things that are missing or show the old view */
+	void (*progress)(void *data, const char *kind, size_t seen, bool done); /* may be NULL; any thread */
+	void *progress_data;
+} RgRefreshInput;
+
+/* Never NULL. Observed resources stand under the address of the record with their id; what has
+ * our lineage but no record is an extra with `unmanaged` set (address: as the marks say, or NULL).
+ * Recorded ones with an id that the cloud doesn't know: ABSENT, or UNKNOWN with refresh.unsettled
+ * when they are younger than the kind's consistency_s and settle_ms was not enough. */
+RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags);

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Cuts the simulator's data files out of the collected contracts.
+
+usage: cut.py CONTRACTS_DIR OUT_DIR
+
+Run by hand when the contracts change; the results are committed, because nothing may read the
+contracts when raygpu is built or tested. Sources and licences: README.md beside this file.
+"""
+import csv
+import json
+import os
+import sys
+
+EC2_ACTIONS = """
+AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress CreateNetworkInterface
+CreateSecurityGroup CreateTags DeleteNetworkInterface DeleteSecurityGroup DeleteTags
+DescribeAvailabilityZones DescribeImages DescribeInstanceAttribute DescribeInstanceStatus
+DescribeInstanceTypeOfferings DescribeInstanceTypes DescribeInstances DescribeNetworkInterfaces
+DescribeRegions DescribeSecurityGroupRules DescribeSecurityGroups DescribeSubnets DescribeTags
+DescribeVolumes DescribeVpcs ModifyInstanceAttribute ModifyNetworkInterfaceAttribute
+RebootInstances RevokeSecurityGroupEgress RevokeSecurityGroupIngress RunInstances StartInstances
+StopInstances TerminateInstances
+""".split()
+
+# Longer enumerations (instance types above all) grow weekly: the handlers look those values up.
+MAX_ENUM = 12
+
+
+def wire_name(name, member):
+    """How the EC2 Query protocol spells a request member."""
+    if 'queryName' in member:
+        return member['queryName']
+    name = member.get('locationName', name)
+    return name[0].upper() + name[1:]
+
+
+def request_shape(shapes, name, path=()):
+    """A parameter's form: a type name, {"enum": []}, {"list": form} or {"members": {}}."""
+    shape = shapes[name]
+    kind = shape['type']
+    if kind == 'structure':
+        if name in path:
+            return {'members': {}}
+        members = {wire_name(m, v): request_shape(shapes, v['shape'], path + (name,))
+                   for m, v in shape['members'].items()}
+        return {'members': dict(sorted(members.items()))}
+    if kind == 'list':
+        return {'list': request_shape(shapes, shape['member']['shape'], path)}
+    if kind == 'string' and 1 <= len(shape.get('enum', [])) <= MAX_ENUM:
+        return {'enum': shape['enum']}
+    return {'long': 'integer', 'double': 'float'}.get(kind, kind)
+
+
+def requests(ec2):
+    out = {}
+    for name in EC2_ACTIONS:
+        shape = ec2['operations'][name].get('input', {}).get('shape')
+        form = request_shape(ec2['shapes'], shape)
+        members = ec2['shapes'][shape]['members']
+        form['required'] = [wire_name(m, members[m])
+                            for m in ec2['shapes'][shape].get('required', [])]
+        out[name] = form
+    out['GetCallerIdentity'] = {'members': {}, 'required': []}
+    return out
+
+
+def answer(shapes, name, value):
+    """Turns a value in SDK spelling into one in wire spelling, members in the model's order."""
+    shape = shapes[name]
+    if shape['type'] == 'structure':
+        return {v.get('locationName', m): answer(shapes, v['shape'], value[m])
+                for m, v in shape['members'].items() if m in value}
+    if shape['type'] == 'list':
+        return [answer(shapes, shape['member']['shape'], v) for v in value]
+    return value
+
+
+def made_up_type(row):
+    """A DescribeInstanceTypes entry for a type that the recorded dump lacks."""
+    gib = float(row['memory_gib'])
+    out = {
+        'InstanceType': row['instance_type'], 'CurrentGeneration': True,
+        'SupportedUsageClasses': row['purchase'].split('|'),
+        'SupportedRootDeviceTypes': ['ebs'], 'SupportedVirtualizationTypes': ['hvm'],
+        'BareMetal': False, 'Hypervisor': 'nitro' if row['family'][0] == 'g' else 'xen',
+        'ProcessorInfo': {'SupportedArchitectures': [row['arch']]},
+        'VCpuInfo': {'DefaultVCpus': int(row['vcpu'])},
+        'MemoryInfo': {'SizeInMiB': int(gib * 1024)},
+        'InstanceStorageSupported': bool(row['local_nvme_gb']),
+        'NetworkInfo': {'NetworkPerformance': row['network_text'], 'MaximumNetworkInterfaces': 4,
+                        'MaximumNetworkCards': int(row['network_cards'] or 1)},
+    }
+    if row['gpu_count'] not in ('', '0'):
+        each = int(float(row['gpu_memory_gib_each']) * 1024)
+        count = max(1, int(float(row['gpu_count'])))
+        out['GpuInfo'] = {
+            'Gpus': [{'Name': row['gpu_model'].split('-')[0], 'Manufacturer': 'NVIDIA',
+                      'Count': count, 'MemoryInfo': {'SizeInMiB': each}}],
+            'TotalGpuMemoryInMiB': each * count}
+    return out
+
+
+def instance_types(ec2, contracts):
+    with open(os.path.join(contracts, 'gpu/aws_describe_instance_types.json')) as f:
+        known = json.load(f)
+    with open(os.path.join(contracts, 'gpu/instance_types.csv')) as f:
+        for row in csv.DictReader(f):
+            if row['cloud'] == 'aws' and row['instance_type'] not in known:
+                known[row['instance_type']] = made_up_type(row)
+    return [answer(ec2['shapes'], 'InstanceTypeInfo', known[name]) for name in sorted(known)]
+
+
+def offerings(contracts):
+    out = {}
+    with open(os.path.join(contracts, 'gpu/aws_gpu_offerings.csv')) as f:
+        for row in csv.DictReader(f):
+            zones = out.setdefault(row['instance_type'], {})
+            zones[row['region']] = row['az_ids'].split('|')
+    return out
+
+
+def regions(contracts):
+    """Zone names and ids of the regions; the table is moto's, an amalgamation of accounts."""
+    from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
+    with open(os.path.join(contracts, 'aws/endpoints.json')) as f:
+        partition = next(p for p in json.load(f)['partitions'] if p['partition'] == 'aws')
+    zones = RegionsAndZonesBackend.zones
+    opt_in = {r.name: r.opt_in_status for r in RegionsAndZonesBackend.regions}
+    return [{'name': name, 'opt_in': opt_in.get(name, '').replace('not-opted-in', 'opted-in') or 'opted-in',
+             'zones': [{'name': z.name, 'id': z.zone_id} for z in zones[name]]}
+            for name in sorted(partition['regions']) if zones.get(name)]
+
+
+def write(folder, name, value):
+    with open(os.path.join(folder, name), 'w') as f:
+        if isinstance(value, dict):
+            rows = [f'{json.dumps(k)}: {json.dumps(v, separators=(",", ":"))}'
+                    for k, v in sorted(value.items())]
+            f.write('{\n' + ',\n'.join(rows) + '\n}\n')
+        else:
+            rows = [json.dumps(v, separators=(',', ':')) for v in value]
+            f.write('[\n' + ',\n'.join(rows) + '\n]\n')
+
+
+def main():
+    contracts, out = sys.argv[1:3]
+    with open(os.path.join(contracts, 'aws/ec2.service-2.pruned.json')) as f:
+        ec2 = json.load(f)
+    write(out, 'requests.json', requests(ec2))
+    write(out, 'instance_types.json', instance_types(ec2, contracts))
+    write(out, 'offerings.json', offerings(contracts))
+    write(out, 'regions.json', regions(contracts))
+
+
+if __name__ == '__main__':
+    main()

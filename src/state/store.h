@@ -1,0 +1,108 @@
+/* The state store: a SQLite file that several clusters may share. Small transactions, one thread.
+ * Rules 1 to 5 of design.md section 8 rest on it. Read-only handles never write, lock or migrate
+ * the file. Times are Unix seconds. */
+#pragma once
+#include "resource/resource.h"
+
+typedef struct RgStore RgStore;
+
+typedef enum { RG_STORE_READ, RG_STORE_WRITE } RgStoreMode;
+
+/* READ: a missing file is an empty state, an older schema is migrated in memory. WRITE: creates
+ * folder and file (0600), migrates in the file (after copying it to PATH.vN.bak).
+ * NULL and state.* diagnostics. */
+RgStore *rg_store_open(const char *path, RgStoreMode mode, RgDiags *diags);
+void rg_store_close(RgStore *store);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgStore, rg_store_close)
+
+/* The lock of one cluster: an OS lock on PATH.CLUSTER.lock dies with its holder; the row only
+ * tells who. Waits up to timeout_ms (0 = once). NULL and state.locked naming host, pid, user,
+ * command and time of the holder. */
+typedef struct RgLock RgLock;
+RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, unsigned timeout_ms,
+	RgDiags *diags);
+void rg_lock_release(RgLock *lock);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgLock, rg_lock_release)
+
+/* One open journal row: a create whose outcome is not known. */
+typedef struct {
+	int64_t id;
+	char *run, *kind, *token;
+	json_t *input;   /* the whole `create` input as it was sent (provider.h), references resolved:
+	                  * holds secrets, goes nowhere but to the provider */
+	json_t *members; /* [{"address","index","attempt","generation","attrs" (unresolved),"pin",
+	                  *   "depends_on"}]: what becomes of each in `resources` */
+	int64_t started_s;
+} RgJournalRow;
+void rg_journal_row_free(RgJournalRow *row);
+
+/* All of one cluster that a plan needs, read in one transaction. */
+typedef struct {
+	char *cluster;
+	char *lineage;   /* 32 hex digits; NULL before the first apply */
+	int64_t serial;  /* rises with every change of this cluster's rows; 0 before the first */
+	char *provider, *region; /* NULL before the first apply */
+	json_t *config;  /* provider settings of the last apply */
+	json_t *facts;   /* last facts document, or NULL */
+	RgResourceSet *recorded; /* READY rows as PRESENT, members of open rows as RG_PENDING */
+	GPtrArray *journal;      /* RgJournalRow* */
+	GHashTable *tombstones;  /* char* id -> itself: removed less than an hour ago */
+} RgSnapshot;
+void rg_snapshot_free(RgSnapshot *snapshot);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSnapshot, rg_snapshot_free)
+
+/* Never NULL unless the file is broken; an unknown cluster gives an empty snapshot. */
+RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags);
+/* Pins for fit (src/fit/fit.h) out of a snapshot: {"facts", "nodes"}; new reference. */
+json_t *rg_snapshot_pins(const RgSnapshot *snapshot);
+GStrv rg_store_clusters(RgStore *store, RgDiags *diags); /* names, sorted; g_strfreev */
+json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags);
+
+/* ---- writing; all need the lock; each is one durable transaction; false = nothing was changed */
+
+/* Makes sure the cluster's row is there; mints the lineage the first time. */
+bool rg_store_begin_run(RgStore *store, const char *cluster, const char *provider,
+	const char *region, const json_t *config, const json_t *facts, const json_t *meta
+	/* {"command","user","host","commit","author","dirty","spec","digest"} */,
+	char **run_id, char **lineage, RgDiags *diags);
+bool rg_store_end_run(RgStore *store, const char *run_id, const char *outcome
+	/* "done", "partial", "failed", "interrupted" */, RgDiags *diags);
+
+/* Generation and attempt of an address for its next create: {generation, attempt}. */
+bool rg_store_identity(RgStore *store, const char *cluster, const char *address,
+	int64_t *generation, int64_t *attempt, RgDiags *diags);
+
+/* Rule 1: durable before the first request. Gives the row's id. `row->id` is ignored. */
+bool rg_store_journal_open(RgStore *store, const char *cluster, const RgJournalRow *row,
+	int64_t *row_id, RgDiags *diags);
+
+/* What became of one member when its batch ended. */
+typedef struct {
+	const char *address;
+	bool created;        /* false: it certainly was not made: its attempt advances */
+	const char *id;      /* when created */
+	const json_t *outputs;
+} RgMemberOutcome;
+/* Rule 2: outcome and attributes in one transaction. Members named are settled; the row is closed
+ * when all are. Members that stay unknown are left out and keep the row open. */
+bool rg_store_journal_settle(RgStore *store, const char *cluster, int64_t row_id,
+	const RgMemberOutcome *outcomes, size_t n, RgDiags *diags);
+
+/* A resource was updated in the cloud, or the state learns how it is: attrs and outputs (NULL =
+ * leave), updated_s = now. */
+bool rg_store_record(RgStore *store, const char *cluster, const char *address,
+	const json_t *attrs, const json_t *outputs, const json_t *pin, RgDiags *diags);
+/* An observed resource without record becomes one (adopt, recovered by find). */
+bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags);
+/* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
+bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	RgDiags *diags);
+/* A core resource (raygpu.secret): value is kept in outputs. */
+bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,
+	const char *value, RgDiags *diags);
+/* `state rm`: forgets the record, touches no cloud. */
+bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
+
+/* 32 hex digits: SHA-256 of lineage, addresses in order, generations, attempts, cut to 128 bits. */
+char *rg_token(const char *lineage, const char *const *addresses, const int64_t *generations,
+	const int64_t *attempts, size_t n);
