@@ -126,7 +126,8 @@ def regions(contracts):
         partition = next(p for p in json.load(f)['partitions'] if p['partition'] == 'aws')
     zones = RegionsAndZonesBackend.zones
     opt_in = {r.name: r.opt_in_status for r in RegionsAndZonesBackend.regions}
-    return [{'name': name, 'opt_in': opt_in.get(name, '').replace('not-opted-in', 'opted-in') or 'opted-in',
+    plain = 'opt-in-not-required'
+    return [{'name': name, 'opt_in': plain if opt_in.get(name) == plain else 'opted-in',
              'zones': [{'name': z.name, 'id': z.zone_id} for z in zones[name]]}
             for name in sorted(partition['regions']) if zones.get(name)]
 
