@@ -1,0 +1,48 @@
+/* plan -> clouds, with the state written as each batch ends (design.md section 8, rules 1 to 6).
+ * One thread (the caller's) touches the store; worker threads make the provider's calls. Prints
+ * nothing: emits events, from the caller's thread only. */
+#pragma once
+#include "plan/plan.h"
+#include "provider/provider.h"
+#include "state/store.h"
+
+typedef enum {
+	RG_EVENT_REPLAY,    /* an interrupted create is sent again */
+	RG_EVENT_START,     /* a change begins (one event a change) */
+	RG_EVENT_STILL,     /* it goes on; seconds since START */
+	RG_EVENT_DONE,      /* it ended well: id, seconds */
+	RG_EVENT_FAILED,    /* diag has the reason */
+	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */
+	RG_EVENT_INTERRUPT, /* a signal came: nothing new starts; `text` says what is open */
+	RG_EVENT_RETRY,     /* throttled: text says why, seconds the wait */
+} RgEventType;
+
+typedef struct {
+	RgEventType type;
+	const char *address, *group, *id, *text; /* may be NULL */
+	RgAction action;
+	double seconds;
+	const RgDiag *diag;
+	unsigned done, total; /* changes ended, of all */
+} RgEvent;
+
+typedef struct {
+	unsigned parallelism; /* batches at a time; 0 = 10 */
+	/* 0 = go on, 1 = start nothing new and let requests in flight end, 2 = stop now. Polled. */
+	int (*interrupted)(void *data);
+	void *interrupted_data;
+	void (*event)(void *data, const RgEvent *event);
+	void *event_data;
+	const char *run; /* id of rg_store_begin_run */
+	const char *lineage, *commit;
+	const json_t *labels; /* the cluster's labels, for the marks; may be NULL */
+} RgApplyOptions;
+
+typedef struct {
+	unsigned added, changed, destroyed, failed, blocked, open; /* open: left to the journal */
+	bool interrupted;
+} RgApplyResult;
+
+/* true when all changes of the plan were done. Diagnostics carry addresses and the spec's lines. */
+bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, const RgPlan *plan,
+	const RgApplyOptions *options, RgApplyResult *result, RgDiags *diags);

@@ -1,0 +1,100 @@
+/* The plan: what a run would do, why, what it costs, what Ray will see. Made from a diff by
+ * rg_plan_new (pure), carried to apply in memory or as a saved JSON file (schemas/plan.schema.json,
+ * Terraform's keys plus ours). Deterministic: same commit, same world, same bytes; no time stamp,
+ * no absolute path, no branch, no secret. Owns all it points to; immutable; any thread. */
+#pragma once
+#include "diff/diff.h"
+
+/* One attribute of one change, in plan form (values as shown; sensitive ones never). */
+typedef struct {
+	char *name;
+	json_t *before, *after; /* NULL = absent */
+	bool after_unknown, force_new, sensitive, drift;
+} RgPlanAttr;
+
+typedef struct {
+	char *address, *kind, *name, *group; /* group NULL: none */
+	int64_t index;                       /* -1 */
+	RgAction action;
+	RgGrade grade;
+	int row;
+	char *reason, *note; /* may be NULL */
+	char *id;            /* the cloud's id now, or NULL */
+	bool drifted, replay;
+	GPtrArray *attrs;    /* RgPlanAttr* */
+	json_t *desired;     /* wanted attributes with expressions; NULL for delete and forget */
+	json_t *before;      /* recorded attributes with drift put in, or NULL */
+	json_t *pin;         /* offer and price for the state, or NULL */
+	GStrv depends_on;    /* addresses (of desired, else of recorded) */
+	GPtrArray *after;    /* char* addresses of changes of this plan that must be done first */
+	RgSource source;     /* line of the spec that asks for it; line 0 = none */
+	char *origin;
+	int64_t price_microusd_hour; /* of one node; RG_MONEY_UNKNOWN, 0 for what costs nothing */
+	char *accelerator;           /* Ray's name, or NULL */
+	unsigned gpus;
+} RgPlanChange;
+
+/* Sums of one pool, before (recorded and still there) and after. */
+typedef struct {
+	char *pool;
+	char *instance_type, *accelerator; /* of after, else before; accelerator may be NULL */
+	unsigned nodes_before, nodes_after;
+	unsigned gpus_before, gpus_after;
+	int64_t microusd_hour_before, microusd_hour_after;
+	unsigned unpriced_before, unpriced_after; /* nodes whose price is unknown */
+} RgPlanPool;
+
+typedef struct {
+	char *command;  /* "plan" or "destroy" */
+	char *cluster, *lineage; /* lineage NULL before the first apply */
+	char *provider, *region;
+	json_t *config, *facts;  /* for the apply of a saved plan */
+	int64_t serial;          /* of the state that it was made from */
+	char *state;             /* identity of the state store as the user gave it */
+	char *spec_file, *spec_digest;
+	char *commit;            /* NULL: not in git or no commit */
+	bool dirty, in_git;
+	char *catalog_date;      /* newest price date used, or NULL */
+	GPtrArray *changes;      /* RgPlanChange*: NONE included, in apply order */
+	GPtrArray *pools;        /* RgPlanPool*, head first, then as in the spec, then vanished ones */
+	GPtrArray *unmanaged;    /* json_t*: {"address","kind","id","status"} */
+	json_t *touched;         /* {address: [generation, updated_s or 0]}: rows that must not have moved */
+	unsigned api_calls;      /* request budget of the apply */
+	unsigned api_seconds;
+	unsigned create, update, replace, remove, record, forget, stop, drifted; /* counts */
+	bool errored;            /* diagnostics had errors: must not be applied */
+} RgPlan;
+
+void rg_plan_free(RgPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPlan, rg_plan_free)
+
+typedef struct {
+	const char *command, *lineage, *state;
+	int64_t serial;
+	const char *commit;
+	bool in_git, dirty;
+	const json_t *fitted; /* NULL when destroying without a spec */
+	const char *cluster, *provider, *region, *spec_file, *spec_digest;
+	const json_t *config, *facts;
+	/* where "/pools/train" stands in the spec; may be NULL */
+	RgSource (*source)(const void *data, const char *pointer);
+	const void *source_data;
+	GPtrArray *pool_order; /* char* names as in the spec; may be NULL */
+} RgPlanInput;
+
+/* Pure. Takes nothing over; the plan copies or references what it needs. */
+RgPlan *rg_plan_new(const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input,
+	RgDiags *diags);
+/* Something to do for apply: any create, update, replace, delete, record, forget. */
+bool rg_plan_has_changes(const RgPlan *plan);
+/* "No changes." is true: nothing to do and nothing stopped or unmanaged-blocking. One function
+ * decides what the text says and what the exit code is. */
+bool rg_plan_is_noop(const RgPlan *plan);
+
+/* Saved form; deterministic. `rg_plan_from_json` checks shape and caps (plan.bad-file). */
+json_t *rg_plan_to_json(const RgPlan *plan);
+RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags);
+/* plan.stale | plan.wrong-state when lineage or a touched row moved since; `recorded` and
+ * `lineage` are of the state now. */
+bool rg_plan_check_fresh(const RgPlan *plan, const char *lineage, const RgResourceSet *recorded,
+	RgDiags *diags);
