@@ -48,7 +48,11 @@
 	X("fit.zone-not-offered", 4) \
 	X("fit.no-zone", 4) \
 	X("fit.image-arch", 4) \
+	X("fit.gpu-not-supported", 4) \
+	X("fit.disk-too-small", 4) \
+	X("fit.bad-facts", 1) \
 	X("boot.too-large", 4) \
+	X("boot.bad-value", 4) \
 	/* provider modules and the calls to them */ \
 	X("provider.not-found", 4) \
 	X("provider.refused", 1) \
