@@ -2,6 +2,7 @@
 #pragma once
 #include <glib.h>
 #include <jansson.h>
+#include <stdint.h>
 #include <stdbool.h>
 #include "base/diag.h"
 

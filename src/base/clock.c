@@ -1,0 +1,26 @@
+#include "base/clock.h"
+
+#include <glib.h>
+#include <inttypes.h>
+#include <time.h>
+
+int64_t rg_clock_now_s(void)
+{
+	return (int64_t)time(NULL);
+}
+
+int64_t rg_clock_monotonic_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+char *rg_clock_format(int64_t unix_s)
+{
+	g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(unix_s);
+	/* GLib knows the years 1 to 9999; a time outside is shown as its number. */
+	if (date == NULL)
+		return g_strdup_printf("%" PRId64, unix_s);
+	return g_date_time_format(date, "%Y-%m-%dT%H:%M:%SZ");
+}

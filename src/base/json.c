@@ -1,0 +1,126 @@
+#include "base/json.h"
+
+#include <string.h>
+#include "base/caps.h"
+
+static int append(const char *bytes, size_t len, void *data)
+{
+	g_string_append_len(data, bytes, (gssize)len);
+	return 0;
+}
+
+char *rg_json_canonical(const json_t *value)
+{
+	GString *text = g_string_new(NULL);
+	int failed = json_dump_callback(
+		value, append, text, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+	/* jansson refuses only values nested over 2048 deep, which no capped input can make. */
+	g_assert(failed == 0);
+	return g_string_free(text, FALSE);
+}
+
+char *rg_json_digest(const json_t *value)
+{
+	g_autofree char *text = rg_json_canonical(value);
+	return g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}
+
+static bool is_deeper(json_t *value, unsigned levels)
+{
+	if (!json_is_object(value) && !json_is_array(value))
+		return false;
+	if (levels == 0)
+		return true;
+	size_t i;
+	json_t *item;
+	json_array_foreach (value, i, item) {
+		if (is_deeper(item, levels - 1))
+			return true;
+	}
+	const char *key;
+	json_object_foreach (value, key, item) {
+		if (is_deeper(item, levels - 1))
+			return true;
+	}
+	return false;
+}
+
+json_t *rg_json_parse(
+	const char *text, size_t len, const char *what, const char *code, RgDiags *diags)
+{
+	json_error_t error;
+	g_autoptr(RgJson) value =
+		json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	if (value == NULL) {
+		rg_diags_error(diags, code, "%s is not valid JSON: line %d, column %d: %s", what,
+			error.line, error.column, error.text);
+		return NULL;
+	}
+	if (is_deeper(value, RG_CAP_JSON_DEPTH)) {
+		rg_diags_error(diags, code, "%s is nested more than %d levels deep", what,
+			RG_CAP_JSON_DEPTH);
+		return NULL;
+	}
+	return g_steal_pointer(&value);
+}
+
+const char *rg_json_str(const json_t *object, const char *key, const char *otherwise)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text != NULL ? text : otherwise;
+}
+
+int64_t rg_json_int(const json_t *object, const char *key, int64_t otherwise)
+{
+	const json_t *value = json_object_get(object, key);
+	return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+bool rg_json_bool(const json_t *object, const char *key, bool otherwise)
+{
+	const json_t *value = json_object_get(object, key);
+	return json_is_boolean(value) ? json_is_true(value) : otherwise;
+}
+
+/* One step of RFC 6901: NULL when it leads nowhere. */
+static json_t *step(const json_t *value, const char *token, size_t len)
+{
+	g_autoptr(GString) name = g_string_new_len(token, (gssize)len);
+	g_string_replace(name, "~1", "/", 0);
+	g_string_replace(name, "~0", "~", 0);
+	if (!json_is_array(value))
+		return json_object_get(value, name->str);
+	guint64 index;
+	bool padded = len > 1 && token[0] == '0';
+	if (padded || !g_ascii_string_to_unsigned(name->str, 10, 0, G_MAXINT64, &index, NULL))
+		return NULL;
+	return json_array_get(value, (size_t)index);
+}
+
+json_t *rg_json_at(const json_t *value, const char *pointer)
+{
+	json_t *at = (json_t *)(uintptr_t)value;
+	if (*pointer != '\0' && *pointer != '/')
+		return NULL;
+	while (*pointer == '/' && at != NULL) {
+		size_t len = strcspn(pointer + 1, "/");
+		at = step(at, pointer + 1, len);
+		pointer += 1 + len;
+	}
+	return at;
+}
+
+char *rg_json_pointer_add(const char *pointer, const char *key)
+{
+	GString *name = g_string_new(key);
+	g_string_replace(name, "~", "~0", 0);
+	g_string_replace(name, "/", "~1", 0);
+	g_string_prepend_c(name, '/');
+	g_string_prepend(name, pointer);
+	return g_string_free(name, FALSE);
+}
+
+void rg_json_set_str(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, text != NULL ? json_string(text) : json_null());
+}
