@@ -8,13 +8,13 @@
 
 typedef enum {
 	RG_EVENT_REPLAY,    /* an interrupted create is sent again */
-	RG_EVENT_START,     /* a change begins (one event a change) */
-	RG_EVENT_STILL,     /* it goes on; seconds since START */
-	RG_EVENT_DONE,      /* it ended well: id, seconds */
+	RG_EVENT_START,	    /* a change begins (one event a change) */
+	RG_EVENT_STILL,	    /* it goes on; seconds since START */
+	RG_EVENT_DONE,	    /* it ended well: id, seconds */
 	RG_EVENT_FAILED,    /* diag has the reason */
 	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */
 	RG_EVENT_INTERRUPT, /* a signal came: nothing new starts; `text` says what is open */
-	RG_EVENT_RETRY,     /* throttled: text says why, seconds the wait */
+	RG_EVENT_RETRY,	    /* throttled: text says why, seconds the wait */
 } RgEventType;
 
 typedef struct {
