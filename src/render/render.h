@@ -1,0 +1,49 @@
+/* What people and CI read: texts and JSON of diagnostics, plans, drift, state; live progress. Pure:
+ * gives strings (g_free) or json_t (new reference); printing is cmd's. Terraform's phrases stand
+ * byte for byte where tools parse them (research: tfcmt, Atlantis): "Plan: N to add, ...",
+ * "No changes. Your infrastructure matches the configuration.", "# ADDR will be created",
+ * "Apply complete! Resources: ...", "Error: ". Texts fit `width` columns as far as words allow. */
+#pragma once
+#include "apply/apply.h"
+#include "diff/drift.h"
+
+typedef struct {
+	bool color;
+	unsigned width; /* columns; 0 = 80 */
+} RgStyle;
+
+/* "Error: summary" blocks with file:line:column, the line, a caret, detail, hint, code. */
+char *rg_render_diags(const RgDiags *diags, const RgStyle *style);
+/* Array in the form of `terraform validate -json` diagnostics, plus "code" and "hint". */
+json_t *rg_render_diags_json(const RgDiags *diags);
+
+/* The plan as people read it: drift first, then the changes (equal nodes of a pool folded to one
+ * block: "# aws.instance.train[0-3] will be created"... every address still stands on a line of its
+ * own that tools can parse), pools table (nodes, GPUs, cost before and after), summary last. */
+char *rg_render_plan(const RgPlan *plan, const RgStyle *style);
+/* "No changes. ..." or "Plan: N to add, N to change, N to destroy." */
+char *rg_render_plan_summary(const RgPlan *plan);
+
+char *rg_render_drift(const RgDrift *drift, const RgStyle *style);
+json_t *rg_render_drift_json(const RgDrift *drift);
+
+/* State: `show` without a plan, `state list`, `state show`. Sensitive values are never shown. */
+char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const RgStyle *style);
+json_t *rg_render_state_json(const RgSnapshot *snapshot, const RgSchema *schema);
+char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style);
+
+/* "Apply complete! Resources: 1 added, 0 changed, 0 destroyed." and what is open or failed. */
+char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style);
+
+/* Progress of an apply. On a terminal: one live line a pool, redrawn in place, and a line for each
+ * failure; elsewhere plain lines: "aws.instance.train[0-3]: Creating...",
+ * "aws.instance.train[0]: Creation complete after 3s [id=i-...]". `write` gets whole pieces. */
+typedef struct RgProgress RgProgress;
+typedef void (*RgWrite)(void *data, const char *text);
+RgProgress *rg_progress_new(const RgPlan *plan, bool live, const RgStyle *style, RgWrite write,
+	void *data);
+void rg_progress_event(RgProgress *progress, const RgEvent *event);
+/* Redraws, erases nothing that is final; called once at the end. */
+void rg_progress_finish(RgProgress *progress);
+void rg_progress_free(RgProgress *progress);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProgress, rg_progress_free)
