@@ -6,7 +6,9 @@
 #pragma once
 #include "base/json.h"
 
-bool rg_expr_is(const json_t *value); /* an object with one of the keys above */
+bool rg_expr_is(const json_t *value); /* a well-formed one of the three above, nothing beside */
+/* false when a key that starts with "$" stands anywhere but in a well-formed expression. */
+bool rg_expr_valid(const json_t *value);
 /* Adds (g_strdup) every address that `value` refers to, at any depth, to `addresses` (set). */
 void rg_expr_refs(const json_t *value, GHashTable *addresses);
 bool rg_expr_has_refs(const json_t *value);

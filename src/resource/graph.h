@@ -3,7 +3,8 @@
 #pragma once
 #include "resource/resource.h"
 
-/* The addresses that `resource` must come after: depends_on and refs, without duplicates, sorted. */
+/* The addresses that `resource` must come after: depends_on and refs, without duplicates, sorted.
+ */
 GStrv rg_resource_dependencies(const RgResource *resource);
 /* Addresses of the set in an order in which every dependency inside the set comes first; among the
  * free ones by address. NULL and provider.bad-result naming the cycle when there is one. */

@@ -11,33 +11,34 @@
 
 typedef enum {
 	RG_PRESENT,
-	RG_ABSENT,  /* the cloud says so itself, or nothing of it is left after the consistency window */
+	RG_ABSENT,  /* the cloud says so itself, or nothing of it is left after the consistency
+		       window */
 	RG_UNKNOWN, /* read failed, truncated, or too young to tell */
 	RG_PENDING, /* recorded only: an open journal row creates it; id may be NULL */
 } RgPresence;
 
 typedef struct {
-	char *address;     /* "aws.instance.train[3]" */
-	const char *kind;  /* interned: "aws.instance" */
-	const char *name;  /* interned: "train" */
-	int64_t index;     /* -1: not indexed */
+	char *address;	    /* "aws.instance.train[3]" */
+	const char *kind;   /* interned: "aws.instance" */
+	const char *name;   /* interned: "train" */
+	int64_t index;	    /* -1: not indexed */
 	const char *group;  /* interned pool name or NULL */
 	const char *origin; /* interned JSON pointer into the spec, or NULL */
-	char *id;          /* the cloud's id; NULL for desired */
-	json_t *attrs;     /* desired: wanted attributes, may hold expressions (expr.h).
-	                    * recorded: the wanted attributes it was last made or updated to (same form).
-	                    * observed: what the cloud told, schema attributes only */
-	json_t *outputs;   /* recorded: computed attributes as last known; else NULL */
-	GStrv depends_on;  /* desired and recorded: addresses, may be NULL */
+	char *id;	    /* the cloud's id; NULL for desired */
+	json_t *attrs;	    /* desired: wanted attributes, may hold expressions (expr.h).
+			     * recorded: the wanted attributes it was last made or updated to (same
+			     * form).      observed: what the cloud told, schema attributes only */
+	json_t *outputs;    /* recorded: computed attributes as last known; else NULL */
+	GStrv depends_on;   /* desired and recorded: addresses, may be NULL */
 	RgPresence presence;
 	/* recorded only */
-	int64_t generation;            /* 0, 1, ...: rises with each replacement */
-	int64_t created_s, updated_s;  /* Unix seconds */
-	json_t *pin;                   /* offer and price of a node, or NULL (fit.h "pins") */
-	char *run;                     /* pending: the run that left it open */
+	int64_t generation;	      /* 0, 1, ...: rises with each replacement */
+	int64_t created_s, updated_s; /* Unix seconds */
+	json_t *pin;		      /* offer and price of a node, or NULL (fit.h "pins") */
+	char *run;		      /* pending: the run that left it open */
 	/* observed only */
-	char *status; /* the cloud's word, "running" */
-	char *token;  /* creation token in the marks, or NULL */
+	char *status;	/* the cloud's word, "running" */
+	char *token;	/* creation token in the marks, or NULL */
 	bool unmanaged; /* carries our lineage, but no record has its id */
 } RgResource;
 
@@ -57,7 +58,8 @@ typedef struct RgResourceSet RgResourceSet;
 RgResourceSet *rg_resource_set_new(void);
 void rg_resource_set_free(RgResourceSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgResourceSet, rg_resource_set_free)
-/* Takes the resource. false (and the resource is freed) when the address is there already. */
+/* Takes the resource; its address, kind and id must not change afterwards. false (and the resource
+ * is freed) when the address is there already. */
 bool rg_resource_set_add(RgResourceSet *set, RgResource *resource);
 RgResource *rg_resource_set_find(const RgResourceSet *set, const char *address);
 RgResource *rg_resource_set_find_id(const RgResourceSet *set, const char *kind, const char *id);

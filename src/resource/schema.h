@@ -26,7 +26,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSchema, rg_schema_free)
 
 const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind); /* NULL when unknown */
 const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name);
-/* Names of the kinds in the order of the file (their reading order). */
+/* Names of the kinds in the order of the file (their reading order); without raygpu.secret, which
+ * no provider can list. */
 GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */
 int64_t rg_schema_user_data_bytes(const RgSchema *schema);
 double rg_schema_requests_per_s(const RgSchema *schema);

@@ -1,0 +1,261 @@
+#include "resource/expr.h"
+#include <string.h>
+#include <zlib.h>
+
+typedef enum { KIND_NONE, KIND_REF, KIND_JOIN, KIND_GZIP } ExprKind;
+
+static ExprKind kind_of(const json_t *value)
+{
+	if (!json_is_object(value))
+		return KIND_NONE;
+	size_t size = json_object_size(value);
+	if (size == 2 && json_is_string(json_object_get(value, "$ref")) &&
+		json_is_string(json_object_get(value, "attr")))
+		return KIND_REF;
+	if (size == 1 && json_is_array(json_object_get(value, "$join")))
+		return KIND_JOIN;
+	if (size == 1 && json_object_get(value, "$gzip_base64") != NULL)
+		return KIND_GZIP;
+	return KIND_NONE;
+}
+
+bool rg_expr_is(const json_t *value)
+{
+	return kind_of(value) != KIND_NONE;
+}
+
+static bool part_valid(const json_t *part)
+{
+	return json_is_string(part) || (rg_expr_is(part) && rg_expr_valid(part));
+}
+
+static bool plain_object_valid(const json_t *value)
+{
+	json_t *object = (json_t *)(uintptr_t)value, *member;
+	const char *key;
+	json_object_foreach (object, key, member)
+		if (key[0] == '$' || !rg_expr_valid(member))
+			return false;
+	return true;
+}
+
+bool rg_expr_valid(const json_t *value)
+{
+	const json_t *member;
+	size_t i;
+	switch (kind_of(value)) {
+	case KIND_REF:
+		return true;
+	case KIND_JOIN:
+		json_array_foreach (json_object_get(value, "$join"), i, member)
+			if (!part_valid(member))
+				return false;
+		return true;
+	case KIND_GZIP:
+		return part_valid(json_object_get(value, "$gzip_base64"));
+	case KIND_NONE:
+		break;
+	}
+	json_array_foreach (value, i, member)
+		if (!rg_expr_valid(member))
+			return false;
+	return !json_is_object(value) || plain_object_valid(value);
+}
+
+/* Calls `found` for each reference at any depth until it returns true; true then. */
+static bool walk_refs(
+	const json_t *value, bool (*found)(const char *address, void *data), void *data)
+{
+	json_t *object = (json_t *)(uintptr_t)value, *member;
+	const char *key;
+	size_t i;
+	if (kind_of(value) == KIND_REF)
+		return found(json_string_value(json_object_get(value, "$ref")), data);
+	json_object_foreach (object, key, member)
+		if (walk_refs(member, found, data))
+			return true;
+	json_array_foreach (object, i, member)
+		if (walk_refs(member, found, data))
+			return true;
+	return false;
+}
+
+static bool add_address(const char *address, void *data)
+{
+	if (!g_hash_table_contains(data, address))
+		g_hash_table_add(data, g_strdup(address));
+	return false;
+}
+
+void rg_expr_refs(const json_t *value, GHashTable *addresses)
+{
+	walk_refs(value, add_address, addresses);
+}
+
+static bool any_address(const char *address, void *data)
+{
+	return true;
+}
+
+bool rg_expr_has_refs(const json_t *value)
+{
+	return walk_refs(value, any_address, NULL);
+}
+
+/* gzip with a header that tells nothing of time and machine, so that the same text gives the same
+ * bytes everywhere (RFC 1952: mtime 0, OS 255 = unknown). Hands the bytes to `sink` or counts. */
+static size_t gzip(const char *data, size_t len, GByteArray *sink)
+{
+	z_stream stream = {0};
+	gz_header header = {.os = 255};
+	unsigned char chunk[16384];
+	size_t total = 0;
+	int status = deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+	g_assert(status == Z_OK);
+	deflateSetHeader(&stream, &header);
+	stream.next_in = (Bytef *)(uintptr_t)data;
+	stream.avail_in = (uInt)MIN(len, G_MAXUINT32 / 2);
+	do {
+		stream.next_out = chunk;
+		stream.avail_out = sizeof(chunk);
+		status = deflate(&stream, Z_FINISH);
+		size_t got = sizeof(chunk) - stream.avail_out;
+		if (sink != NULL)
+			g_byte_array_append(sink, chunk, (guint)got);
+		total += got;
+	} while (status == Z_OK);
+	g_assert(status == Z_STREAM_END);
+	deflateEnd(&stream);
+	return total;
+}
+
+size_t rg_expr_gzip_size(const char *data, size_t len)
+{
+	return gzip(data, len, NULL);
+}
+
+typedef struct {
+	RgExprLookup lookup;
+	void *data;
+	bool lenient;	/* what can't be resolved stays */
+	RgDiags *diags; /* NULL when lenient */
+} Resolver;
+
+static json_t *resolve(const json_t *value, const Resolver *resolver);
+
+static json_t *resolve_ref(const json_t *expr, const Resolver *resolver)
+{
+	const char *address = json_string_value(json_object_get(expr, "$ref"));
+	const char *attr = json_string_value(json_object_get(expr, "attr"));
+	json_t *value = resolver->lookup(resolver->data, address, attr);
+	if (value == NULL && resolver->diags != NULL)
+		rg_diag_address(rg_diags_error(resolver->diags, "apply.blocked",
+					"`%s` has no `%s` that could be used here", address, attr),
+			address, attr);
+	return value;
+}
+
+/* A text out of a text or an expression; NULL when it is none (yet). */
+static json_t *resolve_text(const json_t *part, const Resolver *resolver)
+{
+	json_t *text = resolve(part, resolver);
+	if (text == NULL || json_is_string(text))
+		return text;
+	/* when lenient, an expression that stayed is not an error */
+	if (resolver->diags != NULL)
+		rg_diags_error(resolver->diags, "apply.blocked",
+			"a part of a text is not a text once it is known");
+	json_decref(text);
+	return NULL;
+}
+
+static json_t *resolve_join(const json_t *expr, const Resolver *resolver)
+{
+	g_autoptr(GString) joined = g_string_new(NULL);
+	const json_t *part;
+	size_t i;
+	json_array_foreach (json_object_get(expr, "$join"), i, part) {
+		json_auto_t *text = resolve_text(part, resolver);
+		if (text == NULL)
+			return NULL;
+		g_string_append_len(
+			joined, json_string_value(text), (gssize)json_string_length(text));
+	}
+	return json_stringn_nocheck(joined->str, joined->len);
+}
+
+static json_t *resolve_gzip(const json_t *expr, const Resolver *resolver)
+{
+	json_auto_t *text = resolve_text(json_object_get(expr, "$gzip_base64"), resolver);
+	if (text == NULL)
+		return NULL;
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	gzip(json_string_value(text), json_string_length(text), bytes);
+	g_autofree char *base64 = g_base64_encode(bytes->data, bytes->len);
+	return json_string(base64);
+}
+
+static json_t *resolve_object(const json_t *value, const Resolver *resolver)
+{
+	json_auto_t *copy = json_object();
+	json_t *object = (json_t *)(uintptr_t)value, *member;
+	const char *key;
+	json_object_foreach (object, key, member) {
+		json_t *resolved = resolve(member, resolver);
+		if (resolved == NULL)
+			return NULL;
+		json_object_set_new_nocheck(copy, key, resolved);
+	}
+	return json_incref(copy);
+}
+
+static json_t *resolve_array(const json_t *value, const Resolver *resolver)
+{
+	json_auto_t *copy = json_array();
+	const json_t *member;
+	size_t i;
+	json_array_foreach (value, i, member) {
+		json_t *resolved = resolve(member, resolver);
+		if (resolved == NULL)
+			return NULL;
+		json_array_append_new(copy, resolved);
+	}
+	return json_incref(copy);
+}
+
+static json_t *resolve(const json_t *value, const Resolver *resolver)
+{
+	json_t *resolved = NULL;
+	switch (kind_of(value)) {
+	case KIND_REF:
+		resolved = resolve_ref(value, resolver);
+		break;
+	case KIND_JOIN:
+		resolved = resolve_join(value, resolver);
+		break;
+	case KIND_GZIP:
+		resolved = resolve_gzip(value, resolver);
+		break;
+	case KIND_NONE:
+		if (json_is_object(value))
+			return resolve_object(value, resolver);
+		if (json_is_array(value))
+			return resolve_array(value, resolver);
+		break;
+	}
+	if (resolved == NULL && (resolver->lenient || !rg_expr_is(value)))
+		return json_incref((json_t *)(uintptr_t)value);
+	return resolved;
+}
+
+json_t *rg_expr_resolve(const json_t *value, RgExprLookup lookup, void *data, RgDiags *diags)
+{
+	Resolver resolver = {.lookup = lookup, .data = data, .diags = diags};
+	return resolve(value, &resolver);
+}
+
+json_t *rg_expr_resolve_known(const json_t *value, RgExprLookup lookup, void *data)
+{
+	Resolver resolver = {.lookup = lookup, .data = data, .lenient = true};
+	return resolve(value, &resolver);
+}

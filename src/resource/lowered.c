@@ -1,0 +1,104 @@
+/* The array that a module's `lower` gives (provider.h), taken in with every check that diff and
+ * apply rely on. */
+#include "resource/expr.h"
+#include "resource/resource.h"
+
+#define CODE "provider.bad-result"
+
+/* false: neither text nor null nor absent. */
+static bool text_or_null(const json_t *item, const char *key, const char **text)
+{
+	const json_t *value = json_object_get(item, key);
+	*text = json_string_value(value);
+	return value == NULL || json_is_null(value) || *text != NULL;
+}
+
+static bool take_dependencies(const json_t *item, RgResource *resource)
+{
+	const json_t *list = json_object_get(item, "depends_on"), *entry;
+	size_t i;
+	if (list == NULL || json_is_null(list))
+		return true;
+	if (!json_is_array(list))
+		return false;
+	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+	json_array_foreach (list, i, entry) {
+		if (!json_is_string(entry))
+			return false;
+		g_strv_builder_add(builder, json_string_value(entry));
+	}
+	resource->depends_on = g_strv_builder_end(builder);
+	return true;
+}
+
+/* What is wrong with the address, or NULL; gives its index. */
+static const char *check_address(const json_t *item, const char *address, int64_t *index)
+{
+	g_autofree char *kind = NULL, *name = NULL;
+	const json_t *number = json_object_get(item, "index");
+	if (!rg_address_parse(address, &kind, &name, index))
+		return "is not of the form kind.name or kind.name[index]";
+	if (g_strcmp0(kind, rg_json_str(item, "kind", NULL)) != 0)
+		return "differs from its `kind`";
+	if (g_strcmp0(name, rg_json_str(item, "name", NULL)) != 0)
+		return "differs from its `name`";
+	if (*index < 0 ? number != NULL && !json_is_null(number)
+		       : !json_is_integer(number) || json_integer_value(number) != *index)
+		return "differs from its `index`";
+	return NULL;
+}
+
+/* NULL and `wrong` told, when the item is not of the form. */
+static RgResource *take_item(RgResourceSet *set, const json_t *item, const char **wrong)
+{
+	const char *address = rg_json_str(item, "address", NULL), *group, *origin;
+	json_t *attrs = json_object_get(item, "attributes");
+	int64_t index;
+	if (address == NULL) {
+		*wrong = "has no `address`";
+		return NULL;
+	}
+	*wrong = check_address(item, address, &index);
+	if (*wrong != NULL)
+		return NULL;
+	g_autoptr(RgResource) resource = rg_resource_new(
+		rg_json_str(item, "kind", ""), rg_json_str(item, "name", ""), index);
+	if (!json_is_object(attrs))
+		*wrong = "has no `attributes`";
+	else if (!rg_expr_valid(attrs))
+		*wrong = "has a malformed expression";
+	else if (!text_or_null(item, "group", &group) || !text_or_null(item, "origin", &origin))
+		*wrong = "has a `group` or `origin` that is no text";
+	else if (!take_dependencies(item, resource))
+		*wrong = "has a malformed `depends_on`";
+	if (*wrong != NULL)
+		return NULL;
+	resource->group = group ? g_intern_string(group) : NULL;
+	resource->origin = origin ? g_intern_string(origin) : NULL;
+	resource->attrs = rg_resource_set_intern(set, json_incref(attrs));
+	return g_steal_pointer(&resource);
+}
+
+RgResourceSet *rg_resource_set_from_lowered(const json_t *resources, RgDiags *diags)
+{
+	g_autoptr(RgResourceSet) set = rg_resource_set_new();
+	const json_t *item;
+	size_t i;
+	if (!json_is_array(resources)) {
+		rg_diags_error(diags, CODE, "the provider's `lower` gave no list of resources");
+		return NULL;
+	}
+	json_array_foreach (resources, i, item) {
+		const char *wrong = NULL;
+		const char *address = rg_json_str(item, "address", "?");
+		RgResource *resource = take_item(set, item, &wrong);
+		if (resource != NULL && !rg_resource_set_add(set, resource))
+			wrong = "is there twice";
+		if (wrong != NULL) {
+			rg_diags_error(
+				diags, CODE, "lowered resource %zu (`%s`) %s", i, address, wrong);
+			return NULL;
+		}
+	}
+	return g_steal_pointer(&set);
+}

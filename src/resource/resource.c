@@ -1,0 +1,226 @@
+#include "resource/resource.h"
+#include "resource/expr.h"
+#include <pthread.h>
+#include <string.h>
+
+struct RgResourceSet {
+	GPtrArray *items;	/* owned; in address order once `sorted` is set */
+	GHashTable *by_address; /* char* (of the resource) -> RgResource* */
+	GHashTable *by_id;	/* RgResource* -> itself, by kind and id */
+	GPtrArray *extras;
+	GHashTable *interned; /* json_t* -> itself, by value */
+	gint sorted;	      /* atomic */
+	pthread_mutex_t sorting;
+};
+
+RgResource *rg_resource_new(const char *kind, const char *name, int64_t index)
+{
+	RgResource *resource = g_new0(RgResource, 1);
+	resource->address = rg_address_format(kind, name, index);
+	resource->kind = g_intern_string(kind);
+	resource->name = g_intern_string(name);
+	resource->index = index;
+	return resource;
+}
+
+void rg_resource_free(RgResource *resource)
+{
+	if (resource == NULL)
+		return;
+	g_free(resource->address);
+	g_free(resource->id);
+	json_decref(resource->attrs);
+	json_decref(resource->outputs);
+	g_strfreev(resource->depends_on);
+	json_decref(resource->pin);
+	g_free(resource->run);
+	g_free(resource->status);
+	g_free(resource->token);
+	g_free(resource);
+}
+
+static guint hash_id(gconstpointer key)
+{
+	const RgResource *resource = key;
+	return g_str_hash(resource->kind) * 31u + g_str_hash(resource->id);
+}
+
+static gboolean equal_id(gconstpointer a, gconstpointer b)
+{
+	const RgResource *x = a, *y = b;
+	return strcmp(x->kind, y->kind) == 0 && strcmp(x->id, y->id) == 0;
+}
+
+/* Long texts (user data) are sampled: equality is settled by json_equal, the hash only has to be
+ * quick and to tell usual values apart. */
+static guint hash_text(const char *text, size_t len)
+{
+	guint hash = (guint)len;
+	size_t step = len > 256 ? len / 128 : 1;
+	for (size_t i = 0; i < len; i += step)
+		hash = hash * 33u + (guchar)text[i];
+	return hash;
+}
+
+static guint hash_json(gconstpointer key)
+{
+	json_t *value = (json_t *)(uintptr_t)key, *member;
+	const char *name;
+	size_t i;
+	guint hash = (guint)json_typeof(value) * 0x9e3779b1u;
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		/* a sum, so that the order of keys does not matter */
+		json_object_foreach (value, name, member)
+			hash += (g_str_hash(name) ^ hash_json(member)) * 0x85ebca6bu;
+		return hash;
+	case JSON_ARRAY:
+		json_array_foreach (value, i, member)
+			hash = hash * 31u + hash_json(member);
+		return hash;
+	case JSON_STRING:
+		return hash + hash_text(json_string_value(value), json_string_length(value));
+	case JSON_INTEGER:
+		return hash + (guint)json_integer_value(value) * 0xc2b2ae35u;
+	case JSON_REAL:
+	case JSON_TRUE:
+	case JSON_FALSE:
+	case JSON_NULL:
+		return hash;
+	}
+	return hash;
+}
+
+static gboolean equal_json(gconstpointer a, gconstpointer b)
+{
+	return json_equal(a, b) != 0;
+}
+
+static void unref_json(gpointer value)
+{
+	json_decref(value);
+}
+
+static void free_resource(gpointer resource)
+{
+	rg_resource_free(resource);
+}
+
+RgResourceSet *rg_resource_set_new(void)
+{
+	RgResourceSet *set = g_new0(RgResourceSet, 1);
+	set->items = g_ptr_array_new_with_free_func(free_resource);
+	set->by_address = g_hash_table_new(g_str_hash, g_str_equal);
+	set->by_id = g_hash_table_new(hash_id, equal_id);
+	set->extras = g_ptr_array_new_with_free_func(free_resource);
+	set->interned = g_hash_table_new_full(hash_json, equal_json, unref_json, NULL);
+	set->sorted = TRUE;
+	pthread_mutex_init(&set->sorting, NULL);
+	return set;
+}
+
+void rg_resource_set_free(RgResourceSet *set)
+{
+	if (set == NULL)
+		return;
+	g_hash_table_destroy(set->by_address);
+	g_hash_table_destroy(set->by_id);
+	g_ptr_array_free(set->items, TRUE);
+	g_ptr_array_free(set->extras, TRUE);
+	g_hash_table_destroy(set->interned);
+	pthread_mutex_destroy(&set->sorting);
+	g_free(set);
+}
+
+static int compare_resources(const RgResource *a, const RgResource *b)
+{
+	int order = a->kind == b->kind ? 0 : strcmp(a->kind, b->kind);
+	if (order == 0 && a->name != b->name)
+		order = strcmp(a->name, b->name);
+	if (order == 0)
+		order = (a->index > b->index) - (a->index < b->index);
+	return order;
+}
+
+static gint compare_items(gconstpointer a, gconstpointer b)
+{
+	return compare_resources(*(RgResource *const *)a, *(RgResource *const *)b);
+}
+
+bool rg_resource_set_add(RgResourceSet *set, RgResource *resource)
+{
+	if (g_hash_table_contains(set->by_address, resource->address)) {
+		rg_resource_free(resource);
+		return false;
+	}
+	if (set->items->len > 0) {
+		const RgResource *last = set->items->pdata[set->items->len - 1];
+		if (compare_resources(last, resource) > 0)
+			g_atomic_int_set(&set->sorted, FALSE);
+	}
+	g_ptr_array_add(set->items, resource);
+	g_hash_table_insert(set->by_address, resource->address, resource);
+	if (resource->id != NULL && !g_hash_table_contains(set->by_id, resource))
+		g_hash_table_add(set->by_id, resource);
+	return true;
+}
+
+RgResource *rg_resource_set_find(const RgResourceSet *set, const char *address)
+{
+	return g_hash_table_lookup(set->by_address, address);
+}
+
+RgResource *rg_resource_set_find_id(const RgResourceSet *set, const char *kind, const char *id)
+{
+	g_autofree char *copy = g_strdup(id);
+	RgResource key = {.kind = kind, .id = copy};
+	return id == NULL ? NULL : g_hash_table_lookup(set->by_id, &key);
+}
+
+size_t rg_resource_set_size(const RgResourceSet *set)
+{
+	return set->items->len;
+}
+
+/* Sorting is put off until somebody reads; the lock lets several threads be the first reader. */
+static void sort_once(RgResourceSet *set)
+{
+	pthread_mutex_lock(&set->sorting);
+	if (!g_atomic_int_get(&set->sorted)) {
+		g_ptr_array_sort(set->items, compare_items);
+		g_atomic_int_set(&set->sorted, TRUE);
+	}
+	pthread_mutex_unlock(&set->sorting);
+}
+
+RgResource *rg_resource_set_get(const RgResourceSet *set, size_t i)
+{
+	RgResourceSet *own = (RgResourceSet *)(uintptr_t)set;
+	if (!g_atomic_int_get(&own->sorted))
+		sort_once(own);
+	return i < set->items->len ? set->items->pdata[i] : NULL;
+}
+
+void rg_resource_set_add_extra(RgResourceSet *set, RgResource *resource)
+{
+	g_ptr_array_add(set->extras, resource);
+}
+
+const GPtrArray *rg_resource_set_extras(const RgResourceSet *set)
+{
+	return set->extras;
+}
+
+json_t *rg_resource_set_intern(RgResourceSet *set, json_t *attrs)
+{
+	if (attrs == NULL)
+		return NULL;
+	json_t *known = g_hash_table_lookup(set->interned, attrs);
+	if (known == NULL) {
+		g_hash_table_add(set->interned, attrs);
+		return json_incref(attrs);
+	}
+	json_incref(known);
+	json_decref(attrs);
+	return known;
+}

@@ -1,0 +1,148 @@
+#include "resource/schema.h"
+#include "resource/resource.h"
+
+struct RgSchema {
+	json_t *document;  /* names and defaults are borrowed from it */
+	GHashTable *kinds; /* char* -> RgKind* */
+	GStrv names;
+};
+
+/* The one kind that raygpu keeps itself: apply mints the value, the state holds it, `$ref`
+ * delivers it. */
+static const char *const secret_kind =
+	"{\"version\": 1, \"batch\": {\"create\": 1, \"update\": 1, \"remove\": 1}, "
+	"\"attributes\": {"
+	"\"bytes\": {\"type\": \"integer\", \"required\": true, \"force_new\": true},"
+	"\"value\": {\"type\": \"string\", \"computed\": true, \"sensitive\": true}}}";
+
+static void free_kind(gpointer data)
+{
+	RgKind *kind = data;
+	g_hash_table_destroy(kind->attributes);
+	g_free(kind);
+}
+
+static RgAttribute *read_attribute(const char *name, const json_t *object)
+{
+	RgAttribute *attribute = g_new0(RgAttribute, 1);
+	const json_t *otherwise = json_object_get(object, "default");
+	attribute->name = g_intern_string(name);
+	attribute->type = g_intern_string(rg_json_str(object, "type", "string"));
+	attribute->required = rg_json_bool(object, "required", false);
+	attribute->computed = rg_json_bool(object, "computed", false);
+	attribute->force_new = rg_json_bool(object, "force_new", false);
+	attribute->sensitive = rg_json_bool(object, "sensitive", false);
+	attribute->unreadable = rg_json_bool(object, "unreadable", false);
+	attribute->create_only = rg_json_bool(object, "create_only", false);
+	attribute->ignore_drift = rg_json_bool(object, "ignore_drift", false);
+	attribute->set = rg_json_bool(object, "set", false);
+	attribute->default_value = json_is_null(otherwise) ? NULL : otherwise;
+	return attribute;
+}
+
+static RgKind *read_kind(const char *name, json_t *object)
+{
+	RgKind *kind = g_new0(RgKind, 1);
+	const json_t *batch = json_object_get(object, "batch");
+	json_t *attribute;
+	const char *key;
+	kind->name = g_intern_string(name);
+	kind->node = rg_json_bool(object, "node", false);
+	kind->version = rg_json_int(object, "version", 1);
+	kind->batch_create = MAX(1, rg_json_int(batch, "create", 1));
+	kind->batch_update = MAX(1, rg_json_int(batch, "update", 1));
+	kind->batch_remove = MAX(1, rg_json_int(batch, "remove", 1));
+	kind->list_page = MAX(1, rg_json_int(object, "list_page", 100));
+	kind->consistency_s = MAX(0, rg_json_int(object, "consistency_s", 0));
+	kind->replay_s = MAX(0, rg_json_int(object, "replay_s", 0));
+	kind->ready_timeout_s = MAX(0, rg_json_int(object, "ready_timeout_s", 0));
+	kind->attributes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	json_object_foreach (json_object_get(object, "attributes"), key, attribute) {
+		RgAttribute *read = read_attribute(key, attribute);
+		g_hash_table_insert(kind->attributes, (gpointer)(uintptr_t)read->name, read);
+	}
+	return kind;
+}
+
+static void add_kind(RgSchema *schema, RgKind *kind)
+{
+	g_hash_table_insert(schema->kinds, (gpointer)(uintptr_t)kind->name, kind);
+}
+
+RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
+{
+	json_t *kinds = json_object_get(document, "kinds"), *object;
+	const char *name;
+	if (!json_is_object(kinds)) {
+		rg_diags_error(diags, "provider.refused", "the provider's schema names no kinds");
+		return NULL;
+	}
+	if (json_object_get(kinds, RG_SECRET_KIND) != NULL) {
+		rg_diags_error(diags, "provider.refused",
+			"the provider's schema claims the kind `" RG_SECRET_KIND "`");
+		return NULL;
+	}
+	RgSchema *schema = g_new0(RgSchema, 1);
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	schema->document = json_deep_copy(document);
+	schema->kinds = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_kind);
+	json_object_foreach (json_object_get(schema->document, "kinds"), name, object) {
+		add_kind(schema, read_kind(name, object));
+		g_strv_builder_add(names, name);
+	}
+	schema->names = g_strv_builder_end(names);
+	json_auto_t *secret = json_loads(secret_kind, 0, NULL);
+	add_kind(schema, read_kind(RG_SECRET_KIND, secret));
+	return schema;
+}
+
+void rg_schema_free(RgSchema *schema)
+{
+	if (schema == NULL)
+		return;
+	g_hash_table_destroy(schema->kinds);
+	g_strfreev(schema->names);
+	json_decref(schema->document);
+	g_free(schema);
+}
+
+const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind)
+{
+	return g_hash_table_lookup(schema->kinds, kind);
+}
+
+const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name)
+{
+	return g_hash_table_lookup(kind->attributes, name);
+}
+
+GStrv rg_schema_kinds(const RgSchema *schema)
+{
+	return schema->names;
+}
+
+static const json_t *limits(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "limits");
+}
+
+int64_t rg_schema_user_data_bytes(const RgSchema *schema)
+{
+	return rg_json_int(limits(schema), "user_data_bytes", 16384);
+}
+
+double rg_schema_requests_per_s(const RgSchema *schema)
+{
+	double rate = json_number_value(json_object_get(limits(schema), "requests_per_s"));
+	return rate > 0 ? rate : 1;
+}
+
+unsigned rg_schema_burst(const RgSchema *schema)
+{
+	return (unsigned)CLAMP(rg_json_int(limits(schema), "burst", 1), 1, 1000000);
+}
+
+const json_t *rg_schema_config(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "config");
+}

@@ -1,0 +1,130 @@
+#include "resource/expr.h"
+#include "resource/resource.h"
+#include <string.h>
+#include <zlib.h>
+
+static json_t *look(void *data, const char *address, const char *attr)
+{
+	g_autofree char *key = g_strconcat(address, "/", attr, NULL);
+	return json_incref(json_object_get(data, key));
+}
+
+static json_t *known(void)
+{
+	return json_pack("{s:s, s:i}", "a.n.head/ip", "10.0.0.4", "a.n.head/port", 5);
+}
+
+static void test_well_formed_ones_are_told_from_others(void)
+{
+	static const struct {
+		const char *text;
+		bool is, valid;
+	} rows[] = {{"{\"$ref\": \"a.b.c\", \"attr\": \"id\"}", true, true},
+		{"{\"$join\": [\"x\", {\"$ref\": \"a.b.c\", \"attr\": \"id\"}]}", true, true},
+		{"{\"$gzip_base64\": \"x\"}", true, true}, {"{\"x\": 1}", false, true},
+		{"{\"$ref\": \"a.b.c\"}", false, false},
+		{"{\"$ref\": 1, \"attr\": \"id\"}", false, false},
+		{"{\"$join\": [1]}", true, false}, {"{\"$gzip_base64\": 7}", true, false},
+		{"{\"$other\": 1}", false, false}, {"[{\"y\": {\"$join\": 3}}]", false, false}};
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		json_auto_t *value = json_loads(rows[i].text, 0, NULL);
+		g_assert_true(rg_expr_is(value) == rows[i].is);
+		g_assert_true(rg_expr_valid(value) == rows[i].valid);
+	}
+}
+
+static void test_refs_are_found_at_any_depth(void)
+{
+	g_autoptr(GHashTable) found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	json_auto_t *value = json_loads(
+		"{\"a\": [{\"$gzip_base64\": {\"$join\": [\"x\", {\"$ref\": \"a.b.c\", \"attr\": "
+		"\"id\"}]}}], \"b\": {\"c\": {\"$ref\": \"a.b.d\", \"attr\": \"id\"}}}",
+		0, NULL);
+	rg_expr_refs(value, found);
+	g_assert_cmpuint(g_hash_table_size(found), ==, 2);
+	g_assert_true(g_hash_table_contains(found, "a.b.c"));
+	g_assert_true(g_hash_table_contains(found, "a.b.d"));
+	g_assert_true(rg_expr_has_refs(value));
+	json_auto_t *plain = json_loads("{\"a\": [1, \"$ref\"]}", 0, NULL);
+	g_assert_false(rg_expr_has_refs(plain));
+}
+
+static void test_everything_known_is_resolved(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *table = known();
+	json_auto_t *value = json_loads("{\"p\": {\"$ref\": \"a.n.head\", \"attr\": \"port\"}, "
+					"\"u\": [{\"$join\": [\"ip=\","
+					" {\"$ref\": \"a.n.head\", \"attr\": \"ip\"}, \";\"]}]}",
+		0, NULL);
+	json_auto_t *wanted = json_loads("{\"p\": 5, \"u\": [\"ip=10.0.0.4;\"]}", 0, NULL);
+	json_auto_t *got = rg_expr_resolve(value, look, table, diags);
+	g_assert_true(json_equal(got, wanted));
+}
+
+static void test_unknown_and_non_text_parts_are_errors(void)
+{
+	static const char *const bad[] = {"{\"x\": {\"$ref\": \"a.n.other\", \"attr\": \"ip\"}}",
+		"{\"$join\": [{\"$ref\": \"a.n.head\", \"attr\": \"port\"}]}",
+		"[{\"$gzip_base64\": {\"$ref\": \"a.n.head\", \"attr\": \"mac\"}}]"};
+	json_auto_t *table = known();
+	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		json_auto_t *value = json_loads(bad[i], 0, NULL);
+		g_assert_null(rg_expr_resolve(value, look, table, diags));
+		g_assert_cmpuint(rg_diags_count(diags), ==, 1);
+		g_assert_cmpstr(rg_diags_get(diags, 0)->code, ==, "apply.blocked");
+		json_auto_t *as_it_was = rg_expr_resolve_known(value, look, table);
+		g_assert_true(json_equal(as_it_was, value));
+	}
+}
+
+static void test_known_ones_are_resolved_beside_unknown_ones(void)
+{
+	json_auto_t *table = known();
+	json_auto_t *value = json_loads("{\"a\": {\"$ref\": \"a.n.head\", \"attr\": \"ip\"},"
+					" \"b\": {\"$ref\": \"a.n.head\", \"attr\": \"mac\"}}",
+		0, NULL);
+	json_auto_t *got = rg_expr_resolve_known(value, look, table);
+	g_assert_cmpstr(rg_json_str(got, "a", NULL), ==, "10.0.0.4");
+	g_assert_true(rg_expr_is(json_object_get(got, "b")));
+}
+
+static void test_gzip_gives_the_text_back_and_the_same_bytes_each_time(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autofree char *text = g_strnfill(50000, 'x');
+	json_auto_t *value = json_pack("{s:s}", "$gzip_base64", text);
+	json_auto_t *one = rg_expr_resolve(value, look, NULL, diags);
+	json_auto_t *two = rg_expr_resolve(value, look, NULL, diags);
+	gsize len;
+	g_assert_true(json_equal(one, two));
+	g_autofree guchar *bytes = g_base64_decode(json_string_value(one), &len);
+	g_assert_cmpuint(len, ==, rg_expr_gzip_size(text, 50000));
+	/* RFC 1952: magic, deflate, no flags, mtime 0, XFL, OS unknown */
+	static const guchar header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0};
+	g_assert_cmpmem(bytes, sizeof(header), header, sizeof(header));
+	g_assert_cmpuint(bytes[9], ==, 255);
+	g_autofree char *back = g_malloc0(50001);
+	z_stream stream = {.next_in = bytes,
+		.avail_in = (uInt)len,
+		.next_out = (Bytef *)back,
+		.avail_out = 50000};
+	g_assert_cmpint(inflateInit2(&stream, 15 + 16), ==, Z_OK);
+	g_assert_cmpint(inflate(&stream, Z_FINISH), ==, Z_STREAM_END);
+	inflateEnd(&stream);
+	g_assert_cmpstr(back, ==, text);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/expr/told-from-others", test_well_formed_ones_are_told_from_others);
+	g_test_add_func("/expr/refs-at-any-depth", test_refs_are_found_at_any_depth);
+	g_test_add_func("/expr/known-is-resolved", test_everything_known_is_resolved);
+	g_test_add_func("/expr/unknown-is-an-error", test_unknown_and_non_text_parts_are_errors);
+	g_test_add_func(
+		"/expr/known-beside-unknown", test_known_ones_are_resolved_beside_unknown_ones);
+	g_test_add_func("/expr/gzip", test_gzip_gives_the_text_back_and_the_same_bytes_each_time);
+	return g_test_run();
+}
