@@ -1,0 +1,99 @@
+#include "catalog/catalog.h"
+#include <string.h>
+#include "base/embedded.h"
+#include "catalog/internal.h"
+
+static void free_type(void *data)
+{
+	RgInstanceType *type = data;
+	g_ptr_array_unref((GPtrArray *)(uintptr_t)type->prices);
+	g_free(type);
+}
+
+RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data, RgDiags *diags)
+{
+	g_autoptr(RgCatalog) catalog = g_new0(RgCatalog, 1);
+	catalog->provider = g_strdup(provider);
+	catalog->texts = g_string_chunk_new(8192);
+	catalog->models = g_ptr_array_new_with_free_func(g_free);
+	catalog->types = g_ptr_array_new_with_free_func(free_type);
+	catalog->regions = g_ptr_array_new();
+	catalog->type_of_name = g_hash_table_new(g_str_hash, g_str_equal);
+	catalog->region_known = g_hash_table_new(g_str_hash, g_str_equal);
+	catalog->models_of_word = g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+	if (!rg_catalog_load(catalog, text, data, diags))
+		return NULL;
+	return g_steal_pointer(&catalog);
+}
+
+void rg_catalog_free(RgCatalog *catalog)
+{
+	if (catalog == NULL)
+		return;
+	g_hash_table_unref(catalog->models_of_word);
+	g_hash_table_unref(catalog->region_known);
+	g_hash_table_unref(catalog->type_of_name);
+	g_ptr_array_unref(catalog->regions);
+	g_ptr_array_unref(catalog->types);
+	g_ptr_array_unref(catalog->models);
+	g_string_chunk_free(catalog->texts);
+	g_free(catalog->provider);
+	g_free(catalog);
+}
+
+const char *rg_catalog_embedded_text(void *table, const char *name, size_t *len)
+{
+	for (const struct rg_embedded *file = table; file->name != NULL; file++) {
+		if (strcmp(file->name, name) != 0)
+			continue;
+		*len = file->len;
+		return file->data;
+	}
+	return NULL;
+}
+
+bool rg_catalog_has_region(const RgCatalog *catalog, const char *region)
+{
+	return g_hash_table_contains(catalog->region_known, region);
+}
+
+const RgInstanceType *rg_catalog_find_type(const RgCatalog *catalog, const char *name)
+{
+	return g_hash_table_lookup(catalog->type_of_name, name);
+}
+
+const GPtrArray *rg_catalog_get_types(const RgCatalog *catalog)
+{
+	return catalog->types;
+}
+
+/* At most a few dozen rows a type: a walk is as fast as an index. */
+const RgPrice *rg_catalog_find_price(const RgInstanceType *type, const char *region)
+{
+	for (guint i = 0; i < type->prices->len; i++) {
+		const RgPrice *price = type->prices->pdata[i];
+		if (strcmp(price->region, region) == 0)
+			return price;
+	}
+	return NULL;
+}
+
+RgOfferState rg_catalog_offer_state(
+	const RgCatalog *catalog, const RgInstanceType *type, const char *region)
+{
+	const RgPrice *price = rg_catalog_find_price(type, region);
+	if (price != NULL)
+		return price->microusd_hour != RG_MONEY_UNKNOWN ? RG_OFFER_PRICED
+								: RG_OFFER_UNPRICED;
+	bool region_known =
+		GPOINTER_TO_INT(g_hash_table_lookup(catalog->region_known, region)) != 0;
+	return region_known && type->offers_known ? RG_OFFER_NONE : RG_OFFER_UNSEEN;
+}
+
+bool rg_catalog_is_model(const RgCatalog *catalog, const char *word, const RgGpuModel *model)
+{
+	g_autofree char *lower = g_ascii_strdown(word, -1);
+	const GPtrArray *models = g_hash_table_lookup(catalog->models_of_word, lower);
+	return models != NULL && g_ptr_array_find((GPtrArray *)(uintptr_t)models, model, NULL);
+}

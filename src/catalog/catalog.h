@@ -1,0 +1,82 @@
+/* catalog: which instance types a provider has, which GPUs they carry, what they cost where.
+ * Read by fit. Does no I/O: texts come through a callback (embedded tables, or files the caller
+ * read). A catalog owns all it hands out, never changes once opened, and may be read by any
+ * thread at once. Opening parses the CSV files (about a millisecond for AWS), so open it only when
+ * a command needs it. */
+#pragma once
+#include "base/diag.h"
+#include "base/money.h"
+
+typedef struct RgCatalog RgCatalog;
+
+/* A GPU model. Texts are never NULL; `ray_type` is empty when Ray has no word for it. */
+typedef struct {
+	const char *name;	     /* "A100-80GB" */
+	const char *vendor;	     /* "NVIDIA" */
+	const char *ray_type;	     /* "A100": ray.io/accelerator-type */
+	const char *ray_memory_type; /* "A100-80G", a second accelerator_type resource; or empty */
+	unsigned memory_gb;	     /* as marketed */
+} RgGpuModel;
+
+typedef struct {
+	const char *region;
+	int64_t microusd_hour; /* RG_MONEY_UNKNOWN: offered there, price not known */
+	const char *quality;   /* "list", "derived", "unknown" */
+	const char *date;      /* "2026-07-20", "2026-05", "2026" */
+} RgPrice;
+
+typedef struct {
+	const char *name, *family, *arch; /* arch: "x86_64" or "arm64" */
+	unsigned vcpus;
+	double memory_gib;
+	const RgGpuModel *gpu; /* NULL on CPU types */
+	unsigned gpus;
+	double gpu_fraction;	 /* 1 = whole GPUs; 0 on CPU types */
+	double gpu_memory_gib;	 /* of each, as the cloud's API says */
+	bool offers_known;	 /* a region without a price row doesn't offer it */
+	const GPtrArray *prices; /* RgPrice*, by region */
+} RgInstanceType;
+
+/* How sure we are that a region has a type, best first. */
+typedef enum {
+	RG_OFFER_PRICED,
+	RG_OFFER_UNPRICED,
+	RG_OFFER_UNSEEN, /* the data say nothing about this pair: the cloud has to be asked */
+	RG_OFFER_NONE,
+} RgOfferState;
+
+/* The text of a data file ("instance_types.csv"), valid until rg_catalog_open returns; NULL when
+ * there is none. */
+typedef const char *(*RgCatalogText)(void *data, const char *name, size_t *len);
+
+/* Reads instance_types.csv, prices.csv and, when there is one, regions.csv (else the regions are
+ * those of the prices). NULL and catalog.bad-data diagnostics with file and line when anything in
+ * them is wrong. `provider` is for messages. */
+RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data, RgDiags *diags);
+void rg_catalog_free(RgCatalog *catalog);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCatalog, rg_catalog_free)
+/* RgCatalogText over a `const struct rg_embedded[]` given as data. */
+const char *rg_catalog_embedded_text(void *table, const char *name, size_t *len);
+
+bool rg_catalog_has_region(const RgCatalog *catalog, const char *region);
+/* By name; NULL when not known. */
+const RgInstanceType *rg_catalog_find_type(const RgCatalog *catalog, const char *name);
+/* All types, ordered by name; RgInstanceType*. */
+const GPtrArray *rg_catalog_get_types(const RgCatalog *catalog);
+/* The row of a type in a region; NULL when there is none. */
+const RgPrice *rg_catalog_find_price(const RgInstanceType *type, const char *region);
+RgOfferState rg_catalog_offer_state(
+	const RgCatalog *catalog, const RgInstanceType *type, const char *region);
+/* Whether a spec's word for an accelerator ("A100", any case) means this model. */
+bool rg_catalog_is_model(const RgCatalog *catalog, const char *word, const RgGpuModel *model);
+
+/* The three below put their finding under `source`. */
+bool rg_catalog_check_region(
+	const RgCatalog *catalog, const char *region, RgSource source, RgDiags *diags);
+const RgInstanceType *rg_catalog_get_type(
+	const RgCatalog *catalog, const char *name, RgSource source, RgDiags *diags);
+/* The cheapest x86_64 type of the region with exactly `count` whole GPUs that `word` means: priced
+ * ones first, by price; then unpriced, then unseen, by their lowest price anywhere; ties by name.
+ * NULL with catalog.unknown-accelerator or catalog.no-offer, which names what exists. */
+const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *region,
+	const char *word, unsigned count, RgSource source, RgDiags *diags);

@@ -1,0 +1,297 @@
+#include "catalog/internal.h"
+#include <string.h>
+#include "base/embedded.h"
+#include "catalog/table.h"
+
+extern const struct rg_embedded rg_catalog_data[];
+
+static const char *keep(RgCatalog *catalog, const char *text)
+{
+	return g_string_chunk_insert_const(catalog->texts, text);
+}
+
+static RgTable *read_table(RgCatalogText text, void *data, const char *name,
+	const char *const *columns, RgDiags *diags)
+{
+	size_t len = 0;
+	const char *bytes = text(data, name, &len);
+	if (bytes != NULL)
+		return rg_table_read(name, bytes, len, columns, diags);
+	rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing", name);
+	return NULL;
+}
+
+/* Several models may share a word: a cloud has one of them. */
+static void add_words(RgCatalog *catalog, const char *names, RgGpuModel *model)
+{
+	g_auto(GStrv) words = g_strsplit(names, "|", -1);
+	for (size_t i = 0; words[i] != NULL; i++) {
+		g_autofree char *word = g_ascii_strdown(words[i], -1);
+		GPtrArray *models = g_hash_table_lookup(catalog->models_of_word, word);
+		if (models == NULL) {
+			models = g_ptr_array_new();
+			g_hash_table_insert(
+				catalog->models_of_word, g_steal_pointer(&word), models);
+		}
+		g_ptr_array_add(models, model);
+	}
+}
+
+static RgGpuModel *find_model(const RgCatalog *catalog, const char *name)
+{
+	for (guint i = 0; i < catalog->models->len; i++) {
+		RgGpuModel *model = catalog->models->pdata[i];
+		if (strcmp(model->name, name) == 0)
+			return model;
+	}
+	return NULL;
+}
+
+static bool load_models(RgCatalog *catalog, RgDiags *diags)
+{
+	enum { NAME, VENDOR, MEMORY, RAY_TYPE, RAY_MEMORY_TYPE, NAMES };
+	static const char *const columns[] = {
+		"gpu_model", "vendor", "memory_gb", "ray_type", "ray_memory_type", "names", NULL};
+	g_autoptr(RgTable) table = read_table(rg_catalog_embedded_text,
+		(void *)(uintptr_t)rg_catalog_data, "gpu_models.csv", columns, diags);
+	if (table == NULL)
+		return false;
+	bool good = true;
+	for (size_t row = 0; row < rg_table_rows(table); row++) {
+		RgGpuModel *model = g_new0(RgGpuModel, 1);
+		g_ptr_array_add(catalog->models, model);
+		model->name = keep(catalog, rg_table_cell(table, row, NAME));
+		model->vendor = keep(catalog, rg_table_cell(table, row, VENDOR));
+		model->ray_type = keep(catalog, rg_table_cell(table, row, RAY_TYPE));
+		model->ray_memory_type = keep(catalog, rg_table_cell(table, row, RAY_MEMORY_TYPE));
+		good &= rg_table_count(table, row, MEMORY, &model->memory_gb, diags);
+		if (rg_table_cell(table, row, NAMES)[0] != '\0')
+			add_words(catalog, rg_table_cell(table, row, NAMES), model);
+	}
+	return good;
+}
+
+enum {
+	T_NAME,
+	T_FAMILY,
+	T_ARCH,
+	T_VCPUS,
+	T_MEMORY,
+	T_GPU,
+	T_GPUS,
+	T_FRACTION,
+	T_GPU_MEMORY,
+	T_KNOWN
+};
+
+static bool read_gpu(
+	RgCatalog *catalog, const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
+{
+	const char *model = rg_table_cell(table, row, T_GPU);
+	bool has_gpu = model[0] != '\0';
+	if (!rg_table_count(table, row, T_GPUS, &type->gpus, diags) ||
+		!rg_table_amount(table, row, T_FRACTION, !has_gpu, &type->gpu_fraction, diags) ||
+		!rg_table_amount(table, row, T_GPU_MEMORY, !has_gpu, &type->gpu_memory_gib, diags))
+		return false;
+	if (has_gpu != (type->gpus > 0)) {
+		rg_table_complain(
+			table, row, T_GPUS, "0 exactly when there is no gpu_model", diags);
+		return false;
+	}
+	if (type->gpu_fraction > 1) {
+		rg_table_complain(table, row, T_FRACTION, "at most 1", diags);
+		return false;
+	}
+	type->gpu = has_gpu ? find_model(catalog, model) : NULL;
+	if (has_gpu && type->gpu == NULL) {
+		rg_table_complain(table, row, T_GPU, "a model of gpu_models.csv", diags);
+		return false;
+	}
+	return true;
+}
+
+static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
+{
+	RgInstanceType *type = g_new0(RgInstanceType, 1);
+	g_ptr_array_add(catalog->types, type);
+	type->name = keep(catalog, rg_table_cell(table, row, T_NAME));
+	type->family = keep(catalog, rg_table_cell(table, row, T_FAMILY));
+	type->arch = keep(catalog, rg_table_cell(table, row, T_ARCH));
+	type->prices = g_ptr_array_new_with_free_func(g_free);
+	if (strcmp(type->arch, "x86_64") != 0 && strcmp(type->arch, "arm64") != 0) {
+		rg_table_complain(table, row, T_ARCH, "\"x86_64\" or \"arm64\"", diags);
+		return false;
+	}
+	if (type->name[0] == '\0' ||
+		!g_hash_table_insert(catalog->type_of_name, (void *)(uintptr_t)type->name, type)) {
+		rg_table_complain(table, row, T_NAME, "a name that is there once", diags);
+		return false;
+	}
+	return rg_table_count(table, row, T_VCPUS, &type->vcpus, diags) &&
+	       rg_table_amount(table, row, T_MEMORY, false, &type->memory_gib, diags) &&
+	       rg_table_yes_no(table, row, T_KNOWN, &type->offers_known, diags) &&
+	       read_gpu(catalog, table, row, type, diags);
+}
+
+static int by_type_name(gconstpointer a, gconstpointer b)
+{
+	const RgInstanceType *left = *(RgInstanceType *const *)a;
+	const RgInstanceType *right = *(RgInstanceType *const *)b;
+	return strcmp(left->name, right->name);
+}
+
+static bool load_types(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
+{
+	static const char *const columns[] = {"instance_type", "family", "arch", "vcpus",
+		"memory_gib", "gpu_model", "gpus", "gpu_fraction", "gpu_memory_gib", "offers_known",
+		NULL};
+	g_autoptr(RgTable) table = read_table(text, data, "instance_types.csv", columns, diags);
+	if (table == NULL)
+		return false;
+	bool good = true;
+	for (size_t row = 0; row < rg_table_rows(table); row++)
+		good &= read_type(catalog, table, row, diags);
+	g_ptr_array_sort(catalog->types, by_type_name);
+	return good;
+}
+
+enum { P_REGION, P_TYPE, P_KIND, P_USD, P_QUALITY, P_DATE };
+
+/* "2026", "2026-05" or "2026-05-31" */
+static bool is_date(const char *text)
+{
+	static const char form[] = "dddd-dd-dd";
+	size_t len = strlen(text);
+	if (len != 4 && len != 7 && len != 10)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (form[i] == 'd' ? !g_ascii_isdigit(text[i]) : text[i] != form[i])
+			return false;
+	}
+	return true;
+}
+
+static bool read_amount(const RgTable *table, size_t row, RgPrice *price, RgDiags *diags)
+{
+	const char *usd = rg_table_cell(table, row, P_USD);
+	bool unknown = strcmp(price->quality, "unknown") == 0;
+	price->microusd_hour = RG_MONEY_UNKNOWN;
+	if (unknown && usd[0] == '\0')
+		return true;
+	if (unknown || !rg_money_parse(usd, &price->microusd_hour) || price->microusd_hour <= 0) {
+		rg_table_complain(table, row, P_USD,
+			"a price above 0, or nothing when the quality is \"unknown\"", diags);
+		return false;
+	}
+	return true;
+}
+
+static bool read_price(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
+{
+	const RgInstanceType *type =
+		g_hash_table_lookup(catalog->type_of_name, rg_table_cell(table, row, P_TYPE));
+	if (type == NULL) {
+		rg_table_complain(table, row, P_TYPE, "a type of instance_types.csv", diags);
+		return false;
+	}
+	if (strcmp(rg_table_cell(table, row, P_KIND), "on_demand") != 0) {
+		rg_table_complain(table, row, P_KIND, "\"on_demand\"", diags);
+		return false;
+	}
+	const char *region = rg_table_cell(table, row, P_REGION);
+	if (region[0] == '\0' || rg_catalog_find_price(type, region) != NULL) {
+		rg_table_complain(
+			table, row, P_REGION, "a region that this type has one row for", diags);
+		return false;
+	}
+	RgPrice *price = g_new0(RgPrice, 1);
+	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
+	price->region = keep(catalog, region);
+	price->quality = keep(catalog, rg_table_cell(table, row, P_QUALITY));
+	price->date = keep(catalog, rg_table_cell(table, row, P_DATE));
+	if (!is_date(price->date)) {
+		rg_table_complain(table, row, P_DATE, "a date like 2026-07-20", diags);
+		return false;
+	}
+	return read_amount(table, row, price, diags);
+}
+
+static int by_region(gconstpointer a, gconstpointer b)
+{
+	const RgPrice *left = *(RgPrice *const *)a, *right = *(RgPrice *const *)b;
+	return strcmp(left->region, right->region);
+}
+
+static bool load_prices(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
+{
+	static const char *const columns[] = {
+		"region", "instance_type", "kind", "usd_per_hour", "quality", "date", NULL};
+	g_autoptr(RgTable) table = read_table(text, data, "prices.csv", columns, diags);
+	if (table == NULL)
+		return false;
+	bool good = true;
+	for (size_t row = 0; row < rg_table_rows(table); row++)
+		good &= read_price(catalog, table, row, diags);
+	for (guint i = 0; i < catalog->types->len; i++) {
+		const RgInstanceType *type = catalog->types->pdata[i];
+		g_ptr_array_sort((GPtrArray *)(uintptr_t)type->prices, by_region);
+	}
+	return good;
+}
+
+static bool add_region(RgCatalog *catalog, const char *name, bool offers_known)
+{
+	const char *kept = keep(catalog, name);
+	return g_hash_table_insert(
+		catalog->region_known, (void *)(uintptr_t)kept, GINT_TO_POINTER(offers_known));
+}
+
+static void add_priced_regions(RgCatalog *catalog)
+{
+	for (guint i = 0; i < catalog->types->len; i++) {
+		const RgInstanceType *type = catalog->types->pdata[i];
+		for (guint p = 0; p < type->prices->len; p++)
+			add_region(catalog, ((RgPrice *)type->prices->pdata[p])->region, false);
+	}
+}
+
+static bool read_regions(RgCatalog *catalog, const char *bytes, size_t len, RgDiags *diags)
+{
+	enum { NAME, KNOWN };
+	static const char *const columns[] = {"region", "offers_known", NULL};
+	g_autoptr(RgTable) table = rg_table_read("regions.csv", bytes, len, columns, diags);
+	if (table == NULL)
+		return false;
+	bool good = true, known = false;
+	for (size_t row = 0; row < rg_table_rows(table); row++) {
+		const char *name = rg_table_cell(table, row, NAME);
+		good &= rg_table_yes_no(table, row, KNOWN, &known, diags);
+		if (name[0] != '\0' && add_region(catalog, name, known))
+			continue;
+		rg_table_complain(table, row, NAME, "a region that is there once", diags);
+		good = false;
+	}
+	return good;
+}
+
+static bool load_regions(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
+{
+	size_t len = 0;
+	const char *bytes = text(data, "regions.csv", &len);
+	if (bytes == NULL)
+		add_priced_regions(catalog);
+	else if (!read_regions(catalog, bytes, len, diags))
+		return false;
+	g_autoptr(GList) names = g_hash_table_get_keys(catalog->region_known);
+	names = g_list_sort(names, (GCompareFunc)strcmp);
+	for (const GList *name = names; name != NULL; name = name->next)
+		g_ptr_array_add(catalog->regions, name->data);
+	g_ptr_array_add(catalog->regions, NULL);
+	return true;
+}
+
+bool rg_catalog_load(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
+{
+	return load_models(catalog, diags) && load_types(catalog, text, data, diags) &&
+	       load_prices(catalog, text, data, diags) && load_regions(catalog, text, data, diags);
+}

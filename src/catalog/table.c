@@ -1,0 +1,222 @@
+#include "catalog/table.h"
+#include <csv.h>
+#include <math.h>
+#include <string.h>
+#include "base/caps.h"
+
+#define MAX_COLUMNS 16
+
+struct RgTable {
+	const char *file; /* interned */
+	const char *const *columns;
+	GStringChunk *texts;
+	GPtrArray *cells; /* width of them a row */
+	GArray *lines;	  /* unsigned: where each row starts */
+	size_t width;	  /* columns asked for */
+};
+
+/* What the callbacks of libcsv share while one text is read. */
+typedef struct {
+	RgTable *table;
+	RgDiags *diags;
+	GPtrArray *fields;	    /* of the row being read; texts of the table */
+	int column_of[MAX_COLUMNS]; /* index into the file's columns */
+	size_t file_width;
+	unsigned line,
+		row_line; /* the line being fed; the one where the row began, 0 = between rows */
+	bool has_header, failed;
+} Reader;
+
+static void reader_fail(Reader *reader, const char *what)
+{
+	RgDiag *diag = rg_diags_error(
+		reader->diags, "catalog.bad-data", "%s: %s", reader->table->file, what);
+	rg_diag_at(diag, (RgSource){reader->table->file, reader->row_line, 1, 0});
+	reader->failed = true;
+}
+
+static void on_field(void *text, size_t len, void *data)
+{
+	Reader *reader = data;
+	if (reader->row_line == 0)
+		reader->row_line = reader->line;
+	if (len > 0 && memchr(text, 0, len) != NULL)
+		reader_fail(reader, "a NUL byte");
+	g_ptr_array_add(reader->fields,
+		g_string_chunk_insert_len(reader->table->texts, len > 0 ? text : "", (gssize)len));
+}
+
+static void take_header(Reader *reader)
+{
+	RgTable *table = reader->table;
+	reader->file_width = reader->fields->len;
+	for (size_t c = 0; c < table->width; c++) {
+		reader->column_of[c] = -1;
+		for (guint i = 0; i < reader->fields->len; i++) {
+			if (strcmp(reader->fields->pdata[i], table->columns[c]) != 0)
+				continue;
+			if (reader->column_of[c] >= 0)
+				reader_fail(reader, "a column is there twice");
+			reader->column_of[c] = (int)i;
+		}
+		if (reader->column_of[c] < 0) {
+			g_autofree char *what =
+				g_strdup_printf("no column \"%s\"", table->columns[c]);
+			reader_fail(reader, what);
+		}
+	}
+	reader->has_header = true;
+}
+
+static void take_row(Reader *reader)
+{
+	RgTable *table = reader->table;
+	if (reader->fields->len != reader->file_width) {
+		g_autofree char *what = g_strdup_printf("%u fields where the header has %zu",
+			reader->fields->len, reader->file_width);
+		reader_fail(reader, what);
+		return;
+	}
+	for (size_t c = 0; c < table->width; c++)
+		g_ptr_array_add(table->cells, reader->fields->pdata[reader->column_of[c]]);
+	g_array_append_val(table->lines, reader->row_line);
+}
+
+static void on_row(int end, void *data)
+{
+	Reader *reader = data;
+	if (reader->failed)
+		return;
+	if (reader->has_header)
+		take_row(reader);
+	else
+		take_header(reader);
+	g_ptr_array_set_size(reader->fields, 0);
+	reader->row_line = 0;
+}
+
+/* libcsv tells no positions, so it is fed line by line. */
+static void feed(Reader *reader, struct csv_parser *parser, const char *text, size_t len)
+{
+	const char *end = text + len;
+	while (text < end && !reader->failed) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		size_t part = (size_t)((newline != NULL ? newline + 1 : end) - text);
+		reader->line++;
+		if (csv_parse(parser, text, part, on_field, on_row, reader) != part) {
+			reader->row_line = reader->line;
+			reader_fail(reader, csv_strerror(csv_error(parser)));
+		}
+		text += part;
+	}
+	if (!reader->failed && csv_fini(parser, on_field, on_row, reader) != 0) {
+		reader->row_line = reader->line;
+		reader_fail(reader, csv_strerror(csv_error(parser)));
+	}
+	if (!reader->failed && !reader->has_header)
+		reader_fail(reader, "empty");
+}
+
+RgTable *rg_table_read(
+	const char *file, const char *text, size_t len, const char *const *columns, RgDiags *diags)
+{
+	g_autoptr(RgTable) table = g_new0(RgTable, 1);
+	table->file = g_intern_string(file);
+	table->columns = columns;
+	table->texts = g_string_chunk_new(4096);
+	table->cells = g_ptr_array_new();
+	table->lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
+	while (columns[table->width] != NULL)
+		table->width++;
+	g_assert(table->width <= MAX_COLUMNS);
+
+	g_autoptr(GPtrArray) fields = g_ptr_array_new();
+	Reader reader = {.table = table, .diags = diags, .fields = fields};
+	struct csv_parser parser;
+	if (len > RG_CAP_FILE_BYTES) {
+		reader_fail(&reader, "too large");
+		return NULL;
+	}
+	if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
+		reader_fail(&reader, "the CSV reader can't start");
+		return NULL;
+	}
+	feed(&reader, &parser, text, len);
+	csv_free(&parser);
+	return reader.failed ? NULL : g_steal_pointer(&table);
+}
+
+void rg_table_free(RgTable *table)
+{
+	if (table == NULL)
+		return;
+	g_string_chunk_free(table->texts);
+	g_ptr_array_unref(table->cells);
+	g_array_unref(table->lines);
+	g_free(table);
+}
+
+size_t rg_table_rows(const RgTable *table)
+{
+	return table->lines->len;
+}
+
+const char *rg_table_cell(const RgTable *table, size_t row, size_t column)
+{
+	return table->cells->pdata[row * table->width + column];
+}
+
+RgSource rg_table_source(const RgTable *table, size_t row)
+{
+	return (RgSource){table->file, g_array_index(table->lines, unsigned, row), 1, 0};
+}
+
+void rg_table_complain(
+	const RgTable *table, size_t row, size_t column, const char *expected, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "catalog.bad-data", "%s: %s is \"%s\", expected %s",
+		table->file, table->columns[column], rg_table_cell(table, row, column), expected);
+	rg_diag_at(diag, rg_table_source(table, row));
+}
+
+bool rg_table_count(
+	const RgTable *table, size_t row, size_t column, unsigned *value, RgDiags *diags)
+{
+	const char *cell = rg_table_cell(table, row, column);
+	guint64 number = 0;
+	if (!g_ascii_string_to_unsigned(cell, 10, 0, 1000000, &number, NULL)) {
+		rg_table_complain(table, row, column, "a whole number", diags);
+		return false;
+	}
+	*value = (unsigned)number;
+	return true;
+}
+
+bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_be_empty,
+	double *value, RgDiags *diags)
+{
+	const char *cell = rg_table_cell(table, row, column);
+	*value = 0;
+	if (may_be_empty && cell[0] == '\0')
+		return true;
+	char *end = NULL;
+	/* strtod alone would take "nan", "inf", "0x1p3", " 1" and "-1" */
+	bool plain = cell[0] != '\0' && strspn(cell, "0123456789.") == strlen(cell);
+	double number = plain ? g_ascii_strtod(cell, &end) : 0;
+	if (!plain || *end != '\0' || !isfinite(number) || number <= 0) {
+		rg_table_complain(table, row, column, "a number above 0", diags);
+		return false;
+	}
+	*value = number;
+	return true;
+}
+
+bool rg_table_yes_no(const RgTable *table, size_t row, size_t column, bool *value, RgDiags *diags)
+{
+	const char *cell = rg_table_cell(table, row, column);
+	*value = strcmp(cell, "yes") == 0;
+	if (*value || strcmp(cell, "no") == 0)
+		return true;
+	rg_table_complain(table, row, column, "\"yes\" or \"no\"", diags);
+	return false;
+}

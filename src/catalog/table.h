@@ -1,0 +1,29 @@
+/* A CSV file with a header line, read strictly by libcsv: every column asked for is there once,
+ * every row has the header's width. The first step of rg_catalog_open; owns its texts. */
+#pragma once
+#include "base/diag.h"
+
+typedef struct RgTable RgTable;
+
+/* `columns` (NULL-ended, at most 16, borrowed) are what rg_table_cell's index counts; further ones
+ * are ignored. NULL and catalog.bad-data with file and line on anything wrong. */
+RgTable *rg_table_read(
+	const char *file, const char *text, size_t len, const char *const *columns, RgDiags *diags);
+void rg_table_free(RgTable *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTable, rg_table_free)
+
+size_t rg_table_rows(const RgTable *table);
+/* Never NULL; lives as long as the table. */
+const char *rg_table_cell(const RgTable *table, size_t row, size_t column);
+RgSource rg_table_source(const RgTable *table, size_t row);
+/* Plain decimal digits, no sign; false and a diagnostic otherwise. */
+bool rg_table_count(
+	const RgTable *table, size_t row, size_t column, unsigned *value, RgDiags *diags);
+/* A finite decimal number above 0, "22.35"; an empty cell is 0 when `may_be_empty`. */
+bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_be_empty,
+	double *value, RgDiags *diags);
+/* One of two words. */
+bool rg_table_yes_no(const RgTable *table, size_t row, size_t column, bool *value, RgDiags *diags);
+/* catalog.bad-data about one cell: "FILE: column: what". */
+void rg_table_complain(
+	const RgTable *table, size_t row, size_t column, const char *expected, RgDiags *diags);

@@ -1,0 +1,340 @@
+#include "catalog/catalog.h"
+#include <string.h>
+
+/* The provider's files as the caller would hand them over; a test may put its own in place. */
+typedef struct {
+	const char *name, *text;
+} Override;
+
+static const char *file_text(void *data, const char *name, size_t *len)
+{
+	static GHashTable *files;
+	for (const Override *o = data; o != NULL && o->name != NULL; o++) {
+		if (strcmp(o->name, name) == 0) {
+			*len = o->text != NULL ? strlen(o->text) : 0;
+			return o->text;
+		}
+	}
+	if (files == NULL)
+		files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	if (!g_hash_table_contains(files, name)) {
+		g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
+		char *text = NULL;
+		g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+		g_hash_table_insert(files, g_strdup(name), text);
+	}
+	const char *text = g_hash_table_lookup(files, name);
+	*len = strlen(text);
+	return text;
+}
+
+static RgCatalog *open_aws(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgCatalog *catalog = rg_catalog_open("aws", file_text, NULL, diags);
+	for (size_t i = 0; i < rg_diags_count(diags); i++)
+		g_test_message("%s", rg_diags_get(diags, i)->summary);
+	g_assert_nonnull(catalog);
+	return catalog;
+}
+
+/* Typed over from contracts/gpu/instance_types.csv and prices.csv (us-east-1, 2026-07-20). */
+static void test_figures_of_types(void)
+{
+	static const struct {
+		const char *type, *gpu, *ray;
+		unsigned gpus, vcpus;
+		double memory, gpu_memory;
+		int64_t price;
+		const char *arch;
+	} rows[] = {
+		{"p4d.24xlarge", "A100-40GB", "A100", 8, 96, 1152, 40, 21957642, "x86_64"},
+		{"p4de.24xlarge", "A100-80GB", "A100", 8, 96, 1152, 80, 27447050, "x86_64"},
+		{"p3.2xlarge", "V100-16GB", "V100", 1, 8, 61, 16, 3060000, "x86_64"},
+		{"p3.8xlarge", "V100-16GB", "V100", 4, 32, 244, 16, 12240000, "x86_64"},
+		{"p3.16xlarge", "V100-16GB", "V100", 8, 64, 488, 16, 24480000, "x86_64"},
+		{"p3dn.24xlarge", "V100-32GB", "V100", 8, 96, 768, 32, 31212000, "x86_64"},
+		{"g4dn.xlarge", "T4", "T4", 1, 4, 16, 16, 526000, "x86_64"},
+		{"g4dn.12xlarge", "T4", "T4", 4, 48, 192, 16, 3912000, "x86_64"},
+		{"g4dn.metal", "T4", "T4", 8, 96, 384, 16, 7824000, "x86_64"},
+		{"g5.xlarge", "A10G", "A10G", 1, 4, 16, 22.35, 1006000, "x86_64"},
+		{"g5.48xlarge", "A10G", "A10G", 8, 192, 768, 22.35, 16288000, "x86_64"},
+		{"g5g.xlarge", "T4G", "T4G", 1, 4, 8, 16, 420000, "arm64"},
+		{"g6.12xlarge", "L4", "L4", 4, 48, 192, 22.35, 4601600, "x86_64"},
+		{"p5.48xlarge", "H100-80GB", "H100", 8, 192, 2048, 80, 55040000, "x86_64"},
+		{"m6i.2xlarge", NULL, NULL, 0, 8, 32, 0, 384000, "x86_64"},
+		{"c6i.large", NULL, NULL, 0, 2, 4, 0, 85000, "x86_64"},
+		{"m7g.large", NULL, NULL, 0, 2, 8, 0, 81600, "arm64"},
+	};
+	g_autoptr(RgCatalog) catalog = open_aws();
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_test_message("%s", rows[i].type);
+		const RgInstanceType *type = rg_catalog_find_type(catalog, rows[i].type);
+		g_assert_nonnull(type);
+		g_assert_cmpuint(type->gpus, ==, rows[i].gpus);
+		g_assert_cmpuint(type->vcpus, ==, rows[i].vcpus);
+		g_assert_cmpfloat(type->memory_gib, ==, rows[i].memory);
+		g_assert_cmpfloat(type->gpu_memory_gib, ==, rows[i].gpu_memory);
+		g_assert_cmpstr(type->arch, ==, rows[i].arch);
+		g_assert_cmpstr(type->gpu ? type->gpu->name : NULL, ==, rows[i].gpu);
+		g_assert_cmpstr(type->gpu ? type->gpu->ray_type : NULL, ==, rows[i].ray);
+		const RgPrice *price = rg_catalog_find_price(type, "us-east-1");
+		g_assert_nonnull(price);
+		g_assert_cmpint(price->microusd_hour, ==, rows[i].price);
+		g_assert_cmpstr(price->quality, ==, "list");
+		g_assert_cmpstr(price->date, ==, "2026-07-20");
+	}
+}
+
+static void test_words_of_users(void)
+{
+	static const struct {
+		const char *word;
+		unsigned count;
+		const char *type;
+	} rows[] = {
+		{"A100", 8, "p4d.24xlarge"},
+		{"a100-40gb", 8, "p4d.24xlarge"},
+		{"A100-80GB", 8, "p4de.24xlarge"},
+		{"V100", 1, "p3.2xlarge"},
+		{"V100", 4, "p3.8xlarge"},
+		{"V100-32GB", 8, "p3dn.24xlarge"},
+		{"T4", 1, "g4dn.xlarge"},
+		{"T4", 8, "g4dn.metal"},
+		{"A10G", 4, "g5.12xlarge"},
+		{"L4", 1, "g6.xlarge"},
+		{"H100", 8, "p5.48xlarge"},
+		{"H100-80GB", 1, "p5.4xlarge"},
+		{"H200", 8, "p5en.48xlarge"},
+	};
+	g_autoptr(RgCatalog) catalog = open_aws();
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const RgInstanceType *type = rg_catalog_offer(
+			catalog, "us-east-1", rows[i].word, rows[i].count, (RgSource){0}, diags);
+		g_assert_nonnull(type);
+		g_assert_cmpstr(type->name, ==, rows[i].type);
+		g_assert_true(rg_catalog_is_model(catalog, rows[i].word, type->gpu));
+	}
+	g_assert_cmpuint(rg_diags_count(diags), ==, 0);
+}
+
+/* An independent reading of the files (they hold no quotes) and a plain search over all of it. */
+static GPtrArray *split_file(const char *name)
+{
+	size_t len = 0;
+	g_auto(GStrv) lines = g_strsplit(file_text(NULL, name, &len), "\n", -1);
+	GPtrArray *rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+	for (size_t i = 1; lines[i] != NULL && lines[i][0] != '\0'; i++)
+		g_ptr_array_add(rows, g_strsplit(lines[i], ",", -1));
+	return rows;
+}
+
+static char *brute_force(GPtrArray *types, GPtrArray *prices, const char *region, const char *model,
+	const char *gpus)
+{
+	const char *best = NULL;
+	double lowest = 1e9;
+	for (guint t = 0; t < types->len; t++) {
+		GStrv type = types->pdata[t];
+		if (strcmp(type[5], model) != 0 || strcmp(type[6], gpus) != 0 ||
+			strcmp(type[7], "1.0") != 0 || strcmp(type[2], "x86_64") != 0)
+			continue;
+		for (guint p = 0; p < prices->len; p++) {
+			GStrv price = prices->pdata[p];
+			if (strcmp(price[0], region) != 0 || strcmp(price[1], type[0]) != 0 ||
+				price[3][0] == '\0')
+				continue;
+			double usd = g_ascii_strtod(price[3], NULL);
+			if (usd < lowest || (usd == lowest && strcmp(type[0], best) < 0)) {
+				lowest = usd;
+				best = type[0];
+			}
+		}
+	}
+	return g_strdup(best);
+}
+
+static void test_cheapest_against_brute_force(void)
+{
+	g_autoptr(RgCatalog) catalog = open_aws();
+	g_autoptr(GPtrArray) types = split_file("instance_types.csv");
+	g_autoptr(GPtrArray) prices = split_file("prices.csv");
+	g_autoptr(GPtrArray) regions = split_file("regions.csv");
+	unsigned compared = 0;
+	for (guint r = 0; r < regions->len; r++) {
+		const char *region = ((GStrv)regions->pdata[r])[0];
+		for (guint t = 0; t < types->len; t++) {
+			GStrv type = types->pdata[t];
+			g_autoptr(RgDiags) diags = rg_diags_new();
+			const RgInstanceType *like = rg_catalog_find_type(catalog, type[0]);
+			if (like->gpu == NULL || strcmp(like->gpu->vendor, "NVIDIA") != 0)
+				continue;
+			g_autofree char *wanted =
+				brute_force(types, prices, region, type[5], type[6]);
+			const RgInstanceType *got = rg_catalog_offer(
+				catalog, region, type[5], like->gpus, (RgSource){0}, diags);
+			if (wanted != NULL) {
+				g_assert_nonnull(got);
+				g_assert_cmpstr(got->name, ==, wanted);
+				compared++;
+			} else if (got != NULL) {
+				g_assert_cmpint(rg_catalog_offer_state(catalog, got, region), >,
+					RG_OFFER_PRICED);
+			} else {
+				g_assert_cmpstr(
+					rg_diags_get(diags, 0)->code, ==, "catalog.no-offer");
+			}
+		}
+	}
+	g_assert_cmpuint(compared, >, 200);
+}
+
+static void test_fractions_and_arm_are_not_offered(void)
+{
+	g_autoptr(RgCatalog) catalog = open_aws();
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	const RgInstanceType *type =
+		rg_catalog_offer(catalog, "us-east-1", "L4", 1, (RgSource){0}, diags);
+	g_assert_cmpstr(type->family, ==, "g6");
+	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "T4G", 1, (RgSource){0}, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 0)->code, ==, "catalog.no-offer");
+	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "V520", 1, (RgSource){0}, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 1)->code, ==, "catalog.unknown-accelerator");
+}
+
+static void test_says_what_exists(void)
+{
+	g_autoptr(RgCatalog) catalog = open_aws();
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgSource at = {"c.yaml", 7, 3, 9};
+	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "T4", 3, at, diags));
+	const RgDiag *diag = rg_diags_get(diags, 0);
+	g_assert_cmpstr(diag->code, ==, "catalog.no-offer");
+	g_assert_cmpstr(diag->summary, ==, "no aws instance type has 3 T4 GPUs in us-east-1");
+	g_assert_cmpstr(diag->detail, ==,
+		"T4 in us-east-1, GPUs a node: 1 (g4dn.xlarge), 4 (g4dn.12xlarge), 8 (g4dn.metal)");
+	g_assert_cmpuint(diag->source.line, ==, 7);
+
+	g_assert_null(rg_catalog_offer(catalog, "sa-east-1", "A100-80GB", 8, at, diags));
+	g_assert_nonnull(strstr(rg_diags_get(diags, 1)->hint, "us-east-1"));
+	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "A1000", 8, at, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 2)->code, ==, "catalog.unknown-accelerator");
+	g_assert_cmpstr(rg_diags_get(diags, 2)->hint, ==, "did you mean `A100`?");
+	g_assert_false(rg_catalog_check_region(catalog, "us-east-11", at, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 3)->code, ==, "catalog.unknown-region");
+	g_assert_cmpstr(rg_diags_get(diags, 3)->hint, ==, "did you mean `us-east-1`?");
+	g_assert_null(rg_catalog_get_type(catalog, "p4d.24xlarg", at, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 4)->code, ==, "catalog.unknown-type");
+	g_assert_cmpstr(rg_diags_get(diags, 4)->hint, ==, "did you mean `p4d.24xlarge`?");
+	g_assert_true(rg_catalog_check_region(catalog, "mx-central-1", at, diags));
+	g_assert_cmpuint(rg_diags_count(diags), ==, 5);
+}
+
+#define TYPES_HEAD                                                                                 \
+	"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,gpu_memory_gib,"   \
+	"offers_known\n"
+#define PRICES_HEAD "region,instance_type,kind,usd_per_hour,quality,date,source\n"
+#define TYPES TYPES_HEAD "b.one,b,x86_64,4,16,T4,1,1,16,yes\na.one,a,x86_64,4,16,T4,1,1,16,yes\n"
+
+static void test_unpriced_come_last_and_ties_by_name(void)
+{
+	const Override files[] = {
+		{"instance_types.csv", TYPES},
+		{"prices.csv", PRICES_HEAD
+			"r1,b.one,on_demand,2,list,2026,x\nr1,a.one,on_demand,2,list,2026,x\n"
+			"r2,b.one,on_demand,9,list,2026,x\nr2,a.one,on_demand,,unknown,2026,x\n"
+			"r3,b.one,on_demand,,unknown,2026,x\n"},
+		{"regions.csv", "region,offers_known\nr1,yes\nr2,yes\nr3,yes\nr4,no\n"},
+		{NULL, NULL},
+	};
+	static const char *const wanted[][2] = {
+		{"r1", "a.one"}, {"r2", "b.one"}, {"r3", "b.one"}, {"r4", "a.one"}};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCatalog) catalog =
+		rg_catalog_open("aws", file_text, (void *)(uintptr_t)files, diags);
+	g_assert_nonnull(catalog);
+	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+		const RgInstanceType *type =
+			rg_catalog_offer(catalog, wanted[i][0], "T4", 1, (RgSource){0}, diags);
+		g_assert_nonnull(type);
+		g_assert_cmpstr(type->name, ==, wanted[i][1]);
+	}
+}
+
+static void test_broken_data_is_refused(void)
+{
+	static const struct {
+		const char *name, *text;
+		unsigned line;
+	} cases[] = {
+		{"instance_types.csv", NULL, 0},
+		{"prices.csv", NULL, 0},
+		{"instance_types.csv", "instance_type\nx\n", 1},
+		{"instance_types.csv", TYPES "a.one,a,x86_64,4,16,T4,1,1,16,yes\n", 4},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,x86_64,nan,16,T4,1,1,16,yes\n", 2},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,x86_64,4,NaN,T4,1,1,16,yes\n", 2},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,x86_64,4,16,T9,1,1,16,yes\n", 2},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,x86_64,4,16,T4,0,1,16,yes\n", 2},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,x86_64,4,16,,1,,,yes\n", 2},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,x86_64,4,16,T4,1,2,16,yes\n", 2},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,mips,4,16,T4,1,1,16,yes\n", 2},
+		{"instance_types.csv", TYPES_HEAD "a.one,a,x86_64,4,16,T4,1,1,16,maybe\n", 2},
+		{"instance_types.csv", TYPES_HEAD ",a,x86_64,4,16,T4,1,1,16,yes\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,1\n", 2},
+		{"prices.csv", PRICES_HEAD "r,nope,on_demand,1,list,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,spot,1,list,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,NaN,list,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,-1,list,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,0,list,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,,list,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,1,unknown,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,1,list,July,x\n", 2},
+		{"prices.csv",
+			PRICES_HEAD "r,m6i.large,on_demand,1,list,2026,x\nr,m6i.large,on_demand,2,"
+				    "list,2026,x\n",
+			3},
+		{"regions.csv", "region,offers_known\nr,yes\nr,no\n", 3},
+		{"regions.csv", "region,offers_known\nr,1\n", 2},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const Override files[] = {{cases[i].name, cases[i].text}, {NULL, NULL}};
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_assert_null(rg_catalog_open("aws", file_text, (void *)(uintptr_t)files, diags));
+		const RgDiag *diag = rg_diags_get(diags, 0);
+		g_test_message("%zu: %s", i, diag->summary);
+		g_assert_cmpstr(diag->code, ==, "catalog.bad-data");
+		g_assert_cmpuint(diag->source.line, ==, cases[i].line);
+		if (cases[i].line > 0)
+			g_assert_cmpstr(diag->source.file, ==, cases[i].name);
+	}
+}
+
+static void test_opens_quickly(void)
+{
+	gint64 best = G_MAXINT64;
+	for (int i = 0; i < 20; i++) {
+		gint64 start = g_get_monotonic_time();
+		g_autoptr(RgCatalog) catalog = open_aws();
+		best = MIN(best, g_get_monotonic_time() - start);
+	}
+	g_test_message("opened in %" G_GINT64_FORMAT " us", best);
+	/* sanitizers slow it down tenfold */
+	g_assert_cmpint(best, <, 30000);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/catalog/figures_of_types", test_figures_of_types);
+	g_test_add_func("/catalog/words_of_users", test_words_of_users);
+	g_test_add_func("/catalog/cheapest_against_brute_force", test_cheapest_against_brute_force);
+	g_test_add_func("/catalog/fractions_and_arm_are_not_offered",
+		test_fractions_and_arm_are_not_offered);
+	g_test_add_func("/catalog/says_what_exists", test_says_what_exists);
+	g_test_add_func("/catalog/unpriced_come_last_and_ties_by_name",
+		test_unpriced_come_last_and_ties_by_name);
+	g_test_add_func("/catalog/broken_data_is_refused", test_broken_data_is_refused);
+	g_test_add_func("/catalog/opens_quickly", test_opens_quickly);
+	return g_test_run();
+}
