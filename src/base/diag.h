@@ -25,9 +25,9 @@ typedef struct {
 	char *detail; /* may hold several lines */
 	char *hint;   /* what to do, "did you mean `zones`?" */
 	RgSource source;
-	char *address;    /* "aws.instance.train[3]" */
+	char *address;	  /* "aws.instance.train[3]" */
 	char *attribute;  /* "instance_type" */
-	char *provider;   /* "aws" */
+	char *provider;	  /* "aws" */
 	char *cloud_code; /* "InsufficientInstanceCapacity" */
 	char *request_id;
 } RgDiag;
@@ -40,18 +40,20 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDiags, rg_diags_free)
 
 /* Adds a finding and returns it (borrowed, valid while the sink lives) so that the caller can
  * fill in more. `code` must stand in diag_codes.h. */
-RgDiag *rg_diags_error(RgDiags *diags, const char *code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+RgDiag *rg_diags_error(RgDiags *diags, const char *code, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
 RgDiag *rg_diags_warning(RgDiags *diags, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
-RgDiag *rg_diags_note(RgDiags *diags, const char *code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+RgDiag *rg_diags_note(RgDiags *diags, const char *code, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
 
 /* Setters that return their argument, for chaining. Later calls replace earlier text. */
 RgDiag *rg_diag_at(RgDiag *diag, RgSource source);
 RgDiag *rg_diag_detail(RgDiag *diag, const char *format, ...) G_GNUC_PRINTF(2, 3);
 RgDiag *rg_diag_hint(RgDiag *diag, const char *format, ...) G_GNUC_PRINTF(2, 3);
 RgDiag *rg_diag_address(RgDiag *diag, const char *address, const char *attribute);
-RgDiag *rg_diag_cloud(RgDiag *diag, const char *provider, const char *cloud_code,
-	const char *request_id);
+RgDiag *rg_diag_cloud(
+	RgDiag *diag, const char *provider, const char *cloud_code, const char *request_id);
 
 size_t rg_diags_count(const RgDiags *diags);
 const RgDiag *rg_diags_get(const RgDiags *diags, size_t i);
@@ -68,5 +70,6 @@ void rg_diags_add_text(RgDiags *diags, const char *file, const char *text, size_
 /* The line without its newline, or NULL when the text is not known; free with g_free. */
 char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line);
 
-/* The entry of `words` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near. */
+/* The entry of `words` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near.
+ */
 const char *rg_nearest_word(const char *word, const char *const *words);

@@ -15,8 +15,8 @@ char *rg_json_canonical(const json_t *value);
 char *rg_json_digest(const json_t *value);
 /* Parses one JSON text of a trusted size; NULL and a diagnostic `code` on error (message names
  * `what`, line and column). Rejects duplicate keys. Caps depth at RG_CAP_JSON_DEPTH. */
-json_t *rg_json_parse(const char *text, size_t len, const char *what, const char *code,
-	RgDiags *diags);
+json_t *rg_json_parse(
+	const char *text, size_t len, const char *what, const char *code, RgDiags *diags);
 /* Member look-ups that return the given default when the key is absent or of another type. */
 const char *rg_json_str(const json_t *object, const char *key, const char *otherwise);
 int64_t rg_json_int(const json_t *object, const char *key, int64_t otherwise);

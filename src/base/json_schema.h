@@ -6,13 +6,17 @@
 
 typedef struct RgJsonSchema RgJsonSchema;
 
-/* One violation. All pointers are borrowed for the time of the callback. */
+/* One violation. Where `name` is set (required, additionalProperties, dependentRequired,
+ * propertyNames) `pointer` and `value` are the object and `name` is the key in it. A value that no
+ * rule allows has keyword "false"; anyOf and oneOf are told as such only when no single branch is
+ * of the value's type, else that branch's findings are told. All pointers are borrowed for the time
+ * of the callback. */
 typedef struct {
-	const char *pointer; /* RFC 6901 pointer of the offending value */
-	const char *keyword; /* "type", "required", "additionalProperties", "pattern", ... */
-	const char *name;    /* the missing or unknown key; NULL otherwise */
-	const json_t *value; /* the offending value */
-	const json_t *rule;  /* the keyword's value in the schema */
+	const char *pointer;  /* RFC 6901 pointer of the offending value */
+	const char *keyword;  /* "type", "required", "additionalProperties", "pattern", ... */
+	const char *name;     /* the missing or unknown key; NULL otherwise */
+	const json_t *value;  /* the offending value */
+	const json_t *rule;   /* the keyword's value in the schema */
 	const json_t *schema; /* the subschema object that holds the keyword ("description", ...) */
 } RgSchemaFinding;
 
@@ -24,5 +28,5 @@ RgJsonSchema *rg_json_schema_compile(json_t *schema, RgDiags *diags);
 void rg_json_schema_free(RgJsonSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgJsonSchema, rg_json_schema_free)
 /* Reports every violation; true when there was none. Safe for concurrent use. */
-bool rg_json_schema_check(const RgJsonSchema *schema, const json_t *value, RgSchemaReport report,
-	void *data);
+bool rg_json_schema_check(
+	const RgJsonSchema *schema, const json_t *value, RgSchemaReport report, void *data);

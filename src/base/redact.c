@@ -33,12 +33,12 @@ static void add_escaped(const char *text)
 	g_autofree char *url = g_uri_escape_string(text, NULL, FALSE);
 	add_form(url, strlen(url));
 	g_autoptr(RgJson) string = json_string(text);
-	if (string != NULL) {
+	if (string != NULL) { /* UTF-8 */
 		g_autofree char *json = rg_json_canonical(string);
 		add_form(json + 1, strlen(json) - 2);
+		g_autofree char *xml = g_markup_escape_text(text, -1);
+		add_form(xml, strlen(xml));
 	}
-	g_autofree char *xml = g_markup_escape_text(text, -1);
-	add_form(xml, strlen(xml));
 }
 
 /* Base64 of a text that holds the secret `shift` bytes after a group of three: only those digits

@@ -1,0 +1,350 @@
+/* Compiling: the whole schema is walked once, so that checking meets only known keywords with
+ * well-formed arguments, compiled patterns and references that lead to a subschema. */
+#include "base/json_schema_internal.h"
+
+#include <string.h>
+#include "base/caps.h"
+
+#define CODE "catalog.bad-data"
+#define DIALECT "https://json-schema.org/draft/2020-12/schema"
+
+typedef enum {
+	ANYTHING, /* annotations, const */
+	TEXT,
+	FLAG,
+	NUMBER,
+	COUNT,
+	LIST,
+	TEXTS,
+	TYPES,
+	PATTERN,
+	DIALECT_NAME,
+	ROOT_ID,
+	REF,
+	SCHEMA,
+	SCHEMA_LIST,
+	SCHEMA_MAP,
+	PATTERN_MAP,
+	TEXTS_MAP,
+} Shape;
+
+/* The subset: every keyword that may stand in a schema, and what its value must be. Keys that
+ * begin with "x-raygpu" may hold anything. */
+static const struct {
+	const char *name;
+	Shape shape;
+	bool in_place; /* its subschemas apply to the same value */
+} keywords[] = {
+	{"$schema", DIALECT_NAME},
+	{"$id", ROOT_ID},
+	{"$comment", TEXT},
+	{"title", TEXT},
+	{"description", TEXT},
+	{"default", ANYTHING},
+	{"examples", LIST},
+	{"deprecated", FLAG},
+	{"$ref", REF, true},
+	{"$defs", SCHEMA_MAP},
+	{"type", TYPES},
+	{"enum", LIST},
+	{"const", ANYTHING},
+	{"properties", SCHEMA_MAP},
+	{"required", TEXTS},
+	{"additionalProperties", SCHEMA},
+	{"patternProperties", PATTERN_MAP},
+	{"propertyNames", SCHEMA},
+	{"dependentRequired", TEXTS_MAP},
+	{"minProperties", COUNT},
+	{"maxProperties", COUNT},
+	{"items", SCHEMA},
+	{"prefixItems", SCHEMA_LIST},
+	{"minItems", COUNT},
+	{"maxItems", COUNT},
+	{"uniqueItems", FLAG},
+	{"minimum", NUMBER},
+	{"maximum", NUMBER},
+	{"exclusiveMinimum", NUMBER},
+	{"exclusiveMaximum", NUMBER},
+	{"minLength", COUNT},
+	{"maxLength", COUNT},
+	{"pattern", PATTERN},
+	{"anyOf", SCHEMA_LIST, true},
+	{"oneOf", SCHEMA_LIST, true},
+	{"allOf", SCHEMA_LIST, true},
+	{"not", SCHEMA, true},
+	{"if", SCHEMA, true},
+	{"then", SCHEMA, true},
+	{"else", SCHEMA, true},
+};
+
+typedef struct {
+	RgJsonSchema *schema;
+	GHashTable *seen; /* subschema objects met while walking */
+	GPtrArray *refs;  /* texts of "$ref", borrowed */
+	unsigned depth;
+	RgDiags *diags;
+} Compiler;
+
+static bool walk(Compiler *compiler, json_t *schema, const char *at);
+
+static bool refuse(Compiler *compiler, const char *at, const char *key, const char *problem)
+{
+	rg_diags_error(compiler->diags, CODE, "JSON Schema at \"%s\": \"%s\" %s", at, key, problem);
+	return false;
+}
+
+static bool are_texts(const json_t *value)
+{
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		if (!json_is_string(json_array_get(value, i)))
+			return false;
+	}
+	return json_is_array(value);
+}
+
+static bool is_type_name(const json_t *value)
+{
+	static const char *const names[] = {
+		"object", "array", "string", "integer", "number", "boolean", "null", NULL};
+	return json_is_string(value) && g_strv_contains(names, json_string_value(value));
+}
+
+static bool are_types(const json_t *value)
+{
+	if (!json_is_array(value))
+		return is_type_name(value);
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		if (!is_type_name(json_array_get(value, i)))
+			return false;
+	}
+	return json_array_size(value) > 0;
+}
+
+static bool is_count(const json_t *value)
+{
+	return rg_json_schema_is_type(value, "integer") && json_number_value(value) >= 0;
+}
+
+static bool add_pattern(Compiler *compiler, const char *pattern, const char *at)
+{
+	GHashTable *patterns = compiler->schema->patterns;
+	if (g_hash_table_contains(patterns, pattern))
+		return true;
+	g_autoptr(GError) error = NULL;
+	GRegex *regex = g_regex_new(pattern, G_REGEX_DOLLAR_ENDONLY | G_REGEX_OPTIMIZE, 0, &error);
+	if (regex == NULL)
+		return refuse(compiler, at, pattern, error->message);
+	g_hash_table_insert(patterns, (gpointer)(uintptr_t)pattern, regex);
+	return true;
+}
+
+/* Subschemas in a list or a map; the keys of a PATTERN_MAP are patterns. */
+static bool walk_members(Compiler *compiler, json_t *value, Shape shape, const char *at)
+{
+	bool ok = true;
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		g_autofree char *below = g_strdup_printf("%s/%zu", at, i);
+		ok = walk(compiler, json_array_get(value, i), below) && ok;
+	}
+	const char *key;
+	json_t *item;
+	json_object_foreach (value, key, item) {
+		g_autofree char *below = rg_json_pointer_add(at, key);
+		if (shape == PATTERN_MAP)
+			ok = add_pattern(compiler, key, below) && ok;
+		ok = walk(compiler, item, below) && ok;
+	}
+	return ok;
+}
+
+static bool are_dependents(json_t *value)
+{
+	const char *key;
+	json_t *item;
+	json_object_foreach (value, key, item) {
+		if (!are_texts(item))
+			return false;
+	}
+	return json_is_object(value);
+}
+
+/* What is wrong with an argument, by its shape alone; NULL when nothing is. */
+static const char *find_fault(json_t *value, Shape shape, bool is_root)
+{
+	switch (shape) {
+	case ANYTHING:
+	case SCHEMA:
+		return NULL;
+	case TEXT:
+	case PATTERN:
+	case REF:
+		return json_is_string(value) ? NULL : "must be a string";
+	case FLAG:
+		return json_is_boolean(value) ? NULL : "must be true or false";
+	case NUMBER:
+		return json_is_number(value) ? NULL : "must be a number";
+	case COUNT:
+		return is_count(value) ? NULL : "must be a whole number, 0 or more";
+	case LIST:
+		return json_is_array(value) ? NULL : "must be a list";
+	case TEXTS:
+		return are_texts(value) ? NULL : "must be a list of strings";
+	case TYPES:
+		return are_types(value) ? NULL : "must be a type's name or a list of them";
+	case DIALECT_NAME:
+		return json_is_string(value) && g_str_has_prefix(json_string_value(value), DIALECT)
+			       ? NULL
+			       : "must be " DIALECT;
+	case ROOT_ID:
+		return is_root && json_is_string(value) ? NULL : "may stand in the root only";
+	case SCHEMA_LIST:
+		return json_array_size(value) > 0 ? NULL : "must be a list of schemas";
+	case SCHEMA_MAP:
+	case PATTERN_MAP:
+		return json_is_object(value) ? NULL : "must be an object of schemas";
+	case TEXTS_MAP:
+		return are_dependents(value) ? NULL : "must be an object of lists of strings";
+	}
+	return "is of no known shape";
+}
+
+static bool walk_keyword(Compiler *compiler, const char *key, json_t *value, const char *at)
+{
+	if (g_str_has_prefix(key, "x-raygpu"))
+		return true;
+	size_t row = 0;
+	while (row < G_N_ELEMENTS(keywords) && strcmp(keywords[row].name, key) != 0)
+		row++;
+	if (row == G_N_ELEMENTS(keywords))
+		return refuse(compiler, at, key, "is not a keyword of the supported subset");
+	Shape shape = keywords[row].shape;
+	const char *fault = find_fault(value, shape, *at == '\0');
+	if (fault != NULL)
+		return refuse(compiler, at, key, fault);
+	g_autofree char *below = rg_json_pointer_add(at, key);
+	if (shape == SCHEMA)
+		return walk(compiler, value, below);
+	if (shape == SCHEMA_LIST || shape == SCHEMA_MAP || shape == PATTERN_MAP)
+		return walk_members(compiler, value, shape, below);
+	if (shape == PATTERN)
+		return add_pattern(compiler, json_string_value(value), below);
+	if (shape == REF)
+		g_ptr_array_add(compiler->refs, (gpointer)(uintptr_t)json_string_value(value));
+	return true;
+}
+
+static bool walk(Compiler *compiler, json_t *schema, const char *at)
+{
+	if (json_is_boolean(schema))
+		return true;
+	if (!json_is_object(schema))
+		return refuse(compiler, at, "schema", "must be an object, true or false");
+	if (compiler->depth == RG_CAP_JSON_DEPTH)
+		return refuse(compiler, at, "schema", "is nested too deep");
+	compiler->depth++;
+	g_hash_table_add(compiler->seen, schema);
+	bool ok = true;
+	const char *key;
+	json_t *value;
+	json_object_foreach (schema, key, value)
+		ok = walk_keyword(compiler, key, value, at) && ok;
+	compiler->depth--;
+	return ok;
+}
+
+json_t *rg_json_schema_ref(const RgJsonSchema *schema, const char *ref)
+{
+	if (strcmp(ref, "#") == 0)
+		return schema->root;
+	if (!g_str_has_prefix(ref, "#/$defs/"))
+		return NULL;
+	g_autofree char *pointer = g_uri_unescape_string(ref + 1, NULL);
+	return pointer != NULL ? rg_json_at(schema->root, pointer) : NULL;
+}
+
+static bool are_refs_known(Compiler *compiler)
+{
+	bool ok = true;
+	for (guint i = 0; i < compiler->refs->len; i++) {
+		const char *ref = g_ptr_array_index(compiler->refs, i);
+		json_t *target = rg_json_schema_ref(compiler->schema, ref);
+		bool known =
+			target != NULL &&
+			(json_is_boolean(target) || g_hash_table_contains(compiler->seen, target));
+		if (!known)
+			ok = refuse(compiler, ref, "$ref", "must lead to a schema under #/$defs/");
+	}
+	return ok;
+}
+
+static bool has_loop(const RgJsonSchema *schema, json_t *at, GHashTable *open, GHashTable *done);
+
+static bool any_loops(
+	const RgJsonSchema *schema, json_t *argument, GHashTable *open, GHashTable *done)
+{
+	if (json_is_string(argument))
+		return has_loop(schema, rg_json_schema_ref(schema, json_string_value(argument)),
+			open, done);
+	if (!json_is_array(argument))
+		return has_loop(schema, argument, open, done);
+	for (size_t i = 0; i < json_array_size(argument); i++) {
+		if (has_loop(schema, json_array_get(argument, i), open, done))
+			return true;
+	}
+	return false;
+}
+
+/* Whether checking one value against `at` would come back to `at` with the same value. */
+static bool has_loop(const RgJsonSchema *schema, json_t *at, GHashTable *open, GHashTable *done)
+{
+	if (!json_is_object(at) || g_hash_table_contains(done, at))
+		return false;
+	if (!g_hash_table_add(open, at))
+		return true;
+	for (size_t i = 0; i < G_N_ELEMENTS(keywords); i++) {
+		json_t *argument = json_object_get(at, keywords[i].name);
+		if (argument != NULL && keywords[i].in_place &&
+			any_loops(schema, argument, open, done))
+			return true;
+	}
+	g_hash_table_remove(open, at);
+	g_hash_table_add(done, at);
+	return false;
+}
+
+static bool refuse_loops(Compiler *compiler)
+{
+	g_autoptr(GHashTable) open = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) done = g_hash_table_new(NULL, NULL);
+	GHashTableIter iter;
+	gpointer at;
+	g_hash_table_iter_init(&iter, compiler->seen);
+	while (g_hash_table_iter_next(&iter, &at, NULL)) {
+		if (has_loop(compiler->schema, at, open, done))
+			return refuse(compiler, "", "$ref", "leads back to itself");
+	}
+	return true;
+}
+
+RgJsonSchema *rg_json_schema_compile(json_t *root, RgDiags *diags)
+{
+	g_autoptr(RgJsonSchema) schema = g_new0(RgJsonSchema, 1);
+	schema->root = json_incref(root);
+	schema->patterns =
+		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_regex_unref);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	g_autoptr(GPtrArray) refs = g_ptr_array_new();
+	Compiler compiler = {.schema = schema, .seen = seen, .refs = refs, .diags = diags};
+	if (!walk(&compiler, root, "") || !are_refs_known(&compiler) || !refuse_loops(&compiler))
+		return NULL;
+	return g_steal_pointer(&schema);
+}
+
+void rg_json_schema_free(RgJsonSchema *schema)
+{
+	if (schema == NULL)
+		return;
+	json_decref(schema->root);
+	g_hash_table_unref(schema->patterns);
+	g_free(schema);
+}

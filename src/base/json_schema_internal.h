@@ -1,0 +1,18 @@
+/* What the compiling and the checking half of base/json_schema.h share. */
+#pragma once
+#include "base/json_schema.h"
+
+struct RgJsonSchema {
+	json_t *root;
+	GHashTable *patterns; /* pattern text (borrowed from root) -> GRegex */
+};
+
+/* The subschema that a "$ref" text names; NULL when it is not "#" or under "#/$defs/". */
+json_t *rg_json_schema_ref(const RgJsonSchema *schema, const char *ref);
+/* As JSON Schema compares: 1 and 1.0 are equal, order of members is nothing. */
+gboolean rg_json_schema_equal(gconstpointer a, gconstpointer b);
+guint rg_json_schema_hash(gconstpointer value);
+/* Whether a value is of a JSON Schema type; 1.0 is an integer. */
+bool rg_json_schema_is_type(const json_t *value, const char *type);
+/* As long double, which holds int64 and double alike (x86-64, aarch64). */
+long double rg_json_schema_number(const json_t *value);
