@@ -226,3 +226,8 @@ char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line)
 	}
 	return NULL;
 }
+
+void rg_diags_clear(RgDiags *diags)
+{
+	g_ptr_array_set_size(diags->items, 0);
+}

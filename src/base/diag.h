@@ -61,6 +61,8 @@ bool rg_diags_has_errors(const RgDiags *diags);
 size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity);
 /* Moves all of `from` to the end of `to`. */
 void rg_diags_take_all(RgDiags *to, RgDiags *from);
+/* Forgets all findings (their pointers end); texts of files stay. */
+void rg_diags_clear(RgDiags *diags);
 /* The exit code that the errors ask for (diag_codes.h): 0 without errors; when several classes
  * meet, the first error's. */
 int rg_diags_exit_code(const RgDiags *diags);

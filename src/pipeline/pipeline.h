@@ -15,21 +15,22 @@
 /* What one command works with; opened by cmd/, borrowed here. */
 typedef struct {
 	RgProviderHost *providers;
-	RgHttp *http;
+	RgHttpOptions http; /* the rate limit is filled in from the provider's schema */
 	RgStore *store;
 	const char *state_path;
 	RgDiffOptions diff;
-	bool no_refresh_settle;
-	unsigned settle_ms;
-	void (*progress)(void *data, const char *stage, const char *text, size_t n, bool done);
+	unsigned settle_ms; /* how long a refresh may wait for young things to show */
+	/* told before each stage that talks to a cloud, and while it reads; may be NULL; any thread */
+	void (*progress)(void *data, const char *stage, const char *what, size_t n, bool done);
 	void *progress_data;
 } RgSession;
 
-/* All products of one pass over the arrows up to the plan. */
+/* All products of one pass over the arrows, up to the plan. */
 typedef struct {
-	RgCluster *cluster; /* NULL for a destroy from the state alone */
+	RgCluster *cluster; /* NULL when working from the state alone */
 	RgProvenance *provenance;
 	RgSnapshot *snapshot;
+	RgHttp *http;
 	RgProvider *provider;
 	json_t *facts, *fitted;
 	RgResourceSet *desired, *observed;
@@ -40,9 +41,13 @@ void rg_pass_free(RgPass *pass);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPass, rg_pass_free)
 
 /* spec -> plan. NULL when no plan could be made; a plan with `errored` when it must not be
- * applied. */
+ * applied. With session->diff.destroy only the spec's name, provider and region are used. */
 RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *diags);
-/* Same, from the state alone, for `destroy --cluster NAME` and drift without a spec. */
-RgPass *rg_pipeline_plan_state(RgSession *session, const char *cluster, RgDiags *diags);
+/* The same from the state alone (destroy and drift without a spec): what is recorded is what is
+ * wanted, or nothing when session->diff.destroy. */
+RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags);
+/* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
+ * stale or of another state. */
+RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);
 /* Only validation: spec, catalog, shapes. No network, no module. */
 RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, RgDiags *diags);

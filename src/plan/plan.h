@@ -49,6 +49,7 @@ typedef struct {
 	char *cluster, *lineage; /* lineage NULL before the first apply */
 	char *provider, *region;
 	json_t *config, *facts;  /* for the apply of a saved plan */
+	json_t *labels;          /* the cluster's labels: tags of what is created; may be NULL */
 	int64_t serial;          /* of the state that it was made from */
 	char *state;             /* identity of the state store as the user gave it */
 	char *spec_file, *spec_digest;

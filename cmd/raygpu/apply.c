@@ -1,0 +1,249 @@
+#include "command.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+typedef struct {
+	ChangeOptions change;
+	gboolean auto_approve;
+	int parallelism;
+	int lock_timeout_s;
+	bool destroy;
+} Options;
+
+static void write_progress(void *data, const char *text)
+{
+	fputs(text, stderr);
+	fflush(stderr);
+}
+
+static void on_event(void *data, const RgEvent *event)
+{
+	Context *context = data;
+	status_clear(context);
+	rg_progress_event(context->progress, event);
+}
+
+/* Terraform's question: only the whole word counts. */
+static bool ask(Context *context, bool destroy)
+{
+	if (!isatty(STDIN_FILENO)) {
+		RgDiag *diag = rg_diags_error(context->diags, "apply.no-terminal",
+			"there is no terminal to ask for approval on");
+		rg_diag_hint(diag, "give --auto-approve, or save a plan with `raygpu plan --out "
+				   "FILE` and apply "
+				   "that");
+		return false;
+	}
+	fflush(stdout);
+	fputs(destroy ? "\nDo you really want to destroy all of this?\n  There is no undo. Only "
+			"'yes' will be "
+			"accepted to confirm.\n\n  Enter a value: "
+		      : "\nDo you want to perform these actions?\n  raygpu will perform the "
+			"actions described "
+			"above.\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: ",
+		stderr);
+	char line[64] = "";
+	if (!fgets(line, sizeof(line), stdin) || !g_str_equal(g_strstrip(line), "yes")) {
+		fputs("\n", stderr);
+		rg_diags_error(context->diags, "apply.declined", "%s cancelled",
+			destroy ? "destroy" : "apply");
+		return false;
+	}
+	fputs("\n", stderr);
+	return true;
+}
+
+static json_t *run_meta(const Context *context, const RgPass *pass)
+{
+	struct utsname host;
+	json_t *meta = json_object();
+	rg_json_set_str(meta, "command", context->command->name);
+	rg_json_set_str(meta, "user", g_get_user_name());
+	rg_json_set_str(meta, "host", uname(&host) == 0 ? host.nodename : "?");
+	rg_json_set_str(meta, "commit", pass->plan->commit);
+	rg_json_set_str(meta, "author", pass->provenance ? pass->provenance->author : NULL);
+	json_object_set_new(meta, "dirty", json_boolean(pass->plan->dirty));
+	rg_json_set_str(meta, "spec", pass->plan->spec_file);
+	rg_json_set_str(meta, "digest", pass->plan->spec_digest);
+	return meta;
+}
+
+static int exit_code_of(const Context *context, const RgApplyResult *result, bool done)
+{
+	if (result->interrupted)
+		return EXIT_INTERRUPTED;
+	if (done)
+		return EXIT_FINE;
+	if (result->added || result->changed || result->destroyed)
+		return EXIT_PARTIAL;
+	int code = rg_diags_exit_code(context->diags);
+	return code ? code : EXIT_ERROR;
+}
+
+static int execute(Context *context, const Options *options, RgPass *pass)
+{
+	g_autofree char *run = NULL, *lineage = NULL;
+	g_autoptr(RgJson) meta = run_meta(context, pass);
+	const RgPlan *plan = pass->plan;
+	if (!rg_store_begin_run(context->store, plan->cluster, plan->provider, plan->region,
+		    plan->config, plan->facts, meta, &run, &lineage, context->diags))
+		return rg_diags_exit_code(context->diags);
+	RgApplyOptions apply = {.parallelism = (unsigned)options->parallelism,
+		.interrupted = signals_level,
+		.event = on_event,
+		.event_data = context,
+		.run = run,
+		.lineage = lineage,
+		.commit = plan->commit,
+		.labels = plan->labels};
+	context->progress =
+		rg_progress_new(plan, context->live, &context->err, write_progress, context);
+	RgApplyResult result;
+	bool done = rg_apply(pass->provider, context->store, pass->snapshot, plan, &apply, &result,
+		context->diags);
+	rg_progress_finish(context->progress);
+	g_clear_pointer(&context->progress, rg_progress_free);
+	const char *outcome = result.interrupted				   ? "interrupted"
+			      : done						   ? "done"
+			      : result.added || result.changed || result.destroyed ? "partial"
+										   : "failed";
+	if (!rg_store_end_run(context->store, run, outcome, context->diags))
+		done = false;
+	g_autofree char *text = rg_render_apply_result(&result, options->destroy, &context->out);
+	out_text(text);
+	return exit_code_of(context, &result, done);
+}
+
+static int nothing_to_do(Context *context, const Options *options)
+{
+	RgApplyResult result = {0};
+	g_autofree char *text = rg_render_apply_result(&result, options->destroy, &context->out);
+	out_text(text);
+	return EXIT_FINE;
+}
+
+static int from_spec(Context *context, const Options *options, const char *spec_path)
+{
+	g_autoptr(RgPass) pass = run_pass(context, spec_path);
+	if (!pass)
+		return rg_diags_exit_code(context->diags);
+	g_autofree char *text = rg_render_plan(pass->plan, &context->out);
+	out_text(text);
+	if (pass->plan->errored || rg_diags_has_errors(context->diags))
+		return rg_diags_exit_code(context->diags);
+	print_diags(context); /* warnings belong before the question */
+	rg_diags_clear(context->diags);
+	if (!rg_plan_has_changes(pass->plan))
+		return nothing_to_do(context, options);
+	if (!options->auto_approve && !ask(context, options->destroy))
+		return rg_diags_exit_code(context->diags);
+	return execute(context, options, pass);
+}
+
+static int from_plan(Context *context, const Options *options, RgPlan *plan)
+{
+	g_autoptr(RgPass) pass = rg_pipeline_open_saved(&context->session, plan, context->diags);
+	if (!pass) {
+		rg_plan_free(plan);
+		return rg_diags_exit_code(context->diags);
+	}
+	pass->plan = plan;
+	if (!rg_plan_has_changes(plan))
+		return nothing_to_do(context, options);
+	return execute(context, options, pass);
+}
+
+/* Whose lock: the cluster's name, before anything of its state is read. */
+static char *cluster_name(Context *context, const char *spec_path, const RgPlan *plan)
+{
+	if (plan)
+		return g_strdup(plan->cluster);
+	if (context->cluster)
+		return g_strdup(context->cluster);
+	if (!spec_path && !g_file_test("cluster.yaml", G_FILE_TEST_EXISTS))
+		return g_strdup("?"); /* run_pass tells what is missing */
+	if (g_strcmp0(spec_path, "-") == 0) {
+		rg_diags_error(context->diags, "usage.bad-argument",
+			"raygpu %s can't read the spec from standard input",
+			context->command->name);
+		return NULL;
+	}
+	g_autoptr(RgDiags) diags = rg_diags_new(); /* run_pass reads it again and tells warnings */
+	g_autoptr(RgCluster) cluster =
+		rg_spec_load_file(spec_path ? spec_path : "cluster.yaml", diags);
+	if (!cluster)
+		rg_diags_take_all(context->diags, diags);
+	return cluster ? g_strdup(cluster->name) : NULL;
+}
+
+static int run(Context *context, const Options *options, const char *argument)
+{
+	bool is_plan = false;
+	RgPlan *plan = argument && !g_str_equal(argument, "-") && !options->destroy
+			       ? plan_file_load(context, argument, &is_plan)
+			       : NULL;
+	if (is_plan && !plan)
+		return rg_diags_exit_code(context->diags);
+	signals_start();
+	g_autofree char *name = cluster_name(context, argument, plan);
+	if (!name || !context_open_session(context, RG_STORE_WRITE)) {
+		rg_plan_free(plan);
+		return rg_diags_exit_code(context->diags);
+	}
+	change_options_use(context, (ChangeOptions *)&options->change, options->destroy);
+	g_autoptr(RgLock) lock = rg_lock_take(context->store, name, context->command->name,
+		(unsigned)options->lock_timeout_s * 1000, context->diags);
+	if (!lock) {
+		rg_plan_free(plan);
+		return rg_diags_exit_code(context->diags);
+	}
+	return plan ? from_plan(context, options, plan) : from_spec(context, options, argument);
+}
+
+static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
+{
+	Options options = {.destroy = destroy, .parallelism = 10};
+	const GOptionEntry entries[] = {
+		{"auto-approve", 0, 0, G_OPTION_ARG_NONE, &options.auto_approve, "don't ask", NULL},
+		{"parallelism", 0, 0, G_OPTION_ARG_INT, &options.parallelism,
+			"calls in flight at a time (10)", "N"},
+		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
+			"wait so long for the state's lock (0)", "SECONDS"},
+		{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.targets,
+			"only this address and what it needs; may be repeated", "ADDRESS"},
+		{"exclude", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.excludes,
+			"all but this address and what needs it", "ADDRESS"},
+		{"replace", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.replaces,
+			"replace this resource though nothing asks for it", "ADDRESS"},
+		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,
+			"don't wait for young resources to show in the cloud", NULL},
+		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
+			"work from the state alone on this cluster", "NAME"},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	int code = EXIT_FINE;
+	if (options_parse(context, entries, &argc, &argv, 0, 1, &code)) {
+		if (options.parallelism < 1 || options.parallelism > 256 ||
+			options.lock_timeout_s < 0) {
+			rg_diags_error(context->diags, "usage.bad-argument",
+				"--parallelism wants 1 to 256, --lock-timeout 0 or more");
+			code = EXIT_USAGE;
+		} else {
+			code = run(context, &options, argc > 1 ? argv[1] : NULL);
+		}
+	}
+	change_options_clear(&options.change);
+	return code;
+}
+
+int cmd_apply(Context *context, int argc, char **argv)
+{
+	return parse_and_run(context, false, argc, argv);
+}
+
+int cmd_destroy(Context *context, int argc, char **argv)
+{
+	return parse_and_run(context, true, argc, argv);
+}

@@ -1,0 +1,103 @@
+#include "command.h"
+#include "base/caps.h"
+#include <errno.h>
+#include <string.h>
+
+/* What plan, apply, destroy and drift share: the pass over the arrows, and plan files. */
+
+#define DEFAULT_SPEC "cluster.yaml"
+
+void change_options_use(Context *context, ChangeOptions *options, bool destroy)
+{
+	RgDiffOptions *diff = &context->session.diff;
+	diff->destroy = destroy;
+	diff->targets = options->targets;
+	diff->excludes = options->excludes;
+	diff->replace = options->replaces;
+	if (options->no_settle)
+		context->session.settle_ms = 0;
+}
+
+void change_options_clear(ChangeOptions *options)
+{
+	g_strfreev(options->targets);
+	g_strfreev(options->excludes);
+	g_strfreev(options->replaces);
+}
+
+static bool no_spec_named(Context *context)
+{
+	RgDiag *diag = rg_diags_error(context->diags, "usage.missing-argument",
+		"no spec was named and there is no %s here", DEFAULT_SPEC);
+	rg_diag_hint(diag, "usage: raygpu %s [OPTIONS] %s; `raygpu init` writes a starter spec",
+		context->command->name, context->command->arguments);
+	return false;
+}
+
+RgPass *run_pass(Context *context, const char *spec_path)
+{
+	RgPass *pass = NULL;
+	if (context->cluster && spec_path)
+		rg_diags_error(
+			context->diags, "usage.conflict", "give a spec or --cluster, not both");
+	else if (context->cluster)
+		pass = rg_pipeline_plan_recorded(
+			&context->session, context->cluster, context->diags);
+	else if (!spec_path && !g_file_test(DEFAULT_SPEC, G_FILE_TEST_EXISTS))
+		no_spec_named(context);
+	else
+		pass = rg_pipeline_plan(
+			&context->session, spec_path ? spec_path : DEFAULT_SPEC, context->diags);
+	status_clear(context);
+	return pass;
+}
+
+static char *read_file(Context *context, const char *path, size_t *len)
+{
+	char *text = NULL;
+	g_autoptr(GError) error = NULL;
+	if (!g_file_get_contents(path, &text, len, &error)) {
+		rg_diags_error(context->diags, "file.unreadable", "%s", error->message);
+		return NULL;
+	}
+	if (*len > RG_CAP_PLAN_BYTES) {
+		rg_diags_error(context->diags, "plan.bad-file",
+			"\"%s\" is larger than a plan can be", path);
+		g_clear_pointer(&text, g_free);
+	}
+	return text;
+}
+
+/* A saved plan is JSON with resource_changes; a spec may be JSON too, but has no such key. */
+RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan)
+{
+	size_t len = 0;
+	if (is_plan)
+		*is_plan = true;
+	g_autofree char *text = read_file(context, path, &len);
+	if (!text)
+		return NULL;
+	const char *start = text + strspn(text, " \t\r\n");
+	if (is_plan && (*start != '{' || !strstr(text, "\"resource_changes\""))) {
+		*is_plan = false;
+		return NULL;
+	}
+	g_autoptr(RgJson) document =
+		rg_json_parse(text, len, path, "plan.bad-file", context->diags);
+	return document ? rg_plan_from_json(document, context->diags) : NULL;
+}
+
+/* Written whole or not at all; 0600, because attributes may tell more than a log should. */
+bool plan_file_save(Context *context, const char *path, const RgPlan *plan)
+{
+	g_autoptr(RgJson) document = rg_plan_to_json(plan);
+	char *text = json_dumps(document, JSON_INDENT(1));
+	g_autoptr(GError) error = NULL;
+	bool ok = g_file_set_contents_full(path, text, -1,
+		G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600, &error);
+	free(text);
+	if (!ok)
+		rg_diags_error(context->diags, "file.unreadable", "can't write the plan: %s",
+			error->message);
+	return ok;
+}

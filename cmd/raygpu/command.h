@@ -1,0 +1,95 @@
+/* The command line: one file a subcommand, each a row of the table in main.c. Only this folder
+ * knows argv, the environment, the terminal and exit codes. */
+#pragma once
+#include "pipeline/pipeline.h"
+#include "render/render.h"
+
+#define EXIT_FINE 0
+#define EXIT_ERROR 1
+#define EXIT_CHANGES 2
+#define EXIT_PARTIAL 3
+#define EXIT_USAGE 4
+#define EXIT_STALE 6
+#define EXIT_INTERRUPTED 130
+
+/* One run of the program. */
+typedef struct Context {
+	const struct Command *command;
+	RgDiags *diags;
+	/* common options */
+	char *state_path, *trace_path, *cluster;
+	char **provider_dirs;
+	gboolean json, no_color;
+	/* opened when needed */
+	RgProviderHost *providers;
+	RgStore *store;
+	RgSession session;
+	RgProgress *progress; /* of a running apply */
+	bool live;	      /* stderr is a terminal: a status line is redrawn */
+	bool status_shown;
+	RgStyle out, err;
+} Context;
+
+typedef struct Command {
+	const char *name, *arguments, *summary, *details;
+	int (*run)(Context *context, int argc, char **argv);
+} Command;
+
+const Command *commands_get(void); /* ends with a NULL name */
+
+/* options.c: takes `entries` plus the common ones out of argv. false: usage error reported, or
+ * help was printed (*exit_code tells). argv keeps the positional arguments, from argv[1]. */
+bool options_parse(Context *context, const GOptionEntry *entries, int *argc, char ***argv,
+	int min_arguments, int max_arguments, int *exit_code);
+void print_program_help(void);
+
+/* context.c */
+void context_init(Context *context);
+void context_clear(Context *context);
+bool context_open_providers(Context *context);
+/* Session for a command that reads only, or one that changes things (store and transport). */
+bool context_open_session(Context *context, RgStoreMode mode);
+const char *context_state_path(Context *context);
+/* The cluster that a state command means: --cluster, or the only one. NULL and a diagnostic. */
+char *context_one_cluster(Context *context);
+
+/* output.c */
+void out_text(const char *text);
+void out_json(const json_t *value);
+void err_text(Context *context, const char *text);
+void print_diags(Context *context);
+/* true when everything written to stdout got there */
+bool out_close(void);
+void status_progress(void *data, const char *stage, const char *what, size_t n, bool done);
+void status_clear(Context *context);
+
+/* signals.c: SIGINT and SIGTERM counted on a thread of their own (design.md section 8, rule 5) */
+void signals_start(void);
+int signals_level(void *unused);	 /* 0, 1, 2 */
+bool signals_cut_requests(void *unused); /* second signal, or 4.5 s after the first */
+
+/* changes.c: what plan, apply, destroy and drift share */
+typedef struct {
+	char **targets, **excludes, **replaces;
+	gboolean no_settle;
+} ChangeOptions;
+void change_options_use(Context *context, ChangeOptions *options, bool destroy);
+void change_options_clear(ChangeOptions *options);
+/* The pass for SPEC, or for --cluster from the state. */
+RgPass *run_pass(Context *context, const char *spec_path);
+
+int cmd_apply(Context *context, int argc, char **argv);
+int cmd_destroy(Context *context, int argc, char **argv);
+int cmd_drift(Context *context, int argc, char **argv);
+int cmd_init(Context *context, int argc, char **argv);
+int cmd_plan(Context *context, int argc, char **argv);
+int cmd_providers(Context *context, int argc, char **argv);
+int cmd_show(Context *context, int argc, char **argv);
+int cmd_state(Context *context, int argc, char **argv);
+int cmd_validate(Context *context, int argc, char **argv);
+int cmd_version(Context *context, int argc, char **argv);
+
+/* The plan file at `path`, or NULL with a diagnostic. `is_plan` (may be NULL): false when it is a
+ * spec and no diagnostic was made. */
+RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan);
+bool plan_file_save(Context *context, const char *path, const RgPlan *plan);

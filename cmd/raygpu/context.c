@@ -1,0 +1,147 @@
+#include "command.h"
+#include "base/log.h"
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+extern const struct rg_embedded rg_aws_data[];
+const struct rgp_provider *raygpu_provider_v1_aws(void);
+
+static const RgBuiltinProvider builtins[] = {
+	{"aws", raygpu_provider_v1_aws, rg_aws_data},
+	{NULL, NULL, NULL},
+};
+
+static const char *environment(const char *name)
+{
+	return getenv(name);
+}
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value;
+}
+
+/* https://no-color.org, https://bixense.com/clicolors/ */
+static bool wants_color(int fd)
+{
+	if (is_set("NO_COLOR"))
+		return false;
+	if (is_set("CLICOLOR_FORCE") && !g_str_equal(getenv("CLICOLOR_FORCE"), "0"))
+		return true;
+	return isatty(fd) && g_strcmp0(getenv("TERM"), "dumb") != 0;
+}
+
+static unsigned columns(int fd)
+{
+	struct winsize size;
+	if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+		return size.ws_col;
+	return 80;
+}
+
+void context_init(Context *context)
+{
+	*context = (Context){.diags = rg_diags_new()};
+	context->out = (RgStyle){wants_color(STDOUT_FILENO), columns(STDOUT_FILENO)};
+	context->err = (RgStyle){wants_color(STDERR_FILENO), columns(STDERR_FILENO)};
+	context->live = isatty(STDERR_FILENO) && g_strcmp0(getenv("TERM"), "dumb") != 0;
+	const char *log = getenv("RAYGPU_LOG");
+	if (log)
+		rg_log_init(g_str_equal(log, "debug") ? RG_LOG_DEBUG : RG_LOG_INFO, STDERR_FILENO);
+}
+
+void context_clear(Context *context)
+{
+	rg_store_close(context->store);
+	rg_provider_host_free(context->providers);
+	rg_diags_free(context->diags);
+	g_free(context->state_path);
+	g_free(context->trace_path);
+	g_free(context->cluster);
+	g_strfreev(context->provider_dirs);
+}
+
+/* --provider-dir, RAYGPU_PROVIDER_PATH, the installed place. */
+static GStrv provider_directories(Context *context)
+{
+	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+	if (context->provider_dirs)
+		g_strv_builder_addv(all, (const char **)context->provider_dirs);
+	const char *path = getenv("RAYGPU_PROVIDER_PATH");
+	if (path) {
+		g_auto(GStrv) parts = g_strsplit(path, ":", -1);
+		for (guint i = 0; parts[i]; i++) {
+			if (*parts[i])
+				g_strv_builder_add(all, parts[i]);
+		}
+	}
+	g_strv_builder_add(all, RG_PROVIDER_DIR);
+	return g_strv_builder_end(all);
+}
+
+bool context_open_providers(Context *context)
+{
+	if (context->providers)
+		return true;
+	g_auto(GStrv) directories = provider_directories(context);
+	RgProviderHostOptions options = {.builtins = builtins,
+		.directories = directories,
+		.env = environment,
+		.home = g_get_home_dir()};
+	context->providers = rg_provider_host_new(&options);
+	return true;
+}
+
+const char *context_state_path(Context *context)
+{
+	if (!context->state_path)
+		context->state_path = g_strdup(
+			is_set("RAYGPU_STATE") ? getenv("RAYGPU_STATE") : ".raygpu/state.db");
+	return context->state_path;
+}
+
+bool context_open_session(Context *context, RgStoreMode mode)
+{
+	context_open_providers(context);
+	if (!context->store)
+		context->store = rg_store_open(context_state_path(context), mode, context->diags);
+	if (!context->store)
+		return false;
+	RgSession *session = &context->session;
+	session->providers = context->providers;
+	session->store = context->store;
+	session->state_path = context_state_path(context);
+	session->settle_ms = 30000;
+	session->progress = status_progress;
+	session->progress_data = context;
+	session->http.read_only = mode == RG_STORE_READ;
+	session->http.trace_path = context->trace_path;
+	session->http.user_agent = "raygpu/" RG_VERSION;
+	session->http.canceled = signals_cut_requests;
+	return true;
+}
+
+char *context_one_cluster(Context *context)
+{
+	if (context->cluster)
+		return g_strdup(context->cluster);
+	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
+	if (!names)
+		return NULL;
+	if (g_strv_length(names) == 1)
+		return g_strdup(names[0]);
+	g_autofree char *list = g_strjoinv(", ", names);
+	RgDiag *diag = names[0] ? rg_diags_error(context->diags, "usage.missing-argument",
+					  "the state holds several clusters: %s", list)
+				: rg_diags_error(context->diags, "state.no-such-cluster",
+					  "the state \"%s\" holds no cluster",
+					  context_state_path(context));
+	rg_diag_hint(diag,
+		names[0] ? "say which with --cluster NAME"
+			 : "is it the right file? --state FILE or RAYGPU_STATE names another");
+	return NULL;
+}

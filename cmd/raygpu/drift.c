@@ -1,0 +1,45 @@
+#include "command.h"
+
+static RgSource source_of(const void *data, const char *pointer)
+{
+	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
+}
+
+static int run(Context *context, ChangeOptions *options, const char *spec_path)
+{
+	if (!context_open_session(context, RG_STORE_READ))
+		return rg_diags_exit_code(context->diags);
+	change_options_use(context, options, false);
+	g_autoptr(RgPass) pass = run_pass(context, spec_path);
+	if (!pass)
+		return rg_diags_exit_code(context->diags);
+	g_autoptr(RgDrift) drift = rg_drift_new(pass->diff, pass->snapshot->recorded,
+		pass->plan->cluster, source_of, pass->cluster);
+	if (context->json) {
+		g_autoptr(RgJson) document = rg_render_drift_json(drift);
+		out_json(document);
+	} else {
+		g_autofree char *text = rg_render_drift(drift, &context->out);
+		out_text(text);
+	}
+	/* a reading that failed is an error, whatever drift was seen */
+	if (rg_diags_has_errors(context->diags))
+		return rg_diags_exit_code(context->diags);
+	return drift->items->len ? EXIT_CHANGES : EXIT_FINE;
+}
+
+int cmd_drift(Context *context, int argc, char **argv)
+{
+	ChangeOptions options = {0};
+	const GOptionEntry entries[] = {
+		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
+			"look at this cluster of the state, without a spec", "NAME"},
+		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.no_settle,
+			"don't wait for young resources to show in the cloud", NULL},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	int code = EXIT_FINE;
+	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
+		return code;
+	return run(context, &options, argc > 1 ? argv[1] : NULL);
+}

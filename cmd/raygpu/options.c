@@ -1,0 +1,145 @@
+#include "command.h"
+#include <string.h>
+
+static void print_common_help(GString *text)
+{
+	g_string_append(text,
+		"\nExit codes: 0 fine or nothing to do, 1 error, 2 changes or drift, 3 applied in "
+		"part,\n"
+		"4 usage or spec, 5 state locked, 6 stale plan, 7 credentials or permission,\n"
+		"8 capacity or quota, 9 policy or budget, 130 interrupted.\n");
+}
+
+void print_program_help(void)
+{
+	g_autoptr(GString) text =
+		g_string_new("Usage: raygpu [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+			     "Plans, applies and watches Ray clusters whose nodes carry different "
+			     "GPUs.\n\nCommands:\n");
+	for (const Command *command = commands_get(); command->name; command++)
+		g_string_append_printf(text, "  %-10s %s\n", command->name, command->summary);
+	g_string_append(text,
+		"\n`raygpu COMMAND -h` tells the options of a command; man raygpu(1), "
+		"raygpu-spec(5).\n");
+	print_common_help(text);
+	out_text(text->str);
+}
+
+static void add_entry(GString *text, const GOptionEntry *entry)
+{
+	g_autofree char *left =
+		entry->short_name ? g_strdup_printf("-%c, --%s%s%s", entry->short_name,
+					    entry->long_name, entry->arg_description ? " " : "",
+					    entry->arg_description ? entry->arg_description : "")
+				  : g_strdup_printf("--%s%s%s", entry->long_name,
+					    entry->arg_description ? " " : "",
+					    entry->arg_description ? entry->arg_description : "");
+	g_string_append_printf(text, "  %-24s %s\n", left, entry->description);
+}
+
+static void print_command_help(
+	const Context *context, const GOptionEntry *entries, const GOptionEntry *common)
+{
+	const Command *command = context->command;
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_string_append_printf(text, "Usage: raygpu %s [OPTIONS]%s%s\n\n%c%s.\n", command->name,
+		command->arguments[0] ? " " : "", command->arguments,
+		g_ascii_toupper(command->summary[0]), command->summary + 1);
+	if (command->details)
+		g_string_append_printf(text, "%s\n", command->details);
+	g_string_append(text, "\nOptions:\n");
+	for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++)
+		add_entry(text, entry);
+	for (const GOptionEntry *entry = common; entry->long_name; entry++)
+		add_entry(text, entry);
+	g_string_append_printf(text, "  %-24s %s\n", "-h, --help", "print this");
+	print_common_help(text);
+	out_text(text->str);
+}
+
+static void add_names(GPtrArray *names, const GOptionEntry *entries)
+{
+	for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++)
+		g_ptr_array_add(names, g_strdup_printf("--%s", entry->long_name));
+}
+
+static void report(Context *context, const GError *error, const GOptionEntry *entries,
+	const GOptionEntry *common)
+{
+	const char *code = error->code == G_OPTION_ERROR_UNKNOWN_OPTION ? "usage.unknown-option"
+									: "usage.bad-argument";
+	RgDiag *diag = rg_diags_error(context->diags, code, "%s", error->message);
+	const char *word = strstr(error->message, "--");
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	add_names(names, entries);
+	add_names(names, common);
+	g_ptr_array_add(names, NULL);
+	const char *near = word ? rg_nearest_word(word, (const char *const *)names->pdata) : NULL;
+	if (near && error->code == G_OPTION_ERROR_UNKNOWN_OPTION)
+		rg_diag_hint(diag, "did you mean `%s`? `raygpu %s -h` lists the options", near,
+			context->command->name);
+	else
+		rg_diag_hint(diag, "`raygpu %s -h` lists the options", context->command->name);
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && !g_str_equal(argv[i], "--"); i++) {
+		if (g_str_equal(argv[i], "-h") || g_str_equal(argv[i], "--help"))
+			return true;
+	}
+	return false;
+}
+
+static bool count_arguments(Context *context, int given, int min, int max)
+{
+	if (given >= min && (max < 0 || given <= max))
+		return true;
+	RgDiag *diag = rg_diags_error(context->diags,
+		given < min ? "usage.missing-argument" : "usage.bad-argument",
+		given < min ? "raygpu %s wants an argument" : "raygpu %s got too many arguments",
+		context->command->name);
+	rg_diag_hint(diag, "usage: raygpu %s [OPTIONS] %s", context->command->name,
+		context->command->arguments);
+	return false;
+}
+
+bool options_parse(Context *context, const GOptionEntry *entries, int *argc, char ***argv,
+	int min_arguments, int max_arguments, int *exit_code)
+{
+	const GOptionEntry common[] = {
+		{"state", 0, 0, G_OPTION_ARG_FILENAME, &context->state_path,
+			"state file (RAYGPU_STATE; .raygpu/state.db)", "FILE"},
+		{"provider-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &context->provider_dirs,
+			"look for provider modules here first", "DIR"},
+		{"trace", 0, 0, G_OPTION_ARG_FILENAME, &context->trace_path,
+			"append every API exchange to FILE, secrets redacted", "FILE"},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &context->json, "print JSON", NULL},
+		{"no-color", 0, 0, G_OPTION_ARG_NONE, &context->no_color, "no colours (NO_COLOR)",
+			NULL},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	*exit_code = EXIT_USAGE;
+	if (wants_help(*argc, *argv)) {
+		print_command_help(context, entries, common);
+		*exit_code = EXIT_FINE;
+		return false;
+	}
+	g_autoptr(GOptionContext) parser = g_option_context_new(NULL);
+	g_option_context_set_help_enabled(parser, FALSE);
+	if (entries)
+		g_option_context_add_main_entries(parser, entries, NULL);
+	g_option_context_add_main_entries(parser, common, NULL);
+	g_autoptr(GError) error = NULL;
+	if (!g_option_context_parse(parser, argc, argv, &error)) {
+		report(context, error, entries, common);
+		return false;
+	}
+	if (*argc > 1 && g_str_equal((*argv)[1], "--")) {
+		(*argc)--;
+		(*argv)++;
+	}
+	if (context->no_color)
+		context->out.color = context->err.color = false;
+	return count_arguments(context, *argc - 1, min_arguments, max_arguments);
+}

@@ -1,0 +1,62 @@
+#include "command.h"
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void out_text(const char *text)
+{
+	fputs(text, stdout);
+}
+
+void out_json(const json_t *value)
+{
+	g_autofree char *text = NULL;
+	char *dumped = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	text = g_strconcat(dumped, "\n", NULL);
+	free(dumped);
+	out_text(text);
+}
+
+void err_text(Context *context, const char *text)
+{
+	status_clear(context);
+	fflush(stdout);
+	fputs(text, stderr);
+}
+
+void print_diags(Context *context)
+{
+	if (!rg_diags_count(context->diags))
+		return;
+	g_autofree char *text = rg_render_diags(context->diags, &context->err);
+	err_text(context, text);
+}
+
+bool out_close(void)
+{
+	bool ok = fflush(stdout) == 0 && !ferror(stdout);
+	if (!ok && errno != EPIPE)
+		fprintf(stderr, "Error: can't write the output: %s\n", g_strerror(errno));
+	return ok || errno == EPIPE;
+}
+
+void status_clear(Context *context)
+{
+	if (!context->status_shown)
+		return;
+	fputs("\r\033[K", stderr);
+	context->status_shown = false;
+}
+
+/* What is being read, on a terminal only: a CI log gets the result, not the wait. */
+void status_progress(void *data, const char *stage, const char *what, size_t n, bool done)
+{
+	Context *context = data;
+	if (!context->live || done)
+		return;
+	g_autofree char *line = n ? g_strdup_printf("%s %s: %zu", stage, what, n)
+				  : g_strdup_printf("%s %s", stage, what);
+	fprintf(stderr, "\r\033[K%.*s", (int)context->err.width - 1, line);
+	fflush(stderr);
+	context->status_shown = true;
+}
