@@ -21,13 +21,15 @@ typedef RgHttpVerdict (*RgHttpClassify)(void *data, int status, const char *body
 typedef struct {
 	const char *method, *url;
 	const char *const *headers; /* "Name: value", NULL-ended; may be NULL */
-	const char *body;           /* may be NULL */
+	const char *body;	    /* may be NULL */
 	size_t body_len;
-	bool reading;       /* changes nothing at the server; a read-only transport lets only these through */
+	bool reading;	     /* changes nothing at the server; a read-only transport lets only these
+				through */
 	unsigned timeout_ms; /* of one try; 0 = 60,000 */
 	unsigned max_tries;  /* 0 = 6 */
-	const json_t *auth;  /* {"type":"aws_sigv4","region","service","access_key","secret_key","session_token"?} or NULL */
-	const json_t *tls;   /* {"ca_file"?, "cert_file"?, "key_file"?, "insecure"?} or NULL */
+	const json_t *auth; /* {"type":"aws_sigv4","region","service","access_key","secret_key","session_token"?}
+			       or NULL */
+	const json_t *tls; /* {"ca_file"?, "cert_file"?, "key_file"?, "insecure"?} or NULL */
 	RgHttpClassify classify;
 	void *classify_data;
 	const char *what; /* "RunInstances", for traces and messages */
@@ -45,9 +47,9 @@ typedef struct {
 	bool read_only;
 	const char *trace_path; /* append JSON lines of every exchange, redacted; NULL = none */
 	const char *user_agent;
-	double requests_per_s;  /* 0 = no limit */
+	double requests_per_s; /* 0 = no limit */
 	unsigned burst;
-	const char *ca_file; /* from AWS_CA_BUNDLE and the like; NULL = the system's */
+	const char *ca_file;	      /* from AWS_CA_BUNDLE and the like; NULL = the system's */
 	bool (*canceled)(void *data); /* polled during waits and transfers; may be NULL */
 	void *canceled_data;
 	void (*on_retry)(void *data, const char *what, unsigned try_number, unsigned wait_ms,

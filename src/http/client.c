@@ -1,0 +1,347 @@
+/* The transport as a whole: counting, rate limit, tries, waits and what people are told. */
+#include "http/module.h"
+
+#include <curl/curl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include "base/caps.h"
+#include "base/clock.h"
+#include "http/easy.h"
+#include "http/rate.h"
+#include "http/retry.h"
+#include "http/trace.h"
+
+#define MAX_TRIES 6u
+#define POLL_MS 50u /* how late a cancel may be seen during a wait */
+
+typedef struct {
+	RgHttp base;
+	RgHttpOptions options;
+	char *user_agent, *ca_file; /* own copies behind options */
+	const RgHttpHost *host;
+	RgEasyPool pool;
+	RgRate rate;
+	RgTrace trace;
+	_Atomic uint64_t requests, mutating;
+} Client;
+
+/* One rg_http_send. */
+typedef struct {
+	Client *client;
+	const RgHttpRequest *request;
+	const char *what;
+	char *place; /* the URL without credentials and query */
+	RgHttpReply *reply;
+	RgTryResult last;
+	RgHttpVerdict verdict;
+} Exchange;
+
+static bool is_canceled(const Client *client)
+{
+	const RgHttpOptions *options = &client->options;
+	return options->canceled != NULL && options->canceled(options->canceled_data);
+}
+
+static bool client_sleep(RgHttp *http, unsigned ms)
+{
+	Client *client = (Client *)http;
+	int64_t end_ms = rg_clock_monotonic_ms() + ms;
+	for (;;) {
+		if (is_canceled(client))
+			return false;
+		int64_t left_ms = end_ms - rg_clock_monotonic_ms();
+		if (left_ms <= 0)
+			return true;
+		struct timespec pause = {.tv_nsec = MIN(left_ms, POLL_MS) * 1000000L};
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void client_counts(RgHttp *http, uint64_t *requests, uint64_t *mutating)
+{
+	Client *client = (Client *)http;
+	*requests = atomic_load(&client->requests);
+	*mutating = atomic_load(&client->mutating);
+}
+
+static bool wait_and_tell(Exchange *exchange, unsigned wait_ms, const char *why)
+{
+	Client *client = exchange->client;
+	const RgHttpOptions *options = &client->options;
+	client->host->log(RG_LOG_INFO, "%s: try %u failed (%s), next in %u ms", exchange->what,
+		exchange->reply->tries, why, wait_ms);
+	if (options->on_retry != NULL)
+		options->on_retry(options->on_retry_data, exchange->what,
+			exchange->reply->tries + 1, wait_ms, why);
+	return client_sleep(&client->base, wait_ms);
+}
+
+static void reset_reply(RgHttpReply *reply)
+{
+	if (reply->body == NULL) {
+		reply->body = g_byte_array_new();
+		reply->headers = json_object();
+	}
+	reply->status = 0;
+	reply->skew_s = 0;
+	g_byte_array_set_size(reply->body, 0);
+	json_object_clear(reply->headers);
+}
+
+static int64_t measure_skew(const RgHttpReply *reply)
+{
+	const char *date = rg_json_str(reply->headers, "date", NULL);
+	int64_t theirs = date != NULL ? (int64_t)curl_getdate(date, NULL) : -1;
+	return theirs >= 0 ? theirs - rg_clock_now_s() : 0;
+}
+
+static RgHttpVerdict classify(const RgHttpRequest *request, const RgHttpReply *reply)
+{
+	if (request->classify == NULL)
+		return rg_retry_classify(reply->status);
+	return request->classify(request->classify_data, reply->status,
+		(const char *)reply->body->data, reply->body->len);
+}
+
+/* One try: waits for its turn, sends, notes. False when canceled before it was sent. */
+static bool try_once(Exchange *exchange)
+{
+	Client *client = exchange->client;
+	RgHttpReply *reply = exchange->reply;
+	unsigned turn_ms = rg_rate_take(&client->rate, rg_clock_monotonic_ms());
+	if (!client_sleep(&client->base, turn_ms))
+		return false;
+	reset_reply(reply);
+	reply->tries++;
+	atomic_fetch_add(&client->requests, 1);
+	if (!exchange->request->reading)
+		atomic_fetch_add(&client->mutating, 1);
+	int64_t start_ms = rg_clock_monotonic_ms();
+	g_clear_pointer(&exchange->last.reason, g_free);
+	exchange->last = rg_easy_try(&client->pool, &client->options, exchange->request, reply);
+	RgTraceEntry entry = {.request = exchange->request,
+		.reply = reply,
+		.try_number = reply->tries,
+		.duration_ms = rg_clock_monotonic_ms() - start_ms,
+		.error = exchange->last.reason};
+	rg_trace_write(&client->trace, &entry);
+	client->host->log(RG_LOG_DEBUG, "%s %s %s: %d %s, %" G_GINT64_FORMAT " ms", exchange->what,
+		exchange->request->method, exchange->place, reply->status,
+		exchange->last.reason != NULL ? exchange->last.reason : "", entry.duration_ms);
+	if (exchange->last.end != RG_TRY_ANSWERED)
+		return true;
+	reply->skew_s = measure_skew(reply);
+	exchange->verdict = classify(exchange->request, reply);
+	if (exchange->verdict == RG_HTTP_THROTTLED)
+		rg_rate_throttled(&client->rate);
+	else
+		rg_rate_answered(&client->rate);
+	return true;
+}
+
+/* Whether another try may help; the wait before it. */
+static bool plan_retry(const Exchange *exchange, unsigned *wait_ms)
+{
+	unsigned tries = exchange->reply->tries;
+	unsigned max_tries = exchange->request->max_tries;
+	if (tries >= (max_tries != 0 ? max_tries : MAX_TRIES))
+		return false;
+	switch (exchange->last.end) {
+	case RG_TRY_ANSWERED: {
+		if (exchange->verdict == RG_HTTP_OK || exchange->verdict == RG_HTTP_FAILED)
+			return false;
+		const char *after = rg_json_str(exchange->reply->headers, "retry-after", NULL);
+		*wait_ms = after != NULL ? rg_retry_after_ms(after, rg_clock_now_s()) : 0;
+		*wait_ms = MAX(*wait_ms, rg_retry_backoff_ms(exchange->verdict, tries));
+		return true;
+	}
+	case RG_TRY_UNREACHABLE:
+	case RG_TRY_TLS_CONNECT:
+		*wait_ms = rg_retry_connect_ms(tries);
+		return tries < RG_RETRY_CONNECT_TRIES;
+	case RG_TRY_TIMEOUT:
+	case RG_TRY_BROKEN:
+		*wait_ms = rg_retry_backoff_ms(RG_HTTP_TRANSIENT, tries);
+		return true;
+	case RG_TRY_CANCELED:
+	case RG_TRY_TLS:
+	case RG_TRY_TOO_BIG:
+	case RG_TRY_UNUSABLE:
+		return false;
+	}
+	return false;
+}
+
+static void report_canceled(const Exchange *exchange, RgDiags *diags)
+{
+	rg_diags_error(diags, "provider.canceled", "%s was interrupted", exchange->what);
+}
+
+/* Why no answer came, and what to do about it. */
+static void report(const Exchange *exchange, RgDiags *diags)
+{
+	const char *place = exchange->place, *reason = exchange->last.reason;
+	RgDiag *diag = NULL;
+	switch (exchange->last.end) {
+	case RG_TRY_ANSWERED:
+		return;
+	case RG_TRY_CANCELED:
+		report_canceled(exchange, diags);
+		return;
+	case RG_TRY_UNREACHABLE:
+		diag = rg_diags_error(diags, "http.connect", "can't reach %s: %s", place, reason);
+		rg_diag_hint(diag, "is the endpoint right, and is the network up? proxies are "
+				   "taken from HTTPS_PROXY and NO_PROXY");
+		break;
+	case RG_TRY_TLS:
+	case RG_TRY_TLS_CONNECT:
+		diag = rg_diags_error(
+			diags, "http.tls", "no trusted connection to %s: %s", place, reason);
+		rg_diag_hint(diag, "if a proxy or a private endpoint has its own certificate "
+				   "authority, name its file (AWS_CA_BUNDLE)");
+		break;
+	case RG_TRY_TIMEOUT:
+		diag = rg_diags_error(
+			diags, "http.timeout", "no answer from %s: %s", place, reason);
+		rg_diag_hint(diag, "try again; if it stays so, look at the network and at the "
+				   "cloud's status page");
+		break;
+	case RG_TRY_BROKEN:
+		diag = rg_diags_error(
+			diags, "http.bad-reply", "the answer of %s broke off: %s", place, reason);
+		rg_diag_hint(diag, "try again; a proxy in between may cut connections");
+		break;
+	case RG_TRY_TOO_BIG:
+		diag = rg_diags_error(diags, "http.bad-reply",
+			"the answer of %s is over %d MiB (headers: %d KiB)", place,
+			RG_CAP_HTTP_BODY / (1024 * 1024), RG_CAP_HTTP_HEADERS / 1024);
+		rg_diag_hint(diag, "is this the endpoint of the cloud's API?");
+		break;
+	case RG_TRY_UNUSABLE:
+		diag = rg_diags_error(diags, "http.connect", "can't use %s: %s", place, reason);
+		rg_diag_hint(diag, "look at the endpoint's URL and at the certificate files named "
+				   "for it");
+		break;
+	}
+	rg_diag_detail(diag, "%s, %u %s", exchange->what, exchange->reply->tries,
+		exchange->reply->tries == 1 ? "try" : "tries");
+}
+
+/* Tries until an answer is final or nothing more may help. */
+static bool exchange_run(Exchange *exchange, RgDiags *diags)
+{
+	for (;;) {
+		unsigned wait_ms = 0;
+		if (!try_once(exchange)) {
+			report_canceled(exchange, diags);
+			return false;
+		}
+		if (!plan_retry(exchange, &wait_ms))
+			break;
+		g_autofree char *status = g_strdup_printf("status %d", exchange->reply->status);
+		const char *why = exchange->last.reason != NULL ? exchange->last.reason : status;
+		if (!wait_and_tell(exchange, wait_ms, why)) {
+			report_canceled(exchange, diags);
+			return false;
+		}
+	}
+	report(exchange, diags);
+	return exchange->last.end == RG_TRY_ANSWERED;
+}
+
+/* Keys that sign are secrets from the first request on, whoever brought them. */
+static void register_secrets(const RgHttpHost *host, const json_t *auth)
+{
+	static const char *const keys[] = {"secret_key", "session_token"};
+	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+		const char *secret = rg_json_str(auth, keys[i], NULL);
+		if (secret != NULL)
+			host->redact_add(secret, strlen(secret));
+	}
+}
+
+static char *format_place(const char *url)
+{
+	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
+	if (uri == NULL)
+		return g_strndup(url, strcspn(url, "?#"));
+	return g_uri_to_string_partial(
+		uri, G_URI_HIDE_USERINFO | G_URI_HIDE_QUERY | G_URI_HIDE_FRAGMENT);
+}
+
+static bool client_send(
+	RgHttp *http, const RgHttpRequest *request, RgHttpReply *reply, RgDiags *diags)
+{
+	Client *client = (Client *)http;
+	*reply = (RgHttpReply){0};
+	g_autofree char *place = format_place(request->url);
+	Exchange exchange = {.client = client,
+		.request = request,
+		.what = request->what != NULL ? request->what : request->method,
+		.place = place,
+		.reply = reply};
+	if (client->options.read_only && !request->reading) {
+		RgDiag *diag = rg_diags_error(diags, "provider.read-only",
+			"%s would change something, and this command only reads", exchange.what);
+		rg_diag_detail(diag, "nothing was sent to %s", place);
+		return false;
+	}
+	register_secrets(client->host, request->auth);
+	bool ok = exchange_run(&exchange, diags);
+	g_free(exchange.last.reason);
+	if (!ok) {
+		unsigned tries = reply->tries;
+		rg_http_reply_clear(reply);
+		reply->tries = tries;
+	}
+	return ok;
+}
+
+static RgHttp *client_open(const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags);
+
+static void client_close(RgHttp *http)
+{
+	Client *client = (Client *)http;
+	rg_easy_pool_clear(&client->pool);
+	rg_trace_close(&client->trace);
+	rg_rate_clear(&client->rate);
+	g_free(client->user_agent);
+	g_free(client->ca_file);
+	g_free(client);
+}
+
+static const RgHttpModule module = {
+	.size = sizeof(RgHttpModule),
+	.version = RG_VERSION,
+	.open = client_open,
+	.close = client_close,
+	.send = client_send,
+	.sleep = client_sleep,
+	.counts = client_counts,
+};
+
+static RgHttp *client_open(const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags)
+{
+	g_autofree Client *client = g_new0(Client, 1);
+	client->base.module = &module;
+	client->host = host;
+	if (!rg_trace_open(&client->trace, options->trace_path, host, diags))
+		return NULL;
+	if (!rg_easy_pool_init(&client->pool, diags)) {
+		rg_trace_close(&client->trace);
+		return NULL;
+	}
+	client->options = *options;
+	client->options.trace_path = NULL; /* borrowed; its work is done */
+	client->options.user_agent = client->user_agent = g_strdup(options->user_agent);
+	client->options.ca_file = client->ca_file = g_strdup(options->ca_file);
+	rg_rate_init(
+		&client->rate, options->requests_per_s, options->burst, rg_clock_monotonic_ms());
+	return &g_steal_pointer(&client)->base;
+}
+
+__attribute__((visibility("default"))) const void *raygpu_http_module(void)
+{
+	return &module;
+}

@@ -1,0 +1,52 @@
+#include "http/http.h"
+
+#include <string.h>
+#include "base/module.h"
+#include "base/redact.h"
+#include "http/module.h"
+
+static const RgHttpHost host = {rg_redact_add, rg_redact, rg_log_level, rg_log};
+
+static const RgHttpModule *load(RgDiags *diags)
+{
+#ifdef RG_MODULES_BUILTIN
+	return raygpu_http_module();
+#else
+	return rg_module_load("http", "raygpu-http.so", RG_HTTP_SYMBOL, "http.module", diags);
+#endif
+}
+
+RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
+{
+	const RgHttpModule *module = load(diags);
+	if (module == NULL)
+		return NULL;
+	if (module->size != sizeof *module || strcmp(module->version, RG_VERSION) != 0) {
+		RgDiag *diag = rg_diags_error(diags, "http.module",
+			"raygpu-http.so is of another build than this program");
+		rg_diag_hint(diag, "reinstall raygpu");
+		return NULL;
+	}
+	return module->open(options, &host, diags);
+}
+
+void rg_http_close(RgHttp *http)
+{
+	if (http != NULL)
+		http->module->close(http);
+}
+
+bool rg_http_send(RgHttp *http, const RgHttpRequest *request, RgHttpReply *reply, RgDiags *diags)
+{
+	return http->module->send(http, request, reply, diags);
+}
+
+bool rg_http_sleep(RgHttp *http, unsigned ms)
+{
+	return http->module->sleep(http, ms);
+}
+
+void rg_http_counts(RgHttp *http, uint64_t *requests, uint64_t *mutating)
+{
+	http->module->counts(http, requests, mutating);
+}

@@ -1,0 +1,33 @@
+/* The seam between the program (load.c) and raygpu-http.so. The module has its own private copy of
+ * src/base, so what is one per process (registered secrets, the log) comes through RgHttpHost.
+ * Both sides are of one build; `version` and `size` only catch a mixed installation. */
+#pragma once
+#include "base/log.h"
+#include "http/http.h"
+
+typedef struct {
+	void (*redact_add)(const char *secret, size_t len);
+	char *(*redact)(const char *text, size_t len);
+	RgLogLevel (*log_level)(void);
+	void (*log)(RgLogLevel level, const char *format, ...) G_GNUC_PRINTF(2, 3);
+} RgHttpHost;
+
+typedef struct {
+	size_t size;
+	const char *version;
+	RgHttp *(*open)(const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags);
+	void (*close)(RgHttp *http);
+	bool (*send)(
+		RgHttp *http, const RgHttpRequest *request, RgHttpReply *reply, RgDiags *diags);
+	bool (*sleep)(RgHttp *http, unsigned ms);
+	void (*counts)(RgHttp *http, uint64_t *requests, uint64_t *mutating);
+} RgHttpModule;
+
+/* What load.c sees of a transport; the module's own begins with it. */
+struct RgHttp {
+	const RgHttpModule *module;
+};
+
+/* The one symbol that the module exports; returns its RgHttpModule. */
+#define RG_HTTP_SYMBOL "raygpu_http_module"
+const void *raygpu_http_module(void);

@@ -1,0 +1,14 @@
+/* When and how long to wait before the next try: pure arithmetic, no clock of its own. */
+#pragma once
+#include "http/http.h"
+
+/* The verdict without a caller's own classifier. */
+RgHttpVerdict rg_retry_classify(int status);
+/* Full jitter: uniform in 0..min(cap, base * 2^(tries-1)). `tries` = tries made so far, from 1. */
+unsigned rg_retry_backoff_ms(RgHttpVerdict verdict, unsigned tries);
+/* For hosts that can't be reached: short, so that a wrong endpoint fails within 3 s. */
+unsigned rg_retry_connect_ms(unsigned tries);
+/* Retry-After (RFC 9110, 10.2.3: seconds or a date), at most 300 s; 0 when absent or past. */
+unsigned rg_retry_after_ms(const char *value, int64_t now_s);
+
+#define RG_RETRY_CONNECT_TRIES 3

@@ -1,0 +1,27 @@
+/* --trace FILE: one JSON object a line for every try, with everything secret taken out. Lines are
+ * written whole under a lock. Thread-safe. */
+#pragma once
+#include <pthread.h>
+#include "http/module.h"
+
+typedef struct {
+	pthread_mutex_t lock;
+	int fd; /* -1 = no trace */
+	const RgHttpHost *host;
+	GRegex *form, *xml; /* values that are secret by their name */
+	bool failed;	    /* a write failed; said once in the log */
+} RgTrace;
+
+/* What one try was and brought. */
+typedef struct {
+	const RgHttpRequest *request;
+	const RgHttpReply *reply;
+	unsigned try_number;
+	int64_t duration_ms;
+	const char *error; /* NULL when an answer came */
+} RgTraceEntry;
+
+/* Creates the file with mode 0600 or appends to it; false and a diagnostic when it can't. */
+bool rg_trace_open(RgTrace *trace, const char *path, const RgHttpHost *host, RgDiags *diags);
+void rg_trace_close(RgTrace *trace);
+void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry);
