@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
 	int64_t size_gb; /* 0 = the provider's default */
-	char *type;      /* "gp3", ...; NULL = the provider's default */
+	char *type;	 /* "gp3", ...; NULL = the provider's default */
 	RgSource source;
 } RgDisk;
 
@@ -22,26 +22,26 @@ typedef struct {
 	char *name;   /* "head" or the key in `pools` */
 	char *origin; /* JSON pointer into the spec: "/head", "/pools/train" */
 	bool is_head;
-	RgSource source;           /* the pool's key */
+	RgSource source;	   /* the pool's key */
 	RgAccelerator accelerator; /* model NULL when instance_type is given */
-	char *instance_type;       /* NULL when accelerators is given */
-	RgSource shape_source;     /* value of accelerators or instance_type */
-	unsigned nodes;            /* fixed count, 0 is allowed for workers; 1 for the head */
+	char *instance_type;	   /* NULL when accelerators is given */
+	RgSource shape_source;	   /* value of accelerators or instance_type */
+	unsigned nodes;		   /* fixed count, 0 is allowed for workers; 1 for the head */
 	RgSource nodes_source;
-	GStrv zones;     /* candidates in order; NULL = any */
+	GStrv zones; /* candidates in order; NULL = any */
 	RgSource zones_source;
-	char *image;     /* cloud image id; NULL = the provider's default GPU image */
+	char *image; /* cloud image id; NULL = the provider's default GPU image */
 	RgSource image_source;
 	RgDisk disk;
-	json_t *labels;    /* object of strings: Ray node labels of this pool, without defaults */
+	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
 	json_t *resources; /* object of numbers: Ray custom resources */
-	json_t *env;       /* object of strings: environment of the Ray container */
+	json_t *env;	   /* object of strings: environment of the Ray container */
 } RgPool;
 
 typedef struct {
-	char *version;   /* "2.52.0" */
-	char *python;    /* "3.11"; NULL when not stated */
-	char *image;     /* container image, pinned tag */
+	char *version;	 /* "2.52.0" */
+	char *python;	 /* "3.11"; NULL when not stated */
+	char *image;	 /* container image, pinned tag */
 	bool auth_token; /* false only by `auth: none` */
 	RgSource source;
 } RgRay;
@@ -55,15 +55,16 @@ typedef struct {
 
 typedef struct RgCluster {
 	char *name;
-	char *file;   /* as the user named it */
-	char *digest; /* SHA-256 hex of the canonical JSON view of the file */
+	char *file;	/* as the user named it */
+	char *digest;	/* SHA-256 hex of the canonical JSON view of the file */
 	json_t *labels; /* object of strings: tags on every cloud resource */
 	RgProviderRef provider;
 	RgRay ray;
 	RgPool *head;
-	GPtrArray *pools; /* RgPool*, in the order of the file */
-	GHashTable *sources; /* JSON pointer (char*) -> RgSource*: where each value of the file stands */
-	json_t *view;        /* the file as JSON (validate --json prints it) */
+	GPtrArray *pools;    /* RgPool*, in the order of the file */
+	GHashTable *sources; /* JSON pointer (char*) -> RgSource*: where each value of the file
+				stands */
+	json_t *view;	     /* the file as JSON (validate --json prints it) */
 } RgCluster;
 
 void rg_cluster_free(RgCluster *cluster);

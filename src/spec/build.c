@@ -1,0 +1,188 @@
+#include "spec/build.h"
+
+#include <string.h>
+#include "spec/disk.h"
+#include "spec/ray_image.h"
+
+int64_t rg_disk_gib(const json_t *size)
+{
+	if (!json_is_string(size))
+		return (int64_t)json_number_value(size);
+	char *unit;
+	guint64 number = g_ascii_strtoull(json_string_value(size), &unit, 10);
+	return (int64_t)number * (strchr(unit, 'T') != NULL ? 1024 : 1);
+}
+
+/* A new reference to a mapping, an empty one where the spec has none. */
+static json_t *ref_object(const json_t *parent, const char *key)
+{
+	json_t *object = json_object_get(parent, key);
+	return object != NULL ? json_incref(object) : json_object();
+}
+
+static char *dup_str(const json_t *object, const char *key)
+{
+	return g_strdup(rg_json_str(object, key, NULL));
+}
+
+static RgSource member_source(const RgDocument *document, const char *pointer, const char *key)
+{
+	g_autofree char *member = rg_json_pointer_add(pointer, key);
+	return rg_document_source(document, member);
+}
+
+static void build_accelerator(RgAccelerator *accelerator, const RgDocument *document,
+	const RgPool *pool, const char *text)
+{
+	const char *colon = strchr(text, ':');
+	accelerator->model =
+		colon != NULL ? g_strndup(text, (gsize)(colon - text)) : g_strdup(text);
+	accelerator->count = colon != NULL ? (unsigned)g_ascii_strtoull(colon + 1, NULL, 10) : 1;
+	accelerator->source = member_source(document, pool->origin, "accelerators");
+}
+
+static GStrv build_zones(const json_t *zones)
+{
+	if (zones == NULL)
+		return NULL;
+	size_t n = json_array_size(zones);
+	GStrv names = g_new0(char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		names[i] = g_strdup(json_string_value(json_array_get(zones, i)));
+	return names;
+}
+
+static RgPool *build_pool(
+	const RgDocument *document, const char *name, const char *pointer, const json_t *value)
+{
+	RgPool *pool = g_new0(RgPool, 1);
+	pool->name = g_strdup(name);
+	pool->origin = g_strdup(pointer);
+	pool->is_head = strcmp(pointer, "/head") == 0;
+	pool->source = rg_document_key_source(document, pointer);
+	pool->instance_type = dup_str(value, "instance_type");
+	const char *accelerators = rg_json_str(value, "accelerators", NULL);
+	if (accelerators != NULL)
+		build_accelerator(&pool->accelerator, document, pool, accelerators);
+	pool->shape_source = member_source(
+		document, pointer, accelerators != NULL ? "accelerators" : "instance_type");
+	/* A count may be written as 2.0, which is an integer to JSON Schema. */
+	pool->nodes =
+		pool->is_head ? 1 : (unsigned)json_number_value(json_object_get(value, "nodes"));
+	pool->nodes_source = member_source(document, pointer, "nodes");
+	pool->zones = build_zones(json_object_get(value, "zones"));
+	pool->zones_source = member_source(document, pointer, "zones");
+	pool->image = dup_str(value, "image");
+	pool->image_source = member_source(document, pointer, "image");
+	const json_t *disk = json_object_get(value, "disk");
+	const json_t *size = json_object_get(disk, "size");
+	pool->disk.size_gb = size != NULL ? rg_disk_gib(size) : 0;
+	pool->disk.type = dup_str(disk, "type");
+	pool->disk.source = member_source(document, pointer, "disk");
+	pool->labels = ref_object(value, "labels");
+	pool->resources = ref_object(value, "resources");
+	pool->env = ref_object(value, "env");
+	return pool;
+}
+
+static void build_provider(RgProviderRef *provider, const RgDocument *document)
+{
+	json_t *value = json_object_get(document->value, "provider");
+	provider->name = dup_str(value, "name");
+	provider->region = dup_str(value, "region");
+	provider->config = json_copy(value);
+	json_object_del(provider->config, "name");
+	json_object_del(provider->config, "region");
+	provider->source = rg_document_key_source(document, "/provider");
+	provider->region_source = rg_document_source(document, "/provider/region");
+}
+
+static void build_ray(RgRay *ray, const RgDocument *document)
+{
+	const json_t *value = json_object_get(document->value, "ray");
+	ray->version = dup_str(value, "version");
+	ray->python = dup_str(value, "python");
+	ray->image = dup_str(value, "image");
+	if (ray->image == NULL)
+		ray->image = rg_ray_image_default(ray->version, ray->python);
+	ray->auth_token = strcmp(rg_json_str(value, "auth", "token"), "token") == 0;
+	ray->source = rg_document_key_source(document, "/ray");
+}
+
+static void free_pool(gpointer data)
+{
+	RgPool *pool = data;
+	if (pool == NULL)
+		return;
+	g_free(pool->name);
+	g_free(pool->origin);
+	g_free(pool->accelerator.model);
+	g_free(pool->instance_type);
+	g_strfreev(pool->zones);
+	g_free(pool->image);
+	g_free(pool->disk.type);
+	json_decref(pool->labels);
+	json_decref(pool->resources);
+	json_decref(pool->env);
+	g_free(pool);
+}
+
+RgCluster *rg_cluster_build(RgDocument *document)
+{
+	RgCluster *cluster = g_new0(RgCluster, 1);
+	const json_t *view = document->value;
+	cluster->name = dup_str(view, "cluster");
+	cluster->file = g_strdup(document->file);
+	cluster->digest = rg_json_digest(view);
+	cluster->labels = ref_object(view, "labels");
+	build_provider(&cluster->provider, document);
+	build_ray(&cluster->ray, document);
+	cluster->head = build_pool(document, "head", "/head", json_object_get(view, "head"));
+	cluster->pools = g_ptr_array_new_with_free_func(free_pool);
+	json_t *pools = json_object_get(view, "pools"), *pool;
+	const char *name;
+	json_object_foreach (pools, name, pool) {
+		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
+		g_ptr_array_add(cluster->pools, build_pool(document, name, pointer, pool));
+	}
+	cluster->sources = g_steal_pointer(&document->sources);
+	cluster->view = g_steal_pointer(&document->value);
+	return cluster;
+}
+
+void rg_cluster_free(RgCluster *cluster)
+{
+	if (cluster == NULL)
+		return;
+	g_free(cluster->name);
+	g_free(cluster->file);
+	g_free(cluster->digest);
+	json_decref(cluster->labels);
+	g_free(cluster->provider.name);
+	g_free(cluster->provider.region);
+	json_decref(cluster->provider.config);
+	g_free(cluster->ray.version);
+	g_free(cluster->ray.python);
+	g_free(cluster->ray.image);
+	free_pool(cluster->head);
+	g_ptr_array_unref(cluster->pools);
+	g_hash_table_unref(cluster->sources);
+	json_decref(cluster->view);
+	g_free(cluster);
+}
+
+RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer)
+{
+	const RgSource *source = rg_source_find(cluster->sources, pointer);
+	return source != NULL ? *source : (RgSource){.file = g_intern_string(cluster->file)};
+}
+
+unsigned rg_cluster_nodes(const RgCluster *cluster)
+{
+	unsigned nodes = cluster->head->nodes;
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = g_ptr_array_index(cluster->pools, i);
+		nodes += pool->nodes;
+	}
+	return nodes;
+}

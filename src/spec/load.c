@@ -1,0 +1,208 @@
+#include "spec/spec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/caps.h"
+#include "spec/build.h"
+#include "spec/check.h"
+#include "spec/node.h"
+
+/* A finding with the place by which it is ordered: a note keeps to the error before it. */
+typedef struct {
+	const RgDiag *diag;
+	RgSource order;
+	size_t rank;
+} Placed;
+
+static int compare_placed(const void *a, const void *b)
+{
+	const Placed *x = a, *y = b;
+	if (x->order.line != y->order.line)
+		return x->order.line < y->order.line ? -1 : 1;
+	if (x->order.column != y->order.column)
+		return x->order.column < y->order.column ? -1 : 1;
+	return x->rank < y->rank ? -1 : 1;
+}
+
+static void copy_diag(RgDiags *to, const RgDiag *from)
+{
+	RgDiag *diag;
+	if (from->severity == RG_SEVERITY_ERROR)
+		diag = rg_diags_error(to, from->code, "%s", from->summary);
+	else if (from->severity == RG_SEVERITY_WARNING)
+		diag = rg_diags_warning(to, from->code, "%s", from->summary);
+	else
+		diag = rg_diags_note(to, from->code, "%s", from->summary);
+	rg_diag_at(diag, from->source);
+	if (from->detail != NULL)
+		rg_diag_detail(diag, "%s", from->detail);
+	if (from->hint != NULL)
+		rg_diag_hint(diag, "%s", from->hint);
+}
+
+/* An anchor's content is seen again at each of its aliases; its faults are told once. */
+static bool is_repeated(const Placed *items, size_t i)
+{
+	for (size_t k = i; k > 0 && items[k - 1].order.line == items[i].order.line &&
+			   items[k - 1].order.column == items[i].order.column;
+		k--) {
+		const RgDiag *a = items[k - 1].diag, *b = items[i].diag;
+		if (a->code == b->code && a->severity == b->severity &&
+			strcmp(a->summary, b->summary) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Findings of a file in the order of its lines, at most RG_CAP_SPEC_FINDINGS of them. */
+static void deliver(RgDiags *to, const RgDiags *from)
+{
+	size_t n = rg_diags_count(from);
+	g_autofree Placed *items = g_new0(Placed, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		const RgDiag *diag = rg_diags_get(from, i);
+		bool follows = diag->severity == RG_SEVERITY_NOTE && i > 0;
+		items[i] = (Placed){diag, follows ? items[i - 1].order : diag->source, i};
+	}
+	qsort(items, n, sizeof items[0], compare_placed);
+	size_t shown = 0, left = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (is_repeated(items, i))
+			continue;
+		if (shown < RG_CAP_SPEC_FINDINGS)
+			copy_diag(to, items[i].diag);
+		else
+			left++;
+		shown++;
+	}
+	if (left > 0)
+		rg_diags_note(to, items[0].diag->code, "%zu more findings of %s are not shown",
+			left, items[0].diag->source.file);
+}
+
+static RgSource first_place(const char *file)
+{
+	return (RgSource){.file = g_intern_string(file), .line = 1, .column = 1};
+}
+
+/* libyaml would take these for line ends, no editor does: marks would point astray. */
+static bool refuse_line_ends(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	static const struct {
+		const char *bytes, *name;
+	} strange[] = {
+		{"\xc2\x85", "U+0085"}, {"\xe2\x80\xa8", "U+2028"}, {"\xe2\x80\xa9", "U+2029"}};
+	RgSource source = first_place(file);
+	for (const char *at = text, *end = text + len; at < end; at++) {
+		const char *name = NULL;
+		for (size_t i = 0; i < G_N_ELEMENTS(strange); i++) {
+			if (strncmp(at, strange[i].bytes, strlen(strange[i].bytes)) == 0)
+				name = strange[i].name;
+		}
+		if (*at == '\r' && at[1] != '\n')
+			name = "a carriage return alone";
+		if (name != NULL) {
+			RgDiag *diag = rg_diags_error(
+				diags, "yaml.syntax", "%s is no line end here", name);
+			rg_diag_at(diag, source);
+			rg_diag_hint(
+				diag, "end lines with a line feed; in quoted text write \\u2028");
+			return true;
+		}
+		rg_source_pass(&source, *at);
+	}
+	return false;
+}
+
+static bool is_readable(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	const char *bad;
+	if (len > RG_CAP_SPEC_BYTES) {
+		RgDiag *diag = rg_diags_error(diags, "file.too-large", "%s is larger than %d KiB",
+			file, RG_CAP_SPEC_BYTES / 1024);
+		rg_diag_at(diag, (RgSource){.file = g_intern_string(file)});
+		return false;
+	}
+	if (g_utf8_validate(text, (gssize)len, &bad))
+		return !refuse_line_ends(file, text, len, diags);
+	RgSource source = first_place(file);
+	for (const char *at = text; at < bad; at++)
+		rg_source_pass(&source, *at);
+	RgDiag *diag = rg_diags_error(diags, "yaml.not-utf8", "byte %zu of %s is not UTF-8 text",
+		(size_t)(bad - text) + 1, file);
+	rg_diag_at(diag, source);
+	rg_diag_hint(diag, "save the file as UTF-8");
+	return false;
+}
+
+static RgCluster *load(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autoptr(RgDocument) document = rg_document_load(file, text, len, diags);
+	if (document == NULL)
+		return NULL;
+	rg_spec_check_shape(document, diags);
+	rg_spec_check_rules(document, diags);
+	return rg_diags_has_errors(diags) ? NULL : rg_cluster_build(document);
+}
+
+RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	static const char byte_order_mark[] = "\xef\xbb\xbf";
+	if (len >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
+		text += 3;
+		len -= 3;
+	}
+	/* NUL-ended, which the look-ahead of the checks counts on. */
+	g_autofree char *copy = g_malloc(MIN(len, RG_CAP_SPEC_BYTES) + 1);
+	memcpy(copy, text, MIN(len, RG_CAP_SPEC_BYTES));
+	copy[MIN(len, RG_CAP_SPEC_BYTES)] = '\0';
+	g_autoptr(RgDiags) found = rg_diags_new();
+	RgCluster *cluster = NULL;
+	if (is_readable(file, copy, len, found)) {
+		rg_diags_add_text(diags, file, copy, len);
+		cluster = load(file, copy, len, found);
+	}
+	deliver(diags, found);
+	return cluster;
+}
+
+static void report_unreadable(const char *path, int error, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(
+		diags, "file.unreadable", "%s cannot be read: %s", path, g_strerror(error));
+	rg_diag_at(diag, (RgSource){.file = g_intern_string(path)});
+	if (error == ENOENT)
+		rg_diag_hint(diag, "name a spec file, or - for standard input");
+}
+
+/* One byte over the cap tells that there is more. */
+static bool read_stream(FILE *stream, GString *text)
+{
+	char buffer[16384];
+	size_t n;
+	while (text->len <= RG_CAP_SPEC_BYTES && (n = fread(buffer, 1, sizeof buffer, stream)) > 0)
+		g_string_append_len(text, buffer, (gssize)n);
+	return ferror(stream) == 0;
+}
+
+RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	FILE *stream = is_stdin ? stdin : fopen(path, "rbe");
+	if (stream == NULL) {
+		report_unreadable(path, errno, diags);
+		return NULL;
+	}
+	g_autoptr(GString) text = g_string_new(NULL);
+	bool read = read_stream(stream, text);
+	int error = errno;
+	if (!is_stdin)
+		fclose(stream);
+	if (!read) {
+		report_unreadable(path, error, diags);
+		return NULL;
+	}
+	return rg_spec_load(is_stdin ? "<stdin>" : path, text->str, text->len, diags);
+}

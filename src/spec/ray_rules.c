@@ -1,0 +1,115 @@
+#include "spec/check.h"
+
+#include <string.h>
+#include "spec/ray_image.h"
+#include "spec/words.h"
+
+/* Token authentication came with it: Ray's docs, ray-security/token-auth. */
+#define FIRST_WITH_TOKEN "2.52.0"
+/* Its images are the first with CUDA 12.1 (-cu121): ray-project/ray issue 37907. */
+#define FIRST_WITH_CU121 "2.7.0"
+
+typedef struct {
+	RgDocument *document;
+	const char *version, *python, *image, *auth; /* NULL when absent or wrong */
+	RgDiags *diags;
+} Ray;
+
+static const char *find_text(RgDocument *document, const char *pointer)
+{
+	if (rg_document_is_spoiled(document, pointer))
+		return NULL;
+	return json_string_value(rg_json_at(document->value, pointer));
+}
+
+static void check_age(const Ray *ray)
+{
+	if (ray->version == NULL || g_strcmp0(ray->auth, "none") == 0 ||
+		rg_document_is_spoiled(ray->document, "/ray/auth") ||
+		rg_ray_version_compare(ray->version, FIRST_WITH_TOKEN) >= 0)
+		return;
+	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
+		"Ray %s has no token authentication; it came with %s", ray->version,
+		FIRST_WITH_TOKEN);
+	rg_diag_hint(diag, "take Ray " FIRST_WITH_TOKEN
+			   " or later, or accept an open cluster with ray: {auth: none}");
+}
+
+static void check_image(const Ray *ray)
+{
+	if (!rg_ray_image_is_pinned(ray->image)) {
+		RgDiag *diag = rg_spec_report(ray->document, "/ray/image", "spec.bad-value",
+			ray->diags, "ray.image \"%s\" may be another image tomorrow", ray->image);
+		rg_diag_hint(diag, "name a tag that stays, such as "
+				   "rayproject/ray:2.52.0-py311-cu121, or a digest");
+		return;
+	}
+	g_auto(RgRayTag) tag = {0};
+	if (!rg_ray_tag_parse(ray->image, &tag))
+		return;
+	const char *what = NULL, *wanted = NULL, *got = NULL;
+	if (ray->version != NULL && strcmp(tag.version, ray->version) != 0) {
+		what = "version";
+		wanted = ray->version;
+		got = tag.version;
+	} else if (ray->python != NULL && tag.python != NULL &&
+		   strcmp(tag.python, ray->python) != 0) {
+		what = "python";
+		wanted = ray->python;
+		got = tag.python;
+	}
+	if (what == NULL)
+		return;
+	RgDiag *diag = rg_spec_report(ray->document, "/ray/image", "spec.ray-image-mismatch",
+		ray->diags, "ray.image holds %s %s, but ray.%s is %s",
+		strcmp(what, "python") == 0 ? "Python" : "Ray", got, what, wanted);
+	rg_diag_hint(diag, "make ray.image and ray.%s say the same", what);
+}
+
+/* Without an image one is derived, when it is known to exist. */
+static void check_derived(const Ray *ray)
+{
+	if (ray->version == NULL)
+		return;
+	RgDocument *document = ray->document;
+	bool has_cu121 = rg_ray_version_compare(ray->version, FIRST_WITH_CU121) >= 0;
+	if (json_object_get(json_object_get(document->value, "ray"), "python") == NULL ||
+		!has_cu121) {
+		RgDiag *diag = rg_diags_error(ray->diags, "spec.missing-key",
+			has_cu121 ? "ray has neither \"python\" nor \"image\""
+				  : "ray has no \"image\"");
+		rg_diag_at(diag, rg_document_key_source(document, "/ray"));
+		rg_diag_hint(diag,
+			has_cu121 ? "add python: \"3.11\" and raygpu takes Ray's own image, or "
+				    "name an image"
+				  : "no image of Ray %s is known to raygpu; name one",
+			ray->version);
+		return;
+	}
+	const char *const *pythons = rg_ray_pythons(ray->version);
+	if (ray->python == NULL || pythons == NULL || g_strv_contains(pythons, ray->python))
+		return;
+	g_autofree char *list = g_strjoinv(", ", (char **)(uintptr_t)pythons);
+	RgDiag *diag = rg_spec_report(document, "/ray/python", "spec.bad-value", ray->diags,
+		"rayproject/ray has no image of Ray %s with Python %s", ray->version, ray->python);
+	rg_diag_hint(diag, "take one of %s, or name your own ray.image", list);
+}
+
+void rg_spec_check_ray(RgDocument *document, RgDiags *diags)
+{
+	if (!json_is_object(json_object_get(document->value, "ray")))
+		return;
+	Ray ray = {
+		.document = document,
+		.version = find_text(document, "/ray/version"),
+		.python = find_text(document, "/ray/python"),
+		.image = find_text(document, "/ray/image"),
+		.auth = find_text(document, "/ray/auth"),
+		.diags = diags,
+	};
+	check_age(&ray);
+	if (ray.image != NULL)
+		check_image(&ray);
+	else if (!rg_document_is_spoiled(document, "/ray/image"))
+		check_derived(&ray);
+}

@@ -1,0 +1,169 @@
+#include "spec/check.h"
+
+#include <string.h>
+#include "base/caps.h"
+#include "spec/disk.h"
+#include "spec/words.h"
+
+static bool has_prefix_folded(const char *text, const char *prefix)
+{
+	return g_ascii_strncasecmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* A finding about a key rather than its value. */
+static void report_key(RgDocument *document, const char *pointer, const char *code,
+	const char *summary, const char *hint, RgDiags *diags)
+{
+	RgDiag *diag = rg_spec_report(document, pointer, code, diags, "%s", summary);
+	rg_diag_at(diag, rg_document_key_source(document, pointer));
+	if (hint != NULL)
+		rg_diag_hint(diag, "%s", hint);
+}
+
+/* Why a name may not be used, or NULL; *hint may be set. */
+typedef const char *(*NameRule)(const char *name, const char **hint);
+
+static const char *judge_tag(const char *name, const char **hint)
+{
+	if (has_prefix_folded(name, "aws:"))
+		return "keys that start with aws: belong to AWS";
+	if (has_prefix_folded(name, "raygpu"))
+		return "keys that start with raygpu carry raygpu's own marks";
+	if (strcmp(name, "Name") == 0) {
+		*hint = "the cluster's name and each node's address are shown there";
+		return "Name is set by raygpu";
+	}
+	return NULL;
+}
+
+static const char *judge_node_label(const char *name, const char **hint)
+{
+	if (!g_str_has_prefix(name, "ray.io/"))
+		return NULL;
+	*hint = "accelerator, zone, region, market and pool are set there by themselves";
+	return "keys under ray.io/ are Ray's";
+}
+
+static const char *judge_resource(const char *name, const char **hint)
+{
+	static const char *const builtin[] = {"CPU", "GPU", "memory", "object_store_memory", NULL};
+	if (g_strv_contains(builtin, name)) {
+		*hint = "it follows from the instance type; leave it out";
+		return "Ray counts it itself";
+	}
+	if (g_str_has_prefix(name, "accelerator_type:")) {
+		*hint = "it follows from accelerators; leave it out";
+		return "raygpu sets it";
+	}
+	if (g_str_has_prefix(name, "node:"))
+		return "names that start with node: are Ray's";
+	return NULL;
+}
+
+/* Identity and authentication of a node, research: Ray's src/ray/common/constants.h and
+ * token-auth.md; raygpu writes them itself. */
+static const char *judge_variable(const char *name, const char **hint)
+{
+	static const char *const own[] = {"RAY_CLOUD_INSTANCE_ID", "RAY_NODE_TYPE_NAME",
+		"RAY_CLOUD_INSTANCE_TYPE_NAME", "RAY_OVERRIDE_RESOURCES", "RAY_OVERRIDE_LABELS",
+		NULL};
+	if (g_str_has_prefix(name, "RAY_AUTH_")) {
+		*hint = "ray: {auth: token} does it; raygpu makes and delivers the token";
+		return "RAY_AUTH_ variables are set by raygpu";
+	}
+	if (g_strv_contains(own, name) || g_str_has_prefix(name, "RAYGPU_"))
+		return "raygpu sets it on each node";
+	return NULL;
+}
+
+static void check_names(RgDocument *document, const char *pointer, NameRule judge, const char *code,
+	const char *what, RgDiags *diags)
+{
+	json_t *map = rg_json_at(document->value, pointer), *value;
+	const char *name;
+	json_object_foreach (map, name, value) {
+		g_autofree char *at = rg_json_pointer_add(pointer, name);
+		const char *hint = NULL;
+		const char *why = judge(name, &hint);
+		if (why == NULL || rg_document_is_spoiled(document, at))
+			continue;
+		g_autofree char *quoted = rg_words_quote(name);
+		g_autofree char *summary =
+			g_strdup_printf("the %s %s is reserved: %s", what, quoted, why);
+		report_key(document, at, code, summary, hint, diags);
+	}
+}
+
+static void check_zones(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	const char *region = json_string_value(rg_json_at(document->value, "/provider/region"));
+	if (region == NULL || rg_document_is_spoiled(document, "/provider/region"))
+		return;
+	const json_t *zones = rg_json_at(document->value, pointer);
+	for (size_t i = 0; i < json_array_size(zones); i++) {
+		g_autofree char *at = g_strdup_printf("%s/%zu", pointer, i);
+		const char *zone = json_string_value(json_array_get(zones, i));
+		if (zone == NULL || rg_document_is_spoiled(document, at) ||
+			(g_str_has_prefix(zone, region) && strcmp(zone, region) != 0))
+			continue;
+		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+			"the zone \"%s\" is not in the region \"%s\"", zone, region);
+		rg_diag_hint(
+			diag, "a cluster lives in one region; its zones look like %sa", region);
+	}
+}
+
+static void check_disk(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	const json_t *size = rg_json_at(document->value, pointer);
+	int64_t gib = size != NULL ? rg_disk_gib(size) : 0;
+	if (rg_document_is_spoiled(document, pointer) || gib <= RG_DISK_MAX_GIB)
+		return;
+	g_autofree char *path = rg_spec_path(document, pointer);
+	g_autofree char *got = rg_words_of_value(size);
+	rg_spec_report(document, pointer, "spec.out-of-range", diags,
+		"%s must be at most %d GiB, not %s", path, RG_DISK_MAX_GIB, got);
+}
+
+static void check_pool(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	g_autofree char *zones = rg_json_pointer_add(pointer, "zones");
+	g_autofree char *labels = rg_json_pointer_add(pointer, "labels");
+	g_autofree char *resources = rg_json_pointer_add(pointer, "resources");
+	g_autofree char *env = rg_json_pointer_add(pointer, "env");
+	g_autofree char *size = g_strconcat(pointer, "/disk/size", NULL);
+	check_zones(document, zones, diags);
+	check_disk(document, size, diags);
+	check_names(document, labels, judge_node_label, "spec.reserved-label", "label", diags);
+	check_names(document, resources, judge_resource, "spec.reserved-name", "resource", diags);
+	check_names(document, env, judge_variable, "spec.reserved-name", "variable", diags);
+}
+
+static void check_pools(RgDocument *document, RgDiags *diags)
+{
+	json_t *pools = json_object_get(document->value, "pools"), *pool;
+	double nodes = 1;
+	const char *name;
+	json_object_foreach (pools, name, pool) {
+		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
+		check_pool(document, pointer, diags);
+		nodes += json_number_value(json_object_get(pool, "nodes"));
+		if (strcmp(name, "head") == 0)
+			report_key(document, pointer, "spec.reserved-name",
+				"the pool name \"head\" is reserved for the head node",
+				"choose another name", diags);
+	}
+	if (nodes <= RG_CAP_NODES || rg_document_is_spoiled(document, "/pools"))
+		return;
+	g_autofree char *summary = g_strdup_printf(
+		"the cluster has %.0f nodes; at most %d are allowed", nodes, RG_CAP_NODES);
+	report_key(document, "/pools", "spec.out-of-range", summary, NULL, diags);
+}
+
+void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
+{
+	check_names(document, "/labels", judge_tag, "spec.reserved-label", "label", diags);
+	rg_spec_check_ray(document, diags);
+	check_pool(document, "/head", diags);
+	check_pools(document, diags);
+}

@@ -1,0 +1,18 @@
+/* What an unquoted YAML scalar means: the core schema of YAML 1.2.2, section 10.3.2. Pure. */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+
+typedef enum {
+	RG_SCALAR_TEXT,
+	RG_SCALAR_WORD11, /* text here, a boolean to readers of YAML 1.1: yes, no, on, off, y, n */
+	RG_SCALAR_NULL,
+	RG_SCALAR_BOOLEAN,
+	RG_SCALAR_NUMBER,
+	RG_SCALAR_TOO_LARGE,  /* a number that no 64-bit integer or double can hold */
+	RG_SCALAR_NOT_FINITE, /* .inf and .nan */
+} RgScalarKind;
+
+/* *value gets a new reference: text for RG_SCALAR_TEXT and WORD11, null for TOO_LARGE and
+ * NOT_FINITE. `text` is valid UTF-8. */
+RgScalarKind rg_scalar_resolve(const char *text, json_t **value);

@@ -1,0 +1,297 @@
+#include "spec/node.h"
+
+#include <string.h>
+#include <yaml.h>
+#include "base/caps.h"
+
+typedef struct {
+	yaml_parser_t yaml;
+	const char *file, *text;
+	RgTree *tree;
+	GPtrArray *stack;    /* RgNode*: collections whose end has not come yet */
+	GHashTable *anchors; /* name -> RgNode*; the last definition counts */
+	unsigned documents;
+	RgDiags *diags;
+} Parser;
+
+static void free_node(gpointer data)
+{
+	RgNode *node = data;
+	g_free(node->text);
+	if (node->items != NULL)
+		g_ptr_array_unref(node->items);
+	g_free(node);
+}
+
+void rg_tree_free(RgTree *tree)
+{
+	if (tree == NULL)
+		return;
+	g_ptr_array_unref(tree->nodes);
+	g_free(tree);
+}
+
+void rg_source_pass(RgSource *source, char byte)
+{
+	bool is_continuation = ((unsigned char)byte & 0xc0) == 0x80;
+	source->column += !is_continuation;
+	if (byte == '\n') {
+		source->line++;
+		source->column = 1;
+	}
+}
+
+static RgSource source_of(const Parser *parser, yaml_mark_t start, yaml_mark_t end)
+{
+	bool marks_text = end.line == start.line && end.column > start.column;
+	return (RgSource){
+		.file = parser->file,
+		.line = (unsigned)start.line + 1,
+		.column = (unsigned)start.column + 1,
+		.end_column = marks_text ? (unsigned)end.column + 1 : 0,
+	};
+}
+
+/* Hangs a node under the collection that is open, or makes it the root. */
+static bool add_node(Parser *parser, RgNode *node)
+{
+	RgTree *tree = parser->tree;
+	g_ptr_array_add(tree->nodes, node);
+	if (tree->nodes->len > RG_CAP_YAML_NODES) {
+		RgDiag *diag = rg_diags_error(parser->diags, "yaml.too-many-nodes",
+			"the file holds more than %d values", RG_CAP_YAML_NODES);
+		rg_diag_at(diag, node->source);
+		return false;
+	}
+	if (parser->stack->len == 0) {
+		tree->root = node;
+		return true;
+	}
+	RgNode *parent = g_ptr_array_index(parser->stack, parser->stack->len - 1);
+	g_ptr_array_add(parent->items, node);
+	return true;
+}
+
+/* Every tag is refused: the field says the type, and a tag could ask for anything. */
+static void check_tag(Parser *parser, RgNode *node, const yaml_char_t *tag)
+{
+	if (tag == NULL)
+		return;
+	node->reported = true;
+	RgDiag *diag = rg_diags_error(
+		parser->diags, "yaml.tag", "the tag \"%s\" is not accepted", (const char *)tag);
+	rg_diag_at(diag, node->source);
+	rg_diag_hint(diag, "leave the tag out; put text that looks like a number in quotes");
+}
+
+static RgNode *new_node(Parser *parser, RgNodeKind kind, const yaml_event_t *event,
+	const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+	RgNode *node = g_new0(RgNode, 1);
+	node->kind = kind;
+	node->source = source_of(parser, event->start_mark, event->end_mark);
+	check_tag(parser, node, tag);
+	if (anchor != NULL)
+		g_hash_table_replace(parser->anchors, g_strdup((const char *)anchor), node);
+	return node;
+}
+
+static bool add_scalar(Parser *parser, const yaml_event_t *event)
+{
+	const char *text = (const char *)event->data.scalar.value;
+	size_t len = event->data.scalar.length;
+	RgNode *node = new_node(
+		parser, RG_NODE_SCALAR, event, event->data.scalar.anchor, event->data.scalar.tag);
+	node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	node->text = g_strndup(text, len);
+	if (strlen(node->text) != len) {
+		node->reported = true;
+		RgDiag *diag = rg_diags_error(
+			parser->diags, "spec.bad-value", "text must not hold a NUL character");
+		rg_diag_at(diag, node->source);
+	}
+	return add_node(parser, node);
+}
+
+static bool open_collection(Parser *parser, const yaml_event_t *event)
+{
+	bool is_map = event->type == YAML_MAPPING_START_EVENT;
+	/* Both kinds of start event have the same members, in structs of their own. */
+	RgNode *node =
+		is_map ? new_node(parser, RG_NODE_MAP, event, event->data.mapping_start.anchor,
+				 event->data.mapping_start.tag)
+		       : new_node(parser, RG_NODE_LIST, event, event->data.sequence_start.anchor,
+				 event->data.sequence_start.tag);
+	node->items = g_ptr_array_new();
+	node->is_open = true;
+	if (!add_node(parser, node))
+		return false;
+	g_ptr_array_add(parser->stack, node);
+	if (parser->stack->len <= RG_CAP_YAML_DEPTH)
+		return true;
+	RgDiag *diag = rg_diags_error(parser->diags, "yaml.too-deep",
+		"lists and mappings are nested more than %d deep", RG_CAP_YAML_DEPTH);
+	rg_diag_at(diag, node->source);
+	return false;
+}
+
+static void close_collection(Parser *parser)
+{
+	RgNode *node = g_ptr_array_steal_index(parser->stack, parser->stack->len - 1);
+	node->is_open = false;
+}
+
+static bool add_alias(Parser *parser, const yaml_event_t *event)
+{
+	const char *name = (const char *)event->data.alias.anchor;
+	RgNode *node = new_node(parser, RG_NODE_ALIAS, event, NULL, NULL);
+	const RgNode *target = g_hash_table_lookup(parser->anchors, name);
+	if (target != NULL && !target->is_open) {
+		node->target = target;
+		return add_node(parser, node);
+	}
+	RgDiag *diag = rg_diags_error(parser->diags, "yaml.unknown-anchor",
+		target == NULL ? "no anchor \"&%s\" comes before the alias \"*%s\""
+			       : "the anchor \"&%s\" marks a value that holds the alias \"*%s\"",
+		name, name);
+	rg_diag_at(diag, node->source);
+	/* Stands in for the value that the user meant. */
+	node->kind = RG_NODE_SCALAR;
+	node->text = g_strdup("");
+	node->reported = true;
+	return add_node(parser, node);
+}
+
+static bool start_document(Parser *parser, const yaml_event_t *event)
+{
+	if (++parser->documents == 1)
+		return true;
+	RgDiag *diag = rg_diags_error(parser->diags, "yaml.several-documents",
+		"the file holds more than one YAML document");
+	rg_diag_at(diag, source_of(parser, event->start_mark, event->end_mark));
+	rg_diag_hint(diag, "one cluster, one file: move what follows the second --- to its own");
+	return false;
+}
+
+/* False: stop. */
+static bool take_event(Parser *parser, const yaml_event_t *event)
+{
+	switch (event->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		return start_document(parser, event);
+	case YAML_SCALAR_EVENT:
+		return add_scalar(parser, event);
+	case YAML_ALIAS_EVENT:
+		return add_alias(parser, event);
+	case YAML_SEQUENCE_START_EVENT:
+	case YAML_MAPPING_START_EVENT:
+		return open_collection(parser, event);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		close_collection(parser);
+		return true;
+	case YAML_NO_EVENT:
+	case YAML_STREAM_START_EVENT:
+	case YAML_STREAM_END_EVENT:
+	case YAML_DOCUMENT_END_EVENT:
+		return true;
+	}
+	return true;
+}
+
+/* libyaml gives its reader's errors (a control character) a byte offset instead of a mark. */
+static RgSource source_at_byte(const Parser *parser, size_t offset)
+{
+	RgSource source = {.file = parser->file, .line = 1, .column = 1};
+	for (size_t i = 0; i < offset; i++)
+		rg_source_pass(&source, parser->text[i]);
+	return source;
+}
+
+/* What to do about the syntax errors that people make most. */
+static const struct {
+	const char *problem, *hint;
+} syntax_hints[] = {
+	{"mapping values are not allowed in this context",
+		"put a text that holds \": \" in quotes, or check the indentation of this line"},
+	{"found character that cannot start any token",
+		"indent with spaces, not tabs; put a text that starts with @, ` or % in quotes"},
+	{"found a tab character that violates indentation", "indent with spaces, not tabs"},
+	{"did not find expected key", "check the indentation of this line and the one before"},
+	{"could not find expected ':'", "a key is followed by a colon and a space"},
+	{"found unexpected end of stream", "a quote or bracket is never closed"},
+	{"did not find expected ',' or ']'", "a bracket is never closed, or a comma is missing"},
+	{"did not find expected ',' or '}'", "a brace is never closed, or a comma is missing"},
+	{"control characters are not allowed", "remove the character"},
+};
+
+static void report_syntax(Parser *parser)
+{
+	const yaml_parser_t *yaml = &parser->yaml;
+	const char *problem = yaml->problem != NULL ? yaml->problem : "not readable as YAML";
+	RgSource source = yaml->error == YAML_READER_ERROR
+				  ? source_at_byte(parser, yaml->problem_offset)
+				  : source_of(parser, yaml->problem_mark, yaml->problem_mark);
+	RgDiag *diag = rg_diags_error(parser->diags, "yaml.syntax", "not YAML: %s", problem);
+	rg_diag_at(diag, source);
+	if (yaml->context != NULL)
+		rg_diag_detail(diag, "%s that starts at line %zu, column %zu", yaml->context,
+			yaml->context_mark.line + 1, yaml->context_mark.column + 1);
+	for (size_t i = 0; i < G_N_ELEMENTS(syntax_hints); i++) {
+		if (strcmp(problem, syntax_hints[i].problem) == 0)
+			rg_diag_hint(diag, "%s", syntax_hints[i].hint);
+	}
+}
+
+/* False when there is no tree to go on with. */
+static bool parse_events(Parser *parser)
+{
+	bool go_on = true, ended = false;
+	while (go_on && !ended) {
+		yaml_event_t event;
+		if (yaml_parser_parse(&parser->yaml, &event) == 0) {
+			report_syntax(parser);
+			return false;
+		}
+		ended = event.type == YAML_STREAM_END_EVENT;
+		go_on = take_event(parser, &event);
+		yaml_event_delete(&event);
+	}
+	return go_on;
+}
+
+static bool is_empty(const RgNode *root)
+{
+	return root == NULL ||
+	       (root->kind == RG_NODE_SCALAR && root->plain && root->text[0] == '\0');
+}
+
+RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autoptr(GPtrArray) stack = g_ptr_array_new();
+	g_autoptr(GHashTable) anchors =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(RgTree) tree = g_new0(RgTree, 1);
+	tree->nodes = g_ptr_array_new_with_free_func(free_node);
+	Parser parser = {.file = file,
+		.text = text,
+		.tree = tree,
+		.stack = stack,
+		.anchors = anchors,
+		.diags = diags};
+	if (yaml_parser_initialize(&parser.yaml) == 0)
+		g_error("out of memory");
+	yaml_parser_set_encoding(&parser.yaml, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&parser.yaml, (const unsigned char *)text, len);
+	bool parsed = parse_events(&parser);
+	yaml_parser_delete(&parser.yaml);
+	if (!parsed)
+		return NULL;
+	if (is_empty(tree->root)) {
+		RgDiag *diag = rg_diags_error(diags, "yaml.empty", "the file says nothing");
+		rg_diag_at(diag, (RgSource){.file = file, .line = 1, .column = 1});
+		rg_diag_hint(diag, "examples/minimal.yaml is the smallest useful spec");
+		return NULL;
+	}
+	return g_steal_pointer(&tree);
+}
