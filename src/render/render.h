@@ -40,8 +40,8 @@ char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const Rg
  * "aws.instance.train[0]: Creation complete after 3s [id=i-...]". `write` gets whole pieces. */
 typedef struct RgProgress RgProgress;
 typedef void (*RgWrite)(void *data, const char *text);
-RgProgress *rg_progress_new(const RgPlan *plan, bool live, const RgStyle *style, RgWrite write,
-	void *data);
+RgProgress *rg_progress_new(
+	const RgPlan *plan, bool live, const RgStyle *style, RgWrite write, void *data);
 void rg_progress_event(RgProgress *progress, const RgEvent *event);
 /* Redraws, erases nothing that is final; called once at the end. */
 void rg_progress_finish(RgProgress *progress);

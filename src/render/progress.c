@@ -1,0 +1,224 @@
+#include "render/paint.h"
+#include "base/clock.h"
+
+/* Progress of an apply. Elsewhere than on a terminal: Terraform's lines, one an address. On a
+ * terminal: what failed, and one line that is redrawn, with a count for each pool. */
+
+#define REDRAW_MS 100
+
+typedef struct {
+	char *name;
+	unsigned total, started, done, failed;
+} Pool;
+
+struct RgProgress {
+	bool live;
+	RgStyle style;
+	RgWrite write;
+	void *data;
+	GPtrArray *pools; /* Pool* */
+	int64_t drawn_ms, begun_ms;
+	bool shown;
+};
+
+static void pool_free(void *data)
+{
+	Pool *pool = data;
+	g_free(pool->name);
+	g_free(pool);
+}
+
+static Pool *get_pool(RgProgress *progress, const char *group)
+{
+	const char *name = group ? group : "network";
+	for (guint i = 0; i < progress->pools->len; i++) {
+		Pool *pool = progress->pools->pdata[i];
+		if (g_str_equal(pool->name, name))
+			return pool;
+	}
+	Pool *pool = g_new0(Pool, 1);
+	pool->name = g_strdup(name);
+	g_ptr_array_add(progress->pools, pool);
+	return pool;
+}
+
+static unsigned calls_of(const RgPlanChange *change)
+{
+	return change->action == RG_ACTION_REPLACE ? 2
+	       : change->action == RG_ACTION_CREATE || change->action == RG_ACTION_UPDATE ||
+			       change->action == RG_ACTION_DELETE
+		       ? 1
+		       : 0;
+}
+
+RgProgress *rg_progress_new(
+	const RgPlan *plan, bool live, const RgStyle *style, RgWrite write, void *data)
+{
+	RgProgress *progress = g_new0(RgProgress, 1);
+	progress->live = live;
+	progress->style = *style;
+	progress->write = write;
+	progress->data = data;
+	progress->begun_ms = rg_clock_monotonic_ms();
+	progress->pools = g_ptr_array_new_with_free_func(pool_free);
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		unsigned calls = calls_of(change);
+		if (calls)
+			get_pool(progress, change->group)->total += calls;
+	}
+	return progress;
+}
+
+void rg_progress_free(RgProgress *progress)
+{
+	if (!progress)
+		return;
+	g_ptr_array_unref(progress->pools);
+	g_free(progress);
+}
+
+static void erase(RgProgress *progress)
+{
+	if (progress->shown)
+		progress->write(progress->data, "\r\033[K");
+	progress->shown = false;
+}
+
+static void redraw(RgProgress *progress, bool now)
+{
+	int64_t ms = rg_clock_monotonic_ms();
+	if (!now && ms - progress->drawn_ms < REDRAW_MS)
+		return;
+	progress->drawn_ms = ms;
+	g_autoptr(GString) line = g_string_new(NULL);
+	g_string_append_printf(line, "%3" G_GINT64_FORMAT "s", (ms - progress->begun_ms) / 1000);
+	for (guint i = 0; i < progress->pools->len; i++) {
+		const Pool *pool = progress->pools->pdata[i];
+		if (!pool->total)
+			continue;
+		g_string_append_printf(line, "  %s %u/%u", pool->name, pool->done, pool->total);
+		if (pool->failed)
+			g_string_append_printf(line, " (%u failed)", pool->failed);
+	}
+	if (line->len >= style_width(&progress->style))
+		g_string_truncate(line, style_width(&progress->style) - 1);
+	erase(progress);
+	progress->write(progress->data, line->str);
+	progress->shown = true;
+}
+
+static const char *verb(RgAction action, bool done)
+{
+	switch (action) {
+	case RG_ACTION_CREATE:
+		return done ? "Creation" : "Creating";
+	case RG_ACTION_UPDATE:
+		return done ? "Modifications" : "Modifying";
+	case RG_ACTION_DELETE:
+		return done ? "Destruction" : "Destroying";
+	case RG_ACTION_RECORD:
+		return done ? "Recording" : "Recording";
+	case RG_ACTION_FORGET:
+	case RG_ACTION_REPLACE:
+	case RG_ACTION_STOP:
+	case RG_ACTION_NONE:
+		break;
+	}
+	return done ? "Forgetting" : "Forgetting";
+}
+
+static char *event_text(const RgEvent *event)
+{
+	const char *id = event->id ? event->id : "";
+	const char *open = event->id ? " [id=" : "", *close = event->id ? "]" : "";
+	switch (event->type) {
+	case RG_EVENT_REPLAY:
+	case RG_EVENT_INTERRUPT:
+	case RG_EVENT_RETRY:
+		return g_strdup_printf("%s\n", event->text);
+	case RG_EVENT_START:
+		return g_strdup_printf("%s: %s...%s%s%s\n", event->address,
+			verb(event->action, false), open, id, close);
+	case RG_EVENT_STILL:
+		return g_strdup_printf("%s: Still %c%s... [%.0fs elapsed]\n", event->address,
+			g_ascii_tolower(verb(event->action, false)[0]),
+			verb(event->action, false) + 1, event->seconds);
+	case RG_EVENT_DONE:
+		return g_strdup_printf("%s: %s complete after %.0fs%s%s%s\n", event->address,
+			verb(event->action, true), event->seconds, open, id, close);
+	case RG_EVENT_FAILED:
+		return g_strdup_printf("%s: failed: %s\n", event->address,
+			event->diag ? event->diag->summary : "see the errors below");
+	case RG_EVENT_BLOCKED:
+		return g_strdup_printf(
+			"%s: not tried, because %s failed\n", event->address, event->text);
+	}
+	return g_strdup("");
+}
+
+static void count(RgProgress *progress, const RgEvent *event)
+{
+	if (!event->address || event->action == RG_ACTION_RECORD ||
+		event->action == RG_ACTION_FORGET)
+		return;
+	Pool *pool = get_pool(progress, event->group);
+	pool->started += event->type == RG_EVENT_START;
+	pool->done += event->type == RG_EVENT_DONE;
+	pool->failed += event->type == RG_EVENT_FAILED || event->type == RG_EVENT_BLOCKED;
+}
+
+static bool worth_a_line(const RgProgress *progress, RgEventType type)
+{
+	return !progress->live || type == RG_EVENT_REPLAY || type == RG_EVENT_INTERRUPT ||
+	       type == RG_EVENT_FAILED;
+}
+
+void rg_progress_event(RgProgress *progress, const RgEvent *event)
+{
+	count(progress, event);
+	bool line = worth_a_line(progress, event->type);
+	if (line) {
+		g_autofree char *text = event_text(event);
+		erase(progress);
+		progress->write(progress->data, text);
+	}
+	if (progress->live)
+		redraw(progress, line);
+}
+
+void rg_progress_finish(RgProgress *progress)
+{
+	if (!progress->live)
+		return;
+	redraw(progress, true);
+	progress->write(progress->data, "\n");
+	progress->shown = false;
+}
+
+char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style)
+{
+	GString *text = g_string_new("\n");
+	bool bad = result->failed || result->blocked || result->open || result->interrupted;
+	if (!bad && destroy)
+		paintf(text, style, GREEN, "Destroy complete! Resources: %u destroyed.",
+			result->destroyed);
+	else
+		paintf(text, style, bad ? RED : GREEN,
+			"%s Resources: %u added, %u changed, %u destroyed.",
+			bad ? result->interrupted ? "Apply interrupted." : "Apply incomplete."
+			    : "Apply complete!",
+			result->added, result->changed, result->destroyed);
+	g_string_append_c(text, '\n');
+	if (result->failed || result->blocked)
+		g_string_append_printf(text,
+			"%u failed, %u not tried because of that; run apply again to "
+			"complete it.\n",
+			result->failed, result->blocked);
+	if (result->open)
+		g_string_append_printf(text,
+			"%u request%s without a known outcome: the next apply clears "
+			"that up.\n",
+			result->open, result->open == 1 ? "" : "s");
+	return g_string_free(text, FALSE);
+}

@@ -1,0 +1,106 @@
+#include "render/paint.h"
+#include "base/clock.h"
+
+static bool is_sensitive(const RgSchema *schema, const RgResource *resource, const char *name)
+{
+	const RgKind *kind = rg_schema_kind(schema, resource->kind);
+	const RgAttribute *attribute = kind ? rg_kind_attribute(kind, name) : NULL;
+	return !attribute || attribute->sensitive || g_str_equal(resource->kind, RG_SECRET_KIND);
+}
+
+static void add_values(
+	GString *text, const RgResource *resource, const RgSchema *schema, const json_t *values)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach ((json_t *)(gpointer)values, key, value) {
+		bool hide = is_sensitive(schema, resource, key) && !json_is_integer(value);
+		g_autofree char *shown = hide ? g_strdup("(sensitive value)") : value_text(value);
+		g_string_append_printf(text, "    %-18s = %s\n", key, shown);
+	}
+}
+
+char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	paintf(text, style, BOLD, "# %s:", resource->address);
+	g_string_append_printf(
+		text, "\nresource \"%s\" \"%s\" {\n", resource->kind, resource->name);
+	if (resource->presence == RG_PENDING)
+		g_string_append(
+			text, "    # its creation was interrupted; the next apply clears it up\n");
+	if (resource->id)
+		g_string_append_printf(text, "    %-18s = \"%s\"\n", "id", resource->id);
+	add_values(text, resource, schema, resource->attrs);
+	add_values(text, resource, schema, resource->outputs);
+	if (resource->created_s) {
+		g_autofree char *when = rg_clock_format(resource->created_s);
+		g_string_append_printf(text, "    # created %s, generation %" G_GINT64_FORMAT "\n",
+			when, resource->generation);
+	}
+	g_string_append(text, "}\n");
+	return g_string_free(text, FALSE);
+}
+
+char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	size_t n = rg_resource_set_size(snapshot->recorded);
+	if (!n)
+		g_string_append_printf(
+			text, "The state of cluster %s is empty.\n", snapshot->cluster);
+	for (size_t i = 0; i < n; i++) {
+		g_autofree char *one = rg_render_resource(
+			rg_resource_set_get(snapshot->recorded, i), schema, style);
+		g_string_append_printf(text, "%s%s", i ? "\n" : "", one);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static json_t *visible(const RgResource *resource, const RgSchema *schema, const json_t *values)
+{
+	json_t *shown = json_object();
+	const char *key;
+	json_t *value;
+	json_object_foreach ((json_t *)(gpointer)values, key, value) {
+		bool hide = is_sensitive(schema, resource, key) && !json_is_integer(value);
+		json_object_set_new(shown, key, hide ? json_null() : json_incref(value));
+	}
+	return shown;
+}
+
+static json_t *resource_json(const RgResource *resource, const RgSchema *schema)
+{
+	json_t *row = json_object(), *values = visible(resource, schema, resource->attrs);
+	g_autoptr(RgJson) outputs = visible(resource, schema, resource->outputs);
+	json_object_update(values, outputs);
+	if (resource->id)
+		rg_json_set_str(values, "id", resource->id);
+	rg_json_set_str(row, "address", resource->address);
+	rg_json_set_str(row, "mode", "managed");
+	rg_json_set_str(row, "type", resource->kind);
+	rg_json_set_str(row, "name", resource->name);
+	if (resource->index >= 0)
+		json_object_set_new(row, "index", json_integer(resource->index));
+	json_object_set_new(row, "values", values);
+	json_object_set_new(row, "pending", json_boolean(resource->presence == RG_PENDING));
+	return row;
+}
+
+/* The keys of `terraform show -json`, format 1.0. */
+json_t *rg_render_state_json(const RgSnapshot *snapshot, const RgSchema *schema)
+{
+	json_t *document = json_object(), *values = json_object(), *root = json_object();
+	json_t *rows = json_array();
+	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++)
+		json_array_append_new(
+			rows, resource_json(rg_resource_set_get(snapshot->recorded, i), schema));
+	rg_json_set_str(document, "format_version", "1.0");
+	rg_json_set_str(document, "cluster", snapshot->cluster);
+	rg_json_set_str(document, "lineage", snapshot->lineage);
+	json_object_set_new(document, "serial", json_integer(snapshot->serial));
+	json_object_set_new(root, "resources", rows);
+	json_object_set_new(values, "root_module", root);
+	json_object_set_new(document, "values", values);
+	return document;
+}
