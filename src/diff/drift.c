@@ -1,0 +1,131 @@
+#include "diff/drift.h"
+#include "resource/expr.h"
+
+static void attr_free(void *data)
+{
+	RgDriftAttr *attr = data;
+	g_free(attr->name);
+	json_decref(attr->desired);
+	json_decref(attr->recorded);
+	json_decref(attr->observed);
+	g_free(attr);
+}
+
+static void item_free(void *data)
+{
+	RgDriftItem *item = data;
+	g_free(item->address);
+	g_free(item->kind);
+	g_free(item->group);
+	g_free(item->id);
+	g_free(item->status);
+	g_free(item->origin);
+	g_ptr_array_unref(item->attrs);
+	g_free(item);
+}
+
+void rg_drift_free(RgDrift *drift)
+{
+	if (!drift)
+		return;
+	g_free(drift->cluster);
+	g_ptr_array_unref(drift->items);
+	g_free(drift);
+}
+
+static RgDriftItem *item_new(RgDriftType type, const RgResource *resource)
+{
+	RgDriftItem *item = g_new0(RgDriftItem, 1);
+	item->type = type;
+	item->address = g_strdup(resource->address);
+	item->kind = g_strdup(resource->kind);
+	item->group = g_strdup(resource->group);
+	item->id = g_strdup(resource->id);
+	item->status = g_strdup(resource->status);
+	item->attrs = g_ptr_array_new_with_free_func(attr_free);
+	return item;
+}
+
+static json_t *look_up(void *data, const char *address, const char *attr)
+{
+	const RgResource *resource = rg_resource_set_find(data, address);
+	if (!resource)
+		return NULL;
+	json_t *value = json_object_get(resource->outputs, attr);
+	if (value)
+		return json_incref(value);
+	return g_str_equal(attr, "id") && resource->id ? json_string(resource->id) : NULL;
+}
+
+static json_t *shown(const RgResourceSet *recorded, const RgResource *resource, const char *name)
+{
+	const json_t *value = resource ? json_object_get(resource->attrs, name) : NULL;
+	if (!value && resource && resource->outputs)
+		value = json_object_get(resource->outputs, name);
+	return value ? rg_expr_resolve_known(value, look_up, (void *)(gpointer)recorded) : NULL;
+}
+
+static void add_attrs(RgDriftItem *item, const RgChange *change, const RgResourceSet *recorded)
+{
+	for (guint i = 0; i < change->attrs->len; i++) {
+		const RgAttrChange *from = change->attrs->pdata[i];
+		if (!from->drift || from->sensitive)
+			continue;
+		RgDriftAttr *attr = g_new0(RgDriftAttr, 1);
+		attr->name = g_strdup(from->name);
+		attr->desired = shown(recorded, change->desired, from->name);
+		attr->recorded = shown(recorded, change->recorded, from->name);
+		attr->observed = shown(recorded, change->observed, from->name);
+		g_ptr_array_add(item->attrs, attr);
+	}
+}
+
+static void add_change(RgDrift *drift, const RgChange *change, const RgResourceSet *recorded)
+{
+	const RgResource *record = change->recorded;
+	if (!record || record->presence != RG_PRESENT)
+		return;
+	drift->checked++;
+	bool missing = change->observed && change->observed->presence == RG_ABSENT;
+	if (!missing && !change->drifted)
+		return;
+	RgDriftItem *item = item_new(missing ? RG_DRIFT_MISSING : RG_DRIFT_CHANGED, record);
+	if (change->observed && change->observed->status) {
+		g_free(item->status);
+		item->status = g_strdup(change->observed->status);
+	}
+	item->origin = g_strdup(change->desired ? change->desired->origin : record->origin);
+	if (!missing)
+		add_attrs(item, change, recorded);
+	g_ptr_array_add(drift->items, item);
+}
+
+static int by_type_and_address(const void *a, const void *b)
+{
+	const RgDriftItem *const *left = a, *const *right = b;
+	if ((*left)->type != (*right)->type)
+		return (int)(*left)->type - (int)(*right)->type;
+	if (!(*left)->address || !(*right)->address)
+		return g_strcmp0((*left)->id, (*right)->id);
+	return rg_address_compare((*left)->address, (*right)->address);
+}
+
+RgDrift *rg_drift_new(const RgDiff *diff, const RgResourceSet *recorded, const char *cluster,
+	RgSource (*source)(const void *data, const char *pointer), const void *source_data)
+{
+	RgDrift *drift = g_new0(RgDrift, 1);
+	drift->cluster = g_strdup(cluster);
+	drift->items = g_ptr_array_new_with_free_func(item_free);
+	for (guint i = 0; i < diff->changes->len; i++)
+		add_change(drift, diff->changes->pdata[i], recorded);
+	for (guint i = 0; i < diff->unmanaged->len; i++)
+		g_ptr_array_add(
+			drift->items, item_new(RG_DRIFT_UNMANAGED, diff->unmanaged->pdata[i]));
+	g_ptr_array_sort(drift->items, by_type_and_address);
+	for (guint i = 0; source && i < drift->items->len; i++) {
+		RgDriftItem *item = drift->items->pdata[i];
+		if (item->origin)
+			item->source = source(source_data, item->origin);
+	}
+	return drift;
+}

@@ -1,0 +1,289 @@
+#include "pipeline/pipeline.h"
+#include "boot/boot.h"
+#include "fit/fit.h"
+#include "base/clock.h"
+#include "resource/expr.h"
+
+void rg_pass_free(RgPass *pass)
+{
+	if (!pass)
+		return;
+	rg_plan_free(pass->plan);
+	rg_diff_free(pass->diff);
+	rg_resource_set_free(pass->observed);
+	rg_resource_set_free(pass->desired);
+	json_decref(pass->fitted);
+	json_decref(pass->facts);
+	rg_provider_close(pass->provider);
+	rg_http_close(pass->http);
+	rg_snapshot_free(pass->snapshot);
+	rg_provenance_free(pass->provenance);
+	rg_cluster_free(pass->cluster);
+	g_free(pass);
+}
+
+static void tell(RgSession *session, const char *stage, const char *what, bool done)
+{
+	if (session->progress)
+		session->progress(session->progress_data, stage, what, 0, done);
+}
+
+/* ---- spec -> shapes */
+
+typedef struct {
+	RgProviderHost *providers;
+	const char *name;
+} DataSource;
+
+static const char *data_text(void *data, const char *file, size_t *len)
+{
+	const DataSource *source = data;
+	return rg_provider_data(source->providers, source->name, file, len);
+}
+
+static RgCatalog *open_catalog(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
+{
+	DataSource source = {providers, cluster->provider.name};
+	size_t len = 0;
+	if (!rg_provider_data(providers, source.name, "schema.json", &len)) {
+		RgDiag *diag = rg_diags_error(
+			diags, "provider.not-found", "there is no provider \"%s\"", source.name);
+		rg_diag_at(diag, rg_cluster_source(cluster, "/provider/name"));
+		rg_diag_hint(diag, "`raygpu providers list` tells which are found");
+		return NULL;
+	}
+	return rg_catalog_open(source.name, data_text, &source, diags);
+}
+
+RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, RgDiags *diags)
+{
+	g_autoptr(RgCluster) cluster = rg_spec_load_file(spec_path, diags);
+	g_autoptr(RgCatalog) catalog = cluster ? open_catalog(providers, cluster, diags) : NULL;
+	g_autoptr(RgShapes) shapes = catalog ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;
+	return shapes ? g_steal_pointer(&cluster) : NULL;
+}
+
+/* ---- module and transport */
+
+static bool open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
+	const json_t *config, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_schema(session->providers, name, diags);
+	if (!schema)
+		return false;
+	session->http.requests_per_s = rg_schema_requests_per_s(schema);
+	session->http.burst = rg_schema_burst(schema);
+	pass->http = rg_http_open(&session->http, diags);
+	if (pass->http)
+		pass->provider = rg_provider_open(
+			session->providers, name, region, config, pass->http, diags);
+	return pass->provider != NULL;
+}
+
+static bool same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags)
+{
+	if (!rg_resource_set_size(snapshot->recorded) ||
+		(g_str_equal(cluster->provider.name, snapshot->provider) &&
+			g_str_equal(cluster->provider.region, snapshot->region)))
+		return true;
+	RgDiag *diag = rg_diags_error(diags, "plan.wrong-state",
+		"cluster %s is recorded in %s %s, but the spec says %s %s", cluster->name,
+		snapshot->provider, snapshot->region, cluster->provider.name,
+		cluster->provider.region);
+	rg_diag_at(diag, cluster->provider.region_source);
+	rg_diag_hint(diag,
+		"a cluster doesn't move: `raygpu destroy --cluster %s` first, or give the new "
+		"one another name",
+		cluster->name);
+	return false;
+}
+
+/* ---- cluster -> desired */
+
+static size_t gzip_size(void *unused, const char *text, size_t len)
+{
+	return rg_expr_gzip_size(text, len);
+}
+
+static bool fit_cluster(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(RgCatalog) catalog = open_catalog(session->providers, pass->cluster, diags);
+	g_autoptr(RgJson) pins = rg_snapshot_pins(pass->snapshot);
+	g_autoptr(RgShapes) shapes =
+		catalog ? rg_fit_shapes(pass->cluster, catalog, pins, diags) : NULL;
+	if (!shapes)
+		return false;
+	const json_t *request = rg_fit_request(shapes);
+	g_autoptr(RgJson) facts = NULL;
+	if (request) {
+		tell(session, "resolving", "images, network and zones", false);
+		facts = rg_provider_resolve(pass->provider, request, diags);
+		if (!facts)
+			return false;
+	}
+	g_autoptr(RgJson) fitted =
+		rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
+	if (!fitted)
+		return false;
+	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
+	pass->fitted = rg_boot_render(pass->cluster, fitted, (size_t)limit, gzip_size, NULL, diags);
+	if (!pass->fitted)
+		return false;
+	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
+	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
+	return pass->desired != NULL;
+}
+
+/* ---- clouds -> observed */
+
+typedef struct {
+	RgSession *session;
+} Reading;
+
+static void on_reading(void *data, const char *kind, size_t seen, bool done)
+{
+	RgSession *session = ((Reading *)data)->session;
+	if (session->progress)
+		session->progress(session->progress_data, "reading", kind, seen, done);
+}
+
+static void refresh(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	Reading reading = {session};
+	RgRefreshInput input = {.cluster = pass->snapshot->cluster,
+		.lineage = pass->snapshot->lineage,
+		.recorded = pass->snapshot->recorded,
+		.tombstones = pass->snapshot->tombstones,
+		.now_s = rg_clock_now_s(),
+		.settle_ms = session->settle_ms,
+		.progress = on_reading,
+		.progress_data = &reading};
+	pass->observed = rg_refresh(pass->provider, &input, diags);
+	tell(session, "reading", "", true);
+}
+
+/* ---- three sets -> plan */
+
+static RgSource source_of(const void *data, const char *pointer)
+{
+	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
+}
+
+static GPtrArray *pool_order(const RgCluster *cluster)
+{
+	GPtrArray *names = g_ptr_array_new();
+	g_ptr_array_add(names, (gpointer) "head");
+	for (guint i = 0; cluster && i < cluster->pools->len; i++)
+		g_ptr_array_add(names, ((RgPool *)cluster->pools->pdata[i])->name);
+	return names;
+}
+
+static bool make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	const RgSnapshot *snapshot = pass->snapshot;
+	const RgCluster *cluster = pass->cluster;
+	refresh(session, pass, diags);
+	pass->diff = rg_diff(
+		schema, pass->desired, snapshot->recorded, pass->observed, &session->diff, diags);
+	if (!pass->diff)
+		return false;
+	g_autoptr(GPtrArray) order = pool_order(cluster);
+	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",
+		.lineage = snapshot->lineage,
+		.serial = snapshot->serial,
+		.state = session->state_path,
+		.commit = pass->provenance ? pass->provenance->commit : NULL,
+		.in_git = pass->provenance && pass->provenance->in_repository,
+		.dirty = pass->provenance && pass->provenance->dirty,
+		.fitted = session->diff.destroy ? NULL : pass->fitted,
+		.cluster = snapshot->cluster,
+		.provider = cluster ? cluster->provider.name : snapshot->provider,
+		.region = cluster ? cluster->provider.region : snapshot->region,
+		.config = cluster ? cluster->provider.config : snapshot->config,
+		.facts = pass->facts ? pass->facts : snapshot->facts,
+		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
+			     : cluster					? cluster->file
+									: NULL,
+		.spec_digest = cluster ? cluster->digest : NULL,
+		.source = source_of,
+		.source_data = cluster,
+		.pool_order = order};
+	pass->plan = rg_plan_new(pass->diff, schema, &input, diags);
+	return pass->plan != NULL;
+}
+
+RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
+	pass->cluster = rg_spec_load_file(spec_path, diags);
+	if (!pass->cluster)
+		return NULL;
+	pass->provenance = rg_git_provenance(spec_path, diags);
+	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
+	if (!pass->provenance || !pass->snapshot ||
+		!same_place(pass->cluster, pass->snapshot, diags))
+		return NULL;
+	const RgProviderRef *place = &pass->cluster->provider;
+	if (!open_provider(session, pass, place->name, place->region, place->config, diags))
+		return NULL;
+	if (session->diff.destroy)
+		pass->desired = rg_resource_set_new();
+	else if (!fit_cluster(session, pass, diags))
+		return NULL;
+	return make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
+}
+
+/* ---- without a spec */
+
+static RgResourceSet *as_recorded(const RgResourceSet *recorded)
+{
+	RgResourceSet *desired = rg_resource_set_new();
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *from = rg_resource_set_get(recorded, i);
+		RgResource *wanted = rg_resource_new(from->kind, from->name, from->index);
+		wanted->group = from->group;
+		wanted->origin = from->origin;
+		wanted->attrs = json_incref(from->attrs);
+		wanted->depends_on = g_strdupv(from->depends_on);
+		rg_resource_set_add(desired, wanted);
+	}
+	return desired;
+}
+
+static bool load_recorded(RgSession *session, RgPass *pass, const char *cluster, RgDiags *diags)
+{
+	pass->snapshot = rg_store_load(session->store, cluster, diags);
+	if (!pass->snapshot || pass->snapshot->provider)
+		return pass->snapshot != NULL;
+	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
+		"the state \"%s\" has no cluster %s", session->state_path, cluster);
+	rg_diag_hint(diag, "`raygpu state list` tells what it has");
+	return false;
+}
+
+RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
+	if (!load_recorded(session, pass, cluster, diags))
+		return NULL;
+	const RgSnapshot *snapshot = pass->snapshot;
+	if (!open_provider(
+		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
+		return NULL;
+	pass->desired =
+		session->diff.destroy ? rg_resource_set_new() : as_recorded(snapshot->recorded);
+	return make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
+}
+
+RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
+	pass->snapshot = rg_store_load(session->store, plan->cluster, diags);
+	if (!pass->snapshot || !rg_plan_check_fresh(plan, pass->snapshot->lineage,
+				       pass->snapshot->recorded, diags))
+		return NULL;
+	if (!open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
+		return NULL;
+	return g_steal_pointer(&pass);
+}
