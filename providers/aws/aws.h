@@ -1,0 +1,27 @@
+/* Inside of the AWS module: what an opened instance holds and what one call carries. The instance
+ * is immutable but for `auth`, which the first request fills under the lock. */
+#pragma once
+#include "aws/errors.h"
+#include <pthread.h>
+
+struct rgp_inst {
+	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
+	char *profile;		 /* named by the spec, or NULL */
+	char *tls;		 /* JSON for rgp_http_req.tls, or NULL */
+	AwsErrors *errors;
+	pthread_mutex_t lock;
+	char *auth; /* JSON for rgp_http_req.auth; NULL before the first request */
+};
+
+typedef struct {
+	ModTalk talk;
+	struct rgp_inst *inst;
+} AwsCall;
+
+/* Kinds of this module. */
+#define AWS_GROUP "aws.security_group"
+#define AWS_INTERFACE "aws.network_interface"
+#define AWS_INSTANCE "aws.instance"
+/* The resource that carries the head's address: what boot's "@head" stands for. */
+#define AWS_HEAD_INTERFACE AWS_INTERFACE ".head"
+#define AWS_GROUP_ADDRESS AWS_GROUP ".nodes"

@@ -1,0 +1,6 @@
+/* The module's own embedded files: schema.json and errors.csv. */
+#pragma once
+#include "base/embedded.h"
+
+/* Always there: the names are fixed at build time. */
+const struct rg_embedded *aws_data_find(const char *name);

@@ -1,0 +1,198 @@
+#include "aws/ec2.h"
+#include "aws/credentials.h"
+#include "aws/form.h"
+#include <string.h>
+
+#define PAGES_MAX 100000
+/* RequestExpired comes at 15 minutes; below this the clock is not to blame */
+#define SKEW_TOLD_S 240
+
+/* What the host's tries of one request met, told by its calls of `classify`. */
+typedef struct {
+	const AwsErrors *errors;
+	uint32_t answers;
+	bool doubtful; /* an answer after which EC2 may have acted all the same */
+} Tries;
+
+static int32_t classify(void *data, int32_t status, struct rgp_bytes body)
+{
+	Tries *tries = data;
+	tries->answers++;
+	if (status >= 200 && status < 300)
+		return RGP_CLASS_OK;
+	ModFailure failure = {0};
+	aws_errors_read(tries->errors, status, body, &failure);
+	int32_t class_ = failure.class_;
+	/* a code that EC2 gives instead of acting comes as 4xx, and capacity and quota as 500 */
+	if (status >= 500 && class_ != RGP_CLASS_CAPACITY && class_ != RGP_CLASS_QUOTA &&
+		class_ != RGP_CLASS_THROTTLED)
+		tries->doubtful = true;
+	mod_failure_clear(&failure);
+	return class_;
+}
+
+void ec2_reply_clear(Ec2Reply *reply)
+{
+	json_decref(reply->reply);
+	mod_failure_clear(&reply->failure);
+	*reply = (Ec2Reply){0};
+}
+
+static void read_success(
+	const Ec2Request *request, const struct rgp_http_resp *resp, Ec2Reply *reply)
+{
+	g_autofree char *problem = NULL;
+	if (!request->shape)
+		return;
+	reply->reply =
+		aws_xml_read(resp->body, request->shape, request->record, request->data, &problem);
+	if (reply->reply)
+		return;
+	mod_failure_set(&reply->failure, request->reading ? RGP_CLASS_TRANSIENT : RGP_CLASS_UNKNOWN,
+		NULL, "truncated reply: HTTP status %d, %zu bytes: %s", (int)resp->status,
+		resp->body.len, problem);
+	reply->failure.hint = request->reading
+				      ? "nothing was concluded from it: try again"
+				      : "whether EC2 acted is not known: the next run finds out";
+}
+
+/* A wrong clock shows as one of several refusals; only the distance tells it from a wrong key. */
+static void tell_skew(const struct rgp_http_resp *resp, ModFailure *failure)
+{
+	int64_t skew_s = RGP_HAS(resp, skew_s) ? resp->skew_s : 0;
+	bool expired = failure->code && !strcmp(failure->code, "RequestExpired");
+	if (failure->class_ != RGP_CLASS_DENIED || (ABS(skew_s) < SKEW_TOLD_S && !expired))
+		return;
+	g_autofree char *message = g_steal_pointer(&failure->message);
+	if (skew_s)
+		failure->message = g_strdup_printf("%s; this machine's clock is %" G_GINT64_FORMAT
+						   " s (%.1f minutes) %s EC2's",
+			message, ABS(skew_s), (double)ABS(skew_s) / 60,
+			skew_s > 0 ? "behind" : "ahead of");
+	else
+		failure->message = g_strdup_printf("%s; this machine's clock is wrong", message);
+	failure->hint = "set the clock (e.g. `timedatectl set-ntp true`) and try again";
+}
+
+static void read_failure(const AwsCall *call, const Tries *tries, const struct rgp_http_resp *resp,
+	ModFailure *failure)
+{
+	aws_errors_read(call->inst->errors, resp->status, resp->body, failure);
+	if (failure->class_ == RGP_CLASS_OK)
+		failure->class_ = RGP_CLASS_UNKNOWN;
+	bool all_answered = resp->tries <= tries->answers;
+	failure->definite = failure->code && !tries->doubtful && all_answered &&
+			    failure->class_ != RGP_CLASS_TRANSIENT &&
+			    failure->class_ != RGP_CLASS_UNKNOWN;
+	tell_skew(resp, failure);
+}
+
+rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *reply)
+{
+	static const char *const headers[] = {
+		"Content-Type: application/x-www-form-urlencoded; charset=utf-8", NULL};
+	ec2_reply_clear(reply);
+	const char *auth = aws_credentials_get(call);
+	if (!auth)
+		return RGP_FAIL;
+	g_autofree char *form = aws_form_format(request->action, request->params);
+	Tries tries = {.errors = call->inst->errors};
+	const struct rgp_http_req http = {
+		.size = sizeof http,
+		.flags = request->reading ? RGP_HTTP_READING : 0,
+		.method = "POST",
+		.url = call->inst->endpoint,
+		.headers = headers,
+		.body = mod_bytes(form),
+		.auth = mod_bytes(auth),
+		.tls = mod_bytes(call->inst->tls),
+		.what = request->action,
+		.classify = classify,
+		.classify_data = &tries,
+	};
+	struct rgp_http_resp resp = {.size = sizeof resp};
+	rgp_status status = call->talk.host->http(call->talk.call, &http, &resp);
+	if (status != RGP_OK)
+		return status;
+	if (resp.status >= 200 && resp.status < 300)
+		read_success(request, &resp, reply);
+	else
+		read_failure(call, &tries, &resp, &reply->failure);
+	return RGP_OK;
+}
+
+const Ec2Code *ec2_match(const ModFailure *failure, const Ec2Code *codes)
+{
+	for (; failure->code && codes->code; codes++)
+		if (!strcmp(failure->code, codes->code) &&
+			(!codes->word || strstr(failure->message, codes->word)))
+			return codes;
+	return NULL;
+}
+
+rgp_status ec2_send_waiting(
+	const AwsCall *call, const Ec2Request *request, const Ec2Code *codes, Ec2Reply *reply)
+{
+	ModBackoff backoff = mod_backoff_start(&call->talk, 0);
+	int64_t start_s = backoff.deadline_s;
+	for (bool told = false;; told = true) {
+		rgp_status status = ec2_send(call, request, reply);
+		const Ec2Code *code = status == RGP_OK ? ec2_match(&reply->failure, codes) : NULL;
+		if (!code)
+			return status;
+		if (!told) {
+			g_autofree char *message = g_strdup_printf(
+				"%s waits: %s", request->action, reply->failure.message);
+			call->talk.host->log(call->talk.call, RGP_LOG_INFO, message);
+		}
+		backoff.deadline_s = start_s + code->limit_s;
+		status = mod_backoff_wait(&call->talk, &backoff);
+		if (status != RGP_OK)
+			return status == RGP_CANCELED ? RGP_CANCELED : RGP_OK;
+	}
+}
+
+rgp_status ec2_report(const AwsCall *call, const char *action, const ModFailure *failure)
+{
+	g_autofree char *what =
+		failure->code ? g_strdup_printf("EC2 refused %s (%s)", action, failure->code)
+			      : g_strdup_printf("EC2's answer to %s", action);
+	mod_report(&call->talk, failure, what);
+	return RGP_FAIL;
+}
+
+static rgp_status follow(const AwsCall *call, const Ec2Request *request, json_t *params,
+	GHashTable *seen, char **token)
+{
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send(call, request, &reply);
+	if (status != RGP_OK)
+		return status;
+	if (reply.failure.class_ != RGP_CLASS_OK)
+		return ec2_report(call, request->action, &reply.failure);
+	*token = g_strdup(mod_str(reply.reply, "nextToken"));
+	json_object_set_new(params, "NextToken", json_string(*token));
+	if (!**token ||
+		(g_hash_table_add(seen, g_strdup(*token)) && g_hash_table_size(seen) < PAGES_MAX))
+		return RGP_OK;
+	mod_failure_set(&reply.failure, RGP_CLASS_UNKNOWN, NULL,
+		"the same page token came twice, so the list would never end");
+	return ec2_report(call, request->action, &reply.failure);
+}
+
+rgp_status ec2_pages(const AwsCall *call, const Ec2Request *request, json_t *params,
+	rgp_status (*page_done)(void *data))
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Ec2Request page = *request;
+	page.params = params;
+	page.reading = true;
+	for (;;) {
+		g_autofree char *token = NULL;
+		rgp_status status = follow(call, &page, params, seen, &token);
+		if (status == RGP_OK && page_done)
+			status = page_done(request->data);
+		if (status != RGP_OK || !*token)
+			return status;
+	}
+}

@@ -1,0 +1,50 @@
+/* One EC2 request: parameters -> form -> host's http -> answer read into JSON or a failure. All
+ * requests of the module go through here. */
+#pragma once
+#include "aws/aws.h"
+#include "aws/xml.h"
+
+typedef struct {
+	const char *action;
+	const json_t *params;  /* under their wire names (form.h); may be NULL */
+	const AwsShape *shape; /* of the success answer; NULL: it holds nothing that we read */
+	AwsRecordFn record;    /* may be NULL: records are kept */
+	void *data;
+	bool reading; /* changes nothing at EC2 */
+} Ec2Request;
+
+/* What came back. failure.class_ RGP_CLASS_OK: done, `reply` has what the shape keeps (NULL
+ * without a shape). failure.definite tells whether EC2 certainly did nothing. */
+typedef struct {
+	json_t *reply;
+	ModFailure failure;
+} Ec2Reply;
+
+void ec2_reply_clear(Ec2Reply *reply);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Ec2Reply, ec2_reply_clear)
+
+/* RGP_OK: an answer came, look at reply->failure. RGP_FAIL: none came, or there are no
+ * credentials; the diagnostics have the reason, and whether EC2 acted is not known. RGP_CANCELED.
+ */
+rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *reply);
+
+/* A code that will pass: a word of the message that must be in it or NULL, and how many seconds
+ * it is worth to wait. Tables end with a NULL code. */
+typedef struct {
+	const char *code, *word;
+	int64_t limit_s;
+} Ec2Code;
+/* The row that the failure meets, or NULL. */
+const Ec2Code *ec2_match(const ModFailure *failure, const Ec2Code *codes);
+
+/* Sends again while the answer is one of `codes` and its time isn't over, or until canceled. */
+rgp_status ec2_send_waiting(
+	const AwsCall *call, const Ec2Request *request, const Ec2Code *codes, Ec2Reply *reply);
+
+/* Sends a reading request and follows nextToken to the end; `page_done` (may be NULL) runs after
+ * each complete page. params gets NextToken. Any failure is reported and gives RGP_FAIL. */
+rgp_status ec2_pages(const AwsCall *call, const Ec2Request *request, json_t *params,
+	rgp_status (*page_done)(void *data));
+
+/* The whole call fails with this answer: a diagnostic, and RGP_FAIL. */
+rgp_status ec2_report(const AwsCall *call, const char *action, const ModFailure *failure);

@@ -1,0 +1,262 @@
+/* The kind aws.security_group. CreateSecurityGroup takes no ClientToken: the name is derived from
+ * the token instead, and a taken name whose marks say so is what a lost call made. */
+#include "aws/group.h"
+#include "aws/form.h"
+#include <string.h>
+
+#define TOKEN_IN_NAME 8
+
+static const AwsShape group_members[] = {
+	{"groupId"},
+	{"groupName"},
+	{"groupDescription"},
+	{"vpcId"},
+	{"ipPermissions", aws_ip_permissions},
+	{"ipPermissionsEgress", aws_ip_permissions},
+	{"tagSet", aws_tag_set},
+	{0},
+};
+static const AwsShape group_set[] = {{"item", group_members, AWS_RECORD}, {0}};
+static const AwsShape describe_members[] = {
+	{"securityGroupInfo", group_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_groups = {"DescribeSecurityGroupsResponse", describe_members};
+static const AwsShape create_members[] = {{"groupId"}, {0}};
+static const AwsShape create_group = {"CreateSecurityGroupResponse", create_members};
+
+static const Ec2Code young_codes[] = {{"InvalidGroup.NotFound", NULL, 60}, {0}};
+static const Ec2Code duplicate_codes[] = {{"InvalidGroup.Duplicate"}, {0}};
+static const Ec2Code rule_there[] = {{"InvalidPermission.Duplicate"}, {0}};
+static const Ec2Code rule_gone[] = {{"InvalidPermission.NotFound"}, {0}};
+
+static void group_read(const json_t *record, AwsSeen *seen)
+{
+	seen->id = mod_str(record, "groupId");
+	json_t *tags = aws_marks_read(json_object_get(record, "tagSet"), &seen->marks);
+	seen->attributes = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "group_id", seen->id,
+		"group_name", mod_str(record, "groupName"), "description",
+		mod_str(record, "groupDescription"), "vpc_id", mod_str(record, "vpcId"), "ingress",
+		aws_rules_read(json_object_get(record, "ipPermissions"), seen->id), "egress",
+		aws_rules_read(json_object_get(record, "ipPermissionsEgress"), seen->id), "tags",
+		tags);
+	seen->status = "available";
+}
+
+static void group_readiness(const AwsCall *call, const json_t *record, ModFailure *failure)
+{
+}
+
+/* Adds or takes rules away; rules that are there or gone already are fine. One request a rule
+ * only when the lot was refused for one of them. */
+static rgp_status send_rules(const AwsCall *call, const char *action, const char *group_id,
+	const json_t *rules, ModFailure *failure)
+{
+	const Ec2Code *fine = g_str_has_prefix(action, "Authorize") ? rule_there : rule_gone;
+	if (!json_array_size(rules) || failure->class_ != RGP_CLASS_OK)
+		return RGP_OK;
+	g_autoptr(ModJson) params = json_pack("{s:s, s:o}", "GroupId", group_id, "IpPermissions",
+		aws_rules_params(rules, group_id));
+	const Ec2Request request = {.action = action, .params = params};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
+	if (status != RGP_OK || reply.failure.class_ == RGP_CLASS_OK)
+		return status;
+	if (!ec2_match(&reply.failure, fine)) {
+		mod_failure_copy(failure, &reply.failure);
+		return RGP_OK;
+	}
+	for (size_t i = 0; json_array_size(rules) > 1 && i < json_array_size(rules); i++) {
+		g_autoptr(ModJson) one = json_pack("[O]", json_array_get(rules, i));
+		status = send_rules(call, action, group_id, one, failure);
+		if (status != RGP_OK)
+			return status;
+	}
+	return RGP_OK;
+}
+
+static rgp_status bring_rules(const AwsCall *call, const char *group_id, const char *direction,
+	const json_t *prior, const json_t *wanted, ModFailure *failure)
+{
+	bool in = !strcmp(direction, "ingress");
+	g_autoptr(ModJson) add = aws_rules_without(wanted, prior);
+	g_autoptr(ModJson) take = aws_rules_without(prior, wanted);
+	rgp_status status = send_rules(call,
+		in ? "AuthorizeSecurityGroupIngress" : "AuthorizeSecurityGroupEgress", group_id,
+		add, failure);
+	if (status != RGP_OK)
+		return status;
+	return send_rules(call, in ? "RevokeSecurityGroupIngress" : "RevokeSecurityGroupEgress",
+		group_id, take, failure);
+}
+
+typedef struct {
+	json_t *record; /* the last one seen, a copy */
+} Sighting;
+
+static void on_sighting(void *data, const json_t *record)
+{
+	Sighting *sighting = data;
+	json_decref(sighting->record);
+	sighting->record = json_deep_copy(record);
+}
+
+static rgp_status look_up(
+	const AwsCall *call, const char *name, const char *vpc_id, Sighting *sighting)
+{
+	g_autoptr(ModJson) params = json_object();
+	aws_form_filter(params, "group-name", &name, 1);
+	aws_form_filter(params, "vpc-id", &vpc_id, 1);
+	return aws_kind_describe(call, &aws_group_kind, params, on_sighting, NULL, sighting);
+}
+
+/* The name is taken. It is ours when the marks carry our lineage and token. As lists lag behind,
+ * an invisible group is looked for again. */
+static rgp_status adopt(
+	const AwsCall *call, const json_t *input, const char *name, char **id, ModFailure *failure)
+{
+	const char *vpc_id = mod_str(json_object_get(input, "attributes"), "vpc_id");
+	ModBackoff backoff = mod_backoff_start(&call->talk, 60);
+	Sighting sighting = {0};
+	rgp_status status;
+	do {
+		status = look_up(call, name, vpc_id, &sighting);
+		if (status != RGP_OK || sighting.record)
+			break;
+		status = mod_backoff_wait(&call->talk, &backoff);
+	} while (status == RGP_OK);
+	g_autoptr(ModJson) record = sighting.record;
+	if (!record)
+		return status == RGP_FAIL ? RGP_OK : status;
+	g_auto(AwsSeen) seen = {0};
+	group_read(record, &seen);
+	const char *lineage = mod_str(json_object_get(input, "marks"), "lineage");
+	if (!g_strcmp0(seen.marks.token, mod_str(input, "token")) &&
+		!g_strcmp0(seen.marks.lineage, lineage)) {
+		*id = g_strdup(seen.id);
+		mod_failure_clear(failure);
+	}
+	return RGP_OK;
+}
+
+static rgp_status make(
+	const AwsCall *call, const json_t *input, const char *name, char **id, ModFailure *failure)
+{
+	const json_t *attributes = json_object_get(input, "attributes");
+	g_autoptr(ModJson) tags = aws_marks_tags(input);
+	g_autoptr(ModJson) params =
+		json_pack("{s:s, s:s, s:s, s:[o]}", "GroupName", name, "GroupDescription",
+			mod_str(attributes, "description"), "VpcId", mod_str(attributes, "vpc_id"),
+			"TagSpecification", aws_marks_spec("security-group", tags));
+	const Ec2Request request = {
+		.action = "CreateSecurityGroup", .params = params, .shape = &create_group};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send(call, &request, &reply);
+	if (status != RGP_OK)
+		return status;
+	if (reply.failure.class_ == RGP_CLASS_OK && *mod_str(reply.reply, "groupId")) {
+		*id = g_strdup(mod_str(reply.reply, "groupId"));
+		return RGP_OK;
+	}
+	mod_failure_copy(failure, &reply.failure);
+	if (ec2_match(failure, duplicate_codes))
+		return adopt(call, input, name, id, failure);
+	if (failure->class_ == RGP_CLASS_OK)
+		mod_failure_set(failure, RGP_CLASS_UNKNOWN, NULL, "the answer holds no group id");
+	return RGP_OK;
+}
+
+/* What EC2 put into the group by itself, and what an earlier, lost call did. A group too young to
+ * be seen has the one rule that EC2 gives to each. */
+static rgp_status read_rules(
+	const AwsCall *call, const char *name, const json_t *attributes, json_t **prior)
+{
+	Sighting sighting = {0};
+	rgp_status status = look_up(call, name, mod_str(attributes, "vpc_id"), &sighting);
+	g_autoptr(ModJson) record = sighting.record;
+	if (status != RGP_OK)
+		return status;
+	if (record) {
+		g_auto(AwsSeen) seen = {0};
+		group_read(record, &seen);
+		*prior = json_incref(seen.attributes);
+	} else {
+		*prior = json_pack("{s:[], s:[{s:s, s:s}]}", "ingress", "egress", "protocol", "all",
+			"source", "0.0.0.0/0");
+	}
+	return RGP_OK;
+}
+
+static rgp_status group_create(const AwsCall *call, const json_t *input)
+{
+	const json_t *attributes = json_object_get(input, "attributes");
+	const char *address =
+		mod_str(json_array_get(json_object_get(input, "items"), 0), "address");
+	g_autofree char *id = NULL;
+	g_autofree char *name = g_strdup_printf("raygpu-%s-%.*s",
+		mod_str(json_object_get(input, "marks"), "cluster"), TOKEN_IN_NAME,
+		mod_str(input, "token"));
+	ModFailure failure = {0};
+	g_autoptr(ModJson) prior = NULL;
+	rgp_status status = make(call, input, name, &id, &failure);
+	if (status == RGP_OK && id)
+		status = read_rules(call, name, attributes, &prior);
+	static const char *const directions[] = {"ingress", "egress"};
+	for (size_t i = 0; i < G_N_ELEMENTS(directions) && status == RGP_OK && id; i++)
+		status = bring_rules(call, id, directions[i], json_object_get(prior, directions[i]),
+			json_object_get(attributes, directions[i]), &failure);
+	if (status == RGP_OK && failure.class_ != RGP_CLASS_OK) {
+		/* the group stands: sent again with its token it is adopted and completed */
+		failure.definite = failure.definite && !id;
+		status = mod_give_failed(&call->talk, address, id, &failure);
+	} else if (status == RGP_OK) {
+		status = mod_give_item(&call->talk, address, "done", id,
+			json_pack("{s:s, s:s}", "group_id", id, "group_name", name));
+	}
+	mod_failure_clear(&failure);
+	return status;
+}
+
+static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
+{
+	static const char *const directions[] = {"ingress", "egress"};
+	for (size_t i = 0; i < json_array_size(update->items); i++) {
+		const json_t *item = json_array_get(update->items, i);
+		for (size_t d = 0; d < G_N_ELEMENTS(directions); d++) {
+			if (!aws_is_changed(item, directions[d]))
+				continue;
+			rgp_status status = bring_rules(call, mod_str(item, "id"), directions[d],
+				json_object_get(json_object_get(item, "prior"), directions[d]),
+				json_object_get(json_object_get(item, "attributes"), directions[d]),
+				&update->failures[i]);
+			if (status != RGP_OK)
+				return status;
+		}
+	}
+	return RGP_OK;
+}
+
+static rgp_status group_remove(const AwsCall *call, const json_t *items)
+{
+	static const Ec2Code busy[] = {
+		{"DependencyViolation", NULL, 600}, {"InvalidGroup.InUse", NULL, 600}, {0}};
+	static const Ec2Code gone[] = {
+		{"InvalidGroup.NotFound", NULL, 10}, {"InvalidGroupId.Malformed", NULL, 0}, {0}};
+	return aws_delete_each(call, items, "DeleteSecurityGroup", "GroupId", busy, gone);
+}
+
+static const char *const changeable[] = {"tags", "ingress", "egress", NULL};
+
+const AwsKind aws_group_kind = {
+	.kind = AWS_GROUP,
+	.describe = "DescribeSecurityGroups",
+	.id_filter = "group-id",
+	.token_filter = "tag:" AWS_MARK_PREFIX "token",
+	.shape = &describe_groups,
+	.page = 1000,
+	.shares_lineage = true,
+	.read = group_read,
+	.readiness = group_readiness,
+	.create = group_create,
+	.changeable = changeable,
+	.update = group_update,
+	.remove = group_remove,
+};

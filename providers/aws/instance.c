@@ -1,0 +1,217 @@
+/* The kind aws.instance: changing in place and terminating. */
+#include "aws/instance.h"
+#include <string.h>
+
+static const Ec2Code state_codes[] = {
+	{"IncorrectInstanceState", NULL, 300}, /* still stopping */
+	{"InvalidInstanceID.NotFound", NULL, 30},
+	{0},
+};
+
+/* One request for one item; its failure is the item's. */
+static rgp_status change(
+	const AwsCall *call, AwsUpdate *update, size_t i, const char *action, json_t *params)
+{
+	g_autoptr(ModJson) owned = params;
+	const Ec2Request request = {.action = action, .params = owned};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, state_codes, &reply);
+	if (status == RGP_OK && reply.failure.class_ != RGP_CLASS_OK)
+		mod_failure_copy(&update->failures[i], &reply.failure);
+	return status;
+}
+
+static json_t *ids_of(const json_t *items)
+{
+	json_t *ids = json_array();
+	size_t i;
+	const json_t *item;
+	json_array_foreach (items, i, item)
+		json_array_append(ids, json_object_get(item, "id"));
+	return ids;
+}
+
+/* One StartInstances for all that stand still; when EC2 refuses the lot, each is asked for alone,
+ * so that one member's trouble is not the others'. */
+static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
+{
+	g_autoptr(ModJson) stopped = json_array();
+	size_t i;
+	json_t *item;
+	json_array_foreach (update->items, i, item)
+		if (aws_is_changed(item, "instance_state"))
+			json_array_append(stopped, item);
+	if (!json_array_size(stopped))
+		return RGP_OK;
+	g_autoptr(ModJson) params = json_pack("{s:o}", "InstanceId", ids_of(stopped));
+	const Ec2Request request = {.action = "StartInstances", .params = params};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, state_codes, &reply);
+	if (status != RGP_OK || reply.failure.class_ == RGP_CLASS_OK)
+		return status;
+	json_array_foreach (update->items, i, item) {
+		if (!aws_is_changed(item, "instance_state"))
+			continue;
+		status = change(call, update, i, "StartInstances",
+			json_pack("{s:[s]}", "InstanceId", mod_str(item, "id")));
+		if (status != RGP_OK)
+			return status;
+	}
+	return RGP_OK;
+}
+
+static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
+{
+	const json_t *item = json_array_get(update->items, i);
+	const json_t *wanted = json_object_get(item, "attributes");
+	rgp_status status = RGP_OK;
+	if (aws_is_changed(item, "http_tokens"))
+		status = change(call, update, i, "ModifyInstanceMetadataOptions",
+			json_pack("{s:s, s:s}", "InstanceId", mod_str(item, "id"), "HttpTokens",
+				mod_str(wanted, "http_tokens")));
+	if (status == RGP_OK && aws_is_changed(item, "security_groups"))
+		status = change(call, update, i, "ModifyInstanceAttribute",
+			json_pack("{s:s, s:O?}", "InstanceId", mod_str(item, "id"), "GroupId",
+				json_object_get(wanted, "security_groups")));
+	return status;
+}
+
+static rgp_status instance_update(const AwsCall *call, AwsUpdate *update)
+{
+	rgp_status status = start_stopped(call, update);
+	for (size_t i = 0; i < json_array_size(update->items) && status == RGP_OK; i++)
+		status = change_one(call, update, i);
+	return status;
+}
+
+/* A removal under way. */
+typedef struct {
+	const AwsCall *call;
+	json_t *items; /* those without a result */
+	ModBackoff backoff;
+} Removal;
+
+static bool is_named(const char *message, const char *id)
+{
+	const char *at = *id ? strstr(message, id) : NULL;
+	return at && !g_ascii_isalnum(at[strlen(id)]);
+}
+
+/* Takes the members that EC2's message doesn't name out; the array of them, a new reference. */
+static json_t *take_unnamed(Removal *removal, const char *message)
+{
+	json_t *unnamed = json_array();
+	for (size_t i = json_array_size(removal->items); i-- > 0;) {
+		json_t *item = json_array_get(removal->items, i);
+		if (is_named(message, mod_str(item, "id")))
+			continue;
+		json_array_append(unnamed, item);
+		json_array_remove(removal->items, i);
+	}
+	return unnamed;
+}
+
+static rgp_status terminate(Removal *removal, Ec2Reply *reply)
+{
+	g_autoptr(ModJson) params = json_pack("{s:o}", "InstanceId", ids_of(removal->items));
+	const Ec2Request request = {.action = "TerminateInstances", .params = params};
+	return ec2_send(removal->call, &request, reply);
+}
+
+static rgp_status give_done(Removal *removal)
+{
+	rgp_status status = RGP_OK;
+	size_t i;
+	const json_t *item;
+	json_array_foreach (removal->items, i, item)
+		if (status == RGP_OK)
+			status = mod_give_item(&removal->call->talk, mod_str(item, "address"),
+				"done", mod_str(item, "id"), NULL);
+	return status;
+}
+
+static rgp_status remove_items(const AwsCall *call, const json_t *items);
+
+static rgp_status remove_each(const AwsCall *call, const json_t *items)
+{
+	rgp_status status = RGP_OK;
+	for (size_t i = 0; i < json_array_size(items) && status == RGP_OK; i++) {
+		g_autoptr(ModJson) one = json_pack("[O]", json_array_get(items, i));
+		status = remove_items(call, one);
+	}
+	return status;
+}
+
+/* EC2 refuses the lot for the sake of unknown ids: the others don't wait for them. */
+static rgp_status remove_others(Removal *removal, const char *message)
+{
+	if (json_array_size(removal->items) < 2)
+		return RGP_OK;
+	g_autoptr(ModJson) others = take_unnamed(removal, message);
+	if (json_array_size(removal->items))
+		return remove_items(removal->call, others);
+	return remove_each(removal->call, others);
+}
+
+/* Terminates all members of the removal. An id that EC2 doesn't know is gone, or so young that not
+ * all of EC2 knows it: taking the latter for gone would leave it running for ever, so it is asked
+ * for again until the back-off ends. */
+static rgp_status run_removal(Removal *removal)
+{
+	static const Ec2Code unknown_codes[] = {{"InvalidInstanceID.NotFound"}, {0}};
+	while (json_array_size(removal->items)) {
+		g_auto(Ec2Reply) reply = {0};
+		rgp_status status = terminate(removal, &reply);
+		if (status != RGP_OK)
+			return status;
+		if (reply.failure.class_ == RGP_CLASS_OK)
+			break;
+		if (!ec2_match(&reply.failure, unknown_codes))
+			return json_array_size(removal->items) > 1
+				       ? remove_each(removal->call, removal->items)
+				       : aws_fail_items(
+						 removal->call, removal->items, &reply.failure);
+		status = remove_others(removal, reply.failure.message);
+		if (status != RGP_OK)
+			return status;
+		status = mod_backoff_wait(&removal->call->talk, &removal->backoff);
+		if (status == RGP_CANCELED)
+			return status;
+		if (status == RGP_FAIL)
+			break;
+	}
+	return give_done(removal);
+}
+
+#define UNKNOWN_WAIT_S 10
+
+static rgp_status remove_items(const AwsCall *call, const json_t *items)
+{
+	Removal removal = {
+		.call = call,
+		.items = json_array(),
+		.backoff = mod_backoff_start(&call->talk, UNKNOWN_WAIT_S),
+	};
+	json_array_extend(removal.items, (json_t *)(uintptr_t)items);
+	rgp_status status = run_removal(&removal);
+	json_decref(removal.items);
+	return status;
+}
+
+static const char *const changeable[] = {
+	"tags", "instance_state", "http_tokens", "security_groups", NULL};
+
+const AwsKind aws_instance_kind = {
+	.kind = AWS_INSTANCE,
+	.describe = "DescribeInstances",
+	.id_filter = "instance-id",
+	.token_filter = "client-token",
+	.shape = &aws_describe_instances,
+	.page = 1000,
+	.read = aws_instance_read,
+	.readiness = aws_instance_readiness,
+	.create = aws_instance_create,
+	.changeable = changeable,
+	.update = instance_update,
+	.remove = remove_items,
+};

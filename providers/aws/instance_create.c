@@ -1,0 +1,233 @@
+/* RunInstances: one call a batch, idempotent by ClientToken. */
+#include "aws/form.h"
+#include "aws/instance.h"
+#include <string.h>
+
+#define SURVIVORS_WAIT_S 10
+
+/* What was made a moment ago may not be known everywhere in EC2, and an interface is only free
+ * again when the instance that held it is terminated. */
+static const Ec2Code passing_codes[] = {
+	{"InvalidSubnetID.NotFound", NULL, 60},
+	{"InvalidGroup.NotFound", NULL, 60},
+	{"InvalidSecurityGroupID.NotFound", NULL, 60},
+	{"InvalidNetworkInterfaceID.NotFound", NULL, 60},
+	{"InvalidNetworkInterface.InUse", NULL, 300},
+	{"InvalidParameterValue", "in use", 300},
+	{"DependencyViolation", NULL, 300},
+	{0},
+};
+static const Ec2Code terminated_codes[] = {{"IdempotentInstanceTerminated"}, {0}};
+
+/* A batch under way: what EC2 gave, by launch index. */
+typedef struct {
+	const AwsCall *call;
+	const json_t *items;
+	bool *given;	      /* one an item: its result was handed over */
+	size_t seen;	      /* records, gone ones included */
+	GPtrArray *survivors; /* json_t *: kept until it is clear that all was seen; or NULL */
+	rgp_status status;
+} Batch;
+
+static rgp_status give_gone(Batch *batch, const char *address, const json_t *record)
+{
+	ModFailure failure = {0};
+	aws_instance_readiness(batch->call, record, &failure);
+	failure.definite = true;
+	rgp_status status = mod_give_failed(&batch->call->talk, address, NULL, &failure);
+	mod_failure_clear(&failure);
+	return status;
+}
+
+static void give_record(Batch *batch, const json_t *record)
+{
+	g_auto(AwsSeen) seen = {0};
+	aws_instance_read(record, &seen);
+	if (batch->status != RGP_OK || !*seen.id || seen.place >= json_array_size(batch->items) ||
+		batch->given[seen.place])
+		return;
+	const char *address = mod_str(json_array_get(batch->items, seen.place), "address");
+	batch->given[seen.place] = true;
+	if (seen.gone) {
+		batch->status = give_gone(batch, address, record);
+		return;
+	}
+	static const char *const computed[] = {"private_ip", "private_dns", "launch_time",
+		"root_volume_id", "network_interface", NULL};
+	json_t *attributes = json_object();
+	for (const char *const *name = computed; *name; name++)
+		json_object_set(attributes, *name, json_object_get(seen.attributes, *name));
+	batch->status = mod_give_item(&batch->call->talk, address, "done", seen.id, attributes);
+}
+
+static void on_instance(void *data, const json_t *record)
+{
+	Batch *batch = data;
+	batch->seen++;
+	g_ptr_array_add(batch->survivors, json_deep_copy(record));
+}
+
+static rgp_status give_all(Batch *batch, const ModFailure *rest)
+{
+	for (guint i = 0; i < batch->survivors->len; i++)
+		give_record(batch, batch->survivors->pdata[i]);
+	for (size_t i = 0; i < json_array_size(batch->items) && batch->status == RGP_OK; i++)
+		if (!batch->given[i])
+			batch->status = mod_give_failed(&batch->call->talk,
+				mod_str(json_array_get(batch->items, i), "address"), NULL, rest);
+	return batch->status;
+}
+
+static json_t *disk_mapping(const json_t *attributes)
+{
+	json_t *ebs = json_object();
+	if (mod_int(attributes, "disk_size_gb"))
+		json_object_set_new(
+			ebs, "VolumeSize", json_integer(mod_int(attributes, "disk_size_gb")));
+	if (*mod_str(attributes, "disk_type"))
+		json_object_set_new(
+			ebs, "VolumeType", json_string(mod_str(attributes, "disk_type")));
+	json_object_set_new(ebs, "Encrypted", json_true());
+	json_object_set_new(ebs, "DeleteOnTermination", json_true());
+	return json_pack(
+		"[{s:s, s:o}]", "DeviceName", mod_str(attributes, "root_device"), "Ebs", ebs);
+}
+
+/* The head takes an interface of its own along, workers get one that lives as long as they do. */
+static json_t *interface_spec(const json_t *attributes)
+{
+	const char *interface = mod_str(attributes, "network_interface");
+	if (*interface)
+		return json_pack("[{s:i, s:s}]", "DeviceIndex", 0, "NetworkInterfaceId", interface);
+	return json_pack("[{s:i, s:s, s:O?, s:b, s:b}]", "DeviceIndex", 0, "SubnetId",
+		mod_str(attributes, "subnet_id"), "SecurityGroupId",
+		json_object_get(attributes, "security_groups"), "AssociatePublicIpAddress", false,
+		"DeleteOnTermination", true);
+}
+
+static json_t *tag_specs(const json_t *input)
+{
+	g_autoptr(ModJson) tags = aws_marks_tags(input);
+	json_t *specs = json_pack(
+		"[o, o]", aws_marks_spec("instance", tags), aws_marks_spec("volume", tags));
+	if (!*mod_str(json_object_get(input, "attributes"), "network_interface"))
+		json_array_append_new(specs, aws_marks_spec("network-interface", tags));
+	return specs;
+}
+
+static void set_user_data(const AwsCall *call, const json_t *attributes, json_t *params)
+{
+	const char *plain = mod_str(attributes, "user_data");
+	const char *encoded = mod_str(attributes, "user_data_base64");
+	g_autofree char *text = *encoded ? g_strdup(encoded)
+					 : g_base64_encode((const guchar *)plain, strlen(plain));
+	if (!*text)
+		return;
+	/* it carries the Ray token in a form that hides it from a search for the token */
+	call->talk.host->secret(call->talk.call, mod_bytes(text));
+	json_object_set_new(params, "UserData", json_string(text));
+}
+
+static json_t *run_params(const AwsCall *call, const json_t *input)
+{
+	const json_t *attributes = json_object_get(input, "attributes");
+	json_int_t count = (json_int_t)json_array_size(json_object_get(input, "items"));
+	json_int_t least = CLAMP(mod_int(input, "min_count"), 1, count);
+	json_t *params =
+		json_pack("{s:s, s:s, s:I, s:I, s:s}", "ImageId", mod_str(attributes, "image_id"),
+			"InstanceType", mod_str(attributes, "instance_type"), "MinCount", least,
+			"MaxCount", count, "ClientToken", mod_str(input, "token"));
+	set_user_data(call, attributes, params);
+	json_object_set_new(params, "BlockDeviceMapping", disk_mapping(attributes));
+	/* hop limit 2: Ray runs in a container, one hop further from the metadata service */
+	json_object_set_new(params, "MetadataOptions",
+		json_pack("{s:s, s:i, s:s}", "HttpTokens", mod_str(attributes, "http_tokens"),
+			"HttpPutResponseHopLimit", 2, "HttpEndpoint", "enabled"));
+	json_object_set_new(params, "NetworkInterface", interface_spec(attributes));
+	json_object_set_new(params, "InstanceInitiatedShutdownBehavior", json_string("terminate"));
+	json_object_set_new(params, "TagSpecification", tag_specs(input));
+	return params;
+}
+
+/* An instance of this token was terminated. Whether others of the batch live is told by the token;
+ * as the list may lag, look until all members were seen or the time is over. */
+static rgp_status find_survivors(Batch *batch, const char *token)
+{
+	ModBackoff backoff = mod_backoff_start(&batch->call->talk, SURVIVORS_WAIT_S);
+	rgp_status status;
+	do {
+		g_autoptr(ModJson) params = json_object();
+		aws_form_filter(params, "client-token", &token, 1);
+		g_ptr_array_set_size(batch->survivors, 0);
+		batch->seen = 0;
+		status = aws_kind_describe(
+			batch->call, &aws_instance_kind, params, on_instance, NULL, batch);
+		if (status != RGP_OK || batch->seen >= json_array_size(batch->items))
+			return status;
+		status = mod_backoff_wait(&batch->call->talk, &backoff);
+	} while (status == RGP_OK);
+	return status == RGP_CANCELED ? status : RGP_OK;
+}
+
+static rgp_status settle_failure(Batch *batch, const json_t *input, ModFailure *failure)
+{
+	if (ec2_match(failure, terminated_codes)) {
+		rgp_status status = find_survivors(batch, mod_str(input, "token"));
+		if (status != RGP_OK)
+			return status;
+		failure->definite = true;
+		return give_all(batch, failure);
+	}
+	/* what a create names and EC2 doesn't find is a wrong wish, not a thing that has gone */
+	if (failure->class_ == RGP_CLASS_GONE)
+		failure->class_ = RGP_CLASS_INVALID;
+	return aws_fail_items(batch->call, batch->items, failure);
+}
+
+static rgp_status settle_success(Batch *batch, Ec2Reply *reply)
+{
+	const char *request_id = mod_str(reply->reply, "requestId");
+	mod_failure_set(&reply->failure, RGP_CLASS_CAPACITY, "InsufficientInstanceCapacity",
+		"EC2 gave %zu of the %zu instances asked for", batch->seen,
+		json_array_size(batch->items));
+	const AwsErrorRow *row =
+		aws_errors_find(batch->call->inst->errors, "InsufficientInstanceCapacity");
+	reply->failure.definite = true;
+	reply->failure.hint = row ? row->hint : NULL;
+	reply->failure.attribute = row ? row->attribute : NULL;
+	reply->failure.request_id = *request_id ? g_strdup(request_id) : NULL;
+	return give_all(batch, &reply->failure);
+}
+
+/* An answer that says success and shows no instance proves nothing about the batch. */
+static void doubt_empty(const Batch *batch, Ec2Reply *reply)
+{
+	if (reply->failure.class_ == RGP_CLASS_OK && !batch->seen)
+		mod_failure_set(&reply->failure, RGP_CLASS_UNKNOWN, NULL,
+			"RunInstances answered without an instance");
+}
+
+rgp_status aws_instance_create(const AwsCall *call, const json_t *input)
+{
+	const json_t *items = json_object_get(input, "items");
+	g_autoptr(ModJson) params = run_params(call, input);
+	g_autofree bool *given = g_new0(bool, json_array_size(items) + 1);
+	g_autoptr(GPtrArray) survivors =
+		g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+	Batch batch = {.call = call, .items = items, .given = given, .survivors = survivors};
+	const Ec2Request request = {
+		.action = "RunInstances",
+		.params = params,
+		.shape = &aws_run_instances,
+		.record = on_instance,
+		.data = &batch,
+	};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, passing_codes, &reply);
+	if (status != RGP_OK)
+		return status;
+	doubt_empty(&batch, &reply);
+	if (reply.failure.class_ != RGP_CLASS_OK)
+		return settle_failure(&batch, input, &reply.failure);
+	return settle_success(&batch, &reply);
+}

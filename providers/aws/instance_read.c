@@ -1,0 +1,177 @@
+/* DescribeInstances' and RunInstances' records -> attributes of aws.instance. Field names: EC2 API
+ * 2016-11-15, shape Instance. */
+#include "aws/instance.h"
+#include <string.h>
+
+static const AwsShape state_members[] = {{"name"}, {0}};
+static const AwsShape reason_members[] = {{"code"}, {"message"}, {0}};
+static const AwsShape placement_members[] = {{"availabilityZone"}, {0}};
+static const AwsShape metadata_members[] = {{"httpTokens"}, {0}};
+static const AwsShape group_members[] = {{"groupId"}, {0}};
+static const AwsShape group_set[] = {{"item", group_members}, {0}};
+static const AwsShape attachment_members[] = {{"deviceIndex"}, {0}};
+static const AwsShape interface_members[] = {
+	{"networkInterfaceId"}, {"attachment", attachment_members}, {"groupSet", group_set}, {0}};
+static const AwsShape interface_set[] = {{"item", interface_members}, {0}};
+static const AwsShape volume_members[] = {{"volumeId"}, {0}};
+static const AwsShape device_members[] = {{"deviceName"}, {"ebs", volume_members}, {0}};
+static const AwsShape device_set[] = {{"item", device_members}, {0}};
+
+static const AwsShape instance_members[] = {
+	{"instanceId"},
+	{"instanceType"},
+	{"imageId"},
+	{"subnetId"},
+	{"privateIpAddress"},
+	{"privateDnsName"},
+	{"launchTime"},
+	{"clientToken"},
+	{"amiLaunchIndex"},
+	{"rootDeviceName"},
+	{"instanceState", state_members},
+	{"stateReason", reason_members},
+	{"placement", placement_members},
+	{"metadataOptions", metadata_members},
+	{"groupSet", group_set},
+	{"networkInterfaceSet", interface_set},
+	{"blockDeviceMapping", device_set},
+	{"tagSet", aws_tag_set},
+	{0},
+};
+static const AwsShape instances_set[] = {{"item", instance_members, AWS_RECORD}, {0}};
+static const AwsShape reservation_members[] = {{"instancesSet", instances_set, AWS_DROP}, {0}};
+static const AwsShape reservation_set[] = {{"item", reservation_members, AWS_DROP}, {0}};
+static const AwsShape describe_members[] = {
+	{"reservationSet", reservation_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape run_members[] = {
+	{"instancesSet", instances_set, AWS_DROP}, {"requestId"}, {0}};
+
+const AwsShape aws_describe_instances = {"DescribeInstancesResponse", describe_members};
+const AwsShape aws_run_instances = {"RunInstancesResponse", run_members};
+
+static const char *state_of(const json_t *record)
+{
+	return mod_str(json_object_get(record, "instanceState"), "name");
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+	return !strcmp(word, a) || !strcmp(word, b);
+}
+
+bool aws_instance_is_gone(const json_t *record)
+{
+	return is_one_of(state_of(record), "terminated", "shutting-down");
+}
+
+static void copy_text(json_t *attributes, const char *name, const json_t *from, const char *key)
+{
+	const char *text = mod_str(from, key);
+	if (*text)
+		json_object_set_new(attributes, name, json_string(text));
+}
+
+/* The interface at device 0; the first one while EC2 doesn't tell device indexes. */
+static const json_t *primary_interface(const json_t *record)
+{
+	const json_t *set = json_object_get(record, "networkInterfaceSet"), *interface;
+	size_t i;
+	json_array_foreach (set, i, interface) {
+		const char *device =
+			mod_str(json_object_get(interface, "attachment"), "deviceIndex");
+		if (!strcmp(device, "0"))
+			return interface;
+	}
+	return json_array_get(set, 0);
+}
+
+static json_t *group_ids(const json_t *set)
+{
+	json_t *ids = json_array();
+	size_t i;
+	const json_t *group;
+	json_array_foreach (set, i, group)
+		json_array_append_new(ids, json_string(mod_str(group, "groupId")));
+	return ids;
+}
+
+static void read_network(const json_t *record, const AwsMarks *marks, json_t *attributes)
+{
+	const json_t *interface = primary_interface(record);
+	copy_text(attributes, "network_interface", interface, "networkInterfaceId");
+	/* the head's groups are its interface's, a resource of its own (it has no index) */
+	if (marks->name && !marks->indexes)
+		return;
+	const json_t *set = json_object_get(interface ? interface : record, "groupSet");
+	if (set)
+		json_object_set_new(attributes, "security_groups", group_ids(set));
+}
+
+/* With more than one volume the root's is told by the device name alone. */
+static void read_root_volume(const json_t *record, json_t *attributes)
+{
+	const json_t *set = json_object_get(record, "blockDeviceMapping"), *device;
+	const char *root = mod_str(record, "rootDeviceName");
+	size_t i;
+	json_array_foreach (set, i, device)
+		if (json_array_size(set) == 1 || !strcmp(mod_str(device, "deviceName"), root))
+			copy_text(attributes, "root_volume_id", json_object_get(device, "ebs"),
+				"volumeId");
+}
+
+/* pending is on its way to running, stopping to stopped: the attribute says what was asked for. */
+static const char *settled_state(const char *state)
+{
+	if (is_one_of(state, "pending", "running"))
+		return "running";
+	return is_one_of(state, "stopping", "stopped") ? "stopped" : "terminated";
+}
+
+void aws_instance_read(const json_t *record, AwsSeen *seen)
+{
+	json_t *tags = aws_marks_read(json_object_get(record, "tagSet"), &seen->marks);
+	json_t *attributes = json_pack("{s:o}", "tags", tags);
+	copy_text(attributes, "instance_type", record, "instanceType");
+	copy_text(attributes, "image_id", record, "imageId");
+	copy_text(attributes, "subnet_id", record, "subnetId");
+	copy_text(attributes, "private_ip", record, "privateIpAddress");
+	copy_text(attributes, "private_dns", record, "privateDnsName");
+	copy_text(attributes, "launch_time", record, "launchTime");
+	copy_text(attributes, "availability_zone", json_object_get(record, "placement"),
+		"availabilityZone");
+	copy_text(attributes, "http_tokens", json_object_get(record, "metadataOptions"),
+		"httpTokens");
+	read_network(record, &seen->marks, attributes);
+	read_root_volume(record, attributes);
+	const char *state = state_of(record), *token = mod_str(record, "clientToken");
+	json_object_set_new(attributes, "instance_state", json_string(settled_state(state)));
+	seen->attributes = attributes;
+	seen->id = mod_str(record, "instanceId");
+	seen->place = g_ascii_strtoull(mod_str(record, "amiLaunchIndex"), NULL, 10);
+	seen->gone = aws_instance_is_gone(record);
+	seen->status = state;
+	if (!seen->marks.token && *token)
+		seen->marks.token = g_strdup(token);
+}
+
+void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailure *failure)
+{
+	const char *state = state_of(record);
+	const json_t *reason = json_object_get(record, "stateReason");
+	const char *code = mod_str(reason, "code"), *message = mod_str(reason, "message");
+	if (!strcmp(state, "running"))
+		return;
+	if (!aws_instance_is_gone(record)) {
+		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", state);
+		return;
+	}
+	if (*code) {
+		aws_errors_describe(call->inst->errors, code, message, failure);
+		g_autofree char *text = g_steal_pointer(&failure->message);
+		failure->message = g_strdup_printf("EC2 ended the instance: %s", text);
+		if (failure->class_ == RGP_CLASS_TRANSIENT)
+			failure->class_ = RGP_CLASS_UNKNOWN;
+	} else {
+		mod_failure_set(failure, RGP_CLASS_GONE, NULL, "the instance is %s", state);
+	}
+}

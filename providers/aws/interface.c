@@ -1,0 +1,148 @@
+/* The kind aws.network_interface: the head's address, which outlives the head. */
+#include "aws/kinds.h"
+#include <string.h>
+
+static const AwsShape group_members[] = {{"groupId"}, {0}};
+static const AwsShape group_set[] = {{"item", group_members}, {0}};
+static const AwsShape interface_members[] = {
+	{"networkInterfaceId"},
+	{"subnetId"},
+	{"description"},
+	{"privateIpAddress"},
+	{"status"},
+	{"groupSet", group_set},
+	{"tagSet", aws_tag_set},
+	{0},
+};
+static const AwsShape interface_set[] = {{"item", interface_members, AWS_RECORD}, {0}};
+static const AwsShape describe_members[] = {
+	{"networkInterfaceSet", interface_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_interfaces = {"DescribeNetworkInterfacesResponse", describe_members};
+static const AwsShape create_members[] = {{"networkInterface", interface_members}, {0}};
+static const AwsShape create_interface = {"CreateNetworkInterfaceResponse", create_members};
+
+static const Ec2Code young_codes[] = {
+	{"InvalidGroup.NotFound", NULL, 60},
+	{"InvalidSecurityGroupID.NotFound", NULL, 60},
+	{"InvalidSubnetID.NotFound", NULL, 10},
+	{"InvalidNetworkInterfaceID.NotFound", NULL, 30},
+	{0},
+};
+
+static void interface_read(const json_t *record, AwsSeen *seen)
+{
+	json_t *groups = json_array();
+	size_t i;
+	const json_t *group;
+	json_array_foreach (json_object_get(record, "groupSet"), i, group)
+		json_array_append_new(groups, json_string(mod_str(group, "groupId")));
+	/* RunInstances' record has tagSet, CreateNetworkInterface's too */
+	json_t *tags = aws_marks_read(json_object_get(record, "tagSet"), &seen->marks);
+	seen->id = mod_str(record, "networkInterfaceId");
+	seen->attributes = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "network_interface_id",
+		seen->id, "subnet_id", mod_str(record, "subnetId"), "description",
+		mod_str(record, "description"), "private_ip", mod_str(record, "privateIpAddress"),
+		"security_groups", groups, "tags", tags);
+	seen->status = mod_str(record, "status");
+}
+
+static void interface_readiness(const AwsCall *call, const json_t *record, ModFailure *failure)
+{
+	const char *status = mod_str(record, "status");
+	if (strcmp(status, "available") && strcmp(status, "in-use"))
+		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", status);
+}
+
+static rgp_status interface_create(const AwsCall *call, const json_t *input)
+{
+	const json_t *attributes = json_object_get(input, "attributes");
+	const json_t *items = json_object_get(input, "items");
+	g_autoptr(ModJson) tags = aws_marks_tags(input);
+	g_autoptr(ModJson) params = json_pack("{s:s, s:s, s:O?, s:s, s:[o]}", "SubnetId",
+		mod_str(attributes, "subnet_id"), "Description", mod_str(attributes, "description"),
+		"SecurityGroupId", json_object_get(attributes, "security_groups"), "ClientToken",
+		mod_str(input, "token"), "TagSpecification",
+		aws_marks_spec("network-interface", tags));
+	const Ec2Request request = {
+		.action = "CreateNetworkInterface", .params = params, .shape = &create_interface};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
+	if (status != RGP_OK)
+		return status;
+	g_auto(AwsSeen) seen = {0};
+	interface_read(json_object_get(reply.reply, "networkInterface"), &seen);
+	if (reply.failure.class_ == RGP_CLASS_OK && !*seen.id)
+		mod_failure_set(&reply.failure, RGP_CLASS_UNKNOWN, NULL,
+			"the answer holds no interface id");
+	if (reply.failure.class_ == RGP_CLASS_GONE)
+		reply.failure.class_ = RGP_CLASS_INVALID;
+	if (reply.failure.class_ != RGP_CLASS_OK)
+		return aws_fail_items(call, items, &reply.failure);
+	return mod_give_item(&call->talk, mod_str(json_array_get(items, 0), "address"), "done",
+		seen.id,
+		json_pack("{s:s, s:O}", "network_interface_id", seen.id, "private_ip",
+			json_object_get(seen.attributes, "private_ip")));
+}
+
+/* One attribute a request: EC2 takes no more. */
+static rgp_status modify(
+	const AwsCall *call, AwsUpdate *update, size_t i, const char *name, json_t *value)
+{
+	const json_t *item = json_array_get(update->items, i);
+	g_autoptr(ModJson) params =
+		json_pack("{s:s, s:o}", "NetworkInterfaceId", mod_str(item, "id"), name, value);
+	const Ec2Request request = {.action = "ModifyNetworkInterfaceAttribute", .params = params};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
+	if (status == RGP_OK && reply.failure.class_ != RGP_CLASS_OK)
+		mod_failure_copy(&update->failures[i], &reply.failure);
+	return status;
+}
+
+static rgp_status interface_update(const AwsCall *call, AwsUpdate *update)
+{
+	rgp_status status = RGP_OK;
+	for (size_t i = 0; i < json_array_size(update->items) && status == RGP_OK; i++) {
+		const json_t *item = json_array_get(update->items, i);
+		const json_t *wanted = json_object_get(item, "attributes");
+		if (aws_is_changed(item, "security_groups"))
+			status = modify(call, update, i, "SecurityGroupId",
+				json_incref(json_object_get(wanted, "security_groups")));
+		if (status == RGP_OK && aws_is_changed(item, "description"))
+			status = modify(call, update, i, "Description",
+				json_pack("{s:s}", "Value", mod_str(wanted, "description")));
+	}
+	return status;
+}
+
+static rgp_status interface_remove(const AwsCall *call, const json_t *items)
+{
+	/* an interface is free when the instance that holds it is terminated */
+	static const Ec2Code busy[] = {
+		{"InvalidNetworkInterface.InUse", NULL, 600},
+		{"InvalidParameterValue", "in use", 600},
+		{"DependencyViolation", NULL, 600},
+		{0},
+	};
+	static const Ec2Code gone[] = {{"InvalidNetworkInterfaceID.NotFound", NULL, 10}, {0}};
+	return aws_delete_each(
+		call, items, "DeleteNetworkInterface", "NetworkInterfaceId", busy, gone);
+}
+
+static const char *const changeable[] = {"tags", "security_groups", "description", NULL};
+
+const AwsKind aws_interface_kind = {
+	.kind = AWS_INTERFACE,
+	.describe = "DescribeNetworkInterfaces",
+	.id_filter = "network-interface-id",
+	.token_filter = "tag:" AWS_MARK_PREFIX "token",
+	.shape = &describe_interfaces,
+	.page = 1000,
+	.shares_lineage = true,
+	.read = interface_read,
+	.readiness = interface_readiness,
+	.create = interface_create,
+	.changeable = changeable,
+	.update = interface_update,
+	.remove = interface_remove,
+};

@@ -1,0 +1,65 @@
+/* What each kind of resource knows: its Describe call, how a record becomes attributes, and how it
+ * is made, changed and removed. provider.c looks a kind up here and runs the calls over it. */
+#pragma once
+#include "aws/ec2.h"
+#include "aws/marks.h"
+
+/* An observed thing, as one record of a Describe answer tells it. */
+typedef struct {
+	const char *id; /* borrowed from the record */
+	json_t *attributes;
+	AwsMarks marks;
+	uint64_t place;	    /* in its batch: EC2's launch index */
+	bool gone;	    /* EC2 says so itself */
+	const char *status; /* EC2's word, borrowed */
+} AwsSeen;
+
+void aws_seen_clear(AwsSeen *seen);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsSeen, aws_seen_clear)
+
+/* How the members of an update call fare: one slot an item. */
+typedef struct {
+	const json_t *items;
+	ModFailure *failures; /* class_ OK: nothing went wrong so far */
+} AwsUpdate;
+
+typedef struct {
+	const char *kind, *describe, *id_filter, *token_filter;
+	const AwsShape *shape;
+	int64_t page;	     /* MaxResults */
+	bool shares_lineage; /* things of other kinds carry our lineage too and must be filtered out
+			      */
+	void (*read)(const json_t *record, AwsSeen *seen);
+	/* is the thing usable? RGP_CLASS_OK: yes; RGP_CLASS_TRANSIENT: not yet; else failed */
+	void (*readiness)(const AwsCall *, const json_t *record, ModFailure *failure);
+	rgp_status (*create)(const AwsCall *, const json_t *input);
+	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
+	rgp_status (*update)(const AwsCall *, AwsUpdate *);
+	rgp_status (*remove)(const AwsCall *, const json_t *items);
+} AwsKind;
+
+extern const AwsKind aws_group_kind, aws_interface_kind, aws_instance_kind;
+
+/* Reads things by filters, all pages. `record` gets every record. */
+rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *params,
+	AwsRecordFn record, rgp_status (*page_done)(void *data), void *data);
+
+/* The calls, over any kind (observe.c, update.c). */
+rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_resolve(const AwsCall *call, const json_t *input);
+rgp_status aws_lower(const AwsCall *call, const json_t *input);
+
+/* Gives the same failure for every item. */
+rgp_status aws_fail_items(const AwsCall *call, const json_t *items, const ModFailure *failure);
+
+/* update.c: brings the `tags` of all items of the call to what is wanted, many ids a request. */
+rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update);
+bool aws_is_changed(const json_t *item, const char *attribute);
+
+/* remove.c: deletes one id a request, waiting while it is `busy`; `gone` after a while counts as
+ * done (limit_s of its row: how long EC2 may not know a young thing). */
+rgp_status aws_delete_each(const AwsCall *call, const json_t *items, const char *action,
+	const char *param, const Ec2Code *busy, const Ec2Code *gone);

@@ -1,0 +1,238 @@
+/* lower: the fitted cluster (src/fit/README.md) -> desired resources. Pure. */
+#include "aws/kinds.h"
+#include <string.h>
+
+typedef struct {
+	const AwsCall *call;
+	const json_t *fitted;
+	json_t *resources;
+	rgp_status status;
+} Lowering;
+
+static json_t *group_ref(void)
+{
+	return json_pack("[{s:s, s:s}]", "$ref", AWS_GROUP_ADDRESS, "attr", "group_id");
+}
+
+/* The spec's labels and a Name, unless the labels have one. */
+static json_t *tags_for(const Lowering *lowering, const char *name)
+{
+	json_t *tags = json_copy(json_object_get(lowering->fitted, "labels"));
+	if (!tags)
+		tags = json_object();
+	if (!json_object_get(tags, "Name")) {
+		g_autofree char *text =
+			g_strdup_printf("%s-%s", mod_str(lowering->fitted, "cluster"), name);
+		json_object_set_new(tags, "Name", json_string(text));
+	}
+	return tags;
+}
+
+/* boot doesn't know which resource carries the head's address and writes "@head". */
+static json_t *with_head(const json_t *value)
+{
+	size_t i;
+	json_t *member;
+	const char *key;
+	json_t *copy;
+	if (json_is_array(value)) {
+		copy = json_array();
+		json_array_foreach (value, i, member)
+			json_array_append_new(copy, with_head(member));
+		return copy;
+	}
+	if (!json_is_object(value))
+		return json_incref((json_t *)(uintptr_t)value);
+	copy = json_object();
+	json_object_foreach ((json_t *)(uintptr_t)value, key, member)
+		json_object_set_new(copy, key, with_head(member));
+	if (!strcmp(mod_str(copy, "$ref"), "@head"))
+		json_object_set_new(copy, "$ref", json_string(AWS_HEAD_INTERFACE));
+	return copy;
+}
+
+static void collect_refs(const json_t *value, GPtrArray *refs)
+{
+	size_t i;
+	json_t *member;
+	const char *key;
+	json_array_foreach (value, i, member)
+		collect_refs(member, refs);
+	const char *ref = mod_str(value, "$ref");
+	if (*ref && !g_ptr_array_find_with_equal_func(refs, ref, g_str_equal, NULL))
+		g_ptr_array_add(refs, (char *)(uintptr_t)ref);
+	json_object_foreach ((json_t *)(uintptr_t)value, key, member)
+		collect_refs(member, refs);
+}
+
+typedef struct {
+	const char *kind, *name, *origin, *group; /* group NULL: of no pool */
+	int64_t index;				  /* -1: none */
+	json_t *attributes, *depends_on;
+} Wanted;
+
+static json_t *depends_on(const json_t *attributes)
+{
+	g_autoptr(GPtrArray) refs = g_ptr_array_new();
+	collect_refs(attributes, refs);
+	g_ptr_array_sort(refs, mod_compare_texts);
+	json_t *list = json_array();
+	for (guint i = 0; i < refs->len; i++)
+		json_array_append_new(list, json_string(refs->pdata[i]));
+	return list;
+}
+
+static void add(Lowering *lowering, const Wanted *wanted)
+{
+	g_autofree char *address = wanted->index < 0
+					   ? g_strdup_printf("%s.%s", wanted->kind, wanted->name)
+					   : g_strdup_printf("%s.%s[%" G_GINT64_FORMAT "]",
+						     wanted->kind, wanted->name, wanted->index);
+	json_t *index = wanted->index < 0 ? json_null() : json_integer(wanted->index);
+	json_array_append_new(lowering->resources,
+		json_pack("{s:s, s:s, s:s, s:o, s:s?, s:s, s:O, s:O}", "address", address, "kind",
+			wanted->kind, "name", wanted->name, "index", index, "group", wanted->group,
+			"origin", wanted->origin, "attributes", wanted->attributes, "depends_on",
+			wanted->depends_on));
+}
+
+static void add_single(Lowering *lowering, const char *kind, const char *name, const char *origin,
+	json_t *attributes)
+{
+	g_autoptr(ModJson) owned = attributes;
+	g_autoptr(ModJson) dependencies = depends_on(attributes);
+	const Wanted wanted = {
+		.kind = kind,
+		.name = name,
+		.origin = origin,
+		.index = -1,
+		.attributes = owned,
+		.depends_on = dependencies,
+	};
+	add(lowering, &wanted);
+}
+
+static void add_group(Lowering *lowering)
+{
+	const json_t *network =
+		json_object_get(json_object_get(lowering->fitted, "facts"), "network");
+	const char *cluster = mod_str(lowering->fitted, "cluster");
+	g_autofree char *description =
+		g_strdup_printf("raygpu cluster %s: between its nodes only", cluster);
+	add_single(lowering, AWS_GROUP, "nodes", "/provider",
+		json_pack("{s:s, s:s, s:[{s:s, s:s}], s:[{s:s, s:s}], s:o}", "description",
+			description, "vpc_id", mod_str(network, "vpc_id"), "ingress", "protocol",
+			"all", "source", "self", "egress", "protocol", "all", "source", "0.0.0.0/0",
+			"tags", tags_for(lowering, "nodes")));
+}
+
+static const char *subnet_of(Lowering *lowering, const json_t *node)
+{
+	const char *zone = mod_str(json_object_get(node, "offer"), "zone");
+	const json_t *network =
+		json_object_get(json_object_get(lowering->fitted, "facts"), "network");
+	const char *subnet = mod_str(json_object_get(network, "subnets"), zone);
+	if (*subnet || lowering->status != RGP_OK)
+		return subnet;
+	g_autofree char *summary =
+		g_strdup_printf("the default VPC has no subnet in zone %s", zone);
+	mod_report_text(&lowering->call->talk, RGP_CLASS_INVALID, summary, NULL,
+		"name other zones, or make one: `aws ec2 create-default-subnet "
+		"--availability-zone ZONE`");
+	lowering->status = RGP_FAIL;
+	return subnet;
+}
+
+static void add_interface(Lowering *lowering, const json_t *node)
+{
+	g_autofree char *description = g_strdup_printf(
+		"address of the head of raygpu cluster %s", mod_str(lowering->fitted, "cluster"));
+	add_single(lowering, AWS_INTERFACE, "head", mod_str(node, "origin"),
+		json_pack("{s:s, s:o, s:s, s:o}", "subnet_id", subnet_of(lowering, node),
+			"security_groups", group_ref(), "description", description, "tags",
+			tags_for(lowering, "head")));
+}
+
+/* What RunInstances takes, for the head and for workers. */
+static json_t *instance_attributes(Lowering *lowering, const json_t *node)
+{
+	const json_t *offer = json_object_get(node, "offer"), *disk = json_object_get(node, "disk");
+	const json_t *image = json_object_get(node, "image");
+	json_t *attributes = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:o}",
+		"instance_type", mod_str(offer, "instance_type"), "image_id", mod_str(image, "id"),
+		"subnet_id", subnet_of(lowering, node), "availability_zone", mod_str(offer, "zone"),
+		"root_device", mod_str(image, "root_device"), "disk_encrypted", true, "http_tokens",
+		"required", "instance_state", "running", "tags",
+		tags_for(lowering, mod_str(node, "pool")));
+	if (mod_int(disk, "size_gb"))
+		json_object_set(attributes, "disk_size_gb", json_object_get(disk, "size_gb"));
+	if (*mod_str(disk, "type"))
+		json_object_set(attributes, "disk_type", json_object_get(disk, "type"));
+	const json_t *user_data = json_object_get(json_object_get(node, "boot"), "user_data");
+	if (user_data)
+		json_object_set_new(attributes,
+			json_object_get(user_data, "$gzip_base64") ? "user_data_base64"
+								   : "user_data",
+			with_head(user_data));
+	return attributes;
+}
+
+static void add_head(Lowering *lowering, const json_t *node)
+{
+	g_autoptr(ModJson) attributes = instance_attributes(lowering, node);
+	json_object_set_new(attributes, "network_interface",
+		json_pack(
+			"{s:s, s:s}", "$ref", AWS_HEAD_INTERFACE, "attr", "network_interface_id"));
+	g_autoptr(ModJson) dependencies = depends_on(attributes);
+	const Wanted wanted = {
+		.kind = AWS_INSTANCE,
+		.name = "head",
+		.origin = mod_str(node, "origin"),
+		.group = "head",
+		.index = -1,
+		.attributes = attributes,
+		.depends_on = dependencies,
+	};
+	add(lowering, &wanted);
+}
+
+static void add_workers(Lowering *lowering, const json_t *node)
+{
+	g_autoptr(ModJson) attributes = instance_attributes(lowering, node);
+	json_object_set_new(attributes, "security_groups", group_ref());
+	g_autoptr(ModJson) dependencies = depends_on(attributes);
+	size_t i;
+	const json_t *index;
+	json_array_foreach (json_object_get(node, "indexes"), i, index) {
+		const Wanted wanted = {
+			.kind = AWS_INSTANCE,
+			.name = mod_str(node, "pool"),
+			.origin = mod_str(node, "origin"),
+			.group = mod_str(node, "pool"),
+			.index = json_integer_value(index),
+			.attributes = attributes,
+			.depends_on = dependencies,
+		};
+		add(lowering, &wanted);
+	}
+}
+
+rgp_status aws_lower(const AwsCall *call, const json_t *input)
+{
+	g_autoptr(ModJson) resources = json_array();
+	Lowering lowering = {.call = call, .fitted = input, .resources = resources};
+	const json_t *nodes = json_object_get(input, "nodes"), *node;
+	size_t i;
+	add_group(&lowering);
+	json_array_foreach (nodes, i, node) {
+		if (!strcmp(mod_str(node, "role"), "head")) {
+			add_interface(&lowering, node);
+			add_head(&lowering, node);
+		} else {
+			add_workers(&lowering, node);
+		}
+	}
+	if (lowering.status != RGP_OK)
+		return lowering.status;
+	return mod_give(&call->talk, "resources", json_incref(resources));
+}

@@ -1,0 +1,153 @@
+#include "aws/marks.h"
+#include "common/indexes.h"
+#include <string.h>
+
+#define TAG_VALUE_MAX 256
+
+static const AwsShape tag_members[] = {{"key"}, {"value"}, {0}};
+const AwsShape aws_tag_set[] = {{"item", tag_members}, {0}};
+
+static void set_mark(json_t *tags, const char *mark, const char *value)
+{
+	g_autofree char *key = g_strconcat(AWS_MARK_PREFIX, mark, NULL);
+	if (*value)
+		json_object_set_new(tags, key, json_string(value));
+}
+
+/* EC2 takes 256 characters a value: a sparse batch needs more, cut behind commas. */
+static void set_indexes(json_t *tags, const char *text)
+{
+	for (int part = 1; *text; part++) {
+		size_t len = strlen(text);
+		if (len > TAG_VALUE_MAX)
+			for (len = TAG_VALUE_MAX; text[len - 1] != ','; len--)
+				;
+		g_autofree char *mark =
+			part == 1 ? g_strdup("indexes") : g_strdup_printf("indexes.%d", part);
+		g_autofree char *value = g_strndup(text, len);
+		set_mark(tags, mark, value);
+		text += len;
+	}
+}
+
+static char *indexes_of(const json_t *items)
+{
+	size_t count = 0, i;
+	const json_t *item;
+	g_autofree int64_t *indexes = g_new(int64_t, json_array_size(items) + 1);
+	json_array_foreach (items, i, item)
+		if (json_is_integer(json_object_get(item, "index")))
+			indexes[count++] = mod_int(item, "index");
+	return mod_indexes_format(indexes, count);
+}
+
+/* "aws.instance.train[3]" -> "train" */
+static char *name_of(const json_t *input)
+{
+	const char *address =
+		mod_str(json_array_get(json_object_get(input, "items"), 0), "address");
+	const char *kind = mod_str(input, "kind");
+	if (g_str_has_prefix(address, kind) && address[strlen(kind)] == '.')
+		address += strlen(kind) + 1;
+	const char *bracket = strchr(address, '[');
+	return g_strndup(address, bracket ? (size_t)(bracket - address) : strlen(address));
+}
+
+json_t *aws_marks_tags(const json_t *input)
+{
+	static const char *const given[] = {"cluster", "lineage", "pool", "commit", "run"};
+	const json_t *marks = json_object_get(input, "marks");
+	g_autoptr(ModJson) tags =
+		json_copy(json_object_get(json_object_get(input, "attributes"), "tags"));
+	if (!tags)
+		tags = json_object();
+	for (size_t i = 0; i < G_N_ELEMENTS(given); i++)
+		set_mark(tags, given[i], mod_str(marks, given[i]));
+	g_autofree char *name = name_of(input);
+	g_autofree char *indexes = indexes_of(json_object_get(input, "items"));
+	set_mark(tags, "kind", mod_str(input, "kind"));
+	set_mark(tags, "name", name);
+	set_mark(tags, "token", mod_str(input, "token"));
+	set_indexes(tags, indexes);
+	json_t *list = json_array();
+	const char *key;
+	json_t *value;
+	g_autoptr(GPtrArray) keys = g_ptr_array_new();
+	json_object_foreach (tags, key, value)
+		g_ptr_array_add(keys, (char *)(uintptr_t)key);
+	g_ptr_array_sort(keys, mod_compare_texts);
+	for (guint i = 0; i < keys->len; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "Key", keys->pdata[i], "Value",
+						    mod_str(tags, keys->pdata[i])));
+	return list;
+}
+
+json_t *aws_marks_spec(const char *type, json_t *tags)
+{
+	return json_pack("{s:s, s:O}", "ResourceType", type, "Tag", tags);
+}
+
+void aws_marks_clear(AwsMarks *marks)
+{
+	g_free(marks->kind);
+	g_free(marks->name);
+	g_free(marks->indexes);
+	g_free(marks->token);
+	g_free(marks->lineage);
+	*marks = (AwsMarks){0};
+}
+
+static char *join_indexes(const json_t *parts)
+{
+	GString *text = g_string_new(mod_str(parts, "indexes"));
+	for (int part = 2;; part++) {
+		g_autofree char *name = g_strdup_printf("indexes.%d", part);
+		const char *more = mod_str(parts, name);
+		if (!*more)
+			break;
+		g_string_append(text, more);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static char *mark_dup(const json_t *ours, const char *mark)
+{
+	const char *value = mod_str(ours, mark);
+	return *value ? g_strdup(value) : NULL;
+}
+
+json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks)
+{
+	g_autoptr(ModJson) ours = json_object();
+	json_t *others = json_object();
+	size_t i;
+	const json_t *tag;
+	json_array_foreach (tag_set, i, tag) {
+		const char *key = mod_str(tag, "key");
+		json_t *value = json_object_get(tag, "value");
+		if (g_str_has_prefix(key, AWS_MARK_PREFIX))
+			json_object_set(ours, key + strlen(AWS_MARK_PREFIX), value);
+		else if (!g_str_has_prefix(key, "aws:"))
+			json_object_set(others, key, value);
+	}
+	*marks = (AwsMarks){
+		.kind = mark_dup(ours, "kind"),
+		.name = mark_dup(ours, "name"),
+		.token = mark_dup(ours, "token"),
+		.lineage = mark_dup(ours, "lineage"),
+		.indexes = json_object_get(ours, "indexes") ? join_indexes(ours) : NULL,
+	};
+	return others;
+}
+
+char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place)
+{
+	if (!marks->kind || !marks->name || strcmp(marks->kind, kind))
+		return NULL;
+	if (!marks->indexes)
+		return g_strdup_printf("%s.%s", kind, marks->name);
+	int64_t index;
+	if (!mod_indexes_at(marks->indexes, place, &index))
+		return NULL;
+	return g_strdup_printf("%s.%s[%" G_GINT64_FORMAT "]", kind, marks->name, index);
+}

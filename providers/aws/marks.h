@@ -1,0 +1,29 @@
+/* Ownership marks as EC2 tags: raygpu:cluster, :lineage, :kind, :name, :pool, :indexes (cut into
+ * raygpu:indexes, raygpu:indexes.2, ... of 256 characters), :token, :commit, :run. They are facts
+ * of the creation: never part of the `tags` attribute, never changed. With them an address is told
+ * from a tag list and the launch index. Pure. */
+#pragma once
+#include "aws/aws.h"
+#include "aws/xml.h"
+
+#define AWS_MARK_PREFIX "raygpu:"
+
+/* Tags for a create call's input: its attributes' tags and the marks, as [{"Key", "Value"}],
+ * sorted, the same for the same input. A new reference. */
+json_t *aws_marks_tags(const json_t *input);
+/* {"ResourceType": type, "Tag": tags} for TagSpecification. */
+json_t *aws_marks_spec(const char *type, json_t *tags);
+
+typedef struct {
+	char *kind, *name, *indexes, *token, *lineage; /* NULL when the mark is not there */
+} AwsMarks;
+
+void aws_marks_clear(AwsMarks *marks);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsMarks, aws_marks_clear)
+/* Takes a <tagSet> apart. The tags that are neither ours nor AWS's own, as an object. */
+json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks);
+/* The address of the `place`-th resource of its batch; NULL when the marks don't tell. g_free. */
+char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place);
+
+/* The shape of <tagSet>. */
+extern const AwsShape aws_tag_set[];

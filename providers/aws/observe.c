@@ -1,0 +1,211 @@
+/* list, find and ready: reading calls, the same for every kind. */
+#include "aws/form.h"
+#include "aws/kinds.h"
+#include <string.h>
+
+#define IDS_MAX 200 /* values of one filter */
+
+void aws_seen_clear(AwsSeen *seen)
+{
+	json_decref(seen->attributes);
+	aws_marks_clear(&seen->marks);
+	*seen = (AwsSeen){0};
+}
+
+rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *params,
+	AwsRecordFn record, rgp_status (*page_done)(void *data), void *data)
+{
+	const Ec2Request request = {
+		.action = kind->describe,
+		.shape = kind->shape,
+		.record = record,
+		.data = data,
+	};
+	json_object_set_new(params, "MaxResults", json_integer(kind->page));
+	return ec2_pages(call, &request, params, page_done);
+}
+
+/* A list or find under way: the records of the page that is being read, as text. */
+typedef struct {
+	const AwsCall *call;
+	const AwsKind *kind;
+	GHashTable *seen; /* ids handed out: pages may overlap while things change */
+	GString *page;
+} Pager;
+
+static void add_resource(Pager *pager, const AwsSeen *seen)
+{
+	g_autofree char *address = aws_marks_address(&seen->marks, pager->kind->kind, seen->place);
+	g_autoptr(ModJson) resource =
+		json_pack("{s:s, s:s?, s:O, s:s, s:s?, s:s?}", "id", seen->id, "address", address,
+			"attributes", seen->attributes, "state", seen->gone ? "gone" : "present",
+			"token", seen->marks.token, "status", seen->status);
+	char *text = json_dumps(resource, JSON_COMPACT);
+	g_string_append(pager->page, pager->page->len ? "," : "");
+	g_string_append(pager->page, text);
+	free(text);
+}
+
+static void on_record(void *data, const json_t *record)
+{
+	Pager *pager = data;
+	g_auto(AwsSeen) seen = {0};
+	pager->kind->read(record, &seen);
+	if (*seen.id && g_hash_table_add(pager->seen, g_strdup(seen.id)))
+		add_resource(pager, &seen);
+}
+
+static rgp_status on_page(void *data)
+{
+	Pager *pager = data;
+	g_autofree char *text = g_strdup_printf("{\"resources\":[%s]}", pager->page->str);
+	bool empty = !pager->page->len;
+	g_string_truncate(pager->page, 0);
+	const ModTalk *talk = &pager->call->talk;
+	return empty ? RGP_OK : talk->host->result(talk->call, "page", mod_bytes(text));
+}
+
+/* The known ids that no page has shown, in chunks that one filter takes. */
+static rgp_status reread_missing(Pager *pager, const json_t *known)
+{
+	g_autoptr(GPtrArray) missing = g_ptr_array_new();
+	size_t i;
+	const json_t *id;
+	json_array_foreach (known, i, id)
+		if (json_is_string(id) &&
+			!g_hash_table_contains(pager->seen, json_string_value(id)))
+			g_ptr_array_add(missing, (char *)(uintptr_t)json_string_value(id));
+	for (guint at = 0; at < missing->len; at += IDS_MAX) {
+		g_autoptr(ModJson) params = json_object();
+		aws_form_filter(params, pager->kind->id_filter,
+			(const char *const *)missing->pdata + at, MIN(IDS_MAX, missing->len - at));
+		rgp_status status = aws_kind_describe(
+			pager->call, pager->kind, params, on_record, on_page, pager);
+		if (status != RGP_OK)
+			return status;
+	}
+	return RGP_OK;
+}
+
+/* Runs the pager over what `params` filters, then over `known`, and says that this was all. */
+static rgp_status run_pager(
+	const AwsCall *call, const AwsKind *kind, json_t *params, const json_t *known)
+{
+	Pager pager = {
+		.call = call,
+		.kind = kind,
+		.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.page = g_string_new(NULL),
+	};
+	rgp_status status = aws_kind_describe(call, kind, params, on_record, on_page, &pager);
+	if (status == RGP_OK)
+		status = reread_missing(&pager, known);
+	if (status == RGP_OK)
+		status = mod_give(&call->talk, "done", json_pack("{s:b}", "complete", true));
+	g_hash_table_unref(pager.seen);
+	g_string_free(pager.page, TRUE);
+	return status;
+}
+
+static void filter_kind(const AwsKind *kind, json_t *params)
+{
+	if (kind->shares_lineage)
+		aws_form_filter(params, "tag:" AWS_MARK_PREFIX "kind", &kind->kind, 1);
+}
+
+rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input)
+{
+	g_autoptr(ModJson) params = json_object();
+	const char *lineage = mod_str(input, "lineage");
+	aws_form_filter(params, "tag:" AWS_MARK_PREFIX "lineage", &lineage, 1);
+	filter_kind(kind, params);
+	return run_pager(call, kind, params, json_object_get(input, "known"));
+}
+
+rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input)
+{
+	g_autoptr(ModJson) params = json_object();
+	const char *token = mod_str(input, "token");
+	aws_form_filter(params, kind->token_filter, &token, 1);
+	filter_kind(kind, params);
+	return run_pager(call, kind, params, NULL);
+}
+
+typedef struct {
+	const AwsCall *call;
+	const AwsKind *kind;
+	GHashTable *waiting; /* id -> address, borrowed from the input; told ones are taken out */
+	rgp_status status;
+} Look;
+
+static void on_looked(void *data, const json_t *record)
+{
+	Look *look = data;
+	g_auto(AwsSeen) seen = {0};
+	look->kind->read(record, &seen);
+	const char *address = g_hash_table_lookup(look->waiting, seen.id);
+	if (!address || look->status != RGP_OK)
+		return;
+	ModFailure failure = {0};
+	look->kind->readiness(look->call, record, &failure);
+	if (failure.class_ == RGP_CLASS_OK || failure.class_ == RGP_CLASS_TRANSIENT)
+		look->status = mod_give_item(&look->call->talk, address,
+			failure.class_ == RGP_CLASS_OK ? "done" : "pending", seen.id,
+			json_incref(seen.attributes));
+	else
+		look->status = mod_give_failed(&look->call->talk, address, seen.id, &failure);
+	mod_failure_clear(&failure);
+	g_hash_table_remove(look->waiting, seen.id);
+}
+
+static rgp_status look_at(Look *look, const json_t *items)
+{
+	for (size_t at = 0; at < json_array_size(items); at += IDS_MAX) {
+		const char *ids[IDS_MAX];
+		size_t count = 0;
+		for (; count < IDS_MAX && at + count < json_array_size(items); count++)
+			ids[count] = mod_str(json_array_get(items, at + count), "id");
+		g_autoptr(ModJson) params = json_object();
+		aws_form_filter(params, look->kind->id_filter, ids, count);
+		rgp_status status =
+			aws_kind_describe(look->call, look->kind, params, on_looked, NULL, look);
+		if (status != RGP_OK)
+			return status;
+	}
+	return look->status;
+}
+
+rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *input)
+{
+	const json_t *items = json_object_get(input, "items"), *item;
+	Look look = {
+		.call = call,
+		.kind = kind,
+		.waiting = g_hash_table_new(g_str_hash, g_str_equal),
+		.status = RGP_OK,
+	};
+	size_t i;
+	json_array_foreach (items, i, item)
+		g_hash_table_insert(look.waiting, (char *)(uintptr_t)mod_str(item, "id"),
+			(char *)(uintptr_t)mod_str(item, "address"));
+	rgp_status status = look_at(&look, items);
+	/* what EC2 doesn't show yet may only be too young */
+	json_array_foreach (items, i, item)
+		if (status == RGP_OK && g_hash_table_contains(look.waiting, mod_str(item, "id")))
+			status = mod_give_item(&call->talk, mod_str(item, "address"), "pending",
+				mod_str(item, "id"), NULL);
+	g_hash_table_unref(look.waiting);
+	return status;
+}
+
+rgp_status aws_fail_items(const AwsCall *call, const json_t *items, const ModFailure *failure)
+{
+	rgp_status status = RGP_OK;
+	size_t i;
+	const json_t *item;
+	json_array_foreach (items, i, item)
+		if (status == RGP_OK)
+			status = mod_give_failed(
+				&call->talk, mod_str(item, "address"), NULL, failure);
+	return status;
+}

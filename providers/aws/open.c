@@ -1,0 +1,131 @@
+/* Opening an instance: settings of the spec and the environment, the endpoint. No network. */
+#include "aws/open.h"
+#include <string.h>
+
+/* DNS suffixes by region prefix, from botocore's endpoints.json (1.43.11); the last row is the
+ * standard partition. us-gov regions end like the standard ones. */
+static const struct {
+	const char *prefix, *suffix;
+} suffixes[] = {
+	{"cn-", "amazonaws.com.cn"},
+	{"", "amazonaws.com"},
+};
+
+static rgp_status refuse(const ModTalk *talk, const char *summary, const char *hint)
+{
+	mod_report_text(talk, RGP_CLASS_INVALID, summary, NULL, hint);
+	return RGP_FAIL;
+}
+
+/* It becomes part of a host name. */
+static bool is_region(const char *region)
+{
+	if (!*region || strlen(region) > 32)
+		return false;
+	for (const char *at = region; *at; at++)
+		if (!g_ascii_islower(*at) && !g_ascii_isdigit(*at) && *at != '-')
+			return false;
+	return true;
+}
+
+static char *default_endpoint(const char *region)
+{
+	size_t row = 0;
+	while (!g_str_has_prefix(region, suffixes[row].prefix))
+		row++;
+	return g_strdup_printf("https://ec2.%s.%s/", region, suffixes[row].suffix);
+}
+
+static const char *env_get(const ModTalk *talk, const char *name)
+{
+	const char *value = talk->host->env(talk->call, name);
+	return value && *value ? value : NULL;
+}
+
+static bool is_endpoint(const char *text)
+{
+	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
+	if (!uri || !g_uri_get_host(uri) || !*g_uri_get_host(uri))
+		return false;
+	const char *scheme = g_uri_get_scheme(uri);
+	return (!strcmp(scheme, "http") || !strcmp(scheme, "https")) && !g_uri_get_userinfo(uri) &&
+	       !g_uri_get_query(uri) && !g_uri_get_fragment(uri);
+}
+
+static rgp_status find_endpoint(const ModTalk *talk, const json_t *config, struct rgp_inst *inst)
+{
+	const struct {
+		const char *name, *value;
+	} places[] = {
+		{"provider.endpoint of the spec", mod_str(config, "endpoint")},
+		{"AWS_ENDPOINT_URL_EC2", env_get(talk, "AWS_ENDPOINT_URL_EC2")},
+		{"AWS_ENDPOINT_URL", env_get(talk, "AWS_ENDPOINT_URL")},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+		const char *value = places[i].value;
+		if (!value || !*value)
+			continue;
+		if (!is_endpoint(value)) {
+			g_autofree char *summary =
+				g_strdup_printf("%s is no URL: \"%s\"", places[i].name, value);
+			return refuse(
+				talk, summary, "write it as https://HOST or http://HOST:PORT");
+		}
+		inst->endpoint = g_str_has_suffix(value, "/") ? g_strdup(value)
+							      : g_strconcat(value, "/", NULL);
+		return RGP_OK;
+	}
+	inst->endpoint = default_endpoint(inst->region);
+	return RGP_OK;
+}
+
+static void find_tls(const ModTalk *talk, struct rgp_inst *inst)
+{
+	const char *bundle = env_get(talk, "AWS_CA_BUNDLE");
+	g_autoptr(ModJson) tls = bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
+	char *text = tls ? json_dumps(tls, JSON_COMPACT) : NULL;
+	inst->tls = g_strdup(text);
+	free(text);
+}
+
+void aws_close(struct rgp_inst *inst)
+{
+	if (!inst)
+		return;
+	pthread_mutex_destroy(&inst->lock);
+	aws_errors_free(inst->errors);
+	g_free(inst->region);
+	g_free(inst->endpoint);
+	g_free(inst->profile);
+	g_free(inst->tls);
+	g_free(inst->auth);
+	g_free(inst);
+}
+
+rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const struct rgp_args *args,
+	struct rgp_inst **out)
+{
+	const ModTalk talk = {host, call};
+	g_autoptr(ModJson) input = mod_input(&talk, args);
+	if (!input)
+		return RGP_FAIL;
+	const json_t *config = json_object_get(input, "config");
+	const char *region = mod_str(input, "region"), *profile = mod_str(config, "profile");
+	if (!is_region(region)) {
+		g_autofree char *summary =
+			g_strdup_printf("\"%s\" is no name of an AWS region", region);
+		return refuse(&talk, summary, "write it like us-east-1");
+	}
+	struct rgp_inst *inst = g_new0(struct rgp_inst, 1);
+	pthread_mutex_init(&inst->lock, NULL);
+	inst->region = g_strdup(region);
+	inst->profile = *profile ? g_strdup(profile) : NULL;
+	inst->errors = aws_errors_new();
+	find_tls(&talk, inst);
+	rgp_status status = find_endpoint(&talk, config, inst);
+	if (status != RGP_OK)
+		aws_close(inst);
+	else
+		*out = inst;
+	return status;
+}

@@ -1,0 +1,254 @@
+/* resolve: images, the default network and where instance types are offered, by reading calls. */
+#include "aws/form.h"
+#include "aws/kinds.h"
+#include <string.h>
+
+/* NVIDIA driver, CUDA and Docker with the NVIDIA runtime; also for head nodes, so that one image
+ * boots all. The eight wildcards are the date, so other images of longer names don't match. */
+#define DEFAULT_IMAGE "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) ????????"
+#define TYPES_MAX 200 /* values of one filter */
+
+static const AwsShape ebs_members[] = {{"volumeSize"}, {0}};
+static const AwsShape device_members[] = {{"deviceName"}, {"ebs", ebs_members}, {0}};
+static const AwsShape device_set[] = {{"item", device_members}, {0}};
+static const AwsShape image_members[] = {
+	{"imageId"},
+	{"name"},
+	{"architecture"},
+	{"rootDeviceName"},
+	{"imageState"},
+	{"creationDate"},
+	{"blockDeviceMapping", device_set},
+	{0},
+};
+static const AwsShape image_set[] = {{"item", image_members, AWS_RECORD}, {0}};
+static const AwsShape images_members[] = {{"imagesSet", image_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_images = {"DescribeImagesResponse", images_members};
+
+static const AwsShape vpc_members[] = {{"vpcId"}, {0}};
+static const AwsShape vpc_set[] = {{"item", vpc_members, AWS_RECORD}, {0}};
+static const AwsShape vpcs_members[] = {{"vpcSet", vpc_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_vpcs = {"DescribeVpcsResponse", vpcs_members};
+
+static const AwsShape subnet_members[] = {{"subnetId"}, {"availabilityZone"}, {0}};
+static const AwsShape subnet_set[] = {{"item", subnet_members, AWS_RECORD}, {0}};
+static const AwsShape subnets_members[] = {{"subnetSet", subnet_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_subnets = {"DescribeSubnetsResponse", subnets_members};
+
+static const AwsShape offering_members[] = {{"instanceType"}, {"location"}, {0}};
+static const AwsShape offering_set[] = {{"item", offering_members, AWS_RECORD}, {0}};
+static const AwsShape offerings_members[] = {
+	{"instanceTypeOfferingSet", offering_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_offerings = {
+	"DescribeInstanceTypeOfferingsResponse", offerings_members};
+
+static void collect(void *data, const json_t *record)
+{
+	json_array_append_new(data, json_deep_copy(record));
+}
+
+/* All records of a reading call as an array; steals params. */
+static rgp_status read_all(const AwsCall *call, const char *action, const AwsShape *shape,
+	json_t *params, json_t *records)
+{
+	g_autoptr(ModJson) owned = params;
+	const Ec2Request request = {
+		.action = action, .shape = shape, .record = collect, .data = records};
+	return ec2_pages(call, &request, owned, NULL);
+}
+
+static rgp_status fail(const AwsCall *call, const char *hint, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+static rgp_status fail(const AwsCall *call, const char *hint, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	g_autofree char *summary = g_strdup_vprintf(format, args);
+	va_end(args);
+	mod_report_text(&call->talk, RGP_CLASS_INVALID, summary, NULL, hint);
+	return RGP_FAIL;
+}
+
+static json_t *image_fact(const json_t *record)
+{
+	const char *root = mod_str(record, "rootDeviceName"), *size = "";
+	size_t i;
+	const json_t *device;
+	json_array_foreach (json_object_get(record, "blockDeviceMapping"), i, device)
+		if (!strcmp(mod_str(device, "deviceName"), root))
+			size = mod_str(json_object_get(device, "ebs"), "volumeSize");
+	return json_pack("{s:s, s:s, s:s, s:s, s:I}", "id", mod_str(record, "imageId"), "name",
+		mod_str(record, "name"), "arch", mod_str(record, "architecture"), "root_device",
+		root, "min_disk_gb", (json_int_t)g_ascii_strtoll(size, NULL, 10));
+}
+
+static rgp_status resolve_named(const AwsCall *call, const char *id, json_t **fact)
+{
+	g_autoptr(ModJson) records = json_array();
+	rgp_status status = read_all(call, "DescribeImages", &describe_images,
+		json_pack("{s:[s]}", "ImageId", id), records);
+	if (status != RGP_OK)
+		return status;
+	const json_t *record = json_array_get(records, 0);
+	const char *state = mod_str(record, "imageState");
+	if (!record)
+		return fail(call, "image ids differ from region to region",
+			"there is no image %s in %s", id, call->inst->region);
+	if (strcmp(state, "available"))
+		return fail(
+			call, "choose another image", "image %s is %s, not available", id, state);
+	if (!*mod_str(record, "rootDeviceName"))
+		return fail(call, "choose another image", "image %s has no root device", id);
+	*fact = image_fact(record);
+	return RGP_OK;
+}
+
+static rgp_status resolve_default(const AwsCall *call, const char *arch, json_t **fact)
+{
+	g_autoptr(ModJson) records = json_array();
+	json_t *params = json_pack("{s:[s]}", "Owner", "amazon");
+	const char *name = DEFAULT_IMAGE, *state = "available";
+	aws_form_filter(params, "name", &name, 1);
+	aws_form_filter(params, "state", &state, 1);
+	aws_form_filter(params, "architecture", &arch, 1);
+	rgp_status status = read_all(call, "DescribeImages", &describe_images, params, records);
+	if (status != RGP_OK)
+		return status;
+	const json_t *newest = NULL, *record;
+	size_t i;
+	json_array_foreach (records, i, record) {
+		/* ISO dates order as texts; equal ones by id, so that the answer's order is nothing
+		 */
+		int order =
+			strcmp(mod_str(record, "creationDate"), mod_str(newest, "creationDate"));
+		if (order > 0 || (!order && strcmp(mod_str(record, "imageId"),
+						    mod_str(newest, "imageId")) > 0))
+			newest = record;
+	}
+	if (!newest)
+		return fail(call, "name one: `image: ami-...` of the head and of each pool",
+			"region %s has no image \"%s\" for %s", call->inst->region, DEFAULT_IMAGE,
+			arch);
+	*fact = image_fact(newest);
+	return RGP_OK;
+}
+
+static rgp_status resolve_images(const AwsCall *call, const json_t *wanted, json_t *images)
+{
+	g_autoptr(ModJson) known = json_object(); /* id or architecture -> fact: asked once each */
+	size_t i;
+	const json_t *want;
+	json_array_foreach (wanted, i, want) {
+		const char *id = mod_str(want, "image"), *arch = mod_str(want, "arch");
+		const char *key = *id ? id : arch;
+		json_t *fact = json_incref(json_object_get(known, key));
+		rgp_status status = fact  ? RGP_OK
+				    : *id ? resolve_named(call, id, &fact)
+					  : resolve_default(call, arch, &fact);
+		if (status != RGP_OK)
+			return status;
+		json_object_set(known, key, fact);
+		json_object_set_new(images, mod_str(want, "key"), fact);
+	}
+	return RGP_OK;
+}
+
+static rgp_status resolve_network(const AwsCall *call, json_t *facts)
+{
+	g_autoptr(ModJson) vpcs = json_array();
+	g_autoptr(ModJson) subnets = json_array();
+	const char *yes = "true";
+	json_t *params = json_object();
+	aws_form_filter(params, "is-default", &yes, 1);
+	rgp_status status = read_all(call, "DescribeVpcs", &describe_vpcs, params, vpcs);
+	if (status != RGP_OK)
+		return status;
+	const char *vpc_id = mod_str(json_array_get(vpcs, 0), "vpcId");
+	if (!*vpc_id)
+		return fail(call, "make one: `aws ec2 create-default-vpc --region REGION`",
+			"region %s has no default VPC", call->inst->region);
+	params = json_object();
+	aws_form_filter(params, "vpc-id", &vpc_id, 1);
+	aws_form_filter(params, "default-for-az", &yes, 1);
+	status = read_all(call, "DescribeSubnets", &describe_subnets, params, subnets);
+	if (status != RGP_OK)
+		return status;
+	json_t *zones = json_object(), *subnet;
+	size_t i;
+	json_array_foreach (subnets, i, subnet)
+		json_object_set(zones, mod_str(subnet, "availabilityZone"),
+			json_object_get(subnet, "subnetId"));
+	json_object_set_new(
+		facts, "network", json_pack("{s:s, s:o}", "vpc_id", vpc_id, "subnets", zones));
+	if (json_object_size(zones))
+		return RGP_OK;
+	return fail(call,
+		"make one a zone: `aws ec2 create-default-subnet --availability-zone ZONE`",
+		"the default VPC %s has no default subnets", vpc_id);
+}
+
+static json_t *sorted_zones(const json_t *offerings, const char *type)
+{
+	g_autoptr(GPtrArray) zones = g_ptr_array_new();
+	size_t i;
+	const json_t *offering;
+	json_array_foreach (offerings, i, offering)
+		if (!strcmp(mod_str(offering, "instanceType"), type))
+			g_ptr_array_add(zones, (char *)(uintptr_t)mod_str(offering, "location"));
+	g_ptr_array_sort(zones, mod_compare_texts);
+	json_t *list = json_array();
+	for (guint z = 0; z < zones->len; z++)
+		json_array_append_new(list, json_string(zones->pdata[z]));
+	return list;
+}
+
+static rgp_status resolve_offerings(const AwsCall *call, const json_t *types, json_t *facts)
+{
+	g_autoptr(ModJson) offerings = json_array();
+	for (size_t at = 0; at < json_array_size(types); at += TYPES_MAX) {
+		const char *chunk[TYPES_MAX];
+		size_t count = 0;
+		for (; count < TYPES_MAX && at + count < json_array_size(types); count++)
+			chunk[count] = json_string_value(json_array_get(types, at + count));
+		json_t *params = json_pack(
+			"{s:s, s:i}", "LocationType", "availability-zone", "MaxResults", 1000);
+		aws_form_filter(params, "instance-type", chunk, count);
+		rgp_status status = read_all(call, "DescribeInstanceTypeOfferings",
+			&describe_offerings, params, offerings);
+		if (status != RGP_OK)
+			return status;
+	}
+	json_t *by_type = json_object(), *type;
+	size_t i;
+	json_array_foreach (types, i, type)
+		json_object_set_new(by_type, json_string_value(type),
+			sorted_zones(offerings, json_string_value(type)));
+	json_object_set_new(facts, "offerings", by_type);
+	return RGP_OK;
+}
+
+static bool are_texts(const json_t *list)
+{
+	size_t i;
+	const json_t *text;
+	json_array_foreach (list, i, text)
+		if (!json_is_string(text))
+			return false;
+	return true;
+}
+
+rgp_status aws_resolve(const AwsCall *call, const json_t *input)
+{
+	const json_t *types = json_object_get(input, "instance_types");
+	if (!are_texts(types))
+		return fail(call, NULL, "instance_types of resolve must be texts");
+	g_autoptr(ModJson) facts = json_pack("{s:{}}", "images");
+	rgp_status status = resolve_images(
+		call, json_object_get(input, "images"), json_object_get(facts, "images"));
+	if (status == RGP_OK && json_is_true(json_object_get(input, "network")))
+		status = resolve_network(call, facts);
+	if (status == RGP_OK)
+		status = resolve_offerings(call, types, facts);
+	return status == RGP_OK ? mod_give(&call->talk, "facts", json_incref(facts)) : status;
+}

@@ -1,0 +1,157 @@
+/* update: which items can be changed in place, and the changes that all kinds share (tags). */
+#include "aws/kinds.h"
+#include <string.h>
+
+#define IDS_MAX 200 /* ids of one CreateTags or DeleteTags */
+
+static const Ec2Code young_codes[] = {
+	{"InvalidInstanceID.NotFound", NULL, 30},
+	{"InvalidGroup.NotFound", NULL, 30},
+	{"InvalidNetworkInterfaceID.NotFound", NULL, 30},
+	{"InvalidID", NULL, 30},
+	{0},
+};
+
+bool aws_is_changed(const json_t *item, const char *attribute)
+{
+	size_t i;
+	const json_t *name;
+	json_array_foreach (json_object_get(item, "changed"), i, name)
+		if (json_is_string(name) && !strcmp(json_string_value(name), attribute))
+			return true;
+	return false;
+}
+
+static bool is_changeable(const AwsKind *kind, const json_t *item)
+{
+	size_t i;
+	const json_t *name;
+	json_array_foreach (json_object_get(item, "changed"), i, name)
+		if (!json_is_string(name) ||
+			!g_strv_contains(kind->changeable, json_string_value(name)))
+			return false;
+	return true;
+}
+
+/* What the tags of one item need, as text: items with the same need share a request. */
+static json_t *tag_need(const json_t *item)
+{
+	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
+	const json_t *prior = json_object_get(json_object_get(item, "prior"), "tags");
+	json_t *set = json_array(), *unset = json_array(), *value;
+	const char *key;
+	json_object_foreach ((json_t *)(uintptr_t)wanted, key, value)
+		if (json_is_string(value) && !json_equal(json_object_get(prior, key), value))
+			json_array_append_new(
+				set, json_pack("{s:s, s:O}", "Key", key, "Value", value));
+	json_object_foreach ((json_t *)(uintptr_t)prior, key, value)
+		if (!json_object_get(wanted, key))
+			json_array_append_new(unset, json_pack("{s:s}", "Key", key));
+	return json_pack("{s:o, s:o}", "CreateTags", set, "DeleteTags", unset);
+}
+
+/* Sends one action for the given members; a failure is every member's. */
+static rgp_status send_tags(
+	const AwsCall *call, AwsUpdate *update, const char *action, json_t *tags, GArray *members)
+{
+	if (!json_array_size(tags))
+		return RGP_OK;
+	for (guint at = 0; at < members->len; at += IDS_MAX) {
+		guint end = MIN(at + IDS_MAX, members->len);
+		json_t *ids = json_array();
+		for (guint i = at; i < end; i++)
+			json_array_append(
+				ids, json_object_get(json_array_get(update->items,
+							     g_array_index(members, size_t, i)),
+					     "id"));
+		g_autoptr(ModJson) params = json_pack("{s:o, s:O}", "ResourceId", ids, "Tag", tags);
+		const Ec2Request request = {.action = action, .params = params};
+		g_auto(Ec2Reply) reply = {0};
+		rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
+		if (status != RGP_OK)
+			return status;
+		for (guint i = at; i < end && reply.failure.class_ != RGP_CLASS_OK; i++)
+			mod_failure_copy(&update->failures[g_array_index(members, size_t, i)],
+				&reply.failure);
+	}
+	return RGP_OK;
+}
+
+rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)
+{
+	g_autoptr(GHashTable) groups = g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);
+	size_t i;
+	const json_t *item;
+	json_array_foreach (update->items, i, item) {
+		if (!aws_is_changed(item, "tags") || update->failures[i].class_ != RGP_CLASS_OK)
+			continue;
+		g_autoptr(ModJson) need = tag_need(item);
+		char *text = json_dumps(need, JSON_COMPACT | JSON_SORT_KEYS);
+		GArray *members = g_hash_table_lookup(groups, text);
+		if (!members) {
+			members = g_array_new(FALSE, FALSE, sizeof(size_t));
+			g_hash_table_insert(groups, g_strdup(text), members);
+		}
+		g_array_append_val(members, i);
+		free(text);
+	}
+	GHashTableIter iter;
+	gpointer text, members;
+	g_hash_table_iter_init(&iter, groups);
+	while (g_hash_table_iter_next(&iter, &text, &members)) {
+		g_autoptr(ModJson) need = json_loads(text, 0, NULL);
+		static const char *const actions[] = {"CreateTags", "DeleteTags"};
+		for (size_t a = 0; a < G_N_ELEMENTS(actions); a++) {
+			rgp_status status = send_tags(call, update, actions[a],
+				json_object_get(need, actions[a]), members);
+			if (status != RGP_OK)
+				return status;
+		}
+	}
+	return RGP_OK;
+}
+
+static rgp_status give_results(const AwsCall *call, const AwsUpdate *update)
+{
+	rgp_status status = RGP_OK;
+	size_t i;
+	const json_t *item;
+	json_array_foreach (update->items, i, item) {
+		const ModFailure *failure = &update->failures[i];
+		if (status != RGP_OK)
+			break;
+		status = failure->class_ == RGP_CLASS_OK
+				 ? mod_give_item(&call->talk, mod_str(item, "address"), "done",
+					   mod_str(item, "id"), NULL)
+				 : mod_give_failed(&call->talk, mod_str(item, "address"),
+					   mod_str(item, "id"), failure);
+	}
+	return status;
+}
+
+rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input)
+{
+	g_autoptr(ModJson) items = json_array();
+	rgp_status status = RGP_OK;
+	size_t i;
+	json_t *item;
+	json_array_foreach (json_object_get(input, "items"), i, item)
+		if (is_changeable(kind, item))
+			json_array_append(items, item);
+		else if (status == RGP_OK)
+			status = mod_give_item(&call->talk, mod_str(item, "address"), "unsupported",
+				mod_str(item, "id"), NULL);
+	AwsUpdate update = {.items = items};
+	update.failures = g_new0(ModFailure, json_array_size(items) + 1);
+	if (status == RGP_OK)
+		status = kind->update(call, &update);
+	if (status == RGP_OK)
+		status = aws_update_tags(call, &update);
+	if (status == RGP_OK)
+		status = give_results(call, &update);
+	for (i = 0; i < json_array_size(items); i++)
+		mod_failure_clear(&update.failures[i]);
+	g_free(update.failures);
+	return status;
+}

@@ -1,0 +1,26 @@
+/* Streaming reader of EC2's XML answers: bytes -> JSON, only the elements that a shape names.
+ * Records (instances, groups, ...) are handed out one by one and dropped, so that a page never
+ * stands in memory as a tree. Hostile input is refused: document types and entities, deep
+ * nesting, endless texts, anything cut short. Pure; any thread. The only place that uses expat. */
+#pragma once
+#include "common/talk.h"
+
+/* One element: its name and what is read inside. kids NULL: a text. An element whose only kid is
+ * called "item" becomes an array, any other an object. The table ends with a NULL name. */
+typedef struct AwsShape {
+	const char *name;
+	const struct AwsShape *kids;
+	enum {
+		AWS_KEEP = 0, /* becomes a member of its parent */
+		AWS_RECORD,   /* is given to the callback, and dropped */
+		AWS_DROP,     /* only a way to what is inside */
+	} fate;
+} AwsShape;
+
+typedef void (*AwsRecordFn)(void *data, const json_t *record);
+
+/* Reads a document whose root element is root->name. A new object with what was kept; NULL and
+ * *problem (g_free) when the document is cut, malformed, hostile or of another kind; records may
+ * have been handed out by then and must be thrown away. */
+json_t *aws_xml_read(struct rgp_bytes body, const AwsShape *root, AwsRecordFn record, void *data,
+	char **problem);

@@ -1,0 +1,13 @@
+/* The `indexes` mark: which members of a pool one create call made, "0-3,7". A member's place in
+ * the batch (EC2's launch index) gives its index, so that an address can be told from marks alone
+ * although all members of a batch are marked alike. Pure. */
+#pragma once
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sorted indexes as text; g_free the result. */
+char *mod_indexes_format(const int64_t *indexes, size_t count);
+/* The index of the `place`-th member; false when the text is malformed or has fewer members. */
+bool mod_indexes_at(const char *text, uint64_t place, int64_t *index);

@@ -1,0 +1,68 @@
+/* What every provider module needs to talk to its host: input as JSON, results and failures of
+ * items, diagnostics, waiting. Stands between a module's code and raygpu/provider.h; keeps
+ * nothing between calls. A ModTalk lives on the stack of one call and is used by its thread only.
+ */
+#pragma once
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include "raygpu/provider.h"
+
+typedef json_t ModJson;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModJson, json_decref)
+
+typedef struct {
+	const struct rgp_host *host;
+	struct rgp_call *call;
+} ModTalk;
+
+/* Why something did not work. Strings are owned; attribute and hint are borrowed from data that
+ * lives as long as the module. class_ RGP_CLASS_OK = no failure. */
+typedef struct {
+	int32_t class_;
+	bool definite; /* the cloud certainly did nothing */
+	char *code, *message, *request_id;
+	const char *attribute, *hint; /* may be NULL */
+} ModFailure;
+
+void mod_failure_clear(ModFailure *failure);
+/* Replaces what stands in `failure`. */
+void mod_failure_set(ModFailure *failure, int32_t class_, const char *code, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
+void mod_failure_copy(ModFailure *to, const ModFailure *from);
+/* The ABI's name of a class: "capacity". */
+const char *mod_class_name(int32_t class_);
+/* The class of a name; RGP_CLASS_UNKNOWN for any other word. */
+int32_t mod_class_parse(const char *name);
+
+/* The call's input as a JSON object, a new reference; NULL after a diagnostic. */
+json_t *mod_input(const ModTalk *talk, const struct rgp_args *args);
+/* Member look-ups; "" or 0 when absent or of another type. Borrowed. */
+const char *mod_str(const json_t *object, const char *key);
+int64_t mod_int(const json_t *object, const char *key);
+struct rgp_bytes mod_bytes(const char *text);
+/* Byte order of the texts that two pointers point to: for g_ptr_array_sort. */
+int mod_compare_texts(gconstpointer a, gconstpointer b);
+
+/* Hands a value over; RGP_FAIL when the host refuses it. Steals `value`. */
+rgp_status mod_give(const ModTalk *talk, const char *slot, json_t *value);
+/* One item's "done" or "pending"; id may be NULL; steals `attributes`, which may be NULL. */
+rgp_status mod_give_item(const ModTalk *talk, const char *address, const char *outcome,
+	const char *id, json_t *attributes);
+rgp_status mod_give_failed(
+	const ModTalk *talk, const char *address, const char *id, const ModFailure *failure);
+
+/* A diagnostic of the whole call. `what` begins the summary ("EC2 refused DescribeVpcs"). */
+void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what);
+void mod_report_text(const ModTalk *talk, int32_t class_, const char *summary, const char *detail,
+	const char *hint);
+
+/* Waits that double, from 250 ms up to 8 s, until `limit_s` seconds have passed. */
+typedef struct {
+	uint32_t next_ms;
+	int64_t deadline_s;
+} ModBackoff;
+
+ModBackoff mod_backoff_start(const ModTalk *talk, int64_t limit_s);
+/* RGP_OK: slept, try again; RGP_FAIL: the time is over; RGP_CANCELED. */
+rgp_status mod_backoff_wait(const ModTalk *talk, ModBackoff *backoff);
