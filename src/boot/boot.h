@@ -1,0 +1,15 @@
+/* boot: what a node runs first. Adds `boot.user_data`, a cloud-config, to each node group of the
+ * fitted document (src/fit/README.md), after fit and before lower. Pure; same input, same bytes.
+ * README.md beside this file says what runs on a node and on which ports. */
+#pragma once
+#include "spec/cluster.h"
+
+/* Bytes of `data` after gzip; rg_expr_gzip_size (src/resource) is one. */
+typedef size_t (*RgBootGzipSize)(const char *data, size_t len);
+
+/* Changes `fitted` in place. `limit_bytes`: the provider's limits.user_data_bytes. The text of a
+ * group that may exceed it is compressed; boot.too-large when that doesn't help either, and
+ * boot.bad-value for what can't be carried into a container (under the spec's lines). On false
+ * `fitted` is unchanged. */
+bool rg_boot_render(const RgCluster *cluster, json_t *fitted, size_t limit_bytes,
+	RgBootGzipSize gzip_size, RgDiags *diags);

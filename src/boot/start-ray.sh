@@ -1,0 +1,77 @@
+#!/bin/bash
+# Starts Ray on this node, in one pinned container. Run by raygpu-ray.service; what differs from
+# node to node is in node.conf. Installs nothing.
+# shellcheck disable=SC2154 # set by node.conf
+set -euo pipefail
+# shellcheck source=/dev/null
+. /etc/raygpu/node.conf
+
+say() { echo "raygpu: $*" >&2; }
+# 78 is the exit status after which the unit is not started again.
+give_up() { say "$*"; exit 78; }
+try_again() { say "$*; trying again"; exit 1; }
+
+metadata() {
+	curl --silent --show-error --fail --noproxy '*' --max-time 5 --retry 8 --retry-delay 2 \
+		--retry-connrefused "$@"
+}
+
+read_identity() {
+	if [ "$cloud" != aws ]; then
+		instance_id=$(cat /var/lib/cloud/data/instance-id)
+		return
+	fi
+	command -v curl >/dev/null || give_up "no curl on this image"
+	local imds=http://169.254.169.254/latest session
+	session=$(metadata --request PUT --header 'X-aws-ec2-metadata-token-ttl-seconds: 300' \
+		"$imds/api/token") || try_again "the metadata service does not answer"
+	session="X-aws-ec2-metadata-token: $session"
+	instance_id=$(metadata --header "$session" "$imds/meta-data/instance-id") ||
+		try_again "the metadata service tells no instance id"
+	node_ip=$(metadata --header "$session" "$imds/meta-data/local-ipv4") ||
+		try_again "the metadata service tells no address"
+	ray_args+=("--node-ip-address=$node_ip")
+}
+
+check_docker() {
+	command -v docker >/dev/null ||
+		give_up "no docker on this image: use one that has it, as AWS's deep learning base images do"
+	docker info >/dev/null 2>&1 || try_again "docker does not answer"
+}
+
+check_gpus() {
+	[ "$gpus" -gt 0 ] || return 0
+	command -v nvidia-smi >/dev/null || give_up "no nvidia-smi on this image: it has no GPU driver"
+	command -v nvidia-ctk >/dev/null || command -v nvidia-container-cli >/dev/null ||
+		give_up "no nvidia-container-toolkit on this image: docker can't hand out GPUs"
+	local seen
+	seen=$(nvidia-smi --list-gpus | grep -c '^GPU ') || true
+	[ "$seen" -eq "$gpus" ] || try_again "nvidia-smi shows $seen GPUs of $gpus"
+	container_args+=(--gpus all)
+}
+
+# The image's user may read a copy that lives until the next boot; the original is root's.
+share_token() {
+	[ "$auth" = token ] || return 0
+	[ -s /etc/raygpu/token ] || give_up "no Ray token in /etc/raygpu/token"
+	local user
+	user=$(docker run --rm --network none --entrypoint id "$image" -u) ||
+		try_again "$image does not run"
+	install -d -m 0711 /run/raygpu
+	install -m 0400 -o "$user" /etc/raygpu/token /run/raygpu/token
+	container_args+=(--volume /run/raygpu/token:/etc/raygpu/token:ro)
+}
+
+check_docker
+check_gpus
+read_identity
+docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image" >/dev/null ||
+	try_again "can't pull $image"
+share_token
+[ "$role" = head ] || ray_args+=("--address=$(cat /etc/raygpu/head):$gcs_port")
+docker rm --force ray >/dev/null 2>&1 || true
+say "starting Ray as $role of $image on $instance_id"
+exec docker run --rm --name ray --init --network host --shm-size "${shm_mib}m" \
+	--ulimit nofile=65536:65536 --env-file /etc/raygpu/ray.env \
+	--env "RAY_CLOUD_INSTANCE_ID=$instance_id" "${container_args[@]}" \
+	"$image" ray start "${ray_args[@]}"

@@ -1,0 +1,30 @@
+#include <string.h>
+#include "fit/internal.h"
+
+/* The member of the reply, or else what was known before. Borrowed, may be NULL. */
+static json_t *newer(const json_t *facts, const json_t *known, const char *section, const char *key)
+{
+	json_t *value = json_object_get(json_object_get(facts, section), key);
+	return value != NULL ? value : json_object_get(json_object_get(known, section), key);
+}
+
+json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins)
+{
+	const json_t *known = json_object_get(pins, "facts");
+	json_auto_t *images = json_object(), *offerings = json_object();
+	for (guint i = 0; i < shapes->shapes->len; i++) {
+		const RgShape *shape = shapes->shapes->pdata[i];
+		const char *type = shape->type->name;
+		json_t *image = newer(facts, known, "images", shape->image_key);
+		json_t *zones = newer(facts, known, "offerings", type);
+		if (image != NULL)
+			json_object_set(images, shape->image_key, image);
+		if (zones != NULL)
+			json_object_set(offerings, type, zones);
+	}
+	json_t *network = json_object_get(facts, "network");
+	if (!json_is_object(network))
+		network = json_object_get(known, "network");
+	return json_pack(
+		"{s:O, s:O*, s:O}", "images", images, "network", network, "offerings", offerings);
+}

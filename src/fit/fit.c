@@ -1,0 +1,331 @@
+#include "fit/fit.h"
+#include <string.h>
+#include "fit/internal.h"
+
+/* Root disk without a wish: room for the driver image, a Ray image and its layers, some data. */
+#define DEFAULT_DISK_GB 100
+/* Without a wish; providers not listed decide themselves. */
+static const struct {
+	const char *provider, *disk_type;
+} disk_types[] = {{"aws", "gp3"}};
+
+/* What all steps of one fitting share. */
+typedef struct {
+	const RgCluster *cluster;
+	const RgShapes *shapes;
+	json_t *facts;
+	RgDiags *diags;
+} Fit;
+
+/* Nodes of a pool that are equal in all that the document says. Borrowed texts. */
+typedef struct {
+	const char *zone, *image_id, *price_date, *price_quality;
+	int64_t price;
+	json_t *indexes;
+} Group;
+
+static void free_group(void *data)
+{
+	Group *group = data;
+	json_decref(group->indexes);
+	g_free(group);
+}
+
+static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *node)
+{
+	return node->zone != NULL &&
+	       (node->same_type || rg_fit_zone_works(fit->facts, shape->type, node->zone));
+}
+
+/* Where the first pool with nodes is, or will be: Ray's head talks to all of them. */
+static const char *first_pool_zone(const Fit *fit, const char *const *chosen)
+{
+	for (guint i = 1; i < fit->shapes->shapes->len; i++) {
+		const RgShape *shape = fit->shapes->shapes->pdata[i];
+		if (shape->pool->nodes == 0)
+			continue;
+		return is_at_home(fit, shape, &shape->nodes[0]) ? shape->nodes[0].zone : chosen[i];
+	}
+	return NULL;
+}
+
+static bool has_homeless(const Fit *fit, const RgShape *shape)
+{
+	for (unsigned i = 0; i < shape->pool->nodes && shape->homeless > 0; i++) {
+		if (!is_at_home(fit, shape, &shape->nodes[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Fills `chosen` with the zone of each shape's homeless nodes; the head's comes last, because it
+ * goes where the workers are. */
+static bool choose_zones(const Fit *fit, const char **chosen)
+{
+	const GPtrArray *shapes = fit->shapes->shapes;
+	bool good = true;
+	for (guint step = 1; step <= shapes->len; step++) {
+		guint i = step % shapes->len;
+		const RgShape *shape = shapes->pdata[i];
+		if (!has_homeless(fit, shape))
+			continue;
+		const char *beside = i == 0 ? first_pool_zone(fit, chosen) : NULL;
+		chosen[i] = rg_fit_choose_zone(fit->shapes, shape, fit->facts, beside,
+			fit->cluster->provider.region, fit->diags);
+		good &= chosen[i] != NULL;
+	}
+	return good;
+}
+
+static const json_t *image_facts(const Fit *fit, const RgShape *shape)
+{
+	return json_object_get(json_object_get(fit->facts, "images"), shape->image_key);
+}
+
+static bool check_image(const Fit *fit, const RgShape *shape)
+{
+	const RgPool *pool = shape->pool;
+	const json_t *image = image_facts(fit, shape);
+	const char *arch = rg_json_str(image, "arch", shape->type->arch);
+	if (rg_json_str(image, "id", NULL) == NULL) {
+		RgDiag *diag = rg_diags_error(fit->diags, "fit.bad-facts",
+			"the provider said nothing about image \"%s\"", shape->image_key);
+		rg_diag_at(diag, pool->image != NULL ? pool->image_source : pool->source);
+		return false;
+	}
+	if (strcmp(arch, shape->type->arch) != 0) {
+		RgDiag *diag = rg_diags_error(fit->diags, "fit.image-arch",
+			"image \"%s\" is for %s, and %s is an %s host",
+			rg_json_str(image, "id", NULL), arch, shape->type->name, shape->type->arch);
+		rg_diag_at(diag, pool->image != NULL ? pool->image_source : pool->shape_source);
+		return false;
+	}
+	int64_t least = rg_json_int(image, "min_disk_gb", 0);
+	if (pool->disk.size_gb > 0 && pool->disk.size_gb < least) {
+		RgDiag *diag = rg_diags_error(fit->diags, "fit.disk-too-small",
+			"a disk of %" G_GINT64_FORMAT
+			" GB is smaller than the image's %" G_GINT64_FORMAT " GB",
+			pool->disk.size_gb, least);
+		rg_diag_at(diag, pool->disk.source);
+		rg_diag_hint(diag, "ask for %" G_GINT64_FORMAT " GB or more", least);
+		return false;
+	}
+	return true;
+}
+
+/* Pinned for nodes that stay as they are, today's for all others. */
+static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *node, Group *group)
+{
+	const json_t *pin = node->pin;
+	bool stays = node->same_type && node->zone != NULL && node->image_id != NULL;
+	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
+	group->price = RG_MONEY_UNKNOWN;
+	if (stays && pinned != NULL) {
+		if (json_is_integer(pinned))
+			group->price = json_integer_value(pinned);
+		group->price_date = rg_json_str(pin, "price_date", NULL);
+		group->price_quality = rg_json_str(pin, "price_quality", NULL);
+		return;
+	}
+	const RgPrice *price = rg_catalog_find_price(shape->type, fit->cluster->provider.region);
+	if (price != NULL) {
+		group->price = price->microusd_hour;
+		group->price_date = price->date;
+		group->price_quality = price->quality;
+	}
+}
+
+static Group make_group(
+	const Fit *fit, const RgShape *shape, const RgFitNode *node, const char *chosen)
+{
+	Group group = {0};
+	group.zone = is_at_home(fit, shape, node) ? node->zone : chosen;
+	group.image_id = node->image_id != NULL ? node->image_id : shape->pinned_image;
+	if (group.image_id == NULL)
+		group.image_id = rg_json_str(image_facts(fit, shape), "id", "");
+	set_price(fit, shape, node, &group);
+	return group;
+}
+
+static Group *find_group(const GPtrArray *groups, const Group *like)
+{
+	for (guint i = 0; i < groups->len; i++) {
+		Group *group = groups->pdata[i];
+		if (group->price == like->price && strcmp(group->zone, like->zone) == 0 &&
+			strcmp(group->image_id, like->image_id) == 0 &&
+			g_strcmp0(group->price_date, like->price_date) == 0 &&
+			g_strcmp0(group->price_quality, like->price_quality) == 0)
+			return group;
+	}
+	return NULL;
+}
+
+static GPtrArray *make_groups(const Fit *fit, const RgShape *shape, const char *chosen)
+{
+	GPtrArray *groups = g_ptr_array_new_with_free_func(free_group);
+	for (unsigned i = 0; i < shape->pool->nodes; i++) {
+		Group like = make_group(fit, shape, &shape->nodes[i], chosen);
+		Group *group = find_group(groups, &like);
+		if (group == NULL) {
+			group = g_memdup2(&like, sizeof like);
+			group->indexes = json_array();
+			g_ptr_array_add(groups, group);
+		}
+		json_array_append_new(group->indexes, json_integer(i));
+	}
+	return groups;
+}
+
+/* 32, not 32.0: as people write sizes. */
+static json_t *size_json(double value)
+{
+	json_int_t whole = (json_int_t)value;
+	return (double)whole == value ? json_integer(whole) : json_real(value);
+}
+
+static json_t *offer_json(const RgInstanceType *type, const Group *group)
+{
+	const RgGpuModel *gpu = type->gpu;
+	json_t *offer = json_object();
+	json_object_set_new(offer, "instance_type", json_string(type->name));
+	json_object_set_new(offer, "zone", json_string(group->zone));
+	json_object_set_new(offer, "market", json_string("on-demand"));
+	rg_json_set_str(offer, "gpu", gpu != NULL ? gpu->ray_type : NULL);
+	json_object_set_new(offer, "gpus", json_integer(type->gpus));
+	json_object_set_new(offer, "gpu_memory_gib",
+		gpu != NULL ? size_json(type->gpu_memory_gib) : json_null());
+	json_object_set_new(offer, "vcpus", json_integer(type->vcpus));
+	json_object_set_new(offer, "memory_gib", size_json(type->memory_gib));
+	json_object_set_new(offer, "price_microusd_hour",
+		group->price != RG_MONEY_UNKNOWN ? json_integer(group->price) : json_null());
+	rg_json_set_str(offer, "price_date", group->price_date);
+	rg_json_set_str(offer, "price_quality", group->price_quality);
+	return offer;
+}
+
+static json_t *disk_json(const Fit *fit, const RgShape *shape)
+{
+	const RgDisk *disk = &shape->pool->disk;
+	const char *type = disk->type;
+	for (size_t i = 0; type == NULL && i < G_N_ELEMENTS(disk_types); i++) {
+		if (strcmp(disk_types[i].provider, fit->cluster->provider.name) == 0)
+			type = disk_types[i].disk_type;
+	}
+	int64_t least = rg_json_int(image_facts(fit, shape), "min_disk_gb", 0);
+	int64_t size = disk->size_gb > 0 ? disk->size_gb : MAX(DEFAULT_DISK_GB, least);
+	return json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", type);
+}
+
+/* The user's labels and what Ray can't find out by itself on a plain machine. */
+static json_t *labels_json(const Fit *fit, const RgShape *shape, const char *zone)
+{
+	json_t *labels = json_object();
+	json_object_update(labels, shape->pool->labels);
+	if (shape->type->gpu != NULL)
+		rg_json_set_str(labels, "ray.io/accelerator-type", shape->type->gpu->ray_type);
+	rg_json_set_str(labels, "ray.io/market-type", "on-demand");
+	rg_json_set_str(labels, "ray.io/availability-zone", zone);
+	rg_json_set_str(labels, "ray.io/region", fit->cluster->provider.region);
+	rg_json_set_str(labels, "ray.io/node-group", shape->pool->name);
+	rg_json_set_str(labels, "raygpu.io/cluster", fit->cluster->name);
+	return labels;
+}
+
+/* One accelerator_type:X a node, and a second one where Ray tells memory sizes apart. */
+static json_t *resources_json(const RgShape *shape)
+{
+	const RgGpuModel *gpu = shape->type->gpu;
+	json_t *resources = json_object();
+	json_object_update(resources, shape->pool->resources);
+	const char *types[] = {
+		gpu != NULL ? gpu->ray_type : "", gpu != NULL ? gpu->ray_memory_type : ""};
+	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+		g_autofree char *name = g_strconcat("accelerator_type:", types[i], NULL);
+		if (types[i][0] != '\0')
+			json_object_set_new(resources, name, json_integer(1));
+	}
+	return resources;
+}
+
+static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *group)
+{
+	const RgPool *pool = shape->pool;
+	const char *root = rg_json_str(image_facts(fit, shape), "root_device", NULL);
+	json_t *env = json_object();
+	json_object_update(env, pool->env);
+	json_t *image = json_pack("{s:s, s:s, s:s?}", "key", shape->image_key, "id",
+		group->image_id, "root_device", root);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pool", pool->name,
+		"role", pool->is_head ? "head" : "worker", "origin", pool->origin, "indexes",
+		pool->is_head ? json_null() : json_incref(group->indexes), "offer",
+		offer_json(shape->type, group), "image", image, "disk", disk_json(fit, shape),
+		"labels", labels_json(fit, shape, group->zone), "resources", resources_json(shape),
+		"env", env);
+}
+
+static void warn_unpriced(const Fit *fit, const RgShape *shape)
+{
+	RgDiag *diag = rg_diags_warning(fit->diags, "catalog.no-price",
+		"no price is known for %s in %s", shape->type->name, fit->cluster->provider.region);
+	rg_diag_at(diag, shape->pool->shape_source);
+	rg_diag_detail(diag, "the cost of these nodes is left out of sums");
+}
+
+static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, json_t *nodes)
+{
+	g_autoptr(GPtrArray) groups = make_groups(fit, shape, chosen);
+	bool unpriced = false;
+	for (guint i = 0; i < groups->len; i++) {
+		const Group *group = groups->pdata[i];
+		json_array_append_new(nodes, node_json(fit, shape, group));
+		unpriced |= group->price == RG_MONEY_UNKNOWN;
+	}
+	if (unpriced)
+		warn_unpriced(fit, shape);
+}
+
+static json_t *ray_json(const RgRay *ray)
+{
+	return json_pack("{s:s, s:s?, s:s, s:s}", "version", ray->version, "python", ray->python,
+		"image", ray->image, "auth", ray->auth_token ? "token" : "none");
+}
+
+static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
+{
+	const RgCluster *cluster = fit->cluster;
+	json_t *config = json_object(), *labels = json_object();
+	json_object_update(config, cluster->provider.config);
+	json_object_update(labels, cluster->labels);
+	json_t *scope = json_pack("{s:s, s:s, s:o}", "provider", cluster->provider.name, "region",
+		cluster->provider.region, "config", config);
+	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O}", "format", 1, "cluster",
+		cluster->name, "lineage", lineage, "scope", scope, "labels", labels, "facts",
+		fit->facts, "ray", ray_json(&cluster->ray), "nodes", nodes);
+}
+
+json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,
+	const json_t *pins, const char *lineage, RgDiags *diags)
+{
+	json_auto_t *merged = rg_fit_merge_facts(shapes, facts, pins);
+	json_auto_t *nodes = json_array();
+	Fit fit = {cluster, shapes, merged, diags};
+	const GPtrArray *all = shapes->shapes;
+	g_autofree const char **chosen = g_new0(const char *, all->len);
+	if (!json_is_object(rg_json_at(merged, "/network/subnets"))) {
+		RgDiag *diag = rg_diags_error(
+			diags, "fit.bad-facts", "the provider said nothing about the network");
+		rg_diag_at(diag, cluster->provider.source);
+		return NULL;
+	}
+	bool good = true;
+	for (guint i = 0; i < all->len; i++) {
+		const RgShape *shape = all->pdata[i];
+		good &= shape->pool->nodes == 0 || check_image(&fit, shape);
+	}
+	good &= choose_zones(&fit, chosen);
+	if (!good)
+		return NULL;
+	for (guint i = 0; i < all->len; i++)
+		add_nodes(&fit, all->pdata[i], chosen[i], nodes);
+	return document(&fit, lineage, nodes);
+}

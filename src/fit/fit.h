@@ -1,0 +1,36 @@
+/* fit: cluster + catalog + what the cloud says -> the fitted document (README.md beside this
+ * file), which boot completes and a module lowers. Pure, in two steps, because facts come from
+ * the cloud in between; the caller owns all results. Safe from any thread on results of its own.
+ *
+ * `pins` is what the state remembers, so that neither tomorrow's catalog nor a newer default
+ * image changes running nodes. One object, or NULL before the first apply:
+ *   {"facts": the `facts` of the last fitted document, or null,
+ *    "nodes": {"head" or "POOL/INDEX":
+ *        {"instance_type": text, "zone": text, "image_key": text, "image_id": text,
+ *         "price_microusd_hour": integer or null, "price_date": text or null,
+ *         "price_quality": text or null}}}
+ * A member that is missing counts as not pinned. The rules are in README.md. */
+#pragma once
+#include "catalog/catalog.h"
+#include "spec/cluster.h"
+
+/* Each pool with its instance type. Borrows the cluster, the catalog and the pins. */
+typedef struct RgShapes RgShapes;
+
+/* NULL and diagnostics (catalog.*, fit.*) under the spec's lines when a pool fits nothing. */
+RgShapes *rg_fit_shapes(
+	const RgCluster *cluster, const RgCatalog *catalog, const json_t *pins, RgDiags *diags);
+void rg_fit_shapes_free(RgShapes *shapes);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgShapes, rg_fit_shapes_free)
+/* The input of the provider's `resolve` (provider.h): only what the pins don't answer. Borrowed;
+ * NULL when there is nothing to ask. */
+const json_t *rg_fit_request(const RgShapes *shapes);
+
+/* The fitted document, a new reference. `facts`: the reply of resolve, NULL when nothing was
+ * asked. `lineage`: 32 hex digits, or NULL before the first apply. NULL and diagnostics on
+ * error; unknown prices are warnings (catalog.no-price). */
+json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,
+	const json_t *pins, const char *lineage, RgDiags *diags);
+
+/* "head" or "POOL/INDEX": the key of a node in pins. g_free the result. */
+char *rg_fit_pin_key(const char *pool, bool is_head, unsigned index);

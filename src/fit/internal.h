@@ -1,0 +1,39 @@
+/* Inside of fit: shapes.c fills, facts.c merges, zone.c chooses, fit.c writes the document. */
+#pragma once
+#include "fit/fit.h"
+
+/* One node: what its pin says of it, borrowed; NULL where it is not pinned. */
+typedef struct {
+	const json_t *pin;
+	const char *zone;     /* pinned and admitted by the spec */
+	const char *image_id; /* pinned under the pool's image key */
+	bool same_type;
+} RgFitNode;
+
+typedef struct {
+	const RgPool *pool;
+	const RgInstanceType *type;
+	const char *image_key;	  /* borrowed from the pool, or static */
+	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
+	RgFitNode *nodes;	  /* pool->nodes of them */
+	unsigned homeless;	  /* nodes whose zone is open */
+	GHashTable *nodes_in;	  /* zone -> how many keep it; keys borrowed */
+} RgShape;
+
+struct RgShapes {
+	const RgCatalog *catalog;
+	GPtrArray *shapes; /* RgShape*: head, then pools in the order of the file */
+	json_t *request;
+};
+
+#define RG_FIT_DEFAULT_IMAGE "default/x86_64"
+
+/* Facts of the reply over those of the pins, cut to what the shapes use; new reference. */
+json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins);
+
+/* The zone has a subnet, and the type is offered there as far as the facts tell. */
+bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone);
+/* Where the pool's homeless nodes go; borrowed from facts or cluster. NULL with fit.no-zone or
+ * fit.zone-not-offered. `beside`: the zone to prefer when the spec lists none, or NULL. */
+const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
+	const char *beside, const char *region, RgDiags *diags);

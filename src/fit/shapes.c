@@ -1,0 +1,235 @@
+#include <string.h>
+#include "fit/internal.h"
+
+char *rg_fit_pin_key(const char *pool, bool is_head, unsigned index)
+{
+	return is_head ? g_strdup("head") : g_strdup_printf("%s/%u", pool, index);
+}
+
+static void free_shape(void *data)
+{
+	RgShape *shape = data;
+	g_clear_pointer(&shape->nodes_in, g_hash_table_unref);
+	g_free(shape->nodes);
+	g_free(shape);
+}
+
+void rg_fit_shapes_free(RgShapes *shapes)
+{
+	if (shapes == NULL)
+		return;
+	g_ptr_array_unref(shapes->shapes);
+	json_decref(shapes->request);
+	g_free(shapes);
+}
+
+const json_t *rg_fit_request(const RgShapes *shapes)
+{
+	return shapes->request;
+}
+
+static void find_pins(RgShape *shape, const json_t *pins)
+{
+	const RgPool *pool = shape->pool;
+	const json_t *nodes = json_object_get(pins, "nodes");
+	shape->nodes = g_new0(RgFitNode, MAX(pool->nodes, 1));
+	for (unsigned i = 0; i < pool->nodes && json_object_size(nodes) > 0; i++) {
+		g_autofree char *key = rg_fit_pin_key(pool->name, pool->is_head, i);
+		shape->nodes[i].pin = json_object_get(nodes, key);
+	}
+}
+
+/* A pinned type holds while it is what the spec asks for, whatever is cheapest today. */
+static const RgInstanceType *pinned_type(const RgShape *shape, const RgCatalog *catalog)
+{
+	const RgAccelerator *wish = &shape->pool->accelerator;
+	for (unsigned i = 0; i < shape->pool->nodes; i++) {
+		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
+		const RgInstanceType *type =
+			name != NULL ? rg_catalog_find_type(catalog, name) : NULL;
+		if (type == NULL || type->gpu == NULL || type->gpus != wish->count ||
+			type->gpu_fraction != 1)
+			continue;
+		if (rg_catalog_is_model(catalog, wish->model, type->gpu))
+			return type;
+	}
+	return NULL;
+}
+
+/* An explicit type may be anything in the catalog, also what raygpu can't run Ray on yet. */
+static bool check_type(const RgPool *pool, const RgInstanceType *type, RgDiags *diags)
+{
+	if (type->gpu != NULL &&
+		(strcmp(type->gpu->vendor, "NVIDIA") != 0 || type->gpu_fraction != 1)) {
+		RgDiag *diag = rg_diags_error(diags, "fit.gpu-not-supported",
+			"%s carries %s%s %s, which raygpu can't run Ray on", type->name,
+			type->gpu_fraction != 1 ? "a slice of an " : "", type->gpu->vendor,
+			type->gpu->name);
+		rg_diag_at(diag, pool->shape_source);
+		rg_diag_hint(diag, "take a type with whole NVIDIA GPUs");
+		return false;
+	}
+	if (strcmp(type->arch, "x86_64") != 0 && pool->image == NULL) {
+		RgDiag *diag = rg_diags_error(diags, "fit.image-arch",
+			"%s is an %s host, and the default image is for x86_64", type->name,
+			type->arch);
+		rg_diag_at(diag, pool->shape_source);
+		rg_diag_hint(diag, "give `image` for %s and a Ray image for it", type->arch);
+		return false;
+	}
+	return true;
+}
+
+static const RgInstanceType *resolve_type(
+	const RgCluster *cluster, const RgCatalog *catalog, const RgShape *shape, RgDiags *diags)
+{
+	const RgPool *pool = shape->pool;
+	const char *region = cluster->provider.region;
+	const RgInstanceType *type;
+	if (pool->instance_type != NULL)
+		type = rg_catalog_get_type(catalog, pool->instance_type, pool->shape_source, diags);
+	else if ((type = pinned_type(shape, catalog)) == NULL)
+		type = rg_catalog_offer(catalog, region, pool->accelerator.model,
+			pool->accelerator.count, pool->shape_source, diags);
+	return type != NULL && check_type(pool, type, diags) ? type : NULL;
+}
+
+/* The zone stays while the spec admits it, the image while it was chosen for the same wish. */
+static void read_pins(RgShape *shape)
+{
+	const RgPool *pool = shape->pool;
+	for (unsigned i = 0; i < pool->nodes; i++) {
+		RgFitNode *node = &shape->nodes[i];
+		const char *zone = rg_json_str(node->pin, "zone", NULL);
+		const char *key = rg_json_str(node->pin, "image_key", "");
+		node->same_type =
+			strcmp(rg_json_str(node->pin, "instance_type", ""), shape->type->name) == 0;
+		if (zone != NULL &&
+			(pool->zones == NULL ||
+				g_strv_contains((const char *const *)pool->zones, zone)))
+			node->zone = zone;
+		if (strcmp(key, shape->image_key) == 0)
+			node->image_id = rg_json_str(node->pin, "image_id", NULL);
+		if (shape->pinned_image == NULL)
+			shape->pinned_image = node->image_id;
+		if (node->zone == NULL || !node->same_type)
+			shape->homeless++;
+		if (node->zone != NULL) {
+			void *zone_key = (void *)(uintptr_t)node->zone;
+			guint n =
+				GPOINTER_TO_UINT(g_hash_table_lookup(shape->nodes_in, node->zone));
+			g_hash_table_insert(shape->nodes_in, zone_key, GUINT_TO_POINTER(n + 1));
+		}
+	}
+}
+
+static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *pool,
+	const json_t *pins, RgDiags *diags)
+{
+	RgShape *shape = g_new0(RgShape, 1);
+	g_ptr_array_add(shapes->shapes, shape);
+	shape->pool = pool;
+	shape->image_key = pool->image != NULL ? pool->image : RG_FIT_DEFAULT_IMAGE;
+	shape->nodes_in = g_hash_table_new(g_str_hash, g_str_equal);
+	find_pins(shape, pins);
+	shape->type = resolve_type(cluster, shapes->catalog, shape, diags);
+	if (shape->type != NULL)
+		read_pins(shape);
+}
+
+static bool has_key(const json_t *list, const char *key)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach (list, i, item) {
+		if (strcmp(rg_json_str(item, "key", ""), key) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_text(const json_t *list, const char *text)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach (list, i, item) {
+		if (g_strcmp0(json_string_value(item), text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void ask_image(json_t *images, const RgShape *shape, const json_t *known)
+{
+	const RgPool *pool = shape->pool;
+	if (json_object_get(known, shape->image_key) != NULL || has_key(images, shape->image_key))
+		return;
+	json_array_append_new(images, json_pack("{s:s, s:s?, s:s}", "key", shape->image_key,
+					      "image", pool->image, "arch", shape->type->arch));
+}
+
+/* Whether the subnets known leave the pool's open nodes a zone to go to. */
+static bool network_suffices(const RgShape *shape, const json_t *subnets)
+{
+	const RgPool *pool = shape->pool;
+	if (shape->homeless == 0 || pool->zones == NULL)
+		return true;
+	for (size_t i = 0; pool->zones[i] != NULL; i++) {
+		if (json_object_get(subnets, pool->zones[i]) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* NULL when the pins answer everything, so that a plan without changes asks nothing. */
+static json_t *make_request(const RgShapes *shapes, const json_t *pins)
+{
+	const json_t *known = json_object_get(pins, "facts");
+	const json_t *subnets = rg_json_at(known, "/network/subnets");
+	json_auto_t *images = json_array(), *types = json_array(), *zones = json_array();
+	bool network = subnets == NULL, any_zone = false;
+	for (guint i = 0; i < shapes->shapes->len; i++) {
+		const RgShape *shape = shapes->shapes->pdata[i];
+		const char *type = shape->type->name;
+		if (shape->pool->nodes == 0)
+			continue;
+		ask_image(images, shape, json_object_get(known, "images"));
+		network |= !network_suffices(shape, subnets);
+		if (shape->homeless == 0)
+			continue;
+		if (json_object_get(json_object_get(known, "offerings"), type) == NULL &&
+			!has_text(types, type))
+			json_array_append_new(types, json_string(type));
+		any_zone |= shape->pool->zones == NULL;
+		for (size_t z = 0; !any_zone && shape->pool->zones[z] != NULL; z++) {
+			if (!has_text(zones, shape->pool->zones[z]))
+				json_array_append_new(zones, json_string(shape->pool->zones[z]));
+		}
+	}
+	if (any_zone)
+		json_array_clear(zones);
+	if (json_array_size(images) == 0 && json_array_size(types) == 0 && !network)
+		return NULL;
+	return json_pack("{s:O, s:b, s:O, s:O}", "images", images, "network", network,
+		"instance_types", types, "zones", zones);
+}
+
+RgShapes *rg_fit_shapes(
+	const RgCluster *cluster, const RgCatalog *catalog, const json_t *pins, RgDiags *diags)
+{
+	if (!rg_catalog_check_region(
+		    catalog, cluster->provider.region, cluster->provider.region_source, diags))
+		return NULL;
+	g_autoptr(RgShapes) shapes = g_new0(RgShapes, 1);
+	shapes->catalog = catalog;
+	shapes->shapes = g_ptr_array_new_with_free_func(free_shape);
+	add_shape(shapes, cluster, cluster->head, pins, diags);
+	for (guint i = 0; i < cluster->pools->len; i++)
+		add_shape(shapes, cluster, cluster->pools->pdata[i], pins, diags);
+	for (guint i = 0; i < shapes->shapes->len; i++) {
+		if (((RgShape *)shapes->shapes->pdata[i])->type == NULL)
+			return NULL;
+	}
+	shapes->request = make_request(shapes, pins);
+	return g_steal_pointer(&shapes);
+}

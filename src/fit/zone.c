@@ -1,0 +1,160 @@
+/* Ray wants its nodes close together, so that the cluster gathers in one zone where it can. */
+#include <string.h>
+#include "fit/internal.h"
+
+/* How good a zone is for a pool without wishes; compared in this order. */
+typedef struct {
+	guint own, cluster; /* nodes of the pool, of the cluster, that are there already */
+	guint serves;	    /* pools that could be there */
+} Rank;
+
+static const json_t *offered_zones(const json_t *facts, const RgInstanceType *type)
+{
+	return json_object_get(json_object_get(facts, "offerings"), type->name);
+}
+
+/* A type that the facts don't mention counts as offered: the cloud will say so if it isn't. */
+static bool is_offered(const json_t *facts, const RgInstanceType *type, const char *zone)
+{
+	const json_t *zones = offered_zones(facts, type);
+	if (zones == NULL)
+		return true;
+	size_t i;
+	json_t *item;
+	json_array_foreach (zones, i, item) {
+		if (g_strcmp0(json_string_value(item), zone) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone)
+{
+	const json_t *subnets = rg_json_at(facts, "/network/subnets");
+	return json_object_get(subnets, zone) != NULL && is_offered(facts, type, zone);
+}
+
+static Rank rank_zone(
+	const RgShapes *shapes, const RgShape *shape, const json_t *facts, const char *zone)
+{
+	Rank rank = {.own = GPOINTER_TO_UINT(g_hash_table_lookup(shape->nodes_in, zone))};
+	for (guint i = 0; i < shapes->shapes->len; i++) {
+		const RgShape *other = shapes->shapes->pdata[i];
+		const RgPool *pool = other->pool;
+		rank.cluster += GPOINTER_TO_UINT(g_hash_table_lookup(other->nodes_in, zone));
+		if (pool->nodes > 0 && rg_fit_zone_works(facts, other->type, zone) &&
+			(pool->zones == NULL ||
+				g_strv_contains((const char *const *)pool->zones, zone)))
+			rank.serves++;
+	}
+	return rank;
+}
+
+static bool is_better(Rank a, Rank b)
+{
+	if (a.own != b.own)
+		return a.own > b.own;
+	if (a.cluster != b.cluster)
+		return a.cluster > b.cluster;
+	return a.serves > b.serves;
+}
+
+static const char *best_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts)
+{
+	const char *best = NULL, *zone;
+	Rank best_rank = {0};
+	json_t *subnet;
+	json_object_foreach (rg_json_at(facts, "/network/subnets"), zone, subnet) {
+		if (!rg_fit_zone_works(facts, shape->type, zone))
+			continue;
+		Rank rank = rank_zone(shapes, shape, facts, zone);
+		if (best == NULL || is_better(rank, best_rank) ||
+			(!is_better(best_rank, rank) && strcmp(zone, best) < 0)) {
+			best = zone;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+static int compare_texts(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "us-east-1a, us-east-1d": zones with a subnet (and the type); g_free the result. */
+static char *list_zones(const json_t *facts, const RgInstanceType *type)
+{
+	g_autoptr(GPtrArray) zones = g_ptr_array_new();
+	const char *zone;
+	json_t *subnet;
+	json_object_foreach (rg_json_at(facts, "/network/subnets"), zone, subnet) {
+		if (type == NULL || is_offered(facts, type, zone))
+			g_ptr_array_add(zones, (void *)(uintptr_t)zone);
+	}
+	g_ptr_array_sort(zones, compare_texts);
+	g_ptr_array_add(zones, NULL);
+	return g_strjoinv(", ", (char **)zones->pdata);
+}
+
+static bool any_offered(const RgShape *shape, const json_t *facts)
+{
+	const json_t *offered = offered_zones(facts, shape->type);
+	if (offered == NULL)
+		return true;
+	if (shape->pool->zones == NULL)
+		return json_array_size(offered) > 0;
+	for (size_t i = 0; shape->pool->zones[i] != NULL; i++) {
+		if (is_offered(facts, shape->type, shape->pool->zones[i]))
+			return true;
+	}
+	return false;
+}
+
+static void report(const RgShape *shape, const json_t *facts, const char *region, RgDiags *diags)
+{
+	const RgPool *pool = shape->pool;
+	const char *type = shape->type->name;
+	g_autofree char *listed = pool->zones != NULL ? g_strjoinv(", ", pool->zones) : NULL;
+	g_autofree char *usable = list_zones(facts, shape->type);
+	g_autofree char *subnets = list_zones(facts, NULL);
+	bool offered = any_offered(shape, facts);
+	RgDiag *diag;
+	if (!offered && listed != NULL)
+		diag = rg_diags_error(
+			diags, "fit.zone-not-offered", "%s is not offered in %s", type, listed);
+	else if (!offered)
+		diag = rg_diags_error(diags, "fit.zone-not-offered",
+			"%s is not offered in any zone of %s", type, region);
+	else
+		diag = rg_diags_error(diags, "fit.no-zone", "no zone for %s%s: %s%s",
+			pool->is_head ? "the " : "pool ", pool->name,
+			listed != NULL ? "no subnet in " : "no subnet where the cloud has ",
+			listed != NULL ? listed : type);
+	rg_diag_at(diag, listed != NULL ? pool->zones_source : pool->shape_source);
+	if (usable[0] != '\0')
+		rg_diag_detail(diag, "zones with a subnet that offer %s: %s", type, usable);
+	else
+		rg_diag_detail(diag, "zones with a subnet: %s",
+			subnets[0] != '\0' ? subnets : "none in this network");
+}
+
+const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
+	const char *beside, const char *region, RgDiags *diags)
+{
+	const RgPool *pool = shape->pool;
+	const char *zone = NULL;
+	if (pool->zones != NULL) {
+		for (size_t i = 0; pool->zones[i] != NULL && zone == NULL; i++) {
+			if (rg_fit_zone_works(facts, shape->type, pool->zones[i]))
+				zone = pool->zones[i];
+		}
+	} else if (beside != NULL && rg_fit_zone_works(facts, shape->type, beside)) {
+		zone = beside;
+	} else {
+		zone = best_zone(shapes, shape, facts);
+	}
+	if (zone == NULL)
+		report(shape, facts, region, diags);
+	return zone;
+}

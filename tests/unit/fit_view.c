@@ -1,0 +1,104 @@
+/* Runs spec, catalog, fit and boot over files, as the pipeline does:
+ *   fit_view CATALOG_DIR SPEC FACTS|- PINS|- LINEAGE|- LIMIT_BYTES
+ * Prints {"request", "fitted", "user_data": [texts with sample values for references]} and, when
+ * something is wrong, {"errors": [...]}; tests/cli/test_boot.py and test_fit.py read it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "boot/boot.h"
+#include "fit/fit.h"
+#include "resource/expr.h"
+#include "spec/spec.h"
+
+static const char *catalog_text(void *data, const char *name, size_t *len)
+{
+	static GPtrArray *texts;
+	if (texts == NULL)
+		texts = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *path = g_build_filename(data, name, NULL);
+	char *text = NULL;
+	if (!g_file_get_contents(path, &text, len, NULL))
+		return NULL;
+	g_ptr_array_add(texts, text);
+	return text;
+}
+
+static json_t *read_json(const char *path)
+{
+	json_error_t error;
+	if (strcmp(path, "-") == 0)
+		return NULL;
+	json_t *value = json_load_file(path, 0, &error);
+	if (value == NULL)
+		g_error("%s: %s", path, error.text);
+	return value;
+}
+
+static json_t *sample_value(void *data, const char *address, const char *attr)
+{
+	(void)data;
+	if (strcmp(address, "@head") == 0 && strcmp(attr, "private_ip") == 0)
+		return json_string("10.1.2.3");
+	if (strcmp(address, "raygpu.secret.ray_token") == 0 && strcmp(attr, "value") == 0)
+		return json_string("<token>");
+	return NULL;
+}
+
+/* The text itself, or the expression without the compression around it. */
+static json_t *plain_text(json_t *user_data, RgDiags *diags)
+{
+	json_t *inner = json_object_get(user_data, "$gzip_base64");
+	return rg_expr_resolve(inner != NULL ? inner : user_data, sample_value, NULL, diags);
+}
+
+static json_t *diags_json(const RgDiags *diags)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s?, s:s?, s:i}", "code", diag->code,
+				      "summary", diag->summary, "detail", diag->detail, "hint",
+				      diag->hint, "line", (int)diag->source.line));
+	}
+	return list;
+}
+
+static json_t *run(char **args, RgDiags *diags)
+{
+	g_autoptr(RgCluster) cluster = rg_spec_load_file(args[2], diags);
+	g_autoptr(RgCatalog) catalog = rg_catalog_open("aws", catalog_text, args[1], diags);
+	json_auto_t *facts = read_json(args[3]), *pins = read_json(args[4]);
+	const char *lineage = strcmp(args[5], "-") != 0 ? args[5] : NULL;
+	if (cluster == NULL || catalog == NULL)
+		return NULL;
+	g_autoptr(RgShapes) shapes = rg_fit_shapes(cluster, catalog, pins, diags);
+	if (shapes == NULL)
+		return NULL;
+	json_auto_t *fitted = rg_fit(cluster, shapes, facts, pins, lineage, diags);
+	if (fitted == NULL || !rg_boot_render(cluster, fitted, strtoul(args[6], NULL, 10),
+				      rg_expr_gzip_size, diags))
+		return NULL;
+	json_t *texts = json_array();
+	size_t i;
+	json_t *node;
+	json_array_foreach (json_object_get(fitted, "nodes"), i, node)
+		json_array_append_new(
+			texts, plain_text(rg_json_at(node, "/boot/user_data"), diags));
+	json_t *request = json_deep_copy(rg_fit_request(shapes));
+	return json_pack("{s:o, s:O, s:o}", "request", request != NULL ? request : json_null(),
+		"fitted", fitted, "user_data", texts);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 7)
+		return 2;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *result = run(argv, diags);
+	json_auto_t *all = result != NULL ? json_incref(result) : json_object();
+	json_object_set_new(all, "errors", diags_json(diags));
+	g_autofree char *text = json_dumps(all, JSON_INDENT(2));
+	puts(text);
+	return result != NULL ? 0 : 1;
+}
