@@ -1,4 +1,4 @@
-#include "pipeline/pipeline.h"
+#include "pipeline/internal.h"
 #include "boot/boot.h"
 #include "fit/fit.h"
 #include "base/clock.h"
@@ -65,7 +65,7 @@ RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path
 
 /* ---- module and transport */
 
-static bool open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
+bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(session->providers, name, diags);
@@ -100,11 +100,6 @@ static bool same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgD
 
 /* ---- cluster -> desired */
 
-static size_t gzip_size(void *unused, const char *text, size_t len)
-{
-	return rg_expr_gzip_size(text, len);
-}
-
 static bool fit_cluster(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgCatalog) catalog = open_catalog(session->providers, pass->cluster, diags);
@@ -121,13 +116,10 @@ static bool fit_cluster(RgSession *session, RgPass *pass, RgDiags *diags)
 		if (!facts)
 			return false;
 	}
-	g_autoptr(RgJson) fitted =
-		rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
-	if (!fitted)
-		return false;
+	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
 	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
-	pass->fitted = rg_boot_render(pass->cluster, fitted, (size_t)limit, gzip_size, NULL, diags);
-	if (!pass->fitted)
+	if (!pass->fitted || !rg_boot_render(pass->cluster, pass->fitted, (size_t)limit,
+				     rg_expr_gzip_size, diags))
 		return false;
 	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
 	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
@@ -178,7 +170,7 @@ static GPtrArray *pool_order(const RgCluster *cluster)
 	return names;
 }
 
-static bool make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
+bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	const RgSnapshot *snapshot = pass->snapshot;
@@ -225,65 +217,11 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 		!same_place(pass->cluster, pass->snapshot, diags))
 		return NULL;
 	const RgProviderRef *place = &pass->cluster->provider;
-	if (!open_provider(session, pass, place->name, place->region, place->config, diags))
+	if (!pass_open_provider(session, pass, place->name, place->region, place->config, diags))
 		return NULL;
 	if (session->diff.destroy)
 		pass->desired = rg_resource_set_new();
 	else if (!fit_cluster(session, pass, diags))
 		return NULL;
-	return make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
-}
-
-/* ---- without a spec */
-
-static RgResourceSet *as_recorded(const RgResourceSet *recorded)
-{
-	RgResourceSet *desired = rg_resource_set_new();
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *from = rg_resource_set_get(recorded, i);
-		RgResource *wanted = rg_resource_new(from->kind, from->name, from->index);
-		wanted->group = from->group;
-		wanted->origin = from->origin;
-		wanted->attrs = json_incref(from->attrs);
-		wanted->depends_on = g_strdupv(from->depends_on);
-		rg_resource_set_add(desired, wanted);
-	}
-	return desired;
-}
-
-static bool load_recorded(RgSession *session, RgPass *pass, const char *cluster, RgDiags *diags)
-{
-	pass->snapshot = rg_store_load(session->store, cluster, diags);
-	if (!pass->snapshot || pass->snapshot->provider)
-		return pass->snapshot != NULL;
-	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
-		"the state \"%s\" has no cluster %s", session->state_path, cluster);
-	rg_diag_hint(diag, "`raygpu state list` tells what it has");
-	return false;
-}
-
-RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
-{
-	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	if (!load_recorded(session, pass, cluster, diags))
-		return NULL;
-	const RgSnapshot *snapshot = pass->snapshot;
-	if (!open_provider(
-		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
-		return NULL;
-	pass->desired =
-		session->diff.destroy ? rg_resource_set_new() : as_recorded(snapshot->recorded);
-	return make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
-}
-
-RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
-{
-	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	pass->snapshot = rg_store_load(session->store, plan->cluster, diags);
-	if (!pass->snapshot || !rg_plan_check_fresh(plan, pass->snapshot->lineage,
-				       pass->snapshot->recorded, diags))
-		return NULL;
-	if (!open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
-		return NULL;
-	return g_steal_pointer(&pass);
+	return pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
 }

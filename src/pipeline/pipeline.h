@@ -20,7 +20,8 @@ typedef struct {
 	const char *state_path;
 	RgDiffOptions diff;
 	unsigned settle_ms; /* how long a refresh may wait for young things to show */
-	/* told before each stage that talks to a cloud, and while it reads; may be NULL; any thread */
+	/* told before each stage that talks to a cloud, and while it reads; may be NULL; any thread
+	 */
 	void (*progress)(void *data, const char *stage, const char *what, size_t n, bool done);
 	void *progress_data;
 } RgSession;

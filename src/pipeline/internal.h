@@ -1,0 +1,9 @@
+/* Private to src/pipeline: the arrows that both kinds of pass share. */
+#pragma once
+#include "pipeline/pipeline.h"
+
+/* Opens transport and module into the pass. */
+bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
+	const json_t *config, RgDiags *diags);
+/* refresh, diff, plan: needs provider, snapshot and desired. */
+bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags);

@@ -1,0 +1,55 @@
+#include "pipeline/internal.h"
+
+/* Passes that start from the state instead of a spec. */
+
+static RgResourceSet *as_recorded(const RgResourceSet *recorded)
+{
+	RgResourceSet *desired = rg_resource_set_new();
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *from = rg_resource_set_get(recorded, i);
+		RgResource *wanted = rg_resource_new(from->kind, from->name, from->index);
+		wanted->group = from->group;
+		wanted->origin = from->origin;
+		wanted->attrs = json_incref(from->attrs);
+		wanted->depends_on = g_strdupv(from->depends_on);
+		rg_resource_set_add(desired, wanted);
+	}
+	return desired;
+}
+
+static bool load_recorded(RgSession *session, RgPass *pass, const char *cluster, RgDiags *diags)
+{
+	pass->snapshot = rg_store_load(session->store, cluster, diags);
+	if (!pass->snapshot || pass->snapshot->provider)
+		return pass->snapshot != NULL;
+	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
+		"the state \"%s\" has no cluster %s", session->state_path, cluster);
+	rg_diag_hint(diag, "`raygpu state list` tells what it has");
+	return false;
+}
+
+RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
+	if (!load_recorded(session, pass, cluster, diags))
+		return NULL;
+	const RgSnapshot *snapshot = pass->snapshot;
+	if (!pass_open_provider(
+		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
+		return NULL;
+	pass->desired =
+		session->diff.destroy ? rg_resource_set_new() : as_recorded(snapshot->recorded);
+	return pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
+}
+
+RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
+	pass->snapshot = rg_store_load(session->store, plan->cluster, diags);
+	if (!pass->snapshot || !rg_plan_check_fresh(plan, pass->snapshot->lineage,
+				       pass->snapshot->recorded, diags))
+		return NULL;
+	if (!pass_open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
+		return NULL;
+	return g_steal_pointer(&pass);
+}

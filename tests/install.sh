@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that raygpu is built and tested with, those that are missing only.
+# usage: tests/install.sh [build | test]   (test: also what only the tests need)
+set -eu
+build="gcc libc6-dev meson ninja-build pkg-config python3 ca-certificates scdoc
+  libglib2.0-dev libyaml-dev libjansson-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev
+  libexpat1-dev libmicrohttpd-dev libcsv-dev zlib1g-dev git"
+test="clang libclang-rt-14-dev python3-pytest python3-jsonschema python3-yaml awscli cloud-init
+  shellcheck json-schema-test-suite clang-format openssl curl groff"
+want=$build
+[ "${1:-build}" = test ] && want="$build $test"
+missing=
+for package in $want; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
+    missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+echo "installing:$missing"
+sudo=
+[ "$(id -u)" = 0 ] || sudo=sudo
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+# shellcheck disable=SC2086  # a list of names
+if ! { $sudo apt-get update -q && $sudo apt-get install -y -q --no-install-recommends $missing; } \
+  >"$log" 2>&1; then
+  cat "$log"
+  echo "the packages could not be installed" >&2
+  exit 1
+fi
+rm -f "$log"
