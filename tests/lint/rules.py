@@ -1,0 +1,124 @@
+"""The house rules that a program can check. Each rule takes {path: text} and yields complaints."""
+import os
+import re
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
+BANNED = re.compile(
+    r'(?<![\w.>])(malloc|calloc|realloc|strdup|sprintf|strcpy|strcat|strncpy|strtok|atoi|atol|gets|'
+    r'system|popen|getenv|exit|printf|vprintf|puts|perror|sleep|usleep|time)\s*\(')
+# Where a banned function has its one home.
+HOMES = {
+    'getenv': ('cmd/',), 'exit': (), 'printf': (), 'puts': (), 'time': ('src/base/clock.c',),
+}
+FUNCTION_LINES = 80
+FILE_LINES = 600
+
+
+def tracked():
+    names = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], cwd=ROOT,
+                           check=True, capture_output=True, text=True).stdout.split('\n')
+    files = {}
+    for name in names:
+        path = os.path.join(ROOT, name)
+        if name.endswith(('.c', '.h')) and os.path.isfile(path):
+            with open(path, encoding='utf-8') as f:
+                files[name] = f.read()
+    return files
+
+
+def code_only(text):
+    """Blanks comments and string literals, keeping lines."""
+    def blank(match):
+        word = match.group(0)
+        if word.startswith('/'):
+            return re.sub(r'[^\n]', ' ', word)
+        return '""' if word.startswith('"') else "' '"
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', blank, text, flags=re.S)
+
+
+def table(readme):
+    """folder -> (folders it may include, third-party headers whose door it is), from src/README.md."""
+    rows = {}
+    for line in readme.split('\n'):
+        cells = [c.strip() for c in line.strip().strip('|').split('|')]
+        if line.startswith('| ') and len(cells) == 3 and cells[0] not in ('folder', '---'):
+            rows[cells[0]] = (set(cells[1].split()), set(cells[2].split()))
+    return rows
+
+
+def layers(files, rows):
+    for path, text in files.items():
+        parts = path.split('/')
+        for kind, name in INCLUDE.findall(text):
+            target = name.split('/')[0]
+            if parts[0] == 'src' and kind == '"' and '/' in name and target in rows:
+                if target != parts[1] and target not in rows[parts[1]][0]:
+                    yield f'{path}: src/{parts[1]} may not include {name}'
+            if parts[0] == 'src' and kind == '"' and name.startswith('raygpu/') and \
+                    'abi' not in rows[parts[1]][0] | {parts[1]}:
+                yield f'{path}: src/{parts[1]} may not include {name}'
+            if parts[0] == 'providers' and kind == '"' and target in rows and name != 'base/embedded.h':
+                yield f'{path}: a provider may not include {name}'
+            if parts[:2] == ['cmd', 'raygpu'] and target == 'sim':
+                yield f'{path}: raygpu may not include {name}'
+
+
+def acyclic(rows):
+    done = set()
+    while len(done) < len(rows):
+        free = [f for f, (needs, _) in rows.items() if f not in done and needs <= done]
+        if not free:
+            yield f'the table has a cycle among {sorted(set(rows) - done)}'
+            return
+        done.update(free)
+
+
+DOORS = {'curl/curl.h': ['src/http/'], 'git2.h': ['src/git/'], 'csv.h': ['src/catalog/'],
+         'yaml.h': ['src/spec/'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'],
+         'microhttpd.h': ['src/sim/'], 'expat.h': ['providers/aws/'],
+         'dlfcn.h': ['src/base/module.c', 'src/provider/']}
+
+
+def doors(files):
+    for path, text in files.items():
+        for _, name in INCLUDE.findall(text):
+            homes = DOORS.get(name)
+            if homes and not path.startswith(tuple(homes)) and not path.startswith('tests/'):
+                yield f'{path}: {name} may only be included in {", ".join(homes)}'
+
+
+def banned(files):
+    for path, text in files.items():
+        if path.startswith('tests/'):
+            continue
+        for number, line in enumerate(code_only(text).split('\n'), 1):
+            for match in BANNED.finditer(line):
+                if not path.startswith(HOMES.get(match.group(1), ()) or ('\0',)):
+                    yield f'{path}:{number}: {match.group(1)}() is banned here'
+
+
+def functions(text):
+    """(name, first line, lines) of each function: layout by clang-format, so a body is between a
+    `{` and a `}` in column 0."""
+    lines = code_only(text).split('\n')
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line == '{':
+            start = number
+        elif line.startswith('}') and start:
+            head = ' '.join(lines[max(0, start - 6):start - 1])
+            name = re.findall(r'(\w+)\s*\(', head)
+            yield (name[-1] if name else '?', start, number - start)
+            start = None
+
+
+def limits(files):
+    for path, text in files.items():
+        if text.count('\n') > FILE_LINES and not path.startswith('tests/'):
+            yield f'{path}: {text.count(chr(10))} lines; over {FILE_LINES} it is hardly one job'
+        for name, line, length in functions(text):
+            if length > FUNCTION_LINES:
+                yield f'{path}:{line}: {name} has {length} lines; the limit is {FUNCTION_LINES}'

@@ -1,0 +1,105 @@
+"""House rules (style.md, src/README.md), each with a self-test that it can fail."""
+import os
+import re
+import subprocess
+
+import pytest
+import rules
+
+FILES = rules.tracked()
+with open(os.path.join(rules.ROOT, 'src/README.md'), encoding='utf-8') as f:
+    ROWS = rules.table(f.read())
+
+
+def none(complaints):
+    complaints = list(complaints)
+    assert not complaints, '\n'.join(complaints)
+
+
+def test_every_folder_stands_in_the_table():
+    folders = {name for name in os.listdir(os.path.join(rules.ROOT, 'src'))
+               if os.path.isdir(os.path.join(rules.ROOT, 'src', name))}
+    assert folders == set(ROWS)
+
+
+def test_the_table_has_no_cycle():
+    none(rules.acyclic(ROWS))
+
+
+def test_folders_include_only_what_the_table_allows():
+    none(rules.layers(FILES, ROWS))
+
+
+def test_third_party_headers_have_one_door():
+    none(rules.doors(FILES))
+
+
+def test_banned_functions_stay_out():
+    none(rules.banned(FILES))
+
+
+def test_functions_and_files_keep_their_limits():
+    none(rules.limits(FILES))
+
+
+def test_top_level_holds_only_what_the_user_fixed():
+    allowed = {'meson.build', 'cmd', 'src', 'providers', 'examples', 'schemas', 'tests', 'man', 'README.md',
+               'LICENSE', 'meson_options.txt'}
+    names = subprocess.run(['git', 'ls-files'], cwd=rules.ROOT, check=True, capture_output=True,
+                           text=True).stdout.split()
+    top = {name.split('/')[0] for name in names}
+    assert {name for name in top if not name.startswith('.')} <= allowed
+
+
+def test_diagnostic_codes_stand_in_the_man_page():
+    with open(os.path.join(rules.ROOT, 'src/base/diag_codes.h'), encoding='utf-8') as f:
+        codes = set(re.findall(r'X\("([a-z0-9.-]+)"', f.read()))
+    with open(os.path.join(rules.ROOT, 'man/raygpu-diagnostics.7.scd'), encoding='utf-8') as f:
+        told = set(re.findall(r'^\*([a-z]+\.[a-z0-9-]+)\*', f.read(), re.M))
+    assert codes == told
+
+
+def test_codes_in_use_are_listed_and_listed_ones_are_in_use():
+    with open(os.path.join(rules.ROOT, 'src/base/diag_codes.h'), encoding='utf-8') as f:
+        codes = set(re.findall(r'X\("([a-z0-9.-]+)"', f.read()))
+    text = '\n'.join(t for p, t in FILES.items()
+                     if p.startswith(('src/', 'cmd/')) and not p.endswith('diag_codes.h'))
+    used = set(re.findall(r'"((?:' + '|'.join(sorted({c.split('.')[0] for c in codes})) + r')\.[a-z0-9-]+)"',
+                          text))
+    assert not codes - used, f'never raised: {sorted(codes - used)}'
+
+
+def test_layout_is_clang_formats():
+    names = [p for p in FILES if not p.startswith('tests/golden/')]
+    result = subprocess.run(['clang-format', '--dry-run', '-Werror', *names], cwd=rules.ROOT,
+                            capture_output=True, text=True)
+    assert result.returncode == 0, '\n'.join(
+        sorted({line.split(':')[0] for line in result.stderr.split('\n') if 'error:' in line}))
+
+
+def test_scripts_pass_shellcheck():
+    names = subprocess.run(['git', 'ls-files', '*.sh', '.ci/run'], cwd=rules.ROOT, check=True,
+                           capture_output=True, text=True).stdout.split()
+    subprocess.run(['shellcheck', *names], cwd=rules.ROOT, check=True)
+
+
+BAD = {
+    'layers': ({'src/diff/x.c': '#include "state/store.h"\n'}, lambda f: rules.layers(f, ROWS)),
+    'provider': ({'providers/aws/x.c': '#include "base/json.h"\n'}, lambda f: rules.layers(f, ROWS)),
+    'doors': ({'src/plan/x.c': '#include <sqlite3.h>\n'}, rules.doors),
+    'banned': ({'src/plan/x.c': 'void f(void)\n{\n\tputs("x");\n}\n'}, rules.banned),
+    'banned in a library': ({'src/plan/x.c': 'int a = getenv("X");\n'}, rules.banned),
+    'long function': ({'src/plan/x.c': 'void f(void)\n{\n' + '\tg();\n' * 90 + '}\n'}, rules.limits),
+    'long file': ({'src/plan/x.c': '\n' * 700}, rules.limits),
+}
+
+
+@pytest.mark.parametrize('name', BAD)
+def test_the_linter_finds(name):
+    files, rule = BAD[name]
+    assert list(rule(files))
+
+
+def test_the_linter_ignores_comments_and_strings():
+    assert not list(rules.banned({'src/x/y.c': '/* printf( */ a = "printf(x)"; g_strdup(b); json->exit(1);\n'}))
+    assert list(rules.acyclic({'a': ({'b'}, set()), 'b': ({'a'}, set())}))
