@@ -146,6 +146,9 @@ static void set_transfer(CURL *curl, Transfer *transfer, const RgHttpRequest *re
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
 		(long)(request->timeout_ms != 0 ? request->timeout_ms : TIMEOUT_MS));
+	/* Bodies over 1 MiB don't wait for a "100 Continue" that many servers never send. An empty
+	 * "Expect:" line would stop it too, but libcurl 7.88 signs that without sending it. */
+	curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT,
 		options->user_agent != NULL ? options->user_agent : "raygpu/" RG_VERSION);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
@@ -291,9 +294,7 @@ RgTryResult rg_easy_try(RgEasyPool *pool, const RgHttpOptions *options,
 	Slist *list = NULL;
 	for (const char *const *at = request->headers; at != NULL && *at != NULL; at++)
 		list = add_line(list, *at);
-	list = set_auth(curl, list, request);
-	/* no waiting for "100 Continue", which many test servers never send */
-	g_autoptr(Slist) lines = add_line(list, "Expect:");
+	g_autoptr(Slist) lines = set_auth(curl, list, request);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
 	CURLcode code = curl_easy_perform(curl);
 	long status = 0;
