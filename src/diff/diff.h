@@ -5,14 +5,14 @@
 #include "resource/schema.h"
 
 typedef enum {
-	RG_ACTION_NONE,   /* in order as it is */
+	RG_ACTION_NONE, /* in order as it is */
 	RG_ACTION_CREATE,
 	RG_ACTION_UPDATE,
 	RG_ACTION_REPLACE, /* delete, then create under the next generation */
 	RG_ACTION_DELETE,
 	RG_ACTION_RECORD, /* the state learns something, no call to the cloud */
 	RG_ACTION_FORGET, /* the record goes, there is nothing in the cloud */
-	RG_ACTION_STOP,   /* conflict or unknown: this and its dependents are not touched */
+	RG_ACTION_STOP,	  /* conflict or unknown: this and its dependents are not touched */
 } RgAction;
 
 typedef enum {
@@ -28,40 +28,44 @@ typedef enum {
  * with a reference of their own; NULL = absent. */
 typedef struct {
 	const char *name;
-	json_t *before, *after; /* sensitive values are never put here: both NULL and `sensitive` set */
-	bool after_unknown;     /* known after apply */
+	json_t *before,
+		*after;	    /* sensitive values are never put here: both NULL and `sensitive` set */
+	bool after_unknown; /* known after apply */
 	bool force_new, sensitive;
-	bool drift; /* the cloud differs from the record */
-	bool spec;  /* the spec differs from the record */
+	bool drift;	  /* the cloud differs from the record */
+	bool spec;	  /* the spec differs from the record */
+	json_t *recorded; /* as recorded, references resolved where known; NULL = absent */
 } RgAttrChange;
 
 typedef struct {
 	const char *address; /* of after or before */
 	RgAction action;
 	RgGrade grade;
-	int row; /* decide.md */
-	const RgResource *desired, *recorded, *observed; /* borrowed from the sets; NULL = absent */
-	GPtrArray *attrs;   /* RgAttrChange*, sorted by name; empty for NONE, CREATE, DELETE */
+	int row; /* decide.md; 1 stands for 1b, 0: left out */
+	/* borrowed from the sets; NULL = absent. observed: PRESENT or UNKNOWN, never ABSENT */
+	const RgResource *desired, *recorded, *observed;
+	GPtrArray *attrs;   /* RgAttrChange*, sorted by name. CREATE: only those whose value
+			     * holds references; DELETE: only drifted ones (row 13); NONE: empty */
 	const char *reason; /* Terraform's action_reason ("replace_because_cannot_update",
-	                     * "delete_because_no_resource_config", "replace_by_request") or NULL */
-	bool drifted;       /* belongs into resource_drift[] */
-	bool replay;        /* an open journal row is sent again first (rows 16 to 18) */
-	GPtrArray *after;   /* RgChange* that must be done first, borrowed */
-	char *note;         /* one line for people, or NULL */
+			     * "delete_because_no_resource_config", "replace_by_request") or NULL */
+	bool drifted;	    /* belongs into resource_drift[] */
+	bool replay;	    /* an open journal row is sent again first (rows 16 to 18) */
+	GPtrArray *after;   /* RgChange* that must be done first, borrowed (decide.md "Order") */
+	char *note;	    /* one line for people, or NULL */
 } RgChange;
 
 typedef struct {
-	GPtrArray *changes; /* RgChange*, owned: every address of the three sets, NONE included, in an
-	                     * order that apply may follow */
+	GPtrArray *changes; /* RgChange*, owned: every address of the three sets, NONE included, in
+			     * an order that apply may follow */
 	GPtrArray *unmanaged; /* const RgResource*: carries our lineage, no record (row 1b) */
 } RgDiff;
 
 typedef struct {
-	bool destroy;       /* desired is taken as empty */
-	GStrv replace;      /* addresses to replace by request; NULL = none */
-	GStrv targets;      /* addresses, or "kind.name" for all indexes; NULL = all. Dependencies of a
-	                     * target are included */
-	GStrv excludes;     /* the opposite: these and what depends on them are left out */
+	bool destroy;	/* desired is taken as empty */
+	GStrv replace;	/* addresses to replace by request; NULL = none */
+	GStrv targets;	/* addresses, or "kind.name" for all indexes; NULL = all. Dependencies of a
+			 * target are included */
+	GStrv excludes; /* the opposite: these and what depends on them are left out */
 } RgDiffOptions;
 
 void rg_diff_free(RgDiff *diff);
@@ -69,6 +73,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDiff, rg_diff_free)
 
 /* NULL only on errors of the sets themselves (a cycle, an unknown kind, an unknown target);
  * conflicts and unknowns are changes with RG_ACTION_STOP and a diagnostic each. */
-RgDiff *rg_diff(const RgSchema *schema, const RgResourceSet *desired,
-	const RgResourceSet *recorded, const RgResourceSet *observed, const RgDiffOptions *options,
-	RgDiags *diags);
+RgDiff *rg_diff(const RgSchema *schema, const RgResourceSet *desired, const RgResourceSet *recorded,
+	const RgResourceSet *observed, const RgDiffOptions *options, RgDiags *diags);

@@ -62,7 +62,7 @@ static json_t *shown(const RgResourceSet *recorded, const RgResource *resource, 
 	const json_t *value = resource ? json_object_get(resource->attrs, name) : NULL;
 	if (!value && resource && resource->outputs)
 		value = json_object_get(resource->outputs, name);
-	return value ? rg_expr_resolve_known(value, look_up, (void *)(gpointer)recorded) : NULL;
+	return value ? rg_expr_resolve_known(value, look_up, (void *)(uintptr_t)recorded) : NULL;
 }
 
 static void add_attrs(RgDriftItem *item, const RgChange *change, const RgResourceSet *recorded)

@@ -15,14 +15,14 @@ typedef struct {
 	RgDriftType type;
 	char *address; /* NULL: an unmanaged thing whose marks name no address */
 	char *kind, *group, *id, *status, *origin; /* may be NULL */
-	RgSource source;  /* line of the spec; line 0 = none */
-	GPtrArray *attrs; /* RgDriftAttr*, for CHANGED; else empty */
+	RgSource source;			   /* line of the spec; line 0 = none */
+	GPtrArray *attrs;			   /* RgDriftAttr*, for CHANGED; else empty */
 } RgDriftItem;
 
 typedef struct {
 	char *cluster;
-	unsigned checked;  /* recorded resources looked at */
-	GPtrArray *items;  /* RgDriftItem*: missing, changed, unmanaged; by address within */
+	unsigned checked; /* recorded resources looked at */
+	GPtrArray *items; /* RgDriftItem*: missing, changed, unmanaged; by address within */
 } RgDrift;
 
 RgDrift *rg_drift_new(const RgDiff *diff, const RgResourceSet *recorded, const char *cluster,

@@ -1,0 +1,351 @@
+#include "diff/internal.h"
+#include <string.h>
+
+/* decide.md, row by row. */
+
+/* What one attribute of a present resource asks for. */
+typedef struct {
+	RgAction action; /* NONE, RECORD, UPDATE, REPLACE */
+	bool moved;	 /* spec */
+	bool drift;	 /* cloud */
+	bool listed;	 /* belongs into RgChange.attrs */
+} Verdict;
+
+static void settle(RgChange *change, RgAction action, RgGrade grade, int row)
+{
+	change->action = action;
+	change->grade = grade;
+	change->row = row;
+}
+
+static void set_note(RgChange *change, const char *note)
+{
+	g_free(change->note);
+	change->note = g_strdup(note);
+}
+
+void change_stop(RgChange *change, RgGrade grade, int row, const char *note)
+{
+	settle(change, RG_ACTION_STOP, grade, row);
+	change->reason = NULL;
+	set_note(change, note);
+}
+
+static const json_t *observed_value(const RgChange *change, const RgAttribute *attribute)
+{
+	const json_t *value = change->observed == NULL
+				      ? NULL
+				      : json_object_get(change->observed->attrs, attribute->name);
+	return value == NULL || json_is_null(value) ? attribute->default_value : value;
+}
+
+static Verdict judge(const Field *field, const RgChange *change)
+{
+	const RgAttribute *attribute = field->attribute;
+	const json_t *is = observed_value(change, attribute);
+	Verdict verdict = {.moved = field->moved || field->unknown};
+	bool needed = verdict.moved;
+	if (field->compare_was && !attribute->ignore_drift)
+		verdict.drift = !values_equal(attribute, is, field->was);
+	if (field->unknown)
+		needed = true;
+	else if (field->compare_want && (!attribute->ignore_drift || field->moved))
+		needed = !values_equal(attribute, is, field->want);
+	if (needed)
+		verdict.action = attribute->force_new ? RG_ACTION_REPLACE : RG_ACTION_UPDATE;
+	else if (verdict.moved || verdict.drift)
+		verdict.action = RG_ACTION_RECORD; /* row 9 */
+	else
+		verdict.action = RG_ACTION_NONE;
+	verdict.listed = verdict.action != RG_ACTION_NONE;
+	return verdict;
+}
+
+static json_t *share(const json_t *value)
+{
+	return json_incref((json_t *)(uintptr_t)value);
+}
+
+static RgAttrChange *add_attr(RgChange *change, const Field *field, const Verdict *verdict)
+{
+	RgAttrChange *attr = g_new0(RgAttrChange, 1);
+	const RgAttribute *attribute = field->attribute;
+	bool seen = change->observed != NULL && (field->compare_want || field->compare_was);
+	attr->name = attribute->name;
+	attr->force_new = attribute->force_new;
+	attr->sensitive = attribute->sensitive;
+	attr->spec = verdict->moved;
+	attr->drift = verdict->drift;
+	attr->after_unknown = field->unknown;
+	if (!attribute->sensitive) {
+		attr->recorded = share(field->was ? field->was : field->recorded);
+		attr->before = share(seen ? observed_value(change, attribute) : attr->recorded);
+		if (!field->unknown)
+			attr->after = share(field->want ? field->want : field->desired);
+	}
+	g_ptr_array_add(change->attrs, attr);
+	return attr;
+}
+
+/* Of what is created only values that came or will come from elsewhere are worth a word. */
+static void list_references(Differ *differ, RgChange *change)
+{
+	const GArray *fields = fields_of(differ, change->desired, NULL);
+	Verdict verdict = {.moved = true};
+	for (guint i = 0; i < fields->len; i++) {
+		const Field *field = &g_array_index(fields, Field, i);
+		if (field->has_refs)
+			add_attr(change, field, &verdict);
+	}
+}
+
+/* Whether the spec asks for something else than what the record (or the journal) has. */
+static bool spec_moved(Differ *differ, const RgChange *change)
+{
+	const GArray *fields = fields_of(differ, change->desired, change->recorded);
+	for (guint i = 0; i < fields->len; i++) {
+		const Field *field = &g_array_index(fields, Field, i);
+		if (field->moved || field->unknown)
+			return true;
+	}
+	return false;
+}
+
+/* Row 1b: `make` is the row that would have made it. */
+static bool blocked_by_stray(Differ *differ, RgChange *change)
+{
+	const GPtrArray *strays = g_hash_table_lookup(differ->strays, change->address);
+	if (strays == NULL || strays->len == 0)
+		return false;
+	const RgResource *stray = strays->pdata[0];
+	const char *id = stray->id ? stray->id : "?";
+	change_stop(change, RG_GRADE_CONFLICT, ROW_UNMANAGED,
+		"something that carries this cluster's marks stands at its address, but no record "
+		"has it");
+	RgDiag *diag = rg_diags_error(differ->diags, "diff.conflict",
+		"`%s` can't be created: %s `%s` already carries its marks", change->address,
+		stray->kind, id);
+	rg_diag_address(diag, change->address, NULL);
+	rg_diag_hint(diag,
+		"no record has it, so it is left alone: remove `%s` by hand, or, if another state "
+		"file made it, use that one",
+		id);
+	return true;
+}
+
+/* Rows 1b and 2. */
+static void decide_new(Differ *differ, RgChange *change)
+{
+	if (blocked_by_stray(differ, change))
+		return;
+	settle(change, RG_ACTION_CREATE, RG_GRADE_SAFE, 2);
+	list_references(differ, change);
+}
+
+/* Rows 16 to 18. */
+static void decide_pending(Differ *differ, RgChange *change, const RgResource *found)
+{
+	change->replay = true;
+	change->observed = found;
+	if (change->desired == NULL) {
+		settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, 18);
+		set_note(
+			change, "an interrupted run was creating it; what came of that is deleted");
+		return;
+	}
+	if (blocked_by_stray(differ, change)) {
+		change->replay = false;
+		return;
+	}
+	int row = found != NULL ? 16 : 17;
+	if (spec_moved(differ, change)) {
+		settle(change, RG_ACTION_REPLACE, RG_GRADE_RECOVER, row);
+		set_note(change,
+			"an interrupted run was creating it as the spec was then; what came of "
+			"that is replaced");
+	} else {
+		settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, row);
+		set_note(change, found != NULL
+					 ? "an interrupted run created it; it is taken over"
+					 : "an interrupted run was creating it; its request is "
+					   "sent again under the same token");
+	}
+	list_references(differ, change);
+}
+
+/* Rows 7, 11, 14. */
+static void decide_absent(Differ *differ, RgChange *change)
+{
+	change->drifted = true;
+	if (change->desired == NULL) {
+		settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, 14);
+		set_note(change, "it is gone from the cloud already");
+		return;
+	}
+	if (blocked_by_stray(differ, change))
+		return;
+	bool moved = spec_moved(differ, change);
+	settle(change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? 11 : 7);
+	set_note(change, "it vanished from the cloud; it is created again");
+	list_references(differ, change);
+}
+
+/* Rows 12 and 13. */
+static void decide_leaving(Differ *differ, RgChange *change)
+{
+	const GArray *fields = fields_of(differ, NULL, change->recorded);
+	for (guint i = 0; i < fields->len; i++) {
+		const Field *field = &g_array_index(fields, Field, i);
+		Verdict verdict = judge(field, change);
+		if (verdict.drift) {
+			verdict.moved = false;
+			RgAttrChange *attr = add_attr(change, field, &verdict);
+			g_clear_pointer(&attr->after, json_decref);
+			change->drifted = true;
+		}
+	}
+	settle(change, RG_ACTION_DELETE, RG_GRADE_DESTRUCTIVE, change->drifted ? 13 : 12);
+	g_autofree char *family =
+		g_strconcat(change->recorded->kind, ".", change->recorded->name, NULL);
+	if (differ->options != NULL && differ->options->destroy)
+		change->reason = NULL;
+	else if (change->recorded->index >= 0 && g_hash_table_contains(differ->families, family))
+		change->reason = "delete_because_count_index";
+	else
+		change->reason = "delete_because_no_resource_config";
+}
+
+static void settle_present(RgChange *change, RgAction action, bool moved, bool drift)
+{
+	change->reason = NULL;
+	switch (action) {
+	case RG_ACTION_NONE:
+		settle(change, action, RG_GRADE_SAFE, 5);
+		return;
+	case RG_ACTION_RECORD:
+		settle(change, action, RG_GRADE_SAFE, 9);
+		return;
+	case RG_ACTION_REPLACE:
+		change->reason = "replace_because_cannot_update";
+		break;
+	case RG_ACTION_CREATE:
+	case RG_ACTION_UPDATE:
+	case RG_ACTION_DELETE:
+	case RG_ACTION_FORGET:
+	case RG_ACTION_STOP:
+		break;
+	}
+	if (drift)
+		settle(change, action, RG_GRADE_DRIFT, moved ? 10 : 6);
+	else
+		settle(change, action,
+			action == RG_ACTION_REPLACE ? RG_GRADE_DESTRUCTIVE : RG_GRADE_SAFE, 8);
+}
+
+static int severity(RgAction action)
+{
+	return action == RG_ACTION_REPLACE  ? 3
+	       : action == RG_ACTION_UPDATE ? 2
+	       : action == RG_ACTION_RECORD ? 1
+					    : 0;
+}
+
+/* Rows 5, 6, 8, 9, 10: the worst of the attributes. */
+static void decide_present(Differ *differ, RgChange *change)
+{
+	const GArray *fields = fields_of(differ, change->desired, change->recorded);
+	RgAction worst = RG_ACTION_NONE;
+	bool moved = false, drift = false;
+	for (guint i = 0; i < fields->len; i++) {
+		const Field *field = &g_array_index(fields, Field, i);
+		Verdict verdict = judge(field, change);
+		change->drifted |= verdict.drift;
+		if (!verdict.listed)
+			continue;
+		add_attr(change, field, &verdict);
+		if (severity(verdict.action) > severity(worst))
+			worst = verdict.action;
+		if (verdict.action != RG_ACTION_RECORD) {
+			moved |= verdict.moved;
+			drift |= verdict.drift;
+		}
+	}
+	settle_present(change, worst, moved, drift);
+	if (worst != RG_ACTION_REPLACE && scope_replaces(differ, change->address)) {
+		settle(change, RG_ACTION_REPLACE, RG_GRADE_DESTRUCTIVE, 8);
+		change->reason = "replace_by_request";
+	}
+	if (change->action == RG_ACTION_REPLACE && blocked_by_stray(differ, change))
+		return;
+}
+
+/* Row 15. */
+static void decide_unread(Differ *differ, RgChange *change)
+{
+	change_stop(change, RG_GRADE_UNKNOWN, 15, "the cloud's view of it could not be read");
+	const char *kind = change->recorded->kind;
+	GPtrArray *others = g_hash_table_lookup(differ->unread, kind);
+	if (others == NULL) {
+		others = g_ptr_array_new();
+		g_hash_table_insert(differ->unread, (gpointer)(uintptr_t)kind, others);
+	}
+	g_ptr_array_add(others, change);
+}
+
+/* The crashed create itself among what has our marks but no record; it is no stray then. */
+static const RgResource *take_crashed(Differ *differ, const RgResource *recorded)
+{
+	GPtrArray *strays = g_hash_table_lookup(differ->strays, recorded->address);
+	for (guint i = 0; strays != NULL && i < strays->len; i++) {
+		const RgResource *stray = strays->pdata[i];
+		if (recorded->token != NULL && stray->token != NULL &&
+			strcmp(recorded->token, stray->token) != 0)
+			continue;
+		g_ptr_array_remove_index(strays, i);
+		return stray;
+	}
+	return NULL;
+}
+
+/* What the cloud says of a recorded resource. A record that the refresh said nothing about was
+ * not read. */
+static RgPresence presence(
+	const Differ *differ, const RgResource *recorded, const RgResource **observed)
+{
+	*observed = rg_resource_set_find(differ->observed, recorded->address);
+	if (strcmp(recorded->kind, RG_SECRET_KIND) == 0)
+		return RG_PRESENT;
+	if (*observed == NULL || (*observed)->presence == RG_PENDING)
+		return RG_UNKNOWN;
+	RgPresence found = (*observed)->presence;
+	if (found == RG_ABSENT)
+		*observed = NULL;
+	return found;
+}
+
+void decide(Differ *differ, RgChange *change)
+{
+	const RgResource *recorded = change->recorded;
+	if (differ->left_out != NULL && g_hash_table_contains(differ->left_out, change->address)) {
+		settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, ROW_LEFT_OUT);
+		set_note(change, "left out by --target or --exclude");
+		return;
+	}
+	if (recorded == NULL) {
+		decide_new(differ, change);
+		return;
+	}
+	if (recorded->presence == RG_PENDING) {
+		decide_pending(differ, change, take_crashed(differ, recorded));
+		return;
+	}
+	RgPresence found = presence(differ, recorded, &change->observed);
+	if (found == RG_UNKNOWN)
+		decide_unread(differ, change);
+	else if (found == RG_ABSENT)
+		decide_absent(differ, change);
+	else if (change->desired == NULL)
+		decide_leaving(differ, change);
+	else
+		decide_present(differ, change);
+}

@@ -1,0 +1,283 @@
+#include "diff/internal.h"
+#include "resource/expr.h"
+#include <string.h>
+
+static void attr_free(gpointer data)
+{
+	RgAttrChange *attr = data;
+	json_decref(attr->before);
+	json_decref(attr->after);
+	json_decref(attr->recorded);
+	g_free(attr);
+}
+
+static void change_free(gpointer data)
+{
+	RgChange *change = data;
+	g_ptr_array_unref(change->attrs);
+	g_ptr_array_unref(change->after);
+	g_free(change->note);
+	g_free(change);
+}
+
+void rg_diff_free(RgDiff *diff)
+{
+	if (diff == NULL)
+		return;
+	g_ptr_array_unref(diff->changes);
+	g_ptr_array_unref(diff->unmanaged);
+	g_free(diff);
+}
+
+static RgDiff *diff_new(void)
+{
+	RgDiff *diff = g_new0(RgDiff, 1);
+	diff->changes = g_ptr_array_new_with_free_func(change_free);
+	diff->unmanaged = g_ptr_array_new();
+	return diff;
+}
+
+static void differ_clear(Differ *differ)
+{
+	g_clear_pointer(&differ->changes, g_hash_table_destroy);
+	g_clear_pointer(&differ->left_out, g_hash_table_destroy);
+	g_clear_pointer(&differ->replaced, g_hash_table_destroy);
+	g_clear_pointer(&differ->strays, g_hash_table_destroy);
+	g_clear_pointer(&differ->families, g_hash_table_destroy);
+	g_clear_pointer(&differ->fields, g_hash_table_destroy);
+	g_clear_pointer(&differ->unread, g_hash_table_destroy);
+	rg_diff_free(differ->diff);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Differ, differ_clear)
+
+static void add_stray(Differ *differ, const RgResource *observed)
+{
+	const char *address = observed->address ? observed->address : "";
+	GPtrArray *list = g_hash_table_lookup(differ->strays, address);
+	if (observed->presence == RG_ABSENT)
+		return;
+	if (list == NULL) {
+		list = g_ptr_array_new();
+		g_hash_table_insert(differ->strays, (gpointer)(uintptr_t)address, list);
+	}
+	g_ptr_array_add(list, (gpointer)(uintptr_t)observed);
+}
+
+static gint compare_strays(gconstpointer a, gconstpointer b)
+{
+	const RgResource *x = *(RgResource *const *)a, *y = *(RgResource *const *)b;
+	int order = rg_address_compare(x->address ? x->address : "", y->address ? y->address : "");
+	if (order == 0)
+		order = strcmp(x->kind, y->kind);
+	return order != 0 ? order : g_strcmp0(x->id, y->id);
+}
+
+/* Ours by its marks, but no record has it: the extras, and what stands under an address that has
+ * no record. */
+static void find_strays(Differ *differ)
+{
+	const GPtrArray *extras = rg_resource_set_extras(differ->observed);
+	GHashTableIter iter;
+	gpointer list;
+	for (guint i = 0; i < extras->len; i++)
+		add_stray(differ, extras->pdata[i]);
+	for (size_t i = 0; i < rg_resource_set_size(differ->observed); i++) {
+		const RgResource *observed = rg_resource_set_get(differ->observed, i);
+		const RgResource *recorded =
+			rg_resource_set_find(differ->recorded, observed->address);
+		if (recorded == NULL || recorded->presence == RG_PENDING)
+			add_stray(differ, observed);
+	}
+	g_hash_table_iter_init(&iter, differ->strays);
+	while (g_hash_table_iter_next(&iter, NULL, &list))
+		g_ptr_array_sort(list, compare_strays);
+}
+
+static void differ_init(Differ *differ)
+{
+	differ->diff = diff_new();
+	differ->changes = g_hash_table_new(g_str_hash, g_str_equal);
+	differ->strays = g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+	differ->families = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	differ->fields = fields_table_new();
+	differ->unread = g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+	const RgResource *last = NULL;
+	for (size_t i = 0; i < rg_resource_set_size(differ->desired); i++) {
+		const RgResource *desired = rg_resource_set_get(differ->desired, i);
+		if (last == NULL || last->name != desired->name || last->kind != desired->kind)
+			g_hash_table_add(differ->families,
+				g_strconcat(desired->kind, ".", desired->name, NULL));
+		last = desired;
+	}
+	find_strays(differ);
+}
+
+static bool check_kinds(const Differ *differ, const RgResourceSet *set)
+{
+	const char *good = NULL;
+	for (size_t i = 0; i < rg_resource_set_size(set); i++) {
+		const RgResource *resource = rg_resource_set_get(set, i);
+		if (resource->kind == good)
+			continue;
+		if (rg_schema_kind(differ->schema, resource->kind) == NULL) {
+			rg_diag_address(
+				rg_diags_error(differ->diags, "provider.bad-result",
+					"the provider's schema has no kind `%s`", resource->kind),
+				resource->address, NULL);
+			return false;
+		}
+		good = resource->kind;
+	}
+	return true;
+}
+
+/* Wanted attributes must be of the schema and lead only to wanted things. */
+static bool check_attributes(const Differ *differ, const RgResource *desired)
+{
+	const RgKind *kind = rg_schema_kind(differ->schema, desired->kind);
+	g_autoptr(GHashTable) refs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	json_t *value;
+	const char *name;
+	json_object_foreach (desired->attrs, name, value) {
+		if (rg_kind_attribute(kind, name) == NULL) {
+			rg_diag_address(rg_diags_error(differ->diags, "provider.bad-result",
+						"`%s` has no attribute `%s`", desired->kind, name),
+				desired->address, name);
+			return false;
+		}
+	}
+	rg_expr_refs(desired->attrs, refs);
+	GHashTableIter iter;
+	gpointer address;
+	g_hash_table_iter_init(&iter, refs);
+	while (g_hash_table_iter_next(&iter, &address, NULL)) {
+		if (rg_resource_set_find(differ->desired, address) == NULL) {
+			rg_diag_address(rg_diags_error(differ->diags, "provider.bad-result",
+						"`%s` refers to `%s`, which nothing makes",
+						desired->address, (const char *)address),
+				desired->address, NULL);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool check_sets(const Differ *differ)
+{
+	const json_t *good = NULL;
+	if (!check_kinds(differ, differ->desired) || !check_kinds(differ, differ->recorded))
+		return false;
+	for (size_t i = 0; i < rg_resource_set_size(differ->desired); i++) {
+		const RgResource *desired = rg_resource_set_get(differ->desired, i);
+		if (desired->attrs != good && !check_attributes(differ, desired))
+			return false;
+		good = desired->attrs;
+	}
+	return true;
+}
+
+static void add_change(Differ *differ, const char *address)
+{
+	RgChange *change = g_new0(RgChange, 1);
+	change->desired = rg_resource_set_find(differ->desired, address);
+	change->recorded = rg_resource_set_find(differ->recorded, address);
+	change->address = (change->desired ? change->desired : change->recorded)->address;
+	change->attrs = g_ptr_array_new_with_free_func(attr_free);
+	change->after = g_ptr_array_new();
+	g_ptr_array_add(differ->diff->changes, change);
+	g_hash_table_insert(differ->changes, (gpointer)(uintptr_t)change->address, change);
+	decide(differ, change);
+}
+
+/* What leaves, as a set of its own: dependencies among the leaving are all that orders them. */
+static RgResourceSet *leaving_set(const Differ *differ)
+{
+	RgResourceSet *leaving = rg_resource_set_new();
+	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
+		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
+		if (rg_resource_set_find(differ->desired, recorded->address) != NULL)
+			continue;
+		RgResource *copy = rg_resource_new(recorded->kind, recorded->name, recorded->index);
+		copy->attrs = json_incref(recorded->attrs);
+		copy->depends_on = g_strdupv(recorded->depends_on);
+		rg_resource_set_add(leaving, copy);
+	}
+	return leaving;
+}
+
+static bool decide_all(Differ *differ)
+{
+	g_autoptr(GPtrArray) making = rg_graph_order(differ->desired, differ->diags);
+	g_autoptr(RgResourceSet) leaving = leaving_set(differ);
+	g_autoptr(GPtrArray) leaving_order =
+		making != NULL ? rg_graph_order(leaving, differ->diags) : NULL;
+	if (leaving_order == NULL)
+		return false;
+	for (guint i = 0; i < making->len; i++)
+		add_change(differ, making->pdata[i]);
+	for (guint i = leaving_order->len; i > 0; i--)
+		add_change(differ, leaving_order->pdata[i - 1]);
+	return true;
+}
+
+/* One diagnostic a kind: a reading that failed concerns all of them alike. */
+static void report_unread(Differ *differ)
+{
+	g_autoptr(GList) kinds = g_hash_table_get_keys(differ->unread);
+	kinds = g_list_sort(kinds, (GCompareFunc)strcmp);
+	for (GList *kind = kinds; kind != NULL; kind = kind->next) {
+		const GPtrArray *changes = g_hash_table_lookup(differ->unread, kind->data);
+		const RgChange *first = changes->pdata[0];
+		g_autofree char *others =
+			changes->len > 1
+				? g_strdup_printf(" and %u more of its kind", changes->len - 1)
+				: g_strdup("");
+		RgDiag *diag = rg_diags_error(differ->diags, "diff.unknown",
+			"what the cloud has of `%s`%s is not known", first->address, others);
+		rg_diag_address(diag, first->address, NULL);
+		rg_diag_detail(diag, "nothing is created, changed or deleted on an unknown view");
+		rg_diag_hint(diag, "mend what kept it from being read, or wait a moment, and run "
+				   "again");
+	}
+}
+
+static void report_strays(Differ *differ)
+{
+	GPtrArray *unmanaged = differ->diff->unmanaged;
+	GHashTableIter iter;
+	gpointer list;
+	g_hash_table_iter_init(&iter, differ->strays);
+	while (g_hash_table_iter_next(&iter, NULL, &list))
+		g_ptr_array_extend(unmanaged, list, NULL, NULL);
+	g_ptr_array_sort(unmanaged, compare_strays);
+	for (guint i = 0; i < unmanaged->len; i++) {
+		const RgResource *stray = unmanaged->pdata[i];
+		RgDiag *diag = rg_diags_warning(differ->diags, "diff.unmanaged",
+			"%s `%s` carries this cluster's marks, but no record has it", stray->kind,
+			stray->id ? stray->id : "?");
+		rg_diag_address(diag, stray->address, NULL);
+		rg_diag_hint(diag, "it is left alone; remove it by hand if nothing needs it");
+	}
+}
+
+RgDiff *rg_diff(const RgSchema *schema, const RgResourceSet *desired, const RgResourceSet *recorded,
+	const RgResourceSet *observed, const RgDiffOptions *options, RgDiags *diags)
+{
+	g_autoptr(RgResourceSet) nothing = rg_resource_set_new();
+	g_auto(Differ) differ = {.schema = schema, .options = options, .diags = diags};
+	bool destroy = options != NULL && options->destroy;
+	differ.desired = desired == NULL || destroy ? nothing : desired;
+	differ.recorded = recorded != NULL ? recorded : nothing;
+	differ.observed = observed != NULL ? observed : nothing;
+	differ_init(&differ);
+	if (!check_sets(&differ) || !scope_find(&differ) || !decide_all(&differ))
+		return NULL;
+	report_unread(&differ);
+	report_strays(&differ);
+	scope_guard(&differ);
+	stops_spread(&differ);
+	order_edges(&differ);
+	return g_steal_pointer(&differ.diff);
+}

@@ -1,0 +1,237 @@
+#include "diff/internal.h"
+#include "resource/expr.h"
+#include <string.h>
+
+/* Attributes of spec and record side by side, resolved; decide.md "Attributes". */
+
+typedef struct {
+	const char *kind;
+	const json_t *desired, *recorded; /* by identity: sets intern equal objects */
+} FieldsKey;
+
+static guint hash_key(gconstpointer data)
+{
+	const FieldsKey *key = data;
+	return g_direct_hash(key->desired) * 31u ^ g_direct_hash(key->recorded) ^
+	       g_direct_hash(key->kind);
+}
+
+static gboolean equal_key(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(FieldsKey)) == 0;
+}
+
+GHashTable *fields_table_new(void)
+{
+	return g_hash_table_new_full(hash_key, equal_key, g_free, fields_free);
+}
+
+void fields_free(gpointer fields)
+{
+	GArray *array = fields;
+	for (guint i = 0; i < array->len; i++) {
+		json_decref(g_array_index(array, Field, i).want);
+		json_decref(g_array_index(array, Field, i).was);
+	}
+	g_array_free(array, TRUE);
+}
+
+/* What one resolving met. */
+typedef struct {
+	const Differ *differ;
+	bool wanted; /* resolve to what will be, not to what is recorded */
+	bool unknown, opaque;
+	unsigned depth;
+} Lookup;
+
+static json_t *look_up(void *data, const char *address, const char *attr);
+
+/* A reference may lead to a value that is itself an expression; circles were refused by the graph,
+ * the depth only guards records that no graph ever saw. */
+static json_t *resolve_nested(Lookup *lookup, const json_t *value)
+{
+	if (value == NULL || json_is_null(value) || lookup->depth > 32)
+		return NULL;
+	lookup->depth++;
+	json_t *resolved = rg_expr_resolve_known(value, look_up, lookup);
+	lookup->depth--;
+	return resolved;
+}
+
+static json_t *recorded_value(Lookup *lookup, const RgResource *recorded, const char *attr)
+{
+	const Differ *differ = lookup->differ;
+	if (recorded == NULL || recorded->presence == RG_PENDING)
+		return NULL;
+	if (strcmp(attr, "id") == 0 && recorded->id != NULL)
+		return json_string(recorded->id);
+	json_t *value = json_object_get(recorded->outputs, attr);
+	const RgResource *observed = rg_resource_set_find(differ->observed, recorded->address);
+	if (value == NULL && observed != NULL && observed->presence == RG_PRESENT)
+		value = json_object_get(observed->attrs, attr);
+	if (value != NULL && !json_is_null(value))
+		return json_incref(value);
+	return resolve_nested(lookup, json_object_get(recorded->attrs, attr));
+}
+
+static bool is_made_anew(const RgChange *change)
+{
+	return change != NULL &&
+	       (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE);
+}
+
+static json_t *look_up(void *data, const char *address, const char *attr)
+{
+	Lookup *lookup = data;
+	const Differ *differ = lookup->differ;
+	const RgResource *recorded = rg_resource_set_find(differ->recorded, address);
+	const RgResource *desired = rg_resource_set_find(differ->desired, address);
+	const RgResource *any = desired != NULL ? desired : recorded;
+	const RgKind *kind = any ? rg_schema_kind(differ->schema, any->kind) : NULL;
+	const RgAttribute *attribute = kind ? rg_kind_attribute(kind, attr) : NULL;
+	json_t *value = NULL;
+	if (attribute != NULL && attribute->sensitive)
+		lookup->opaque = true;
+	if (!lookup->wanted) {
+		value = recorded_value(lookup, recorded, attr);
+	} else {
+		const json_t *given = desired ? json_object_get(desired->attrs, attr) : NULL;
+		if (given != NULL && !json_is_null(given))
+			value = resolve_nested(lookup, given);
+		else if (!is_made_anew(g_hash_table_lookup(differ->changes, address)))
+			value = recorded_value(lookup, recorded, attr);
+	}
+	if (value == NULL)
+		lookup->unknown = true;
+	if (lookup->opaque)
+		g_clear_pointer(&value, json_decref);
+	return value;
+}
+
+/* NULL when the value may not be held against the cloud: not known, or not to be read. */
+static json_t *resolve(const Differ *differ, const json_t *value, bool wanted, bool *unknown)
+{
+	Lookup lookup = {.differ = differ, .wanted = wanted};
+	json_t *resolved = rg_expr_resolve_known(value, look_up, &lookup);
+	*unknown = lookup.unknown;
+	if (lookup.unknown || lookup.opaque)
+		g_clear_pointer(&resolved, json_decref);
+	return resolved;
+}
+
+static const json_t *raw_value(const RgResource *resource, const RgAttribute *attribute)
+{
+	const json_t *value = resource ? json_object_get(resource->attrs, attribute->name) : NULL;
+	if (value == NULL || json_is_null(value))
+		return resource != NULL ? attribute->default_value : NULL;
+	return value;
+}
+
+static void fill_field(const Differ *differ, Field *field, bool readable)
+{
+	bool lost = false;
+	readable &= !field->attribute->unreadable;
+	if (field->desired != NULL) {
+		field->has_refs = rg_expr_has_refs(field->desired);
+		field->want = resolve(differ, field->desired, true, &field->unknown);
+	}
+	if (field->recorded != NULL)
+		field->was = resolve(differ, field->recorded, false, &lost);
+	field->compare_want = readable && (field->desired == NULL || field->want != NULL);
+	field->compare_was = readable && (field->recorded == NULL || field->was != NULL);
+	field->moved = !values_equal(field->attribute, field->desired, field->recorded);
+	if (field->want != NULL && field->was != NULL)
+		field->moved |=
+			!values_equal(field->attribute, field->want, field->was) && field->has_refs;
+}
+
+static gint compare_attributes(gconstpointer a, gconstpointer b)
+{
+	const RgAttribute *const *x = a, *const *y = b;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static GPtrArray *attributes_by_name(const RgKind *kind)
+{
+	GPtrArray *sorted = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer attribute;
+	g_hash_table_iter_init(&iter, kind->attributes);
+	while (g_hash_table_iter_next(&iter, NULL, &attribute))
+		g_ptr_array_add(sorted, attribute);
+	g_ptr_array_sort(sorted, compare_attributes);
+	return sorted;
+}
+
+static GArray *make_fields(
+	const Differ *differ, const RgResource *desired, const RgResource *recorded)
+{
+	const char *kind_name = (desired ? desired : recorded)->kind;
+	const RgKind *kind = rg_schema_kind(differ->schema, kind_name);
+	bool readable = strcmp(kind_name, RG_SECRET_KIND) != 0;
+	g_autoptr(GPtrArray) attributes = attributes_by_name(kind);
+	GArray *fields = g_array_new(FALSE, TRUE, sizeof(Field));
+	for (guint i = 0; i < attributes->len; i++) {
+		const RgAttribute *attribute = attributes->pdata[i];
+		Field field = {.attribute = attribute,
+			.desired = raw_value(desired, attribute),
+			.recorded = raw_value(recorded, attribute)};
+		/* without a spec (row 13) what was asked for stands for what is wanted */
+		const json_t *asked = desired != NULL ? field.desired : field.recorded;
+		if (attribute->create_only || (attribute->computed && asked == NULL))
+			continue;
+		fill_field(differ, &field, readable);
+		g_array_append_val(fields, field);
+	}
+	return fields;
+}
+
+const GArray *fields_of(Differ *differ, const RgResource *desired, const RgResource *recorded)
+{
+	FieldsKey key;
+	memset(&key, 0, sizeof(key)); /* compared bytewise */
+	key.kind = (desired ? desired : recorded)->kind;
+	key.desired = desired ? desired->attrs : NULL;
+	key.recorded = recorded ? recorded->attrs : NULL;
+	GArray *fields = g_hash_table_lookup(differ->fields, &key);
+	if (fields == NULL) {
+		fields = make_fields(differ, desired, recorded);
+		g_hash_table_insert(differ->fields, g_memdup2(&key, sizeof(key)), fields);
+	}
+	return fields;
+}
+
+static gint compare_texts(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static json_t *sorted_set(const json_t *list)
+{
+	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+	const json_t *member;
+	size_t i;
+	json_array_foreach (list, i, member)
+		g_ptr_array_add(texts, rg_json_canonical(member));
+	g_ptr_array_sort(texts, compare_texts);
+	json_t *sorted = json_array();
+	for (guint t = 0; t < texts->len; t++)
+		if (t == 0 || strcmp(texts->pdata[t], texts->pdata[t - 1]) != 0)
+			json_array_append_new(sorted, json_string(texts->pdata[t]));
+	return sorted;
+}
+
+bool values_equal(const RgAttribute *attribute, const json_t *a, const json_t *b)
+{
+	json_t *x = (json_t *)(uintptr_t)a, *y = (json_t *)(uintptr_t)b;
+	if (x == y)
+		return true;
+	if (x == NULL || y == NULL)
+		return false;
+	if (json_equal(x, y))
+		return true;
+	if (!attribute->set || !json_is_array(x) || !json_is_array(y))
+		return false;
+	json_auto_t *one = sorted_set(x), *two = sorted_set(y);
+	return json_equal(one, two) != 0;
+}

@@ -1,0 +1,58 @@
+/* Private to src/diff: one running rg_diff. Everything belongs to the caller's thread. */
+#pragma once
+#include "diff/diff.h"
+
+/* decide.md row 1b; row 1 itself makes no change */
+#define ROW_UNMANAGED 1
+#define ROW_LEFT_OUT 0
+
+typedef struct {
+	const RgSchema *schema;
+	const RgResourceSet *desired; /* empty when destroying */
+	const RgResourceSet *recorded, *observed;
+	const RgDiffOptions *options;
+	RgDiags *diags;
+	RgDiff *diff;
+	GHashTable *changes;  /* address -> RgChange* */
+	GHashTable *left_out; /* addresses; NULL = none */
+	GHashTable *replaced; /* addresses of --replace; NULL = none */
+	GHashTable *strays;   /* address -> GPtrArray of const RgResource*: ours, no record */
+	GHashTable *families; /* "kind.name" of all desired, for the reason of a deletion */
+	GHashTable *fields;   /* FieldsKey* -> GArray of Field: see fields_of */
+	GHashTable *unread;   /* kind -> GPtrArray of RgChange*: row 15 */
+} Differ;
+
+/* One attribute as spec and record have it. Equal for all nodes that share both attribute
+ * objects, so it is made once for them; only the observed value is looked at per node. */
+typedef struct {
+	const RgAttribute *attribute;
+	const json_t *desired, *recorded; /* raw, defaults put in; NULL = absent */
+	json_t *want, *was;		  /* resolved; NULL = absent or not to be told */
+	bool compare_want, compare_was;	  /* the resolved value may be held against the cloud */
+	bool moved;			  /* the spec moved */
+	bool unknown;			  /* want is known after apply only */
+	bool has_refs;			  /* the desired value holds references */
+} Field;
+
+/* Either may be NULL. Borrowed, GArray of Field. Whatever desired attributes refer to must be
+ * decided before. */
+const GArray *fields_of(Differ *differ, const RgResource *desired, const RgResource *recorded);
+void fields_free(gpointer fields);
+GHashTable *fields_table_new(void);
+
+/* decide.c: fills in action, grade, row, attributes of a change whose dependencies are decided. */
+void decide(Differ *differ, RgChange *change);
+void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
+
+bool values_equal(const RgAttribute *attribute, const json_t *a, const json_t *b);
+
+/* scope.c: --target, --exclude, --replace. false and plan.target-unknown. */
+bool scope_find(Differ *differ);
+bool scope_replaces(const Differ *differ, const char *address);
+void scope_guard(Differ *differ);
+
+/* order.c */
+void stops_spread(Differ *differ);
+void order_edges(Differ *differ);
+bool change_makes(const RgChange *change);   /* create, update, replace */
+bool change_removes(const RgChange *change); /* delete, replace */

@@ -1,0 +1,115 @@
+#include "diff/internal.h"
+
+/* decide.md "Stops" and "Order". */
+
+bool change_makes(const RgChange *change)
+{
+	return change->action == RG_ACTION_CREATE || change->action == RG_ACTION_UPDATE ||
+	       change->action == RG_ACTION_REPLACE;
+}
+
+bool change_removes(const RgChange *change)
+{
+	return change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE;
+}
+
+typedef void (*EdgeFn)(RgChange *later, RgChange *earlier, void *data);
+
+/* Calls `edge` for each dependency of `resource` (of the change `from`) that has a change. */
+static void each_dependency(
+	const Differ *differ, RgChange *from, const RgResource *resource, EdgeFn edge, void *data)
+{
+	if (resource == NULL)
+		return;
+	g_auto(GStrv) names = rg_resource_dependencies(resource);
+	for (size_t i = 0; names[i] != NULL; i++) {
+		RgChange *other = g_hash_table_lookup(differ->changes, names[i]);
+		if (other != NULL && other != from)
+			edge(from, other, data);
+	}
+}
+
+static void add_reverse(RgChange *from, RgChange *dependency, void *data)
+{
+	GPtrArray *list = g_hash_table_lookup(data, dependency);
+	if (list == NULL) {
+		list = g_ptr_array_new();
+		g_hash_table_insert(data, dependency, list);
+	}
+	g_ptr_array_add(list, from);
+}
+
+static void stop_one(RgChange *change, const RgChange *cause, bool uses, GPtrArray *queue)
+{
+	if (!change_makes(change) && !change_removes(change))
+		return;
+	g_autofree char *text =
+		uses ? g_strdup_printf("it depends on %s, which is stopped", cause->address)
+		     : g_strdup_printf("%s, which is stopped, may still use it", cause->address);
+	change_stop(change, cause->grade, cause->row, text);
+	g_ptr_array_add(queue, change);
+}
+
+static void stop_dependency(RgChange *from, RgChange *dependency, void *data)
+{
+	if (change_removes(dependency))
+		stop_one(dependency, from, false, data);
+}
+
+static GHashTable *reverse_edges(const Differ *differ)
+{
+	GHashTable *reverse = g_hash_table_new_full(
+		g_direct_hash, g_direct_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+	GPtrArray *changes = differ->diff->changes;
+	for (guint i = 0; i < changes->len; i++) {
+		RgChange *change = changes->pdata[i];
+		const RgResource *resource = change->desired ? change->desired : change->recorded;
+		each_dependency(differ, change, resource, add_reverse, reverse);
+	}
+	return reverse;
+}
+
+void stops_spread(Differ *differ)
+{
+	GPtrArray *changes = differ->diff->changes;
+	g_autoptr(GPtrArray) queue = g_ptr_array_new();
+	for (guint i = 0; i < changes->len; i++) {
+		RgChange *change = changes->pdata[i];
+		if (change->action == RG_ACTION_STOP)
+			g_ptr_array_add(queue, change);
+	}
+	if (queue->len == 0)
+		return;
+	g_autoptr(GHashTable) reverse = reverse_edges(differ);
+	for (guint i = 0; i < queue->len; i++) {
+		RgChange *stopped = queue->pdata[i];
+		const GPtrArray *dependents = g_hash_table_lookup(reverse, stopped);
+		for (guint d = 0; dependents != NULL && d < dependents->len; d++)
+			stop_one(dependents->pdata[d], stopped, true, queue);
+		each_dependency(differ, stopped, stopped->recorded, stop_dependency, queue);
+	}
+}
+
+static void wait_for_making(RgChange *later, RgChange *earlier, void *data)
+{
+	if (change_makes(earlier))
+		g_ptr_array_add(later->after, earlier);
+}
+
+static void wait_for_leaving(RgChange *dependent, RgChange *dependency, void *data)
+{
+	if (dependency->action == RG_ACTION_DELETE)
+		g_ptr_array_add(dependency->after, dependent);
+}
+
+void order_edges(Differ *differ)
+{
+	GPtrArray *changes = differ->diff->changes;
+	for (guint i = 0; i < changes->len; i++) {
+		RgChange *change = changes->pdata[i];
+		if (change_makes(change))
+			each_dependency(differ, change, change->desired, wait_for_making, NULL);
+		if (change_removes(change) || change->action == RG_ACTION_UPDATE)
+			each_dependency(differ, change, change->recorded, wait_for_leaving, NULL);
+	}
+}

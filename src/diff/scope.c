@@ -1,0 +1,204 @@
+#include "diff/internal.h"
+#include <string.h>
+
+/* --target, --exclude, --replace: which addresses a run leaves alone. */
+
+static const RgResource *any_of(const Differ *differ, const char *address)
+{
+	const RgResource *desired = rg_resource_set_find(differ->desired, address);
+	return desired != NULL ? desired : rg_resource_set_find(differ->recorded, address);
+}
+
+/* Calls `found` for all resources that are wanted or recorded, each once. */
+static void each_resource(
+	const Differ *differ, void (*found)(const RgResource *, void *), void *data)
+{
+	for (size_t i = 0; i < rg_resource_set_size(differ->desired); i++)
+		found(rg_resource_set_get(differ->desired, i), data);
+	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
+		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
+		if (rg_resource_set_find(differ->desired, recorded->address) == NULL)
+			found(recorded, data);
+	}
+}
+
+static char *family_of(const RgResource *resource)
+{
+	return g_strconcat(resource->kind, ".", resource->name, NULL);
+}
+
+/* "kind.name" -> GPtrArray of addresses; addresses lead to themselves. */
+static void add_name(const RgResource *resource, void *data)
+{
+	char *names[] = {family_of(resource), g_strdup(resource->address)};
+	for (size_t i = 0; i < (resource->index < 0 ? 1u : 2u); i++) {
+		GPtrArray *members = g_hash_table_lookup(data, names[i]);
+		if (members == NULL) {
+			members = g_ptr_array_new();
+			g_hash_table_insert(data, g_strdup(names[i]), members);
+		}
+		g_ptr_array_add(members, resource->address);
+	}
+	g_free(names[0]);
+	g_free(names[1]);
+}
+
+static void report_unknown(
+	const Differ *differ, GHashTable *names, const char *option, const char *word)
+{
+	g_autofree const char **words = (const char **)g_hash_table_get_keys_as_array(names, NULL);
+	const char *nearest = rg_nearest_word(word, words);
+	RgDiag *diag = rg_diags_error(differ->diags, "plan.target-unknown",
+		"%s names `%s`, which is neither in the spec nor in the state", option, word);
+	if (nearest != NULL)
+		rg_diag_hint(diag, "did you mean `%s`?", nearest);
+}
+
+/* Puts the addresses that the words mean into `found`, an owned set. */
+static bool find_words(
+	const Differ *differ, GHashTable *names, const char *option, GStrv words, GHashTable *found)
+{
+	bool good = true;
+	for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
+		const GPtrArray *members = g_hash_table_lookup(names, words[i]);
+		if (members == NULL) {
+			report_unknown(differ, names, option, words[i]);
+			good = false;
+			continue;
+		}
+		for (guint m = 0; m < members->len; m++)
+			g_hash_table_add(found, members->pdata[m]);
+	}
+	return good;
+}
+
+/* address -> GPtrArray of addresses: who depends on it. Wanted things by what they will refer to,
+ * leaving ones by what was recorded. */
+static void add_dependents(const RgResource *resource, void *data)
+{
+	g_auto(GStrv) names = rg_resource_dependencies(resource);
+	for (size_t i = 0; names[i] != NULL; i++) {
+		GPtrArray *list = g_hash_table_lookup(data, names[i]);
+		if (list == NULL) {
+			list = g_ptr_array_new();
+			g_hash_table_insert(data, g_strdup(names[i]), list);
+		}
+		g_ptr_array_add(list, resource->address);
+	}
+}
+
+static GHashTable *lists_new(void)
+{
+	return g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+}
+
+static void push(const Differ *differ, GHashTable *set, GPtrArray *queue, const char *address)
+{
+	const RgResource *resource = any_of(differ, address);
+	if (resource != NULL && g_hash_table_add(set, resource->address))
+		g_ptr_array_add(queue, resource->address);
+}
+
+/* Widens the set until it holds all that has to go with its members. A target draws in what a
+ * wanted thing needs and what still leans on a leaving one; an exclusion the other way round. */
+static void widen(const Differ *differ, GHashTable *dependents, GHashTable *set, bool exclusion)
+{
+	g_autoptr(GPtrArray) queue = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer member;
+	g_hash_table_iter_init(&iter, set);
+	while (g_hash_table_iter_next(&iter, &member, NULL))
+		g_ptr_array_add(queue, member);
+	for (guint i = 0; i < queue->len; i++) {
+		const char *address = queue->pdata[i];
+		bool wanted = rg_resource_set_find(differ->desired, address) != NULL;
+		if (wanted != exclusion) {
+			g_auto(GStrv) names = rg_resource_dependencies(any_of(differ, address));
+			for (size_t d = 0; names[d] != NULL; d++)
+				push(differ, set, queue, names[d]);
+			continue;
+		}
+		const GPtrArray *list = g_hash_table_lookup(dependents, address);
+		for (guint d = 0; list != NULL && d < list->len; d++)
+			push(differ, set, queue, list->pdata[d]);
+	}
+}
+
+typedef struct {
+	GHashTable *targets, *excludes; /* NULL = not asked */
+	GHashTable *left_out;
+} Choice;
+
+static void choose(const RgResource *resource, void *data)
+{
+	const Choice *choice = data;
+	bool in = choice->targets == NULL ||
+		  g_hash_table_contains(choice->targets, resource->address);
+	if (choice->excludes != NULL && g_hash_table_contains(choice->excludes, resource->address))
+		in = false;
+	if (!in)
+		g_hash_table_add(choice->left_out, resource->address);
+}
+
+bool scope_find(Differ *differ)
+{
+	const RgDiffOptions *options = differ->options;
+	if (options == NULL ||
+		(options->targets == NULL && options->excludes == NULL && options->replace == NULL))
+		return true;
+	g_autoptr(GHashTable) names = lists_new(), dependents = lists_new();
+	g_autoptr(GHashTable) targets = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) excludes = g_hash_table_new(g_str_hash, g_str_equal);
+	each_resource(differ, add_name, names);
+	differ->replaced = g_hash_table_new(g_str_hash, g_str_equal);
+	bool good = find_words(differ, names, "--target", options->targets, targets);
+	good &= find_words(differ, names, "--exclude", options->excludes, excludes);
+	good &= find_words(differ, names, "--replace", options->replace, differ->replaced);
+	if (!good || (options->targets == NULL && options->excludes == NULL))
+		return good;
+	each_resource(differ, add_dependents, dependents);
+	widen(differ, dependents, targets, false);
+	widen(differ, dependents, excludes, true);
+	differ->left_out = g_hash_table_new(g_str_hash, g_str_equal);
+	Choice choice = {.targets = options->targets ? targets : NULL,
+		.excludes = excludes,
+		.left_out = differ->left_out};
+	each_resource(differ, choose, &choice);
+	return true;
+}
+
+bool scope_replaces(const Differ *differ, const char *address)
+{
+	return differ->replaced != NULL && g_hash_table_contains(differ->replaced, address);
+}
+
+/* What something left out leans on must stay as it is. */
+void scope_guard(Differ *differ)
+{
+	GPtrArray *changes = differ->diff->changes;
+	for (guint i = 0; differ->left_out != NULL && i < changes->len; i++) {
+		const RgChange *left = changes->pdata[i];
+		if (left->row != ROW_LEFT_OUT || left->recorded == NULL)
+			continue;
+		g_auto(GStrv) names = rg_resource_dependencies(left->recorded);
+		for (size_t d = 0; names[d] != NULL; d++) {
+			RgChange *change = g_hash_table_lookup(differ->changes, names[d]);
+			if (change == NULL || !change_removes(change))
+				continue;
+			rg_diag_hint(
+				rg_diag_address(
+					rg_diags_error(differ->diags, "diff.conflict",
+						"`%s` can't be %s while `%s`, which is "
+						"left out, depends on it",
+						change->address,
+						change->action == RG_ACTION_DELETE ? "deleted"
+										   : "replaced",
+						left->address),
+					change->address, NULL),
+				"add `--target %s`, or leave both out", left->address);
+			change_stop(change, RG_GRADE_CONFLICT, ROW_LEFT_OUT,
+				"something that is left out depends on it");
+		}
+	}
+}
