@@ -1,0 +1,40 @@
+/* A host for tests of provider modules: the callbacks of struct rgp_host over real HTTP (libcurl),
+ * with a made-up environment, files and a clock that jumps instead of sleeping. One rgp_call a
+ * test, one thread. */
+#pragma once
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include "raygpu/provider.h"
+
+struct rgp_call {
+	GHashTable *env, *files; /* char * -> char * */
+	json_t *given;		 /* [{"slot", "value"}] in the order of host->result */
+	json_t *diags;		 /* [{"class", "summary", "detail", "hint", "code"}] */
+	GPtrArray *secrets, *logs;
+	int64_t now_s;
+	uint64_t slept_ms;
+	unsigned cancel_after_sleeps; /* 0 = never */
+	unsigned sleeps;
+	int64_t skew_s;	    /* what http tells */
+	unsigned max_tries; /* of throttled and transient answers; 0 = 3 */
+	GByteArray *body;
+};
+
+extern const struct rgp_host aws_test_host;
+
+struct rgp_call *aws_test_call_new(void);
+void aws_test_call_free(struct rgp_call *call);
+typedef struct rgp_call AwsTestCall;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(AwsTestCall, aws_test_call_free)
+/* Forgets what was given and said. */
+void aws_test_call_reset(struct rgp_call *call);
+
+/* Runs a call of the table with a JSON text (single quotes stand for double ones). */
+rgp_status aws_test_run(rgp_fn fn, struct rgp_inst *inst, struct rgp_call *call, const char *json);
+/* The n-th value given to a slot, borrowed; NULL when there are fewer. */
+const json_t *aws_test_given(const struct rgp_call *call, const char *slot, size_t n);
+/* A text member of the n-th diagnostic, "" when absent. */
+const char *aws_test_said(const struct rgp_call *call, size_t n, const char *member);
+/* The item with this address, borrowed, NULL when there is none. */
+const json_t *aws_test_item(const struct rgp_call *call, const char *address);
