@@ -1,0 +1,416 @@
+#include "fit/fit.h"
+#include <string.h>
+#include "base/embedded.h"
+#include "base/json_schema.h"
+#include "spec/spec.h"
+
+extern const struct rg_embedded rg_schemas[];
+
+#define HEAD                                                                                       \
+	"cluster: c1\n"                                                                            \
+	"provider: {name: aws, region: us-east-1}\n"                                               \
+	"ray: {version: 2.52.0, python: \"3.11\"}\n"
+#define CPU_HEAD HEAD "head: {instance_type: m5.2xlarge}\n"
+
+#define FACTS                                                                                      \
+	"{'images': {'default/x86_64': {'id': 'ami-1', 'name': 'dl', 'arch': 'x86_64',"            \
+	"   'root_device': '/dev/sda1', 'min_disk_gb': 75}},"                                      \
+	" 'network': {'vpc_id': 'vpc-1', 'subnets': {'us-east-1a': 'subnet-a',"                    \
+	"   'us-east-1b': 'subnet-b', 'us-east-1c': 'subnet-c'}},"                                 \
+	" 'offerings': {'p4d.24xlarge': ['us-east-1b', 'us-east-1d'], 'p5.48xlarge': [],"          \
+	"   'm5.2xlarge': ['us-east-1a', 'us-east-1b', 'us-east-1c'],"                             \
+	"   'g4dn.xlarge': ['us-east-1a', 'us-east-1b', 'us-east-1c']}}"
+
+static RgCatalog *catalog; /* of the whole run, read only */
+
+static const char *catalog_text(void *data, const char *name, size_t *len)
+{
+	GPtrArray *texts = data;
+	g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
+	char *text = NULL;
+	g_assert_true(g_file_get_contents(path, &text, len, NULL));
+	g_ptr_array_add(texts, text);
+	return text;
+}
+
+static void open_catalog(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+	catalog = rg_catalog_open("aws", catalog_text, texts, diags);
+	g_assert_nonnull(catalog);
+}
+
+/* JSON with ' for ", so that it can be read inside of C. */
+static json_t *json_of(const char *text)
+{
+	if (text == NULL)
+		return NULL;
+	g_autofree char *quoted = g_strdelimit(g_strdup(text), "'", '"');
+	json_error_t error;
+	json_t *value = json_loads(quoted, 0, &error);
+	if (value == NULL)
+		g_error("%s in %s", error.text, quoted);
+	return value;
+}
+
+/* One run of both steps; all of it is freed by outcome_clear. */
+typedef struct {
+	RgDiags *diags;
+	RgCluster *cluster;
+	RgShapes *shapes;
+	json_t *pins, *facts, *fitted;
+	const json_t *request;
+} Outcome;
+
+static void outcome_clear(Outcome *o)
+{
+	rg_fit_shapes_free(o->shapes);
+	rg_cluster_free(o->cluster);
+	rg_diags_free(o->diags);
+	json_decref(o->pins);
+	json_decref(o->facts);
+	json_decref(o->fitted);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Outcome, outcome_clear)
+
+static Outcome run(const char *spec, const char *facts, const char *pins)
+{
+	Outcome o = {.diags = rg_diags_new(), .facts = json_of(facts), .pins = json_of(pins)};
+	o.cluster = rg_spec_load("c.yaml", spec, strlen(spec), o.diags);
+	for (size_t i = 0; i < rg_diags_count(o.diags); i++)
+		g_test_message("%s", rg_diags_get(o.diags, i)->summary);
+	g_assert_nonnull(o.cluster);
+	o.shapes = rg_fit_shapes(o.cluster, catalog, o.pins, o.diags);
+	if (o.shapes == NULL)
+		return o;
+	o.request = rg_fit_request(o.shapes);
+	o.fitted = rg_fit(o.cluster, o.shapes, o.facts, o.pins, NULL, o.diags);
+	return o;
+}
+
+static const json_t *node_at(const Outcome *o, size_t i)
+{
+	g_assert_nonnull(o->fitted);
+	return json_array_get(json_object_get(o->fitted, "nodes"), i);
+}
+
+static void assert_node(const Outcome *o, size_t i, const char *pool, const char *type,
+	const char *zone, const char *indexes)
+{
+	const json_t *node = node_at(o, i);
+	g_assert_nonnull(node);
+	g_autofree char *list = rg_json_canonical(json_object_get(node, "indexes"));
+	g_assert_cmpstr(rg_json_str(node, "pool", NULL), ==, pool);
+	g_assert_cmpstr(
+		rg_json_str(json_object_get(node, "offer"), "instance_type", NULL), ==, type);
+	g_assert_cmpstr(rg_json_str(json_object_get(node, "offer"), "zone", NULL), ==, zone);
+	g_assert_cmpstr(list, ==, indexes);
+}
+
+static void assert_error(const Outcome *o, const char *code, unsigned line, const char *said)
+{
+	g_assert_null(o->fitted);
+	g_assert_cmpuint(rg_diags_count(o->diags), >, 0);
+	const RgDiag *diag = rg_diags_get(o->diags, 0);
+	g_test_message(
+		"%u: %s | %s | %s", diag->source.line, diag->summary, diag->detail, diag->hint);
+	g_assert_cmpstr(diag->code, ==, code);
+	g_assert_cmpuint(diag->source.line, ==, line);
+	g_autofree char *all = g_strdup_printf("%s\n%s\n%s", diag->summary,
+		diag->detail != NULL ? diag->detail : "", diag->hint != NULL ? diag->hint : "");
+	g_assert_nonnull(strstr(all, said));
+}
+
+static void test_first_plan_asks_for_all(void)
+{
+	g_auto(Outcome) o =
+		run(CPU_HEAD "pools:\n"
+			     "  train: {accelerators: \"A100:8\", nodes: 2, zones: [us-east-1c, "
+			     "us-east-1b]}\n"
+			     "  none: {accelerators: \"V100:4\", nodes: 0}\n",
+			FACTS, NULL);
+	json_auto_t *wanted = json_of(
+		"{'images': [{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64'}],"
+		" 'network': true, 'instance_types': ['m5.2xlarge', 'p4d.24xlarge'], 'zones': []}");
+	g_assert_true(json_equal(o.request, wanted));
+	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
+	assert_node(&o, 1, "train", "p4d.24xlarge", "us-east-1b", "[0,1]");
+	g_assert_null(node_at(&o, 2));
+	const json_t *offer = json_object_get(node_at(&o, 1), "offer");
+	g_assert_cmpint(rg_json_int(offer, "price_microusd_hour", 0), ==, 21957642);
+	g_assert_cmpint(rg_json_int(offer, "gpus", 0), ==, 8);
+	g_assert_cmpstr(rg_json_str(offer, "gpu", NULL), ==, "A100");
+}
+
+static void test_zones_are_asked_for_when_all_pools_name_them(void)
+{
+	g_auto(Outcome) o =
+		run(HEAD "head: {instance_type: m5.2xlarge, zones: [us-east-1b]}\n"
+			 "pools:\n  t: {accelerators: T4, nodes: 1, zones: [us-east-1a, "
+			 "us-east-1b]}\n",
+			FACTS, NULL);
+	json_auto_t *zones = json_of("['us-east-1b', 'us-east-1a']");
+	g_assert_true(json_equal(json_object_get(o.request, "zones"), zones));
+	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
+	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1a", "[0]");
+}
+
+/* us-east-1a serves head and t; us-east-1b serves all three. */
+static void test_gathers_in_the_zone_that_serves_most(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 1}\n"
+					 "  train: {accelerators: \"A100:8\", nodes: 1}\n",
+		FACTS, NULL);
+	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
+	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1b", "[0]");
+	assert_node(&o, 2, "train", "p4d.24xlarge", "us-east-1b", "[0]");
+}
+
+static void test_equal_zones_are_taken_by_name(void)
+{
+	g_auto(Outcome) o =
+		run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 1}\n", FACTS, NULL);
+	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1a", "null");
+	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1a", "[0]");
+}
+
+#define PIN(type, zone, image, price)                                                              \
+	"{'instance_type': '" type "', 'zone': '" zone "', 'image_key': 'default/x86_64',"         \
+	" 'image_id': '" image "', 'price_microusd_hour': " price ","                              \
+	" 'price_date': '2025-01-01', 'price_quality': 'list'}"
+#define PINS(nodes) "{'facts': " FACTS ", 'nodes': {" nodes "}}"
+
+static void test_pinned_nodes_stay_and_ask_nothing(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2}\n", NULL,
+		PINS("'head': " PIN("m5.2xlarge", "us-east-1c", "ami-old", "5") ", 't/0': " PIN(
+			"g4dn.2xlarge", "us-east-1c", "ami-old",
+			"7") ", 't/1': " PIN("g4dn.2xlarge", "us-east-1b", "ami-old", "7")));
+	g_assert_null(o.request);
+	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1c", "null");
+	assert_node(&o, 1, "t", "g4dn.2xlarge", "us-east-1c", "[0]");
+	assert_node(&o, 2, "t", "g4dn.2xlarge", "us-east-1b", "[1]");
+	const json_t *node = node_at(&o, 1);
+	g_assert_cmpint(
+		rg_json_int(json_object_get(node, "offer"), "price_microusd_hour", 0), ==, 7);
+	g_assert_cmpstr(
+		rg_json_str(json_object_get(node, "offer"), "price_date", ""), ==, "2025-01-01");
+	g_assert_cmpstr(rg_json_str(json_object_get(node, "image"), "id", ""), ==, "ami-old");
+	g_assert_cmpuint(rg_diags_count(o.diags), ==, 0);
+}
+
+static void test_new_nodes_join_their_pool(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 4}\n", NULL,
+		PINS("'head': " PIN("m5.2xlarge", "us-east-1a", "ami-old", "5") ", 't/0': " PIN(
+			"g4dn.2xlarge", "us-east-1c", "ami-old",
+			"7") ", 't/2': " PIN("g4dn.2xlarge", "us-east-1c", "ami-old", "7")));
+	/* only the offerings of the pinned type are not known yet */
+	json_auto_t *types = json_of("['g4dn.2xlarge']");
+	g_assert_true(json_equal(json_object_get(o.request, "instance_types"), types));
+	g_assert_false(rg_json_bool(o.request, "network", true));
+	g_assert_cmpuint(json_array_size(json_object_get(o.request, "images")), ==, 0);
+	assert_node(&o, 1, "t", "g4dn.2xlarge", "us-east-1c", "[0,2]");
+	assert_node(&o, 2, "t", "g4dn.2xlarge", "us-east-1c", "[1,3]");
+	const json_t *fresh = node_at(&o, 2);
+	g_assert_cmpint(
+		rg_json_int(json_object_get(fresh, "offer"), "price_microusd_hour", 0), ==, 752000);
+	g_assert_cmpstr(rg_json_str(json_object_get(fresh, "image"), "id", ""), ==, "ami-old");
+}
+
+static void test_a_pin_against_the_spec_is_dropped(void)
+{
+	g_auto(Outcome) o = run(
+		CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 1, zones: [us-east-1b]}\n", NULL,
+		PINS("'head': " PIN("m5.large", "us-east-1c", "ami-1", "5") ", 't/0': " PIN(
+			"g5.xlarge", "us-east-1a", "ami-1", "7")));
+	/* the head changes its type but not its zone: its address is bound to it */
+	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1c", "null");
+	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1b", "[0]");
+	g_assert_cmpint(
+		rg_json_int(json_object_get(node_at(&o, 1), "offer"), "price_microusd_hour", 0), ==,
+		526000);
+}
+
+static void test_an_explicit_type_wins_over_the_pin(void)
+{
+	g_auto(Outcome) o =
+		run(CPU_HEAD "pools:\n  t: {instance_type: g4dn.xlarge, nodes: 1}\n", NULL,
+			PINS("'head': " PIN("m5.2xlarge", "us-east-1c", "ami-1",
+				"5") ", 't/0': " PIN("g4dn.2xlarge", "us-east-1c", "ami-1", "7")));
+	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1c", "[0]");
+}
+
+static void test_an_explicit_image_is_looked_up_once(void)
+{
+	static const char spec[] =
+		CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 1, image: ami-9}\n";
+	static const char facts[] = FACTS;
+	g_auto(Outcome) o = run(spec, facts, NULL);
+	json_auto_t *images = json_of("[{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64'},"
+				      " {'key': 'ami-9', 'image': 'ami-9', 'arch': 'x86_64'}]");
+	g_assert_true(json_equal(json_object_get(o.request, "images"), images));
+	assert_error(&o, "fit.bad-facts", 5 + 1, "ami-9");
+}
+
+static void test_errors_stand_under_the_spec(void)
+{
+	static const struct {
+		const char *spec, *code;
+		unsigned line;
+		const char *said;
+	} cases[] = {
+		{"  t: {accelerators: \"T4:3\", nodes: 1}\n", "catalog.no-offer", 6,
+			"4 (g4dn.12xlarge)"},
+		{"  t: {accelerators: \"T44:1\", nodes: 1}\n", "catalog.unknown-accelerator", 6,
+			"`T4`"},
+		{"  t: {instance_type: g4dn.xlargo, nodes: 1}\n", "catalog.unknown-type", 6,
+			"`g4dn.xlarge`"},
+		{"  t:\n    accelerators: A100:8\n    nodes: 1\n    zones: [us-east-1a]\n",
+			"fit.zone-not-offered", 9, "offer p4d.24xlarge: us-east-1b"},
+		{"  t:\n    accelerators: A100:8\n    nodes: 1\n    zones: [us-east-1d]\n",
+			"fit.no-zone", 9, "us-east-1b"},
+		{"  t: {accelerators: \"H100:8\", nodes: 1}\n", "fit.zone-not-offered", 6,
+			"in any zone of us-east-1"},
+		{"  t: {instance_type: g5g.xlarge, nodes: 1}\n", "fit.image-arch", 6, "arm64"},
+		{"  t: {instance_type: g6f.xlarge, nodes: 1}\n", "fit.gpu-not-supported", 6,
+			"slice"},
+		{"  t: {instance_type: g4ad.xlarge, nodes: 1}\n", "fit.gpu-not-supported", 6,
+			"AMD"},
+		{"  t:\n    accelerators: T4\n    nodes: 1\n    disk: {size: 50}\n",
+			"fit.disk-too-small", 9, "75 GB"},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *spec = g_strconcat(CPU_HEAD "pools:\n", cases[i].spec, NULL);
+		g_auto(Outcome) o = run(spec, FACTS, NULL);
+		assert_error(&o, cases[i].code, cases[i].line, cases[i].said);
+	}
+}
+
+static void test_all_pools_are_reported_at_once(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  a: {accelerators: \"T4:3\", nodes: 1}\n"
+					 "  b: {instance_type: nope.large, nodes: 1}\n",
+		FACTS, NULL);
+	g_assert_null(o.fitted);
+	g_assert_cmpuint(rg_diags_count(o.diags), ==, 2);
+}
+
+static void test_missing_facts_are_an_error(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD, NULL, NULL);
+	assert_error(&o, "fit.bad-facts", 2, "network");
+	g_auto(Outcome) bad = run(CPU_HEAD, "{'images': 3, 'network': {'subnets': {}}}", NULL);
+	assert_error(&bad, "fit.bad-facts", 4, "default/x86_64");
+}
+
+static void test_types_without_offerings_facts_are_tried(void)
+{
+	g_auto(Outcome) o =
+		run(CPU_HEAD "pools:\n  t: {instance_type: p3.8xlarge, nodes: 1}\n", FACTS, NULL);
+	assert_node(&o, 1, "t", "p3.8xlarge", "us-east-1a", "[0]");
+}
+
+static void test_unknown_prices_are_null_and_warned_of(void)
+{
+	g_auto(Outcome) o = run("cluster: c1\nprovider: {name: aws, region: sa-east-1}\n"
+				"ray: {version: 2.52.0, python: \"3.11\"}\n"
+				"head: {accelerators: T4}\n",
+		FACTS, NULL);
+	const json_t *offer = json_object_get(node_at(&o, 0), "offer");
+	g_assert_cmpstr(rg_json_str(offer, "instance_type", ""), ==, "g4dn.xlarge");
+	g_assert_true(json_is_null(json_object_get(offer, "price_microusd_hour")));
+	g_assert_cmpuint(rg_diags_count(o.diags), ==, 1);
+	g_assert_cmpstr(rg_diags_get(o.diags, 0)->code, ==, "catalog.no-price");
+	g_assert_cmpint(rg_diags_get(o.diags, 0)->severity, ==, RG_SEVERITY_WARNING);
+}
+
+static void test_labels_and_resources(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  t: {accelerators: \"A100-80GB:8\", nodes: 1, "
+					 "labels: {tier: gold}, resources: {licence: 2}}\n",
+		FACTS, NULL);
+	json_auto_t *labels =
+		json_of("{'tier': 'gold', 'ray.io/accelerator-type': 'A100', 'ray.io/market-type': "
+			"'on-demand',"
+			" 'ray.io/availability-zone': 'us-east-1a', 'ray.io/region': 'us-east-1',"
+			" 'ray.io/node-group': 't', 'raygpu.io/cluster': 'c1'}");
+	json_auto_t *resources = json_of("{'licence': 2, 'accelerator_type:A100': 1,"
+					 " 'accelerator_type:A100-80G': 1}");
+	g_assert_true(json_equal(json_object_get(node_at(&o, 1), "labels"), labels));
+	g_assert_true(json_equal(json_object_get(node_at(&o, 1), "resources"), resources));
+}
+
+static void report_violation(const RgSchemaFinding *finding, void *data)
+{
+	(void)data;
+	g_test_message("%s: %s", finding->pointer, finding->keyword);
+}
+
+static void test_document_keeps_the_schema(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *schema = NULL;
+	for (const struct rg_embedded *file = rg_schemas; file->name != NULL; file++) {
+		if (strcmp(file->name, "fitted.schema.json") == 0)
+			schema = rg_json_parse(
+				file->data, file->len, file->name, "catalog.bad-data", diags);
+	}
+	g_assert_nonnull(schema);
+	g_autoptr(RgJsonSchema) compiled = rg_json_schema_compile(schema, diags);
+	g_assert_nonnull(compiled);
+	g_auto(Outcome) o =
+		run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2}\n", FACTS, NULL);
+	g_assert_true(rg_json_schema_check(compiled, o.fitted, report_violation, NULL));
+	json_object_set_new((json_t *)(uintptr_t)node_at(&o, 1), "pool", json_integer(3));
+	g_assert_false(rg_json_schema_check(compiled, o.fitted, report_violation, NULL));
+}
+
+static void test_same_input_same_bytes(void)
+{
+	static const char spec[] = CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2}\n"
+					    "  train: {accelerators: \"A100:8\", nodes: 1}\n";
+	g_autofree char *first = NULL;
+	for (int i = 0; i < 10; i++) {
+		g_auto(Outcome) o = run(spec, FACTS, NULL);
+		g_autofree char *text = json_dumps(o.fitted, 0);
+		if (first == NULL)
+			first = g_strdup(text);
+		g_assert_cmpstr(text, ==, first);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	open_catalog();
+	g_test_add_func("/fit/first_plan_asks_for_all", test_first_plan_asks_for_all);
+	g_test_add_func("/fit/zones_are_asked_for_when_all_pools_name_them",
+		test_zones_are_asked_for_when_all_pools_name_them);
+	g_test_add_func("/fit/gathers_in_the_zone_that_serves_most",
+		test_gathers_in_the_zone_that_serves_most);
+	g_test_add_func("/fit/equal_zones_are_taken_by_name", test_equal_zones_are_taken_by_name);
+	g_test_add_func(
+		"/fit/pinned_nodes_stay_and_ask_nothing", test_pinned_nodes_stay_and_ask_nothing);
+	g_test_add_func("/fit/new_nodes_join_their_pool", test_new_nodes_join_their_pool);
+	g_test_add_func(
+		"/fit/a_pin_against_the_spec_is_dropped", test_a_pin_against_the_spec_is_dropped);
+	g_test_add_func(
+		"/fit/an_explicit_type_wins_over_the_pin", test_an_explicit_type_wins_over_the_pin);
+	g_test_add_func("/fit/an_explicit_image_is_looked_up_once",
+		test_an_explicit_image_is_looked_up_once);
+	g_test_add_func("/fit/errors_stand_under_the_spec", test_errors_stand_under_the_spec);
+	g_test_add_func("/fit/all_pools_are_reported_at_once", test_all_pools_are_reported_at_once);
+	g_test_add_func("/fit/missing_facts_are_an_error", test_missing_facts_are_an_error);
+	g_test_add_func("/fit/types_without_offerings_facts_are_tried",
+		test_types_without_offerings_facts_are_tried);
+	g_test_add_func("/fit/unknown_prices_are_null_and_warned_of",
+		test_unknown_prices_are_null_and_warned_of);
+	g_test_add_func("/fit/labels_and_resources", test_labels_and_resources);
+	g_test_add_func("/fit/document_keeps_the_schema", test_document_keeps_the_schema);
+	g_test_add_func("/fit/same_input_same_bytes", test_same_input_same_bytes);
+	int status = g_test_run();
+	rg_catalog_free(catalog);
+	return status;
+}
