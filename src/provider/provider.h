@@ -36,6 +36,10 @@ const char *rg_provider_data(RgProviderHost *host, const char *provider, const c
 /* Its checked schema (cached, borrowed); NULL and a diagnostic. */
 const RgSchema *rg_provider_schema(RgProviderHost *host, const char *provider, RgDiags *diags);
 
+/* The spec's settings of a provider against its schema.json: false and provider.bad-config. */
+bool rg_provider_check_config(RgProviderHost *host, const char *provider, const json_t *config,
+	RgDiags *diags);
+
 /* For `providers list`: JSON array of {name, version, abi, file or "built-in", state: "ok" |
  * "refused", reason}. A bad file is a row, not an error. */
 json_t *rg_provider_host_list(RgProviderHost *host);
@@ -49,6 +53,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProvider, rg_provider_close)
 const char *rg_provider_name(const RgProvider *provider);
 const RgSchema *rg_provider_get_schema(const RgProvider *provider);
 bool rg_provider_offers(const RgProvider *provider, const char *call); /* "update", "ready", ... */
+/* Waits as the provider's transport does: false when canceled. Any thread. */
+bool rg_provider_sleep(RgProvider *provider, unsigned ms);
 
 /* Class of a failure, by the names of provider.h. */
 typedef enum {

@@ -1,0 +1,57 @@
+#include "provider/internal.h"
+
+#include <string.h>
+#include "resource/expr.h"
+
+static const struct {
+	const char *name;
+	json_type types[2];
+} types[] = {
+	{"string", {JSON_STRING, JSON_STRING}},
+	{"integer", {JSON_INTEGER, JSON_INTEGER}},
+	{"boolean", {JSON_TRUE, JSON_FALSE}},
+	{"list", {JSON_ARRAY, JSON_ARRAY}},
+	{"map", {JSON_OBJECT, JSON_OBJECT}},
+	{"object", {JSON_OBJECT, JSON_OBJECT}},
+};
+
+bool rg_attribute_fits(const RgAttribute *attribute, const json_t *value)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+		if (strcmp(types[i].name, attribute->type) == 0)
+			return json_typeof(value) == types[i].types[0] ||
+			       json_typeof(value) == types[i].types[1];
+	}
+	return false;
+}
+
+static bool is_right(
+	RgCall *call, const RgKind *kind, const char *key, const json_t *value, const char *whose)
+{
+	const RgAttribute *attribute = rg_kind_attribute(kind, key);
+	g_autofree char *name = rg_text_clean(key);
+	if (attribute == NULL) {
+		rg_call_bad(call, "%s has an attribute \"%s\" that %s doesn't have", whose, name,
+			kind->name);
+		return false;
+	}
+	if (rg_attribute_fits(attribute, value))
+		return true;
+	rg_call_bad(call, "attribute \"%s\" of %s is no %s", name, whose, attribute->type);
+	return false;
+}
+
+bool rg_attributes_verify(RgCall *call, const RgKind *kind, json_t *attributes, const char *whose)
+{
+	bool ok = true;
+	const char *key;
+	json_t *value;
+	void *next;
+	json_object_foreach_safe (attributes, next, key, value) {
+		bool right = json_is_null(value) || is_right(call, kind, key, value, whose);
+		if (!right || json_is_null(value))
+			json_object_del(attributes, key);
+		ok = ok && right;
+	}
+	return ok;
+}

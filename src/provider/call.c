@@ -1,0 +1,240 @@
+/* One call into a module from beginning to end. Whatever the module does with the handle after
+ * the return, or on another thread, is refused: handles are never used twice. */
+#include "provider/internal.h"
+
+#include <string.h>
+#include "base/log.h"
+
+#define BAD_MAX 10
+
+static const struct {
+	const char *verb;
+	size_t slot; /* offset of the rgp_fn in the table */
+	unsigned flags;
+} verbs[] = {
+	{"resolve", offsetof(struct rgp_provider, resolve), RG_CALL_READS},
+	{"lower", offsetof(struct rgp_provider, lower), 0},
+	{"list", offsetof(struct rgp_provider, list), RG_CALL_READS | RG_CALL_PAGES},
+	{"create", offsetof(struct rgp_provider, create), RG_CALL_READS | RG_CALL_CHANGES},
+	{"remove", offsetof(struct rgp_provider, remove), RG_CALL_READS | RG_CALL_CHANGES},
+	{"update", offsetof(struct rgp_provider, update), RG_CALL_READS | RG_CALL_CHANGES},
+	{"ready", offsetof(struct rgp_provider, ready), RG_CALL_READS},
+	{"find", offsetof(struct rgp_provider, find), RG_CALL_READS | RG_CALL_PAGES},
+	{"preflight", offsetof(struct rgp_provider, preflight), RG_CALL_READS},
+};
+
+/* The module's function, NULL when it doesn't offer the call. */
+static rgp_fn find_function(const struct rgp_provider *table, const char *verb, unsigned *flags)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+		if (strcmp(verbs[i].verb, verb) != 0)
+			continue;
+		rgp_fn function = NULL;
+		if (table->size >= verbs[i].slot + sizeof(function))
+			memcpy(&function, (const char *)table + verbs[i].slot, sizeof(function));
+		*flags = verbs[i].flags;
+		return function;
+	}
+	return NULL;
+}
+
+bool rg_provider_offers(const RgProvider *provider, const char *call)
+{
+	unsigned flags;
+	return find_function(provider->module->table, call, &flags) != NULL;
+}
+
+const char *rg_call_provider(const RgCall *call)
+{
+	return call->module->name;
+}
+
+void rg_call_bad(RgCall *call, const char *format, ...)
+{
+	/* A hostile module could fill the memory with complaints. */
+	if (call->bad_count++ >= BAD_MAX)
+		return;
+	va_list args;
+	va_start(args, format);
+	g_autofree char *raw = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_autofree char *text = rg_text_clean(raw);
+	RgDiag *diag = rg_diags_error(call->diags, "provider.bad-result",
+		"module %s gave a bad result to %s: %s", rg_call_provider(call), call->verb, text);
+	rg_diag_hint(diag, "this is a fault of the module, not of your spec: tell its author");
+	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
+}
+
+static void handle_free(gpointer handle)
+{
+	g_free(handle);
+}
+
+void rg_call_begin(RgCall *call)
+{
+	call->reasons = rg_diags_new();
+	call->kept = g_ptr_array_new_with_free_func(g_free);
+	call->handle = g_new0(struct rgp_call, 1);
+	call->handle->thread = pthread_self();
+	atomic_init(&call->handle->live, call);
+	atomic_init(&call->handle->misused, false);
+	pthread_mutex_lock(&call->host->handles_lock);
+	if (call->host->handles == NULL)
+		call->host->handles = g_ptr_array_new_with_free_func(handle_free);
+	g_ptr_array_add(call->host->handles, call->handle);
+	pthread_mutex_unlock(&call->host->handles_lock);
+}
+
+RgCall *rg_call_enter(struct rgp_call *handle)
+{
+	if (handle == NULL)
+		return NULL;
+	if (!pthread_equal(handle->thread, pthread_self())) {
+		atomic_store(&handle->misused, true);
+		return NULL;
+	}
+	RgCall *call = atomic_load(&handle->live);
+	if (call == NULL)
+		rg_log(RG_LOG_INFO, "a module used a call after it had returned; refused");
+	return call;
+}
+
+void *rg_call_keep(RgCall *call, void *memory)
+{
+	g_ptr_array_add(call->kept, memory);
+	return memory;
+}
+
+bool rg_call_was_refused(const RgCall *call)
+{
+	return call->last == RG_CLASS_DENIED || call->last == RG_CLASS_CANCELED ||
+	       call->last == RG_CLASS_TRANSIENT || call->last == RG_CLASS_THROTTLED;
+}
+
+void rg_call_take_one(RgCall *call, const char *slot, json_t *value)
+{
+	json_t **result = call->data;
+	if (*result == NULL)
+		*result = json_incref(value);
+	else
+		rg_call_bad(call, "\"%s\" was given twice", slot);
+}
+
+static const RgDiag *newest_error(const RgDiags *diags, size_t from)
+{
+	for (size_t i = rg_diags_count(diags); i > from; i--) {
+		const RgDiag *diag = rg_diags_get(diags, i - 1);
+		if (diag->severity == RG_SEVERITY_ERROR)
+			return diag;
+	}
+	return NULL;
+}
+
+static void remember_failure(RgCall *call, const RgDiag *diag)
+{
+	call->class_ = rg_class_of_code(diag->code);
+	call->message = g_strdup(diag->summary);
+	call->code = g_strdup(diag->cloud_code);
+	call->request_id = g_strdup(diag->request_id);
+}
+
+/* Why the whole failed: the module's word, else the transport's, else what the status tells. */
+static void explain_failure(RgCall *call)
+{
+	const RgDiag *reason = newest_error(call->reasons, 0);
+	bool optional = strcmp(call->verb, "update") == 0 || strcmp(call->verb, "ready") == 0;
+	if (call->status == RGP_UNSUPPORTED && optional && call->errors == 0) {
+		call->class_ = RG_CLASS_INVALID;
+		call->message = g_strdup_printf(
+			"provider %s doesn't offer %s here", rg_call_provider(call), call->verb);
+		return;
+	}
+	if (call->errors == 0 && call->bad_count == 0 && reason == NULL) {
+		bool canceled = call->status == RGP_CANCELED;
+		RgDiag *diag = rg_diags_error(call->reasons,
+			canceled ? "provider.canceled" : "provider.unknown",
+			canceled ? "%s: %s was canceled"
+				 : "provider %s failed in %s without saying why",
+			rg_call_provider(call), call->verb);
+		rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
+	}
+	if (call->errors > 0 || call->bad_count > 0)
+		reason = newest_error(call->diags, 0);
+	else
+		reason = newest_error(call->reasons, 0);
+	remember_failure(call, reason);
+}
+
+bool rg_call_end(RgCall *call, rgp_status status)
+{
+	call->status = status;
+	if (atomic_load(&call->handle->misused))
+		rg_call_bad(call, "it used the call from another thread");
+	if (status != RGP_OK && status != RGP_FAIL && status != RGP_CANCELED &&
+		status != RGP_UNSUPPORTED)
+		rg_call_bad(call, "%d is no status", (int)status);
+	bool ok = status == RGP_OK && call->bad_count == 0 && call->errors == 0;
+	if (!ok) {
+		explain_failure(call);
+		rg_diags_take_all(call->diags, call->reasons);
+	}
+	atomic_store(&call->handle->live, NULL);
+	return ok;
+}
+
+void rg_call_clear(RgCall *call)
+{
+	rg_diags_free(call->reasons);
+	if (call->kept != NULL)
+		g_ptr_array_unref(call->kept);
+	if (call->http != NULL)
+		rg_http_reply_clear(&call->reply);
+	g_free(call->reply_headers);
+	g_free(call->message);
+	g_free(call->code);
+	g_free(call->request_id);
+	memset(call, 0, sizeof(*call));
+}
+
+bool rg_call_make(
+	RgCall *call, RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags)
+{
+	rgp_fn function = find_function(provider->module->table, verb, &call->flags);
+	call->host = provider->host;
+	call->module = provider->module;
+	call->schema = provider->module->schema;
+	call->http = provider->http;
+	call->verb = verb;
+	call->diags = diags;
+	rg_call_begin(call);
+	if (function == NULL)
+		return rg_call_end(call, RGP_UNSUPPORTED);
+	g_autofree char *text = rg_json_canonical(input);
+	struct rgp_args args = {.size = sizeof(args), .input = {text, strlen(text)}};
+	bool parallel = (provider->module->table->flags & RGP_PARALLEL) != 0;
+	if (!parallel)
+		pthread_mutex_lock(&provider->turn);
+	rgp_status status = function(provider->inst, &rg_provider_services, call->handle, &args);
+	if (!parallel)
+		pthread_mutex_unlock(&provider->turn);
+	return rg_call_end(call, status);
+}
+
+bool rg_call_canceled(RgCall *call)
+{
+	return call->http != NULL && !rg_http_sleep(call->http, 0);
+}
+
+bool rg_call_sleep(RgCall *call, unsigned ms)
+{
+	if (call->http != NULL)
+		return rg_http_sleep(call->http, ms);
+	g_usleep((gulong)ms * 1000);
+	return true;
+}
+
+bool rg_provider_sleep(RgProvider *provider, unsigned ms)
+{
+	RgCall call = {.http = provider->http};
+	return rg_call_sleep(&call, ms);
+}

@@ -1,0 +1,207 @@
+/* Checks what a module declares (schema.json) and what a spec says to it (config). The shape comes
+ * from schemas/provider-schema.json, embedded; here is only what a JSON Schema can't say. */
+#include "provider/internal.h"
+
+#include <string.h>
+#include "base/embedded.h"
+
+extern const struct rg_embedded rg_schemas[];
+
+/* Findings that are put into words; more help nobody. */
+#define FINDINGS_MAX 5
+
+static RgJsonSchema *compile_embedded(RgDiags *diags)
+{
+	const struct rg_embedded *row = rg_schemas;
+	while (row->name != NULL && strcmp(row->name, "provider-schema.json") != 0)
+		row++;
+	g_assert(row->name != NULL);
+	g_autoptr(RgJson) document =
+		rg_json_parse(row->data, row->len, row->name, "catalog.bad-data", diags);
+	return document != NULL ? rg_json_schema_compile(document, diags) : NULL;
+}
+
+/* One finding in words: "/kinds/x.y/batch: create is missing". */
+static void put_finding(const RgSchemaFinding *finding, void *data)
+{
+	GPtrArray *lines = data;
+	if (lines->len >= FINDINGS_MAX)
+		return;
+	g_autofree char *where = rg_text_clean(*finding->pointer != '\0' ? finding->pointer : "/");
+	g_autofree char *name = rg_text_clean(finding->name);
+	if (name != NULL && strcmp(finding->keyword, "required") == 0)
+		g_ptr_array_add(lines, g_strdup_printf("%s: \"%s\" is missing", where, name));
+	else if (name != NULL)
+		g_ptr_array_add(lines, g_strdup_printf("%s: \"%s\" is not known", where, name));
+	else {
+		g_autofree char *rule = rg_json_canonical(finding->rule);
+		g_ptr_array_add(lines,
+			g_strdup_printf("%s: %s must be %.200s", where, finding->keyword, rule));
+	}
+}
+
+static bool shape_is_right(const char *where, const json_t *document, RgRefusal *why)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgJsonSchema) schema = compile_embedded(diags);
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	if (schema == NULL)
+		return rg_refuse(why, "this raygpu is broken: install it again",
+			"the embedded schemas/provider-schema.json is of no use: %s",
+			rg_diags_get(diags, 0)->summary);
+	if (rg_json_schema_check(schema, document, put_finding, lines))
+		return true;
+	g_ptr_array_add(lines, NULL);
+	g_autofree char *text = g_strjoinv("; ", (char **)lines->pdata);
+	return rg_refuse(why, "correct the module's schema.json (schemas/provider-schema.json)",
+		"%s is not the schema of a provider: %s", where, text);
+}
+
+static bool default_fits(const json_t *attribute)
+{
+	const json_t *value = json_object_get(attribute, "default");
+	RgAttribute as_told = {.type = rg_json_str(attribute, "type", "")};
+	return value == NULL || json_is_null(value) || rg_attribute_fits(&as_told, value);
+}
+
+static bool kind_is_right(const char *provider, const char *where, const char *kind,
+	const json_t *body, RgRefusal *why)
+{
+	const char *remedy = "correct the module's schema.json";
+	g_autofree char *prefix = g_strconcat(provider, ".", NULL);
+	const char *name;
+	json_t *attribute;
+	if (!g_str_has_prefix(kind, prefix))
+		return rg_refuse(
+			why, remedy, "%s has a kind \"%s\" outside \"%s*\"", where, kind, prefix);
+	json_t *attributes = json_object_get(body, "attributes");
+	json_object_foreach (attributes, name, attribute) {
+		if (!default_fits(attribute))
+			return rg_refuse(why, remedy, "%s: the default of %s.%s is no %s", where,
+				kind, name, rg_json_str(attribute, "type", ""));
+	}
+	return true;
+}
+
+static bool config_is_right(const char *where, const json_t *document, RgRefusal *why)
+{
+	json_t *config = json_object_get(document, "config");
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	if (config == NULL)
+		return true;
+	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(config, diags);
+	if (schema != NULL)
+		return true;
+	g_autofree char *text = rg_text_clean(
+		rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary : "no reason given");
+	return rg_refuse(why, "use the keywords that src/base/json_schema.c lists",
+		"%s: the schema of its settings is of no use: %s", where, text);
+}
+
+RgSchema *rg_provider_module_check_schema(
+	const char *name, const char *where, json_t *document, RgRefusal *why)
+{
+	if (!shape_is_right(where, document, why))
+		return NULL;
+	const char *own = rg_json_str(document, "provider", "");
+	if (strcmp(own, name) != 0) {
+		rg_refuse(why, "put the module's own schema.json beside it",
+			"%s is the schema of the provider \"%s\", not \"%s\"", where, own, name);
+		return NULL;
+	}
+	const char *kind;
+	json_t *body;
+	json_object_foreach (json_object_get(document, "kinds"), kind, body) {
+		if (!kind_is_right(name, where, kind, body, why))
+			return NULL;
+	}
+	if (!config_is_right(where, document, why))
+		return NULL;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgSchema *schema = rg_schema_new(document, diags);
+	if (schema == NULL) {
+		const char *text = rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary
+							     : "no reason given";
+		rg_refuse(why, "correct the module's schema.json", "%s is of no use: %s", where,
+			text);
+	}
+	return schema;
+}
+
+typedef struct {
+	const char *provider;
+	RgDiags *diags;
+} ConfigCheck;
+
+/* The names that the object with the unknown member may have; g_free the array only. */
+static const char **allowed_names(const json_t *schema)
+{
+	json_t *properties = json_object_get(schema, "properties");
+	const char **names = g_new0(const char *, json_object_size(properties) + 1);
+	const char *key;
+	json_t *value;
+	size_t n = 0;
+	json_object_foreach (properties, key, value)
+		names[n++] = key;
+	return names;
+}
+
+static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, const char *name)
+{
+	g_autofree const char **names = allowed_names(finding->schema);
+	RgDiag *diag = rg_diags_error(check->diags, "provider.bad-config",
+		"provider \"%s\" has no setting \"%s\"", check->provider, name);
+	const char *near = rg_nearest_word(name, names);
+	g_autofree char *all = g_strjoinv(", ", (char **)(uintptr_t)names);
+	if (near != NULL)
+		rg_diag_hint(diag, "did you mean \"%s\"?", near);
+	else if (*all != '\0')
+		rg_diag_hint(diag, "its settings are %s", all);
+	else
+		rg_diag_hint(diag, "it takes no settings");
+	rg_diag_cloud(diag, check->provider, NULL, NULL);
+}
+
+static void report_config(const RgSchemaFinding *finding, void *data)
+{
+	ConfigCheck *check = data;
+	g_autofree char *name = rg_text_clean(finding->name);
+	g_autofree char *at = rg_text_clean(finding->pointer + (*finding->pointer == '/'));
+	bool missing = strcmp(finding->keyword, "required") == 0;
+	if (name != NULL && !missing) {
+		say_unknown(check, finding, name);
+		return;
+	}
+	RgDiag *diag;
+	g_autofree char *rule = rg_json_canonical(finding->rule);
+	if (missing)
+		diag = rg_diags_error(check->diags, "provider.bad-config",
+			"provider \"%s\" needs the setting \"%s%s%s\"", check->provider, at,
+			*at != '\0' ? "/" : "", name != NULL ? name : "");
+	else
+		diag = rg_diags_error(check->diags, "provider.bad-config",
+			"setting \"%s\" of provider \"%s\" is not right: %s must be %.200s", at,
+			check->provider, finding->keyword, rule);
+	const char *help = rg_json_str(finding->schema, "description", NULL);
+	g_autofree char *hint = rg_text_clean(help);
+	if (hint != NULL)
+		rg_diag_hint(diag, "%s", hint);
+	rg_diag_address(diag, NULL, *at != '\0' ? at : name);
+	rg_diag_cloud(diag, check->provider, NULL, NULL);
+}
+
+bool rg_provider_module_check_config(
+	const char *name, const RgSchema *schema, const json_t *config, RgDiags *diags)
+{
+	ConfigCheck check = {name, diags};
+	const json_t *rules = rg_schema_config(schema);
+	g_autoptr(RgJson) none =
+		json_pack("{s:s, s:b}", "type", "object", "additionalProperties", 0);
+	g_autoptr(RgJson) empty = json_object();
+	json_t *used = rules != NULL ? (json_t *)(uintptr_t)rules : none;
+	g_autoptr(RgJsonSchema) compiled = rg_json_schema_compile(used, diags);
+	if (compiled == NULL)
+		return false;
+	const json_t *value = config != NULL && !json_is_null(config) ? config : empty;
+	return rg_json_schema_check(compiled, value, report_config, &check);
+}

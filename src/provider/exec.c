@@ -1,0 +1,204 @@
+/* host->exec: credential helpers. No shell, nothing inherited but the environment; ends with its
+ * time, its output's cap or a cancel, together with its children (own process group). */
+#include "provider/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/clock.h"
+
+#define OUTPUT_MAX (1024 * 1024)
+#define ERRORS_MAX 4096
+#define ARGS_MAX 256
+#define DEFAULT_TIMEOUT_MS 60000
+#define SLICE_MS 50 /* how often a cancel is looked for */
+
+extern char **environ;
+
+typedef struct {
+	pid_t pid;
+	int out, err; /* reading ends; -1: closed */
+	GString *output, *errors;
+	const char *why; /* NULL: it went well so far */
+} Helper;
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static int set_up_files(posix_spawn_file_actions_t *actions, int out, int err)
+{
+	int failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+	failed = failed != 0 ? failed : posix_spawn_file_actions_adddup2(actions, out, 1);
+	failed = failed != 0 ? failed : posix_spawn_file_actions_adddup2(actions, err, 2);
+	return failed != 0 ? failed : posix_spawn_file_actions_addclosefrom_np(actions, 3);
+}
+
+/* Our threads block signals and the program handles some: the helper gets the defaults. */
+static int set_up_signals(posix_spawnattr_t *attributes)
+{
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(attributes, &none);
+	posix_spawnattr_setsigdefault(attributes, &all);
+	posix_spawnattr_setpgroup(attributes, 0);
+	return posix_spawnattr_setflags(
+		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+static int spawn(const char *const *argv, int out, int err, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	int failed = set_up_files(&actions, out, err);
+	failed = failed != 0 ? failed : set_up_signals(&attributes);
+	/* posix_spawnp takes char *const[] for history's sake; it changes nothing. */
+	char *const *args = (char *const *)(uintptr_t)argv;
+	if (failed == 0)
+		failed = posix_spawnp(pid, argv[0], &actions, &attributes, args, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return failed;
+}
+
+static bool start(const char *const *argv, Helper *helper)
+{
+	int out[2] = {-1, -1}, err[2] = {-1, -1};
+	if (pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0) {
+		int failed = spawn(argv, out[1], err[1], &helper->pid);
+		if (failed != 0)
+			helper->why = g_intern_string(g_strerror(failed));
+	} else {
+		helper->why = g_intern_string(g_strerror(errno));
+	}
+	close_fd(&out[1]);
+	close_fd(&err[1]);
+	helper->out = out[0];
+	helper->err = err[0];
+	return helper->why == NULL;
+}
+
+/* Takes what is there; closes at the end. Past the cap it goes on reading but keeps nothing. */
+static bool drain(int *fd, GString *into, size_t cap)
+{
+	char chunk[16384];
+	ssize_t n = read(*fd, chunk, sizeof(chunk));
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return true;
+	if (n <= 0) {
+		close_fd(fd);
+		return true;
+	}
+	g_string_append_len(into, chunk, (gssize)MIN((size_t)n, cap - into->len));
+	return into->len < cap;
+}
+
+static void read_all(RgCall *call, Helper *helper, int64_t deadline_ms)
+{
+	while (helper->why == NULL && (helper->out >= 0 || helper->err >= 0)) {
+		struct pollfd fds[2] = {{helper->out, POLLIN, 0}, {helper->err, POLLIN, 0}};
+		poll(fds, 2, SLICE_MS);
+		if (fds[0].revents != 0 && !drain(&helper->out, helper->output, OUTPUT_MAX + 1))
+			helper->why = "it wrote more than 1 MiB";
+		if (fds[1].revents != 0)
+			drain(&helper->err, helper->errors, ERRORS_MAX);
+		if (helper->why == NULL && rg_call_canceled(call))
+			helper->why = "canceled";
+		if (helper->why == NULL && rg_clock_monotonic_ms() > deadline_ms)
+			helper->why = "it took too long";
+	}
+}
+
+/* Its exit status; kills it when it is to be given up. */
+static int finish(RgCall *call, Helper *helper, int64_t deadline_ms)
+{
+	int status = 0;
+	for (;;) {
+		pid_t got = waitpid(helper->pid, &status, WNOHANG);
+		if (got == helper->pid || (got < 0 && errno != EINTR))
+			return got < 0 ? -1 : status;
+		if (helper->why == NULL && rg_call_canceled(call))
+			helper->why = "canceled";
+		if (helper->why == NULL && rg_clock_monotonic_ms() > deadline_ms)
+			helper->why = "it took too long";
+		if (helper->why != NULL)
+			kill(-helper->pid, SIGKILL);
+		g_usleep(2000);
+	}
+}
+
+/* The reason stays in the call's `reasons`: people see it when the call fails in the end. */
+static void explain(RgCall *call, const char *const *argv, const Helper *helper, int status)
+{
+	g_autofree char *name = rg_text_clean(argv[0]);
+	g_autofree char *errors = rg_text_clean(helper->errors->str);
+	RgDiag *diag;
+	if (helper->why != NULL)
+		diag = rg_diags_note(call->reasons, "provider.credentials",
+			"the helper \"%s\" was of no use: %s", name, helper->why);
+	else if (WIFSIGNALED(status))
+		diag = rg_diags_note(call->reasons, "provider.credentials",
+			"the helper \"%s\" was killed by signal %d", name, WTERMSIG(status));
+	else
+		diag = rg_diags_note(call->reasons, "provider.credentials",
+			"the helper \"%s\" ended with status %d", name, WEXITSTATUS(status));
+	if (*errors != '\0')
+		rg_diag_detail(diag, "%s", errors);
+	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
+}
+
+static rgp_status run(
+	RgCall *call, const char *const *argv, uint32_t timeout_ms, struct rgp_bytes *output)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GString) errors = g_string_new(NULL);
+	Helper helper = {.out = -1, .err = -1, .output = text, .errors = errors};
+	int64_t deadline_ms =
+		rg_clock_monotonic_ms() + (timeout_ms != 0 ? timeout_ms : DEFAULT_TIMEOUT_MS);
+	int status = 0;
+	if (start(argv, &helper)) {
+		read_all(call, &helper, deadline_ms);
+		if (helper.why != NULL)
+			kill(-helper.pid, SIGKILL);
+		status = finish(call, &helper, deadline_ms);
+	}
+	close_fd(&helper.out);
+	close_fd(&helper.err);
+	if (helper.why != NULL || status != 0) {
+		explain(call, argv, &helper, status);
+		return rg_call_canceled(call) ? RGP_CANCELED : RGP_FAIL;
+	}
+	output->len = text->len;
+	output->data = rg_call_keep(call, g_string_free(g_steal_pointer(&text), FALSE));
+	return RGP_OK;
+}
+
+rgp_status rg_provider_exec(struct rgp_call *handle, const char *const *argv, uint32_t timeout_ms,
+	struct rgp_bytes *output)
+{
+	RgCall *call = rg_call_enter(handle);
+	if (call == NULL || argv == NULL || argv[0] == NULL || output == NULL)
+		return RGP_FAIL;
+	if ((call->flags & RG_CALL_READS) == 0) {
+		rg_call_bad(call, "it ran a helper, but %s must be pure", call->verb);
+		return RGP_FAIL;
+	}
+	for (size_t i = 0; argv[i] != NULL; i++) {
+		if (i >= ARGS_MAX) {
+			rg_call_bad(call, "a helper with more than %d arguments", ARGS_MAX);
+			return RGP_FAIL;
+		}
+	}
+	return run(call, argv, timeout_ms, output);
+}

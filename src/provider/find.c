@@ -1,0 +1,172 @@
+/* Search order: each directory in turn for NAME.so, then the linked-in modules. The first file of
+ * a name decides, also when it is refused: a user who put it there wants to hear about it. Data
+ * files lie in DIR/NAME/, DIR being the directory of NAME.so (`DIR/aws.so`, `DIR/aws/schema.json`);
+ * those of a linked-in module are embedded. The two are never mixed. */
+#include "provider/internal.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include "base/caps.h"
+
+#define NAME_MAX_LEN 32
+
+bool rg_provider_module_name_is_valid(const char *name)
+{
+	if (name == NULL || !g_ascii_islower(name[0]))
+		return false;
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	return name[len] == '\0' && len <= NAME_MAX_LEN;
+}
+
+bool rg_provider_module_dir_is_usable(const char *dir, char **why)
+{
+	struct stat info;
+	*why = NULL;
+	if (!g_path_is_absolute(dir))
+		*why = g_strdup_printf("%s is not an absolute path", dir);
+	else if (stat(dir, &info) != 0)
+		return false;
+	else if (!S_ISDIR(info.st_mode))
+		*why = g_strdup_printf("%s is not a directory", dir);
+	else if ((info.st_mode & S_IWOTH) != 0)
+		*why = g_strdup_printf("%s may be written by everybody", dir);
+	return *why == NULL;
+}
+
+/* The directory that holds NAME.so, or NULL; the reasons of skipped ones go to `skipped`. */
+static const char *find_dir(const RgProviderHost *host, const char *name, GString *skipped)
+{
+	g_autofree char *file = g_strconcat(name, ".so", NULL);
+	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++) {
+		g_autofree char *why = NULL;
+		const char *dir = host->directories[i];
+		if (!rg_provider_module_dir_is_usable(dir, &why)) {
+			if (why != NULL && skipped != NULL)
+				g_string_append_printf(skipped, "skipped: %s\n", why);
+			continue;
+		}
+		g_autofree char *path = g_build_filename(dir, file, NULL);
+		if (g_file_test(path, G_FILE_TEST_EXISTS))
+			return dir;
+		if (skipped != NULL)
+			g_string_append_printf(skipped, "not in %s\n", dir);
+	}
+	return NULL;
+}
+
+static const RgBuiltinProvider *find_builtin(const RgProviderHost *host, const char *name)
+{
+	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++) {
+		if (strcmp(b->name, name) == 0)
+			return b;
+	}
+	return NULL;
+}
+
+static void add_names_of_dir(const char *path, GPtrArray *names)
+{
+	g_autofree char *why = NULL;
+	g_autoptr(GDir) dir =
+		rg_provider_module_dir_is_usable(path, &why) ? g_dir_open(path, 0, NULL) : NULL;
+	const char *file;
+	while (dir != NULL && (file = g_dir_read_name(dir)) != NULL) {
+		if (g_str_has_suffix(file, ".so"))
+			g_ptr_array_add(names, g_strndup(file, strlen(file) - 3));
+	}
+}
+
+static void report_missing(
+	const RgProviderHost *host, const char *name, const char *searched, RgDiags *diags)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++)
+		g_ptr_array_add(names, g_strdup(b->name));
+	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++)
+		add_names_of_dir(host->directories[i], names);
+	g_ptr_array_add(names, NULL);
+	g_autofree char *clean = rg_text_clean(name);
+	RgDiag *diag =
+		rg_diags_error(diags, "provider.not-found", "there is no provider \"%s\"", clean);
+	const char *near = rg_nearest_word(clean, (const char *const *)names->pdata);
+	if (*searched != '\0')
+		rg_diag_detail(diag, "%s", searched);
+	if (near != NULL)
+		rg_diag_hint(diag, "did you mean \"%s\"?", near);
+	else
+		rg_diag_hint(diag, "raygpu providers list shows what there is");
+}
+
+RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiags *diags)
+{
+	RgModule *module = name != NULL ? g_hash_table_lookup(host->modules, name) : NULL;
+	if (module != NULL)
+		return module;
+	g_autoptr(GString) searched = g_string_new(NULL);
+	bool valid = rg_provider_module_name_is_valid(name);
+	const char *dir = valid ? find_dir(host, name, searched) : NULL;
+	const RgBuiltinProvider *builtin = valid && dir == NULL ? find_builtin(host, name) : NULL;
+	if (dir == NULL && builtin == NULL) {
+		g_strchomp(searched->str);
+		report_missing(host, name != NULL ? name : "", searched->str, diags);
+		return NULL;
+	}
+	module = g_new0(RgModule, 1);
+	module->name = g_strdup(name);
+	module->builtin = builtin;
+	if (dir != NULL)
+		module->file = g_strdup_printf("%s/%s.so", dir, name);
+	g_hash_table_insert(host->modules, module->name, module);
+	return module;
+}
+
+void rg_provider_module_free(RgModule *module)
+{
+	if (module == NULL)
+		return;
+	rg_schema_free(module->data_schema);
+	rg_schema_free(module->schema);
+	rg_refusal_clear(&module->refusal);
+	g_free(module->file);
+	g_free(module->name);
+	g_free(module);
+}
+
+static GBytes *read_data(const char *path)
+{
+	struct stat info;
+	g_autofree char *text = NULL;
+	size_t len;
+	if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > RG_CAP_FILE_BYTES)
+		return NULL;
+	if (!g_file_get_contents(path, &text, &len, NULL))
+		return NULL;
+	return g_bytes_new_take(g_steal_pointer(&text), len);
+}
+
+const char *rg_provider_module_data(
+	RgProviderHost *host, const char *name, const char *file, size_t *len)
+{
+	*len = 0;
+	if (!rg_provider_module_name_is_valid(name) || strchr(file, '/') != NULL || file[0] == '.')
+		return NULL;
+	const char *dir = find_dir(host, name, NULL);
+	if (dir == NULL) {
+		const RgBuiltinProvider *builtin = find_builtin(host, name);
+		const struct rg_embedded *row = builtin != NULL ? builtin->data : NULL;
+		while (row != NULL && row->name != NULL && strcmp(row->name, file) != 0)
+			row++;
+		if (row == NULL || row->name == NULL)
+			return NULL;
+		*len = row->len;
+		return row->data;
+	}
+	g_autofree char *path = g_build_filename(dir, name, file, NULL);
+	GBytes *bytes = g_hash_table_lookup(host->files, path);
+	if (bytes == NULL) {
+		bytes = read_data(path);
+		if (bytes == NULL)
+			return NULL;
+		g_hash_table_insert(host->files, g_steal_pointer(&path), bytes);
+	}
+	return g_bytes_get_data(bytes, len);
+}

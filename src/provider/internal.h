@@ -1,0 +1,166 @@
+/* What the files of src/provider share: a module as found and loaded, an opened instance, and one
+ * running call. Order on the path of data: find -> load -> check -> call (host, http, exec serve
+ * it) -> items | pages | lower. A host owns its modules and the handles of all calls; a call lives
+ * on the stack of the thread that makes it. */
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+#include "abi/raygpu/provider.h"
+#include "base/json_schema.h"
+#include "provider/provider.h"
+
+/* Why a module can't be used, and what to do about it. Both NULL: it can. */
+typedef struct {
+	char *reason, *remedy;
+} RgRefusal;
+void rg_refusal_clear(RgRefusal *refusal);
+/* Sets reason (`format`) and remedy once; false, so that a check can return it. */
+bool rg_refuse(RgRefusal *refusal, const char *remedy, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* One provider by name: the first file of that name in the directories, or the linked-in one. */
+typedef struct {
+	char *name;
+	char *file;			  /* NULL: built in */
+	const RgBuiltinProvider *builtin; /* NULL: a file */
+	bool loaded;			  /* tried: table or refusal is set */
+	const struct rgp_provider *table;
+	RgRefusal refusal;
+	RgSchema *data_schema; /* of the data file, without loading the module */
+	RgSchema *schema;      /* of the module's own `schema` call */
+	bool checked;	       /* `schema` or refusal is set */
+} RgModule;
+
+struct RgProviderHost {
+	const RgBuiltinProvider *builtins;
+	GStrv directories;
+	const char *(*env)(const char *name);
+	char *home;
+	pthread_mutex_t lock; /* the tables below; schema, open and close calls */
+	GHashTable *modules;  /* name -> RgModule* */
+	GHashTable *files;    /* path -> GBytes* */
+	pthread_mutex_t handles_lock;
+	GPtrArray *handles; /* struct rgp_call*: never given twice, so that a stale one is known */
+};
+
+struct RgProvider {
+	RgProviderHost *host;
+	RgModule *module;
+	RgHttp *http; /* borrowed; NULL: no network */
+	struct rgp_inst *inst;
+	pthread_mutex_t turn; /* held during a call unless the module is RGP_PARALLEL */
+};
+
+/* find.c */
+bool rg_provider_module_name_is_valid(const char *name);
+/* NULL and why (what was looked for and where) when there is none. */
+RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiags *diags);
+/* True when modules may be loaded from the directory; else `why` (g_free) unless it is absent. */
+bool rg_provider_module_dir_is_usable(const char *dir, char **why);
+void rg_provider_module_free(RgModule *module);
+/* The data file, borrowed from the host's cache; NULL when there is none. */
+const char *rg_provider_module_data(
+	RgProviderHost *host, const char *name, const char *file, size_t *len);
+
+/* load.c: sets table or refusal, once. */
+bool rg_provider_module_load(RgModule *module);
+/* The version of a module's table as text, "" when it has none; clean. */
+char *rg_provider_module_version(const RgModule *module);
+
+/* provider.c: loads and checks once; false when refused. Needs the host's lock. */
+bool rg_provider_module_make_ready(RgProviderHost *host, RgModule *module);
+
+/* check.c */
+/* Checks a schema.json against schemas/provider-schema.json and what that can't say. */
+RgSchema *rg_provider_module_check_schema(
+	const char *name, const char *where, json_t *document, RgRefusal *why);
+bool rg_provider_module_check_config(
+	const char *name, const RgSchema *schema, const json_t *config, RgDiags *diags);
+
+typedef struct RgCall RgCall;
+/* Gets each result of a running call, already parsed; it may change `value` but not keep it
+ * without a reference. Says what is wrong through rg_call_bad. */
+typedef void (*RgSlotFn)(RgCall *call, const char *slot, json_t *value);
+
+/* What a call may ask of the host. */
+#define RG_CALL_READS 1u   /* environment, files, helpers, requests that read */
+#define RG_CALL_CHANGES 2u /* also requests that change something */
+#define RG_CALL_PAGES 4u   /* results are handed on as they come: the cap is for each */
+
+struct rgp_call {
+	pthread_t thread;
+	_Atomic(RgCall *) live; /* NULL after the call returned */
+	atomic_bool misused;	/* came from another thread */
+};
+
+struct RgCall {
+	RgProviderHost *host;
+	const RgModule *module;
+	const RgSchema *schema; /* NULL in `schema` itself */
+	RgHttp *http;
+	const char *verb;
+	unsigned flags;
+	RgSlotFn slot;
+	void *data;
+	RgDiags *diags;
+	RgDiags *reasons; /* why requests and helpers failed: told only when the call fails */
+	struct rgp_call *handle;
+	GPtrArray *kept; /* memory lent to the module until the call returns */
+	RgHttpReply reply;
+	char *reply_headers;
+	size_t result_bytes;
+	unsigned bad_count, diag_count, errors;
+	RgClass last;			   /* how the newest request ended */
+	int last_status;		   /* its HTTP status; 0: no answer or no request */
+	rgp_status status;		   /* of the whole, after rg_call_end */
+	RgClass class_;			   /* of the failure of the whole */
+	char *message, *code, *request_id; /* of that failure; may be NULL */
+};
+
+/* call.c */
+/* Prepares `call`; everything not named here is set by the caller before. */
+void rg_call_begin(RgCall *call);
+/* Judges how it ended: adds diagnostics when it failed without a word, sets status, class_, and
+ * makes the module's handle dead. True when the call as a whole went well. */
+bool rg_call_end(RgCall *call, rgp_status status);
+void rg_call_clear(RgCall *call);
+/* begin, the module's function, end. `call` may be NULL-initialised but for slot and data; clear
+ * it afterwards. */
+bool rg_call_make(
+	RgCall *call, RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags);
+/* The module broke a promise: provider.bad-result, and the call fails as a whole. */
+void rg_call_bad(RgCall *call, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The running call behind a handle, or NULL when it may not be used (here, now). */
+RgCall *rg_call_enter(struct rgp_call *handle);
+/* Keeps memory until the call returns; gives it back. */
+void *rg_call_keep(RgCall *call, void *memory);
+/* The newest request of the call got no answer or was refused (401, 403). */
+bool rg_call_was_refused(const RgCall *call);
+/* A handler for calls that give one result: stores it (json_t **data), refuses a second. */
+void rg_call_take_one(RgCall *call, const char *slot, json_t *value);
+const char *rg_call_provider(const RgCall *call);
+/* Not empty, not huge, no control characters. NULL is not sound. */
+bool rg_provider_id_is_sound(const char *id);
+bool rg_call_canceled(RgCall *call);
+bool rg_call_sleep(RgCall *call, unsigned ms);
+
+/* host.c, http.c, exec.c */
+extern const struct rgp_host rg_provider_services;
+rgp_status rg_provider_http(
+	struct rgp_call *handle, const struct rgp_http_req *req, struct rgp_http_resp *resp);
+rgp_status rg_provider_exec(struct rgp_call *handle, const char *const *argv, uint32_t timeout_ms,
+	struct rgp_bytes *output);
+
+/* class.c */
+RgClass rg_class_find(const char *name, bool *known);
+RgClass rg_class_of_code(const char *diag_code);
+
+/* text.c: a module's text made fit to show: valid UTF-8, no control characters but line feeds,
+ * short, secrets replaced. NULL stays NULL. */
+char *rg_text_clean(const char *text);
+
+/* attrs.c */
+/* Takes what is null, unknown or of the wrong type out of `attributes`; each of the latter two is
+ * rg_call_bad. True when nothing was wrong. `whose` is for the message. */
+bool rg_attributes_verify(RgCall *call, const RgKind *kind, json_t *attributes, const char *whose);
+/* Value of the attribute's type, or (when allowed) an expression. */
+bool rg_attribute_fits(const RgAttribute *attribute, const json_t *value);

@@ -1,0 +1,298 @@
+/* create, ready, update, remove: one result an item, verified. An id that the module told is never
+ * thrown away, whatever else is wrong with its result: it may cost money. */
+#include "provider/internal.h"
+
+#include <string.h>
+
+#define ID_MAX 1024
+
+typedef struct {
+	const char *verb;
+	const RgKind *kind;
+	GHashTable *asked; /* address -> RgItemResult* */
+	GHashTable *given; /* addresses that have their result */
+	GHashTable *ids;   /* done in this call */
+} Items;
+
+/* What a verb's items may say became of them. */
+static const struct {
+	const char *name;
+	RgOutcome outcome;
+	const char *only; /* verb; NULL = every */
+} outcomes[] = {
+	{"done", RG_OUTCOME_DONE, NULL},
+	{"failed", RG_OUTCOME_FAILED, NULL},
+	{"pending", RG_OUTCOME_PENDING, "ready"},
+	{"unsupported", RG_OUTCOME_UNSUPPORTED, "update"},
+};
+
+void rg_item_result_free(RgItemResult *result)
+{
+	if (result == NULL)
+		return;
+	json_decref(result->attributes);
+	g_free(result->address);
+	g_free(result->id);
+	g_free(result->code);
+	g_free(result->message);
+	g_free(result->request_id);
+	g_free(result->attribute);
+	g_free(result);
+}
+
+static void item_free(gpointer data)
+{
+	rg_item_result_free(data);
+}
+
+static bool find_outcome(const char *verb, const char *name, RgOutcome *outcome)
+{
+	for (size_t i = 0; name != NULL && i < G_N_ELEMENTS(outcomes); i++) {
+		const char *only = outcomes[i].only;
+		if (strcmp(outcomes[i].name, name) == 0 &&
+			(only == NULL || strcmp(only, verb) == 0)) {
+			*outcome = outcomes[i].outcome;
+			return true;
+		}
+	}
+	return false;
+}
+
+static char *dup_text(const json_t *item, const char *key)
+{
+	return rg_text_clean(json_string_value(json_object_get(item, key)));
+}
+
+bool rg_provider_id_is_sound(const char *id)
+{
+	if (id == NULL || *id == '\0' || strlen(id) > ID_MAX)
+		return false;
+	for (const char *at = id; *at != '\0'; at++) {
+		if (g_ascii_iscntrl(*at))
+			return false;
+	}
+	return true;
+}
+
+static void read_failure(RgCall *call, const json_t *item, RgItemResult *result)
+{
+	bool known;
+	const char *class_ = json_string_value(json_object_get(item, "class"));
+	result->class_ = rg_class_find(class_, &known);
+	if (!known || result->class_ == RG_CLASS_OK) {
+		g_autofree char *name = rg_text_clean(class_ != NULL ? class_ : "(none)");
+		rg_call_bad(call, "\"%s\" of %s is no class of a failure", name, result->address);
+		result->class_ = RG_CLASS_UNKNOWN;
+	}
+	/* A word that is not understood proves nothing. */
+	result->definite = known && rg_json_bool(item, "definite", false);
+	result->message = dup_text(item, "message");
+	result->code = dup_text(item, "code");
+	result->request_id = dup_text(item, "request_id");
+	result->attribute = dup_text(item, "attribute");
+}
+
+static void read_id(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
+{
+	const char *id = json_string_value(json_object_get(item, "id"));
+	if (json_object_get(item, "id") != NULL && !rg_provider_id_is_sound(id))
+		rg_call_bad(call, "the id of %s is none", result->address);
+	else if (id != NULL && g_hash_table_contains(items->ids, id))
+		rg_call_bad(call, "the id of %s was given to another item too", result->address);
+	else
+		result->id = g_strdup(id);
+	if (result->id != NULL)
+		g_hash_table_add(items->ids, result->id);
+}
+
+/* Attributes that are wrong are left out; the rest, and above all the id, stays. */
+static void read_attributes(
+	RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
+{
+	json_t *attributes = json_object_get(item, "attributes");
+	if (attributes == NULL || json_is_null(attributes))
+		return;
+	if (!json_is_object(attributes)) {
+		rg_call_bad(call, "\"attributes\" of %s is no object", result->address);
+		return;
+	}
+	rg_attributes_verify(call, items->kind, attributes, result->address);
+	result->attributes = json_incref(attributes);
+}
+
+static void read_item(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
+{
+	const char *outcome = json_string_value(json_object_get(item, "outcome"));
+	read_id(call, items, item, result);
+	read_attributes(call, items, item, result);
+	if (!find_outcome(items->verb, outcome, &result->outcome)) {
+		rg_call_bad(call, "%s has no outcome that %s knows", result->address, items->verb);
+		result->outcome = RG_OUTCOME_FAILED;
+		result->class_ = RG_CLASS_UNKNOWN;
+		return;
+	}
+	if (result->outcome == RG_OUTCOME_FAILED) {
+		read_failure(call, item, result);
+		return;
+	}
+	result->class_ = RG_CLASS_OK;
+	if (strcmp(items->verb, "create") == 0 && result->id == NULL) {
+		rg_call_bad(call, "%s is done but has no id", result->address);
+		result->outcome = RG_OUTCOME_FAILED;
+		result->class_ = RG_CLASS_UNKNOWN;
+	}
+}
+
+static void take_item(RgCall *call, const char *slot, json_t *value)
+{
+	const Items *items = call->data;
+	const char *address = json_string_value(json_object_get(value, "address"));
+	RgItemResult *result = address != NULL ? g_hash_table_lookup(items->asked, address) : NULL;
+	if (strcmp(slot, "item") != 0) {
+		rg_call_bad(call, "\"%s\" is no result of it", slot);
+	} else if (result == NULL) {
+		g_autofree char *name = rg_text_clean(address != NULL ? address : "no address");
+		rg_call_bad(call, "an item for \"%s\", which was not asked for", name);
+	} else if (!g_hash_table_add(items->given, result->address)) {
+		rg_call_bad(call, "\"%s\" was given twice", result->address);
+	} else {
+		read_item(call, items, value, result);
+	}
+}
+
+static GPtrArray *new_results(const json_t *input, GHashTable *asked)
+{
+	GPtrArray *results = g_ptr_array_new_with_free_func(item_free);
+	size_t i;
+	json_t *item;
+	json_array_foreach (json_object_get(input, "items"), i, item) {
+		RgItemResult *result = g_new0(RgItemResult, 1);
+		result->address = g_strdup(rg_json_str(item, "address", ""));
+		result->outcome = RG_OUTCOME_FAILED;
+		result->class_ = RG_CLASS_UNKNOWN;
+		g_hash_table_insert(asked, result->address, result);
+		g_ptr_array_add(results, result);
+	}
+	return results;
+}
+
+/* Items without a result of their own carry the failure of the whole. */
+static void fill_missing(
+	const RgCall *call, const Items *items, bool ok, RgOutcome outcome, RgItemResult *result)
+{
+	if (g_hash_table_contains(items->given, result->address))
+		return;
+	result->outcome = outcome;
+	if (outcome != RG_OUTCOME_FAILED)
+		result->class_ = RG_CLASS_OK;
+	else if (ok)
+		result->message =
+			g_strdup_printf("module %s gave no result for it", rg_call_provider(call));
+	else {
+		result->class_ = call->class_;
+		result->message = g_strdup(call->message);
+		result->code = g_strdup(call->code);
+		result->request_id = g_strdup(call->request_id);
+	}
+}
+
+/* A failed item without a word gets the transport's. */
+static void fill_message(const RgCall *call, RgItemResult *result)
+{
+	if (result->outcome != RG_OUTCOME_FAILED ||
+		(result->message != NULL && *result->message != '\0'))
+		return;
+	g_free(result->message);
+	size_t n = rg_diags_count(call->reasons);
+	result->message = g_strdup(
+		n > 0 ? rg_diags_get(call->reasons, n - 1)->summary : "the module gave no reason");
+}
+
+/* "Done" after a refused request is not believed of a removal: the thing may run on and cost. */
+static void doubt_removals(RgCall *call, GPtrArray *results)
+{
+	if (!rg_call_was_refused(call))
+		return;
+	for (guint i = 0; i < results->len; i++) {
+		RgItemResult *result = g_ptr_array_index(results, i);
+		if (result->outcome != RG_OUTCOME_DONE)
+			continue;
+		rg_call_bad(call, "%s is said to be removed, but the last request was refused (%d)",
+			result->address, call->last_status);
+		result->outcome = RG_OUTCOME_FAILED;
+		result->class_ = call->last;
+	}
+}
+
+/* What every item is when the module doesn't offer the call: nothing to wait for, or a change
+ * that can't be made in place. */
+static RgOutcome outcome_without(const char *verb)
+{
+	if (strcmp(verb, "ready") == 0)
+		return RG_OUTCOME_DONE;
+	return strcmp(verb, "update") == 0 ? RG_OUTCOME_UNSUPPORTED : RG_OUTCOME_FAILED;
+}
+
+static void call_module(
+	RgProvider *provider, const json_t *input, Items *items, GPtrArray *results, RgDiags *diags)
+{
+	RgCall call = {.slot = take_item, .data = items};
+	bool ok = rg_call_make(&call, provider, items->verb, input, diags);
+	RgOutcome missing =
+		call.status == RGP_UNSUPPORTED ? outcome_without(items->verb) : RG_OUTCOME_FAILED;
+	if (strcmp(items->verb, "remove") == 0)
+		doubt_removals(&call, results);
+	for (guint i = 0; i < results->len; i++) {
+		fill_missing(&call, items, ok, missing, g_ptr_array_index(results, i));
+		fill_message(&call, g_ptr_array_index(results, i));
+	}
+	rg_call_clear(&call);
+}
+
+static void fail_all(GPtrArray *results, RgClass class_, const char *message)
+{
+	for (guint i = 0; i < results->len; i++) {
+		RgItemResult *result = g_ptr_array_index(results, i);
+		result->class_ = class_;
+		result->message = g_strdup(message);
+	}
+}
+
+static GPtrArray *run(RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags)
+{
+	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) given = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) ids = g_hash_table_new(g_str_hash, g_str_equal);
+	const char *kind = rg_json_str(input, "kind", "");
+	Items items = {verb, rg_schema_kind(provider->module->schema, kind), asked, given, ids};
+	GPtrArray *results = new_results(input, asked);
+	if (items.kind == NULL) {
+		RgDiag *diag = rg_diags_error(diags, "provider.invalid",
+			"module %s knows no kind \"%s\"", provider->module->name, kind);
+		rg_diag_hint(diag, "install the module's version that made it");
+		fail_all(results, RG_CLASS_INVALID, diag->summary);
+		return results;
+	}
+	call_module(provider, input, &items, results, diags);
+	return results;
+}
+
+GPtrArray *rg_provider_create(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return run(provider, "create", input, diags);
+}
+
+GPtrArray *rg_provider_ready(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return run(provider, "ready", input, diags);
+}
+
+GPtrArray *rg_provider_update(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return run(provider, "update", input, diags);
+}
+
+GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return run(provider, "remove", input, diags);
+}

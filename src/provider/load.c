@@ -1,0 +1,180 @@
+/* Opens a module and refuses what this host can't call, naming file, both versions, remedy. A
+ * refused file stays mapped like any other: code of it may already have run. */
+#include "provider/internal.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Majors looked for when ours is missing, to tell "too new" from "not a provider". */
+#define NEIGHBOUR_MAX 9
+
+typedef const struct rgp_provider *(*EntryFn)(void);
+
+void rg_refusal_clear(RgRefusal *refusal)
+{
+	g_clear_pointer(&refusal->reason, g_free);
+	g_clear_pointer(&refusal->remedy, g_free);
+}
+
+bool rg_refuse(RgRefusal *refusal, const char *remedy, const char *format, ...)
+{
+	if (refusal->reason != NULL)
+		return false;
+	va_list args;
+	va_start(args, format);
+	refusal->reason = g_strdup_vprintf(format, args);
+	va_end(args);
+	refusal->remedy = g_strdup(remedy);
+	return false;
+}
+
+static bool refuse_version(const char *file, unsigned major, RgRefusal *why)
+{
+	g_autofree char *remedy =
+		major > RGP_ABI_MAJOR
+			? g_strdup_printf(
+				  "install a raygpu that speaks provider ABI %u, or the module's "
+				  "release for ABI %d",
+				  major, RGP_ABI_MAJOR)
+			: g_strdup_printf("rebuild the module with this raygpu's raygpu/provider.h "
+					  "(ABI %d)",
+				  RGP_ABI_MAJOR);
+	return rg_refuse(why, remedy, "%s was built for provider ABI %u, this raygpu speaks %d",
+		file, major, RGP_ABI_MAJOR);
+}
+
+static bool refuse_no_entry(const char *file, void *handle, RgRefusal *why)
+{
+	for (unsigned major = 0; major <= NEIGHBOUR_MAX; major++) {
+		g_autofree char *symbol = g_strdup_printf("raygpu_provider_v%u", major);
+		if (major != RGP_ABI_MAJOR && dlsym(handle, symbol) != NULL)
+			return refuse_version(file, major, why);
+	}
+	return rg_refuse(why,
+		"a module exports that function with RGP_ENTRY of raygpu/provider.h, default "
+		"visibility",
+		"%s is not a raygpu provider: it has no function raygpu_provider_v%d", file,
+		RGP_ABI_MAJOR);
+}
+
+static bool file_is_safe(const char *file, RgRefusal *why)
+{
+	struct stat info;
+	if (stat(file, &info) != 0 || !S_ISREG(info.st_mode))
+		return rg_refuse(why, "put the module's shared object there",
+			"%s is not a regular file that can be read", file);
+	if ((info.st_mode & S_IWOTH) != 0)
+		return rg_refuse(why, "take the right to write away: chmod o-w",
+			"%s may be written by everybody, so it is not loaded", file);
+	return true;
+}
+
+static EntryFn open_entry(const char *file, RgRefusal *why)
+{
+	if (!file_is_safe(file, why))
+		return NULL;
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	if (handle == NULL) {
+		const char *error = dlerror();
+		g_autofree char *text = rg_text_clean(error != NULL ? error : "no reason given");
+		rg_refuse(why,
+			"build it as a shared object for this machine, with all that it needs "
+			"linked in",
+			"%s can't be loaded: %s", file, text);
+		return NULL;
+	}
+	void *symbol = dlsym(handle, "raygpu_provider_v1");
+	if (symbol == NULL) {
+		refuse_no_entry(file, handle, why);
+		return NULL;
+	}
+	/* POSIX promises that a function's address fits a void *; ISO C has no cast for it. */
+	EntryFn entry;
+	memcpy(&entry, &symbol, sizeof(entry));
+	return entry;
+}
+
+static bool has_required(const char *file, const struct rgp_provider *table, RgRefusal *why)
+{
+	const struct {
+		const char *name;
+		bool there;
+	} slots[] = {
+		{"schema", table->schema != NULL},
+		{"open", table->open != NULL},
+		{"close", table->close != NULL},
+		{"resolve", table->resolve != NULL},
+		{"lower", table->lower != NULL},
+		{"list", table->list != NULL},
+		{"create", table->create != NULL},
+		{"remove", table->remove != NULL},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(slots); i++) {
+		if (!slots[i].there)
+			return rg_refuse(why, "ask the module's author: ABI 1 requires it",
+				"%s lacks the call \"%s\" that provider ABI %d requires", file,
+				slots[i].name, RGP_ABI_MAJOR);
+	}
+	return true;
+}
+
+static bool has_right_name(
+	const char *file, const char *name, const struct rgp_provider *table, RgRefusal *why)
+{
+	if (table->name == NULL || table->version == NULL)
+		return rg_refuse(why, "ask the module's author: its table must carry both",
+			"%s doesn't say its name and version", file);
+	if (strcmp(table->name, name) == 0)
+		return true;
+	g_autofree char *own = rg_text_clean(table->name);
+	if (!rg_provider_module_name_is_valid(table->name))
+		return rg_refuse(why,
+			"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a "
+			"letter",
+			"%s calls itself \"%.40s\", which is no name of a provider", file, own);
+	g_autofree char *remedy = g_strdup_printf("name the file %s.so", own);
+	return rg_refuse(
+		why, remedy, "%s says that it is the provider \"%s\", not \"%s\"", file, own, name);
+}
+
+static bool table_is_sound(
+	const char *file, const char *name, const struct rgp_provider *table, RgRefusal *why)
+{
+	size_t needed = offsetof(struct rgp_provider, remove) + sizeof(table->remove);
+	if (table == NULL)
+		return rg_refuse(why, "ask the module's author: it declined to start",
+			"%s gave no table of calls", file);
+	/* size and abi_major stand first in every version, so they can always be read. */
+	if (table->size >= offsetof(struct rgp_provider, flags) &&
+		table->abi_major != RGP_ABI_MAJOR)
+		return refuse_version(file, table->abi_major, why);
+	if (table->size < needed)
+		return rg_refuse(why,
+			"rebuild the module with raygpu/provider.h of ABI 1.0 or later",
+			"%s has a table of %u bytes, provider ABI %d.%d begins at %zu", file,
+			table->size, RGP_ABI_MAJOR, 0, needed);
+	return has_right_name(file, name, table, why) && has_required(file, table, why);
+}
+
+bool rg_provider_module_load(RgModule *module)
+{
+	if (module->loaded)
+		return module->table != NULL;
+	module->loaded = true;
+	const char *label = module->file != NULL ? module->file : module->name;
+	EntryFn entry = module->builtin != NULL ? module->builtin->entry
+						: open_entry(label, &module->refusal);
+	if (entry == NULL)
+		return false;
+	const struct rgp_provider *table = entry();
+	if (!table_is_sound(label, module->name, table, &module->refusal))
+		return false;
+	module->table = table;
+	return true;
+}
+
+char *rg_provider_module_version(const RgModule *module)
+{
+	return module->table != NULL ? rg_text_clean(module->table->version) : g_strdup("");
+}

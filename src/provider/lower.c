@@ -1,0 +1,198 @@
+/* resolve and lower: documents of the module, checked before anybody builds on them. */
+#include "provider/internal.h"
+
+#include <string.h>
+#include "resource/expr.h"
+#include "resource/graph.h"
+
+static void take_one_named(RgCall *call, const char *slot, json_t *value)
+{
+	const char *expected = strcmp(call->verb, "lower") == 0 ? "resources" : "facts";
+	if (strcmp(slot, expected) == 0)
+		rg_call_take_one(call, slot, value);
+	else
+		rg_call_bad(call, "\"%s\" is no result of it", slot);
+}
+
+static bool is_text(const json_t *object, const char *key)
+{
+	return json_is_string(json_object_get(object, key));
+}
+
+/* Each image that was asked for is there with an id. */
+static bool images_are_right(RgCall *call, const json_t *wants, const json_t *facts)
+{
+	size_t i;
+	json_t *want;
+	const json_t *images = json_object_get(facts, "images");
+	json_array_foreach (json_object_get(wants, "images"), i, want) {
+		const char *key = rg_json_str(want, "key", "");
+		if (!is_text(json_object_get(images, key), "id")) {
+			rg_call_bad(call, "the facts have no id for the image \"%s\"", key);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool all_are_text(const json_t *map)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach ((json_t *)(uintptr_t)map, key, value) {
+		if (!json_is_string(value))
+			return false;
+	}
+	return map == NULL || json_is_object(map);
+}
+
+static bool network_is_right(RgCall *call, const json_t *wants, const json_t *facts)
+{
+	const json_t *network = json_object_get(facts, "network");
+	if (!rg_json_bool(wants, "network", false) && network == NULL)
+		return true;
+	if (is_text(network, "vpc_id") && all_are_text(json_object_get(network, "subnets")))
+		return true;
+	rg_call_bad(call, "the facts' network is not what the ABI describes");
+	return false;
+}
+
+static bool offerings_are_right(RgCall *call, const json_t *wants, const json_t *facts)
+{
+	size_t i, j;
+	json_t *type, *zone;
+	const json_t *offerings = json_object_get(facts, "offerings");
+	json_array_foreach (json_object_get(wants, "instance_types"), i, type) {
+		const json_t *zones = json_object_get(offerings, json_string_value(type));
+		bool right = json_is_array(zones);
+		json_array_foreach (zones, j, zone)
+			right = right && json_is_string(zone);
+		if (!right) {
+			rg_call_bad(call, "the facts have no zones for \"%s\"",
+				json_string_value(type));
+			return false;
+		}
+	}
+	return true;
+}
+
+json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags)
+{
+	g_autoptr(RgJson) facts = NULL;
+	RgCall call = {.slot = take_one_named, .data = &facts};
+	bool ok = rg_call_make(&call, provider, "resolve", wants, diags);
+	if (ok && !json_is_object(facts))
+		rg_call_bad(&call, "it ended without \"facts\"");
+	ok = ok && call.bad_count == 0 && images_are_right(&call, wants, facts) &&
+	     network_is_right(&call, wants, facts) && offerings_are_right(&call, wants, facts);
+	rg_call_clear(&call);
+	return ok ? g_steal_pointer(&facts) : NULL;
+}
+
+static bool wanted_is_right(RgCall *call, const RgKind *kind, const RgResource *resource)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach (resource->attrs, key, value) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, key);
+		g_autofree char *name = rg_text_clean(key);
+		if (attribute == NULL || (!json_is_null(value) && !rg_expr_is(value) &&
+						 !rg_attribute_fits(attribute, value))) {
+			rg_call_bad(call,
+				attribute == NULL
+					? "%s has an attribute \"%s\" that its kind doesn't have"
+					: "%s: attribute \"%s\" is not of its type",
+				resource->address, name);
+			return false;
+		}
+	}
+	GHashTableIter iter;
+	gpointer data;
+	g_hash_table_iter_init(&iter, kind->attributes);
+	while (g_hash_table_iter_next(&iter, NULL, &data)) {
+		const RgAttribute *attribute = data;
+		value = json_object_get(resource->attrs, attribute->name);
+		if (attribute->required && (value == NULL || json_is_null(value))) {
+			rg_call_bad(call, "%s lacks the required attribute \"%s\"",
+				resource->address, attribute->name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
+{
+	const json_t *checked = NULL;
+	for (size_t i = 0; i < rg_resource_set_size(set); i++) {
+		const RgResource *resource = rg_resource_set_get(set, i);
+		const RgKind *kind = rg_schema_kind(call->schema, resource->kind);
+		if (kind == NULL || strcmp(resource->kind, RG_SECRET_KIND) == 0) {
+			rg_call_bad(call, "%s is of no kind of this module", resource->address);
+			return false;
+		}
+		/* Nodes of a pool share one object and stand side by side. */
+		if (resource->attrs != checked && !wanted_is_right(call, kind, resource))
+			return false;
+		checked = resource->attrs;
+	}
+	return true;
+}
+
+static bool dependencies_are_there(RgCall *call, const RgResourceSet *set)
+{
+	for (size_t i = 0; i < rg_resource_set_size(set); i++) {
+		const RgResource *resource = rg_resource_set_get(set, i);
+		g_auto(GStrv) needed = rg_resource_dependencies(resource);
+		for (size_t j = 0; needed != NULL && needed[j] != NULL; j++) {
+			if (rg_resource_set_find(set, needed[j]) != NULL)
+				continue;
+			g_autofree char *name = rg_text_clean(needed[j]);
+			rg_call_bad(call, "%s needs \"%s\", which is not among the resources",
+				resource->address, name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void add_secret(RgResourceSet *set)
+{
+	RgResource *secret = rg_resource_new(RG_SECRET_KIND, "ray_token", -1);
+	secret->attrs = rg_resource_set_intern(set, json_pack("{s:i}", "bytes", 32));
+	secret->presence = RG_PRESENT;
+	rg_resource_set_add(set, secret);
+}
+
+static RgResourceSet *check_lowered(RgCall *call, const json_t *resources, const json_t *fitted)
+{
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	g_autoptr(RgResourceSet) set = rg_resource_set_from_lowered(resources, unread);
+	if (set == NULL) {
+		g_autofree char *why =
+			rg_text_clean(rg_diags_count(unread) > 0
+					      ? rg_diags_get(unread, 0)->summary
+					      : "it is not of the form that the ABI describes");
+		rg_call_bad(call, "%s", why);
+		return NULL;
+	}
+	if (!kinds_are_right(call, set))
+		return NULL;
+	if (strcmp(rg_json_str(json_object_get(fitted, "ray"), "auth", ""), "token") == 0)
+		add_secret(set);
+	return dependencies_are_there(call, set) ? g_steal_pointer(&set) : NULL;
+}
+
+RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgDiags *diags)
+{
+	g_autoptr(RgJson) resources = NULL;
+	RgResourceSet *set = NULL;
+	RgCall call = {.slot = take_one_named, .data = &resources};
+	bool ok = rg_call_make(&call, provider, "lower", fitted, diags);
+	if (ok && !json_is_array(resources))
+		rg_call_bad(&call, "it ended without \"resources\"");
+	if (ok && call.bad_count == 0)
+		set = check_lowered(&call, resources, fitted);
+	rg_call_clear(&call);
+	return set;
+}

@@ -1,0 +1,187 @@
+/* list and find: pages of observed things, verified one by one and handed on. */
+#include "provider/internal.h"
+
+#include <string.h>
+#include "base/caps.h"
+
+typedef struct {
+	const RgKind *kind;
+	RgObservedFn observed;
+	void *data;
+	GHashTable *seen; /* ids of this call */
+	bool done;
+} Pages;
+
+static const char *const members[] = {
+	"id", "address", "attributes", "state", "token", "status", NULL};
+
+/* The members of ABI 1.0; a later minor version may have more. */
+static bool members_are_known(RgCall *call, const json_t *item, const char *id)
+{
+	const char *key;
+	json_t *value;
+	if (call->module->table->abi_minor > RGP_ABI_MINOR)
+		return true;
+	json_object_foreach ((json_t *)(uintptr_t)item, key, value) {
+		if (g_strv_contains(members, key))
+			continue;
+		g_autofree char *name = rg_text_clean(key);
+		rg_call_bad(call, "\"%s\" of \"%s\" is not known", name, id);
+		return false;
+	}
+	return true;
+}
+
+/* Text, or NULL when absent or null; anything else is a bad result. */
+static bool read_text(RgCall *call, const json_t *item, const char *key, const char **text)
+{
+	const json_t *value = json_object_get(item, key);
+	*text = json_string_value(value);
+	if (value == NULL || json_is_null(value) || *text != NULL)
+		return true;
+	rg_call_bad(call, "\"%s\" of a resource is no text", key);
+	return false;
+}
+
+static bool read_presence(RgCall *call, const json_t *item, const char *id, RgPresence *presence)
+{
+	const char *state = rg_json_str(item, "state", "");
+	*presence = strcmp(state, "gone") == 0 ? RG_ABSENT : RG_PRESENT;
+	if (*presence == RG_ABSENT || strcmp(state, "present") == 0)
+		return true;
+	rg_call_bad(call, "\"state\" of \"%s\" is neither \"present\" nor \"gone\"", id);
+	return false;
+}
+
+/* Marks are tags that anybody in the account may rewrite: an address that is none of this kind
+ * counts as not told, so that one spoilt tag can't stop all reading. */
+static RgResource *new_observed(const RgKind *kind, const char *address)
+{
+	g_autofree char *address_kind = NULL, *name = NULL;
+	int64_t index;
+	bool told = address != NULL && g_utf8_strlen(address, -1) < 512 &&
+		    rg_address_parse(address, &address_kind, &name, &index) &&
+		    strcmp(address_kind, kind->name) == 0;
+	if (told)
+		return rg_resource_new(kind->name, name, index);
+	RgResource *resource = rg_resource_new(kind->name, "", -1);
+	g_clear_pointer(&resource->address, g_free);
+	return resource;
+}
+
+static const char *check_id(RgCall *call, const Pages *pages, const json_t *item)
+{
+	const char *id = json_string_value(json_object_get(item, "id"));
+	if (!rg_provider_id_is_sound(id)) {
+		rg_call_bad(call, "a resource without an id");
+		return NULL;
+	}
+	if (g_hash_table_size(pages->seen) >= 2 * RG_CAP_NODES) {
+		rg_call_bad(call, "more than %d resources", 2 * RG_CAP_NODES);
+		return NULL;
+	}
+	if (g_hash_table_add(pages->seen, g_strdup(id)))
+		return id;
+	g_autofree char *name = rg_text_clean(id);
+	rg_call_bad(call, "\"%s\" was given twice", name);
+	return NULL;
+}
+
+static void take_resource(RgCall *call, const Pages *pages, json_t *item)
+{
+	const char *address, *token, *status;
+	RgPresence presence;
+	const char *id = check_id(call, pages, item);
+	if (id == NULL || !members_are_known(call, item, id) ||
+		!read_presence(call, item, id, &presence) ||
+		!read_text(call, item, "address", &address) ||
+		!read_text(call, item, "token", &token) ||
+		!read_text(call, item, "status", &status))
+		return;
+	json_t *attributes = json_object_get(item, "attributes");
+	if (!json_is_object(attributes)) {
+		rg_call_bad(call, "\"%s\" has no attributes", id);
+		return;
+	}
+	if (!rg_attributes_verify(call, pages->kind, attributes, id))
+		return;
+	RgResource *resource = new_observed(pages->kind, address);
+	resource->id = g_strdup(id);
+	resource->attrs = json_incref(attributes);
+	resource->presence = presence;
+	resource->token = g_strdup(token);
+	resource->status = rg_text_clean(status);
+	pages->observed(pages->data, resource);
+}
+
+static void take_page(RgCall *call, const char *slot, json_t *value)
+{
+	Pages *pages = call->data;
+	size_t i;
+	json_t *item;
+	json_t *resources = json_object_get(value, "resources");
+	if (strcmp(slot, "done") == 0) {
+		if (pages->done || !json_is_true(json_object_get(value, "complete")))
+			rg_call_bad(call, pages->done ? "\"done\" was given twice"
+						      : "\"done\" doesn't say that it is complete");
+		pages->done = true;
+		return;
+	}
+	if (strcmp(slot, "page") != 0 || pages->done || !json_is_array(resources)) {
+		rg_call_bad(call, "\"%s\" is no page, or comes after \"done\"", slot);
+		return;
+	}
+	json_array_foreach (resources, i, item) {
+		/* After the first fault the whole reading is thrown away anyway. */
+		if (call->bad_count == 0)
+			take_resource(call, pages, item);
+	}
+}
+
+static bool read_pages(
+	RgProvider *provider, const char *verb, const json_t *input, Pages *pages, RgDiags *diags)
+{
+	const char *kind = rg_json_str(input, "kind", "");
+	pages->kind = rg_schema_kind(provider->module->schema, kind);
+	if (pages->kind == NULL) {
+		rg_diags_error(diags, "provider.invalid", "module %s knows no kind \"%s\"",
+			provider->module->name, kind);
+		return false;
+	}
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	pages->seen = seen;
+	RgCall call = {.slot = take_page, .data = pages};
+	bool ok = rg_call_make(&call, provider, verb, input, diags);
+	if (ok && !pages->done)
+		rg_call_bad(&call, "it ended without \"done\"");
+	else if (ok && rg_call_was_refused(&call))
+		rg_call_bad(&call,
+			"it says that it is complete, but the last request was refused (%d)",
+			call.last_status);
+	ok = ok && call.bad_count == 0;
+	rg_call_clear(&call);
+	return ok;
+}
+
+bool rg_provider_list(RgProvider *provider, const char *kind, const char *cluster,
+	const char *lineage, GStrv known, RgObservedFn observed, void *data, RgDiags *diags)
+{
+	json_t *ids = json_array();
+	for (size_t i = 0; known != NULL && known[i] != NULL; i++)
+		json_array_append_new(ids, json_string(known[i]));
+	g_autoptr(RgJson) input = json_pack("{s:s, s:s, s:s, s:o}", "kind", kind, "cluster",
+		cluster, "lineage", lineage, "known", ids);
+	g_assert(input != NULL);
+	Pages pages = {.observed = observed, .data = data};
+	return read_pages(provider, "list", input, &pages, diags);
+}
+
+bool rg_provider_find(RgProvider *provider, const char *kind, const char *token,
+	const json_t *marks, RgObservedFn observed, void *data, RgDiags *diags)
+{
+	g_autoptr(RgJson) input = json_pack("{s:s, s:s, s:O}", "kind", kind, "token", token,
+		"marks", (json_t *)(uintptr_t)marks);
+	g_assert(input != NULL);
+	Pages pages = {.observed = observed, .data = data};
+	return read_pages(provider, "find", input, &pages, diags);
+}

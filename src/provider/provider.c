@@ -1,0 +1,271 @@
+/* The host and its opened instances: what the public header names, by the steps of find, load,
+ * check and call. */
+#include "provider/internal.h"
+
+#include <string.h>
+
+static void unref_bytes(gpointer bytes)
+{
+	g_bytes_unref(bytes);
+}
+
+static void free_module(gpointer module)
+{
+	rg_provider_module_free(module);
+}
+
+RgProviderHost *rg_provider_host_new(const RgProviderHostOptions *options)
+{
+	RgProviderHost *host = g_new0(RgProviderHost, 1);
+	host->builtins = options->builtins;
+	host->directories = g_strdupv(options->directories);
+	host->env = options->env;
+	host->home = g_strdup(options->home);
+	pthread_mutex_init(&host->lock, NULL);
+	pthread_mutex_init(&host->handles_lock, NULL);
+	host->modules = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_module);
+	host->files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_bytes);
+	return host;
+}
+
+void rg_provider_host_free(RgProviderHost *host)
+{
+	if (host == NULL)
+		return;
+	if (host->handles != NULL)
+		g_ptr_array_unref(host->handles);
+	g_hash_table_unref(host->modules);
+	g_hash_table_unref(host->files);
+	pthread_mutex_destroy(&host->handles_lock);
+	pthread_mutex_destroy(&host->lock);
+	g_strfreev(host->directories);
+	g_free(host->home);
+	g_free(host);
+}
+
+const char *rg_provider_data(
+	RgProviderHost *host, const char *provider, const char *file, size_t *len)
+{
+	pthread_mutex_lock(&host->lock);
+	const char *data = rg_provider_module_data(host, provider, file, len);
+	pthread_mutex_unlock(&host->lock);
+	return data;
+}
+
+static void report_refused(const RgModule *module, const RgRefusal *refusal, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "provider.refused", "%s", refusal->reason);
+	if (refusal->remedy != NULL)
+		rg_diag_hint(diag, "%s", refusal->remedy);
+	rg_diag_cloud(diag, module->name, NULL, NULL);
+}
+
+static void take_schema(RgCall *call, const char *slot, json_t *value)
+{
+	if (strcmp(slot, "schema") == 0)
+		rg_call_take_one(call, slot, value);
+	else
+		rg_call_bad(call, "\"%s\" is no result of it", slot);
+}
+
+static void init_call(RgCall *call, RgProviderHost *host, RgModule *module, const char *verb)
+{
+	call->host = host;
+	call->module = module;
+	call->schema = module->schema;
+	call->verb = verb;
+}
+
+/* The module's `schema` call; NULL and a refusal. */
+static json_t *ask_schema(RgProviderHost *host, RgModule *module)
+{
+	g_autoptr(RgJson) document = NULL;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgCall call = {.slot = take_schema, .data = &document, .diags = diags};
+	init_call(&call, host, module, "schema");
+	rg_call_begin(&call);
+	bool ok = rg_call_end(&call, module->table->schema(&rg_provider_services, call.handle));
+	if (ok && document == NULL)
+		rg_call_bad(&call, "it ended without \"schema\"");
+	ok = ok && call.bad_count == 0;
+	rg_call_clear(&call);
+	if (ok)
+		return g_steal_pointer(&document);
+	rg_refuse(&module->refusal, "ask the module's author", "%s doesn't tell its schema: %s",
+		module->file != NULL ? module->file : module->name,
+		rg_diags_get(diags, 0)->summary);
+	return NULL;
+}
+
+/* A schema.json of another release beside the module would make plans for kinds it can't make. */
+static bool data_is_its_own(RgProviderHost *host, RgModule *module, const json_t *document)
+{
+	size_t len;
+	const char *text = rg_provider_module_data(host, module->name, "schema.json", &len);
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	g_autoptr(RgJson) beside = NULL;
+	if (text == NULL)
+		return true;
+	beside = rg_json_parse(text, len, "schema.json", "provider.refused", unread);
+	if (beside != NULL && json_equal(beside, document))
+		return true;
+	return rg_refuse(&module->refusal,
+		"install module and data of one release: FILE.so and the folder of its name",
+		"%s tells another schema than the %s/schema.json beside it",
+		module->file != NULL ? module->file : module->name, module->name);
+}
+
+bool rg_provider_module_make_ready(RgProviderHost *host, RgModule *module)
+{
+	if (module->checked)
+		return module->schema != NULL;
+	module->checked = true;
+	if (!rg_provider_module_load(module))
+		return false;
+	g_autoptr(RgJson) document = ask_schema(host, module);
+	g_autofree char *where = g_strdup_printf(
+		"the schema of %s", module->file != NULL ? module->file : module->name);
+	g_autoptr(RgSchema) schema = document != NULL
+					     ? rg_provider_module_check_schema(module->name, where,
+						       document, &module->refusal)
+					     : NULL;
+	if (schema == NULL || !data_is_its_own(host, module, document))
+		return false;
+	module->schema = g_steal_pointer(&schema);
+	return true;
+}
+
+static RgSchema *read_data_schema(RgModule *module, const char *text, size_t len, RgDiags *diags)
+{
+	RgRefusal refusal = {0};
+	g_autofree char *where =
+		module->file != NULL
+			? g_strdup_printf("%s/schema.json beside %s", module->name, module->file)
+			: g_strdup_printf("the built-in schema.json of %s", module->name);
+	g_autoptr(RgJson) document = rg_json_parse(text, len, where, "provider.refused", diags);
+	if (document == NULL)
+		return NULL;
+	RgSchema *schema = rg_provider_module_check_schema(module->name, where, document, &refusal);
+	if (schema == NULL)
+		report_refused(module, &refusal, diags);
+	rg_refusal_clear(&refusal);
+	return schema;
+}
+
+static const RgSchema *find_schema(RgProviderHost *host, const char *provider, RgDiags *diags)
+{
+	size_t len;
+	RgModule *module = rg_provider_module_find(host, provider, diags);
+	if (module == NULL)
+		return NULL;
+	if (module->schema != NULL || module->data_schema != NULL)
+		return module->schema != NULL ? module->schema : module->data_schema;
+	const char *text = rg_provider_module_data(host, provider, "schema.json", &len);
+	if (text != NULL) {
+		module->data_schema = read_data_schema(module, text, len, diags);
+		return module->data_schema;
+	}
+	if (!rg_provider_module_make_ready(host, module))
+		report_refused(module, &module->refusal, diags);
+	return module->schema;
+}
+
+const RgSchema *rg_provider_schema(RgProviderHost *host, const char *provider, RgDiags *diags)
+{
+	pthread_mutex_lock(&host->lock);
+	const RgSchema *schema = find_schema(host, provider, diags);
+	pthread_mutex_unlock(&host->lock);
+	return schema;
+}
+
+bool rg_provider_check_config(
+	RgProviderHost *host, const char *provider, const json_t *config, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_schema(host, provider, diags);
+	return schema != NULL && rg_provider_module_check_config(provider, schema, config, diags);
+}
+
+static void refuse_results(RgCall *call, const char *slot, json_t *value)
+{
+	rg_call_bad(call, "\"%s\" is no result of it", slot);
+}
+
+static bool open_instance(
+	RgProvider *provider, const char *region, const json_t *config, RgDiags *diags)
+{
+	g_autoptr(RgJson) none = json_object();
+	json_t *settings =
+		config != NULL && !json_is_null(config) ? (json_t *)(uintptr_t)config : none;
+	g_autoptr(RgJson) input =
+		json_pack("{s:s, s:O}", "region", region != NULL ? region : "", "config", settings);
+	g_autofree char *text = rg_json_canonical(input);
+	struct rgp_args args = {.size = sizeof(args), .input = {text, strlen(text)}};
+	RgCall call = {
+		.slot = refuse_results,
+		.diags = diags,
+		.http = provider->http,
+		.flags = RG_CALL_READS,
+	};
+	init_call(&call, provider->host, provider->module, "open");
+	rg_call_begin(&call);
+	bool ok = rg_call_end(&call, provider->module->table->open(&rg_provider_services,
+					     call.handle, &args, &provider->inst));
+	rg_call_clear(&call);
+	return ok;
+}
+
+/* Needs the host's lock: modules are opened and closed one at a time. */
+static RgProvider *open_module(RgProviderHost *host, RgModule *module, const char *region,
+	const json_t *config, RgHttp *http, RgDiags *diags)
+{
+	if (!rg_provider_module_make_ready(host, module)) {
+		report_refused(module, &module->refusal, diags);
+		return NULL;
+	}
+	if (!rg_provider_module_check_config(module->name, module->schema, config, diags))
+		return NULL;
+	RgProvider *provider = g_new0(RgProvider, 1);
+	provider->host = host;
+	provider->module = module;
+	provider->http = http;
+	pthread_mutex_init(&provider->turn, NULL);
+	if (open_instance(provider, region, config, diags))
+		return provider;
+	if (provider->inst != NULL)
+		module->table->close(provider->inst);
+	pthread_mutex_destroy(&provider->turn);
+	g_free(provider);
+	return NULL;
+}
+
+RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char *region,
+	const json_t *config, RgHttp *http, RgDiags *diags)
+{
+	pthread_mutex_lock(&host->lock);
+	RgModule *module = rg_provider_module_find(host, name, diags);
+	RgProvider *provider =
+		module != NULL ? open_module(host, module, region, config, http, diags) : NULL;
+	pthread_mutex_unlock(&host->lock);
+	return provider;
+}
+
+void rg_provider_close(RgProvider *provider)
+{
+	if (provider == NULL)
+		return;
+	pthread_mutex_lock(&provider->host->lock);
+	provider->module->table->close(provider->inst);
+	pthread_mutex_unlock(&provider->host->lock);
+	pthread_mutex_destroy(&provider->turn);
+	g_free(provider);
+}
+
+const char *rg_provider_name(const RgProvider *provider)
+{
+	return provider->module->name;
+}
+
+const RgSchema *rg_provider_get_schema(const RgProvider *provider)
+{
+	return provider->module->schema;
+}

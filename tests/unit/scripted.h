@@ -1,0 +1,26 @@
+/* Opens modules/scripted.c through the real loader for a test: script in, provider out. All is
+ * owned by the Scripted; a fresh sink of diagnostics can be asked for. Aborts when it can't open.
+ */
+#pragma once
+#include "provider/provider.h"
+
+typedef struct {
+	RgProviderHost *host;
+	RgHttp *http; /* NULL without network */
+	RgProvider *provider;
+	RgDiags *diags;
+	char *journal; /* path of the file with one line a call */
+	volatile int canceled;
+} Scripted;
+
+/* `script`: the object config.script with ' for ". */
+Scripted *scripted_open(const char *script, bool network);
+void scripted_free(Scripted *scripted);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scripted, scripted_free)
+
+/* JSON with ' for ". */
+json_t *scripted_json(const char *text);
+/* Fails the test unless the n-th diagnostic has this code and summary. */
+void scripted_assert_diag(const RgDiags *diags, size_t n, const char *code, const char *summary);
+/* How often the calls so far begin with `line` ("list scripted.node"). */
+unsigned scripted_count(const Scripted *scripted, const char *line);
