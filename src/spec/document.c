@@ -43,7 +43,8 @@ static void put_source(GHashTable *table, const char *pointer, RgSource source)
 	g_hash_table_replace(table, g_strdup(pointer), g_memdup2(&source, sizeof source));
 }
 
-static bool enter(Converter *converter, const RgNode *node)
+/* `place` is the alias where one stands for the node. */
+static bool enter(Converter *converter, const RgNode *node, RgSource place)
 {
 	converter->depth++;
 	if (!count_alias(converter, node))
@@ -60,7 +61,7 @@ static bool enter(Converter *converter, const RgNode *node)
 			"the file holds too many values under long keys");
 		return false;
 	}
-	put_source(converter->document->sources, converter->pointer->str, node->source);
+	put_source(converter->document->sources, converter->pointer->str, place);
 	if (node->reported)
 		rg_document_spoil(converter->document, converter->pointer->str);
 	return true;
@@ -265,10 +266,11 @@ static void merge_members(Converter *converter, json_t *object, const RgNode *ma
 static json_t *convert(Converter *converter, const RgNode *node)
 {
 	bool is_alias = node->kind == RG_NODE_ALIAS;
+	RgSource place = node->source;
 	node = resolve_alias(node);
 	converter->in_alias += is_alias;
 	json_t *value = NULL;
-	if (enter(converter, node)) {
+	if (enter(converter, node, place)) {
 		if (node->kind == RG_NODE_SCALAR) {
 			value = convert_scalar(converter, node);
 		} else if (node->kind == RG_NODE_LIST) {

@@ -104,11 +104,11 @@ static bool refuse_line_ends(const char *file, const char *text, size_t len, RgD
 		if (*at == '\r' && at[1] != '\n')
 			name = "a carriage return alone";
 		if (name != NULL) {
-			RgDiag *diag = rg_diags_error(
-				diags, "yaml.syntax", "%s is no line end here", name);
+			RgDiag *diag =
+				rg_diags_error(diags, "yaml.syntax", "%s is not accepted", name);
 			rg_diag_at(diag, source);
-			rg_diag_hint(
-				diag, "end lines with a line feed; in quoted text write \\u2028");
+			rg_diag_hint(diag, "readers disagree whether it ends a line; end lines "
+					   "with a line feed");
 			return true;
 		}
 		rg_source_pass(&source, *at);
@@ -130,10 +130,13 @@ static bool is_readable(const char *file, const char *text, size_t len, RgDiags 
 	RgSource source = first_place(file);
 	for (const char *at = text; at < bad; at++)
 		rg_source_pass(&source, *at);
-	RgDiag *diag = rg_diags_error(diags, "yaml.not-utf8", "byte %zu of %s is not UTF-8 text",
-		(size_t)(bad - text) + 1, file);
+	bool is_utf16 =
+		len >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
+	RgDiag *diag = rg_diags_error(diags, "yaml.not-utf8", "byte %zu of %s is %s",
+		(size_t)(bad - text) + 1, file, *bad == '\0' ? "NUL" : "not UTF-8 text");
 	rg_diag_at(diag, source);
-	rg_diag_hint(diag, "save the file as UTF-8");
+	rg_diag_hint(diag, is_utf16 ? "it looks like UTF-16: save the file as UTF-8"
+				    : "save the file as UTF-8");
 	return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/caps.h"
+#include "base/redact.h"
 #include "spec/disk.h"
 #include "spec/words.h"
 
@@ -76,6 +77,23 @@ static const char *judge_variable(const char *name, const char **hint)
 	return NULL;
 }
 
+/* Nothing here is a place for secrets; one that was put here all the same must not be shown with
+ * the line that is refused. */
+static void hide_secrets(const json_t *view)
+{
+	const char *endpoint = json_string_value(rg_json_at(view, "/provider/endpoint"));
+	const char *user = endpoint != NULL ? strstr(endpoint, "://") : NULL;
+	const char *host = user != NULL ? strrchr(user, '@') : NULL;
+	if (host != NULL)
+		rg_redact_add(user + 3, (size_t)(host - user) - 3);
+}
+
+static void hide_token(const char *name, const json_t *value)
+{
+	if (json_is_string(value) && g_str_has_prefix(name, "RAY_AUTH_TOKEN"))
+		rg_redact_add(json_string_value(value), json_string_length(value));
+}
+
 static void check_names(RgDocument *document, const char *pointer, NameRule judge, const char *code,
 	const char *what, RgDiags *diags)
 {
@@ -85,6 +103,7 @@ static void check_names(RgDocument *document, const char *pointer, NameRule judg
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		const char *hint = NULL;
 		const char *why = judge(name, &hint);
+		hide_token(name, value);
 		if (why == NULL || rg_document_is_spoiled(document, at))
 			continue;
 		g_autofree char *quoted = rg_words_quote(name);
@@ -147,7 +166,9 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 	json_object_foreach (pools, name, pool) {
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		check_pool(document, pointer, diags);
-		nodes += json_number_value(json_object_get(pool, "nodes"));
+		g_autofree char *count = rg_json_pointer_add(pointer, "nodes");
+		if (!rg_document_is_spoiled(document, count))
+			nodes += json_number_value(json_object_get(pool, "nodes"));
 		if (strcmp(name, "head") == 0)
 			report_key(document, pointer, "spec.reserved-name",
 				"the pool name \"head\" is reserved for the head node",
@@ -162,6 +183,7 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 {
+	hide_secrets(document->value);
 	check_names(document, "/labels", judge_tag, "spec.reserved-label", "label", diags);
 	rg_spec_check_ray(document, diags);
 	check_pool(document, "/head", diags);

@@ -173,7 +173,7 @@ static void report_null(Finding *finding, const char *expected)
 {
 	RgDiag *diag = report(finding, "spec.wrong-type", "%s has no value", finding->path);
 	rg_diag_at(diag, rg_document_key_source(finding->shape->document, finding->found->pointer));
-	rg_diag_hint(diag, "give %s, or leave it out", expected);
+	rg_diag_hint(diag, "it must be %s", expected);
 }
 
 static void report_type(Finding *finding)
@@ -264,9 +264,10 @@ static void report_size(Finding *finding)
 	const json_t *value = finding->found->value;
 	size_t size = json_is_array(value) ? json_array_size(value) : json_object_size(value);
 	bool is_min = g_str_has_prefix(finding->found->keyword, "min");
+	json_int_t limit = json_integer_value(finding->found->rule);
 	RgDiag *diag = report(finding, "spec.out-of-range",
-		"%s must have at %s %" JSON_INTEGER_FORMAT " entries, not %zu", finding->path,
-		is_min ? "least" : "most", json_integer_value(finding->found->rule), size);
+		"%s must have at %s %" JSON_INTEGER_FORMAT " %s, not %zu", finding->path,
+		is_min ? "least" : "most", limit, limit == 1 ? "entry" : "entries", size);
 	rg_diag_at(diag, rg_document_key_source(finding->shape->document, finding->found->pointer));
 }
 
@@ -331,25 +332,6 @@ static void report_one_of(Finding *finding)
 				      : "remove one of them");
 }
 
-static void report_missing(Finding *finding)
-{
-	const RgSchemaFinding *found = finding->found;
-	json_t *properties = json_object_get(found->schema, "properties"), *property;
-	const char *key;
-	json_object_foreach (properties, key, property) {
-		const json_t *later = json_object_get(property, "x-raygpu-later");
-		if (json_object_get(found->value, key) != NULL &&
-			has_text(json_object_get(later, "instead_of"), found->name))
-			return;
-	}
-	Shape *shape = finding->shape;
-	RgDiag *diag = rg_diags_error(
-		shape->diags, "spec.missing-key", "%s has no \"%s\"", finding->path, found->name);
-	rg_diag_at(diag, rg_document_key_source(shape->document, found->pointer));
-	rg_diag_hint(diag, "add %s: %s", found->name,
-		rg_json_str(json_object_get(properties, found->name), "description", "a value"));
-}
-
 /* Known keys, NULL-ended; `now` leaves out those that come later. */
 static GPtrArray *known_keys(const json_t *properties, bool now)
 {
@@ -364,13 +346,17 @@ static GPtrArray *known_keys(const json_t *properties, bool now)
 	return keys;
 }
 
-static void hint_known_key(RgDiag *diag, const json_t *properties, const char *name)
+static const char *find_meant(const json_t *properties, const char *name)
 {
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	const char *const *words = (const char *const *)keys->pdata;
 	const char *meant = rg_words_synonym(name, words);
-	if (meant == NULL)
-		meant = rg_nearest_word(name, words);
+	return meant != NULL ? meant : rg_nearest_word(name, words);
+}
+
+static void hint_known_key(RgDiag *diag, const json_t *properties, const char *name)
+{
+	const char *meant = find_meant(properties, name);
 	if (meant != NULL) {
 		rg_diag_hint(diag, "did you mean `%s`?", meant);
 		return;
@@ -378,6 +364,37 @@ static void hint_known_key(RgDiag *diag, const json_t *properties, const char *n
 	g_autoptr(GPtrArray) now = known_keys(properties, true);
 	g_autofree char *list = g_strjoinv(", ", (char **)now->pdata);
 	rg_diag_hint(diag, "known here: %s", list);
+}
+
+/* Whether a key of the object was meant to be, or takes the place of, the missing one: then what
+ * is said about that key is enough. */
+static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
+{
+	json_t *object = (json_t *)(uintptr_t)found->value, *member; /* only iterated */
+	const char *key;
+	json_object_foreach (object, key, member) {
+		const json_t *property = json_object_get(properties, key);
+		const json_t *later = json_object_get(property, "x-raygpu-later");
+		if (has_text(json_object_get(later, "instead_of"), found->name))
+			return true;
+		if (property == NULL && g_strcmp0(find_meant(properties, key), found->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void report_missing(Finding *finding)
+{
+	const RgSchemaFinding *found = finding->found;
+	json_t *properties = json_object_get(found->schema, "properties");
+	if (has_stand_in(found, properties))
+		return;
+	Shape *shape = finding->shape;
+	RgDiag *diag = rg_diags_error(
+		shape->diags, "spec.missing-key", "%s has no \"%s\"", finding->path, found->name);
+	rg_diag_at(diag, rg_document_key_source(shape->document, found->pointer));
+	rg_diag_hint(diag, "add %s: %s", found->name,
+		rg_json_str(json_object_get(properties, found->name), "description", "a value"));
 }
 
 /* A key of a map whose names are the user's own, but not of any form. */

@@ -7,6 +7,7 @@
 typedef struct {
 	yaml_parser_t yaml;
 	const char *file, *text;
+	size_t len;
 	RgTree *tree;
 	GPtrArray *stack;    /* RgNode*: collections whose end has not come yet */
 	GHashTable *anchors; /* name -> RgNode*; the last definition counts */
@@ -215,7 +216,7 @@ static const struct {
 	{"mapping values are not allowed in this context",
 		"put a text that holds \": \" in quotes, or check the indentation of this line"},
 	{"found character that cannot start any token",
-		"indent with spaces, not tabs; put a text that starts with @, ` or % in quotes"},
+		"put a text that starts with @, ` or % in quotes"},
 	{"found a tab character that violates indentation", "indent with spaces, not tabs"},
 	{"did not find expected key", "check the indentation of this line and the one before"},
 	{"could not find expected ':'", "a key is followed by a colon and a space"},
@@ -224,6 +225,17 @@ static const struct {
 	{"did not find expected ',' or '}'", "a brace is never closed, or a comma is missing"},
 	{"control characters are not allowed", "remove the character"},
 };
+
+/* libyaml's marks count characters. */
+static size_t byte_of(const Parser *parser, size_t characters)
+{
+	size_t at = 0;
+	while (characters > 0 && at < parser->len) {
+		at += g_utf8_skip[(guchar)parser->text[at]];
+		characters--;
+	}
+	return MIN(at, parser->len - 1);
+}
 
 static void report_syntax(Parser *parser)
 {
@@ -241,6 +253,9 @@ static void report_syntax(Parser *parser)
 		if (strcmp(problem, syntax_hints[i].problem) == 0)
 			rg_diag_hint(diag, "%s", syntax_hints[i].hint);
 	}
+	bool at_mark = yaml->error == YAML_SCANNER_ERROR && yaml->problem_mark.index < parser->len;
+	if (at_mark && parser->text[byte_of(parser, yaml->problem_mark.index)] == '\t')
+		rg_diag_hint(diag, "indent with spaces, not tabs");
 }
 
 /* False when there is no tree to go on with. */
@@ -275,6 +290,7 @@ RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *d
 	tree->nodes = g_ptr_array_new_with_free_func(free_node);
 	Parser parser = {.file = file,
 		.text = text,
+		.len = len,
 		.tree = tree,
 		.stack = stack,
 		.anchors = anchors,

@@ -1,0 +1,151 @@
+"""The loader's schema check against an independent validator (Debian's python3-jsonschema).
+
+Both judge the JSON view of every spec of tests/golden/spec and examples/ by
+schemas/cluster.schema.json: same verdict, same places. What only rg_spec_load refuses are the rules
+beyond a schema, listed here.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+jsonschema = pytest.importorskip('jsonschema')
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# Refused although the view fits the schema: the YAML around the view, words whose type readers
+# disagree about, and rules that tie two values together.
+BEYOND_THE_SCHEMA = {
+    'yaml.duplicate-key', 'yaml.key-not-text', 'yaml.tag', 'yaml.unknown-anchor', 'yaml.bad-merge',
+    'spec.too-long',  # of a key; of values the schema says it
+    'spec.yaml11-word', 'spec.conflict', 'spec.reserved-name', 'spec.reserved-label',
+    'spec.ray-too-old', 'spec.ray-image-mismatch', 'spec.missing-key', 'spec.bad-value',
+    'spec.out-of-range',
+}
+
+
+def build_dir():
+    return os.environ.get('RAYGPU_BUILD', os.path.join(ROOT, 'build'))
+
+
+def find_program():
+    path = os.path.join(build_dir(), 'src', 'spec', 'spec_view')
+    if not os.path.exists(path):
+        pytest.skip(f'{path} is not built (RAYGPU_BUILD names the build directory)')
+    return path
+
+
+def expand(spec):
+    """The golden files' two shorthands, as tests/unit/test_spec_golden.c reads them."""
+    lines = []
+    for line in spec.split('\n'):
+        m = re.match(r'@times (\d+) (.*)', line)
+        lines.append(m[2] * int(m[1]) if m else line)
+    out = re.sub(rb'\\x([0-9a-fA-F]{2})', lambda m: bytes([int(m[1], 16)]),
+                 '\n'.join(lines).encode())
+    return out
+
+
+@pytest.fixture(scope='module')
+def views(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('specs')
+    paths = sorted(glob.glob(os.path.join(ROOT, 'examples', '*.yaml')))
+    for case in sorted(glob.glob(os.path.join(ROOT, 'tests', 'golden', 'spec', '*.test'))):
+        with open(case, encoding='utf-8', newline='') as f:
+            text = f.read()
+        spec = text[len('@spec\n'):text.index('@expect\n')]
+        path = folder / (os.path.basename(case)[:-5] + '.yaml')
+        path.write_bytes(expand(spec))
+        paths.append(str(path))
+    out = subprocess.run([find_program(), *paths], check=True, capture_output=True, timeout=120)
+    found = [json.loads(line) for line in out.stdout.splitlines()]
+    assert len(found) == len(paths) >= 100
+    readable = [v for v in found if v['view'] is not None]
+    assert len(readable) >= 80
+    return readable
+
+
+def as_python(schema):
+    """Patterns are ECMA-262's, where `$` is the end; Python's `$` also stands before a last newline."""
+    def turn(pattern):
+        return re.sub(r'\$$', r'\\Z', pattern)
+    if isinstance(schema, list):
+        return [as_python(s) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {}
+    for key, value in schema.items():
+        if key == 'pattern' and isinstance(value, str):
+            value = turn(value)
+        elif key == 'patternProperties':
+            value = {turn(p): as_python(s) for p, s in value.items()}
+        else:
+            value = as_python(value)
+        out[key] = value
+    return out
+
+
+@pytest.fixture(scope='module')
+def validator():
+    with open(os.path.join(ROOT, 'schemas', 'cluster.schema.json'), encoding='utf-8') as f:
+        schema = as_python(json.load(f))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def pointer(path):
+    return ''.join('/' + str(p).replace('~', '~0').replace('/', '~1') for p in path)
+
+
+def test_both_validators_agree(views, validator):
+    for v in views:
+        errors = list(validator.iter_errors(v['view']))
+        assert v['schema'] == (not errors), v['file']
+        theirs = {(pointer(e.absolute_path), e.validator) for e in errors}
+        ours = {tuple(p) for p in v['places']}
+        assert ours == theirs, v['file']
+
+
+def test_what_the_schema_refuses_the_loader_refuses(views):
+    refused = [v for v in views if not v['schema']]
+    assert len(refused) >= 50
+    for v in refused:
+        assert v['codes'], v['file']
+
+
+def test_what_only_the_loader_refuses_is_a_rule_beyond_the_schema(views):
+    beyond = [v for v in views if v['schema'] and v['codes']]
+    assert len(beyond) >= 15
+    for v in beyond:
+        assert set(v['codes']) <= BEYOND_THE_SCHEMA, v['file']
+
+
+def test_good_specs_are_accepted_by_both(views):
+    good = [v for v in views if os.path.basename(v['file']).startswith('good-')
+            or os.sep + 'examples' + os.sep in v['file']]
+    assert len(good) >= 9
+    for v in good:
+        assert v['schema'] and not v['codes'], v['file']
+
+
+def test_what_comes_later_is_refused_by_both_under_its_own_code(views):
+    later = [v for v in views if os.path.basename(v['file']).startswith('later-')]
+    assert len(later) >= 8
+    for v in later:
+        assert not v['schema'] and set(v['codes']) == {'spec.not-supported-yet'}, v['file']
+
+
+def test_every_property_has_a_description(validator):
+    def walk(schema, at):
+        for name, sub in schema.get('properties', {}).items():
+            if '$ref' in sub:
+                continue
+            assert sub.get('description'), f'{at}.{name}'
+            walk(sub, f'{at}.{name}')
+    walk(validator.schema, '')
+    for name, sub in validator.schema['$defs'].items():
+        assert sub.get('description'), name
+        walk(sub, name)
