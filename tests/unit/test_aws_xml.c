@@ -1,0 +1,239 @@
+/* The XML reader with recorded, cut and hostile documents; error answers. */
+#include "aws/errors.h"
+#include "aws/instance.h"
+#include "aws/xml.h"
+#include <string.h>
+
+static const AwsShape tag_members[] = {{"key"}, {"value"}, {0}};
+static const AwsShape tag_set[] = {{"item", tag_members}, {0}};
+static const AwsShape thing_members[] = {{"id"}, {"tagSet", tag_set}, {0}};
+static const AwsShape thing_set[] = {{"item", thing_members, AWS_RECORD}, {0}};
+static const AwsShape root_members[] = {{"set", thing_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape root = {"R", root_members};
+
+static void collect(void *data, const json_t *record)
+{
+	json_array_append_new(data, json_deep_copy(record));
+}
+
+static json_t *read_text(const char *text, json_t *records, char **problem)
+{
+	return aws_xml_read(mod_bytes(text), &root, collect, records, problem);
+}
+
+static void refuses(const char *text, const char *why)
+{
+	g_autoptr(ModJson) records = json_array();
+	g_autofree char *problem = NULL;
+	g_autoptr(ModJson) reply = read_text(text, records, &problem);
+	g_assert_null(reply);
+	g_assert_nonnull(problem);
+	if (why && !strstr(problem, why)) {
+		g_test_message("%s: not for \"%s\" but \"%s\"", text, why, problem);
+		g_test_fail();
+	}
+}
+
+static void test_reads_what_is_named(void)
+{
+	g_autoptr(ModJson) records = json_array();
+	g_autofree char *problem = NULL;
+	g_autoptr(ModJson) reply = read_text(
+		"<?xml version='1.0'?><R xmlns='x'><other><id>no</id></other><set><item><id>a</id>"
+		"<tagSet><item><key>k</key><value>&lt;v&gt; "
+		"\xc3\xa9</value></item><item><key>e</key>"
+		"<value/></item></tagSet></item><item><id/><more><id>no</id></more></item></set>"
+		"<nextToken>t</nextToken></R>",
+		records, &problem);
+	g_assert_cmpstr(problem, ==, NULL);
+	g_autoptr(ModJson) expected =
+		json_pack("[{s:s, s:[{s:s, s:s}, {s:s, s:s}]}, {s:s}]", "id", "a", "tagSet", "key",
+			"k", "value", "<v> \xc3\xa9", "key", "e", "value", "", "id", "");
+	g_assert_true(json_equal(records, expected));
+	g_assert_cmpstr(mod_str(reply, "nextToken"), ==, "t");
+}
+
+static void test_cut_anywhere(void)
+{
+	static const char whole[] =
+		"<?xml version='1.0'?><R><set><item><id>a</id></item></set><nextToken/></R>";
+	for (size_t len = 0; len < strlen(whole); len++) {
+		g_autofree char *cut = g_strndup(whole, len);
+		refuses(cut, NULL);
+	}
+}
+
+static void test_hostile(void)
+{
+	GString *deep = g_string_new("<R>");
+	for (int i = 0; i < 100000; i++)
+		g_string_append(deep, "<a>");
+	refuses(deep->str, "nested too deeply");
+	g_string_assign(deep, "<R><set><item><id>");
+	for (int i = 0; i < 200000; i++)
+		g_string_append(deep, "0123456789");
+	g_string_append(deep, "</id></item></set></R>");
+	refuses(deep->str, "too long");
+	g_string_free(deep, TRUE);
+	refuses("<!DOCTYPE R [<!ENTITY a \"xxxxxxxxxx\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">"
+		"<!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;\">]><R><nextToken>&c;</nextToken></R>",
+		"document type");
+	refuses("<!DOCTYPE R SYSTEM \"file:///etc/passwd\"><R/>", "document type");
+	refuses("<html><body>502 Bad Gateway</body></html>", "<html> instead of <R>");
+	refuses("<!DOCTYPE html><html></html>", NULL);
+	refuses("<R><nextToken>\xff\xfe</nextToken></R>", NULL);
+	refuses("<R></R><R></R>", NULL);
+	refuses("<R><nextToken>&nope;</nextToken></R>", NULL);
+	refuses("{\"json\": true}", NULL);
+	refuses("", NULL);
+	g_autofree char *problem = NULL;
+	g_assert_null(aws_xml_read((struct rgp_bytes){0}, &root, NULL, NULL, &problem));
+	g_assert_nonnull(problem);
+}
+
+/* Many megabytes in pieces; records are dropped as they come. */
+static void count(void *data, const json_t *record)
+{
+	(*(unsigned *)data)++;
+}
+
+static void test_huge(void)
+{
+	GString *text = g_string_new("<R><set>");
+	for (int i = 0; i < 40000; i++)
+		g_string_append(text, "<item><id>i-0123456789abcdef0</id><tagSet><item><key>k</key>"
+				      "<value>v</value></item></tagSet><x>skipped</x></item>");
+	g_string_append(text, "</set></R>");
+	unsigned records = 0;
+	g_autofree char *problem = NULL;
+	g_autoptr(ModJson) reply =
+		aws_xml_read(mod_bytes(text->str), &root, count, &records, &problem);
+	g_assert_nonnull(reply);
+	g_assert_cmpuint(records, ==, 40000);
+	g_string_free(text, TRUE);
+}
+
+static void test_recorded(void)
+{
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "replies.json", NULL);
+	g_autoptr(ModJson) replies = json_load_file(path, 0, NULL);
+	unsigned instances = 0;
+	size_t i, k;
+	const json_t *reply, *record;
+	json_array_foreach (replies, i, reply) {
+		const AwsShape *shape = !strcmp(mod_str(reply, "action"), "DescribeInstances")
+						? &aws_describe_instances
+					: !strcmp(mod_str(reply, "action"), "RunInstances")
+						? &aws_run_instances
+						: NULL;
+		if (!shape || mod_int(reply, "status") != 200)
+			continue;
+		g_autoptr(ModJson) records = json_array();
+		g_autofree char *problem = NULL;
+		g_autoptr(ModJson) read = aws_xml_read(
+			mod_bytes(mod_str(reply, "body")), shape, collect, records, &problem);
+		g_assert_cmpstr(problem, ==, NULL);
+		json_array_foreach (records, k, record) {
+			g_auto(AwsSeen) seen = {0};
+			aws_instance_read(record, &seen);
+			g_assert_true(g_str_has_prefix(seen.id, "i-"));
+			g_assert_false(seen.gone);
+			g_assert_cmpstr(mod_str(seen.attributes, "instance_state"), ==, "running");
+			g_assert_true(g_str_has_prefix(
+				mod_str(seen.attributes, "root_volume_id"), "vol-"));
+			g_assert_true(g_str_has_prefix(
+				mod_str(seen.attributes, "network_interface"), "eni-"));
+			instances++;
+		}
+	}
+	g_assert_cmpuint(instances, >=, 8);
+}
+
+static void test_error_answers(void)
+{
+	static const struct {
+		int status;
+		const char *body;
+		int32_t class_;
+		const char *code;
+	} cases[] = {
+		{400,
+			"<Response><Errors><Error><Code>InvalidAMIID.NotFound</Code><Message>m</"
+			"Message>"
+			"</Error></Errors><RequestID>r-1</RequestID></Response>",
+			RGP_CLASS_INVALID, "InvalidAMIID.NotFound"},
+		{500,
+			"<Response><Errors><Error><Code>InsufficientInstanceCapacity</"
+			"Code><Message>m"
+			"</Message></Error></Errors><RequestID>r-1</RequestID></Response>",
+			RGP_CLASS_CAPACITY, "InsufficientInstanceCapacity"},
+		{503,
+			"<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>m</"
+			"Message>"
+			"</Error></Errors><RequestID>r-1</RequestID></Response>",
+			RGP_CLASS_THROTTLED, "RequestLimitExceeded"},
+		{503,
+			"<Response><Errors><Error><Code>Client.RequestLimitExceeded</"
+			"Code><Message>m"
+			"</Message></Error></Errors></Response>",
+			RGP_CLASS_THROTTLED, "RequestLimitExceeded"},
+		{403,
+			"<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</"
+			"Code><Message>m"
+			"</Message></Error><RequestId>r-1</RequestId></ErrorResponse>",
+			RGP_CLASS_DENIED, "AccessDenied"},
+		{400, "<Response><Errors><Error><Code>NewCode</Code></Error></Errors></Response>",
+			RGP_CLASS_INVALID, "NewCode"},
+		{500, "<!doctype html><title>500 Internal Server Error</title>",
+			RGP_CLASS_TRANSIENT, NULL},
+		{503, "", RGP_CLASS_TRANSIENT, NULL},
+		{429, "slow down", RGP_CLASS_THROTTLED, NULL},
+		{403, "<html>a proxy</html>", RGP_CLASS_DENIED, NULL},
+		{404, "not found", RGP_CLASS_INVALID, NULL},
+		{302, "", RGP_CLASS_UNKNOWN, NULL},
+	};
+	AwsErrors *errors = aws_errors_new();
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		ModFailure failure = {0};
+		aws_errors_read(errors, cases[i].status, mod_bytes(cases[i].body), &failure);
+		g_assert_cmpint(failure.class_, ==, cases[i].class_);
+		g_assert_cmpstr(failure.code, ==, cases[i].code);
+		g_assert_nonnull(failure.message);
+		mod_failure_clear(&failure);
+	}
+	aws_errors_free(errors);
+}
+
+static void test_error_table(void)
+{
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "errors.csv", NULL);
+	g_autofree char *text = NULL;
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_auto(GStrv) lines = g_strsplit(g_strchomp(text), "\n", -1);
+	g_assert_cmpstr(lines[0], ==, "code,class,attribute,hint");
+	AwsErrors *errors = aws_errors_new();
+	for (char **line = lines + 1; *line; line++) {
+		g_auto(GStrv) fields = g_strsplit(*line, ",", -1);
+		g_assert_cmpuint(g_strv_length(fields), ==, 4);
+		g_assert_null(strchr(*line, '"'));
+		const AwsErrorRow *row = aws_errors_find(errors, fields[0]);
+		g_assert_nonnull(row);
+		g_assert_cmpint(row->class_, !=, RGP_CLASS_UNKNOWN);
+		g_assert_cmpstr(mod_class_name(row->class_), ==, fields[1]);
+		g_assert_cmpstr(row->hint ? row->hint : "", ==, fields[3]);
+	}
+	aws_errors_free(errors);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/aws/xml/reads-what-the-shape-names", test_reads_what_is_named);
+	g_test_add_func("/aws/xml/a-cut-document-is-never-a-short-one", test_cut_anywhere);
+	g_test_add_func("/aws/xml/refuses-hostile-documents", test_hostile);
+	g_test_add_func("/aws/xml/reads-large-documents-in-pieces", test_huge);
+	g_test_add_func("/aws/xml/reads-recorded-instances", test_recorded);
+	g_test_add_func("/aws/errors/class-by-code-then-by-status", test_error_answers);
+	g_test_add_func("/aws/errors/every-row-of-the-table-is-sound", test_error_table);
+	return g_test_run();
+}
