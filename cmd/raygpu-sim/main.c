@@ -1,0 +1,269 @@
+/* raygpu-sim: options in, one line on stderr when it listens, a clean end on SIGTERM and SIGINT. */
+#include <glib.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/server.h"
+#include "sim/sim.h"
+
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 4 };
+
+typedef struct {
+	char *address;
+	int port;
+	char *port_file;
+	char *world;
+	gint64 seed;
+	char *tls_certificate;
+	char *tls_key;
+	char *capacity;
+	char *knobs_json;
+	char **reject;
+	char **faults;
+	gboolean version;
+	/* G_MININT64: not given; the knob keeps its initial value */
+	gint64 numbers[9];
+} Options;
+
+/* Options that are knobs under another spelling. */
+static const struct {
+	const char *option;
+	const char *knob;
+	const char *help;
+} number_options[] = {
+	{"boot-ms", "boot_ms", "time from pending to running (200)"},
+	{"shutdown-ms", "shutdown_ms", "time of shutting down and of stopping (200)"},
+	{"terminated-ms", "terminated_ms", "how long a terminated instance is shown (3600000)"},
+	{"consistency-ms", "consistency_ms", "how late Describe calls see changes (0)"},
+	{"latency-ms", "latency_ms", "time that every request takes (0)"},
+	{"latency-jitter-ms", "latency_jitter_ms", "random time on top of it (0)"},
+	{"page-size", "page_size", "most entries of one Describe answer (0: no cap)"},
+	{"page-before-filter", "page_before_filter", "1: pages count entries that a filter drops"},
+	{"clock-offset-s", "clock_offset_s", "how far this server's clock is ahead (0)"},
+};
+
+static bool parse_options(int *argc, char ***argv, Options *options)
+{
+	GOptionEntry entries[] = {{"listen", 0, 0, G_OPTION_ARG_STRING, &options->address,
+					  "IPv4 address (127.0.0.1)", "ADDRESS"},
+		{"port", 'p', 0, G_OPTION_ARG_INT, &options->port, "port; 0 for a free one (0)",
+			"PORT"},
+		{"port-file", 0, 0, G_OPTION_ARG_FILENAME, &options->port_file,
+			"write the port here once it listens", "FILE"},
+		{"world", 'w', 0, G_OPTION_ARG_FILENAME, &options->world, "keep the world here",
+			"FILE"},
+		{"seed", 0, 0, G_OPTION_ARG_INT64, &options->seed, "seed of ids and chance (1)",
+			"NUMBER"},
+		{"tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_certificate,
+			"serve HTTPS with this certificate", "FILE"},
+		{"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_key, "its key", "FILE"},
+		{"capacity", 0, 0, G_OPTION_ARG_STRING, &options->capacity,
+			"instances that fit, {\"TYPE\": {\"ZONE\": N}}", "JSON"},
+		{"knobs", 0, 0, G_OPTION_ARG_STRING, &options->knobs_json,
+			"any knobs, as the control endpoint takes them", "JSON"},
+		{"reject-access-key", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->reject,
+			"answer this key with AuthFailure (repeatable)", "ID"},
+		{"fault", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->faults,
+			"inject a fault (repeatable)", "JSON"},
+		{"version", 0, 0, G_OPTION_ARG_NONE, &options->version, "print the version", NULL},
+		G_OPTION_ENTRY_NULL};
+	GOptionEntry numbers[G_N_ELEMENTS(number_options) + 1] = {0};
+	for (size_t i = 0; i < G_N_ELEMENTS(number_options); i++)
+		numbers[i] = (GOptionEntry){.long_name = number_options[i].option,
+			.arg = G_OPTION_ARG_INT64,
+			.arg_data = &options->numbers[i],
+			.description = number_options[i].help,
+			.arg_description = "N"};
+	g_autoptr(GOptionContext) context = g_option_context_new("- a simulated EC2");
+	g_option_context_add_main_entries(context, entries, NULL);
+	g_option_context_add_main_entries(context, numbers, NULL);
+	g_autoptr(GError) error = NULL;
+	if (g_option_context_parse(context, argc, argv, &error) && *argc == 1)
+		return true;
+	g_printerr("raygpu-sim: %s\n", error ? error->message : "takes options only");
+	return false;
+}
+
+static json_t *parse_json(const char *option, const char *text)
+{
+	json_error_t where;
+	json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+	if (!value)
+		g_printerr("raygpu-sim: --%s: %s\n", option, where.text);
+	return value;
+}
+
+static bool apply(RgSimKnobs *knobs, json_t *changes)
+{
+	g_autofree char *problem = NULL;
+	bool done = rg_sim_knobs_apply(knobs, changes, &problem);
+	json_decref(changes);
+	if (!done)
+		g_printerr("raygpu-sim: %s\n", problem);
+	return done;
+}
+
+static json_t *rejected_keys(const Options *options)
+{
+	json_t *list = json_array();
+	for (int i = 0; options->reject && options->reject[i]; i++)
+		json_array_append_new(list, json_string(options->reject[i]));
+	return json_pack("{s:o}", "reject_access_keys", list);
+}
+
+static bool set_knobs(const Options *options, RgSimKnobs *knobs)
+{
+	if (options->knobs_json) {
+		json_t *given = parse_json("knobs", options->knobs_json);
+		if (!given || !apply(knobs, given))
+			return false;
+	}
+	if (options->capacity) {
+		json_t *given = parse_json("capacity", options->capacity);
+		if (!given || !apply(knobs, json_pack("{s:o}", "capacity", given)))
+			return false;
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(number_options); i++) {
+		if (options->numbers[i] == G_MININT64)
+			continue;
+		json_t *change =
+			json_pack("{s:I}", number_options[i].knob, (json_int_t)options->numbers[i]);
+		if (!apply(knobs, change))
+			return false;
+	}
+	return !options->reject || apply(knobs, rejected_keys(options));
+}
+
+static bool add_faults(const Options *options, RgSim *sim)
+{
+	for (int i = 0; options->faults && options->faults[i]; i++) {
+		json_auto_t *rule = parse_json("fault", options->faults[i]);
+		g_autofree char *problem = NULL;
+		if (!rule || !rg_sim_faults_add(sim->faults, rule, &problem)) {
+			if (problem)
+				g_printerr("raygpu-sim: --fault: %s\n", problem);
+			return false;
+		}
+	}
+	return true;
+}
+
+static char *read_text(const char *path)
+{
+	g_autoptr(GError) error = NULL;
+	char *text = NULL;
+	if (path && !g_file_get_contents(path, &text, NULL, &error))
+		g_printerr("raygpu-sim: %s\n", error->message);
+	return text;
+}
+
+static bool tell_port(const Options *options, unsigned port)
+{
+	g_printerr("raygpu-sim: listening on %s://%s:%u\n",
+		options->tls_certificate ? "https" : "http", options->address, port);
+	g_autofree char *text = g_strdup_printf("%u\n", port);
+	g_autoptr(GError) error = NULL;
+	if (!options->port_file || g_file_set_contents(options->port_file, text, -1, &error))
+		return true;
+	g_printerr("raygpu-sim: %s\n", error->message);
+	return false;
+}
+
+/* Listens until a signal comes. */
+static int serve(const Options *options, RgSim *sim, const sigset_t *signals)
+{
+	g_autofree char *certificate = read_text(options->tls_certificate);
+	g_autofree char *key = read_text(options->tls_key);
+	if (!options->tls_certificate != !certificate || !options->tls_key != !key)
+		return EXIT_RUNTIME;
+	RgSimListen listen = {.address = options->address,
+		.port = (unsigned)options->port,
+		.tls_certificate = certificate,
+		.tls_key = key};
+	g_autofree char *problem = NULL;
+	RgSimServer *server = rg_sim_server_start(sim, &listen, &problem);
+	if (!server) {
+		g_printerr("raygpu-sim: %s\n", problem);
+		return EXIT_RUNTIME;
+	}
+	int status = EXIT_RUNTIME;
+	int signal_number;
+	if (tell_port(options, rg_sim_server_port(server)) && sigwait(signals, &signal_number) == 0)
+		status = EXIT_SUCCESS;
+	rg_sim_server_stop(server);
+	return status;
+}
+
+static int run(const Options *options, const sigset_t *signals)
+{
+	RgSimKnobs knobs;
+	rg_sim_knobs_init(&knobs);
+	if (!set_knobs(options, &knobs)) {
+		rg_sim_knobs_clear(&knobs);
+		return EXIT_USAGE;
+	}
+	g_autofree char *problem = NULL;
+	RgSim *sim = rg_sim_new((guint64)options->seed, &knobs, options->world, &problem);
+	rg_sim_knobs_clear(&knobs);
+	if (!sim) {
+		g_printerr("raygpu-sim: %s\n", problem);
+		return EXIT_RUNTIME;
+	}
+	int status = add_faults(options, sim) ? serve(options, sim, signals) : EXIT_USAGE;
+	if (!rg_sim_close(sim, &problem)) {
+		g_printerr("raygpu-sim: %s\n", problem);
+		return EXIT_RUNTIME;
+	}
+	return status;
+}
+
+static void options_clear(Options *options)
+{
+	g_free(options->address);
+	g_free(options->port_file);
+	g_free(options->world);
+	g_free(options->tls_certificate);
+	g_free(options->tls_key);
+	g_free(options->capacity);
+	g_free(options->knobs_json);
+	g_strfreev(options->reject);
+	g_strfreev(options->faults);
+}
+
+static bool options_fit(const Options *options)
+{
+	if (options->port < 0 || options->port > 65535 || options->seed < 0)
+		g_printerr("raygpu-sim: --port is from 0 to 65535, --seed not negative\n");
+	else if (!options->tls_certificate != !options->tls_key)
+		g_printerr("raygpu-sim: --tls-cert and --tls-key belong together\n");
+	else
+		return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	/* Blocked before any thread starts, so that only sigwait gets them. */
+	sigset_t signals;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	Options options = {.seed = 1};
+	for (size_t i = 0; i < G_N_ELEMENTS(options.numbers); i++)
+		options.numbers[i] = G_MININT64;
+	int status = EXIT_USAGE;
+	if (parse_options(&argc, &argv, &options)) {
+		if (!options.address)
+			options.address = g_strdup("127.0.0.1");
+		if (options.version) {
+			g_print("raygpu-sim %s\n", RAYGPU_VERSION);
+			status = EXIT_SUCCESS;
+		} else if (options_fit(&options)) {
+			status = run(&options, &signals);
+		}
+	}
+	options_clear(&options);
+	return status;
+}

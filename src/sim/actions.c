@@ -1,0 +1,105 @@
+#include "sim/actions.h"
+#include "sim/groups.h"
+#include "sim/images.h"
+#include "sim/instances.h"
+#include "sim/interfaces.h"
+#include "sim/launch.h"
+#include "sim/network.h"
+#include "sim/power.h"
+#include "sim/rules.h"
+#include "sim/tags.h"
+#include "sim/types.h"
+#include "sim/volumes.h"
+#include "sim/xml.h"
+
+#define EC2_VERSION "2016-11-15"
+#define STS_VERSION "2011-06-15"
+
+#define PAGED " DryRun Filter MaxResults NextToken"
+#define PERMISSIONS "DryRun GroupId GroupName IpPermissions CidrIp IpProtocol FromPort ToPort"
+
+static bool caller_identity(RgSimCall *call)
+{
+	rg_sim_xml_text(call->body, "Arn", "arn:aws:iam::" RG_SIM_ACCOUNT ":user/raygpu-sim");
+	rg_sim_xml_text(call->body, "UserId", "AIDARAYGPUSIMEXAMPLE");
+	rg_sim_xml_text(call->body, "Account", RG_SIM_ACCOUNT);
+	return true;
+}
+
+static const RgSimAction actions[] = {
+	{"AuthorizeSecurityGroupEgress", rg_sim_authorize_egress, true,
+		PERMISSIONS " TagSpecification"},
+	{"AuthorizeSecurityGroupIngress", rg_sim_authorize_ingress, true,
+		PERMISSIONS " TagSpecification"},
+	{"CreateNetworkInterface", rg_sim_create_interface, true,
+		"DryRun ClientToken Description InterfaceType PrivateIpAddress SecurityGroupId "
+		"SubnetId "
+		"TagSpecification"},
+	{"CreateSecurityGroup", rg_sim_create_group, true,
+		"DryRun GroupDescription GroupName TagSpecification VpcId"},
+	{"CreateTags", rg_sim_create_tags, true, "DryRun ResourceId Tag"},
+	{"DeleteNetworkInterface", rg_sim_delete_interface, true, "DryRun NetworkInterfaceId"},
+	{"DeleteSecurityGroup", rg_sim_delete_group, true, "DryRun GroupId GroupName"},
+	{"DeleteTags", rg_sim_delete_tags, true, "DryRun ResourceId Tag"},
+	{"DescribeAvailabilityZones", rg_sim_describe_zones, false,
+		"AllAvailabilityZones DryRun Filter ZoneId ZoneName"},
+	{"DescribeImages", rg_sim_describe_images, false,
+		"ImageId IncludeDeprecated IncludeDisabled Owner" PAGED},
+	{"DescribeInstanceAttribute", rg_sim_describe_instance_attribute, false,
+		"Attribute DryRun InstanceId"},
+	{"DescribeInstanceStatus", rg_sim_describe_instance_status, false,
+		"IncludeAllInstances InstanceId" PAGED},
+	{"DescribeInstanceTypeOfferings", rg_sim_describe_offerings, false, "LocationType" PAGED},
+	{"DescribeInstanceTypes", rg_sim_describe_types, false, "InstanceType" PAGED},
+	{"DescribeInstances", rg_sim_describe_instances, false, "InstanceId" PAGED},
+	{"DescribeNetworkInterfaces", rg_sim_describe_interfaces, false,
+		"NetworkInterfaceId" PAGED},
+	{"DescribeRegions", rg_sim_describe_regions, false, "AllRegions DryRun Filter RegionName"},
+	{"DescribeSecurityGroupRules", rg_sim_describe_rules, false, "SecurityGroupRuleId" PAGED},
+	{"DescribeSecurityGroups", rg_sim_describe_groups, false, "GroupId GroupName" PAGED},
+	{"DescribeSubnets", rg_sim_describe_subnets, false, "SubnetId" PAGED},
+	{"DescribeTags", rg_sim_describe_tags, false, PAGED},
+	{"DescribeVolumes", rg_sim_describe_volumes, false, "VolumeId" PAGED},
+	{"DescribeVpcs", rg_sim_describe_vpcs, false, "VpcId" PAGED},
+	{"GetCallerIdentity", caller_identity, false, "", true},
+	{"ModifyInstanceAttribute", rg_sim_modify_instance, true,
+		"Attribute DisableApiTermination DryRun GroupId InstanceId "
+		"InstanceInitiatedShutdownBehavior InstanceType Value"},
+	{"ModifyNetworkInterfaceAttribute", rg_sim_modify_interface, true,
+		"Attachment.AttachmentId Attachment.DeleteOnTermination Description DryRun "
+		"NetworkInterfaceId SecurityGroupId SourceDestCheck"},
+	{"RebootInstances", rg_sim_reboot_instances, true, "DryRun InstanceId"},
+	{"RevokeSecurityGroupEgress", rg_sim_revoke_egress, true,
+		PERMISSIONS " SecurityGroupRuleId"},
+	{"RevokeSecurityGroupIngress", rg_sim_revoke_ingress, true,
+		PERMISSIONS " SecurityGroupRuleId"},
+	{"RunInstances", rg_sim_run_instances, true,
+		"BlockDeviceMapping.DeviceName BlockDeviceMapping.Ebs.DeleteOnTermination "
+		"BlockDeviceMapping.Ebs.Encrypted BlockDeviceMapping.Ebs.VolumeSize "
+		"BlockDeviceMapping.Ebs.VolumeType ClientToken DisableApiTermination DryRun "
+		"EbsOptimized IamInstanceProfile ImageId InstanceInitiatedShutdownBehavior "
+		"InstanceType KeyName MaxCount MetadataOptions.HttpEndpoint "
+		"MetadataOptions.HttpPutResponseHopLimit MetadataOptions.HttpTokens "
+		"MetadataOptions.InstanceMetadataTags MinCount Monitoring "
+		"NetworkInterface.AssociatePublicIpAddress NetworkInterface.DeleteOnTermination "
+		"NetworkInterface.Description NetworkInterface.DeviceIndex "
+		"NetworkInterface.InterfaceType NetworkInterface.NetworkCardIndex "
+		"NetworkInterface.NetworkInterfaceId NetworkInterface.PrivateIpAddress "
+		"NetworkInterface.SecurityGroupId NetworkInterface.SubnetId "
+		"Placement.AvailabilityZone PrivateIpAddress SecurityGroup SecurityGroupId "
+		"SubnetId "
+		"TagSpecification UserData"},
+	{"StartInstances", rg_sim_start_instances, true, "DryRun InstanceId"},
+	{"StopInstances", rg_sim_stop_instances, true, "DryRun Force InstanceId"},
+	{"TerminateInstances", rg_sim_terminate_instances, true, "DryRun Force InstanceId"},
+};
+
+const RgSimAction *rg_sim_action_find(const char *name, const char *version)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(actions); i++) {
+		const char *wanted = actions[i].sts ? STS_VERSION : EC2_VERSION;
+		if (g_strcmp0(actions[i].name, name) == 0 && g_strcmp0(wanted, version) == 0)
+			return &actions[i];
+	}
+	return NULL;
+}

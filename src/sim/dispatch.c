@@ -1,0 +1,275 @@
+#include "sim/dispatch.h"
+#include <string.h>
+#include "sim/actions.h"
+#include "sim/auth.h"
+#include "sim/control.h"
+#include "sim/model.h"
+#include "sim/xml.h"
+
+#define EC2_NAMESPACE "http://ec2.amazonaws.com/doc/2016-11-15/"
+#define STS_NAMESPACE "https://sts.amazonaws.com/doc/2011-06-15/"
+#define XML_TYPE "text/xml;charset=UTF-8"
+
+/* A request between its arrival and its reply. */
+typedef struct {
+	RgSim *sim;
+	const RgSimRequest *request;
+	json_t *params;
+	RgSimCall call;
+	RgSimFault *fault;
+	gint64 latency_ms;
+	char *request_id;
+} Handling;
+
+static char *make_request_id(RgSim *sim)
+{
+	g_autofree char *text = g_strdup_printf(
+		"%" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT, sim->seed, ++sim->requests);
+	g_autofree char *hex = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+	return g_strdup_printf(
+		"%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
+static gint64 choose_latency(RgSim *sim, const char *action)
+{
+	const RgSimKnobs *knobs = &sim->knobs;
+	const json_t *own = json_object_get(knobs->latency_by_action, action);
+	gint64 latency = own ? json_integer_value(own) : knobs->latency_ms;
+	if (knobs->latency_jitter_ms)
+		latency += (gint64)(g_rand_double(sim->random) * (double)knobs->latency_jitter_ms);
+	return latency;
+}
+
+static bool is_sts(const Handling *handling)
+{
+	const char *version = rg_sim_param_str(handling->params, "Version");
+	return g_strcmp0(version, "2011-06-15") == 0;
+}
+
+static void append_error(
+	const Handling *handling, const char *code, const char *message, int status, GString *out)
+{
+	if (is_sts(handling)) {
+		g_string_append(out, "<ErrorResponse xmlns=\"" STS_NAMESPACE "\"><Error>");
+		rg_sim_xml_text(out, "Type", status < 500 ? "Sender" : "Receiver");
+		rg_sim_xml_text(out, "Code", code);
+		rg_sim_xml_text(out, "Message", message);
+		g_string_append(out, "</Error>");
+		rg_sim_xml_text(out, "RequestId", handling->request_id);
+		rg_sim_xml_close(out, "ErrorResponse");
+		return;
+	}
+	g_string_append(
+		out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error>");
+	rg_sim_xml_text(out, "Code", code);
+	rg_sim_xml_text(out, "Message", message);
+	g_string_append(out, "</Error></Errors>");
+	rg_sim_xml_text(out, "RequestID", handling->request_id);
+	rg_sim_xml_close(out, "Response");
+}
+
+static void append_success(const Handling *handling, GString *out)
+{
+	const char *name = handling->call.action->name;
+	const char *body = handling->call.body->str;
+	if (handling->call.action->sts) {
+		g_string_append_printf(out,
+			"<%sResponse xmlns=\"" STS_NAMESPACE "\"><%sResult>%s</%sResult>"
+			"<ResponseMetadata><RequestId>%s</RequestId></ResponseMetadata></"
+			"%sResponse>",
+			name, name, body, name, handling->request_id, name);
+		return;
+	}
+	g_string_append_printf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse xmlns=\"" EC2_NAMESPACE
+		"\"><requestId>%s</requestId>%s</%sResponse>",
+		name, handling->request_id, body, name);
+}
+
+/* Everything that can be said without touching the world: is it an action, who asks, where. */
+static bool admit(Handling *handling)
+{
+	RgSimCall *call = &handling->call;
+	const char *name = rg_sim_param_str(handling->params, "Action");
+	if (!name)
+		return rg_sim_fail(call, 400, "MissingAction",
+			"The request is missing an action or a required parameter.");
+	const RgSimAction *action =
+		rg_sim_action_find(name, rg_sim_param_str(handling->params, "Version"));
+	if (!action)
+		return rg_sim_fail(call, 400, "InvalidAction",
+			"The action %s is not valid for this web service.", name);
+	call->action = action;
+	g_autofree char *region = NULL;
+	if (!rg_sim_auth_check(
+		    call, handling->request->authorization, handling->request->date, &region)) {
+		call->action = NULL;
+		return false;
+	}
+	call->region = rg_sim_world_region(call->world, region);
+	return true;
+}
+
+/* First turn under the lock: admission, and what is going to happen to the request. */
+static bool arrive(Handling *handling)
+{
+	RgSim *sim = handling->sim;
+	rg_sim_enter(sim);
+	handling->request_id = make_request_id(sim);
+	handling->call.world = sim->world;
+	handling->call.knobs = &sim->knobs;
+	bool admitted = admit(handling);
+	if (admitted) {
+		const char *name = handling->call.action->name;
+		handling->fault = rg_sim_faults_take(sim->faults, name, sim->random);
+		handling->latency_ms = choose_latency(sim, name);
+	} else {
+		rg_sim_counters_add(sim->counters, NULL, false, RG_SIM_COUNT_ERROR);
+	}
+	rg_sim_leave(sim);
+	return admitted;
+}
+
+/* Second turn: the action itself. The region may be another object now, after a reset. */
+static void carry_out(Handling *handling)
+{
+	RgSim *sim = handling->sim;
+	RgSimCall *call = &handling->call;
+	g_autofree char *region =
+		g_strdup(rg_sim_data_region(sim->data, call->region->name) ? call->region->name
+									   : "us-east-1");
+	rg_sim_enter(sim);
+	call->world = sim->world;
+	call->region = rg_sim_world_region(sim->world, region);
+	call->view_ms = sim->world->now_ms - sim->knobs.consistency_ms;
+	bool before = handling->fault && !handling->fault->after;
+	bool dry_run = rg_sim_param_bool(handling->params, "DryRun", false);
+	RgSimOutcome outcome = RG_SIM_COUNT_INJECTED;
+	if (!before) {
+		bool done = rg_sim_model_check(call) && call->action->run(call);
+		outcome = handling->fault ? RG_SIM_COUNT_INJECTED
+			  : done	  ? RG_SIM_COUNT_OK
+					  : RG_SIM_COUNT_ERROR;
+	}
+	rg_sim_counters_add(sim->counters, call->action, dry_run, outcome);
+	rg_sim_leave(sim);
+}
+
+static void true_reply(const Handling *handling, RgSimReply *reply)
+{
+	const RgSimCall *call = &handling->call;
+	reply->status = call->code ? call->status : 200;
+	reply->content_type = XML_TYPE;
+	if (call->code)
+		append_error(handling, call->code, call->message, call->status, reply->body);
+	else
+		append_success(handling, reply->body);
+}
+
+static void false_reply(const Handling *handling, RgSimReply *reply)
+{
+	RgSimFault *fault = handling->fault;
+	const char *code = fault->code ? fault->code : "InternalError";
+	reply->status = fault->status ? fault->status : 500;
+	reply->retry_after_s = fault->retry_after_s;
+	reply->truncate = fault->truncate;
+	reply->drop = fault->close;
+	reply->own_type = g_steal_pointer(&fault->content_type);
+	reply->content_type = reply->own_type ? reply->own_type
+			      : fault->body   ? "text/html"
+					      : XML_TYPE;
+	if (fault->body)
+		g_string_append(reply->body, fault->body);
+	else
+		append_error(handling, code,
+			fault->message ? fault->message : "An internal error has occurred",
+			reply->status, reply->body);
+}
+
+static void make_reply(const Handling *handling, RgSimReply *reply)
+{
+	if (handling->fault && rg_sim_fault_replaces(handling->fault)) {
+		false_reply(handling, reply);
+		return;
+	}
+	true_reply(handling, reply);
+	if (handling->fault) {
+		reply->truncate = handling->fault->truncate;
+		reply->drop = handling->fault->close;
+	}
+}
+
+/* Half of the latency lies before the action and half behind it, as on a real way there and back.
+ */
+static void travel(const Handling *handling)
+{
+	if (handling->latency_ms > 0)
+		g_usleep((gulong)handling->latency_ms * 500);
+}
+
+static void handle(Handling *handling, RgSimReply *reply)
+{
+	if (arrive(handling)) {
+		travel(handling);
+		carry_out(handling);
+		travel(handling);
+	}
+	make_reply(handling, reply);
+}
+
+static json_t *parse_form(const RgSimRequest *request, char **problem)
+{
+	if (strlen(request->body) != request->body_length) {
+		*problem = g_strdup("the form contains a NUL byte");
+		return NULL;
+	}
+	bool is_get = g_str_equal(request->method, "GET");
+	return rg_sim_params_parse(is_get ? request->query : request->body, problem);
+}
+
+static void serve_api(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
+{
+	g_autofree char *problem = NULL;
+	json_auto_t *params = parse_form(request, &problem);
+	Handling handling = {.sim = sim, .request = request, .params = params};
+	handling.call = (RgSimCall){.params = params, .status = 200, .body = g_string_new(NULL)};
+	if (params) {
+		handle(&handling, reply);
+	} else {
+		rg_sim_enter(sim);
+		handling.request_id = make_request_id(sim);
+		rg_sim_counters_add(sim->counters, NULL, false, RG_SIM_COUNT_ERROR);
+		rg_sim_leave(sim);
+		rg_sim_fail(&handling.call, 400, "MalformedQueryString",
+			"The query string contains a syntax error: %s", problem);
+		true_reply(&handling, reply);
+	}
+	reply->request_id = handling.request_id;
+	g_string_free(handling.call.body, TRUE);
+	g_free(handling.call.code);
+	g_free(handling.call.message);
+	rg_sim_fault_free(handling.fault);
+}
+
+void rg_sim_serve(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
+{
+	*reply = (RgSimReply){.status = 200,
+		.body = g_string_new(NULL),
+		.retry_after_s = -1,
+		.truncate = -1,
+		.now_s = g_get_real_time() / G_USEC_PER_SEC};
+	if (g_str_has_prefix(request->path, "/_sim"))
+		rg_sim_control(sim, request, reply);
+	else
+		serve_api(sim, request, reply);
+	pthread_mutex_lock(&sim->lock);
+	reply->now_s += sim->knobs.clock_offset_s;
+	pthread_mutex_unlock(&sim->lock);
+}
+
+void rg_sim_reply_clear(RgSimReply *reply)
+{
+	g_string_free(reply->body, TRUE);
+	g_free(reply->own_type);
+	g_free(reply->request_id);
+}

@@ -1,0 +1,26 @@
+/* A request's parameters, parsed once from the form ("A.1.B=x") into a tree of JSON objects with
+ * text at the leaves ({"A": {"1": {"B": "x"}}}). Everything after it reads only the tree.
+ * Paths are dotted names; a list is an object whose keys are numbers. Results are borrowed. */
+#pragma once
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* NULL and *problem (g_free) when the form is not well-formed: bad percent-encoding, text that is
+ * not UTF-8 or has control characters, the same name twice, a name that is value and prefix at
+ * once, names nested deeper than any parameter of the API. */
+json_t *rg_sim_params_parse(const char *form, char **problem);
+
+/* The part of the tree at a path, or NULL. */
+json_t *rg_sim_param_at(const json_t *tree, const char *path);
+/* The text at a path, or NULL when absent. */
+const char *rg_sim_param_str(const json_t *tree, const char *path);
+/* Numbers and booleans were checked against the API model before (model.h). */
+int64_t rg_sim_param_int(const json_t *tree, const char *path, int64_t otherwise);
+bool rg_sim_param_bool(const json_t *tree, const char *path, bool otherwise);
+/* A list's entries (const json_t *) in order of their numbers; empty when absent. Free the array.
+ */
+GPtrArray *rg_sim_param_list(const json_t *tree, const char *path);
+/* The same for a list of texts (const char *). */
+GPtrArray *rg_sim_param_texts(const json_t *tree, const char *path);
