@@ -1,0 +1,14 @@
+/* The seam between the program (load.c) and raygpu-git.so. Both sides are of one build; `version`
+ * and `size` only catch a mixed installation. */
+#pragma once
+#include "git/git.h"
+
+typedef struct {
+	size_t size;
+	const char *version;
+	RgProvenance *(*provenance)(const char *spec_path, RgDiags *diags);
+} RgGitModule;
+
+/* The one symbol that the module exports; returns its RgGitModule. */
+#define RG_GIT_SYMBOL "raygpu_git_module"
+const void *raygpu_git_module(void);

@@ -1,0 +1,173 @@
+#include "git/module.h"
+
+#include <errno.h>
+#include <git2.h>
+#include <stdlib.h>
+#include <string.h>
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_repository, git_repository_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_commit, git_commit_free)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(git_buf, git_buf_dispose)
+
+static const char *last_words(void)
+{
+	const git_error *error = git_error_last();
+	return error != NULL && error->message != NULL ? error->message : "unknown error";
+}
+
+static bool report_unreadable(const char *path, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(
+		diags, "git.unreadable", "can't read the git repository of \"%s\"", path);
+	rg_diag_detail(diag, "libgit2: %s", last_words());
+	rg_diag_hint(diag, "does `git status` work there?");
+	return false;
+}
+
+/* The nearest folder upward that has a ".git"; `dir` itself when none has. */
+static char *find_top(const char *dir)
+{
+	g_autofree char *at = g_strdup(dir);
+	for (;;) {
+		g_autofree char *mark = g_build_filename(at, ".git", NULL);
+		if (g_file_test(mark, G_FILE_TEST_EXISTS))
+			return g_steal_pointer(&at);
+		char *parent = g_path_get_dirname(at);
+		if (strcmp(parent, at) == 0) {
+			g_free(parent);
+			return g_strdup(dir);
+		}
+		g_free(at);
+		at = parent;
+	}
+}
+
+static bool report_not_owner(const char *dir, RgDiags *diags)
+{
+	g_autofree char *top = find_top(dir);
+	g_autofree char *quoted = g_shell_quote(top);
+	RgDiag *diag = rg_diags_error(diags, "git.not-owner",
+		"the git repository \"%s\" belongs to another user, so git won't read it", top);
+	rg_diag_detail(diag, "usual in CI containers, which check out as one user and run as "
+			     "another; without it a plan can't name its commit");
+	rg_diag_hint(
+		diag, "if you trust it, type: git config --global --add safe.directory %s", quoted);
+	return false;
+}
+
+/* libgit2 before 1.6 says "not found" instead of GIT_EOWNER when no safe.directory is configured
+ * (libgit2 pull request 6408). */
+static bool is_not_owner(int code)
+{
+	return code == GIT_EOWNER ||
+	       (code == GIT_ENOTFOUND && strstr(last_words(), "safe.directory") != NULL);
+}
+
+/* The repository around `dir`; *repo stays NULL when there is none. False when one is there and
+ * can't be read. */
+static bool open_around(const char *dir, git_repository **repo, RgDiags *diags)
+{
+	g_auto(git_buf) found = GIT_BUF_INIT;
+	int code = git_repository_discover(&found, dir, 0, NULL);
+	if (code == GIT_ENOTFOUND)
+		return true;
+	if (code == 0)
+		code = git_repository_open_ext(
+			repo, found.ptr, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+	if (code == 0)
+		return true;
+	return is_not_owner(code) ? report_not_owner(dir, diags) : report_unreadable(dir, diags);
+}
+
+/* The file's path below the work tree, both without symbolic links; NULL when it is outside (in
+ * a bare repository, or core.worktree points elsewhere). */
+static char *find_path(git_repository *repo, const char *file, char **root)
+{
+	const char *workdir = git_repository_workdir(repo);
+	char *real = workdir != NULL ? realpath(workdir, NULL) : NULL;
+	if (real == NULL)
+		return NULL;
+	size_t len = strlen(real);
+	bool is_below = strncmp(file, real, len) == 0 && file[len] == '/';
+	*root = is_below ? g_strdup(real) : NULL;
+	free(real);
+	return is_below ? g_strdup(file + len + 1) : NULL;
+}
+
+static bool read_head(git_repository *repo, RgProvenance *provenance, RgDiags *diags)
+{
+	git_oid oid;
+	g_autoptr(git_commit) commit = NULL;
+	int unborn = git_repository_head_unborn(repo);
+	if (unborn == 1)
+		return true;
+	if (unborn < 0 || git_reference_name_to_id(&oid, repo, "HEAD") != 0 ||
+		git_commit_lookup(&commit, repo, &oid) != 0)
+		return report_unreadable(provenance->root, diags);
+	char hex[GIT_OID_HEXSZ + 1];
+	provenance->commit = g_strdup(git_oid_tostr(hex, sizeof hex, &oid));
+	const git_signature *author = git_commit_author(commit);
+	g_autofree char *text = g_strdup_printf("%s <%s>", author->name, author->email);
+	provenance->author = g_utf8_make_valid(text, -1);
+	return true;
+}
+
+/* Of that one file only: untracked, ignored, staged and changed are all "not what HEAD says". */
+static bool read_status(git_repository *repo, RgProvenance *provenance, RgDiags *diags)
+{
+	unsigned flags = GIT_STATUS_CURRENT;
+	int code = git_status_file(&flags, repo, provenance->path);
+	if (code != 0 && code != GIT_ENOTFOUND)
+		return report_unreadable(provenance->root, diags);
+	provenance->dirty = code == GIT_ENOTFOUND || flags != GIT_STATUS_CURRENT;
+	return true;
+}
+
+/* `file` is absolute and has no symbolic links. */
+static RgProvenance *read_provenance(const char *file, RgDiags *diags)
+{
+	g_autoptr(RgProvenance) provenance = g_new0(RgProvenance, 1);
+	g_autoptr(git_repository) repo = NULL;
+	g_autofree char *dir = g_path_get_dirname(file);
+	if (!open_around(dir, &repo, diags))
+		return NULL;
+	if (repo != NULL)
+		provenance->path = find_path(repo, file, &provenance->root);
+	if (provenance->path == NULL)
+		return g_steal_pointer(&provenance);
+	provenance->in_repository = true;
+	if (!read_head(repo, provenance, diags) || !read_status(repo, provenance, diags))
+		return NULL;
+	return g_steal_pointer(&provenance);
+}
+
+/* A spec that is a symbolic link counts as the file that it leads to: that is what is read. */
+static RgProvenance *provenance(const char *spec_path, RgDiags *diags)
+{
+	char *file = realpath(spec_path, NULL);
+	if (file == NULL) {
+		rg_diags_error(diags, "git.unreadable", "can't find \"%s\": %s", spec_path,
+			g_strerror(errno));
+		return NULL;
+	}
+	RgProvenance *result = NULL;
+	if (git_libgit2_init() < 0)
+		report_unreadable(spec_path, diags);
+	else {
+		result = read_provenance(file, diags);
+		git_libgit2_shutdown();
+	}
+	free(file);
+	return result;
+}
+
+static const RgGitModule module = {
+	.size = sizeof(RgGitModule),
+	.version = RG_VERSION,
+	.provenance = provenance,
+};
+
+__attribute__((visibility("default"))) const void *raygpu_git_module(void)
+{
+	return &module;
+}
