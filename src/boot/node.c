@@ -119,10 +119,10 @@ char *rg_boot_env_file(const RgBootNode *node)
 	}
 	if (!good)
 		return NULL;
-	if (rg_boot_uses_token(node)) {
-		add_variable(text, "RAY_AUTH_MODE", "token");
+	/* said in both cases: tokens become the default of Ray 2.61 */
+	add_variable(text, "RAY_AUTH_MODE", rg_boot_uses_token(node) ? "token" : "disabled");
+	if (rg_boot_uses_token(node))
 		add_variable(text, "RAY_AUTH_TOKEN_PATH", RG_BOOT_TOKEN_FILE);
-	}
 	/* CUDA images ask for all GPUs by themselves, and Ray would count what it then sees */
 	if (gpus_of(node) == 0)
 		add_variable(text, "NVIDIA_VISIBLE_DEVICES", "void");
@@ -228,6 +228,16 @@ static void add_option(GString *text, const char *option, const char *value)
 	add_quoted(text, whole);
 }
 
+/* Before 2.49 the same option wanted JSON and refused keys below ray.io/. */
+static bool takes_labels(const RgBootNode *node)
+{
+	const char *version = rg_json_str(json_object_get(node->fitted, "ray"), "version", "");
+	char *rest = NULL;
+	guint64 major = g_ascii_strtoull(version, &rest, 10);
+	guint64 minor = *rest == '.' ? g_ascii_strtoull(rest + 1, NULL, 10) : 0;
+	return major > 2 || (major == 2 && minor >= 49);
+}
+
 static bool add_ray_args(const RgBootNode *node, GString *text)
 {
 	g_autofree char *labels = labels_text(node);
@@ -242,7 +252,8 @@ static bool add_ray_args(const RgBootNode *node, GString *text)
 	g_autofree char *gpus = g_strdup_printf("%" G_GINT64_FORMAT, gpus_of(node));
 	add_option(text, "--num-gpus=", gpus);
 	add_option(text, "--resources=", resources);
-	add_option(text, "--labels=", labels);
+	if (takes_labels(node))
+		add_option(text, "--labels=", labels);
 	g_string_append(text, "  --block\n)\n");
 	return true;
 }

@@ -72,8 +72,9 @@ def test_user_data_is_as_recorded(name):
 
 @pytest.mark.parametrize('pins,name', [('-', 'first'), (GOLDEN / 'fit/research.pins.json', 'pinned')])
 def test_fitted_document_is_as_recorded_and_keeps_the_schema(pins, name):
-    result = fit(GOLDEN / 'fit/research.yaml', pins=pins,
-                 lineage='-' if pins == '-' else LINEAGE)
+    first = pins == '-'
+    result = fit(GOLDEN / 'fit/research.yaml', facts=FACTS if first else '-', pins=pins,
+                 lineage='-' if first else LINEAGE)
     schema = json.loads((ROOT / 'schemas/fitted.schema.json').read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(result['fitted'])
@@ -145,7 +146,16 @@ def test_without_authentication_there_is_no_token(tmp_path):
     node, text = groups_of(fit(spec))[0]
     assert isinstance(node['boot']['user_data'], str)
     assert '/etc/raygpu/token' not in files_of(text)
-    assert 'RAY_AUTH' not in files_of(text)['/etc/raygpu/ray.env'][1]
+    env = files_of(text)['/etc/raygpu/ray.env'][1].split('\n')
+    assert [line for line in env if line.startswith('RAY_AUTH')] == ['RAY_AUTH_MODE=disabled']
+
+
+@pytest.mark.parametrize('version,there', [('2.48.0', False), ('2.49.0', True)])
+def test_labels_are_left_out_where_ray_does_not_know_them(version, there, tmp_path):
+    spec = spec_file(tmp_path, ray=', auth: none')
+    spec.write_text(spec.read_text().replace('2.52.0', version))
+    conf = files_of(fit(spec)['user_data'][0])['/etc/raygpu/node.conf'][1]
+    assert ('--labels=' in conf) == there
 
 
 # --- size ---------------------------------------------------------------------------------
@@ -341,7 +351,7 @@ def test_hostile_values_arrive_unchanged(tmp_path):
     env = node.container_env()
     for name, value in spec['head']['env'].items():
         assert env.pop(name) == value, name
-    assert sorted(env) == ['NVIDIA_VISIBLE_DEVICES', 'RAY_CLOUD_INSTANCE_ID',
+    assert sorted(env) == ['NVIDIA_VISIBLE_DEVICES', 'RAY_AUTH_MODE', 'RAY_CLOUD_INSTANCE_ID',
                            'RAY_CLOUD_INSTANCE_TYPE_NAME', 'RAY_NODE_TYPE_NAME']
     assert json.loads(option(node.docker_args(), '--resources')) == {'special.thing': 0.1}
 
