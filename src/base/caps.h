@@ -4,11 +4,11 @@
 #define RG_CAP_SPEC_BYTES (1024 * 1024)
 #define RG_CAP_YAML_NODES 200000
 #define RG_CAP_YAML_DEPTH 64
-#define RG_CAP_YAML_ALIAS_NODES 100000 /* nodes that come out of aliases */
+#define RG_CAP_YAML_ALIAS_NODES 100000	      /* nodes that come out of aliases */
 #define RG_CAP_YAML_ALIAS_BYTES (1024 * 1024) /* text that comes out of aliases */
 #define RG_CAP_YAML_KEY_BYTES 1024
 #define RG_CAP_YAML_POINTER_BYTES (32 * 1024 * 1024) /* of the JSON pointers of all values */
-#define RG_CAP_SPEC_FINDINGS 100 /* errors of one file that are shown */
+#define RG_CAP_SPEC_FINDINGS 100		     /* errors of one file that are shown */
 #define RG_CAP_JSON_DEPTH 256
 #define RG_CAP_POOLS 200
 #define RG_CAP_NODES 100000 /* nodes of one cluster */

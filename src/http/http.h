@@ -27,8 +27,9 @@ typedef struct {
 				through */
 	unsigned timeout_ms; /* of one try; 0 = 60,000 */
 	unsigned max_tries;  /* 0 = 6 */
-	const json_t *auth; /* {"type":"aws_sigv4","region","service","access_key","secret_key","session_token"?}
-			       or NULL */
+	const json_t *
+		auth; /* {"type":"aws_sigv4","region","service","access_key","secret_key","session_token"?}
+			 or NULL */
 	const json_t *tls; /* {"ca_file"?, "cert_file"?, "key_file"?, "insecure"?} or NULL */
 	RgHttpClassify classify;
 	void *classify_data;

@@ -106,8 +106,8 @@ static void schemas_outside_the_subset_are_refused(void)
 		"{\"$ref\":\"#/properties/a\",\"properties\":{\"a\":true}}",
 		"{\"$ref\":\"#/$defs/a/const\",\"$defs\":{\"a\":{\"const\":{}}}}",
 		"{\"$ref\":\"#\"}",
-		"{\"$defs\":{\"a\":{\"allOf\":[{\"$ref\":\"#/$defs/"
-		"b\"}]},\"b\":{\"if\":{\"$ref\":\"#/$defs/a\"}}}}",
+		("{\"$defs\":{\"a\":{\"allOf\":[{\"$ref\":\"#/$defs/b\"}]},"
+		 "\"b\":{\"if\":{\"$ref\":\"#/$defs/a\"}}}}"),
 		"{\"properties\":{\"a\":{\"$id\":\"b\"}}}",
 		"{\"$schema\":\"http://json-schema.org/draft-07/schema#\"}",
 		"{\"properties\":{\"a\":{\"typ\":\"string\"}}}", "{\"properties\":[]}",

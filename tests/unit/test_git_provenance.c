@@ -205,9 +205,9 @@ static void another_entry_of_safe_directory_is_not_enough(Place *place, gconstpo
 }
 
 /* Git must not see the developer's own configuration, nor a repository around the temp folder. */
-static char *isolate(void)
+static void isolate(void)
 {
-	char *home = g_dir_make_tmp("rg-home-XXXXXX", NULL);
+	g_autofree char *home = g_dir_make_tmp("rg-home-XXXXXX", NULL);
 	g_setenv("HOME", home, TRUE);
 	g_setenv("XDG_CONFIG_HOME", home, TRUE);
 	g_setenv("GIT_CONFIG_NOSYSTEM", "1", TRUE);
@@ -215,7 +215,6 @@ static char *isolate(void)
 	g_setenv("GIT_COMMITTER_NAME", "Ci", TRUE);
 	g_setenv("GIT_COMMITTER_EMAIL", "ci@example.org", TRUE);
 	run(home, "git config --global user.name Ada");
-	return home;
 }
 
 #define ADD(sentence, function)                                                                    \
@@ -224,7 +223,7 @@ static char *isolate(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_autofree char *home = isolate();
+	isolate();
 	ADD("a committed spec is clean", a_committed_spec_is_clean);
 	ADD("whatever differs from HEAD is dirty", whatever_differs_from_head_is_dirty);
 	ADD("a repository without commits has none", a_repository_without_commits_has_none);
