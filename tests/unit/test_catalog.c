@@ -315,7 +315,7 @@ static void test_opens_quickly(void)
 	gint64 best = G_MAXINT64;
 	for (int i = 0; i < 20; i++) {
 		gint64 start = g_get_monotonic_time();
-		g_autoptr(RgCatalog) catalog = open_aws();
+		rg_catalog_free(open_aws());
 		best = MIN(best, g_get_monotonic_time() - start);
 	}
 	g_test_message("opened in %" G_GINT64_FORMAT " us", best);
