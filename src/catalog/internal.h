@@ -9,7 +9,7 @@ struct RgCatalog {
 	GPtrArray *types;	    /* RgInstanceType*, by name */
 	GPtrArray *regions;	    /* char*, by name, NULL-ended for rg_nearest_word */
 	GHashTable *type_of_name;   /* char* -> RgInstanceType*, borrowed */
-	GHashTable *region_known;   /* char* -> GINT_TO_POINTER(offers known) + present */
+	GHashTable *region_known;   /* char* -> GINT_TO_POINTER(offers_known) */
 	GHashTable *models_of_word; /* lower-case char* -> GPtrArray of RgGpuModel*, borrowed */
 };
 
