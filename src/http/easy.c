@@ -197,19 +197,6 @@ static Slist *add_line(Slist *list, const char *line)
 	return longer;
 }
 
-/* libcurl 7.88 signs "host:" without the port that it sends; with a Host line of ours both agree.
- * NULL when the URL needs none. */
-static char *format_host(const char *url)
-{
-	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
-	if (uri == NULL || g_uri_get_host(uri) == NULL || g_uri_get_port(uri) < 0)
-		return NULL;
-	const char *host = g_uri_get_host(uri);
-	bool is_ip6 = strchr(host, ':') != NULL;
-	return g_strdup_printf(
-		"Host: %s%s%s:%d", is_ip6 ? "[" : "", host, is_ip6 ? "]" : "", g_uri_get_port(uri));
-}
-
 /* AWS Signature 4 by libcurl, which adds X-Amz-Date itself and signs all lines of `list`. */
 static Slist *set_auth(CURL *curl, Slist *list, const RgHttpRequest *request)
 {
@@ -226,8 +213,7 @@ static Slist *set_auth(CURL *curl, Slist *list, const RgHttpRequest *request)
 		g_autofree char *line = g_strdup_printf("X-Amz-Security-Token: %s", token);
 		list = add_line(list, line);
 	}
-	g_autofree char *host = format_host(request->url);
-	return host != NULL ? add_line(list, host) : list;
+	return list;
 }
 
 static RgTryEnd classify_end(CURLcode code, const Transfer *transfer)
