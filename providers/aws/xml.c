@@ -23,6 +23,8 @@ typedef struct {
 	char *problem;
 } Reader;
 
+/* Expat may still call handlers after it was stopped (the end of an empty element): they look at
+ * `problem` first. */
 static void stop(Reader *reader, const char *problem)
 {
 	if (!reader->problem)
@@ -46,6 +48,8 @@ static const AwsShape *find_kid(const AwsShape *shape, const char *name)
 static void XMLCALL on_start(void *data, const char *name, const char **attributes)
 {
 	Reader *reader = data;
+	if (reader->problem)
+		return;
 	if (reader->depth + reader->skipped >= DEPTH_MAX) {
 		stop(reader, "elements are nested too deeply");
 		return;
@@ -93,6 +97,8 @@ static void settle(Reader *reader, const AwsShape *shape, json_t *value)
 static void XMLCALL on_end(void *data, const char *name)
 {
 	Reader *reader = data;
+	if (reader->problem)
+		return;
 	if (reader->skipped) {
 		reader->skipped--;
 		return;
@@ -106,7 +112,8 @@ static void XMLCALL on_end(void *data, const char *name)
 static void XMLCALL on_text(void *data, const char *text, int len)
 {
 	Reader *reader = data;
-	if (reader->skipped || !reader->depth || reader->frames[reader->depth - 1].value)
+	if (reader->problem || reader->skipped || !reader->depth ||
+		reader->frames[reader->depth - 1].value)
 		return;
 	if (reader->text->len + (size_t)len > TEXT_MAX)
 		stop(reader, "a text is too long");

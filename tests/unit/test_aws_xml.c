@@ -82,6 +82,7 @@ static void test_hostile(void)
 	refuses("<html><body>502 Bad Gateway</body></html>", "<html> instead of <R>");
 	refuses("<!DOCTYPE html><html></html>", NULL);
 	refuses("<R><nextToken>\xff\xfe</nextToken></R>", NULL);
+	refuses("<Other/>", "<Other> instead of <R>");
 	refuses("<R></R><R></R>", NULL);
 	refuses("<R><nextToken>&nope;</nextToken></R>", NULL);
 	refuses("{\"json\": true}", NULL);
