@@ -109,11 +109,13 @@ static json_t *look_up(void *data, const char *address, const char *attr)
 }
 
 /* NULL when the value may not be held against the cloud: not known, or not to be read. */
-static json_t *resolve(const Differ *differ, const json_t *value, bool wanted, bool *unknown)
+static json_t *resolve(const Differ *differ, const json_t *value, bool wanted, Field *field)
 {
 	Lookup lookup = {.differ = differ, .wanted = wanted};
 	json_t *resolved = rg_expr_resolve_known(value, look_up, &lookup);
-	*unknown = lookup.unknown;
+	if (wanted)
+		field->unknown = lookup.unknown;
+	field->opaque |= lookup.opaque;
 	if (lookup.unknown || lookup.opaque)
 		g_clear_pointer(&resolved, json_decref);
 	return resolved;
@@ -129,14 +131,15 @@ static const json_t *raw_value(const RgResource *resource, const RgAttribute *at
 
 static void fill_field(const Differ *differ, Field *field, bool readable)
 {
-	bool lost = false;
 	readable &= !field->attribute->unreadable;
 	if (field->desired != NULL) {
 		field->has_refs = rg_expr_has_refs(field->desired);
-		field->want = resolve(differ, field->desired, true, &field->unknown);
+		field->want = resolve(differ, field->desired, true, field);
 	}
 	if (field->recorded != NULL)
-		field->was = resolve(differ, field->recorded, false, &lost);
+		field->was = resolve(differ, field->recorded, false, field);
+	/* what the cloud shows of a secret is neither compared nor shown */
+	readable &= !field->opaque;
 	field->compare_want = readable && (field->desired == NULL || field->want != NULL);
 	field->compare_was = readable && (field->recorded == NULL || field->was != NULL);
 	field->moved = !values_equal(field->attribute, field->desired, field->recorded);

@@ -31,6 +31,7 @@ typedef struct {
 	bool compare_want, compare_was;	  /* the resolved value may be held against the cloud */
 	bool moved;			  /* the spec moved */
 	bool unknown;			  /* want is known after apply only */
+	bool opaque;			  /* refers to a sensitive output */
 	bool has_refs;			  /* the desired value holds references */
 } Field;
 

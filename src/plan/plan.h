@@ -9,28 +9,32 @@
 typedef struct {
 	char *name;
 	json_t *before, *after; /* NULL = absent */
+	json_t *recorded;	/* what the record has; only with `drift` */
 	bool after_unknown, force_new, sensitive, drift;
 } RgPlanAttr;
 
 typedef struct {
 	char *address, *kind, *name, *group; /* group NULL: none */
-	int64_t index;                       /* -1 */
+	int64_t index;			     /* -1 */
 	RgAction action;
 	RgGrade grade;
 	int row;
 	char *reason, *note; /* may be NULL */
-	char *id;            /* the cloud's id now, or NULL */
+	char *id;	     /* the cloud's id now, or NULL */
 	bool drifted, replay;
-	GPtrArray *attrs;    /* RgPlanAttr* */
-	json_t *desired;     /* wanted attributes with expressions; NULL for delete and forget */
-	json_t *before;      /* recorded attributes with drift put in, or NULL */
-	json_t *pin;         /* offer and price for the state, or NULL */
-	GStrv depends_on;    /* addresses (of desired, else of recorded) */
-	GPtrArray *after;    /* char* addresses of changes of this plan that must be done first */
-	RgSource source;     /* line of the spec that asks for it; line 0 = none */
+	GPtrArray *attrs;  /* RgPlanAttr*; CREATE: only those with references */
+	json_t *computed;  /* CREATE, REPLACE: array of the attributes that the cloud will set; or
+			      NULL */
+	json_t *sensitive; /* object: attribute -> true, whose values must not be shown; or NULL */
+	json_t *desired;   /* wanted attributes with expressions; NULL for delete and forget */
+	json_t *before;	   /* recorded attributes with drift put in, or NULL */
+	json_t *pin;	   /* offer and price for the state, or NULL */
+	GStrv depends_on; /* addresses (of desired, else of recorded), those referred to included */
+	GPtrArray *after; /* char* addresses of changes of this plan that must be done first */
+	RgSource source;  /* line of the spec that asks for it; line 0 = none */
 	char *origin;
 	int64_t price_microusd_hour; /* of one node; RG_MONEY_UNKNOWN, 0 for what costs nothing */
-	char *accelerator;           /* Ray's name, or NULL */
+	char *accelerator;	     /* Ray's name, or NULL */
 	unsigned gpus;
 } RgPlanChange;
 
@@ -45,25 +49,27 @@ typedef struct {
 } RgPlanPool;
 
 typedef struct {
-	char *command;  /* "plan" or "destroy" */
+	char *command;		 /* "plan" or "destroy" */
 	char *cluster, *lineage; /* lineage NULL before the first apply */
 	char *provider, *region;
-	json_t *config, *facts;  /* for the apply of a saved plan */
-	json_t *labels;          /* the cluster's labels: tags of what is created; may be NULL */
-	int64_t serial;          /* of the state that it was made from */
-	char *state;             /* identity of the state store as the user gave it */
+	json_t *config, *facts; /* for the apply of a saved plan */
+	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
+	int64_t serial;		/* of the state that it was made from */
+	char *state;		/* identity of the state store as the user gave it */
 	char *spec_file, *spec_digest;
-	char *commit;            /* NULL: not in git or no commit */
+	char *commit; /* NULL: not in git or no commit */
 	bool dirty, in_git;
-	char *catalog_date;      /* newest price date used, or NULL */
-	GPtrArray *changes;      /* RgPlanChange*: NONE included, in apply order */
-	GPtrArray *pools;        /* RgPlanPool*, head first, then as in the spec, then vanished ones */
-	GPtrArray *unmanaged;    /* json_t*: {"address","kind","id","status"} */
-	json_t *touched;         /* {address: [generation, updated_s or 0]}: rows that must not have moved */
-	unsigned api_calls;      /* request budget of the apply */
+	char *catalog_date;   /* newest price date used, or NULL */
+	GPtrArray *changes;   /* RgPlanChange*: NONE included, in apply order */
+	GPtrArray *pools;     /* RgPlanPool*, head first, then as in the spec, then vanished ones */
+	GPtrArray *unmanaged; /* json_t*: {"address","kind","id","status"} */
+	/* {address: [generation, updated_s], with the run when pending; null = no row}: rows that
+	 * must not have moved */
+	json_t *touched;
+	unsigned api_calls; /* request budget of the apply */
 	unsigned api_seconds;
 	unsigned create, update, replace, remove, record, forget, stop, drifted; /* counts */
-	bool errored;            /* diagnostics had errors: must not be applied */
+	bool errored; /* diagnostics had errors: must not be applied */
 } RgPlan;
 
 void rg_plan_free(RgPlan *plan);
@@ -84,8 +90,8 @@ typedef struct {
 } RgPlanInput;
 
 /* Pure. Takes nothing over; the plan copies or references what it needs. */
-RgPlan *rg_plan_new(const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input,
-	RgDiags *diags);
+RgPlan *rg_plan_new(
+	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags);
 /* Something to do for apply: any create, update, replace, delete, record, forget. */
 bool rg_plan_has_changes(const RgPlan *plan);
 /* "No changes." is true: nothing to do and nothing stopped or unmanaged-blocking. One function
@@ -97,5 +103,5 @@ json_t *rg_plan_to_json(const RgPlan *plan);
 RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags);
 /* plan.stale | plan.wrong-state when lineage or a touched row moved since; `recorded` and
  * `lineage` are of the state now. */
-bool rg_plan_check_fresh(const RgPlan *plan, const char *lineage, const RgResourceSet *recorded,
-	RgDiags *diags);
+bool rg_plan_check_fresh(
+	const RgPlan *plan, const char *lineage, const RgResourceSet *recorded, RgDiags *diags);

@@ -1,0 +1,106 @@
+#include "plan/internal.h"
+#include <math.h>
+#include <string.h>
+
+/* How many requests the apply will make: batches as the schema sizes them, and looks at what is
+ * starting or leaving. The pages of the refresh are not counted: that is over. An estimate. */
+
+/* Looks until a node runs: EC2 takes half a minute, apply backs off from 2 s to 10 s. */
+#define READY_LOOKS 6
+
+typedef struct {
+	const RgKind *kind;
+	unsigned creates, updates, removes;
+	GHashTable *batches; /* digest of what is created -> count */
+} KindWork;
+
+static void work_free(gpointer data)
+{
+	KindWork *work = data;
+	g_hash_table_destroy(work->batches);
+	g_free(work);
+}
+
+static KindWork *find_work(Maker *maker, GHashTable *works, const char *kind)
+{
+	KindWork *work = g_hash_table_lookup(works, kind);
+	if (work == NULL) {
+		work = g_new0(KindWork, 1);
+		work->kind = rg_schema_kind(maker->schema, kind);
+		work->batches = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		g_hash_table_insert(works, (gpointer)(uintptr_t)kind, work);
+	}
+	return work;
+}
+
+/* One request makes things alike only; apply tells batches apart by pool and wanted attributes. */
+static void count_create(GHashTable *digests, KindWork *work, const RgPlanChange *change)
+{
+	const char *digest = g_hash_table_lookup(digests, change->desired);
+	if (digest == NULL) {
+		digest = rg_json_digest(change->desired);
+		g_hash_table_insert(digests, change->desired, (gpointer)(uintptr_t)digest);
+	}
+	g_autofree char *key = g_strconcat(change->group ? change->group : "", "/", digest, NULL);
+	unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(work->batches, key));
+	g_hash_table_insert(work->batches, g_steal_pointer(&key), GUINT_TO_POINTER(n + 1));
+	work->creates++;
+}
+
+static void count_change(
+	Maker *maker, GHashTable *works, GHashTable *digests, const RgPlanChange *change)
+{
+	bool removes = change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE;
+	bool creates = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
+	if (strcmp(change->kind, RG_SECRET_KIND) == 0)
+		return;
+	KindWork *work = find_work(maker, works, change->kind);
+	if (creates)
+		count_create(digests, work, change);
+	work->removes += removes;
+	work->updates += change->action == RG_ACTION_UPDATE;
+}
+
+static uint64_t batches(uint64_t n, int64_t size)
+{
+	return (n + (uint64_t)size - 1) / (uint64_t)size;
+}
+
+static uint64_t calls_of(const KindWork *work)
+{
+	const RgKind *kind = work->kind;
+	uint64_t calls = batches(work->updates, kind->batch_update) +
+			 batches(work->removes, kind->batch_remove);
+	GHashTableIter iter;
+	gpointer n;
+	g_hash_table_iter_init(&iter, work->batches);
+	while (g_hash_table_iter_next(&iter, NULL, &n))
+		calls += batches(GPOINTER_TO_UINT(n), kind->batch_create);
+	if (kind->ready_timeout_s > 0)
+		calls += READY_LOOKS * batches(work->creates, kind->list_page);
+	return calls;
+}
+
+void budget_estimate(Maker *maker)
+{
+	RgPlan *plan = maker->plan;
+	g_autoptr(GHashTable) works =
+		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, work_free);
+	g_autoptr(GHashTable) digests =
+		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	uint64_t calls = 0;
+	GHashTableIter iter;
+	gpointer work;
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		if (change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP)
+			count_change(maker, works, digests, change);
+	}
+	g_hash_table_iter_init(&iter, works);
+	while (g_hash_table_iter_next(&iter, NULL, &work))
+		calls += calls_of(work);
+	unsigned burst = rg_schema_burst(maker->schema);
+	double late = calls > burst ? (double)(calls - burst) : 0;
+	plan->api_calls = (unsigned)MIN(calls, G_MAXUINT32);
+	plan->api_seconds = (unsigned)ceil(late / rg_schema_requests_per_s(maker->schema));
+}

@@ -1,0 +1,307 @@
+#include "base/money.h"
+#include "plan/internal.h"
+#include "resource/expr.h"
+#include <string.h>
+
+void plan_attr_free(gpointer data)
+{
+	RgPlanAttr *attr = data;
+	g_free(attr->name);
+	json_decref(attr->before);
+	json_decref(attr->after);
+	json_decref(attr->recorded);
+	g_free(attr);
+}
+
+void plan_change_free(gpointer data)
+{
+	RgPlanChange *change = data;
+	g_free(change->address);
+	g_free(change->kind);
+	g_free(change->name);
+	g_free(change->group);
+	g_free(change->reason);
+	g_free(change->note);
+	g_free(change->id);
+	g_clear_pointer(&change->attrs, g_ptr_array_unref);
+	json_decref(change->computed);
+	json_decref(change->sensitive);
+	json_decref(change->desired);
+	json_decref(change->before);
+	json_decref(change->pin);
+	g_strfreev(change->depends_on);
+	g_clear_pointer(&change->after, g_ptr_array_unref);
+	g_free(change->origin);
+	g_free(change->accelerator);
+	g_free(change);
+}
+
+bool node_before(const RgChange *change)
+{
+	return change->recorded != NULL && change->recorded->presence != RG_PENDING &&
+	       change->observed != NULL;
+}
+
+bool node_after(const RgChange *change)
+{
+	if (change->action == RG_ACTION_STOP || change->row == 0)
+		return node_before(change);
+	return change->desired != NULL;
+}
+
+static void take_attrs(RgPlanChange *to, const RgChange *from)
+{
+	to->attrs = g_ptr_array_new_full(from->attrs->len, plan_attr_free);
+	for (guint i = 0; i < from->attrs->len; i++) {
+		const RgAttrChange *attr = from->attrs->pdata[i];
+		RgPlanAttr *copy = g_new0(RgPlanAttr, 1);
+		copy->name = g_strdup(attr->name);
+		copy->before = json_incref(attr->before);
+		copy->after = json_incref(attr->after);
+		copy->recorded = attr->drift ? json_incref(attr->recorded) : NULL;
+		copy->after_unknown = attr->after_unknown;
+		copy->force_new = attr->force_new;
+		copy->sensitive = attr->sensitive;
+		copy->drift = attr->drift;
+		g_ptr_array_add(to->attrs, copy);
+	}
+}
+
+typedef struct {
+	const Maker *maker;
+	bool found;
+} SecretSearch;
+
+static json_t *note_secret(void *data, const char *address, const char *attr)
+{
+	SecretSearch *search = data;
+	g_autofree char *kind_name = NULL, *name = NULL;
+	int64_t index;
+	if (!rg_address_parse(address, &kind_name, &name, &index))
+		return NULL;
+	const RgKind *kind = rg_schema_kind(search->maker->schema, kind_name);
+	const RgAttribute *attribute = kind ? rg_kind_attribute(kind, attr) : NULL;
+	search->found |= attribute == NULL || attribute->sensitive;
+	return NULL;
+}
+
+static bool refers_to_secret(const Maker *maker, const json_t *value)
+{
+	SecretSearch search = {.maker = maker};
+	json_decref(rg_expr_resolve_known(value, note_secret, &search));
+	return search.found;
+}
+
+/* The recorded attributes as one can look at them: references replaced by what the cloud shows,
+ * where it may be shown. */
+static json_t *shown_before(const Maker *maker, const RgChange *change)
+{
+	const RgResource *recorded = change->recorded, *observed = change->observed;
+	const RgKind *kind = rg_schema_kind(maker->schema, recorded->kind);
+	json_t *shown = json_object(), *value;
+	const char *name;
+	json_object_foreach (recorded->attrs, name, value) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
+		json_t *seen = observed ? json_object_get(observed->attrs, name) : NULL;
+		if (attribute != NULL && attribute->sensitive) {
+			json_object_set_new(shown, name, json_null());
+			continue;
+		}
+		bool readable = attribute != NULL && !attribute->unreadable;
+		if (seen != NULL && readable && rg_expr_has_refs(value) &&
+			!refers_to_secret(maker, value))
+			value = seen;
+		json_object_set(shown, name, value);
+	}
+	return shown;
+}
+
+static json_t *with_drift(json_t *shown, const RgChange *change)
+{
+	json_t *copy = json_copy(shown);
+	for (guint i = 0; i < change->attrs->len; i++) {
+		const RgAttrChange *attr = change->attrs->pdata[i];
+		if (!attr->drift || attr->sensitive)
+			continue;
+		if (attr->before != NULL)
+			json_object_set(copy, attr->name, attr->before);
+		else
+			json_object_del(copy, attr->name);
+	}
+	json_decref(shown);
+	return copy;
+}
+
+static void unref_json(gpointer value)
+{
+	json_decref(value);
+}
+
+/* Attributes mean something only together with their kind. */
+static GHashTable *cache_of(GHashTable *kinds, const char *kind)
+{
+	GHashTable *cache = g_hash_table_lookup(kinds, kind);
+	if (cache == NULL) {
+		cache = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_json);
+		g_hash_table_insert(kinds, (gpointer)(uintptr_t)kind, cache);
+	}
+	return cache;
+}
+
+static json_t *before_of(Maker *maker, const RgChange *change)
+{
+	const RgResource *recorded = change->recorded;
+	if (recorded == NULL || recorded->presence == RG_PENDING || recorded->attrs == NULL)
+		return NULL;
+	if (change->drifted)
+		return with_drift(shown_before(maker, change), change);
+	bool seen = change->observed != NULL && change->observed->presence == RG_PRESENT;
+	GHashTable *cache = cache_of(maker->befores, recorded->kind);
+	json_t *shown = seen ? g_hash_table_lookup(cache, recorded->attrs) : NULL;
+	if (shown != NULL)
+		return json_incref(shown);
+	shown = shown_before(maker, change);
+	if (seen)
+		g_hash_table_insert(cache, recorded->attrs, json_incref(shown));
+	return shown;
+}
+
+static gint compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool kind_has_sensitive(const RgKind *kind)
+{
+	GHashTableIter iter;
+	gpointer attribute;
+	g_hash_table_iter_init(&iter, kind->attributes);
+	while (g_hash_table_iter_next(&iter, NULL, &attribute))
+		if (((RgAttribute *)attribute)->sensitive)
+			return true;
+	return false;
+}
+
+static void add_sensitive(json_t *names, const RgKind *kind, const RgResource *resource)
+{
+	json_t *value;
+	const char *name;
+	if (resource == NULL)
+		return;
+	json_object_foreach (resource->attrs, name, value) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
+		if (attribute != NULL && attribute->sensitive)
+			json_object_set_new(names, name, json_true());
+	}
+}
+
+static json_t *sensitive_of(const Maker *maker, const RgChange *change)
+{
+	const RgResource *resource = change->desired ? change->desired : change->recorded;
+	const RgKind *kind = rg_schema_kind(maker->schema, resource->kind);
+	if (!kind_has_sensitive(kind))
+		return NULL;
+	json_auto_t *names = json_object();
+	add_sensitive(names, kind, change->desired);
+	add_sensitive(names, kind, change->recorded);
+	return json_object_size(names) > 0 ? json_incref(names) : NULL;
+}
+
+static json_t *computed_names(const RgKind *kind, const json_t *desired)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer name, attribute;
+	g_hash_table_iter_init(&iter, kind->attributes);
+	while (g_hash_table_iter_next(&iter, &name, &attribute))
+		if (((RgAttribute *)attribute)->computed && json_object_get(desired, name) == NULL)
+			g_ptr_array_add(names, name);
+	g_ptr_array_sort(names, compare_names);
+	json_t *array = json_array();
+	for (guint i = 0; i < names->len; i++)
+		json_array_append_new(array, json_string(names->pdata[i]));
+	return array;
+}
+
+static json_t *computed_of(Maker *maker, const RgChange *change)
+{
+	if (change->action != RG_ACTION_CREATE && change->action != RG_ACTION_REPLACE)
+		return NULL;
+	GHashTable *cache = cache_of(maker->computed, change->desired->kind);
+	json_t *names = g_hash_table_lookup(cache, change->desired->attrs);
+	if (names == NULL) {
+		const RgKind *kind = rg_schema_kind(maker->schema, change->desired->kind);
+		names = computed_names(kind, change->desired->attrs);
+		g_hash_table_insert(cache, change->desired->attrs, names);
+	}
+	return json_incref(names);
+}
+
+static void take_source(const Maker *maker, RgPlanChange *to, const char *origin)
+{
+	const RgPlanInput *input = maker->input;
+	to->origin = g_strdup(origin);
+	if (input->source == NULL || origin == NULL)
+		return;
+	to->source = input->source(input->source_data, origin);
+	if (to->source.line > 0 && input->spec_file != NULL)
+		to->source.file = g_intern_string(input->spec_file);
+}
+
+/* Price and GPUs: of the fitted offer for what is wanted, of the pin for what is only recorded. */
+static void take_offer(Maker *maker, RgPlanChange *to, const RgChange *from)
+{
+	const RgResource *resource = from->desired ? from->desired : from->recorded;
+	const RgKind *kind = rg_schema_kind(maker->schema, resource->kind);
+	const Offer *offer = NULL;
+	Offer pinned = {0};
+	if (!kind->node)
+		return;
+	if (from->desired != NULL) {
+		offer = offers_find(&maker->offers, pool_of(resource), resource->index);
+		to->pin = json_incref(offer	       ? offer->pin
+				      : from->recorded ? from->recorded->pin
+						       : NULL);
+	}
+	if (offer == NULL) {
+		offer_from_pin(&pinned, from->recorded ? from->recorded->pin : NULL);
+		offer = &pinned;
+	}
+	to->price_microusd_hour = offer->price;
+	to->accelerator = g_strdup(offer->accelerator);
+	to->gpus = offer->gpus;
+}
+
+RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
+{
+	RgPlanChange *to = g_new0(RgPlanChange, 1);
+	const RgResource *resource = change->desired ? change->desired : change->recorded;
+	const RgResource *holder =
+		change->recorded && change->recorded->id ? change->recorded : change->observed;
+	to->address = g_strdup(change->address);
+	to->kind = g_strdup(resource->kind);
+	to->name = g_strdup(resource->name);
+	to->group = g_strdup(resource->group);
+	to->index = resource->index;
+	to->action = change->action;
+	to->grade = change->grade;
+	to->row = change->row;
+	to->reason = g_strdup(change->reason);
+	to->note = g_strdup(change->note);
+	to->id = g_strdup(holder ? holder->id : NULL);
+	to->drifted = change->drifted;
+	to->replay = change->replay;
+	take_attrs(to, change);
+	to->sensitive = sensitive_of(maker, change);
+	to->computed = computed_of(maker, change);
+	to->desired = change->desired ? json_incref(change->desired->attrs) : NULL;
+	to->before = before_of(maker, change);
+	to->depends_on = rg_resource_dependencies(resource);
+	to->after = g_ptr_array_new_full(change->after->len, g_free);
+	for (guint i = 0; i < change->after->len; i++)
+		g_ptr_array_add(
+			to->after, g_strdup(((RgChange *)change->after->pdata[i])->address));
+	take_source(maker, to, resource->origin);
+	take_offer(maker, to, change);
+	return to;
+}

@@ -1,0 +1,71 @@
+/* Private to src/plan. Everything belongs to the caller's thread until the plan is handed out. */
+#pragma once
+#include "plan/plan.h"
+
+/* offers.c: the fitted document by pool and index. */
+typedef struct {
+	GHashTable *pools; /* char* -> GHashTable: index + 1 -> Offer* */
+} Offers;
+
+typedef struct {
+	json_t *pin; /* what the state remembers of such a node (src/fit/fit.h), owned */
+	const char *instance_type, *accelerator, *price_date; /* may be NULL; of `pin` */
+	int64_t price;					      /* RG_MONEY_UNKNOWN */
+	unsigned gpus;
+} Offer;
+
+void offers_init(Offers *offers, const json_t *fitted);
+void offers_clear(Offers *offers);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Offers, offers_clear)
+const Offer *offers_find(const Offers *offers, const char *pool, int64_t index);
+/* Out of a pin; nothing of it is owned but `pin`. */
+void offer_from_pin(Offer *offer, const json_t *pin);
+const char *pool_of(const RgResource *resource);
+
+/* What rg_plan_new works with. */
+typedef struct {
+	const RgDiff *diff;
+	const RgSchema *schema;
+	const RgPlanInput *input;
+	Offers offers;
+	RgPlan *plan;
+	/* kind -> attributes object -> json_t*: equal nodes share what is made from them */
+	GHashTable *befores, *computed;
+} Maker;
+
+/* changes.c */
+RgPlanChange *plan_change_new(Maker *maker, const RgChange *change);
+void plan_change_free(gpointer change);
+void plan_attr_free(gpointer attr);
+/* A node that is there now / that will be there after the apply. */
+bool node_before(const RgChange *change);
+bool node_after(const RgChange *change);
+
+/* pools.c, budget.c */
+GPtrArray *pools_new(Maker *maker);
+void plan_pool_free(gpointer pool);
+void budget_estimate(Maker *maker);
+void plan_count(RgPlan *plan);
+bool plan_is_partial(const RgPlan *plan);
+
+/* words.c: enumerations as text */
+const char *action_name(RgAction action);
+bool action_parse(const char *name, RgAction *action);
+const char *grade_name(RgGrade grade);
+bool grade_parse(const char *name, RgGrade *grade);
+
+/* blobs.c: long values of a plan file, each written once */
+typedef struct {
+	json_t *table;	  /* digest -> value */
+	GHashTable *refs; /* json_t* -> json_t* reference or NULL when short; keys are held */
+} Blobs;
+void blobs_init(Blobs *blobs);
+void blobs_clear(Blobs *blobs);
+/* New reference: the value itself, or {"$blob": digest} when its text is longer than `limit`. */
+json_t *blobs_put(Blobs *blobs, const json_t *value, size_t limit);
+/* Borrowed: the value, or what a reference in it leads to; NULL when that leads nowhere. */
+const json_t *blobs_get(const json_t *table, const json_t *value);
+
+/* terraform.c: the part of a change that Terraform's tools read */
+json_t *terraform_change(const RgPlan *plan, const RgPlanChange *change, Blobs *blobs);
+json_t *terraform_drift(const RgPlan *plan, const RgPlanChange *change, Blobs *blobs);

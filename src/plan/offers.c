@@ -1,0 +1,97 @@
+#include "base/money.h"
+#include "plan/internal.h"
+
+const char *pool_of(const RgResource *resource)
+{
+	return resource->group != NULL ? resource->group : resource->name;
+}
+
+static void offer_free(gpointer data)
+{
+	Offer *offer = data;
+	json_decref(offer->pin);
+	g_free(offer);
+}
+
+void offer_from_pin(Offer *offer, const json_t *pin)
+{
+	offer->instance_type = rg_json_str(pin, "instance_type", NULL);
+	offer->accelerator = rg_json_str(pin, "accelerator", NULL);
+	offer->price_date = rg_json_str(pin, "price_date", NULL);
+	offer->price = rg_json_int(pin, "price_microusd_hour", RG_MONEY_UNKNOWN);
+	offer->gpus = (unsigned)CLAMP(rg_json_int(pin, "gpus", 0), 0, G_MAXINT32);
+}
+
+static void copy_member(json_t *to, const char *name, const json_t *from, const char *key)
+{
+	const json_t *value = json_object_get(from, key);
+	json_object_set_new(
+		to, name, value != NULL ? json_incref((json_t *)(uintptr_t)value) : json_null());
+}
+
+/* The form that fit reads back, plus what counting GPUs of recorded nodes needs. */
+static json_t *pin_of(const json_t *node)
+{
+	const json_t *offer = json_object_get(node, "offer"),
+		     *image = json_object_get(node, "image");
+	json_t *pin = json_object();
+	copy_member(pin, "instance_type", offer, "instance_type");
+	copy_member(pin, "zone", offer, "zone");
+	copy_member(pin, "image_key", image, "key");
+	copy_member(pin, "image_id", image, "id");
+	copy_member(pin, "price_microusd_hour", offer, "price_microusd_hour");
+	copy_member(pin, "price_date", offer, "price_date");
+	copy_member(pin, "price_quality", offer, "price_quality");
+	copy_member(pin, "accelerator", offer, "gpu");
+	copy_member(pin, "gpus", offer, "gpus");
+	return pin;
+}
+
+static Offer *offer_new(json_t *pin)
+{
+	Offer *offer = g_new0(Offer, 1);
+	offer->pin = pin;
+	offer_from_pin(offer, pin);
+	return offer;
+}
+
+static void add_node(Offers *offers, const json_t *node)
+{
+	const char *pool = rg_json_str(node, "pool", "");
+	const json_t *indexes = json_object_get(node, "indexes"), *index;
+	GHashTable *members = g_hash_table_lookup(offers->pools, pool);
+	size_t i;
+	if (members == NULL) {
+		members = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, offer_free);
+		g_hash_table_insert(offers->pools, (gpointer)(uintptr_t)pool, members);
+	}
+	json_auto_t *pin = pin_of(node);
+	if (!json_is_array(indexes))
+		g_hash_table_insert(members, NULL, offer_new(json_incref(pin)));
+	json_array_foreach (indexes, i, index) {
+		gpointer key = (gpointer)(uintptr_t)(json_integer_value(index) + 1);
+		g_hash_table_insert(members, key, offer_new(json_incref(pin)));
+	}
+}
+
+void offers_init(Offers *offers, const json_t *fitted)
+{
+	const json_t *node;
+	size_t i;
+	offers->pools = g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_hash_table_destroy);
+	json_array_foreach (json_object_get(fitted, "nodes"), i, node)
+		add_node(offers, node);
+}
+
+void offers_clear(Offers *offers)
+{
+	g_clear_pointer(&offers->pools, g_hash_table_destroy);
+}
+
+const Offer *offers_find(const Offers *offers, const char *pool, int64_t index)
+{
+	GHashTable *members = g_hash_table_lookup(offers->pools, pool);
+	gpointer key = (gpointer)(uintptr_t)(index + 1);
+	return members ? g_hash_table_lookup(members, key) : NULL;
+}

@@ -1,0 +1,210 @@
+#include "plan/internal.h"
+#include <string.h>
+
+void rg_plan_free(RgPlan *plan)
+{
+	if (plan == NULL)
+		return;
+	g_free(plan->command);
+	g_free(plan->cluster);
+	g_free(plan->lineage);
+	g_free(plan->provider);
+	g_free(plan->region);
+	json_decref(plan->config);
+	json_decref(plan->facts);
+	json_decref(plan->labels);
+	g_free(plan->state);
+	g_free(plan->spec_file);
+	g_free(plan->spec_digest);
+	g_free(plan->commit);
+	g_free(plan->catalog_date);
+	g_clear_pointer(&plan->changes, g_ptr_array_unref);
+	g_clear_pointer(&plan->pools, g_ptr_array_unref);
+	g_clear_pointer(&plan->unmanaged, g_ptr_array_unref);
+	json_decref(plan->touched);
+	g_free(plan);
+}
+
+static json_t *copy_json(const json_t *value)
+{
+	return value != NULL && !json_is_null(value) ? json_deep_copy(value) : NULL;
+}
+
+static RgPlan *plan_from_input(const RgPlanInput *input)
+{
+	RgPlan *plan = g_new0(RgPlan, 1);
+	plan->command = g_strdup(input->command);
+	plan->cluster = g_strdup(input->cluster);
+	plan->lineage = g_strdup(input->lineage);
+	plan->provider = g_strdup(input->provider);
+	plan->region = g_strdup(input->region);
+	plan->config = copy_json(input->config);
+	plan->facts = copy_json(input->facts);
+	plan->labels = copy_json(json_object_get(input->fitted, "labels"));
+	plan->serial = input->serial;
+	plan->state = g_strdup(input->state);
+	plan->spec_file = g_strdup(input->spec_file);
+	plan->spec_digest = g_strdup(input->spec_digest);
+	plan->commit = g_strdup(input->commit);
+	plan->in_git = input->in_git;
+	plan->dirty = input->dirty;
+	return plan;
+}
+
+static void unref_json(gpointer value)
+{
+	json_decref(value);
+}
+
+static GPtrArray *unmanaged_of(const RgDiff *diff)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(unref_json);
+	for (guint i = 0; i < diff->unmanaged->len; i++) {
+		const RgResource *resource = diff->unmanaged->pdata[i];
+		json_t *item = json_object();
+		rg_json_set_str(item, "address", resource->address);
+		rg_json_set_str(item, "kind", resource->kind);
+		rg_json_set_str(item, "id", resource->id);
+		rg_json_set_str(item, "status", resource->status);
+		g_ptr_array_add(list, item);
+	}
+	return list;
+}
+
+/* A row as it stood: its generation, when it changed, and the run that left it open. */
+static json_t *row_stamp(const RgResource *recorded)
+{
+	if (recorded == NULL)
+		return json_null();
+	json_t *stamp = json_array();
+	json_array_append_new(stamp, json_integer(recorded->generation));
+	json_array_append_new(stamp, json_integer(recorded->updated_s));
+	if (recorded->presence == RG_PENDING)
+		json_array_append_new(stamp, json_string(recorded->run ? recorded->run : ""));
+	return stamp;
+}
+
+static json_t *touched_rows(const RgDiff *diff)
+{
+	json_t *touched = json_object();
+	for (guint i = 0; i < diff->changes->len; i++) {
+		const RgChange *change = diff->changes->pdata[i];
+		if (change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP)
+			json_object_set_new(touched, change->address, row_stamp(change->recorded));
+	}
+	return touched;
+}
+
+void plan_count(RgPlan *plan)
+{
+	unsigned counts[RG_ACTION_STOP + 1] = {0};
+	plan->drifted = 0;
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		counts[change->action]++;
+		plan->drifted += change->drifted;
+	}
+	plan->create = counts[RG_ACTION_CREATE];
+	plan->update = counts[RG_ACTION_UPDATE];
+	plan->replace = counts[RG_ACTION_REPLACE];
+	plan->remove = counts[RG_ACTION_DELETE];
+	plan->record = counts[RG_ACTION_RECORD];
+	plan->forget = counts[RG_ACTION_FORGET];
+	plan->stop = counts[RG_ACTION_STOP];
+}
+
+static void free_table(gpointer table)
+{
+	g_hash_table_destroy(table);
+}
+
+RgPlan *rg_plan_new(
+	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags)
+{
+	RgPlan *plan = plan_from_input(input);
+	Maker maker = {.diff = diff, .schema = schema, .input = input, .plan = plan};
+	g_autoptr(GHashTable) befores =
+		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_table);
+	g_autoptr(GHashTable) computed =
+		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_table);
+	maker.befores = befores;
+	maker.computed = computed;
+	offers_init(&maker.offers, input->fitted);
+	plan->changes = g_ptr_array_new_full(diff->changes->len, plan_change_free);
+	for (guint i = 0; i < diff->changes->len; i++)
+		g_ptr_array_add(plan->changes, plan_change_new(&maker, diff->changes->pdata[i]));
+	plan->pools = pools_new(&maker);
+	plan->unmanaged = unmanaged_of(diff);
+	plan->touched = touched_rows(diff);
+	plan_count(plan);
+	budget_estimate(&maker);
+	plan->errored = plan->stop > 0 || rg_diags_has_errors(diags);
+	offers_clear(&maker.offers);
+	return plan;
+}
+
+bool rg_plan_has_changes(const RgPlan *plan)
+{
+	return plan->create + plan->update + plan->replace + plan->remove + plan->record +
+		       plan->forget >
+	       0;
+}
+
+bool rg_plan_is_noop(const RgPlan *plan)
+{
+	return !rg_plan_has_changes(plan) && plan->stop == 0 && !plan->errored;
+}
+
+bool plan_is_partial(const RgPlan *plan)
+{
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		if (change->action == RG_ACTION_STOP || change->row == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool check_lineage(const RgPlan *plan, const char *lineage, RgDiags *diags)
+{
+	if (g_strcmp0(plan->lineage, lineage) == 0)
+		return true;
+	if (plan->lineage == NULL) {
+		rg_diag_hint(rg_diags_error(diags, "plan.stale",
+				     "the plan was made before cluster `%s` was first applied",
+				     plan->cluster),
+			"make a new plan");
+		return false;
+	}
+	rg_diag_hint(rg_diags_error(diags, "plan.wrong-state",
+			     "the plan was made from another state: its lineage is %s, this "
+			     "state's is %s",
+			     plan->lineage, lineage ? lineage : "none yet"),
+		"apply it with the state it was made from, or make a new plan");
+	return false;
+}
+
+bool rg_plan_check_fresh(
+	const RgPlan *plan, const char *lineage, const RgResourceSet *recorded, RgDiags *diags)
+{
+	json_t *stamp;
+	const char *address, *moved = NULL;
+	unsigned others = 0;
+	if (!check_lineage(plan, lineage, diags))
+		return false;
+	json_object_foreach (plan->touched, address, stamp) {
+		json_auto_t *now = row_stamp(rg_resource_set_find(recorded, address));
+		if (json_equal(now, stamp))
+			continue;
+		others += moved != NULL;
+		moved = moved ? moved : address;
+	}
+	if (moved == NULL)
+		return true;
+	g_autofree char *more = others > 0 ? g_strdup_printf(" and %u more", others) : g_strdup("");
+	RgDiag *diag = rg_diags_error(diags, "plan.stale",
+		"the plan is stale: `%s`%s changed in the state since it was made", moved, more);
+	rg_diag_address(diag, moved, NULL);
+	rg_diag_hint(diag, "make a new plan");
+	return false;
+}
