@@ -74,7 +74,6 @@
 	X("http.tls", 1)                                                                           \
 	X("http.timeout", 1)                                                                       \
 	X("http.bad-reply", 1)                                                                     \
-	X("http.clock-skew", 7)                                                                    \
 	X("http.module", 1)                                                                        \
 	/* refresh, diff, plan */                                                                  \
 	X("refresh.incomplete", 1)                                                                 \
