@@ -14,6 +14,8 @@ typedef enum { RG_STORE_READ, RG_STORE_WRITE } RgStoreMode;
 RgStore *rg_store_open(const char *path, RgStoreMode mode, RgDiags *diags);
 void rg_store_close(RgStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgStore, rg_store_close)
+/* Polled while rg_lock_take waits: true ends the waiting as if the time were up. */
+void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data);
 
 /* The lock of one cluster: an OS lock on PATH.CLUSTER.lock dies with its holder; the row only
  * tells who. Waits up to timeout_ms (0 = once). NULL and state.locked naming host, pid, user,
@@ -28,10 +30,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgLock, rg_lock_release)
 typedef struct {
 	int64_t id;
 	char *run, *kind, *token;
-	json_t *input;   /* the whole `create` input as it was sent (provider.h), references resolved:
-	                  * holds secrets, goes nowhere but to the provider */
+	json_t *input; /* the whole `create` input as it was sent (provider.h), references resolved:
+			* holds secrets, goes nowhere but to the provider */
 	json_t *members; /* [{"address","index","attempt","generation","attrs" (unresolved),"pin",
-	                  *   "depends_on"}]: what becomes of each in `resources` */
+			  *   "depends_on"}]: what becomes of each in `resources` */
 	int64_t started_s;
 } RgJournalRow;
 void rg_journal_row_free(RgJournalRow *row);
@@ -39,14 +41,14 @@ void rg_journal_row_free(RgJournalRow *row);
 /* All of one cluster that a plan needs, read in one transaction. */
 typedef struct {
 	char *cluster;
-	char *lineage;   /* 32 hex digits; NULL before the first apply */
-	int64_t serial;  /* rises with every change of this cluster's rows; 0 before the first */
+	char *lineage;	/* 32 hex digits; NULL before the first apply */
+	int64_t serial; /* rises with every change of this cluster's rows; 0 before the first */
 	char *provider, *region; /* NULL before the first apply */
-	json_t *config;  /* provider settings of the last apply */
-	json_t *facts;   /* last facts document, or NULL */
+	json_t *config;		 /* provider settings of the last apply */
+	json_t *facts;		 /* last facts document, or NULL */
 	RgResourceSet *recorded; /* READY rows as PRESENT, members of open rows as RG_PENDING */
-	GPtrArray *journal;      /* RgJournalRow* */
-	GHashTable *tombstones;  /* char* id -> itself: removed less than an hour ago */
+	GPtrArray *journal;	 /* RgJournalRow* */
+	GHashTable *tombstones;	 /* char* id -> itself: removed less than an hour ago */
 } RgSnapshot;
 void rg_snapshot_free(RgSnapshot *snapshot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSnapshot, rg_snapshot_free)
@@ -56,17 +58,26 @@ RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags);
 /* Pins for fit (src/fit/fit.h) out of a snapshot: {"facts", "nodes"}; new reference. */
 json_t *rg_snapshot_pins(const RgSnapshot *snapshot);
 GStrv rg_store_clusters(RgStore *store, RgDiags *diags); /* names, sorted; g_strfreev */
+/* Newest first: [{"id", "started_s", "ended_s", "outcome" (both null while it runs, or when it was
+ * killed and none came after it), all of begin_run's meta, "changes": {"create": n, "failed": n}}]
+ */
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags);
+/* [{"address", "action": "create" | "update" | "delete" | "adopt" | "forget", "outcome": "done" |
+ * "failed", "at_s"}] in the order in which they ended. */
+json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags);
 
 /* ---- writing; all need the lock; each is one durable transaction; false = nothing was changed */
 
 /* Makes sure the cluster's row is there; mints the lineage the first time. */
 bool rg_store_begin_run(RgStore *store, const char *cluster, const char *provider,
-	const char *region, const json_t *config, const json_t *facts, const json_t *meta
+	const char *region, const json_t *config, const json_t *facts,
+	const json_t *meta
 	/* {"command","user","host","commit","author","dirty","spec","digest"} */,
 	char **run_id, char **lineage, RgDiags *diags);
-bool rg_store_end_run(RgStore *store, const char *run_id, const char *outcome
-	/* "done", "partial", "failed", "interrupted" */, RgDiags *diags);
+bool rg_store_end_run(RgStore *store, const char *run_id,
+	const char *outcome
+	/* "done", "partial", "failed", "interrupted" */,
+	RgDiags *diags);
 
 /* Generation and attempt of an address for its next create: {generation, attempt}. */
 bool rg_store_identity(RgStore *store, const char *cluster, const char *address,
@@ -79,8 +90,8 @@ bool rg_store_journal_open(RgStore *store, const char *cluster, const RgJournalR
 /* What became of one member when its batch ended. */
 typedef struct {
 	const char *address;
-	bool created;        /* false: it certainly was not made: its attempt advances */
-	const char *id;      /* when created */
+	bool created;	/* false: it certainly was not made: its attempt advances */
+	const char *id; /* when created */
 	const json_t *outputs;
 } RgMemberOutcome;
 /* Rule 2: outcome and attributes in one transaction. Members named are settled; the row is closed
@@ -90,10 +101,11 @@ bool rg_store_journal_settle(RgStore *store, const char *cluster, int64_t row_id
 
 /* A resource was updated in the cloud, or the state learns how it is: attrs and outputs (NULL =
  * leave), updated_s = now. */
-bool rg_store_record(RgStore *store, const char *cluster, const char *address,
-	const json_t *attrs, const json_t *outputs, const json_t *pin, RgDiags *diags);
+bool rg_store_record(RgStore *store, const char *cluster, const char *address, const json_t *attrs,
+	const json_t *outputs, const json_t *pin, RgDiags *diags);
 /* An observed resource without record becomes one (adopt, recovered by find). */
-bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags);
+bool rg_store_adopt(
+	RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags);
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);

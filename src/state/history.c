@@ -1,0 +1,99 @@
+/* What earlier runs did, for people: nothing of a plan depends on it. */
+#include "state/internal.h"
+
+static json_t *int_or_null(Sql *q, int column)
+{
+	return sqlite3_column_type(q->statement, column) == SQLITE_NULL
+		       ? json_null()
+		       : json_integer(sql_column_int(q, column));
+}
+
+/* {"create": 4, "failed": 1}: how many changes of each kind ended well, and how many did not. */
+static bool count_changes(RgStore *store, int64_t run, json_t *counts, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"SELECT iif(outcome = 'done', action, 'failed'), count(*) FROM run_changes"
+		" WHERE run = ?1 GROUP BY 1",
+		diags);
+	sql_int(&q, run);
+	while (sql_next(&q))
+		json_object_set_new(
+			counts, sql_column_text(&q, 0), json_integer(sql_column_int(&q, 1)));
+	return sql_ok(&q);
+}
+
+static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
+{
+	g_autoptr(RgJson) run = NULL;
+	if (!sql_column_json(q, 5, &run))
+		return false;
+	if (!json_is_object(run)) {
+		json_decref(run);
+		run = json_object();
+	}
+	json_t *counts = json_object();
+	rg_json_set_str(run, "id", sql_column_text(q, 1));
+	json_object_set_new(run, "started_s", int_or_null(q, 2));
+	json_object_set_new(run, "ended_s", int_or_null(q, 3));
+	rg_json_set_str(run, "outcome", sql_column_text(q, 4));
+	json_object_set_new(run, "changes", counts);
+	json_array_append(runs, run);
+	return count_changes(store, sql_column_int(q, 0), counts, diags);
+}
+
+json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
+{
+	store_check_thread(store);
+	g_autoptr(RgJson) runs = json_array();
+	if (!tx_begin_read(store, diags))
+		return NULL;
+	Sql q = sql_new(store,
+		"SELECT r.seq, r.id, r.started_s, r.ended_s, r.outcome, r.meta FROM runs r"
+		" JOIN clusters c ON c.id = r.cluster WHERE c.name = ?1 ORDER BY r.seq DESC",
+		diags);
+	sql_text(&q, cluster);
+	bool ok = true;
+	while (ok && sql_next(&q))
+		ok = read_run(store, &q, runs, diags);
+	ok = sql_ok(&q) && ok;
+	tx_end_read(store);
+	return ok ? g_steal_pointer(&runs) : NULL;
+}
+
+json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
+{
+	store_check_thread(store);
+	g_autoptr(RgJson) changes = json_array();
+	if (!tx_begin_read(store, diags))
+		return NULL;
+	Sql q = sql_new(store,
+		"SELECT c.address, c.action, c.outcome, c.at_s FROM run_changes c"
+		" JOIN runs r ON r.seq = c.run WHERE r.id = ?1 ORDER BY c.seq",
+		diags);
+	sql_text(&q, run_id);
+	while (sql_next(&q)) {
+		json_t *change = json_object();
+		rg_json_set_str(change, "address", sql_column_text(&q, 0));
+		rg_json_set_str(change, "action", sql_column_text(&q, 1));
+		rg_json_set_str(change, "outcome", sql_column_text(&q, 2));
+		json_object_set_new(change, "at_s", int_or_null(&q, 3));
+		json_array_append_new(changes, change);
+	}
+	bool ok = sql_ok(&q);
+	tx_end_read(store);
+	return ok ? g_steal_pointer(&changes) : NULL;
+}
+
+GStrv rg_store_clusters(RgStore *store, RgDiags *diags)
+{
+	store_check_thread(store);
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	if (!tx_begin_read(store, diags))
+		return NULL;
+	Sql q = sql_new(store, "SELECT name FROM clusters ORDER BY name", diags);
+	while (sql_next(&q))
+		g_strv_builder_add(names, sql_column_text(&q, 0));
+	bool ok = sql_ok(&q);
+	tx_end_read(store);
+	return ok ? g_strv_builder_end(names) : NULL;
+}

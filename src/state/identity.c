@@ -1,0 +1,55 @@
+#include "state/internal.h"
+
+/* An identity is the (generation, attempt) that the next create of an address will use. It moves
+ * forward in the transaction that records a definite outcome, and outlives the resource: a token
+ * that the cloud has seen end is never sent for something new. */
+
+bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,
+	int64_t *attempt, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"SELECT generation, attempt FROM identities WHERE cluster = ?1 AND address = ?2",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	*generation = *attempt = 0;
+	while (sql_next(&q)) {
+		*generation = sql_column_int(&q, 0);
+		*attempt = sql_column_int(&q, 1);
+	}
+	return sql_ok(&q);
+}
+
+bool identity_raise(RgStore *store, int64_t cluster, const char *address, int64_t generation,
+	int64_t attempt, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"INSERT INTO identities (cluster, address, generation, attempt)"
+		" VALUES (?1, ?2, ?3, ?4)"
+		" ON CONFLICT DO UPDATE SET generation = excluded.generation,"
+		" attempt = excluded.attempt"
+		" WHERE (excluded.generation, excluded.attempt) > (generation, attempt)",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	sql_int(&q, generation);
+	sql_int(&q, attempt);
+	return sql_run(&q);
+}
+
+bool rg_store_identity(RgStore *store, const char *cluster, const char *address,
+	int64_t *generation, int64_t *attempt, RgDiags *diags)
+{
+	store_check_thread(store);
+	int64_t id = 0;
+	*generation = *attempt = 0;
+	if (!tx_begin_read(store, diags))
+		return false;
+	Sql q = sql_new(store, "SELECT id FROM clusters WHERE name = ?1", diags);
+	sql_text(&q, cluster);
+	while (sql_next(&q))
+		id = sql_column_int(&q, 0);
+	bool ok = sql_ok(&q) && identity_read(store, id, address, generation, attempt, diags);
+	tx_end_read(store);
+	return ok;
+}

@@ -1,0 +1,135 @@
+/* Private to src/state: the handle, statements that are prepared once, transactions, and what the
+ * files of this folder call of each other. The only header that includes sqlite3.h. A store, its
+ * statements and its locks belong to the thread that opened it. */
+#pragma once
+#include "state/store.h"
+#include <pthread.h>
+#include <sqlite3.h>
+
+#define STATE_APPLICATION_ID 0x52475055 /* "RGPU" */
+#define STATE_BUSY_MS 10000		/* other clusters of the file commit in milliseconds */
+#define HASH_BYTES 32			/* SHA-256 */
+#define TOMBSTONE_S 3600
+
+/* Brings a file from version `i` to `i + 1`, `i` being the place in the list. */
+typedef struct {
+	const char *sql;
+} RgMigration;
+
+extern const RgMigration rg_state_migrations[];
+extern const unsigned rg_state_migrations_len;
+
+struct RgStore {
+	sqlite3 *db;
+	char *path;  /* absolute, for SQLite and the locks */
+	char *shown; /* as the user named it */
+	RgStoreMode mode;
+	const RgMigration *migrations;
+	unsigned version;	/* this program's: number of migrations */
+	GHashTable *statements; /* const char* (the literal) -> sqlite3_stmt* */
+	GHashTable *locked;	/* char* cluster names whose lock this handle holds */
+	int64_t run;		/* the run that begin_run opened, 0 = none */
+	int64_t run_cluster;
+	bool (*canceled)(void *data);
+	void *canceled_data;
+#ifndef NDEBUG
+	pthread_t owner;
+#endif
+};
+
+/* Only the thread that opened the store may use it (rule 4). */
+void store_check_thread(const RgStore *store);
+/* Same, and the handle writes and holds the lock of the cluster. */
+void store_check_writer(const RgStore *store, const char *cluster);
+
+/* open.c: rg_store_open with a migration list of the caller's (tests of the machinery). */
+RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
+	unsigned migrations_len, RgDiags *diags);
+
+/* Reads from `copy` (taken, in memory) from now on, migrated to this program's version. */
+bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags);
+
+/* sql.c: one run of a statement. Parameters are bound in order; NULL text and JSON bind NULL.
+ *   Sql q = sql_new(store, "SELECT ...", diags);
+ *   sql_text(&q, name);
+ *   while (sql_next(&q)) ...            ends by itself; sql_end() when left early
+ *   return sql_ok(&q);
+ * `text` must be a string literal: it is the key of the prepared statement. */
+typedef struct {
+	RgStore *store;
+	sqlite3_stmt *statement;
+	int bound, rc;
+	RgDiags *diags;
+	GPtrArray *texts; /* bound JSON texts, owned until the statement ends */
+} Sql;
+
+Sql sql_new(RgStore *store, const char *text, RgDiags *diags);
+void sql_text(Sql *q, const char *text);
+void sql_int(Sql *q, int64_t value);
+void sql_json(Sql *q, const json_t *value);
+void sql_hash(Sql *q, const unsigned char *hash);
+bool sql_next(Sql *q);
+void sql_end(Sql *q);
+bool sql_ok(Sql *q);  /* ends it; false: an error, in the diagnostics */
+bool sql_run(Sql *q); /* steps to the end */
+/* Columns of the present row; borrowed until the next sql_next. */
+const char *sql_column_text(Sql *q, int column);
+int64_t sql_column_int(Sql *q, int column);
+void sql_column_hash(Sql *q, int column, unsigned char *hash); /* zeros when it is none */
+/* New reference, NULL when the column is; false and state.corrupt when it is not JSON. */
+bool sql_column_json(Sql *q, int column, json_t **value);
+
+/* Tells what SQLite's last error of the handle means, under the code that fits. */
+void sql_error(RgStore *store, int rc, RgDiags *diags);
+void sql_forget_statements(RgStore *store);
+
+/* tx.c. A writing transaction is durable when tx_end gave true; after false nothing of it is
+ * left. Both kinds refuse a file that a newer raygpu has migrated meanwhile. */
+bool tx_begin_read(RgStore *store, RgDiags *diags);
+void tx_end_read(RgStore *store);
+bool tx_begin(RgStore *store, RgDiags *diags);
+bool tx_end(RgStore *store, bool ok, RgDiags *diags);
+/* tx_begin for one cluster: its row's id, its serial one higher; state.no-such-cluster. */
+bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags);
+
+/* schema.c */
+bool schema_read_version(sqlite3 *db, int64_t *application, int64_t *version, bool *empty);
+bool schema_configure(RgStore *store, RgDiags *diags);
+bool schema_migrate(RgStore *store, unsigned from, RgDiags *diags);
+void schema_newer_error(const RgStore *store, int64_t found, RgDiags *diags);
+
+/* create.c: files that appear whole or not at all */
+bool create_folder_of(const char *path);
+/* `replace`: rename over what is there, else an existing file is left alone (and true given). */
+bool create_file(const char *path, const void *data, size_t len, bool replace);
+
+/* recover.c: a private copy of a file whose writer was killed, rolled back, in memory. */
+sqlite3 *recover_copy(RgStore *store, RgDiags *diags);
+sqlite3 *memory_copy(sqlite3 *from, int *rc);
+
+/* blobs.c: attribute objects, each stored once */
+bool blob_put(RgStore *store, const json_t *value, unsigned char *hash, RgDiags *diags);
+/* Removes it when nothing refers to it any more. */
+bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags);
+
+/* resources.c: inside a transaction of the caller's */
+/* Deletes the record if there is one: its id becomes a tombstone (when `tombstone`), the identity
+ * moves behind its generation. */
+bool resource_delete(RgStore *store, int64_t cluster, const char *address, bool tombstone,
+	bool *found, RgDiags *diags);
+bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource,
+	const unsigned char *attrs, const char *ownership, RgDiags *diags);
+/* false in *found: no record; id may be NULL. g_free it. */
+bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool *found, char **id,
+	RgDiags *diags);
+
+/* identity.c: the pair that the next create of an address will use; never used before */
+bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,
+	int64_t *attempt, RgDiags *diags);
+/* Moves it forward to at least this pair. */
+bool identity_raise(RgStore *store, int64_t cluster, const char *address, int64_t generation,
+	int64_t attempt, RgDiags *diags);
+
+/* runs.c: a line of the present run's protocol; nothing when no run is open */
+bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,
+	const char *outcome, RgDiags *diags);

@@ -1,0 +1,297 @@
+#include "base/clock.h"
+#include "state/internal.h"
+#include <string.h>
+
+/* One load: values that many rows share are parsed once and shared in memory too. */
+typedef struct {
+	RgStore *store;
+	RgSnapshot *snapshot;
+	int64_t cluster;
+	GHashTable *blobs; /* SHA-256 -> json_t* */
+	GHashTable *texts; /* JSON text (pins, dependencies) -> json_t* */
+	RgDiags *diags;
+} Loader;
+
+static guint hash_digest(gconstpointer key)
+{
+	guint value;
+	memcpy(&value, key, sizeof(value));
+	return value;
+}
+
+static gboolean equal_digest(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, HASH_BYTES) == 0;
+}
+
+static void unref_json(gpointer value)
+{
+	json_decref(value);
+}
+
+static bool read_blob(Loader *loader, const unsigned char *hash, json_t **value)
+{
+	Sql q = sql_new(loader->store, "SELECT bytes FROM blobs WHERE sha256 = ?1", loader->diags);
+	sql_hash(&q, hash);
+	bool found = sql_next(&q), ok = !found || sql_column_json(&q, 0, value);
+	if (!sql_ok(&q) || !ok)
+		return false;
+	if (!found)
+		rg_diags_error(loader->diags, "state.corrupt",
+			"the state \"%s\" is damaged: attributes of a resource are missing",
+			loader->store->shown);
+	return found;
+}
+
+/* A new reference to the one object of this hash. */
+static json_t *blob_get(Loader *loader, Sql *q, int column)
+{
+	unsigned char hash[HASH_BYTES];
+	sql_column_hash(q, column, hash);
+	json_t *value = g_hash_table_lookup(loader->blobs, hash);
+	if (value != NULL)
+		return json_incref(value);
+	if (!read_blob(loader, hash, &value))
+		return NULL;
+	g_hash_table_insert(loader->blobs, g_memdup2(hash, HASH_BYTES), value);
+	return json_incref(value);
+}
+
+/* The same for a column of JSON text that repeats; false when it is no JSON. */
+static bool shared_json(Loader *loader, Sql *q, int column, json_t **value)
+{
+	const char *text = sql_column_text(q, column);
+	*value = text != NULL ? g_hash_table_lookup(loader->texts, text) : NULL;
+	if (text == NULL || *value != NULL) {
+		json_incref(*value);
+		return true;
+	}
+	g_autofree char *key = g_strdup(text);
+	if (!sql_column_json(q, column, value))
+		return false;
+	g_hash_table_insert(loader->texts, g_steal_pointer(&key), json_incref(*value));
+	return true;
+}
+
+static GStrv texts_of(const json_t *list)
+{
+	size_t n = json_array_size(list);
+	if (n == 0)
+		return NULL;
+	GStrv texts = g_new0(char *, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+		texts[i] = g_strdup(text != NULL ? text : "");
+	}
+	return texts;
+}
+
+static const char *interned(const char *text)
+{
+	return text != NULL ? g_intern_string(text) : NULL;
+}
+
+#define RESOURCE_COLUMNS                                                                           \
+	"kind, name, coalesce(idx, -1), pool, cloud_id, attrs, outputs, depends_on, origin, pin,"  \
+	" generation, created_s, updated_s"
+
+static bool read_resource(Loader *loader, Sql *q)
+{
+	g_autoptr(RgJson) depends_on = NULL;
+	g_autoptr(RgResource) resource =
+		rg_resource_new(sql_column_text(q, 0), sql_column_text(q, 1), sql_column_int(q, 2));
+	resource->presence = RG_PRESENT;
+	resource->group = interned(sql_column_text(q, 3));
+	resource->id = g_strdup(sql_column_text(q, 4));
+	resource->attrs = blob_get(loader, q, 5);
+	if (resource->attrs == NULL || !sql_column_json(q, 6, &resource->outputs) ||
+		!shared_json(loader, q, 7, &depends_on) ||
+		!shared_json(loader, q, 9, &resource->pin))
+		return false;
+	resource->depends_on = texts_of(depends_on);
+	resource->origin = interned(sql_column_text(q, 8));
+	resource->generation = sql_column_int(q, 10);
+	resource->created_s = sql_column_int(q, 11);
+	resource->updated_s = sql_column_int(q, 12);
+	rg_resource_set_add(loader->snapshot->recorded, g_steal_pointer(&resource));
+	return true;
+}
+
+static bool load_resources(Loader *loader)
+{
+	Sql q = sql_new(loader->store,
+		"SELECT " RESOURCE_COLUMNS " FROM resources WHERE cluster = ?1", loader->diags);
+	sql_int(&q, loader->cluster);
+	bool ok = true;
+	while (ok && sql_next(&q))
+		ok = read_resource(loader, &q);
+	return sql_ok(&q) && ok;
+}
+
+static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *member)
+{
+	g_autofree char *kind = NULL, *name = NULL;
+	const char *address = rg_json_str(member, "address", "");
+	int64_t index;
+	if (!rg_address_parse(address, &kind, &name, &index)) {
+		rg_diags_error(loader->diags, "state.corrupt",
+			"the state \"%s\" is damaged: \"%s\" in its journal is no address",
+			loader->store->shown, address);
+		return false;
+	}
+	RgResource *resource = rg_resource_new(kind, name, index);
+	json_t *pin = json_object_get(member, "pin");
+	resource->presence = RG_PENDING;
+	resource->group = interned(rg_json_str(member, "group", NULL));
+	resource->origin = interned(rg_json_str(member, "origin", NULL));
+	resource->attrs = json_incref(json_object_get(member, "attrs"));
+	resource->depends_on = texts_of(json_object_get(member, "depends_on"));
+	resource->pin = json_is_null(pin) ? NULL : json_incref(pin);
+	resource->generation = rg_json_int(member, "generation", 0);
+	resource->created_s = resource->updated_s = row->started_s;
+	resource->run = g_strdup(row->run);
+	rg_resource_set_add(loader->snapshot->recorded, resource);
+	return true;
+}
+
+/* Members that are settled are gone from the table: what is left is open. */
+static bool load_members(Loader *loader, RgJournalRow *row)
+{
+	Sql q = sql_new(loader->store,
+		"SELECT attrs, body FROM journal_members WHERE journal = ?1 ORDER BY place",
+		loader->diags);
+	sql_int(&q, row->id);
+	bool ok = true;
+	while (ok && sql_next(&q)) {
+		json_t *member = NULL, *attrs = blob_get(loader, &q, 0);
+		ok = attrs != NULL && sql_column_json(&q, 1, &member);
+		json_object_set_new(member, "attrs", attrs);
+		ok = ok && add_pending(loader, row, member);
+		json_array_append_new(row->members, member);
+	}
+	return sql_ok(&q) && ok;
+}
+
+static bool load_journal(Loader *loader)
+{
+	Sql q = sql_new(loader->store,
+		"SELECT id, run, kind, token, input, started_s FROM journal WHERE cluster = ?1"
+		" ORDER BY id",
+		loader->diags);
+	sql_int(&q, loader->cluster);
+	bool ok = true;
+	while (ok && sql_next(&q)) {
+		RgJournalRow *row = g_new0(RgJournalRow, 1);
+		g_ptr_array_add(loader->snapshot->journal, row);
+		row->id = sql_column_int(&q, 0);
+		row->run = g_strdup(sql_column_text(&q, 1));
+		row->kind = g_strdup(sql_column_text(&q, 2));
+		row->token = g_strdup(sql_column_text(&q, 3));
+		row->started_s = sql_column_int(&q, 5);
+		row->members = json_array();
+		ok = sql_column_json(&q, 4, &row->input) && load_members(loader, row);
+	}
+	return sql_ok(&q) && ok;
+}
+
+static bool load_tombstones(Loader *loader)
+{
+	Sql q = sql_new(loader->store,
+		"SELECT id FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) < ?3",
+		loader->diags);
+	sql_int(&q, loader->cluster);
+	sql_int(&q, rg_clock_now_s());
+	sql_int(&q, TOMBSTONE_S);
+	while (sql_next(&q))
+		g_hash_table_add(loader->snapshot->tombstones, g_strdup(sql_column_text(&q, 0)));
+	return sql_ok(&q);
+}
+
+static bool load_cluster(Loader *loader)
+{
+	RgSnapshot *snapshot = loader->snapshot;
+	Sql q = sql_new(loader->store,
+		"SELECT id, lineage, serial, provider, region, config, facts FROM clusters"
+		" WHERE name = ?1",
+		loader->diags);
+	sql_text(&q, snapshot->cluster);
+	bool ok = true;
+	if (sql_next(&q)) {
+		loader->cluster = sql_column_int(&q, 0);
+		snapshot->lineage = g_strdup(sql_column_text(&q, 1));
+		snapshot->serial = sql_column_int(&q, 2);
+		snapshot->provider = g_strdup(sql_column_text(&q, 3));
+		snapshot->region = g_strdup(sql_column_text(&q, 4));
+		ok = sql_column_json(&q, 5, &snapshot->config) &&
+		     sql_column_json(&q, 6, &snapshot->facts);
+	}
+	return sql_ok(&q) && ok;
+}
+
+static void free_row(gpointer row)
+{
+	rg_journal_row_free(row);
+}
+
+static RgSnapshot *snapshot_new(const char *cluster)
+{
+	RgSnapshot *snapshot = g_new0(RgSnapshot, 1);
+	snapshot->cluster = g_strdup(cluster);
+	snapshot->recorded = rg_resource_set_new();
+	snapshot->journal = g_ptr_array_new_with_free_func(free_row);
+	snapshot->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return snapshot;
+}
+
+void rg_snapshot_free(RgSnapshot *snapshot)
+{
+	if (snapshot == NULL)
+		return;
+	g_free(snapshot->cluster);
+	g_free(snapshot->lineage);
+	g_free(snapshot->provider);
+	g_free(snapshot->region);
+	json_decref(snapshot->config);
+	json_decref(snapshot->facts);
+	rg_resource_set_free(snapshot->recorded);
+	g_ptr_array_unref(snapshot->journal);
+	g_hash_table_unref(snapshot->tombstones);
+	g_free(snapshot);
+}
+
+RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
+{
+	store_check_thread(store);
+	if (!tx_begin_read(store, diags))
+		return NULL;
+	g_autoptr(RgSnapshot) snapshot = snapshot_new(cluster);
+	Loader loader = {.store = store, .snapshot = snapshot, .diags = diags};
+	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, unref_json);
+	loader.texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_json);
+	bool ok = load_cluster(&loader);
+	if (ok && loader.cluster != 0)
+		ok = load_resources(&loader) && load_journal(&loader) && load_tombstones(&loader);
+	tx_end_read(store);
+	g_hash_table_unref(loader.blobs);
+	g_hash_table_unref(loader.texts);
+	return ok ? g_steal_pointer(&snapshot) : NULL;
+}
+
+json_t *rg_snapshot_pins(const RgSnapshot *snapshot)
+{
+	json_t *pins = json_object(), *nodes = json_object();
+	json_object_set_new(
+		pins, "facts", snapshot->facts ? json_incref(snapshot->facts) : json_null());
+	json_object_set_new(pins, "nodes", nodes);
+	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
+		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
+		if (!json_is_object(resource->pin))
+			continue;
+		const char *pool = resource->group != NULL ? resource->group : resource->name;
+		g_autofree char *key = resource->index < 0 ? g_strdup("head")
+							   : g_strdup_printf("%s/%" G_GINT64_FORMAT,
+								     pool, resource->index);
+		json_object_set(nodes, key, resource->pin);
+	}
+	return pins;
+}

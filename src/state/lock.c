@@ -1,0 +1,187 @@
+/* The lock of a cluster is an open-file-description lock (fcntl F_OFD_SETLK) on PATH.CLUSTER.lock.
+ * Why not flock or plain fcntl locks: a plain one is lost when any descriptor of the file is closed
+ * in the process; flock is another kind of lock than SQLite's own on some network file systems. An
+ * OFD lock is the same byte-range lock as SQLite uses, so it works wherever SQLite is safe (NFS
+ * with a lock daemon), and belongs to our descriptor alone. A forked child shares the descriptor;
+ * O_CLOEXEC ends that at exec. The file stays: unlinking it would let two processes lock two
+ * different files of one name. */
+#include "base/clock.h"
+#include "state/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define WAIT_FIRST_MS 50
+#define WAIT_MAX_MS 1000
+#define NAME_MAX_BYTES 150 /* of the escaped name, so that the file name stays legal */
+
+struct RgLock {
+	RgStore *store;
+	char *cluster;
+	int fd;
+};
+
+typedef enum { TAKEN, HELD, BROKEN } Attempt;
+
+/* Any name gives one file beside the state: no slash survives. */
+static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
+{
+	g_autofree char *name = g_uri_escape_string(cluster, NULL, false);
+	if (name != NULL && *name != '\0' && strlen(name) <= NAME_MAX_BYTES)
+		return g_strdup_printf("%s.%s.lock", store->path, name);
+	rg_diags_error(diags, "state.no-such-cluster", "\"%.60s\" can't be the name of a cluster",
+		cluster);
+	return NULL;
+}
+
+/* Somebody may have removed the file between our open and our lock (`git clean`). */
+static bool is_still_there(int fd, const char *path)
+{
+	struct stat mine, now;
+	return fstat(fd, &mine) == 0 && stat(path, &now) == 0 && mine.st_ino == now.st_ino &&
+	       mine.st_dev == now.st_dev;
+}
+
+static Attempt try_lock(const char *path, int *lock_fd)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	for (int tries = 0; tries < 10; tries++) {
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0)
+			return BROKEN;
+		if (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+			int why = errno;
+			close(fd);
+			errno = why;
+			return why == EAGAIN || why == EACCES ? HELD : BROKEN;
+		}
+		if (is_still_there(fd, path)) {
+			*lock_fd = fd;
+			return TAKEN;
+		}
+		close(fd);
+	}
+	return HELD;
+}
+
+/* Waits in small steps so that a signal ends it; false when canceled. */
+static bool wait_ms(const RgStore *store, int64_t ms)
+{
+	int64_t until = rg_clock_monotonic_ms() + ms;
+	while (rg_clock_monotonic_ms() < until) {
+		if (store->canceled != NULL && store->canceled(store->canceled_data))
+			return false;
+		g_usleep((gulong)MIN(ms, 50) * 1000);
+	}
+	return true;
+}
+
+static Attempt lock_within(const RgStore *store, const char *path, unsigned timeout_ms, int *fd)
+{
+	int64_t until = rg_clock_monotonic_ms() + timeout_ms, pause_ms = WAIT_FIRST_MS;
+	for (;;) {
+		Attempt attempt = try_lock(path, fd);
+		int64_t left = until - rg_clock_monotonic_ms();
+		if (attempt != HELD || left <= 0)
+			return attempt;
+		if (!wait_ms(store, MIN(pause_ms, left)))
+			return HELD;
+		pause_ms = MIN(2 * pause_ms, WAIT_MAX_MS);
+	}
+}
+
+/* The row is only what people read: it may be missing, or be a dead holder's. */
+static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	RgDiag *diag = rg_diags_error(
+		diags, "state.locked", "cluster \"%s\" is locked by another run", cluster);
+	rg_diag_hint(diag, "wait until it has ended, or let raygpu wait with --lock-timeout; the "
+			   "lock ends with the process that holds it");
+	if (!tx_begin_read(store, unused))
+		return;
+	Sql q = sql_new(store,
+		"SELECT user, host, pid, command, started_s FROM locks WHERE cluster = ?1", unused);
+	sql_text(&q, cluster);
+	if (sql_next(&q)) {
+		g_autofree char *since = rg_clock_format(sql_column_int(&q, 4));
+		rg_diag_detail(diag,
+			"held by %s@%s, process %" G_GINT64_FORMAT ": raygpu %s, since %s",
+			sql_column_text(&q, 0), sql_column_text(&q, 1), sql_column_int(&q, 2),
+			sql_column_text(&q, 3), since);
+	}
+	sql_ok(&q);
+	tx_end_read(store);
+}
+
+static bool write_holder(RgStore *store, const char *cluster, const char *command, RgDiags *diags)
+{
+	struct utsname host;
+	if (!tx_begin(store, diags))
+		return false;
+	Sql q = sql_new(store,
+		"INSERT OR REPLACE INTO locks (cluster, user, host, pid, command, started_s)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+		diags);
+	sql_text(&q, cluster);
+	sql_text(&q, g_get_user_name());
+	sql_text(&q, uname(&host) == 0 ? host.nodename : "?");
+	sql_int(&q, getpid());
+	sql_text(&q, command != NULL ? command : "?");
+	sql_int(&q, rg_clock_now_s());
+	return tx_end(store, sql_run(&q), diags);
+}
+
+static void delete_holder(RgStore *store, const char *cluster)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	if (!tx_begin(store, unused))
+		return;
+	Sql q = sql_new(store, "DELETE FROM locks WHERE cluster = ?1 AND pid = ?2", unused);
+	sql_text(&q, cluster);
+	sql_int(&q, getpid());
+	tx_end(store, sql_run(&q), unused);
+}
+
+RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, unsigned timeout_ms,
+	RgDiags *diags)
+{
+	store_check_writer(store, NULL);
+	g_autofree char *path = lock_path(store, cluster, diags);
+	if (path == NULL)
+		return NULL;
+	int fd = -1;
+	Attempt attempt = lock_within(store, path, timeout_ms, &fd);
+	if (attempt == HELD) {
+		locked_error(store, cluster, diags);
+		return NULL;
+	}
+	if (attempt == BROKEN) {
+		rg_diags_error(diags, "state.unwritable",
+			"the lock file \"%s\" could not be used: %s", path, g_strerror(errno));
+		return NULL;
+	}
+	if (!write_holder(store, cluster, command, diags)) {
+		close(fd);
+		return NULL;
+	}
+	RgLock *lock = g_new0(RgLock, 1);
+	*lock = (RgLock){.store = store, .cluster = g_strdup(cluster), .fd = fd};
+	g_hash_table_add(store->locked, g_strdup(cluster));
+	return lock;
+}
+
+void rg_lock_release(RgLock *lock)
+{
+	if (lock == NULL)
+		return;
+	store_check_thread(lock->store);
+	delete_holder(lock->store, lock->cluster);
+	g_hash_table_remove(lock->store->locked, lock->cluster);
+	close(lock->fd);
+	g_free(lock->cluster);
+	g_free(lock);
+}

@@ -1,0 +1,242 @@
+#include "state/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void finalize(gpointer statement)
+{
+	sqlite3_finalize(statement);
+}
+
+static RgStore *store_new(
+	const char *path, RgStoreMode mode, const RgMigration *migrations, unsigned migrations_len)
+{
+	RgStore *store = g_new0(RgStore, 1);
+	/* absolute: SQLite would take "file:..." for a URI and ":memory:" for no file */
+	store->path = g_canonicalize_filename(path, NULL);
+	store->shown = g_strdup(path);
+	store->mode = mode;
+	store->migrations = migrations;
+	store->version = migrations_len;
+	store->statements = g_hash_table_new_full(NULL, NULL, NULL, finalize);
+	store->locked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+#ifndef NDEBUG
+	store->owner = pthread_self();
+#endif
+	return store;
+}
+
+void rg_store_close(RgStore *store)
+{
+	if (store == NULL)
+		return;
+	store_check_thread(store);
+	g_assert(g_hash_table_size(store->locked) == 0);
+	g_hash_table_destroy(store->statements);
+	g_hash_table_destroy(store->locked);
+	sqlite3_close(store->db);
+	g_free(store->path);
+	g_free(store->shown);
+	g_free(store);
+}
+
+static void file_error(const RgStore *store, const char *code, const char *verb, RgDiags *diags)
+{
+	int why = errno;
+	RgDiag *diag = rg_diags_error(
+		diags, code, "the state \"%s\" %s: %s", store->shown, verb, g_strerror(why));
+	if (why == EACCES || why == EPERM || why == EROFS)
+		rg_diag_hint(diag, "look at the permissions of the file and its folder, or name "
+				   "another place with --state");
+}
+
+static bool connect(RgStore *store, int flags, RgDiags *diags)
+{
+	int rc = sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK)
+		return schema_configure(store, diags);
+	sql_error(store, rc, diags);
+	return false;
+}
+
+static bool open_memory(RgStore *store, RgDiags *diags)
+{
+	int rc = sqlite3_open_v2(":memory:", &store->db,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK)
+		return schema_configure(store, diags) && schema_migrate(store, 0, diags);
+	sql_error(store, rc, diags);
+	return false;
+}
+
+/* The version of what the handle is connected to; -1 and diagnostics when it is no state that
+ * this program can read. */
+static int64_t find_version(RgStore *store, RgDiags *diags)
+{
+	int64_t application, version;
+	bool empty;
+	if (!schema_read_version(store->db, &application, &version, &empty)) {
+		sql_error(store, sqlite3_errcode(store->db), diags);
+	} else if (application != STATE_APPLICATION_ID || version < 1) {
+		RgDiag *diag = rg_diags_error(diags, "state.not-a-state",
+			"\"%s\" is %s, not a raygpu state", store->shown,
+			empty ? "an empty database" : "the SQLite file of another program");
+		rg_diag_hint(diag, "give the right file with --state or RAYGPU_STATE");
+	} else if (version > store->version) {
+		schema_newer_error(store, version, diags);
+	} else {
+		return version;
+	}
+	return -1;
+}
+
+bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags)
+{
+	sql_forget_statements(store);
+	sqlite3_close(store->db);
+	store->db = copy;
+	if (!schema_configure(store, diags))
+		return false;
+	int64_t version = find_version(store, diags);
+	if (version < 0)
+		return false;
+	return version == store->version || schema_migrate(store, (unsigned)version, diags);
+}
+
+/* A state is created whole (create.c), so a file of no bytes was cut by something else. Taking it
+ * for a new state would make every node a second time. */
+static bool check_size(const RgStore *store, const struct stat *status, RgDiags *diags)
+{
+	if (!S_ISREG(status->st_mode)) {
+		rg_diags_error(diags, "state.not-a-state", "the state \"%s\" is not a regular file",
+			store->shown);
+		return false;
+	}
+	if (status->st_size > 0)
+		return true;
+	RgDiag *diag =
+		rg_diags_error(diags, "state.corrupt", "the state \"%s\" is empty", store->shown);
+	rg_diag_detail(diag, "raygpu never leaves a file of 0 bytes: something else cut it");
+	rg_diag_hint(diag, "restore a copy; only if nothing was ever applied with it, delete it");
+	return false;
+}
+
+static bool open_reading(RgStore *store, RgDiags *diags)
+{
+	struct stat status;
+	if (stat(store->path, &status) != 0) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return open_memory(store, diags);
+		file_error(store, "state.unreadable", "could not be read", diags);
+		return false;
+	}
+	if (!check_size(store, &status, diags))
+		return false;
+	if (access(store->path, R_OK) != 0) {
+		file_error(store, "state.unreadable", "could not be read", diags);
+		return false;
+	}
+	if (!connect(store, SQLITE_OPEN_READONLY, diags))
+		return false;
+	int rc = sqlite3_exec(store->db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+	sqlite3 *copy = NULL;
+	if (rc == SQLITE_READONLY_ROLLBACK) {
+		copy = recover_copy(store, diags);
+		return copy != NULL && store_use_copy(store, copy, diags);
+	}
+	int64_t version = find_version(store, diags);
+	if (version < 0 || version == store->version)
+		return version > 0;
+	copy = memory_copy(store->db, &rc);
+	if (copy == NULL)
+		sql_error(store, rc, diags);
+	return copy != NULL && store_use_copy(store, copy, diags);
+}
+
+/* The bytes of a database as it is, e.g. of an empty state in memory. */
+static bool publish_database(
+	const RgStore *store, sqlite3 *db, const char *path, bool replace, RgDiags *diags)
+{
+	sqlite3_int64 len = 0;
+	unsigned char *bytes = sqlite3_serialize(db, "main", &len, 0);
+	bool ok = bytes != NULL && create_file(path, bytes, (size_t)len, replace);
+	if (!ok)
+		file_error(store, "state.unwritable", "could not be created", diags);
+	sqlite3_free(bytes);
+	return ok;
+}
+
+static bool create_state(RgStore *store, RgDiags *diags)
+{
+	if (!create_folder_of(store->path)) {
+		file_error(store, "state.unwritable", "could not be created", diags);
+		return false;
+	}
+	bool ok = open_memory(store, diags) &&
+		  publish_database(store, store->db, store->path, false, diags);
+	sqlite3_close(g_steal_pointer(&store->db));
+	return ok;
+}
+
+static bool migrate_file(RgStore *store, unsigned from, RgDiags *diags)
+{
+	g_autofree char *backup = g_strdup_printf("%s.v%u.bak", store->path, from);
+	return publish_database(store, store->db, backup, true, diags) &&
+	       schema_migrate(store, from, diags);
+}
+
+static bool set_journal_mode(RgStore *store, RgDiags *diags)
+{
+	Sql q = sql_new(store, "PRAGMA journal_mode = DELETE", diags);
+	bool right = sql_next(&q) && g_strcmp0(sql_column_text(&q, 0), "delete") == 0;
+	if (!sql_ok(&q))
+		return false;
+	if (!right)
+		sql_error(store, SQLITE_BUSY, diags);
+	return right;
+}
+
+static bool open_writing(RgStore *store, RgDiags *diags)
+{
+	struct stat status;
+	if (stat(store->path, &status) != 0) {
+		if (errno != ENOENT) {
+			file_error(store, "state.unwritable", "could not be opened", diags);
+			return false;
+		}
+		if (!create_state(store, diags))
+			return false;
+	} else if (!check_size(store, &status, diags)) {
+		return false;
+	}
+	if (access(store->path, R_OK | W_OK) != 0) {
+		file_error(store, "state.unwritable", "could not be opened for writing", diags);
+		return false;
+	}
+	if (!connect(store, SQLITE_OPEN_READWRITE, diags))
+		return false;
+	int64_t version = find_version(store, diags);
+	if (version < 0 || !set_journal_mode(store, diags))
+		return false;
+	return version == store->version || migrate_file(store, (unsigned)version, diags);
+}
+
+RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
+	unsigned migrations_len, RgDiags *diags)
+{
+	g_autoptr(RgStore) store = store_new(path, mode, migrations, migrations_len);
+	bool ok = mode == RG_STORE_READ ? open_reading(store, diags) : open_writing(store, diags);
+	return ok ? g_steal_pointer(&store) : NULL;
+}
+
+RgStore *rg_store_open(const char *path, RgStoreMode mode, RgDiags *diags)
+{
+	return store_open_with(path, mode, rg_state_migrations, rg_state_migrations_len, diags);
+}
+
+void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data)
+{
+	store->canceled = canceled;
+	store->canceled_data = data;
+}

@@ -1,0 +1,301 @@
+#include "base/clock.h"
+#include "state/internal.h"
+#include <string.h>
+
+bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool *found, char **id,
+	RgDiags *diags)
+{
+	Sql q = sql_new(
+		store, "SELECT cloud_id FROM resources WHERE cluster = ?1 AND address = ?2", diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	*found = false;
+	*id = NULL;
+	if (sql_next(&q)) {
+		*found = true;
+		*id = g_strdup(sql_column_text(&q, 0));
+	}
+	return sql_ok(&q);
+}
+
+static bool tombstone_add(RgStore *store, int64_t cluster, const char *id, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"INSERT OR REPLACE INTO tombstones (cluster, id, removed_s) VALUES (?1, ?2, ?3)",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, id);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q);
+}
+
+static bool tombstone_remove(RgStore *store, int64_t cluster, const char *id, RgDiags *diags)
+{
+	Sql q = sql_new(store, "DELETE FROM tombstones WHERE cluster = ?1 AND id = ?2", diags);
+	sql_int(&q, cluster);
+	sql_text(&q, id);
+	return sql_run(&q);
+}
+
+bool resource_delete(RgStore *store, int64_t cluster, const char *address, bool tombstone,
+	bool *found, RgDiags *diags)
+{
+	unsigned char attrs[HASH_BYTES] = {0};
+	g_autofree char *id = NULL;
+	int64_t generation = 0;
+	Sql q = sql_new(store,
+		"DELETE FROM resources WHERE cluster = ?1 AND address = ?2"
+		" RETURNING cloud_id, attrs, generation",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	*found = sql_next(&q);
+	if (*found) {
+		id = g_strdup(sql_column_text(&q, 0));
+		sql_column_hash(&q, 1, attrs);
+		generation = sql_column_int(&q, 2);
+	}
+	if (!sql_run(&q))
+		return false;
+	if (!*found)
+		return true;
+	return identity_raise(store, cluster, address, generation + 1, 0, diags) &&
+	       (id == NULL || !tombstone || tombstone_add(store, cluster, id, diags)) &&
+	       blob_drop(store, attrs, diags);
+}
+
+bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource,
+	const unsigned char *attrs, const char *ownership, RgDiags *diags)
+{
+	g_autoptr(RgJson) depends_on = NULL;
+	for (guint i = 0; resource->depends_on != NULL && resource->depends_on[i] != NULL; i++) {
+		if (depends_on == NULL)
+			depends_on = json_array();
+		json_array_append_new(depends_on, json_string(resource->depends_on[i]));
+	}
+	Sql q = sql_new(store,
+		"INSERT INTO resources (cluster, address, kind, name, idx, pool, cloud_id,"
+		" ownership, attrs, outputs, depends_on, origin, pin, generation, created_s,"
+		" updated_s) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8, ?9, ?10, ?11,"
+		" ?12, ?13, ?14, ?15, ?15)",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, resource->address);
+	sql_text(&q, resource->kind);
+	sql_text(&q, resource->name);
+	sql_int(&q, resource->index);
+	sql_text(&q, resource->group);
+	sql_text(&q, resource->id);
+	sql_text(&q, ownership);
+	sql_hash(&q, attrs);
+	sql_json(&q, resource->outputs);
+	sql_json(&q, depends_on);
+	sql_text(&q, resource->origin);
+	sql_json(&q, resource->pin);
+	sql_int(&q, resource->generation);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q) &&
+	       (resource->id == NULL || tombstone_remove(store, cluster, resource->id, diags)) &&
+	       identity_raise(
+		       store, cluster, resource->address, resource->generation + 1, 0, diags);
+}
+
+static void no_such_resource(const char *cluster, const char *address, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "state.no-such-resource",
+		"cluster \"%s\" has no record of %s", cluster, address);
+	rg_diag_address(diag, address, NULL);
+	rg_diag_hint(diag, "`raygpu state list` shows what is recorded");
+}
+
+/* The hash of the recorded attributes before they are replaced. */
+static bool find_attrs(RgStore *store, int64_t cluster, const char *address, unsigned char *hash,
+	bool *found, RgDiags *diags)
+{
+	Sql q = sql_new(
+		store, "SELECT attrs FROM resources WHERE cluster = ?1 AND address = ?2", diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	*found = sql_next(&q);
+	if (*found)
+		sql_column_hash(&q, 0, hash);
+	return sql_ok(&q);
+}
+
+/* updated_s moves with every update, also within one second: saved plans compare it. */
+static bool update(RgStore *store, int64_t cluster, const RgResource *news,
+	const unsigned char *attrs, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"UPDATE resources SET attrs = coalesce(?3, attrs), outputs = coalesce(?4, outputs),"
+		" pin = coalesce(?5, pin), updated_s = max(?6, updated_s + 1)"
+		" WHERE cluster = ?1 AND address = ?2",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, news->address);
+	sql_hash(&q, attrs);
+	sql_json(&q, news->outputs);
+	sql_json(&q, news->pin);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q);
+}
+
+/* Takes over the attributes, outputs and pin of `news` that are not NULL. */
+static bool replace_values(
+	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags)
+{
+	unsigned char old[HASH_BYTES], now[HASH_BYTES];
+	if (!find_attrs(store, cluster, news->address, old, found, diags))
+		return false;
+	if (!*found)
+		return true;
+	if (news->attrs != NULL && !blob_put(store, news->attrs, now, diags))
+		return false;
+	if (!update(store, cluster, news, news->attrs != NULL ? now : NULL, diags))
+		return false;
+	bool changed = news->attrs != NULL && memcmp(old, now, HASH_BYTES) != 0;
+	return !changed || blob_drop(store, old, diags);
+}
+
+bool rg_store_record(RgStore *store, const char *cluster, const char *address, const json_t *attrs,
+	const json_t *outputs, const json_t *pin, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	int64_t id;
+	bool found = false;
+	const RgResource news = {.address = (char *)(uintptr_t)address,
+		.attrs = (json_t *)(uintptr_t)attrs,
+		.outputs = (json_t *)(uintptr_t)outputs,
+		.pin = (json_t *)(uintptr_t)pin};
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = replace_values(store, id, &news, &found, diags);
+	if (ok && !found)
+		no_such_resource(cluster, address, diags);
+	ok = ok && found && run_note(store, id, address, "update", "done", diags);
+	return tx_end(store, ok, diags);
+}
+
+static bool is_pending(
+	RgStore *store, int64_t cluster, const char *address, bool *pending, RgDiags *diags)
+{
+	Sql q = sql_new(
+		store, "SELECT 1 FROM journal_members WHERE cluster = ?1 AND address = ?2", diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	*pending = sql_next(&q);
+	return sql_ok(&q);
+}
+
+static void still_pending(const char *address, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(
+		diags, "state.moved", "an interrupted creation of %s is still open", address);
+	rg_diag_address(diag, address, NULL);
+	rg_diag_hint(diag, "`raygpu apply` finds out what became of it");
+}
+
+static bool adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags)
+{
+	unsigned char attrs[HASH_BYTES];
+	g_autoptr(RgJson) nothing = json_object();
+	g_autofree char *id = NULL;
+	bool found, pending;
+	if (!is_pending(store, cluster, resource->address, &pending, diags) ||
+		!resource_find_id(store, cluster, resource->address, &found, &id, diags))
+		return false;
+	if (pending) {
+		still_pending(resource->address, diags);
+		return false;
+	}
+	if (found && g_strcmp0(id, resource->id) == 0)
+		return replace_values(store, cluster, resource, &found, diags);
+	if (found) {
+		RgDiag *diag = rg_diags_error(diags, "state.moved", "%s is recorded already, as %s",
+			resource->address, id ? id : "?");
+		rg_diag_address(diag, resource->address, NULL);
+		return false;
+	}
+	return blob_put(store, resource->attrs != NULL ? resource->attrs : nothing, attrs, diags) &&
+	       resource_insert(store, cluster, resource, attrs, "adopted", diags);
+}
+
+bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = adopt(store, id, resource, diags) &&
+		  run_note(store, id, resource->address, "adopt", "done", diags);
+	return tx_end(store, ok, diags);
+}
+
+bool rg_store_removed(
+	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = true, found;
+	for (size_t i = 0; i < n && ok; i++) {
+		ok = resource_delete(store, id, addresses[i], true, &found, diags);
+		if (ok && found)
+			ok = run_note(store, id, addresses[i], "delete", "done", diags);
+	}
+	return tx_end(store, ok, diags);
+}
+
+static bool put_secret(RgStore *store, int64_t cluster, const RgResource *secret, RgDiags *diags)
+{
+	unsigned char attrs[HASH_BYTES];
+	bool found;
+	if (!replace_values(store, cluster, secret, &found, diags))
+		return false;
+	if (found)
+		return true;
+	int64_t attempt;
+	RgResource fresh = *secret;
+	return identity_read(store, cluster, secret->address, &fresh.generation, &attempt, diags) &&
+	       blob_put(store, secret->attrs, attrs, diags) &&
+	       resource_insert(store, cluster, &fresh, attrs, "created", diags);
+}
+
+bool rg_store_put_secret(
+	RgStore *store, const char *cluster, const char *address, const char *value, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	g_autofree char *kind = NULL, *name = NULL;
+	int64_t index, id;
+	bool is_address = rg_address_parse(address, &kind, &name, &index);
+	g_assert(is_address);
+	g_autoptr(RgResource) secret = rg_resource_new(kind, name, index);
+	secret->attrs = json_object();
+	secret->outputs = json_object();
+	rg_json_set_str(secret->outputs, "value", value);
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = put_secret(store, id, secret, diags) &&
+		  run_note(store, id, address, "create", "done", diags);
+	return tx_end(store, ok, diags);
+}
+
+bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	int64_t id;
+	bool found = false, pending = false;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = resource_delete(store, id, address, false, &found, diags) &&
+		  is_pending(store, id, address, &pending, diags);
+	if (ok && !found) {
+		if (pending)
+			still_pending(address, diags);
+		else
+			no_such_resource(cluster, address, diags);
+	}
+	ok = ok && found && run_note(store, id, address, "forget", "done", diags);
+	return tx_end(store, ok, diags);
+}

@@ -1,0 +1,241 @@
+#include "base/clock.h"
+#include "state/internal.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* n random bytes as hex digits; NULL when the kernel gives none. */
+static char *random_hex(size_t n, RgDiags *diags)
+{
+	unsigned char bytes[16];
+	g_assert(n <= sizeof(bytes));
+	if (getrandom(bytes, n, 0) != (ssize_t)n) {
+		rg_diags_error(diags, "state.unwritable", "the kernel gives no random bytes: %s",
+			g_strerror(errno));
+		return NULL;
+	}
+	GString *text = g_string_sized_new(2 * n);
+	for (size_t i = 0; i < n; i++)
+		g_string_append_printf(text, "%02x", bytes[i]);
+	return g_string_free(text, FALSE);
+}
+
+/* What begin_run is asked to write. */
+typedef struct {
+	const char *cluster, *provider, *region;
+	const json_t *config, *facts, *meta;
+} Begin;
+
+static bool insert_cluster(
+	RgStore *store, const Begin *begin, int64_t *id, char **lineage, RgDiags *diags)
+{
+	g_autoptr(RgJson) no_config = json_object();
+	*lineage = random_hex(16, diags);
+	if (*lineage == NULL)
+		return false;
+	Sql q = sql_new(store,
+		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts)"
+		" VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6) RETURNING id",
+		diags);
+	sql_text(&q, begin->cluster);
+	sql_text(&q, *lineage);
+	sql_text(&q, begin->provider);
+	sql_text(&q, begin->region);
+	sql_json(&q, begin->config != NULL ? begin->config : no_config);
+	sql_json(&q, begin->facts);
+	if (sql_next(&q))
+		*id = sql_column_int(&q, 0);
+	return sql_run(&q);
+}
+
+static bool update_cluster(RgStore *store, const Begin *begin, int64_t id, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"UPDATE clusters SET serial = serial + 1, provider = ?2, region = ?3,"
+		" config = coalesce(?4, config), facts = coalesce(?5, facts) WHERE id = ?1",
+		diags);
+	sql_int(&q, id);
+	sql_text(&q, begin->provider);
+	sql_text(&q, begin->region);
+	sql_json(&q, begin->config);
+	sql_json(&q, begin->facts);
+	return sql_run(&q);
+}
+
+/* What is recorded was made in one place; looking for it in another would find nothing, make it
+ * again there and leave the first to cost money. */
+static bool check_place(RgStore *store, const Begin *begin, int64_t id, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"SELECT provider, region FROM clusters WHERE id = ?1"
+		" AND (provider <> ?2 OR region <> ?3)"
+		" AND (EXISTS (SELECT 1 FROM resources WHERE cluster = ?1 AND cloud_id IS NOT NULL)"
+		" OR EXISTS (SELECT 1 FROM journal WHERE cluster = ?1))",
+		diags);
+	sql_int(&q, id);
+	sql_text(&q, begin->provider);
+	sql_text(&q, begin->region);
+	if (!sql_next(&q))
+		return sql_ok(&q);
+	RgDiag *diag = rg_diags_error(diags, "state.moved",
+		"cluster \"%s\" has resources in %s %s, not in %s %s", begin->cluster,
+		sql_column_text(&q, 0), sql_column_text(&q, 1), begin->provider, begin->region);
+	rg_diag_hint(diag, "destroy it there first, or give the new cluster another name");
+	sql_end(&q);
+	return false;
+}
+
+static bool find_cluster(
+	RgStore *store, const char *name, int64_t *id, char **lineage, RgDiags *diags)
+{
+	Sql q = sql_new(store, "SELECT id, lineage FROM clusters WHERE name = ?1", diags);
+	sql_text(&q, name);
+	*id = 0;
+	*lineage = NULL;
+	if (sql_next(&q)) {
+		*id = sql_column_int(&q, 0);
+		*lineage = g_strdup(sql_column_text(&q, 1));
+	}
+	return sql_ok(&q);
+}
+
+static bool ensure_cluster(
+	RgStore *store, const Begin *begin, int64_t *id, char **lineage, RgDiags *diags)
+{
+	if (!find_cluster(store, begin->cluster, id, lineage, diags))
+		return false;
+	if (*id == 0)
+		return insert_cluster(store, begin, id, lineage, diags);
+	return check_place(store, begin, *id, diags) && update_cluster(store, begin, *id, diags);
+}
+
+/* We hold the lock, so a run without an end is one whose process died. */
+static bool close_dead_runs(RgStore *store, int64_t cluster, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"UPDATE runs SET outcome = 'interrupted' WHERE cluster = ?1 AND outcome IS NULL",
+		diags);
+	sql_int(&q, cluster);
+	return sql_run(&q);
+}
+
+/* Old ones, and those that a wrong clock has put into the future. */
+static bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"DELETE FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) >= ?3", diags);
+	sql_int(&q, cluster);
+	sql_int(&q, rg_clock_now_s());
+	sql_int(&q, TOMBSTONE_S);
+	return sql_run(&q);
+}
+
+static bool insert_run(RgStore *store, int64_t cluster, const char *run_id, const json_t *meta,
+	int64_t *seq, RgDiags *diags)
+{
+	g_autoptr(RgJson) no_meta = json_object();
+	Sql q = sql_new(store,
+		"INSERT INTO runs (id, cluster, started_s, meta) VALUES (?1, ?2, ?3, ?4)"
+		" RETURNING seq",
+		diags);
+	sql_text(&q, run_id);
+	sql_int(&q, cluster);
+	sql_int(&q, rg_clock_now_s());
+	sql_json(&q, meta != NULL ? meta : no_meta);
+	if (sql_next(&q))
+		*seq = sql_column_int(&q, 0);
+	return sql_run(&q);
+}
+
+static bool begin_run(
+	RgStore *store, const Begin *begin, char **run_id, char **lineage, RgDiags *diags)
+{
+	int64_t cluster, seq = 0;
+	*run_id = random_hex(8, diags);
+	*lineage = NULL;
+	if (*run_id == NULL || !tx_begin(store, diags))
+		return false;
+	bool ok = ensure_cluster(store, begin, &cluster, lineage, diags) &&
+		  close_dead_runs(store, cluster, diags) &&
+		  purge_tombstones(store, cluster, diags) &&
+		  insert_run(store, cluster, *run_id, begin->meta, &seq, diags);
+	if (!tx_end(store, ok, diags))
+		return false;
+	store->run = seq;
+	store->run_cluster = cluster;
+	return true;
+}
+
+bool rg_store_begin_run(RgStore *store, const char *cluster, const char *provider,
+	const char *region, const json_t *config, const json_t *facts, const json_t *meta,
+	char **run_id, char **lineage, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	const Begin begin = {.cluster = cluster,
+		.provider = provider,
+		.region = region,
+		.config = json_is_null(config) ? NULL : config,
+		.facts = json_is_null(facts) ? NULL : facts,
+		.meta = meta};
+	if (begin_run(store, &begin, run_id, lineage, diags))
+		return true;
+	g_clear_pointer(run_id, g_free);
+	g_clear_pointer(lineage, g_free);
+	return false;
+}
+
+static bool finish_run(
+	RgStore *store, const char *run_id, const char *outcome, int64_t *cluster, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"UPDATE runs SET ended_s = ?2, outcome = ?3 WHERE id = ?1 RETURNING cluster",
+		diags);
+	sql_text(&q, run_id);
+	sql_int(&q, rg_clock_now_s());
+	sql_text(&q, outcome);
+	*cluster = 0;
+	if (sql_next(&q))
+		*cluster = sql_column_int(&q, 0);
+	if (!sql_run(&q))
+		return false;
+	if (*cluster == 0)
+		rg_diags_error(
+			diags, "state.moved", "the state knows no run \"%s\" any more", run_id);
+	return *cluster != 0;
+}
+
+static bool raise_serial(RgStore *store, int64_t cluster, RgDiags *diags)
+{
+	Sql q = sql_new(store, "UPDATE clusters SET serial = serial + 1 WHERE id = ?1", diags);
+	sql_int(&q, cluster);
+	return sql_run(&q);
+}
+
+bool rg_store_end_run(RgStore *store, const char *run_id, const char *outcome, RgDiags *diags)
+{
+	store_check_writer(store, NULL);
+	int64_t cluster;
+	if (!tx_begin(store, diags))
+		return false;
+	bool ok = finish_run(store, run_id, outcome, &cluster, diags) &&
+		  raise_serial(store, cluster, diags);
+	store->run = 0;
+	return tx_end(store, ok, diags);
+}
+
+bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,
+	const char *outcome, RgDiags *diags)
+{
+	if (store->run == 0 || store->run_cluster != cluster)
+		return true;
+	Sql q = sql_new(store,
+		"INSERT INTO run_changes (run, address, action, outcome, at_s)"
+		" VALUES (?1, ?2, ?3, ?4, ?5)",
+		diags);
+	sql_int(&q, store->run);
+	sql_text(&q, address);
+	sql_text(&q, action);
+	sql_text(&q, outcome);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q);
+}

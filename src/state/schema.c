@@ -1,0 +1,182 @@
+#include "state/internal.h"
+
+/* Version 1. Columns that hold JSON are canonical text; README.md tells what each table is for. */
+static const char v1[] =
+	"CREATE TABLE clusters ("
+	" id INTEGER PRIMARY KEY,"
+	" name TEXT NOT NULL UNIQUE,"
+	" lineage TEXT NOT NULL,"
+	" serial INTEGER NOT NULL,"
+	" provider TEXT NOT NULL,"
+	" region TEXT NOT NULL,"
+	" config TEXT NOT NULL,"
+	" facts TEXT"
+	") STRICT;"
+	"CREATE TABLE blobs ("
+	" sha256 BLOB PRIMARY KEY CHECK (length(sha256) = 32),"
+	" bytes TEXT NOT NULL"
+	") STRICT;"
+	"CREATE TABLE resources ("
+	" id INTEGER PRIMARY KEY,"
+	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
+	" address TEXT NOT NULL,"
+	" kind TEXT NOT NULL,"
+	" name TEXT NOT NULL,"
+	" idx INTEGER," /* NULL: not indexed */
+	" pool TEXT,"
+	" cloud_id TEXT,"
+	" ownership TEXT NOT NULL CHECK (ownership IN ('created', 'adopted', 'shared')),"
+	" attrs BLOB NOT NULL REFERENCES blobs(sha256),"
+	" outputs TEXT,"
+	" depends_on TEXT,"
+	" origin TEXT,"
+	" pin TEXT,"
+	" generation INTEGER NOT NULL,"
+	" protect INTEGER NOT NULL DEFAULT 0,"
+	" created_s INTEGER NOT NULL,"
+	" updated_s INTEGER NOT NULL,"
+	" schema_version INTEGER NOT NULL DEFAULT 1,"
+	" UNIQUE (cluster, address)"
+	") STRICT;"
+	"CREATE INDEX resources_attrs ON resources(attrs);"
+	"CREATE TABLE identities ("
+	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
+	" address TEXT NOT NULL,"
+	" generation INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" PRIMARY KEY (cluster, address)"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE tombstones ("
+	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
+	" id TEXT NOT NULL,"
+	" removed_s INTEGER NOT NULL,"
+	" PRIMARY KEY (cluster, id)"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE runs ("
+	" seq INTEGER PRIMARY KEY,"
+	" id TEXT NOT NULL UNIQUE,"
+	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
+	" started_s INTEGER NOT NULL,"
+	" ended_s INTEGER,"
+	" outcome TEXT,"
+	" meta TEXT NOT NULL"
+	") STRICT;"
+	"CREATE INDEX runs_cluster ON runs(cluster);"
+	"CREATE TABLE run_changes ("
+	" seq INTEGER PRIMARY KEY,"
+	" run INTEGER NOT NULL REFERENCES runs(seq),"
+	" address TEXT NOT NULL,"
+	" action TEXT NOT NULL,"
+	" outcome TEXT NOT NULL,"
+	" at_s INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE INDEX run_changes_run ON run_changes(run);"
+	/* AUTOINCREMENT: a row's number never comes back */
+	"CREATE TABLE journal ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
+	" run TEXT,"
+	" kind TEXT NOT NULL,"
+	" token TEXT NOT NULL,"
+	" input TEXT NOT NULL,"
+	" started_s INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE INDEX journal_cluster ON journal(cluster);"
+	"CREATE TABLE journal_members ("
+	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
+	" address TEXT NOT NULL,"
+	" journal INTEGER NOT NULL REFERENCES journal(id),"
+	" place INTEGER NOT NULL,"
+	" generation INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" attrs BLOB NOT NULL REFERENCES blobs(sha256),"
+	" body TEXT NOT NULL,"		  /* the member without attrs */
+	" PRIMARY KEY (cluster, address)" /* never two open creates of one address */
+	") STRICT;"
+	"CREATE INDEX journal_members_journal ON journal_members(journal, place);"
+	"CREATE INDEX journal_members_attrs ON journal_members(attrs);"
+	"CREATE TABLE locks ("
+	" cluster TEXT PRIMARY KEY,"
+	" user TEXT NOT NULL,"
+	" host TEXT NOT NULL,"
+	" pid INTEGER NOT NULL,"
+	" command TEXT NOT NULL,"
+	" started_s INTEGER NOT NULL"
+	") STRICT, WITHOUT ROWID;";
+
+const RgMigration rg_state_migrations[] = {{v1}};
+const unsigned rg_state_migrations_len = G_N_ELEMENTS(rg_state_migrations);
+
+static bool read_int(sqlite3 *db, const char *text, int64_t *value)
+{
+	sqlite3_stmt *statement = NULL;
+	bool ok = sqlite3_prepare_v2(db, text, -1, &statement, NULL) == SQLITE_OK &&
+		  sqlite3_step(statement) == SQLITE_ROW;
+	if (ok)
+		*value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return ok;
+}
+
+bool schema_read_version(sqlite3 *db, int64_t *application, int64_t *version, bool *empty)
+{
+	int64_t objects = 0;
+	if (!read_int(db, "PRAGMA application_id", application) ||
+		!read_int(db, "PRAGMA user_version", version) ||
+		!read_int(db, "SELECT count(*) FROM sqlite_schema", &objects))
+		return false;
+	*empty = objects == 0;
+	return true;
+}
+
+/* What a connection is, not what the file says: rollback journal, every commit on the disk with
+ * its folder, deleted secrets overwritten, nothing spilt into temporary files. */
+bool schema_configure(RgStore *store, RgDiags *diags)
+{
+	static const char settings[] = "PRAGMA foreign_keys = ON;"
+				       "PRAGMA synchronous = EXTRA;"
+				       "PRAGMA secure_delete = ON;"
+				       "PRAGMA temp_store = MEMORY;"
+				       "PRAGMA trusted_schema = OFF;"
+				       "PRAGMA cell_size_check = ON;";
+	sqlite3_extended_result_codes(store->db, 1);
+	sqlite3_busy_timeout(store->db, STATE_BUSY_MS);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	int rc = sqlite3_exec(store->db, settings, NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		sql_error(store, rc, diags);
+	return rc == SQLITE_OK;
+}
+
+void schema_newer_error(const RgStore *store, int64_t found, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "state.newer",
+		"the state \"%s\" has version %" G_GINT64_FORMAT
+		", this raygpu knows versions up to %u",
+		store->shown, found, store->version);
+	rg_diag_hint(diag, "install the newer raygpu that wrote it; nothing was changed");
+}
+
+/* All steps and the new version number in one transaction: the file is old or new, never between.
+ * Somebody else may have migrated it while we waited for SQLite's lock. */
+bool schema_migrate(RgStore *store, unsigned from, RgDiags *diags)
+{
+	int64_t found = from;
+	int rc = sqlite3_exec(store->db, "BEGIN EXCLUSIVE", NULL, NULL, NULL);
+	if (rc == SQLITE_OK && !read_int(store->db, "PRAGMA user_version", &found))
+		rc = sqlite3_errcode(store->db);
+	for (unsigned i = (unsigned)found; rc == SQLITE_OK && i < store->version; i++)
+		rc = sqlite3_exec(store->db, store->migrations[i].sql, NULL, NULL, NULL);
+	g_autofree char *stamp =
+		g_strdup_printf("PRAGMA application_id = %d; PRAGMA user_version = %u; COMMIT",
+			STATE_APPLICATION_ID, MAX(store->version, (unsigned)found));
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(store->db, stamp, NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		sql_error(store, rc, diags);
+	if (!sqlite3_get_autocommit(store->db))
+		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc == SQLITE_OK;
+}

@@ -1,0 +1,191 @@
+#include "state/internal.h"
+#include <string.h>
+
+/* Statements live as long as the handle: a finished change costs no parsing. */
+static sqlite3_stmt *statement_get(RgStore *store, const char *text, int *rc)
+{
+	sqlite3_stmt *statement = g_hash_table_lookup(store->statements, text);
+	*rc = SQLITE_OK;
+	if (statement != NULL)
+		return statement;
+	*rc = sqlite3_prepare_v3(store->db, text, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
+	if (*rc == SQLITE_OK)
+		g_hash_table_insert(store->statements, (void *)(uintptr_t)text, statement);
+	return statement;
+}
+
+void sql_forget_statements(RgStore *store)
+{
+	g_hash_table_remove_all(store->statements);
+}
+
+static void bound(Sql *q, int rc)
+{
+	if (q->rc == SQLITE_OK)
+		q->rc = rc;
+}
+
+Sql sql_new(RgStore *store, const char *text, RgDiags *diags)
+{
+	Sql q = {.store = store, .diags = diags};
+	q.statement = statement_get(store, text, &q.rc);
+	return q;
+}
+
+void sql_text(Sql *q, const char *text)
+{
+	q->bound++;
+	if (q->statement != NULL)
+		bound(q, sqlite3_bind_text(q->statement, q->bound, text, -1, SQLITE_STATIC));
+}
+
+void sql_int(Sql *q, int64_t value)
+{
+	q->bound++;
+	if (q->statement != NULL)
+		bound(q, sqlite3_bind_int64(q->statement, q->bound, value));
+}
+
+void sql_json(Sql *q, const json_t *value)
+{
+	char *text = value != NULL ? rg_json_canonical(value) : NULL;
+	if (text != NULL) {
+		if (q->texts == NULL)
+			q->texts = g_ptr_array_new_with_free_func(g_free);
+		g_ptr_array_add(q->texts, text);
+	}
+	sql_text(q, text);
+}
+
+void sql_hash(Sql *q, const unsigned char *hash)
+{
+	q->bound++;
+	if (q->statement != NULL)
+		bound(q,
+			sqlite3_bind_blob(q->statement, q->bound, hash, HASH_BYTES, SQLITE_STATIC));
+}
+
+bool sql_next(Sql *q)
+{
+	if (q->statement == NULL || (q->rc != SQLITE_OK && q->rc != SQLITE_ROW))
+		return false;
+	q->rc = sqlite3_step(q->statement);
+	return q->rc == SQLITE_ROW;
+}
+
+void sql_end(Sql *q)
+{
+	if (q->statement != NULL) {
+		sqlite3_reset(q->statement);
+		sqlite3_clear_bindings(q->statement);
+		q->statement = NULL;
+	}
+	g_clear_pointer(&q->texts, g_ptr_array_unref);
+}
+
+bool sql_ok(Sql *q)
+{
+	bool ok = q->rc == SQLITE_OK || q->rc == SQLITE_ROW || q->rc == SQLITE_DONE;
+	if (!ok)
+		sql_error(q->store, q->rc, q->diags);
+	sql_end(q);
+	return ok;
+}
+
+bool sql_run(Sql *q)
+{
+	while (sql_next(q))
+		;
+	return sql_ok(q);
+}
+
+const char *sql_column_text(Sql *q, int column)
+{
+	return (const char *)sqlite3_column_text(q->statement, column);
+}
+
+int64_t sql_column_int(Sql *q, int column)
+{
+	return sqlite3_column_int64(q->statement, column);
+}
+
+void sql_column_hash(Sql *q, int column, unsigned char *hash)
+{
+	const void *bytes = sqlite3_column_blob(q->statement, column);
+	memset(hash, 0, HASH_BYTES);
+	if (bytes != NULL && sqlite3_column_bytes(q->statement, column) == HASH_BYTES)
+		memcpy(hash, bytes, HASH_BYTES);
+}
+
+bool sql_column_json(Sql *q, int column, json_t **value)
+{
+	const char *text = sql_column_text(q, column);
+	*value = NULL;
+	if (text == NULL)
+		return true;
+	g_autofree char *what = g_strdup_printf("a value in the state \"%s\"", q->store->shown);
+	*value = rg_json_parse(text, (size_t)sqlite3_column_bytes(q->statement, column), what,
+		"state.corrupt", q->diags);
+	return *value != NULL;
+}
+
+typedef struct {
+	const char *code, *summary, *hint;
+} Meaning;
+
+#define CORRUPT_HINT                                                                               \
+	"keep the file; restore a copy (PATH.vN.bak, a backup, the CI cache), or try `sqlite3 "    \
+	"FILE .recover`; nothing was changed in the cloud"
+
+static Meaning unusable(const RgStore *store, const char *why, const char *hint)
+{
+	return store->mode == RG_STORE_WRITE ? (Meaning){"state.unwritable", why, hint}
+					     : (Meaning){"state.unreadable", why, hint};
+}
+
+static Meaning meaning_of(const RgStore *store, int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_NOTADB:
+		return (Meaning){"state.not-a-state", "is not a raygpu state",
+			"give the right file with --state or RAYGPU_STATE"};
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return (Meaning){"state.locked", "is held by another program",
+			"wait until it has ended, then run the command again"};
+	case SQLITE_FULL:
+		return unusable(store, "could not be written: no space left",
+			"make room and run the command again; what was recorded is still there");
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return unusable(store, "could not be written",
+			"the file and its folder must be writable (SQLite keeps its journal beside "
+			"the file)");
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return unusable(store,
+			store->mode == RG_STORE_WRITE ? "could not be written"
+						      : "could not be read",
+			"look at the disk and at the permissions of the file and its folder; what "
+			"was recorded is still there");
+	case SQLITE_NOMEM:
+		return unusable(store, "needs more memory than there is", NULL);
+	default:
+		return (Meaning){"state.corrupt", "is damaged", CORRUPT_HINT};
+	}
+}
+
+void sql_error(RgStore *store, int rc, RgDiags *diags)
+{
+	Meaning meaning = meaning_of(store, rc);
+	RgDiag *diag = rg_diags_error(
+		diags, meaning.code, "the state \"%s\" %s", store->shown, meaning.summary);
+	int extended = store->db != NULL ? sqlite3_extended_errcode(store->db) : rc;
+	const char *text = store->db != NULL && (extended & 0xff) == (rc & 0xff)
+				   ? sqlite3_errmsg(store->db)
+				   : sqlite3_errstr(rc);
+	rg_diag_detail(diag, "SQLite says: %s (%d)", text, extended);
+	if (meaning.hint != NULL)
+		rg_diag_hint(diag, "%s", meaning.hint);
+}

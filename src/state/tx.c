@@ -1,0 +1,124 @@
+#include "state/internal.h"
+
+void store_check_thread(const RgStore *store)
+{
+#ifndef NDEBUG
+	g_assert(pthread_equal(store->owner, pthread_self()));
+#endif
+}
+
+void store_check_writer(const RgStore *store, const char *cluster)
+{
+	store_check_thread(store);
+#ifndef NDEBUG
+	g_assert(store->mode == RG_STORE_WRITE);
+	g_assert(cluster == NULL || g_hash_table_contains(store->locked, cluster));
+#endif
+}
+
+static bool simple(RgStore *store, const char *text, RgDiags *diags)
+{
+	Sql q = sql_new(store, text, diags);
+	return sql_run(&q);
+}
+
+static void rollback(RgStore *store)
+{
+	if (!sqlite3_get_autocommit(store->db))
+		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* The first read of a transaction takes SQLite's lock; so it is also where a hot journal shows. */
+static int read_version(RgStore *store, int64_t *version)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	Sql q = sql_new(store, "PRAGMA user_version", unused);
+	*version = sql_next(&q) ? sql_column_int(&q, 0) : -1;
+	int rc = q.rc == SQLITE_ROW ? SQLITE_OK : q.rc;
+	int extended = rc == SQLITE_OK ? rc : sqlite3_extended_errcode(store->db);
+	sql_end(&q);
+	return extended;
+}
+
+static bool check_version(RgStore *store, int rc, int64_t version, RgDiags *diags)
+{
+	if (rc != SQLITE_OK)
+		sql_error(store, rc, diags);
+	else if (version > store->version)
+		schema_newer_error(store, version, diags);
+	else
+		return true;
+	return false;
+}
+
+/* A reading handle can't roll back what a killed writer left: it reads a private copy instead. */
+static bool switch_to_copy(RgStore *store, RgDiags *diags)
+{
+	sqlite3 *copy = recover_copy(store, diags);
+	if (copy == NULL)
+		return false;
+	return store_use_copy(store, copy, diags);
+}
+
+bool tx_begin_read(RgStore *store, RgDiags *diags)
+{
+	int64_t version = -1;
+	int rc = SQLITE_OK;
+	for (int tries = 0; tries < 3; tries++) {
+		if (!simple(store, "BEGIN", diags))
+			return false;
+		rc = read_version(store, &version);
+		if (rc != SQLITE_READONLY_ROLLBACK)
+			break;
+		rollback(store);
+		if (!switch_to_copy(store, diags))
+			return false;
+	}
+	if (check_version(store, rc, version, diags))
+		return true;
+	rollback(store);
+	return false;
+}
+
+void tx_end_read(RgStore *store)
+{
+	rollback(store);
+}
+
+bool tx_begin(RgStore *store, RgDiags *diags)
+{
+	int64_t version;
+	if (!simple(store, "BEGIN IMMEDIATE", diags))
+		return false;
+	int rc = read_version(store, &version);
+	if (check_version(store, rc, version, diags))
+		return true;
+	rollback(store);
+	return false;
+}
+
+bool tx_end(RgStore *store, bool ok, RgDiags *diags)
+{
+	ok = ok && simple(store, "COMMIT", diags);
+	rollback(store);
+	return ok;
+}
+
+bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags)
+{
+	if (!tx_begin(store, diags))
+		return false;
+	*id = 0;
+	Sql q = sql_new(store,
+		"UPDATE clusters SET serial = serial + 1 WHERE name = ?1 RETURNING id", diags);
+	sql_text(&q, cluster);
+	while (sql_next(&q))
+		*id = sql_column_int(&q, 0);
+	if (!sql_ok(&q))
+		return tx_end(store, false, diags);
+	if (*id != 0)
+		return true;
+	rg_diags_error(diags, "state.no-such-cluster", "the state \"%s\" knows no cluster \"%s\"",
+		store->shown, cluster);
+	return tx_end(store, false, diags);
+}
