@@ -1,0 +1,31 @@
+/* What the two files of src/refresh share: one reader a kind, run by a thread of its own. */
+#pragma once
+#include "refresh/refresh.h"
+
+/* Reads one kind until it is settled. Owns what was seen; everything else is borrowed. */
+typedef struct {
+	RgProvider *provider;
+	const RgRefreshInput *input;
+	const char *name;
+	const RgKind *kind;
+	GPtrArray *recorded; /* const RgResource*: those of this kind */
+	GStrv known;	     /* their ids */
+	int64_t begin_ms;    /* of the refresh, at input->now_s; monotonic */
+	int64_t read_ms;     /* when the newest reading began: it can't show anything later */
+	GPtrArray *seen;     /* RgResource*, owned: what the newest whole reading gave */
+	GHashTable *by_id;   /* char* of seen -> RgResource* */
+	bool ok;	     /* the newest reading was whole */
+	RgDiags *diags;
+} RgReader;
+
+/* refresh.c: reads once; what an earlier reading gave is thrown away. False when it failed. */
+bool rg_reader_read(RgReader *reader);
+
+/* settle.c */
+/* Reads again while the newest reading shows a view that may be old, as long as settle_ms allows.
+ * False when a reading failed. */
+bool rg_reader_settle(RgReader *reader);
+/* Made or changed so short a while ago that the cloud may still tell the old view. */
+bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
+/* Seconds until then it is no longer young. */
+int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded);

@@ -1,0 +1,322 @@
+#include "refresh/internal.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include "base/clock.h"
+
+/* People see a count grow; more often than this they can't read it. */
+#define PROGRESS_STEP 100
+
+static void free_resource(gpointer resource)
+{
+	rg_resource_free(resource);
+}
+
+static void tell_progress(const RgReader *reader, bool done)
+{
+	if (reader->input->progress != NULL)
+		reader->input->progress(
+			reader->input->progress_data, reader->name, reader->seen->len, done);
+}
+
+static void take_observed(void *data, RgResource *resource)
+{
+	RgReader *reader = data;
+	g_ptr_array_add(reader->seen, resource);
+	g_hash_table_insert(reader->by_id, resource->id, resource);
+	if (reader->seen->len % PROGRESS_STEP == 0)
+		tell_progress(reader, false);
+}
+
+bool rg_reader_read(RgReader *reader)
+{
+	reader->read_ms = rg_clock_monotonic_ms();
+	g_hash_table_remove_all(reader->by_id);
+	g_ptr_array_set_size(reader->seen, 0);
+	return rg_provider_list(reader->provider, reader->name, reader->input->cluster,
+		reader->input->lineage, reader->known, take_observed, reader, reader->diags);
+}
+
+static void *run_reader(void *data)
+{
+	RgReader *reader = data;
+	reader->ok = rg_reader_read(reader) && rg_reader_settle(reader);
+	tell_progress(reader, true);
+	return NULL;
+}
+
+static RgReader *new_reader(RgProvider *provider, const RgRefreshInput *input, const char *kind)
+{
+	RgReader *reader = g_new0(RgReader, 1);
+	reader->provider = provider;
+	reader->input = input;
+	reader->name = kind;
+	reader->kind = rg_schema_kind(rg_provider_get_schema(provider), kind);
+	reader->recorded = g_ptr_array_new();
+	reader->begin_ms = rg_clock_monotonic_ms();
+	reader->seen = g_ptr_array_new_with_free_func(free_resource);
+	reader->by_id = g_hash_table_new(g_str_hash, g_str_equal);
+	reader->diags = rg_diags_new();
+	g_autoptr(GStrvBuilder) known = g_strv_builder_new();
+	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
+		RgResource *recorded = rg_resource_set_get(input->recorded, i);
+		if (strcmp(recorded->kind, kind) != 0)
+			continue;
+		g_ptr_array_add(reader->recorded, recorded);
+		if (recorded->id != NULL)
+			g_strv_builder_add(known, recorded->id);
+	}
+	reader->known = g_strv_builder_end(known);
+	return reader;
+}
+
+static void free_reader(gpointer data)
+{
+	RgReader *reader = data;
+	g_ptr_array_unref(reader->recorded);
+	g_hash_table_unref(reader->by_id);
+	g_ptr_array_unref(reader->seen);
+	g_strfreev(reader->known);
+	rg_diags_free(reader->diags);
+	g_free(reader);
+}
+
+static void run_all(GPtrArray *readers)
+{
+	g_autofree pthread_t *threads = g_new0(pthread_t, readers->len + 1);
+	g_autofree bool *started = g_new0(bool, readers->len + 1);
+	for (guint i = 0; i < readers->len; i++) {
+		RgReader *reader = g_ptr_array_index(readers, i);
+		started[i] = pthread_create(&threads[i], NULL, run_reader, reader) == 0;
+	}
+	for (guint i = 0; i < readers->len; i++) {
+		if (started[i])
+			pthread_join(threads[i], NULL);
+		else
+			run_reader(g_ptr_array_index(readers, i));
+	}
+}
+
+/* A stand-in for a record of which there is nothing to show. */
+static void add_unseen(RgResourceSet *set, const RgResource *recorded, RgPresence presence)
+{
+	RgResource *resource = rg_resource_new(recorded->kind, recorded->name, recorded->index);
+	resource->group = recorded->group;
+	resource->id = g_strdup(recorded->id);
+	resource->presence = presence;
+	rg_resource_set_add(set, resource);
+}
+
+/* Puts an observed thing under the address of its record; its attributes are shared from here on.
+ */
+static void add_seen(RgResourceSet *set, const RgResource *recorded, RgResource *observed)
+{
+	g_free(observed->address);
+	observed->address = g_strdup(recorded->address);
+	observed->name = recorded->name;
+	observed->index = recorded->index;
+	observed->group = recorded->group;
+	observed->unmanaged = false;
+	observed->attrs = rg_resource_set_intern(set, observed->attrs);
+	rg_resource_set_add(set, observed);
+}
+
+static void report_unsettled(RgReader *reader, const RgResource *recorded)
+{
+	int64_t left_s = MAX(1, rg_reader_young_for_s(reader, recorded));
+	RgDiag *diag = rg_diags_error(reader->diags, "refresh.unsettled",
+		"%s was made or changed a moment ago and the cloud doesn't show it yet",
+		recorded->address);
+	rg_diag_address(diag, recorded->address, NULL);
+	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
+	rg_diag_hint(diag, "try again in %" PRId64 " s", left_s);
+}
+
+/* Takes an observed thing out of the reader, so that it is not freed with it. */
+static RgResource *steal_seen(RgReader *reader, const char *id)
+{
+	RgResource *observed = g_hash_table_lookup(reader->by_id, id);
+	if (observed == NULL)
+		return NULL;
+	g_hash_table_remove(reader->by_id, id);
+	return observed;
+}
+
+static void judge_record(RgReader *reader, const RgResource *recorded, RgResourceSet *set)
+{
+	RgResource *observed = steal_seen(reader, recorded->id);
+	if (observed != NULL) {
+		add_seen(set, recorded, observed);
+	} else if (rg_reader_is_young(reader, recorded)) {
+		report_unsettled(reader, recorded);
+		add_unseen(set, recorded, RG_UNKNOWN);
+	} else {
+		add_unseen(set, recorded, RG_ABSENT);
+	}
+}
+
+/* The record of an interrupted create that `observed` must come from, by its marks; NULL: none. */
+static const RgResource *find_pending(
+	const RgReader *reader, const RgResource *observed, const RgResourceSet *set)
+{
+	if (observed->address == NULL || rg_resource_set_find(set, observed->address) != NULL)
+		return NULL;
+	const RgResource *recorded =
+		rg_resource_set_find(reader->input->recorded, observed->address);
+	if (recorded == NULL || recorded->id != NULL)
+		return NULL;
+	bool other = recorded->token != NULL && observed->token != NULL &&
+		     strcmp(recorded->token, observed->token) != 0;
+	return other ? NULL : recorded;
+}
+
+static void report_undead(RgReader *reader, const RgResource *observed)
+{
+	RgDiag *diag = rg_diags_warning(reader->diags, "refresh.unsettled",
+		"%s was removed a short while ago, but the cloud still shows it as %s",
+		observed->id, observed->status != NULL ? observed->status : "present");
+	rg_diag_address(diag, observed->address, NULL);
+	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
+	rg_diag_hint(diag, "look again in a minute; if it stays, the removal did not work");
+}
+
+static bool is_tombstone(const RgReader *reader, const char *id)
+{
+	const GHashTable *tombstones = reader->input->tombstones;
+	return tombstones != NULL && g_hash_table_contains((GHashTable *)(uintptr_t)tombstones, id);
+}
+
+/* What carries our lineage but is no record's id. False: nothing came of it, the caller frees. */
+static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet *set)
+{
+	if (observed->presence != RG_PRESENT)
+		return false;
+	if (is_tombstone(reader, observed->id)) {
+		report_undead(reader, observed);
+		return false;
+	}
+	const RgResource *pending = find_pending(reader, observed, set);
+	if (pending != NULL) {
+		add_seen(set, pending, observed);
+		return true;
+	}
+	observed->unmanaged = true;
+	observed->attrs = rg_resource_set_intern(set, observed->attrs);
+	rg_resource_set_add_extra(set, observed);
+	return true;
+}
+
+/* Strangers in the order of their ids: which of two gets a pending address must not depend on
+ * the order of pages. */
+static gint by_id(gconstpointer a, gconstpointer b)
+{
+	const RgResource *x = *(const RgResource *const *)a, *y = *(const RgResource *const *)b;
+	return strcmp(x->id, y->id);
+}
+
+static void judge_strangers(RgReader *reader, RgResourceSet *set)
+{
+	/* From here on `seen` owns nothing: what has a record went to the set, the rest is in
+	 * by_id. */
+	g_autoptr(GPtrArray) strangers = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer observed;
+	g_hash_table_iter_init(&iter, reader->by_id);
+	while (g_hash_table_iter_next(&iter, NULL, &observed))
+		g_ptr_array_add(strangers, observed);
+	g_hash_table_remove_all(reader->by_id);
+	g_ptr_array_set_free_func(reader->seen, NULL);
+	g_ptr_array_set_size(reader->seen, 0);
+	g_ptr_array_sort(strangers, by_id);
+	for (guint i = 0; i < strangers->len; i++) {
+		RgResource *stranger = g_ptr_array_index(strangers, i);
+		if (!judge_stranger(reader, stranger, set))
+			rg_resource_free(stranger);
+	}
+}
+
+static void report_incomplete(RgReader *reader)
+{
+	/* Who canceled knows why. */
+	for (size_t i = 0; i < rg_diags_count(reader->diags); i++) {
+		if (strcmp(rg_diags_get(reader->diags, i)->code, "provider.canceled") == 0)
+			return;
+	}
+	RgDiag *diag = rg_diags_error(reader->diags, "refresh.incomplete",
+		"%s could not be read: nothing is known of its %u recorded resource%s",
+		reader->name, reader->recorded->len, reader->recorded->len == 1 ? "" : "s");
+	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
+	rg_diag_hint(diag, "nothing of this kind is planned or changed until it can be read");
+}
+
+static void judge(RgReader *reader, RgResourceSet *set)
+{
+	if (!reader->ok) {
+		report_incomplete(reader);
+		for (guint i = 0; i < reader->recorded->len; i++)
+			add_unseen(set, g_ptr_array_index(reader->recorded, i), RG_UNKNOWN);
+		return;
+	}
+	for (guint i = 0; i < reader->recorded->len; i++) {
+		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
+		if (recorded->id != NULL)
+			judge_record(reader, recorded, set);
+	}
+	judge_strangers(reader, set);
+}
+
+/* The core's own kind lies in the state alone: what is recorded is what there is. */
+static void add_secrets(const RgRefreshInput *input, RgResourceSet *set)
+{
+	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
+		const RgResource *recorded = rg_resource_set_get(input->recorded, i);
+		if (strcmp(recorded->kind, RG_SECRET_KIND) != 0 || recorded->presence != RG_PRESENT)
+			continue;
+		RgResource *secret =
+			rg_resource_new(recorded->kind, recorded->name, recorded->index);
+		secret->id = g_strdup(recorded->id);
+		secret->attrs = json_incref(recorded->attrs);
+		secret->presence = RG_PRESENT;
+		rg_resource_set_add(set, secret);
+	}
+}
+
+/* Records of a kind that the module doesn't have (any more). */
+static void add_strange_kinds(
+	RgProvider *provider, const RgRefreshInput *input, RgResourceSet *set, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_get_schema(provider);
+	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
+		const RgResource *recorded = rg_resource_set_get(input->recorded, i);
+		if (rg_schema_kind(schema, recorded->kind) != NULL)
+			continue;
+		RgDiag *diag = rg_diags_error(diags, "refresh.incomplete",
+			"%s is of a kind that provider %s doesn't have", recorded->address,
+			rg_provider_name(provider));
+		rg_diag_address(diag, recorded->address, NULL);
+		rg_diag_hint(diag, "use the module's version that made it");
+		add_unseen(set, recorded, RG_UNKNOWN);
+	}
+}
+
+RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
+{
+	RgResourceSet *set = rg_resource_set_new();
+	g_autoptr(GPtrArray) readers = g_ptr_array_new_with_free_func(free_reader);
+	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(provider));
+	for (size_t i = 0; input->lineage != NULL && kinds[i] != NULL; i++) {
+		if (strcmp(kinds[i], RG_SECRET_KIND) != 0)
+			g_ptr_array_add(readers, new_reader(provider, input, kinds[i]));
+	}
+	run_all(readers);
+	add_secrets(input, set);
+	/* In the schema's order, so that diagnostics don't depend on who was first. */
+	for (guint i = 0; i < readers->len; i++) {
+		RgReader *reader = g_ptr_array_index(readers, i);
+		judge(reader, set);
+		rg_diags_take_all(diags, reader->diags);
+	}
+	add_strange_kinds(provider, input, set, diags);
+	return set;
+}

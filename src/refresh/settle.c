@@ -1,0 +1,154 @@
+/* Clouds are consistent in the end only: for consistency_s after a change they may still show what
+ * was before. A view that contradicts something so young is read again, with growing waits, before
+ * it is believed. */
+#include "refresh/internal.h"
+
+#include <string.h>
+#include "base/clock.h"
+#include "resource/expr.h"
+
+#define WAIT_FIRST_MS 200
+#define WAIT_MAX_MS 2000
+
+int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded)
+{
+	int64_t passed_s = (reader->read_ms - reader->begin_ms) / 1000;
+	int64_t changed_s = MAX(recorded->created_s, recorded->updated_s);
+	return changed_s + reader->kind->consistency_s - (reader->input->now_s + passed_s);
+}
+
+bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded)
+{
+	return rg_reader_young_for_s(reader, recorded) > 0;
+}
+
+/* An attribute of a recorded resource: as the cloud made it, else as it was wanted. */
+static json_t *recorded_value(void *data, const char *address, const char *attr)
+{
+	const RgResource *resource = rg_resource_set_find(data, address);
+	if (resource == NULL)
+		return NULL;
+	json_t *value = json_object_get(resource->outputs, attr);
+	if (value == NULL)
+		value = json_object_get(resource->attrs, attr);
+	if (value != NULL)
+		return rg_expr_has_refs(value) ? NULL : json_incref(value);
+	return strcmp(attr, "id") == 0 && resource->id != NULL ? json_string(resource->id) : NULL;
+}
+
+static bool set_holds(const json_t *set, const json_t *value)
+{
+	size_t i;
+	json_t *member;
+	json_array_foreach (set, i, member) {
+		if (json_equal(member, value))
+			return true;
+	}
+	return false;
+}
+
+static bool sets_are_equal(const json_t *a, const json_t *b)
+{
+	size_t i;
+	json_t *member;
+	json_array_foreach (a, i, member) {
+		if (!set_holds(b, member))
+			return false;
+	}
+	json_array_foreach (b, i, member) {
+		if (!set_holds(a, member))
+			return false;
+	}
+	return true;
+}
+
+static bool values_are_equal(
+	const RgAttribute *attribute, const json_t *wanted, const json_t *observed)
+{
+	if (observed == NULL || json_is_null(observed))
+		observed = attribute->default_value;
+	if (observed == NULL)
+		return false;
+	if (attribute->set && json_is_array(wanted) && json_is_array(observed))
+		return sets_are_equal(wanted, observed);
+	return json_equal(wanted, observed);
+}
+
+/* Attributes that the cloud tells back and that nobody but a writer changes. */
+static bool is_telling(const RgAttribute *attribute)
+{
+	return attribute != NULL && !attribute->unreadable && !attribute->create_only &&
+	       !attribute->computed && !attribute->sensitive && !attribute->ignore_drift;
+}
+
+static bool shows_record(
+	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
+{
+	const char *name;
+	json_t *wanted;
+	/* The set is only looked at; the callback's type can't say so. */
+	void *set = (void *)(uintptr_t)reader->input->recorded;
+	json_object_foreach (recorded->attrs, name, wanted) {
+		const RgAttribute *attribute = rg_kind_attribute(reader->kind, name);
+		if (!is_telling(attribute) || json_is_null(wanted))
+			continue;
+		g_autoptr(RgJson) value = rg_expr_resolve_known(wanted, recorded_value, set);
+		if (value == NULL || rg_expr_has_refs(value))
+			continue;
+		if (!values_are_equal(attribute, value, json_object_get(observed->attrs, name)))
+			return false;
+	}
+	return true;
+}
+
+static bool record_is_settled(const RgReader *reader, const RgResource *recorded)
+{
+	if (recorded->id == NULL || !rg_reader_is_young(reader, recorded))
+		return true;
+	const RgResource *observed = g_hash_table_lookup(reader->by_id, recorded->id);
+	if (observed == NULL)
+		return false;
+	/* "gone" is the cloud's own word, no old view of something new. */
+	return observed->presence == RG_ABSENT || shows_record(reader, recorded, observed);
+}
+
+static bool tombstones_are_settled(const RgReader *reader)
+{
+	for (guint i = 0; reader->input->tombstones != NULL && i < reader->seen->len; i++) {
+		const RgResource *observed = g_ptr_array_index(reader->seen, i);
+		if (observed->presence == RG_PRESENT &&
+			g_hash_table_contains(
+				(GHashTable *)(uintptr_t)reader->input->tombstones, observed->id))
+			return false;
+	}
+	return true;
+}
+
+static bool is_settled(const RgReader *reader)
+{
+	for (guint i = 0; i < reader->recorded->len; i++) {
+		if (!record_is_settled(reader, g_ptr_array_index(reader->recorded, i)))
+			return false;
+	}
+	return tombstones_are_settled(reader);
+}
+
+bool rg_reader_settle(RgReader *reader)
+{
+	int64_t end_ms = reader->begin_ms + reader->input->settle_ms;
+	int64_t wait_ms = WAIT_FIRST_MS;
+	while (!is_settled(reader)) {
+		int64_t left_ms = end_ms - rg_clock_monotonic_ms();
+		if (left_ms <= 0)
+			return true;
+		if (!rg_provider_sleep(reader->provider, (unsigned)MIN(wait_ms, left_ms))) {
+			rg_diags_error(reader->diags, "provider.canceled",
+				"reading %s was canceled", reader->name);
+			return false;
+		}
+		wait_ms = MIN(2 * wait_ms, WAIT_MAX_MS);
+		if (!rg_reader_read(reader))
+			return false;
+	}
+	return true;
+}
