@@ -149,3 +149,43 @@ def test_every_property_has_a_description(validator):
     for name, sub in validator.schema['$defs'].items():
         assert sub.get('description'), name
         walk(sub, name)
+
+
+def man_rows():
+    """{field: last column} of the tables of raygpu-spec(5), "cluster" and "node" apart."""
+    with open(os.path.join(ROOT, 'man', 'raygpu-spec.5.scd'), encoding='utf-8') as f:
+        text = f.read()
+    cluster, node = text[text.index('## The cluster'):].split('## The head', 1)
+    node = node[:node.index("# THE CLUSTER'S")]
+
+    def rows(part):
+        found = {}
+        for row in re.split(r'^\|  ', part, flags=re.M)[1:]:
+            cells = re.split(r'^: +', row, flags=re.M)
+            assert len(cells) == 5, row
+            for name in re.findall(r'\*([^*]+)\*', cells[0])[:1]:
+                found.setdefault(name, cells[4].strip())
+        return found
+    return rows(cluster), rows(node)
+
+
+def schema_rows(validator, properties, at=''):
+    found = {}
+    for name, sub in properties.items():
+        if '$ref' in sub:
+            sub = validator.schema['$defs'][sub['$ref'].rsplit('/', 1)[1]]
+        later = sub.get('x-raygpu-later', {}).get('issue') if sub.get('not') == {} else None
+        found[at + name] = f'{later[0]}, later' if later else '1'
+        if sub.get('properties') and at + name not in ('head', 'pools'):
+            del_mapping = at + name == 'disk'
+            found.update(schema_rows(validator, sub['properties'], f'{at}{name}.'))
+            if del_mapping:
+                del found['disk']
+    return found
+
+
+def test_the_man_page_lists_every_field_of_the_schema(validator):
+    cluster, node = man_rows()
+    assert cluster == schema_rows(validator, validator.schema['properties'])
+    pool = schema_rows(validator, validator.schema['$defs']['pool']['properties'])
+    assert {k: v for k, v in node.items() if ':' not in k} == pool

@@ -51,6 +51,7 @@ static char *expand_times(const char *text)
 			continue;
 		char *unit;
 		guint64 times = g_ascii_strtoull(*line + strlen("@times "), &unit, 10);
+		g_assert_cmpint(*unit, ==, ' ');
 		g_autoptr(GString) many = g_string_new(NULL);
 		for (guint64 i = 0; i < times; i++)
 			g_string_append(many, unit + 1);
