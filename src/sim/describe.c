@@ -57,7 +57,6 @@ static bool paging_read(RgSimCall *call, const RgSimListing *listing, bool by_id
 			wanted, listing->min_results, listing->max_results);
 	gint64 cap = by_id ? 0 : call->knobs->page_size;
 	paging->size = wanted && cap ? MIN(wanted, cap) : MAX(wanted, cap);
-	paging->bound_to = question_digest(call);
 	return !token || !*token || token_read(call, token, paging);
 }
 
@@ -152,25 +151,29 @@ static guint64 select_page(const RgSimCall *call, const RgSimListing *listing,
 	return 0;
 }
 
-static bool answer(RgSimCall *call, const RgSimListing *listing, const GArray *entries, bool by_id)
+static bool answer_page(
+	RgSimCall *call, const RgSimListing *listing, const GArray *entries, const Paging *paging)
 {
-	Paging paging = {0};
-	if (!paging_read(call, listing, by_id, &paging)) {
-		g_free(paging.bound_to);
-		return false;
-	}
-	g_autofree char *bound_to = paging.bound_to;
 	g_autoptr(RgSimFilters) filters = rg_sim_filters_parse(call, listing->filters);
 	if (!filters || !rg_sim_go(call))
 		return false;
 	g_autoptr(GPtrArray) page = g_ptr_array_new();
-	guint64 last = select_page(call, listing, filters, entries, &paging, page);
+	guint64 last = select_page(call, listing, filters, entries, paging, page);
 	write_page(call, listing, page);
 	if (last) {
-		g_autofree char *token = token_make(&paging, last);
+		g_autofree char *token = token_make(paging, last);
 		rg_sim_xml_text(call->body, "nextToken", token);
 	}
 	return true;
+}
+
+static bool answer(RgSimCall *call, const RgSimListing *listing, const GArray *entries, bool by_id)
+{
+	Paging paging = {.bound_to = question_digest(call)};
+	bool done = paging_read(call, listing, by_id, &paging) &&
+		    answer_page(call, listing, entries, &paging);
+	g_free(paging.bound_to);
+	return done;
 }
 
 bool rg_sim_describe(RgSimCall *call, const RgSimListing *listing)
