@@ -1,0 +1,376 @@
+/* list, find, resolve, lower and diagnostics: what a module may say, and what is refused of it. */
+#include "provider/provider.h"
+
+#include <string.h>
+#include "scripted.h"
+
+#define DONE "['result', 'done', {'complete': true}]"
+#define ONE(item) "['result', 'page', {'resources': [" item "]}]"
+#define BAD "module scripted gave a bad result to "
+
+static void collect(void *data, RgResource *resource)
+{
+	g_ptr_array_add(data, resource);
+}
+
+static void free_resource(gpointer resource)
+{
+	rg_resource_free(resource);
+}
+
+static bool list(Scripted *scripted, GPtrArray *seen)
+{
+	return rg_provider_list(scripted->provider, "scripted.node", "c", "lineage", NULL, collect,
+		seen, scripted->diags);
+}
+
+static GPtrArray *new_seen(void)
+{
+	return g_ptr_array_new_with_free_func(free_resource);
+}
+
+static void test_hands_over_what_pages_tell(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'list': [[" ONE(
+			"{'id': 'i-1', 'address': 'scripted.node.p[3]', 'state': 'present', "
+			"'token': 't', 'status': 'running', 'attributes': {'size': 'b', "
+			"'tags': null}}") "," ONE("{'id': 'i-2', 'state': 'gone', "
+						  "'attributes': {}}") "," DONE "]]}",
+		false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_assert_true(list(scripted, seen));
+	g_assert_cmpuint(seen->len, ==, 2);
+	const RgResource *first = g_ptr_array_index(seen, 0), *second = g_ptr_array_index(seen, 1);
+	g_assert_cmpstr(first->id, ==, "i-1");
+	g_assert_cmpstr(first->address, ==, "scripted.node.p[3]");
+	g_assert_cmpstr(first->name, ==, "p");
+	g_assert_cmpint(first->index, ==, 3);
+	g_assert_cmpstr(first->token, ==, "t");
+	g_assert_cmpstr(first->status, ==, "running");
+	g_assert_cmpint(first->presence, ==, RG_PRESENT);
+	g_assert_cmpuint(json_object_size(first->attrs), ==, 1);
+	g_assert_cmpint(second->presence, ==, RG_ABSENT);
+	g_assert_null(second->address);
+	g_assert_cmpuint(rg_diags_count(scripted->diags), ==, 0);
+}
+
+/* Lists that are refused, each with the exact reason. */
+static const struct {
+	const char *step, *reason;
+} bad_lists[] = {
+	{"[" ONE("") "]", "it ended without \"done\""},
+	{"[['result', 'done', {'complete': 1}]]", "\"done\" doesn't say that it is complete"},
+	{"[" DONE "," DONE "]", "\"done\" was given twice"},
+	{"[" DONE "," ONE("") "]", "\"page\" is no page, or comes after \"done\""},
+	{"[['result', 'pages', {}]," DONE "]", "\"pages\" is no page, or comes after \"done\""},
+	{"[['result', 'page', []]," DONE "]", "\"page\" is no page, or comes after \"done\""},
+	{"[" ONE("5") "," DONE "]", "a resource without an id"},
+	{"[" ONE("{'id': ''}") "," DONE "]", "a resource without an id"},
+	{"[" ONE("{'id': 'a\\u0007b'}") "," DONE "]", "a resource without an id"},
+	{"[" ONE("{'id': 'i', 'state': 'here', 'attributes': {}}") "," DONE "]",
+		"\"state\" of \"i\" is neither \"present\" nor \"gone\""},
+	{"[" ONE("{'id': 'i', 'state': 'present'}") "," DONE "]", "\"i\" has no attributes"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'addres': 'x'}") "," DONE "]",
+		"\"addres\" of \"i\" is not known"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'address': 5}") "," DONE "]",
+		"\"address\" of a resource is no text"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'colour': 'x'}}") "," DONE "]",
+		"i has an attribute \"colour\" that scripted.node doesn't have"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'count': '1'}}") "," DONE "]",
+		"attribute \"count\" of i is no integer"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}}") "," ONE(
+		 "{'id': 'i', 'state': 'gone', 'attributes': {}}") "," DONE "]",
+		"\"i\" was given twice"},
+	{"[['raw', 'page', '{\\u0022resources\\u0022: [']," DONE "]",
+		"\"page\": the text is not valid JSON: line 1, column 15: ']' expected near end of "
+		"file"},
+	{"[['utf8', 'page']," DONE "]", "\"page\": the text is not valid JSON: line 1, column 1: "
+					"unable to decode byte 0xff "
+					"near '\"'"},
+	{"[['deep', 'page', 1000000]," DONE "]",
+		"\"page\": the text is not valid JSON: line 1, column 2049: maximum parsing depth "
+		"reached near '['"},
+	{"[['raw', 'page', '{\\u0022a\\u0022:1,\\u0022a\\u0022:2}']," DONE "]",
+		"\"page\": the text is not valid JSON: line 1, column 10: duplicate object key "
+		"near "
+		"'\"a\"'"},
+	{"[['huge', 'page', 67108865]," DONE "]", "\"page\" is larger than 64 MiB"},
+	{"[['null', 'page']," DONE "]", "\"page\" has no bytes"},
+	{"[['noslot']," DONE "]", "a result without a name"},
+	{"[['thread', 'page', {'resources': []}]," DONE "]",
+		"it used the call from another thread"},
+	{"[['http', 'POST', 'http://127.0.0.1:1/', false]," DONE "]",
+		"it sent Thing, which is not marked as reading, in list"},
+	{"[['status', 77]," DONE "]", "77 is no status"},
+};
+
+static void assert_bad(Scripted *scripted, const char *verb, const char *reason)
+{
+	g_autofree char *summary = g_strconcat(BAD, verb, ": ", reason, NULL);
+	size_t n = 0;
+	while (n + 1 < rg_diags_count(scripted->diags) &&
+		rg_diags_get(scripted->diags, n)->severity != RG_SEVERITY_ERROR)
+		n++;
+	scripted_assert_diag(scripted->diags, n, "provider.bad-result", summary);
+	g_assert_cmpstr(rg_diags_get(scripted->diags, n)->hint, ==,
+		"this is a fault of the module, not of your spec: tell its author");
+}
+
+static void test_refuses_bad_lists_with_the_exact_reason(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(bad_lists); i++) {
+		g_autofree char *script = g_strdup_printf("{'list': [%s]}", bad_lists[i].step);
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		g_autoptr(GPtrArray) seen = new_seen();
+		g_assert_false(list(scripted, seen));
+		assert_bad(scripted, "list", bad_lists[i].reason);
+	}
+}
+
+static void test_refuses_a_call_that_has_returned(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'list': [[" DONE "], [['late', 'page', {'resources': [{'id': 'i-1', 'state': "
+		"'present', 'attributes': {}}]}]," DONE "]]}",
+		false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_assert_true(list(scripted, seen));
+	g_assert_true(list(scripted, seen));
+	g_assert_cmpuint(seen->len, ==, 0);
+	g_assert_cmpuint(scripted_count(scripted, "list"), ==, 2);
+}
+
+static void test_stops_complaining_about_a_flood(void)
+{
+	g_autoptr(GString) script = g_string_new("{'list': [[");
+	for (int i = 0; i < 500; i++)
+		g_string_append(script,
+			"['result', 'x', 1], ['diag', {'severity': 1, 'summary': 'again'}],");
+	g_string_append(script, DONE "]]}");
+	g_autoptr(Scripted) scripted = scripted_open(script->str, false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_assert_false(list(scripted, seen));
+	g_assert_cmpuint(rg_diags_count(scripted->diags), ==, 210);
+}
+
+static void test_turns_the_modules_words_into_diagnostics(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'list': [[['secret', 'hunter2hunter2'], ['diag', {'severity': 0, 'class': 3, "
+		"'summary': 'you may\\u001b[2J not\\nDescribe', 'detail': 'one\\ntwo "
+		"hunter2hunter2', 'hint': 'ask', 'code': 'UnauthorizedOperation', 'request_id': "
+		"'r-1', 'address': 'scripted.node.p[0]', 'attribute': 'size'}], ['diag', {'class': "
+		"99}], ['diag', {'severity': 1, 'class': 4, 'summary': 'slow'}], ['status', -1]]]}",
+		false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_assert_false(list(scripted, seen));
+	scripted_assert_diag(scripted->diags, 0, "provider.denied", "you may [2J not Describe");
+	const RgDiag *diag = rg_diags_get(scripted->diags, 0);
+	g_assert_cmpstr(diag->detail, ==, "one\ntwo [redacted]");
+	g_assert_cmpstr(diag->hint, ==, "ask");
+	g_assert_cmpstr(diag->cloud_code, ==, "UnauthorizedOperation");
+	g_assert_cmpstr(diag->request_id, ==, "r-1");
+	g_assert_cmpstr(diag->address, ==, "scripted.node.p[0]");
+	g_assert_cmpstr(diag->attribute, ==, "size");
+	g_assert_cmpstr(diag->provider, ==, "scripted");
+	scripted_assert_diag(scripted->diags, 1, "provider.unknown", "the module gave no reason");
+	scripted_assert_diag(scripted->diags, 2, "provider.throttled", "slow");
+	g_assert_cmpint(rg_diags_get(scripted->diags, 2)->severity, ==, RG_SEVERITY_WARNING);
+}
+
+static void test_says_so_when_a_call_fails_without_a_word(void)
+{
+	static const struct {
+		const char *status, *code, *summary;
+	} rows[] = {
+		{"-1", "provider.unknown", "provider scripted failed in list without saying why"},
+		{"-5", "provider.canceled", "scripted: list was canceled"},
+		{"-6", "provider.unknown", "provider scripted failed in list without saying why"},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autofree char *script =
+			g_strdup_printf("{'list': [[" DONE ", ['status', %s]]]}", rows[i].status);
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		g_autoptr(GPtrArray) seen = new_seen();
+		g_assert_false(list(scripted, seen));
+		scripted_assert_diag(scripted->diags, 0, rows[i].code, rows[i].summary);
+		g_assert_cmpuint(rg_diags_count(scripted->diags), ==, 1);
+	}
+}
+
+static void test_an_error_makes_a_list_fail_although_it_ended_well(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'list': [[['diag', {'class': 7, 'summary': 'half of it'}]," DONE "]]}", false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_assert_false(list(scripted, seen));
+	scripted_assert_diag(scripted->diags, 0, "provider.transient", "half of it");
+}
+
+static void test_does_not_know_a_strange_kind(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open("{}", false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_assert_false(rg_provider_list(
+		scripted->provider, "aws.lake", "c", "l", NULL, collect, seen, scripted->diags));
+	scripted_assert_diag(scripted->diags, 0, "provider.invalid",
+		"module scripted knows no kind \"aws.lake\"");
+	g_assert_cmpuint(scripted_count(scripted, "list"), ==, 0);
+}
+
+static void test_finds_by_token_in_the_order_given(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'find': [[" ONE(
+			"{'id': 'i-9', 'state': 'present', 'attributes': {}}, {'id': 'i-1', "
+			"'state': 'present', 'attributes': {}}") "," DONE "]]}",
+		false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_autoptr(RgJson) marks = json_object();
+	g_assert_true(rg_provider_find(scripted->provider, "scripted.node", "0123", marks, collect,
+		seen, scripted->diags));
+	g_assert_cmpstr(((RgResource *)g_ptr_array_index(seen, 0))->id, ==, "i-9");
+	g_assert_cmpstr(((RgResource *)g_ptr_array_index(seen, 1))->id, ==, "i-1");
+}
+
+#define WANTS                                                                                      \
+	"{'images': [{'key': 'k', 'image': null, 'arch': 'x86_64'}], 'network': true, "            \
+	"'instance_types': ['big'], 'zones': []}"
+#define IMAGES "'images': {'k': {'id': 'ami-1'}}"
+#define NETWORK "'network': {'vpc_id': 'v', 'subnets': {'a': 's'}}"
+#define OFFERINGS "'offerings': {'big': ['a']}"
+
+static const struct {
+	const char *step, *reason;
+} facts[] = {
+	{"[['result', 'facts', {" IMAGES "," NETWORK "," OFFERINGS "}]]", NULL},
+	{"[]", "it ended without \"facts\""},
+	{"[['result', 'facts', []]]", "it ended without \"facts\""},
+	{"[['result', 'fact', {}]]", "\"fact\" is no result of it"},
+	{"[['result', 'facts', {}], ['result', 'facts', {}]]", "\"facts\" was given twice"},
+	{"[['result', 'facts', {" NETWORK "," OFFERINGS "}]]",
+		"the facts have no id for the image \"k\""},
+	{"[['result', 'facts', {'images': {'k': {'id': 5}}," NETWORK "," OFFERINGS "}]]",
+		"the facts have no id for the image \"k\""},
+	{"[['result', 'facts', {" IMAGES "," OFFERINGS "}]]",
+		"the facts' network is not what the ABI describes"},
+	{"[['result', 'facts', {" IMAGES ",'network': {'vpc_id': 'v', 'subnets': {'a': "
+	 "1}}," OFFERINGS "}]]",
+		"the facts' network is not what the ABI describes"},
+	{"[['result', 'facts', {" IMAGES "," NETWORK ",'offerings': {'big': [1]}}]]",
+		"the facts have no zones for \"big\""},
+	{"[['result', 'facts', {" IMAGES "," NETWORK "}]]", "the facts have no zones for \"big\""},
+};
+
+static void test_checks_facts(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(facts); i++) {
+		g_autofree char *script = g_strdup_printf("{'resolve': [%s]}", facts[i].step);
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		g_autoptr(RgJson) wants = scripted_json(WANTS);
+		g_autoptr(RgJson) result =
+			rg_provider_resolve(scripted->provider, wants, scripted->diags);
+		g_assert_cmpint(result != NULL, ==, facts[i].reason == NULL);
+		if (result == NULL)
+			assert_bad(scripted, "resolve", facts[i].reason);
+	}
+}
+
+#define LOWERED(attributes)                                                                        \
+	"[['result', 'resources', [{'address': 'scripted.node.p[0]', 'kind': 'scripted.node', "    \
+	"'name': 'p', 'index': 0, 'group': 'p', 'origin': '/pools/p', 'attributes': " attributes   \
+	", 'depends_on': []}]]]"
+#define TOKEN "{'$ref': 'raygpu.secret.ray_token', 'attr': 'value'}"
+
+static const struct {
+	const char *step, *reason;
+} lowered[] = {
+	{LOWERED("{'size': 'big', 'user_data': " TOKEN "}"), NULL},
+	{"[]", "it ended without \"resources\""},
+	{LOWERED("{'size': 'big', 'colour': 'x'}"),
+		"scripted.node.p[0] has an attribute \"colour\" that its kind doesn't have"},
+	{LOWERED("{'size': 7}"), "scripted.node.p[0]: attribute \"size\" is not of its type"},
+	{LOWERED("{'count': 1}"), "scripted.node.p[0] lacks the required attribute \"size\""},
+	{LOWERED("{'size': {'$ref': 'scripted.group.g', 'attr': 'id'}}"),
+		"scripted.node.p[0] needs \"scripted.group.g\", which is not among the resources"},
+	{"[['result', 'resources', [{'address': 'raygpu.secret.x', 'kind': 'raygpu.secret', "
+	 "'name': "
+	 "'x', 'index': null, 'attributes': {'bytes': 3}}]]]",
+		"raygpu.secret.x is of no kind of this module"},
+	{"[['result', 'resources', [{'address': 'aws.lake.x', 'kind': 'aws.lake', 'name': 'x', "
+	 "'index': null, 'attributes': {}}]]]",
+		"aws.lake.x is of no kind of this module"},
+	{"[['env', 'HOME'], ['result', 'resources', []]]",
+		"it used the host's env, but lower must be pure"},
+	{"[['http', 'GET', 'http://127.0.0.1:1/', true], ['result', 'resources', []]]",
+		"it sent Thing, but lower must be pure"},
+	{"[['exec', '/bin/true'], ['result', 'resources', []]]",
+		"it ran a helper, but lower must be pure"},
+};
+
+static RgResourceSet *lower(Scripted *scripted, const char *fitted_text)
+{
+	g_autoptr(RgJson) fitted = scripted_json(fitted_text);
+	return rg_provider_lower(scripted->provider, fitted, scripted->diags);
+}
+
+static void test_checks_lowered_resources(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(lowered); i++) {
+		g_autofree char *script = g_strdup_printf("{'lower': [%s]}", lowered[i].step);
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		g_autoptr(RgResourceSet) set = lower(scripted, "{'ray': {'auth': 'token'}}");
+		g_assert_cmpint(set != NULL, ==, lowered[i].reason == NULL);
+		if (set == NULL)
+			assert_bad(scripted, "lower", lowered[i].reason);
+	}
+}
+
+static void test_adds_the_token_only_when_the_spec_wants_it(void)
+{
+	g_autoptr(Scripted) scripted =
+		scripted_open("{'lower': [" LOWERED("{'size': 'big'}") "]}", false);
+	g_autoptr(RgResourceSet) with = lower(scripted, "{'ray': {'auth': 'token'}}");
+	g_autoptr(RgResourceSet) without = lower(scripted, "{'ray': {'auth': 'none'}}");
+	g_assert_cmpuint(rg_resource_set_size(with), ==, 2);
+	g_assert_cmpuint(rg_resource_set_size(without), ==, 1);
+	const RgResource *secret = rg_resource_set_find(with, RG_SECRET_RAY_TOKEN);
+	g_assert_nonnull(secret);
+	g_assert_cmpint(rg_json_int(secret->attrs, "bytes", 0), ==, 32);
+	const RgResource *node = rg_resource_set_find(with, "scripted.node.p[0]");
+	g_assert_cmpstr(node->group, ==, "p");
+	g_assert_cmpstr(node->origin, ==, "/pools/p");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *sentence;
+		void (*test)(void);
+	} tests[] = {
+		{"hands over what pages tell", test_hands_over_what_pages_tell},
+		{"refuses bad lists with the exact reason",
+			test_refuses_bad_lists_with_the_exact_reason},
+		{"refuses a call that has returned", test_refuses_a_call_that_has_returned},
+		{"stops complaining about a flood", test_stops_complaining_about_a_flood},
+		{"turns the modules words into diagnostics",
+			test_turns_the_modules_words_into_diagnostics},
+		{"says so when a call fails without a word",
+			test_says_so_when_a_call_fails_without_a_word},
+		{"an error makes a list fail although it ended well",
+			test_an_error_makes_a_list_fail_although_it_ended_well},
+		{"does not know a strange kind", test_does_not_know_a_strange_kind},
+		{"finds by token in the order given", test_finds_by_token_in_the_order_given},
+		{"checks facts", test_checks_facts},
+		{"checks lowered resources", test_checks_lowered_resources},
+		{"adds the token only when the spec wants it",
+			test_adds_the_token_only_when_the_spec_wants_it},
+	};
+	g_test_init(&argc, &argv, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
+		g_autofree char *path = g_strconcat("/provider/calls/", tests[i].sentence, NULL);
+		g_test_add_func(path, tests[i].test);
+	}
+	return g_test_run();
+}

@@ -1,0 +1,255 @@
+/* What the host does for a module: http, env, files, helpers, sleep, cancel. The module tells what
+ * came out as notes. */
+#include "provider/provider.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/clock.h"
+#include "http_server.h"
+#include "scripted.h"
+
+#define DONE "['result', 'done', {'complete': true}]"
+
+static void drop(void *data, RgResource *resource)
+{
+	rg_resource_free(resource);
+}
+
+static bool list(Scripted *scripted)
+{
+	return rg_provider_list(scripted->provider, "scripted.node", "c", "lineage", NULL, drop,
+		NULL, scripted->diags);
+}
+
+/* Opens with one list step made of `actions` (may hold %s for `text`). */
+G_GNUC_PRINTF(1, 2)
+static Scripted *open_listing(const char *actions, ...)
+{
+	va_list args;
+	va_start(args, actions);
+	g_autofree char *step = g_strdup_vprintf(actions, args);
+	va_end(args);
+	g_autofree char *script = g_strdup_printf("{'list': [[%s, " DONE "]]}", step);
+	return scripted_open(script, true);
+}
+
+static const char *note(const Scripted *scripted, size_t n)
+{
+	g_assert_cmpuint(n, <, rg_diags_count(scripted->diags));
+	return rg_diags_get(scripted->diags, n)->summary;
+}
+
+static bool answer_by_path(int fd, unsigned n, const char *request, void *data)
+{
+	if (strstr(request, "/denied") != NULL)
+		test_say(fd, "403 Forbidden", "", "no");
+	else if (strstr(request, "/broken") != NULL)
+		test_say(fd, "500 Internal Server Error", "", "<html>");
+	else if (strstr(request, "/cut") != NULL)
+		return false;
+	else
+		test_say(fd, "200 OK", "", "hello");
+	return true;
+}
+
+static void test_brings_answers_back(void)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	g_autoptr(Scripted) scripted =
+		open_listing("['http', 'GET', '%s/x', true]", test_server_url(server));
+	g_assert_true(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "http 0 status 200 body hello");
+	g_assert_cmpuint(test_server_count(server), ==, 1);
+}
+
+/* gone_for_denied: a list that says "complete" after a refusal would make everything absent. */
+static void test_does_not_believe_a_list_after_a_refused_request(void)
+{
+	static const struct {
+		const char *path, *number;
+	} rows[] = {{"denied", "403"}, {"broken", "500"}, {"cut", "0"}};
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autoptr(Scripted) scripted = open_listing(
+			"['http', 'GET', '%s/%s', true]", test_server_url(server), rows[i].path);
+		g_autofree char *reason = g_strdup_printf("module scripted gave a bad result to "
+							  "list: it says that it is complete, but "
+							  "the last request was refused (%s)",
+			rows[i].number);
+		g_assert_false(list(scripted));
+		scripted_assert_diag(scripted->diags, 1, "provider.bad-result", reason);
+	}
+}
+
+static void test_believes_a_list_when_a_refused_request_was_made_good(void)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	g_autoptr(Scripted) scripted =
+		open_listing("['http', 'GET', '%s/denied', true], ['http', 'GET', '%s/x', true]",
+			test_server_url(server), test_server_url(server));
+	g_assert_true(list(scripted));
+}
+
+static void test_does_not_believe_a_removal_after_a_refused_request(void)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	g_autofree char *script = g_strdup_printf(
+		"{'remove': [[['http', 'POST', '%s/denied', false], ['result', 'item', {'address': "
+		"'scripted.node.p[0]', 'outcome': 'done'}]]]}",
+		test_server_url(server));
+	g_autoptr(Scripted) scripted = scripted_open(script, true);
+	g_autoptr(RgJson) input = scripted_json("{'kind': 'scripted.node', 'items': [{'address': "
+						"'scripted.node.p[0]', 'id': 'i'}]}");
+	g_autoptr(GPtrArray) results =
+		rg_provider_remove(scripted->provider, input, scripted->diags);
+	const RgItemResult *result = g_ptr_array_index(results, 0);
+	g_assert_cmpint(result->outcome, ==, RG_OUTCOME_FAILED);
+	g_assert_cmpint(result->class_, ==, RG_CLASS_DENIED);
+	scripted_assert_diag(scripted->diags, 1, "provider.bad-result",
+		"module scripted gave a bad result to remove: scripted.node.p[0] is said to be "
+		"removed, but the last request was refused (403)");
+}
+
+static void test_tells_why_there_was_no_answer(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'list': [[['http', 'GET', 'http://127.0.0.1:1/', true], ['status', -1]]]}", true);
+	g_assert_false(list(scripted));
+	size_t n = rg_diags_count(scripted->diags);
+	g_assert_cmpuint(n, ==, 2);
+	g_assert_cmpstr(rg_diags_get(scripted->diags, 1)->code, ==, "http.connect");
+}
+
+static void test_without_network_says_so(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'list': [[['http', 'GET', 'http://127.0.0.1:1/', true], ['status', -1]]]}",
+		false);
+	g_assert_false(list(scripted));
+	scripted_assert_diag(scripted->diags, 1, "http.module",
+		"list needs the network, and this command opens none");
+}
+
+static void test_reads_the_environment_that_cmd_gives(void)
+{
+	g_autoptr(Scripted) scripted = open_listing("['env', 'SCRIPTED'], ['env', 'HOME']");
+	g_assert_true(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "a value");
+	g_assert_cmpstr(note(scripted, 1), ==, "(unset)");
+}
+
+static void test_reads_regular_files_up_to_the_cap(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("services-XXXXXX", NULL);
+	g_autofree char *small = g_build_filename(dir, "small", NULL);
+	g_autofree char *large = g_build_filename(dir, "large", NULL);
+	g_autofree char *pipe = g_build_filename(dir, "pipe", NULL);
+	g_autofree char *bytes = g_malloc0(16 * 1024 * 1024 + 1);
+	g_assert_true(g_file_set_contents(small, "text", -1, NULL));
+	g_assert_true(g_file_set_contents(large, bytes, 16 * 1024 * 1024 + 1, NULL));
+	g_assert_cmpint(mkfifo(pipe, 0600), ==, 0);
+	g_autoptr(Scripted) scripted = open_listing("['read', '%s'], ['read', '%s'], ['read', "
+						    "'%s'], ['read', '%s'], ['read', 'small'], "
+						    "['read', '~/nothing']",
+		small, large, pipe, dir);
+	g_assert_true(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "read 0 length 4: text");
+	for (size_t i = 1; i < 6; i++)
+		g_assert_cmpstr(note(scripted, i), ==, "read -1 length 0:");
+	g_unlink(small);
+	g_unlink(large);
+	g_unlink(pipe);
+	g_rmdir(dir);
+}
+
+static void test_runs_helpers_without_a_shell(void)
+{
+	g_autoptr(Scripted) scripted = open_listing(
+		"['exec', 'echo', '$HOME;', 'x'], ['exec', '/bin/false'], ['exec', '/no/such'], "
+		"['exec', 'sh', '-c', 'cat; echo end']");
+	g_assert_true(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "exec 0 length 9: $HOME; x");
+	g_assert_cmpstr(note(scripted, 1), ==, "exec -1 length 0:");
+	g_assert_cmpstr(note(scripted, 2), ==, "exec -1 length 0:");
+	g_assert_cmpstr(note(scripted, 3), ==, "exec 0 length 4: end");
+}
+
+static void test_ends_helpers_that_take_too_long_or_say_too_much(void)
+{
+	g_autoptr(Scripted) scripted = open_listing(
+		"['exec', 'sleep', '60'], ['exec', 'sh', '-c', 'sleep 60 & echo left'], "
+		"['exec', 'head', '-c', '1048577', '/dev/zero'], ['exec', 'head', '-c', "
+		"'1048576', '/dev/zero']");
+	int64_t begin_ms = rg_clock_monotonic_ms();
+	g_assert_true(list(scripted));
+	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 10000);
+	for (size_t i = 0; i < 3; i++)
+		g_assert_cmpstr(note(scripted, i), ==, "exec -1 length 0:");
+	g_assert_cmpstr(note(scripted, 3), ==, "exec 0 length 1048576:");
+}
+
+static void test_tells_why_a_helper_failed_when_the_call_fails(void)
+{
+	g_autoptr(Scripted) scripted =
+		scripted_open("{'list': [[['exec', 'sh', '-c', 'echo no login >&2; exit 3'], "
+			      "['diag', {'class': 3, "
+			      "'summary': 'no credentials'}], ['status', -1]]]}",
+			true);
+	g_assert_false(list(scripted));
+	scripted_assert_diag(scripted->diags, 1, "provider.denied", "no credentials");
+	scripted_assert_diag(scripted->diags, 2, "provider.credentials",
+		"the helper \"sh\" ended with status 3");
+	g_assert_cmpstr(rg_diags_get(scripted->diags, 2)->detail, ==, "no login");
+}
+
+/* ignores_cancel: waits and requests end at once, so even a module that never looks returns. */
+static void test_a_module_that_ignores_a_cancel_gets_nowhere(void)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	g_autoptr(Scripted) scripted =
+		open_listing("['sleep', 20000], ['http', 'GET', '%s/x', true], ['exec', 'sleep', "
+			     "'20'], ['sleep', 20000]",
+			test_server_url(server));
+	scripted->canceled = 1;
+	int64_t begin_ms = rg_clock_monotonic_ms();
+	g_assert_false(list(scripted));
+	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 3000);
+	g_assert_cmpuint(test_server_count(server), ==, 0);
+	g_assert_cmpstr(note(scripted, 0), ==, "http -5 status 0 body");
+	g_assert_cmpstr(note(scripted, 1), ==, "exec -5 length 0:");
+	g_assert_false(rg_provider_sleep(scripted->provider, 5000));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *sentence;
+		void (*test)(void);
+	} tests[] = {
+		{"brings answers back", test_brings_answers_back},
+		{"does not believe a list after a refused request",
+			test_does_not_believe_a_list_after_a_refused_request},
+		{"believes a list when a refused request was made good",
+			test_believes_a_list_when_a_refused_request_was_made_good},
+		{"does not believe a removal after a refused request",
+			test_does_not_believe_a_removal_after_a_refused_request},
+		{"tells why there was no answer", test_tells_why_there_was_no_answer},
+		{"without network says so", test_without_network_says_so},
+		{"reads the environment that cmd gives", test_reads_the_environment_that_cmd_gives},
+		{"reads regular files up to the cap", test_reads_regular_files_up_to_the_cap},
+		{"runs helpers without a shell", test_runs_helpers_without_a_shell},
+		{"ends helpers that take too long or say too much",
+			test_ends_helpers_that_take_too_long_or_say_too_much},
+		{"tells why a helper failed when the call fails",
+			test_tells_why_a_helper_failed_when_the_call_fails},
+		{"a module that ignores a cancel gets nowhere",
+			test_a_module_that_ignores_a_cancel_gets_nowhere},
+	};
+	g_test_init(&argc, &argv, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
+		g_autofree char *path = g_strconcat("/provider/services/", tests[i].sentence, NULL);
+		g_test_add_func(path, tests[i].test);
+	}
+	return g_test_run();
+}
