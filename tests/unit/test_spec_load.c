@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/caps.h"
+#include "base/redact.h"
 #include "spec/ray_image.h"
 #include "spec/spec.h"
 
@@ -192,6 +193,35 @@ static void standard_input_is_a_dash(void)
 	g_test_trap_assert_passed();
 }
 
+/* What is refused is shown with its line; a secret in it must not be. */
+static void misplaced_secrets_are_redacted(void)
+{
+	static const char text[] =
+		"provider: {endpoint: \"https://me:hunter2hunter2@example.com\"}\n"
+		"cluster: x\n";
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCluster) cluster = rg_spec_load("spec.yaml", text, strlen(text), diags);
+	g_assert_null(cluster);
+	g_autofree char *shown = rg_redact(text, strlen(text));
+	g_assert_null(strstr(shown, "hunter2"));
+	g_assert_nonnull(strstr(shown, "example.com"));
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		const char *summary = rg_diags_get(diags, i)->summary;
+		g_autofree char *said = rg_redact(summary, strlen(summary));
+		g_assert_null(strstr(said, "hunter2"));
+	}
+}
+
+static void tokens_in_the_environment_are_redacted(void)
+{
+	static const char text[] = "head: {env: {RAY_AUTH_TOKEN: \"fedcba9876543210\"}}\n";
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCluster) cluster = rg_spec_load("spec.yaml", text, strlen(text), diags);
+	g_assert_null(cluster);
+	g_autofree char *shown = rg_redact(text, strlen(text));
+	g_assert_null(strstr(shown, "fedcba9876543210"));
+}
+
 static void ray_versions_compare_by_number(void)
 {
 	g_assert_cmpint(rg_ray_version_compare("2.9.0", "2.52.0"), <, 0);
@@ -255,5 +285,9 @@ int main(int argc, char **argv)
 	g_test_add_func(
 		"/spec/load/ray-versions-compare-by-number", ray_versions_compare_by_number);
 	g_test_add_func("/spec/load/ray-tags-are-read", ray_tags_are_read);
+	g_test_add_func(
+		"/spec/load/misplaced-secrets-are-redacted", misplaced_secrets_are_redacted);
+	g_test_add_func("/spec/load/tokens-in-the-environment-are-redacted",
+		tokens_in_the_environment_are_redacted);
 	return g_test_run();
 }
