@@ -84,8 +84,12 @@ static void read_failure(RgCall *call, const json_t *item, RgItemResult *result)
 		rg_call_bad(call, "\"%s\" of %s is no class of a failure", name, result->address);
 		result->class_ = RG_CLASS_UNKNOWN;
 	}
-	/* A word that is not understood proves nothing. */
+	/* A word that is not understood proves nothing, and what has an id was made. */
 	result->definite = known && rg_json_bool(item, "definite", false);
+	if (result->definite && result->id != NULL) {
+		rg_call_bad(call, "%s is said not to be made, but has an id", result->address);
+		result->definite = false;
+	}
 	result->message = dup_text(item, "message");
 	result->code = dup_text(item, "code");
 	result->request_id = dup_text(item, "request_id");

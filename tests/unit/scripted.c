@@ -11,7 +11,7 @@ static const char *lookup_env(const char *name)
 
 static bool is_canceled(void *data)
 {
-	return ((const Scripted *)data)->canceled != 0;
+	return g_atomic_int_get(&((Scripted *)data)->canceled) != 0;
 }
 
 json_t *scripted_json(const char *text)

@@ -10,7 +10,7 @@ typedef struct {
 	RgProvider *provider;
 	RgDiags *diags;
 	char *journal; /* path of the file with one line a call */
-	volatile int canceled;
+	gint canceled; /* atomic */
 } Scripted;
 
 /* `script`: the object config.script with ' for ". */

@@ -110,6 +110,11 @@ static const struct {
 		RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") ",['huge', 'item', 67108864]",
 		"\"item\" is larger than 64 MiB", RG_OUTCOME_DONE, "i-0"},
+	{"create", rg_provider_create,
+		ITEM("0",
+			"'outcome': 'failed', 'id': 'i-0', 'class': 'capacity', 'definite': true"),
+		"scripted.node.p[0] is said not to be made, but has an id", RG_OUTCOME_FAILED,
+		"i-0"},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'unsupported'"),
 		"scripted.node.p[0] has no outcome that remove knows", RG_OUTCOME_FAILED, NULL},
 };

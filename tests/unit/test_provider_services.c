@@ -211,7 +211,7 @@ static void test_a_module_that_ignores_a_cancel_gets_nowhere(void)
 		open_listing("['sleep', 20000], ['http', 'GET', '%s/x', true], ['exec', 'sleep', "
 			     "'20'], ['sleep', 20000]",
 			test_server_url(server));
-	scripted->canceled = 1;
+	g_atomic_int_set(&scripted->canceled, 1);
 	int64_t begin_ms = rg_clock_monotonic_ms();
 	g_assert_false(list(scripted));
 	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 3000);

@@ -208,8 +208,7 @@ static void test_does_not_wait_for_what_the_cloud_does_not_tell(void)
 	g_auto(World) world;
 	world_init(&world,
 		"{'list scripted.node': [[" PAGE(NODE("i-0", "null",
-			", 'group': 'g-1', 'commit': 'old', 'ip': '1'")) "," DONE
-									 "]], 'list "
+			", 'group': 'g-1', 'commit': 'old', 'ip': '1'")) "," DONE "]], 'list "
 									 "scripted.group': [[" PAGE(
 										 "{'id': 'g-1', "
 										 "'address': "
@@ -389,7 +388,7 @@ static void test_reads_kinds_at_the_same_time(void)
 static void *cancel_soon(void *data)
 {
 	g_usleep(300000);
-	((Scripted *)data)->canceled = 1;
+	g_atomic_int_set(&((Scripted *)data)->canceled, 1);
 	return NULL;
 }
 

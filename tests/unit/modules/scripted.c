@@ -23,7 +23,7 @@
 
 struct rgp_inst {
 	json_t *config, *counters;
-	struct rgp_call *last;
+	_Atomic(struct rgp_call *) last;
 	pthread_mutex_t lock;
 };
 
