@@ -6,7 +6,7 @@
 # Build folders: $RAYGPU_TEST_DIR or /tmp/raygpu-test-$UID.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-quick= long=
+quick="" long=""
 for word in "$@"; do
   case $word in
   --quick) quick=1 ;;

@@ -192,7 +192,7 @@ static int run(Context *context, const Options *options, const char *argument)
 		rg_plan_free(plan);
 		return rg_diags_exit_code(context->diags);
 	}
-	change_options_use(context, (ChangeOptions *)&options->change, options->destroy);
+	change_options_use(context, &options->change, options->destroy);
 	g_autoptr(RgLock) lock = rg_lock_take(context->store, name, context->command->name,
 		(unsigned)options->lock_timeout_s * 1000, context->diags);
 	if (!lock) {

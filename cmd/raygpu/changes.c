@@ -7,7 +7,7 @@
 
 #define DEFAULT_SPEC "cluster.yaml"
 
-void change_options_use(Context *context, ChangeOptions *options, bool destroy)
+void change_options_use(Context *context, const ChangeOptions *options, bool destroy)
 {
 	RgDiffOptions *diff = &context->session.diff;
 	diff->destroy = destroy;

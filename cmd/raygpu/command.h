@@ -73,7 +73,7 @@ typedef struct {
 	char **targets, **excludes, **replaces;
 	gboolean no_settle;
 } ChangeOptions;
-void change_options_use(Context *context, ChangeOptions *options, bool destroy);
+void change_options_use(Context *context, const ChangeOptions *options, bool destroy);
 void change_options_clear(ChangeOptions *options);
 /* The pass for SPEC, or for --cluster from the state. */
 RgPass *run_pass(Context *context, const char *spec_path);

@@ -69,8 +69,8 @@ void context_clear(Context *context)
 static GStrv provider_directories(Context *context)
 {
 	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
-	if (context->provider_dirs)
-		g_strv_builder_addv(all, (const char **)context->provider_dirs);
+	for (guint i = 0; context->provider_dirs && context->provider_dirs[i]; i++)
+		g_strv_builder_add(all, context->provider_dirs[i]);
 	const char *path = getenv("RAYGPU_PROVIDER_PATH");
 	if (path) {
 		g_auto(GStrv) parts = g_strsplit(path, ":", -1);

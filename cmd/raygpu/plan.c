@@ -28,7 +28,7 @@ static int run(Context *context, const Options *options, const char *spec_path)
 {
 	if (!context_open_session(context, RG_STORE_READ))
 		return rg_diags_exit_code(context->diags);
-	change_options_use(context, (ChangeOptions *)&options->change, options->destroy);
+	change_options_use(context, &options->change, options->destroy);
 	g_autoptr(RgPass) pass = run_pass(context, spec_path);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);

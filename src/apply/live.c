@@ -21,7 +21,7 @@ void live_set(Apply *apply, const char *address, const char *id, const json_t *o
 {
 	Live *live = g_new0(Live, 1);
 	live->id = g_strdup(id);
-	live->outputs = outputs ? json_copy((json_t *)(gpointer)outputs) : json_object();
+	live->outputs = outputs ? json_deep_copy(outputs) : json_object();
 	g_hash_table_replace(apply->live, g_strdup(address), live);
 }
 

@@ -81,13 +81,13 @@ void ready_poll(Apply *apply)
 	submit(apply, kind, steps);
 }
 
-static void record_outputs(Apply *apply, const Step *step, const json_t *outputs)
+static void record_outputs(Apply *apply, const Step *step, json_t *outputs)
 {
 	Live *live = live_get(apply, step->change->address);
-	if (!outputs || !live || json_equal((json_t *)(gpointer)outputs, live->outputs))
+	if (!outputs || !live || json_equal(outputs, live->outputs))
 		return;
 	g_autoptr(RgJson) merged = json_copy(live->outputs);
-	json_object_update(merged, (json_t *)(gpointer)outputs);
+	json_object_update(merged, outputs);
 	if (json_equal(merged, live->outputs))
 		return;
 	if (!rg_store_record(apply->store, apply->plan->cluster, step->change->address, NULL,

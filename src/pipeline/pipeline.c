@@ -164,7 +164,8 @@ static RgSource source_of(const void *data, const char *pointer)
 static GPtrArray *pool_order(const RgCluster *cluster)
 {
 	GPtrArray *names = g_ptr_array_new();
-	g_ptr_array_add(names, (gpointer) "head");
+	if (cluster)
+		g_ptr_array_add(names, cluster->head->name);
 	for (guint i = 0; cluster && i < cluster->pools->len; i++)
 		g_ptr_array_add(names, ((RgPool *)cluster->pools->pdata[i])->name);
 	return names;

@@ -21,7 +21,7 @@ static void add_place(GString *text, const RgDiags *diags, const RgDiag *diag, c
 	const char *from = line;
 	for (unsigned column = 1; column < at.column && *from; column++) {
 		g_string_append_c(text, *from == '\t' ? '\t' : ' ');
-		from = g_utf8_next_char(from);
+		from += g_utf8_skip[(guchar)*from];
 	}
 	unsigned marks = at.end_column > at.column ? at.end_column - at.column : 1;
 	g_autofree char *caret = g_strnfill(MIN(marks, 200), '^');

@@ -73,7 +73,7 @@ static char *expression_text(const json_t *value)
 static void list_text(GString *to, const json_t *value)
 {
 	size_t i;
-	const json_t *item;
+	json_t *item;
 	g_string_append_c(to, '[');
 	json_array_foreach (value, i, item) {
 		g_autofree char *text = value_text(item);
@@ -82,7 +82,7 @@ static void list_text(GString *to, const json_t *value)
 	g_string_append_c(to, ']');
 }
 
-static void map_text(GString *to, const json_t *value)
+static void map_text(GString *to, json_t *value)
 {
 	const char *key;
 	json_t *item;
@@ -96,7 +96,7 @@ static void map_text(GString *to, const json_t *value)
 	g_string_append_c(to, '}');
 }
 
-char *value_text(const json_t *value)
+char *value_text(json_t *value)
 {
 	if (!value)
 		return g_strdup("(none)");

@@ -17,4 +17,4 @@ void paintf(GString *to, const RgStyle *style, const char *code, const char *for
 void wrap(GString *to, const RgStyle *style, const char *indent, const char *text);
 unsigned style_width(const RgStyle *style);
 /* One attribute value on one line: JSON, references as "address.attr", long texts by their size. */
-char *value_text(const json_t *value);
+char *value_text(json_t *value);

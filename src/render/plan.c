@@ -236,9 +236,9 @@ static void add_ray(GString *text, const RgPlan *plan)
 	g_autoptr(GString) line = g_string_new(NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	for (guint i = 0; i < plan->pools->len; i++) {
-		const char *name = ((RgPlanPool *)plan->pools->pdata[i])->accelerator;
+		char *name = ((RgPlanPool *)plan->pools->pdata[i])->accelerator;
 		unsigned before = 0, after = 0;
-		if (!name || !g_hash_table_add(seen, (gpointer)name))
+		if (!name || !g_hash_table_add(seen, name))
 			continue;
 		for (guint k = i; k < plan->pools->len; k++) {
 			const RgPlanPool *pool = plan->pools->pdata[k];

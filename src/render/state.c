@@ -9,11 +9,11 @@ static bool is_sensitive(const RgSchema *schema, const RgResource *resource, con
 }
 
 static void add_values(
-	GString *text, const RgResource *resource, const RgSchema *schema, const json_t *values)
+	GString *text, const RgResource *resource, const RgSchema *schema, json_t *values)
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach ((json_t *)(gpointer)values, key, value) {
+	json_object_foreach (values, key, value) {
 		bool hide = is_sensitive(schema, resource, key) && !json_is_integer(value);
 		g_autofree char *shown = hide ? g_strdup("(sensitive value)") : value_text(value);
 		g_string_append_printf(text, "    %-18s = %s\n", key, shown);
@@ -57,12 +57,12 @@ char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const 
 	return g_string_free(text, FALSE);
 }
 
-static json_t *visible(const RgResource *resource, const RgSchema *schema, const json_t *values)
+static json_t *visible(const RgResource *resource, const RgSchema *schema, json_t *values)
 {
 	json_t *shown = json_object();
 	const char *key;
 	json_t *value;
-	json_object_foreach ((json_t *)(gpointer)values, key, value) {
+	json_object_foreach (values, key, value) {
 		bool hide = is_sensitive(schema, resource, key) && !json_is_integer(value);
 		json_object_set_new(shown, key, hide ? json_null() : json_incref(value));
 	}
