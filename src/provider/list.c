@@ -13,10 +13,10 @@ static void add_row(json_t *rows, const char *name, const char *version, const c
 	const RgRefusal *refusal)
 {
 	bool ok = refusal->reason == NULL;
-	g_autofree char *abi = ok ? g_strdup_printf("%d", RGP_ABI_MAJOR) : g_strdup("");
-	json_t *row =
-		json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", name, "version", version, "abi", abi,
-			"file", file != NULL ? file : "built-in", "state", ok ? "ok" : "refused");
+	json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "name", name, "version", version, "file",
+		file != NULL ? file : "built-in", "state", ok ? "ok" : "refused");
+	if (ok)
+		json_object_set_new(row, "abi", json_integer(RGP_ABI_MAJOR));
 	g_autoptr(GString) reason = g_string_new(refusal->reason);
 	if (refusal->remedy != NULL)
 		g_string_append_printf(reason, "; %s", refusal->remedy);
@@ -35,7 +35,8 @@ static void add_module(RgProviderHost *host, RgModule *module, json_t *rows)
 static void add_hidden(json_t *rows, const RgModule *first, const char *name, const char *file)
 {
 	RgRefusal refusal = {0};
-	rg_refuse(&refusal, "take one of them away", "hidden by %s, which is found first",
+	rg_refuse(&refusal, file != NULL ? "take one of the files away" : NULL,
+		"hidden by %s, which is found first",
 		first->file != NULL ? first->file : "the built-in module");
 	add_row(rows, name, "", file, &refusal);
 	rg_refusal_clear(&refusal);

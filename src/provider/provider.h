@@ -40,8 +40,8 @@ const RgSchema *rg_provider_schema(RgProviderHost *host, const char *provider, R
 bool rg_provider_check_config(RgProviderHost *host, const char *provider, const json_t *config,
 	RgDiags *diags);
 
-/* For `providers list`: JSON array of {name, version, abi, file or "built-in", state: "ok" |
- * "refused", reason}. A bad file is a row, not an error. */
+/* For `providers list`: JSON array of {name, version, abi (major, only when ok), file (path or
+ * "built-in"), state: "ok" | "refused", reason: text or null}. A bad file is a row, not an error. */
 json_t *rg_provider_host_list(RgProviderHost *host);
 
 /* Loads and opens; `http` is borrowed and must outlive it. `region`, `config` from the spec.

@@ -360,7 +360,7 @@ static void test_lists_good_bad_and_hidden_files_as_rows(void)
 	g_autofree char *sound = g_build_filename(dir, "odd_sound.so", NULL);
 	assert_row(rows, sound, "odd_sound", "ok", NULL);
 	g_assert_cmpstr(rg_json_str(find_row(rows, sound), "version", ""), ==, "1.2.3");
-	g_assert_cmpstr(rg_json_str(find_row(rows, sound), "abi", ""), ==, "1");
+	g_assert_cmpint(rg_json_int(find_row(rows, sound), "abi", 0), ==, 1);
 	assert_row(rows, MODULES_DIR "/odd_sound.so", "odd_sound", "refused", "hidden by ");
 	assert_row(rows, "odd_newer.so", "odd_newer", "refused", "was built for provider ABI 2");
 	assert_row(rows, "Bad Name.so", "Bad Name", "refused", "no name of a provider");
