@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 	const struct rgp_provider *provider = raygpu_provider_v1_aws();
 	rgp_fn fn = argc == 4 ? find_call(provider, argv[1]) : NULL;
 	g_autoptr(AwsTestCall) call = aws_test_call_new();
+	call->sleeps_really = true;
 	if (!fn)
 		return 2;
 	for (const char *const *name = passed; *name; name++)

@@ -102,6 +102,8 @@ static rgp_status host_sleep(struct rgp_call *call, uint32_t ms)
 {
 	call->sleeps++;
 	call->slept_ms += ms;
+	if (call->sleeps_really)
+		g_usleep(ms * 1000ul);
 	return host_canceled(call) ? RGP_CANCELED : RGP_OK;
 }
 

@@ -16,6 +16,7 @@ struct rgp_call {
 	uint64_t slept_ms;
 	unsigned cancel_after_sleeps; /* 0 = never */
 	unsigned sleeps;
+	bool sleeps_really; /* against a live server; else only the clock moves */
 	int64_t skew_s;	    /* what http tells */
 	unsigned max_tries; /* of throttled and transient answers; 0 = 3 */
 	GByteArray *body;
