@@ -147,6 +147,8 @@ static void carry_out(Handling *handling)
 	RgSimOutcome outcome = RG_SIM_COUNT_INJECTED;
 	if (!before) {
 		bool done = rg_sim_model_check(call) && call->action->run(call);
+		if (!done && !call->code) /* a hand-made world lacks something */
+			rg_sim_fail(call, 500, "InternalError", "An internal error has occurred");
 		outcome = handling->fault ? RG_SIM_COUNT_INJECTED
 			  : done	  ? RG_SIM_COUNT_OK
 					  : RG_SIM_COUNT_ERROR;

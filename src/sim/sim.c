@@ -40,9 +40,14 @@ RgSim *rg_sim_new(guint64 seed, const RgSimKnobs *knobs, const char *world_path,
 		sim_free(sim);
 		return NULL;
 	}
-	if (world_path)
-		sim->saver = rg_sim_saver_start(sim, world_path);
-	return sim;
+	if (!world_path)
+		return sim;
+	sim->saver = rg_sim_saver_start(sim, world_path);
+	if (rg_sim_saver_flush(sim->saver, problem))
+		return sim;
+	rg_sim_saver_stop(sim->saver, NULL);
+	sim_free(sim);
+	return NULL;
 }
 
 bool rg_sim_close(RgSim *sim, char **problem)

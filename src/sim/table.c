@@ -36,7 +36,7 @@ void rg_sim_table_free(RgSimTable *table)
 
 RgSimItem *rg_sim_table_item(const RgSimTable *table, const char *id)
 {
-	return g_hash_table_lookup(table->by_id, id);
+	return id ? g_hash_table_lookup(table->by_id, id) : NULL;
 }
 
 static RgSimVersion *newest(const RgSimItem *item)

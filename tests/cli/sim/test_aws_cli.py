@@ -1,0 +1,75 @@
+"""The official client against the simulator. It takes a second to start, so one story does it all."""
+import json
+import os
+import subprocess
+
+import pytest
+from helpers import group, newest_image, subnet, wait_state
+from sim_server import Sim
+
+AWS = '/usr/bin/aws'
+pytestmark = pytest.mark.skipif(not os.access(AWS, os.X_OK), reason="Debian's awscli is not installed")
+
+
+@pytest.fixture(scope='module')
+def sim():
+    with Sim('--boot-ms', '30', '--shutdown-ms', '30') as server:
+        yield server
+
+
+def aws(sim, *words, fails=None, service='ec2'):
+    # ASan's variables are ours, not Python's.
+    done = subprocess.run([AWS, '--endpoint-url', sim.url, '--output', 'json', service, *words],
+                          env=sim.env(), capture_output=True, text=True, timeout=120)
+    if fails:
+        assert done.returncode != 0 and f'({fails})' in done.stderr, done.stderr
+        return None
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout) if done.stdout.strip() else None
+
+
+def test_look_and_tamper_with_instances(sim):
+    image = newest_image(sim)
+    made = aws(sim, 'run-instances', '--image-id', image, '--instance-type', 'g4dn.xlarge', '--count', '1:2',
+               '--client-token', 'cli', '--subnet-id', subnet(sim), '--user-data', 'echo hi',
+               '--metadata-options', 'HttpTokens=required',
+               '--tag-specifications', 'ResourceType=instance,Tags=[{Key=Name,Value=n}]',
+               '--block-device-mappings', 'DeviceName=/dev/sda1,Ebs={VolumeSize=80,Encrypted=true}')
+    first, second = [i['InstanceId'] for i in made['Instances']]
+    wait_state(sim, 'running', first, second)
+    found = aws(sim, 'describe-instances', '--filters', 'Name=tag:Name,Values=n', '--max-items', '1',
+                '--page-size', '5')
+    assert found['Reservations'][0]['Instances'][0]['State'] == {'Code': 16, 'Name': 'running'}
+    aws(sim, 'create-tags', '--resources', first, '--tags', 'Key=owner,Value=a b&c')
+    aws(sim, 'delete-tags', '--resources', first, '--tags', 'Key=Name')
+    shown = aws(sim, 'describe-instances', '--instance-ids', first)['Reservations'][0]['Instances'][0]
+    assert shown['Tags'] == [{'Key': 'owner', 'Value': 'a b&c'}]
+    assert shown['NetworkInterfaces'][0]['Attachment']['DeviceIndex'] == 0
+    got = aws(sim, 'stop-instances', '--instance-ids', second)
+    assert got['StoppingInstances'][0]['CurrentState']['Name'] == 'stopping'
+    got = aws(sim, 'terminate-instances', '--instance-ids', first)
+    assert got['TerminatingInstances'][0]['PreviousState']['Name'] == 'running'
+    aws(sim, 'wait', 'instance-terminated', '--instance-ids', first)
+    aws(sim, 'terminate-instances', '--instance-ids', 'i-0123456789abcdef0',
+        fails='InvalidInstanceID.NotFound')
+
+
+def test_look_and_tamper_with_groups_and_interfaces(sim):
+    sg = group(sim, 'cli')
+    aws(sim, 'authorize-security-group-ingress', '--group-id', sg, '--protocol', 'tcp', '--port', '22',
+        '--cidr', '0.0.0.0/0')
+    one = aws(sim, 'describe-security-groups', '--group-ids', sg)['SecurityGroups'][0]
+    assert one['IpPermissions'][0]['IpRanges'] == [{'CidrIp': '0.0.0.0/0'}]
+    aws(sim, 'revoke-security-group-ingress', '--group-id', sg, '--protocol', 'tcp', '--port', '22',
+        '--cidr', '0.0.0.0/0')
+    eni = aws(sim, 'create-network-interface', '--subnet-id', subnet(sim), '--groups', sg)[
+        'NetworkInterface']['NetworkInterfaceId']
+    shown = aws(sim, 'describe-network-interfaces', '--network-interface-ids', eni)
+    assert shown['NetworkInterfaces'][0]['Groups'][0]['GroupId'] == sg
+    aws(sim, 'delete-security-group', '--group-id', sg, fails='DependencyViolation')
+
+
+def test_who_and_where(sim):
+    assert aws(sim, 'get-caller-identity', service='sts')['Account'] == '123456789012'
+    types = aws(sim, 'describe-instance-types', '--instance-types', 'p4d.24xlarge')['InstanceTypes']
+    assert types[0]['GpuInfo']['Gpus'][0]['Count'] == 8
