@@ -14,6 +14,7 @@ typedef struct {
 
 static void write_progress(void *data, const char *text)
 {
+	fflush(stdout); /* the plan comes first also where both go into one log */
 	fputs(text, stderr);
 	fflush(stderr);
 }

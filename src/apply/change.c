@@ -23,8 +23,8 @@ static bool mint_secret(Apply *apply, const Step *step)
 	for (size_t i = 0; i < sizeof(random); i++)
 		g_string_append_printf(text, "%02x", random[i]);
 	rg_redact_add(text->str, text->len);
-	bool ok = rg_store_put_secret(
-		apply->store, apply->plan->cluster, step->change->address, text->str, apply->diags);
+	bool ok = rg_store_put_secret(apply->store, apply->plan->cluster,
+		step->change->address, step->change->desired, text->str, apply->diags);
 	if (ok) {
 		g_autoptr(RgJson) outputs = json_object();
 		rg_json_set_str(outputs, "value", text->str);

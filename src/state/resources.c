@@ -262,8 +262,8 @@ static bool put_secret(RgStore *store, int64_t cluster, const RgResource *secret
 	       resource_insert(store, cluster, &fresh, attrs, "created", diags);
 }
 
-bool rg_store_put_secret(
-	RgStore *store, const char *cluster, const char *address, const char *value, RgDiags *diags)
+bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,
+	const json_t *attrs, const char *value, RgDiags *diags)
 {
 	store_check_writer(store, cluster);
 	g_autofree char *kind = NULL, *name = NULL;
@@ -271,7 +271,7 @@ bool rg_store_put_secret(
 	bool is_address = rg_address_parse(address, &kind, &name, &index);
 	g_assert(is_address);
 	g_autoptr(RgResource) secret = rg_resource_new(kind, name, index);
-	secret->attrs = json_object();
+	secret->attrs = json_deep_copy(attrs);
 	secret->outputs = json_object();
 	rg_json_set_str(secret->outputs, "value", value);
 	if (!tx_begin_cluster(store, cluster, &id, diags))

@@ -130,21 +130,23 @@ bool schema_read_version(sqlite3 *db, int64_t *application, int64_t *version, bo
 }
 
 /* What a connection is, not what the file says: rollback journal, every commit on the disk with
- * its folder, deleted secrets overwritten, nothing spilt into temporary files. */
+ * its folder, deleted secrets overwritten, nothing spilt into temporary files, no code out of the
+ * file run. A reading connection gets only what SQLite sets without opening the file. */
 bool schema_configure(RgStore *store, RgDiags *diags)
 {
-	static const char settings[] = "PRAGMA foreign_keys = ON;"
-				       "PRAGMA synchronous = EXTRA;"
-				       "PRAGMA secure_delete = ON;"
-				       "PRAGMA temp_store = MEMORY;"
-				       "PRAGMA trusted_schema = OFF;"
-				       "PRAGMA cell_size_check = ON;";
+	static const char reading[] = "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;";
+	static const char writing[] = "PRAGMA foreign_keys = ON;"
+				      "PRAGMA synchronous = EXTRA;"
+				      "PRAGMA secure_delete = ON;";
 	sqlite3_extended_result_codes(store->db, 1);
 	sqlite3_busy_timeout(store->db, STATE_BUSY_MS);
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	int rc = sqlite3_exec(store->db, settings, NULL, NULL, NULL);
+	int rc = sqlite3_exec(store->db, reading, NULL, NULL, NULL);
+	if (rc == SQLITE_OK && store->mode == RG_STORE_WRITE)
+		rc = sqlite3_exec(store->db, writing, NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
 		sql_error(store, rc, diags);
 	return rc == SQLITE_OK;

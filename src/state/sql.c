@@ -1,6 +1,10 @@
 #include "state/internal.h"
 #include <string.h>
 
+#define CORRUPT_HINT                                                                               \
+	"keep the file; restore a copy (PATH.vN.bak, a backup, the CI cache), or try `sqlite3 "    \
+	"FILE .recover`; nothing was changed in the cloud"
+
 /* Statements live as long as the handle: a finished change costs no parsing. */
 static sqlite3_stmt *statement_get(RgStore *store, const char *text, int *rc)
 {
@@ -117,25 +121,28 @@ void sql_column_hash(Sql *q, int column, unsigned char *hash)
 		memcpy(hash, bytes, HASH_BYTES);
 }
 
+/* The parser's own words quote the text, which may be a secret. */
 bool sql_column_json(Sql *q, int column, json_t **value)
 {
 	const char *text = sql_column_text(q, column);
 	*value = NULL;
 	if (text == NULL)
 		return true;
-	g_autofree char *what = g_strdup_printf("a value in the state \"%s\"", q->store->shown);
-	*value = rg_json_parse(text, (size_t)sqlite3_column_bytes(q->statement, column), what,
-		"state.corrupt", q->diags);
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	size_t len = (size_t)sqlite3_column_bytes(q->statement, column);
+	*value = rg_json_parse(text, len, "a value", "state.corrupt", unused);
+	if (*value == NULL) {
+		RgDiag *diag = rg_diags_error(q->diags, "state.corrupt",
+			"the state \"%s\" is damaged: a value of it is not valid JSON",
+			q->store->shown);
+		rg_diag_hint(diag, CORRUPT_HINT);
+	}
 	return *value != NULL;
 }
 
 typedef struct {
 	const char *code, *summary, *hint;
 } Meaning;
-
-#define CORRUPT_HINT                                                                               \
-	"keep the file; restore a copy (PATH.vN.bak, a backup, the CI cache), or try `sqlite3 "    \
-	"FILE .recover`; nothing was changed in the cloud"
 
 static Meaning unusable(const RgStore *store, const char *why, const char *hint)
 {
@@ -159,7 +166,9 @@ static Meaning meaning_of(const RgStore *store, int rc)
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
-		return unusable(store, "could not be written",
+		return unusable(store,
+			store->mode == RG_STORE_WRITE ? "could not be written"
+						      : "could not be read",
 			"the file and its folder must be writable (SQLite keeps its journal beside "
 			"the file)");
 	case SQLITE_IOERR:

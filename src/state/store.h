@@ -109,9 +109,9 @@ bool rg_store_adopt(
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);
-/* A core resource (raygpu.secret): value is kept in outputs. */
+/* A core resource (raygpu.secret) with its wanted attributes: value is kept in outputs. */
 bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,
-	const char *value, RgDiags *diags);
+	const json_t *attrs, const char *value, RgDiags *diags);
 /* `state rm`: forgets the record, touches no cloud. */
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
 
