@@ -70,7 +70,7 @@ static RgAttrChange *add_attr(RgChange *change, const Field *field, const Verdic
 {
 	RgAttrChange *attr = g_new0(RgAttrChange, 1);
 	const RgAttribute *attribute = field->attribute;
-	bool seen = change->observed != NULL && (field->compare_want || field->compare_was);
+	bool seen = change->observed != NULL && field->readable;
 	attr->name = attribute->name;
 	attr->force_new = attribute->force_new;
 	attr->sensitive = attribute->sensitive;

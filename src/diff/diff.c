@@ -46,6 +46,7 @@ static void differ_clear(Differ *differ)
 	g_clear_pointer(&differ->families, g_hash_table_destroy);
 	g_clear_pointer(&differ->fields, g_hash_table_destroy);
 	g_clear_pointer(&differ->unread, g_hash_table_destroy);
+	g_clear_pointer(&differ->kept, g_hash_table_destroy);
 	rg_diff_free(differ->diff);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Differ, differ_clear)
@@ -243,6 +244,17 @@ static void report_unread(Differ *differ)
 	}
 }
 
+/* Told already, by the error that says what it blocks. */
+static bool is_told(const Differ *differ, const RgResource *stray)
+{
+	const GPtrArray *strays =
+		g_hash_table_lookup(differ->strays, stray->address ? stray->address : "");
+	const RgChange *change =
+		stray->address ? g_hash_table_lookup(differ->changes, stray->address) : NULL;
+	return change != NULL && change->action == RG_ACTION_STOP && change->row == ROW_UNMANAGED &&
+	       strays->pdata[0] == stray;
+}
+
 static void report_strays(Differ *differ)
 {
 	GPtrArray *unmanaged = differ->diff->unmanaged;
@@ -254,6 +266,8 @@ static void report_strays(Differ *differ)
 	g_ptr_array_sort(unmanaged, compare_strays);
 	for (guint i = 0; i < unmanaged->len; i++) {
 		const RgResource *stray = unmanaged->pdata[i];
+		if (is_told(differ, stray))
+			continue;
 		RgDiag *diag = rg_diags_warning(differ->diags, "diff.unmanaged",
 			"%s `%s` carries this cluster's marks, but no record has it", stray->kind,
 			stray->id ? stray->id : "?");

@@ -140,6 +140,7 @@ static void fill_field(const Differ *differ, Field *field, bool readable)
 		field->was = resolve(differ, field->recorded, false, field);
 	/* what the cloud shows of a secret is neither compared nor shown */
 	readable &= !field->opaque;
+	field->readable = readable;
 	field->compare_want = readable && (field->desired == NULL || field->want != NULL);
 	field->compare_was = readable && (field->recorded == NULL || field->was != NULL);
 	field->moved = !values_equal(field->attribute, field->desired, field->recorded);

@@ -19,6 +19,7 @@ typedef struct {
 	GHashTable *strays;   /* address -> GPtrArray of const RgResource*: ours, no record */
 	GHashTable *families; /* "kind.name" of all desired, for the reason of a deletion */
 	GHashTable *fields;   /* FieldsKey* -> GArray of Field: see fields_of */
+	GHashTable *kept;     /* RgChange*: stopped only because something may still use it */
 	GHashTable *unread;   /* kind -> GPtrArray of RgChange*: row 15 */
 } Differ;
 
@@ -32,6 +33,7 @@ typedef struct {
 	bool moved;			  /* the spec moved */
 	bool unknown;			  /* want is known after apply only */
 	bool opaque;			  /* refers to a sensitive output */
+	bool readable;			  /* what the cloud tells may be looked at */
 	bool has_refs;			  /* the desired value holds references */
 } Field;
 

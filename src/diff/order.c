@@ -39,21 +39,38 @@ static void add_reverse(RgChange *from, RgChange *dependency, void *data)
 	g_ptr_array_add(list, from);
 }
 
-static void stop_one(RgChange *change, const RgChange *cause, bool uses, GPtrArray *queue)
+static void stop_one(RgChange *change, const RgChange *cause, const char *why, GPtrArray *queue)
 {
-	if (!change_makes(change) && !change_removes(change))
-		return;
-	g_autofree char *text =
-		uses ? g_strdup_printf("it depends on %s, which is stopped", cause->address)
-		     : g_strdup_printf("%s, which is stopped, may still use it", cause->address);
-	change_stop(change, cause->grade, cause->row, text);
+	change_stop(change, cause->grade, cause->row, why);
 	g_ptr_array_add(queue, change);
 }
 
-static void stop_dependency(RgChange *from, RgChange *dependency, void *data)
+/* What is merely kept, because something may still use it, does not hold up deletions. */
+static void stop_dependent(
+	Differ *differ, RgChange *change, const RgChange *cause, GPtrArray *queue)
 {
-	if (change_removes(dependency))
-		stop_one(dependency, from, false, data);
+	bool kept = g_hash_table_contains(differ->kept, cause);
+	if (!change_makes(change) && (kept || !change_removes(change)))
+		return;
+	g_autofree char *why =
+		g_strdup_printf("it depends on %s, which is stopped", cause->address);
+	stop_one(change, cause, why, queue);
+}
+
+typedef struct {
+	Differ *differ;
+	GPtrArray *queue;
+} Spread;
+
+static void keep_dependency(RgChange *from, RgChange *dependency, void *data)
+{
+	Spread *spread = data;
+	if (!change_removes(dependency))
+		return;
+	g_autofree char *why =
+		g_strdup_printf("%s, which is stopped, may still use it", from->address);
+	g_hash_table_add(spread->differ->kept, dependency);
+	stop_one(dependency, from, why, spread->queue);
 }
 
 static GHashTable *reverse_edges(const Differ *differ)
@@ -81,12 +98,14 @@ void stops_spread(Differ *differ)
 	if (queue->len == 0)
 		return;
 	g_autoptr(GHashTable) reverse = reverse_edges(differ);
+	Spread spread = {.differ = differ, .queue = queue};
+	differ->kept = g_hash_table_new(g_direct_hash, g_direct_equal);
 	for (guint i = 0; i < queue->len; i++) {
 		RgChange *stopped = queue->pdata[i];
 		const GPtrArray *dependents = g_hash_table_lookup(reverse, stopped);
 		for (guint d = 0; dependents != NULL && d < dependents->len; d++)
-			stop_one(dependents->pdata[d], stopped, true, queue);
-		each_dependency(differ, stopped, stopped->recorded, stop_dependency, queue);
+			stop_dependent(differ, dependents->pdata[d], stopped, queue);
+		each_dependency(differ, stopped, stopped->recorded, keep_dependency, &spread);
 	}
 }
 
