@@ -134,6 +134,7 @@ static void test_recorded(void)
 		g_autoptr(ModJson) read = aws_xml_read(
 			mod_bytes(mod_str(reply, "body")), shape, collect, records, &problem);
 		g_assert_cmpstr(problem, ==, NULL);
+		g_assert_nonnull(read);
 		json_array_foreach (records, k, record) {
 			g_auto(AwsSeen) seen = {0};
 			aws_instance_read(record, &seen);
