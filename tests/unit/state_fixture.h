@@ -1,0 +1,43 @@
+/* What the tests of src/state share: a folder of its own for each test, a store with its lock, and
+ * short forms of the calls. One thread. */
+#pragma once
+#include "state/store.h"
+
+typedef struct {
+	char *folder, *path;
+	RgDiags *diags;
+	RgStore *store;
+	RgLock *lock;
+	char *run, *lineage;
+} Fixture;
+
+#define CLUSTER "research"
+
+void fixture_up(Fixture *f, gconstpointer unused);   /* a folder, nothing opened */
+void fixture_down(Fixture *f, gconstpointer unused); /* closes and removes all of it */
+void fixture_open(Fixture *f);			     /* store for writing, lock, run begun */
+void fixture_close(Fixture *f);
+/* fails the test and shows the diagnostics when there is an error */
+void assert_fine(RgDiags *diags);
+/* the one error is of this code; clears nothing */
+const RgDiag *assert_code(RgDiags *diags, const char *code);
+void diags_reset(Fixture *f);
+
+/* An open row for train[from..from+n-1], all with the same attributes. */
+int64_t open_batch(Fixture *f, int64_t from, int64_t n);
+json_t *member_new(Fixture *f, const char *address, json_t *attrs);
+/* Settles one as created with id and outputs {"private_ip": ...}. */
+bool settle_created(Fixture *f, int64_t row, const char *address, const char *id);
+bool settle_failed(Fixture *f, int64_t row, const char *address);
+RgSnapshot *load(Fixture *f);
+/* A single value, and statements, on a SQLite handle of their own. */
+int64_t query_int(const char *path, const char *sql);
+void execute(const char *path, const char *sql);
+
+/* Runs it in a child without root's rights; fails the test when it gives false or dies. */
+void as_nobody(bool (*function)(Fixture *f), Fixture *f);
+/* A child that opens the state, changes much of it in one transaction so that the file holds half
+ * of it, and kills itself: a hot journal stays. */
+void leave_hot_journal(Fixture *f);
+/* SHA-256 over names, modes, times and bytes of all files beside the state. */
+char *folder_digest(Fixture *f);
