@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Cuts the simulator's data files out of the collected contracts.
 
-usage: cut.py CONTRACTS_DIR OUT_DIR
+usage: cut.py CONTRACTS_DIR OUT_DIR TEST_DIR
 
-Run by hand when the contracts change; the results are committed, because nothing may read the
-contracts when raygpu is built or tested. Sources and licences: README.md beside this file.
+TEST_DIR gets answers.json, by which the tests check what the simulator answers. Run by hand when
+the contracts change; the results are committed, because nothing may read the contracts when raygpu
+is built or tested. Sources and licences: README.md beside this file.
 """
 import csv
 import json
@@ -64,6 +65,30 @@ def requests(ec2):
     return out
 
 
+def answer_shape(shapes, name, path=()):
+    """An answer's form, as request_shape's, in wire spelling; recursion ends in "any"."""
+    shape = shapes[name]
+    if name in path:
+        return 'any'
+    path += (name,)
+    if shape['type'] == 'structure':
+        return {'members': {v.get('locationName', m): answer_shape(shapes, v['shape'], path)
+                            for m, v in sorted(shape['members'].items())}}
+    if shape['type'] == 'list':
+        return {'list': answer_shape(shapes, shape['member']['shape'], path)}
+    if shape['type'] == 'string' and 1 <= len(shape.get('enum', [])) <= MAX_ENUM:
+        return {'enum': shape['enum']}
+    return {'long': 'integer', 'double': 'float'}.get(shape['type'], shape['type'])
+
+
+def answers(ec2):
+    out = {}
+    for name in EC2_ACTIONS:
+        shape = ec2['operations'][name].get('output', {}).get('shape')
+        out[name] = answer_shape(ec2['shapes'], shape) if shape else {'members': {}}
+    return out
+
+
 def answer(shapes, name, value):
     """Turns a value in SDK spelling into one in wire spelling, members in the model's order."""
     shape = shapes[name]
@@ -80,7 +105,7 @@ def made_up_type(row):
     gib = float(row['memory_gib'])
     out = {
         'InstanceType': row['instance_type'], 'CurrentGeneration': True,
-        'SupportedUsageClasses': row['purchase'].split('|'),
+        'SupportedUsageClasses': (row['purchase'] or 'on-demand|spot').split('|'),
         'SupportedRootDeviceTypes': ['ebs'], 'SupportedVirtualizationTypes': ['hvm'],
         'BareMetal': False, 'Hypervisor': 'nitro' if row['family'][0] == 'g' else 'xen',
         'ProcessorInfo': {'SupportedArchitectures': [row['arch']]},
@@ -144,10 +169,11 @@ def write(folder, name, value):
 
 
 def main():
-    contracts, out = sys.argv[1:3]
+    contracts, out, tests = sys.argv[1:4]
     with open(os.path.join(contracts, 'aws/ec2.service-2.pruned.json')) as f:
         ec2 = json.load(f)
     write(out, 'requests.json', requests(ec2))
+    write(tests, 'answers.json', answers(ec2))
     write(out, 'instance_types.json', instance_types(ec2, contracts))
     write(out, 'offerings.json', offerings(contracts))
     write(out, 'regions.json', regions(contracts))

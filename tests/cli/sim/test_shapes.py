@@ -1,0 +1,91 @@
+"""Every member of every answer is one that the published API knows, of the right type."""
+import json
+import os
+import re
+import xml.etree.ElementTree as ElementTree
+
+from helpers import group, interface, launch, wait_state
+from sim_server import Sim
+
+with open(os.path.join(os.path.dirname(__file__), 'answers.json')) as f:
+    ANSWERS = json.load(f)
+# Sent by EC2 itself, though the description of the answer doesn't have it.
+KNOWN_EXTRAS = {'requestId', 'return'}
+PATTERNS = {'integer': r'-?\d+', 'boolean': r'true|false', 'float': r'-?\d+\.\d+|-?\d+',
+            'timestamp': r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z'}
+
+
+def complaints(element, form, path):
+    if form == 'any':
+        return
+    if isinstance(form, str):
+        if not re.fullmatch(PATTERNS.get(form, r'[\s\S]*'), element.text or ''):
+            yield f'{path} is no {form}: {element.text}'
+    elif 'enum' in form:
+        if (element.text or '') not in form['enum']:
+            yield f'{path} is none of {form["enum"]}: {element.text}'
+    elif 'list' in form:
+        for child in element:
+            if child.tag != 'item':
+                yield f'{path} has a {child.tag}'
+            yield from complaints(child, form['list'], path + '[]')
+    else:
+        for child in element:
+            if child.tag in form['members']:
+                yield from complaints(child, form['members'][child.tag], f'{path}.{child.tag}')
+            elif '.' in path or child.tag not in KNOWN_EXTRAS:
+                yield f'{path} has no {child.tag}'
+
+
+class CheckedSim(Sim):
+    """Checks each answer that it gets."""
+    checked = frozenset()
+
+    def ok(self, action, params=None, **more):
+        root = super().ok(action, params, **more)
+        assert list(complaints(root, ANSWERS[action], action)) == []
+        self.checked |= {action}
+        return root
+
+
+def test_the_check_sees_what_is_wrong():
+
+    root = ElementTree.fromstring('<a><instancesSet><item><colour/><amiLaunchIndex>x</amiLaunchIndex>'
+                                  '</item></instancesSet></a>')
+    assert len(list(complaints(root, ANSWERS['RunInstances'], 'RunInstances'))) == 2
+
+
+def test_all_answers_have_the_published_shape():
+    with CheckedSim('--boot-ms', '10', '--shutdown-ms', '10') as sim:
+        sg = group(sim, 'a', x='1')
+        wanted, = launch(sim, SecurityGroupId__1=sg, IamInstanceProfile__Name='p', UserData='aGk=')
+        wait_state(sim, 'running', wanted)
+        rule = {'GroupId': sg, 'IpPermissions.1.IpProtocol': 'tcp', 'IpPermissions.1.FromPort': 1,
+                'IpPermissions.1.ToPort': 2, 'IpPermissions.1.Groups.1.GroupId': sg,
+                'IpPermissions.1.Ipv6Ranges.1.CidrIpv6': '2001:db8::/32'}
+        for way in ('Ingress', 'Egress'):
+            sim.ok('AuthorizeSecurityGroup' + way, rule)
+        eni = interface(sim)
+        for action in ANSWERS:
+            if action.startswith('Describe') and action != 'DescribeInstanceAttribute':
+                sim.ok(action)
+        for attribute in ('userData', 'instanceType', 'disableApiTermination', 'groupSet'):
+            sim.ok('DescribeInstanceAttribute', {'InstanceId': wanted, 'Attribute': attribute})
+        one = {'InstanceId.1': wanted}
+        sim.ok('RebootInstances', one)
+        sim.ok('StopInstances', one)
+        wait_state(sim, 'stopped', wanted)
+        sim.ok('DescribeInstances')
+        sim.ok('ModifyInstanceAttribute', {'InstanceId': wanted, 'GroupId.1': sg})
+        sim.ok('StartInstances', one)
+        sim.ok('CreateTags', {'ResourceId.1': wanted, 'Tag.1.Key': 'a'})
+        sim.ok('DeleteTags', {'ResourceId.1': wanted})
+        sim.ok('ModifyNetworkInterfaceAttribute', {
+            'NetworkInterfaceId': eni, 'Description.Value': 'x'})
+        sim.ok('DeleteNetworkInterface', {'NetworkInterfaceId': eni})
+        sim.ok('TerminateInstances', one)
+        wait_state(sim, 'terminated', wanted)
+        for way in ('Ingress', 'Egress'):
+            sim.ok('RevokeSecurityGroup' + way, rule)
+        sim.ok('DeleteSecurityGroup', {'GroupId': sg})
+        assert sim.checked == set(ANSWERS)
