@@ -30,7 +30,8 @@ void rg_provider_host_free(RgProviderHost *host);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProviderHost, rg_provider_host_free)
 
 /* A data file of a provider without loading its module: bytes borrowed from the host, NULL when
- * there is none (no diagnostic). Found beside the module in the directories, else embedded. */
+ * there is none (no diagnostic). DIR/NAME/FILE when the module is DIR/NAME.so, else embedded: data
+ * and module are never of two places. */
 const char *rg_provider_data(RgProviderHost *host, const char *provider, const char *file,
 	size_t *len);
 /* Its checked schema (cached, borrowed); NULL and a diagnostic. */
