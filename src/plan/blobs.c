@@ -14,11 +14,14 @@ static void unref_json(gpointer value)
 void blobs_init(Blobs *blobs)
 {
 	blobs->table = json_object();
+	blobs->packed =
+		g_hash_table_new_full(g_direct_hash, g_direct_equal, unref_json, unref_json);
 	blobs->refs = g_hash_table_new_full(g_direct_hash, g_direct_equal, unref_json, unref_json);
 }
 
 void blobs_clear(Blobs *blobs)
 {
+	g_clear_pointer(&blobs->packed, g_hash_table_destroy);
 	g_clear_pointer(&blobs->refs, g_hash_table_destroy);
 	g_clear_pointer(&blobs->table, json_decref);
 }
@@ -48,6 +51,35 @@ json_t *blobs_put(Blobs *blobs, const json_t *value, size_t limit)
 		g_hash_table_insert(blobs->refs, json_incref(own), ref);
 	}
 	return json_incref(ref != NULL ? ref : own);
+}
+
+json_t *blobs_put_object(Blobs *blobs, const json_t *object, size_t limit)
+{
+	json_t *own = (json_t *)(uintptr_t)object, *member;
+	const char *name;
+	json_t *packed = g_hash_table_lookup(blobs->packed, object);
+	if (packed == NULL) {
+		packed = json_object();
+		json_object_foreach (own, name, member)
+			json_object_set_new(packed, name, blobs_put(blobs, member, LONG_TEXT));
+		g_hash_table_insert(blobs->packed, json_incref(own), packed);
+	}
+	return blobs_put(blobs, packed, limit);
+}
+
+json_t *blobs_unpack(const json_t *table, const json_t *object)
+{
+	json_t *copy = json_object(), *own = (json_t *)(uintptr_t)object, *member;
+	const char *name;
+	json_object_foreach (own, name, member) {
+		const json_t *value = blobs_get(table, member);
+		if (value == NULL) {
+			json_decref(copy);
+			return NULL;
+		}
+		json_object_set(copy, name, (json_t *)(uintptr_t)value);
+	}
+	return copy;
 }
 
 const json_t *blobs_get(const json_t *table, const json_t *value)

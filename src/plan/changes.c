@@ -81,7 +81,7 @@ static json_t *note_secret(void *data, const char *address, const char *attr)
 		return NULL;
 	const RgKind *kind = rg_schema_kind(search->maker->schema, kind_name);
 	const RgAttribute *attribute = kind ? rg_kind_attribute(kind, attr) : NULL;
-	search->found |= attribute == NULL || attribute->sensitive;
+	search->found |= attribute != NULL && attribute->sensitive;
 	return NULL;
 }
 

@@ -56,13 +56,21 @@ bool grade_parse(const char *name, RgGrade *grade);
 
 /* blobs.c: long values of a plan file, each written once */
 typedef struct {
-	json_t *table;	  /* digest -> value */
-	GHashTable *refs; /* json_t* -> json_t* reference or NULL when short; keys are held */
+	json_t *table;	    /* digest -> value */
+	GHashTable *packed; /* json_t* object -> json_t* the same with long members replaced */
+	GHashTable *refs;   /* json_t* -> json_t* reference or NULL when short; keys are held */
 } Blobs;
 void blobs_init(Blobs *blobs);
 void blobs_clear(Blobs *blobs);
+/* Longer texts than this stand there wherever they are met. */
+#define LONG_TEXT 512
 /* New reference: the value itself, or {"$blob": digest} when its text is longer than `limit`. */
 json_t *blobs_put(Blobs *blobs, const json_t *value, size_t limit);
+/* The same for an object of values, each of which may be long itself: nodes of two pools share
+ * their user data, if nothing else. */
+json_t *blobs_put_object(Blobs *blobs, const json_t *object, size_t limit);
+/* New reference to the object with such members put back; NULL when one leads nowhere. */
+json_t *blobs_unpack(const json_t *table, const json_t *object);
 /* Borrowed: the value, or what a reference in it leads to; NULL when that leads nowhere. */
 const json_t *blobs_get(const json_t *table, const json_t *value);
 

@@ -12,7 +12,8 @@
 
 typedef struct {
 	const json_t *blobs;
-	GHashTable *seen; /* address -> RgPlanChange* */
+	GHashTable *seen;     /* address -> RgPlanChange* */
+	GHashTable *unpacked; /* json_t* in the document -> json_t* unpacked: equal nodes share */
 	RgDiags *diags;
 	bool failed;
 } Loader;
@@ -97,13 +98,42 @@ static json_t *take_value(Loader *loader, const json_t *object, const char *key,
 	return json_incref((json_t *)(uintptr_t)value_of(loader, object, key, type));
 }
 
+/* An object of values, some of which may lead to blobs themselves. */
+static json_t *take_object(Loader *loader, const json_t *object, const char *key)
+{
+	const json_t *packed = value_of(loader, object, key, JSON_OBJECT);
+	if (packed == NULL)
+		return NULL;
+	json_t *known = g_hash_table_lookup(loader->unpacked, packed);
+	if (known == NULL) {
+		known = blobs_unpack(loader->blobs, packed);
+		if (known == NULL) {
+			fail(loader, key, "leads to no blob");
+			return NULL;
+		}
+		g_hash_table_insert(loader->unpacked, (gpointer)(uintptr_t)packed, known);
+	}
+	return json_incref(known);
+}
+
+static json_t *take_long(Loader *loader, const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	if (value == NULL)
+		return NULL;
+	value = blobs_get(loader->blobs, value);
+	if (value == NULL)
+		fail(loader, key, "leads to no blob");
+	return json_incref((json_t *)(uintptr_t)value);
+}
+
 static RgPlanAttr *load_attr(Loader *loader, const json_t *object)
 {
 	RgPlanAttr *attr = g_new0(RgPlanAttr, 1);
 	attr->name = needed_text(loader, object, "name");
-	attr->before = json_incref(json_object_get(object, "before"));
-	attr->after = json_incref(json_object_get(object, "after"));
-	attr->recorded = json_incref(json_object_get(object, "recorded"));
+	attr->before = take_long(loader, object, "before");
+	attr->after = take_long(loader, object, "after");
+	attr->recorded = take_long(loader, object, "recorded");
 	attr->after_unknown = flag_of(loader, object, "after_unknown");
 	attr->force_new = flag_of(loader, object, "force_new");
 	attr->sensitive = flag_of(loader, object, "sensitive");
@@ -192,8 +222,8 @@ static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 	load_words(loader, change, own);
 	load_source(loader, change, own);
 	change->attrs = load_attrs(loader, own);
-	change->desired = take_value(loader, own, "desired", JSON_OBJECT);
-	change->before = take_value(loader, own, "before", JSON_OBJECT);
+	change->desired = take_object(loader, own, "desired");
+	change->before = take_object(loader, own, "before");
 	change->pin = take_value(loader, own, "pin", JSON_OBJECT);
 	change->computed = take_value(loader, own, "computed", JSON_ARRAY);
 	change->sensitive = take_value(loader, own, "sensitive", JSON_OBJECT);
@@ -372,7 +402,12 @@ RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(RgPlan) plan = plan_empty();
 	const json_t *own = json_object_get(document, "raygpu");
-	Loader loader = {.blobs = json_object_get(document, "blobs"), .seen = seen, .diags = diags};
+	g_autoptr(GHashTable) unpacked =
+		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_json);
+	Loader loader = {.blobs = json_object_get(document, "blobs"),
+		.seen = seen,
+		.unpacked = unpacked,
+		.diags = diags};
 	if (rg_json_int(document, "raygpu_format", 0) != 1) {
 		fail(&loader, "raygpu_format", "not 1");
 		return NULL;

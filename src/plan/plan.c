@@ -171,7 +171,7 @@ static bool check_lineage(const RgPlan *plan, const char *lineage, RgDiags *diag
 		return true;
 	if (plan->lineage == NULL) {
 		rg_diag_hint(rg_diags_error(diags, "plan.stale",
-				     "the plan was made before cluster `%s` was first applied",
+				     "Saved plan is stale: it was made before cluster `%s` was first applied",
 				     plan->cluster),
 			"make a new plan");
 		return false;
@@ -203,7 +203,7 @@ bool rg_plan_check_fresh(
 		return true;
 	g_autofree char *more = others > 0 ? g_strdup_printf(" and %u more", others) : g_strdup("");
 	RgDiag *diag = rg_diags_error(diags, "plan.stale",
-		"the plan is stale: `%s`%s changed in the state since it was made", moved, more);
+		"Saved plan is stale: `%s`%s changed in the state since it was made", moved, more);
 	rg_diag_address(diag, moved, NULL);
 	rg_diag_hint(diag, "make a new plan");
 	return false;

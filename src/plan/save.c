@@ -27,16 +27,19 @@ static void put_flag(json_t *object, const char *key, bool flag)
 		json_object_set_new(object, key, json_true());
 }
 
-static json_t *attr_json(const RgPlanAttr *attr)
+static void put_long(json_t *object, const char *key, const json_t *value, Blobs *blobs)
+{
+	if (value != NULL)
+		json_object_set_new(object, key, blobs_put(blobs, value, LONG_TEXT));
+}
+
+static json_t *attr_json(const RgPlanAttr *attr, Blobs *blobs)
 {
 	json_t *object = json_object();
 	put_text(object, "name", attr->name);
-	if (attr->before != NULL)
-		json_object_set(object, "before", attr->before);
-	if (attr->after != NULL)
-		json_object_set(object, "after", attr->after);
-	if (attr->recorded != NULL)
-		json_object_set(object, "recorded", attr->recorded);
+	put_long(object, "before", attr->before, blobs);
+	put_long(object, "after", attr->after, blobs);
+	put_long(object, "recorded", attr->recorded, blobs);
 	put_flag(object, "after_unknown", attr->after_unknown);
 	put_flag(object, "force_new", attr->force_new);
 	put_flag(object, "sensitive", attr->sensitive);
@@ -61,22 +64,31 @@ static json_t *source_json(const RgSource *source)
 	return object;
 }
 
-/* Values that must not be shown are not saved either; such a plan can't be applied from a file. */
+/* Values that must not be shown are not saved either, references to them are; a plan that lacks
+ * one can't be applied from a file. */
 static json_t *without_sensitive(const RgPlanChange *change)
 {
 	json_t *copy = json_copy(change->desired), *yes;
 	const char *name;
-	json_object_foreach (change->sensitive, name, yes)
-		if (json_object_get(copy, name) != NULL)
+	json_object_foreach (change->sensitive, name, yes) {
+		const json_t *value = json_object_get(copy, name);
+		if (value != NULL && json_object_get(value, "$ref") == NULL)
 			json_object_set_new(copy, name, json_null());
+	}
 	return copy;
+}
+
+static void put_object(json_t *object, const char *key, const json_t *value, Blobs *blobs)
+{
+	if (value != NULL)
+		json_object_set_new(object, key, blobs_put_object(blobs, value, LONG_VALUE));
 }
 
 static void put_lists(json_t *object, const RgPlanChange *change, Blobs *blobs)
 {
 	json_t *attrs = json_array(), *depends_on = json_array(), *after = json_array();
 	for (guint i = 0; i < change->attrs->len; i++)
-		json_array_append_new(attrs, attr_json(change->attrs->pdata[i]));
+		json_array_append_new(attrs, attr_json(change->attrs->pdata[i], blobs));
 	for (size_t i = 0; change->depends_on != NULL && change->depends_on[i] != NULL; i++)
 		json_array_append_new(depends_on, json_string(change->depends_on[i]));
 	for (guint i = 0; i < change->after->len; i++)
@@ -90,11 +102,11 @@ static void put_values(json_t *object, const RgPlanChange *change, Blobs *blobs)
 {
 	if (change->sensitive != NULL && change->desired != NULL) {
 		json_auto_t *scrubbed = without_sensitive(change);
-		put_value(object, "desired", scrubbed, blobs);
+		put_object(object, "desired", scrubbed, blobs);
 	} else {
-		put_value(object, "desired", change->desired, blobs);
+		put_object(object, "desired", change->desired, blobs);
 	}
-	put_value(object, "before", change->before, blobs);
+	put_object(object, "before", change->before, blobs);
 	put_value(object, "pin", change->pin, blobs);
 	put_value(object, "computed", change->computed, blobs);
 	put_value(object, "sensitive", change->sensitive, blobs);

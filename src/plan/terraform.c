@@ -5,9 +5,6 @@
 /* The keys of `terraform show -json PLAN` (internal/command/jsonplan/plan.go, format 1.2), with
  * Terraform's meaning: what policies, tfcmt, Atlantis and GitLab's widget read. */
 
-/* Longer texts than this stand in "blobs"; see blobs.c. */
-#define LONG_TEXT 512
-
 static const char *const actions[][2] = {
 	[RG_ACTION_NONE] = {"no-op"},
 	[RG_ACTION_CREATE] = {"create"},
@@ -99,6 +96,12 @@ static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 	view->after = json_object();
 	json_object_foreach (change->desired, name, value)
 		put_after(view, change, name, value, blobs);
+	for (guint a = 0; a < change->attrs->len; a++) {
+		/* a default that is put back stands in no wanted attribute */
+		const RgPlanAttr *attr = change->attrs->pdata[a];
+		if (attr->after != NULL && json_object_get(change->desired, attr->name) == NULL)
+			put_after(view, change, attr->name, attr->after, blobs);
+	}
 	if (!anew) {
 		put_id(view->after, change->id);
 		return;
