@@ -271,7 +271,7 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 	bool is_address = rg_address_parse(address, &kind, &name, &index);
 	g_assert(is_address);
 	g_autoptr(RgResource) secret = rg_resource_new(kind, name, index);
-	secret->attrs = json_deep_copy(attrs);
+	secret->attrs = attrs != NULL ? json_deep_copy(attrs) : json_object();
 	secret->outputs = json_object();
 	rg_json_set_str(secret->outputs, "value", value);
 	if (!tx_begin_cluster(store, cluster, &id, diags))
