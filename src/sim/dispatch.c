@@ -19,6 +19,7 @@ typedef struct {
 	RgSimFault *fault;
 	gint64 latency_ms;
 	char *request_id;
+	char *region; /* by name: a reset while the request travels makes new worlds */
 } Handling;
 
 static char *make_request_id(RgSim *sim)
@@ -100,13 +101,11 @@ static bool admit(Handling *handling)
 		return rg_sim_fail(call, 400, "InvalidAction",
 			"The action %s is not valid for this web service.", name);
 	call->action = action;
-	g_autofree char *region = NULL;
-	if (!rg_sim_auth_check(
-		    call, handling->request->authorization, handling->request->date, &region)) {
+	if (!rg_sim_auth_check(call, handling->request->authorization, handling->request->date,
+		    &handling->region)) {
 		call->action = NULL;
 		return false;
 	}
-	call->region = rg_sim_world_region(call->world, region);
 	return true;
 }
 
@@ -130,17 +129,14 @@ static bool arrive(Handling *handling)
 	return admitted;
 }
 
-/* Second turn: the action itself. The region may be another object now, after a reset. */
+/* Second turn: the action itself. */
 static void carry_out(Handling *handling)
 {
 	RgSim *sim = handling->sim;
 	RgSimCall *call = &handling->call;
-	g_autofree char *region =
-		g_strdup(rg_sim_data_region(sim->data, call->region->name) ? call->region->name
-									   : "us-east-1");
 	rg_sim_enter(sim);
 	call->world = sim->world;
-	call->region = rg_sim_world_region(sim->world, region);
+	call->region = rg_sim_world_region(sim->world, handling->region);
 	call->view_ms = sim->world->now_ms - sim->knobs.consistency_ms;
 	bool before = handling->fault && !handling->fault->after;
 	bool dry_run = rg_sim_param_bool(handling->params, "DryRun", false);
@@ -248,6 +244,7 @@ static void serve_api(RgSim *sim, const RgSimRequest *request, RgSimReply *reply
 	}
 	reply->request_id = handling.request_id;
 	g_string_free(handling.call.body, TRUE);
+	g_free(handling.region);
 	g_free(handling.call.code);
 	g_free(handling.call.message);
 	rg_sim_fault_free(handling.fault);

@@ -134,6 +134,16 @@ def test_reset_goes_back_to_the_command_line(sim):
     assert group(sim)
 
 
+def test_a_reset_under_way_does_not_hurt_requests(sim):
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(4) as pool:
+        sim.knobs(latency_ms=200)
+        waiting = [pool.submit(sim.ec2, 'DescribeVpcs') for _ in range(3)]
+        time.sleep(0.05)
+        sim.reset()
+        assert [one.result()[0] for one in waiting] == [200] * 3
+
+
 @pytest.mark.parametrize('method, path, body, status', [
     ('PUT', 'knobs', {'colour': 1}, 400), ('PUT', 'knobs', {'boot_ms': -1}, 400),
     ('PUT', 'knobs', {'boot_ms': 'soon'}, 400), ('PUT', 'knobs', [1], 400),
