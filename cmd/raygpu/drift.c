@@ -10,6 +10,7 @@ static int run(Context *context, ChangeOptions *options, const char *spec_path)
 	if (!context_open_session(context, RG_STORE_READ))
 		return rg_diags_exit_code(context->diags);
 	change_options_use(context, options, false);
+	context->session.diff.looking = true;
 	g_autoptr(RgPass) pass = run_pass(context, spec_path);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);

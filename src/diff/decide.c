@@ -122,6 +122,8 @@ static bool blocked_by_stray(Differ *differ, RgChange *change)
 	change_stop(change, RG_GRADE_CONFLICT, ROW_UNMANAGED,
 		"something that carries this cluster's marks stands at its address, but no record "
 		"has it");
+	if (differ->options && differ->options->looking)
+		return true;
 	RgDiag *diag = rg_diags_error(differ->diags, "diff.conflict",
 		"`%s` can't be created: %s `%s` already carries its marks", change->address,
 		stray->kind, id);

@@ -86,7 +86,7 @@ static void add_change(RgDrift *drift, const RgChange *change, const RgResourceS
 	if (!record || record->presence != RG_PRESENT)
 		return;
 	drift->checked++;
-	bool missing = change->observed && change->observed->presence == RG_ABSENT;
+	bool missing = !change->observed || change->observed->presence == RG_ABSENT;
 	if (!missing && !change->drifted)
 		return;
 	RgDriftItem *item = item_new(missing ? RG_DRIFT_MISSING : RG_DRIFT_CHANGED, record);

@@ -51,7 +51,7 @@ def test_kill_9(tmp_path):
         sim.knobs(latency_ms=6)
         for action in ('RunInstances', 'CreateNetworkInterface', 'CreateSecurityGroup', 'TerminateInstances'):
             sim.fault(action=action, when='after', status=500, code='InternalError', message='lost',
-                      probability=0.15)
+                      probability=0.15, count=0)
         home = Home(tmp_path, sim.env())
         home.write('cluster.yaml', spec(pools=POOLS))
         home.apply()
