@@ -102,6 +102,7 @@ static void test_waits_no_longer_than_asked(Fixture *f, gconstpointer unused)
 	g_autoptr(RgStore) a = open_store(f);
 	g_autoptr(RgStore) b = open_store(f);
 	g_autoptr(RgLock) lock = rg_lock_take(a, CLUSTER, "apply", 0, f->diags);
+	g_assert_nonnull(lock);
 	int64_t before = rg_clock_monotonic_ms();
 	g_assert_null(rg_lock_take(b, CLUSTER, "apply", 250, f->diags));
 	g_assert_cmpint(rg_clock_monotonic_ms() - before, >=, 250);
@@ -121,6 +122,7 @@ static void test_waiting_can_be_canceled(Fixture *f, gconstpointer unused)
 	g_autoptr(RgStore) a = open_store(f);
 	g_autoptr(RgStore) b = open_store(f);
 	g_autoptr(RgLock) lock = rg_lock_take(a, CLUSTER, "apply", 0, f->diags);
+	g_assert_nonnull(lock);
 	rg_store_set_canceled(b, canceled, &polls);
 	g_assert_null(rg_lock_take(b, CLUSTER, "apply", 3600000, f->diags));
 	g_assert_cmpint(polls, ==, 3);

@@ -50,9 +50,11 @@ static void test_created_for_the_owner_only(Fixture *f, gconstpointer unused)
 
 static void test_a_strict_umask_does_no_harm(Fixture *f, gconstpointer unused)
 {
+	g_autofree char *folder = g_path_get_dirname(f->path);
 	mode_t before = umask(0777);
 	fixture_open(f);
 	umask(before);
+	g_assert_cmphex(mode_of(folder), ==, 0700);
 	g_assert_cmphex(mode_of(f->path), ==, 0600);
 }
 

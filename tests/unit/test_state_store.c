@@ -424,6 +424,7 @@ static void test_clusters_share_a_file_but_nothing_else(Fixture *f, gconstpointe
 	fixture_open(f);
 	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-0"));
 	g_autoptr(RgLock) lock = rg_lock_take(f->store, "alpha", "apply", 0, f->diags);
+	g_assert_nonnull(lock);
 	g_assert_true(rg_store_begin_run(
 		f->store, "alpha", "aws", "us-east-1", NULL, NULL, NULL, &run, &lineage, f->diags));
 	g_assert_cmpstr(lineage, !=, f->lineage);
@@ -440,6 +441,7 @@ static void test_writes_to_an_unknown_cluster_are_refused(Fixture *f, gconstpoin
 {
 	fixture_open(f);
 	g_autoptr(RgLock) lock = rg_lock_take(f->store, "other", "state rm", 0, f->diags);
+	g_assert_nonnull(lock);
 	g_assert_false(rg_store_forget(f->store, "other", T0, f->diags));
 	assert_code(f->diags, "state.no-such-cluster");
 	diags_reset(f);
