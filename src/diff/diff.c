@@ -47,6 +47,7 @@ static void differ_clear(Differ *differ)
 	g_clear_pointer(&differ->fields, g_hash_table_destroy);
 	g_clear_pointer(&differ->unread, g_hash_table_destroy);
 	g_clear_pointer(&differ->kept, g_hash_table_destroy);
+	g_clear_pointer(&differ->dependencies, rg_dependencies_free);
 	rg_diff_free(differ->diff);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Differ, differ_clear)
@@ -102,6 +103,7 @@ static void differ_init(Differ *differ)
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
 	differ->families = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	differ->fields = fields_table_new();
+	differ->dependencies = rg_dependencies_new();
 	differ->unread = g_hash_table_new_full(
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
 	const RgResource *last = NULL;

@@ -19,8 +19,9 @@ typedef struct {
 	GHashTable *strays;   /* address -> GPtrArray of const RgResource*: ours, no record */
 	GHashTable *families; /* "kind.name" of all desired, for the reason of a deletion */
 	GHashTable *fields;   /* FieldsKey* -> GArray of Field: see fields_of */
-	GHashTable *kept;     /* RgChange*: stopped only because something may still use it */
-	GHashTable *unread;   /* kind -> GPtrArray of RgChange*: row 15 */
+	RgDependencies *dependencies;
+	GHashTable *kept;   /* RgChange*: stopped only because something may still use it */
+	GHashTable *unread; /* kind -> GPtrArray of RgChange*: row 15 */
 } Differ;
 
 /* One attribute as spec and record have it. Equal for all nodes that share both attribute

@@ -21,7 +21,7 @@ static void each_dependency(
 {
 	if (resource == NULL)
 		return;
-	g_auto(GStrv) names = rg_resource_dependencies(resource);
+	GStrv names = rg_dependencies_get(differ->dependencies, resource);
 	for (size_t i = 0; names[i] != NULL; i++) {
 		RgChange *other = g_hash_table_lookup(differ->changes, names[i]);
 		if (other != NULL && other != from)

@@ -181,7 +181,7 @@ void scope_guard(Differ *differ)
 		const RgChange *left = changes->pdata[i];
 		if (left->row != ROW_LEFT_OUT || left->recorded == NULL)
 			continue;
-		g_auto(GStrv) names = rg_resource_dependencies(left->recorded);
+		GStrv names = rg_dependencies_get(differ->dependencies, left->recorded);
 		for (size_t d = 0; names[d] != NULL; d++) {
 			RgChange *change = g_hash_table_lookup(differ->changes, names[d]);
 			if (change == NULL || !change_removes(change))

@@ -296,7 +296,7 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 	to->computed = computed_of(maker, change);
 	to->desired = change->desired ? json_incref(change->desired->attrs) : NULL;
 	to->before = before_of(maker, change);
-	to->depends_on = rg_resource_dependencies(resource);
+	to->depends_on = g_strdupv(rg_dependencies_get(maker->dependencies, resource));
 	to->after = g_ptr_array_new_full(change->after->len, g_free);
 	for (guint i = 0; i < change->after->len; i++)
 		g_ptr_array_add(

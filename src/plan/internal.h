@@ -31,6 +31,7 @@ typedef struct {
 	RgPlan *plan;
 	/* kind -> attributes object -> json_t*: equal nodes share what is made from them */
 	GHashTable *befores, *computed;
+	RgDependencies *dependencies;
 } Maker;
 
 /* changes.c */

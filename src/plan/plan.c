@@ -127,6 +127,8 @@ RgPlan *rg_plan_new(
 		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_table);
 	g_autoptr(GHashTable) computed =
 		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_table);
+	g_autoptr(RgDependencies) dependencies = rg_dependencies_new();
+	maker.dependencies = dependencies;
 	maker.befores = befores;
 	maker.computed = computed;
 	offers_init(&maker.offers, input->fitted);
@@ -171,7 +173,8 @@ static bool check_lineage(const RgPlan *plan, const char *lineage, RgDiags *diag
 		return true;
 	if (plan->lineage == NULL) {
 		rg_diag_hint(rg_diags_error(diags, "plan.stale",
-				     "Saved plan is stale: it was made before cluster `%s` was first applied",
+				     "Saved plan is stale: it was made before cluster `%s` was "
+				     "first applied",
 				     plan->cluster),
 			"make a new plan");
 		return false;

@@ -24,11 +24,66 @@ GStrv rg_resource_dependencies(const RgResource *resource)
 	return (GStrv)g_ptr_array_free(g_steal_pointer(&sorted), FALSE);
 }
 
+struct RgDependencies {
+	GHashTable *latest; /* attributes object (NULL too) -> Entry* */
+	GPtrArray *entries; /* owns them all */
+};
+
+typedef struct {
+	GStrv depends_on; /* borrowed from the resource it was made for */
+	GStrv list;
+} Entry;
+
+static void entry_free(gpointer data)
+{
+	Entry *entry = data;
+	g_strfreev(entry->list);
+	g_free(entry);
+}
+
+RgDependencies *rg_dependencies_new(void)
+{
+	RgDependencies *cache = g_new0(RgDependencies, 1);
+	cache->latest = g_hash_table_new(g_direct_hash, g_direct_equal);
+	cache->entries = g_ptr_array_new_with_free_func(entry_free);
+	return cache;
+}
+
+void rg_dependencies_free(RgDependencies *cache)
+{
+	if (cache == NULL)
+		return;
+	g_hash_table_destroy(cache->latest);
+	g_ptr_array_unref(cache->entries);
+	g_free(cache);
+}
+
+static bool same_list(GStrv a, GStrv b)
+{
+	static char *nothing[] = {NULL};
+	const char *const *x = (const char *const *)(a ? a : nothing);
+	const char *const *y = (const char *const *)(b ? b : nothing);
+	return x == y || g_strv_equal(x, y);
+}
+
+GStrv rg_dependencies_get(RgDependencies *cache, const RgResource *resource)
+{
+	Entry *entry = g_hash_table_lookup(cache->latest, resource->attrs);
+	if (entry != NULL && same_list(entry->depends_on, resource->depends_on))
+		return entry->list;
+	entry = g_new0(Entry, 1);
+	entry->depends_on = resource->depends_on;
+	entry->list = rg_resource_dependencies(resource);
+	g_ptr_array_add(cache->entries, entry);
+	g_hash_table_insert(cache->latest, resource->attrs, entry);
+	return entry->list;
+}
+
 /* One resource while it is being ordered. */
 typedef struct {
 	const RgResource *resource;
-	GStrv dependencies;
-	GArray *dependents; /* positions, guint */
+	GStrv dependencies; /* of the cache */
+	GArray *dependents; /* positions, guint; NULL = none */
 	unsigned open;	    /* dependencies inside the set that are not placed yet */
 } Node;
 
@@ -36,14 +91,14 @@ typedef struct {
 	Node *nodes; /* in address order: a position is a rank */
 	size_t n;
 	GHashTable *positions; /* char* -> position */
+	RgDependencies *dependencies;
 } Graph;
 
 static void graph_clear(Graph *graph)
 {
-	for (size_t i = 0; i < graph->n; i++) {
-		g_strfreev(graph->nodes[i].dependencies);
-		g_array_free(graph->nodes[i].dependents, TRUE);
-	}
+	for (size_t i = 0; i < graph->n; i++)
+		g_clear_pointer(&graph->nodes[i].dependents, g_array_unref);
+	rg_dependencies_free(graph->dependencies);
 	g_free(graph->nodes);
 	g_hash_table_destroy(graph->positions);
 }
@@ -63,11 +118,11 @@ static void graph_init(Graph *graph, const RgResourceSet *set)
 	graph->n = rg_resource_set_size(set);
 	graph->nodes = g_new0(Node, graph->n);
 	graph->positions = g_hash_table_new(g_str_hash, g_str_equal);
+	graph->dependencies = rg_dependencies_new();
 	for (size_t i = 0; i < graph->n; i++) {
 		RgResource *resource = rg_resource_set_get(set, i);
 		graph->nodes[i] = (Node){.resource = resource,
-			.dependencies = rg_resource_dependencies(resource),
-			.dependents = g_array_new(FALSE, FALSE, sizeof(guint))};
+			.dependencies = rg_dependencies_get(graph->dependencies, resource)};
 		g_hash_table_insert(graph->positions, resource->address, GUINT_TO_POINTER(i));
 	}
 	for (guint i = 0; i < graph->n; i++) {
@@ -76,6 +131,9 @@ static void graph_init(Graph *graph, const RgResourceSet *set)
 		for (size_t d = 0; node->dependencies[d] != NULL; d++) {
 			if (!find_position(graph, node->dependencies[d], &other))
 				continue;
+			if (graph->nodes[other].dependents == NULL)
+				graph->nodes[other].dependents =
+					g_array_new(FALSE, FALSE, sizeof(guint));
 			g_array_append_val(graph->nodes[other].dependents, i);
 			node->open++;
 		}
@@ -130,7 +188,7 @@ GPtrArray *rg_graph_order(const RgResourceSet *set, RgDiags *diags)
 		Node *node = &graph.nodes[GPOINTER_TO_UINT(key)];
 		g_tree_remove(ready, key);
 		g_ptr_array_add(order, g_strdup(node->resource->address));
-		for (guint d = 0; d < node->dependents->len; d++) {
+		for (guint d = 0; node->dependents != NULL && d < node->dependents->len; d++) {
 			guint other = g_array_index(node->dependents, guint, d);
 			if (--graph.nodes[other].open == 0)
 				g_tree_insert(ready, GUINT_TO_POINTER(other), NULL);
