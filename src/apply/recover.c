@@ -40,6 +40,14 @@ static void back(Apply *apply, const char *address, const char *id, const json_t
 	g_hash_table_add(apply->recovered, g_strdup(address));
 }
 
+/* "definite" speaks of this sending only. A refusal that comes before the cloud looks the token up
+ * (permission, quota, parameters) says nothing of the first one; these two do. */
+static bool tells_of_the_first_try(const RgItemResult *result)
+{
+	return result->definite &&
+	       (result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_GONE);
+}
+
 /* false: nothing definite is known of the member, its row stays open. */
 static bool outcome_of(Apply *apply, const Job *job, size_t i, RgMemberOutcome *outcome)
 {
@@ -64,7 +72,7 @@ static bool outcome_of(Apply *apply, const Job *job, size_t i, RgMemberOutcome *
 		outcome->created = result->outcome == RG_OUTCOME_DONE;
 		outcome->id = result->id;
 		outcome->outputs = result->attributes;
-		return outcome->created || result->definite;
+		return outcome->created || tells_of_the_first_try(result);
 	}
 	return false;
 }

@@ -3,8 +3,10 @@ state that is consistent: once the fault is gone, one apply completes the cluste
 import base64
 import gzip
 import os
+import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -186,12 +188,11 @@ def test_the_ray_token_is_nowhere_but_in_the_state(home, sim):
         out, err = process.communicate(timeout=120)
         assert process.returncode == 0, (command, err)
         texts += [out.encode(), err.encode()]
-    launches = [i for i in sim.world('us-east-1')['instances']]
-    data = base64.b64decode(next(i for i in launches if i.get('_userData'))['_userData'])
+    world = sim.world('us-east-1')
+    data = base64.b64decode(next(
+        u for u in world['user_data'] if u['digest'] == sim.live_instances()[0]['_userData'])['data'])
     if data[:2] == b'\x1f\x8b':
         data = gzip.decompress(data)
-    import re
-    import sqlite3
     rows = sqlite3.connect(f'file:{home.state}?mode=ro', uri=True).execute(
         "select outputs from resources where kind = 'raygpu.secret'").fetchall()
     token = re.search(r'[0-9a-f]{64}', str(rows)).group(0)
