@@ -150,6 +150,7 @@ static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *m
 	resource->generation = rg_json_int(member, "generation", 0);
 	resource->created_s = resource->updated_s = row->started_s;
 	resource->run = g_strdup(row->run);
+	resource->token = g_strdup(row->token);
 	rg_resource_set_add(loader->snapshot->recorded, resource);
 	return true;
 }
