@@ -96,8 +96,6 @@
 	X("state.no-such-resource", 4)                                                             \
 	X("state.no-such-cluster", 4)                                                              \
 	/* apply */                                                                                \
-	X("apply.partial", 3)                                                                      \
-	X("apply.interrupted", 130)                                                                \
 	X("apply.blocked", 1)                                                                      \
 	X("apply.declined", 1)                                                                     \
 	X("apply.no-terminal", 4)                                                                  \
