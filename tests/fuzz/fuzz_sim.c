@@ -1,0 +1,54 @@
+/* What the simulator's control endpoint and its options take as JSON: knobs and faults. Changes
+ * are all or nothing, and what was taken can be told and taken again. */
+#include "fuzz.h"
+#include "sim/faults.h"
+#include "sim/knobs.h"
+
+static void try_knobs(const json_t *given)
+{
+	RgSimKnobs knobs, again;
+	g_autofree char *problem = NULL, *unused = NULL;
+	rg_sim_knobs_init(&knobs);
+	rg_sim_knobs_init(&again);
+	json_t *before = rg_sim_knobs_json(&knobs);
+	bool taken = rg_sim_knobs_apply(&knobs, given, &problem);
+	json_t *after = rg_sim_knobs_json(&knobs);
+	g_assert_true(taken == (problem == NULL));
+	g_assert_true(taken || json_equal(before, after));
+	g_assert_true(rg_sim_knobs_apply(&again, after, &unused));
+	rg_sim_knobs_capacity(&knobs, "p4d.24xlarge", "us-east-1a");
+	rg_sim_knobs_lists(knobs.reject_access_keys, "AKIDEXAMPLE");
+	json_decref(before);
+	json_decref(after);
+	rg_sim_knobs_clear(&knobs);
+	rg_sim_knobs_clear(&again);
+}
+
+static void try_fault(const json_t *given)
+{
+	g_autofree char *problem = NULL;
+	RgSimFaults *faults = rg_sim_faults_new();
+	g_autoptr(GRand) random = g_rand_new_with_seed(1);
+	gint64 id = rg_sim_faults_add(faults, given, &problem);
+	g_assert_true((id != 0) == (problem == NULL));
+	for (int i = 0; i < 3; i++) {
+		g_autoptr(RgSimFault) fault = rg_sim_faults_take(faults, "RunInstances", random);
+		if (fault != NULL)
+			rg_sim_fault_replaces(fault);
+	}
+	json_t *told = rg_sim_faults_json(faults);
+	g_assert_nonnull(told);
+	json_decref(told);
+	rg_sim_faults_free(faults);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	json_t *given = json_loadb((const char *)data, size, 0, NULL);
+	if (given == NULL)
+		return 0;
+	try_knobs(given);
+	try_fault(given);
+	json_decref(given);
+	return 0;
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Cuts first inputs of the fuzz targets out of the golden files: OUT/spec, OUT/plan, OUT/xml.
+
+usage: seed.py OUT ROOT
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import sys
+
+out, root = sys.argv[1:3]
+shutil.rmtree(out, ignore_errors=True)
+
+
+def keep(target, name, data):
+    folder = os.path.join(out, target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), 'wb') as f:
+        f.write(data)
+
+
+def section(path, name):
+    with open(path, encoding='utf-8') as f:
+        text = f.read()
+    match = re.search(rf'^@{name}\n(.*?)(?=^@(?:spec|expect|title|fitted|desired|recorded|observed)\n|\Z)',
+                      text, re.M | re.S)
+    return match.group(1) if match else ''
+
+
+def golden(kind):
+    for path in sorted(glob.glob(os.path.join(root, 'tests/golden', kind, '*.test'))):
+        yield os.path.basename(path)[:-5], path
+
+
+for name, path in golden('spec'):
+    body = re.sub(rb'\\x([0-9a-f]{2})', lambda m: bytes([int(m.group(1), 16)]),
+                  section(path, 'spec').encode())
+    keep('spec', name, body)
+for path in sorted(glob.glob(os.path.join(root, 'examples/*.yaml'))):
+    with open(path, 'rb') as f:
+        keep('spec', os.path.basename(path), f.read())
+for name, path in golden('plan'):
+    keep('plan', name, section(path, 'expect').encode())
+with open(os.path.join(root, 'providers/aws/tests/replies.json'), encoding='utf-8') as f:
+    for i, reply in enumerate(json.load(f)):
+        keep('xml', f'{i}-{reply["action"]}', reply['body'].encode())
