@@ -23,8 +23,8 @@ static bool mint_secret(Apply *apply, const Step *step)
 	for (size_t i = 0; i < sizeof(random); i++)
 		g_string_append_printf(text, "%02x", random[i]);
 	rg_redact_add(text->str, text->len);
-	bool ok = rg_store_put_secret(apply->store, apply->plan->cluster,
-		step->change->address, step->change->desired, text->str, apply->diags);
+	bool ok = rg_store_put_secret(apply->store, apply->plan->cluster, step->change->address,
+		step->change->desired, text->str, apply->diags);
 	if (ok) {
 		g_autoptr(RgJson) outputs = json_object();
 		rg_json_set_str(outputs, "value", text->str);
@@ -102,8 +102,25 @@ static json_t *item_new(Apply *apply, const Step *step)
 	return item;
 }
 
+static bool mark_leaving(Apply *apply, const GPtrArray *steps)
+{
+	g_autoptr(GPtrArray) addresses = g_ptr_array_new();
+	for (guint i = 0; i < steps->len; i++)
+		g_ptr_array_add(addresses, ((Step *)steps->pdata[i])->change->address);
+	return rg_store_leaving(apply->store, apply->plan->cluster,
+		(const char *const *)addresses->pdata, addresses->len, true, apply->diags);
+}
+
 Job *remove_prepare(Apply *apply, GPtrArray *steps)
 {
+	/* durable before the first request: decide.md rows 19 and 20 */
+	if (!mark_leaving(apply, steps)) {
+		apply->store_failed = true;
+		size_t n = rg_diags_count(apply->diags);
+		for (guint i = 0; i < steps->len; i++)
+			step_fail(apply, steps->pdata[i], rg_diags_get(apply->diags, n - 1));
+		return NULL;
+	}
 	json_t *input = input_new(steps);
 	for (guint i = 0; i < steps->len; i++)
 		json_array_append_new(
@@ -120,7 +137,7 @@ static void fail_one(Apply *apply, const char *verb, Step *step, const RgItemRes
 
 void remove_finish(Apply *apply, Job *job)
 {
-	g_autoptr(GPtrArray) gone = g_ptr_array_new();
+	g_autoptr(GPtrArray) gone = g_ptr_array_new(), refused = g_ptr_array_new();
 	rg_diags_take_all(apply->diags, job->diags);
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
@@ -128,7 +145,13 @@ void remove_finish(Apply *apply, Job *job)
 			g_ptr_array_add(gone, result->address);
 		else
 			fail_one(apply, "could not destroy", job->steps->pdata[i], result);
+		if (result->outcome != RG_OUTCOME_DONE && result->definite)
+			g_ptr_array_add(refused, result->address);
 	}
+	if (refused->len &&
+		!rg_store_leaving(apply->store, apply->plan->cluster,
+			(const char *const *)refused->pdata, refused->len, false, apply->diags))
+		apply->store_failed = true;
 	if (gone->len && !rg_store_removed(apply->store, apply->plan->cluster,
 				 (const char *const *)gone->pdata, gone->len, apply->diags))
 		apply->store_failed = true;

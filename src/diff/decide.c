@@ -281,6 +281,25 @@ static void decide_present(Differ *differ, RgChange *change)
 		return;
 }
 
+/* Rows 19 and 20: what the cloud still shows, or shows no longer, proves nothing. */
+static void decide_half_removed(Differ *differ, RgChange *change, RgPresence found)
+{
+	if (change->desired == NULL) {
+		settle(change, found == RG_ABSENT ? RG_ACTION_FORGET : RG_ACTION_DELETE,
+			RG_GRADE_RECOVER, 20);
+		set_note(change, "an interrupted run was deleting it; that is finished");
+		return;
+	}
+	if (blocked_by_stray(differ, change))
+		return;
+	settle(change, found == RG_ABSENT ? RG_ACTION_CREATE : RG_ACTION_REPLACE, RG_GRADE_RECOVER,
+		19);
+	set_note(change, "an interrupted run was deleting it; that is finished, then it is "
+			 "created again");
+	if (change->action == RG_ACTION_CREATE)
+		list_references(differ, change);
+}
+
 /* Row 15. */
 static void decide_unread(Differ *differ, RgChange *change)
 {
@@ -346,6 +365,8 @@ void decide(Differ *differ, RgChange *change)
 	RgPresence found = presence(differ, recorded, &change->observed);
 	if (found == RG_UNKNOWN)
 		decide_unread(differ, change);
+	else if (recorded->leaving)
+		decide_half_removed(differ, change, found);
 	else if (found == RG_ABSENT)
 		decide_absent(differ, change);
 	else if (change->desired == NULL)

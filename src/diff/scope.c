@@ -46,7 +46,7 @@ static void add_name(const RgResource *resource, void *data)
 static void report_unknown(
 	const Differ *differ, GHashTable *names, const char *option, const char *word)
 {
-	g_autofree const char **words = (const char **)g_hash_table_get_keys_as_array(names, NULL);
+	g_autofree const char **words = (void *)g_hash_table_get_keys_as_array(names, NULL);
 	const char *nearest = rg_nearest_word(word, words);
 	RgDiag *diag = rg_diags_error(differ->diags, "plan.target-unknown",
 		"%s names `%s`, which is neither in the spec nor in the state", option, word);

@@ -93,7 +93,7 @@ static const char *interned(const char *text)
 
 #define RESOURCE_COLUMNS                                                                           \
 	"kind, name, coalesce(idx, -1), pool, cloud_id, attrs, outputs, depends_on, origin, pin,"  \
-	" generation, created_s, updated_s"
+	" generation, created_s, updated_s, leaving"
 
 static bool read_resource(Loader *loader, Sql *q)
 {
@@ -113,6 +113,7 @@ static bool read_resource(Loader *loader, Sql *q)
 	resource->generation = sql_column_int(q, 10);
 	resource->created_s = sql_column_int(q, 11);
 	resource->updated_s = sql_column_int(q, 12);
+	resource->leaving = sql_column_int(q, 13) != 0;
 	rg_resource_set_add(loader->snapshot->recorded, g_steal_pointer(&resource));
 	return true;
 }

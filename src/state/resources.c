@@ -172,7 +172,9 @@ bool rg_store_record(RgStore *store, const char *cluster, const char *address, c
 	bool ok = replace_values(store, id, &news, &found, diags);
 	if (ok && !found)
 		no_such_resource(cluster, address, diags);
-	ok = ok && found && run_note(store, id, address, "update", "done", diags);
+	/* outputs alone are what the cloud told of a create or update that has its line already */
+	ok = ok && found &&
+	     (attrs == NULL || run_note(store, id, address, "update", "done", diags));
 	return tx_end(store, ok, diags);
 }
 
@@ -228,6 +230,33 @@ bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resou
 		return false;
 	bool ok = adopt(store, id, resource, diags) &&
 		  run_note(store, id, resource->address, "adopt", "done", diags);
+	return tx_end(store, ok, diags);
+}
+
+static bool set_leaving(
+	RgStore *store, int64_t cluster, const char *address, bool leaving, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"UPDATE resources SET leaving = ?3, updated_s = ?4"
+		" WHERE cluster = ?1 AND address = ?2",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	sql_int(&q, leaving);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q);
+}
+
+bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	bool leaving, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = true;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = set_leaving(store, id, addresses[i], leaving, diags);
 	return tx_end(store, ok, diags);
 }
 

@@ -33,6 +33,7 @@ static const char v1[] =
 	" pin TEXT,"
 	" generation INTEGER NOT NULL,"
 	" protect INTEGER NOT NULL DEFAULT 0,"
+	" leaving INTEGER NOT NULL DEFAULT 0," /* a removal was begun, not seen to end */
 	" created_s INTEGER NOT NULL,"
 	" updated_s INTEGER NOT NULL,"
 	" schema_version INTEGER NOT NULL DEFAULT 1,"

@@ -106,6 +106,11 @@ bool rg_store_record(RgStore *store, const char *cluster, const char *address, c
 /* An observed resource without record becomes one (adopt, recovered by find). */
 bool rg_store_adopt(
 	RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags);
+/* Before the first request that removes them (and, with false, when it was certainly refused): a
+ * cloud may go on showing what was removed for a while, so after a crash neither its presence nor
+ * its absence in a list can be trusted. One transaction; unknown addresses are passed over. */
+bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	bool leaving, RgDiags *diags);
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);

@@ -65,6 +65,7 @@ def test_kill_9(tmp_path):
                 victims = chance.sample(sim.live_instances(), 2)
                 for victim in victims:
                     sim.ec2('TerminateInstances', {'InstanceId.1': victim['instanceId']})
+                time.sleep(0.1)  # longer than the consistency delay: nobody can see it before
                 real += killed(home, chance, 0.4, 'apply', 'cluster.yaml', '--auto-approve')
             for _ in range(chance.randrange(0, 3)):  # apply, killed, up to three times in a row
                 real += killed(home, chance, 0.4, 'apply', 'cluster.yaml', '--auto-approve')

@@ -68,6 +68,8 @@ static void set_word(RgResource *resource, const char *word, const json_t *value
 		resource->pin = json_deep_copy(value);
 	else if (g_str_has_prefix(word, "out."))
 		json_object_set(resource->outputs, word + 4, (json_t *)(uintptr_t)value);
+	else if (strcmp(word, "leaving") == 0)
+		resource->leaving = true;
 	else if (strcmp(word, "pending") == 0)
 		resource->presence = RG_PENDING;
 	else if (strcmp(word, "absent") == 0)

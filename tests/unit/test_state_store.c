@@ -292,6 +292,29 @@ static void test_adopt_records_what_the_cloud_has(Fixture *f, gconstpointer unus
 	diags_reset(f);
 }
 
+static bool is_leaving(Fixture *f, const char *address)
+{
+	g_autoptr(RgSnapshot) snapshot = load(f);
+	return rg_resource_set_find(snapshot->recorded, address)->leaving;
+}
+
+static void test_a_removal_that_was_begun_is_remembered(Fixture *f, gconstpointer unused)
+{
+	const char *const addresses[] = {T0, "aws.instance.train[9]"};
+	fixture_open(f);
+	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-0"));
+	g_assert_false(is_leaving(f, T0));
+	g_assert_true(rg_store_leaving(f->store, CLUSTER, addresses, 2, true, f->diags));
+	g_assert_true(is_leaving(f, T0));
+	g_assert_true(rg_store_leaving(f->store, CLUSTER, addresses, 1, false, f->diags));
+	g_assert_false(is_leaving(f, T0));
+	g_assert_true(rg_store_leaving(f->store, CLUSTER, addresses, 1, true, f->diags));
+	g_assert_true(rg_store_removed(f->store, CLUSTER, addresses, 1, f->diags));
+	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-1"));
+	g_assert_false(is_leaving(f, T0)); /* the next generation starts clean */
+	assert_fine(f->diags);
+}
+
 static void test_forget_touches_the_record_only(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);
@@ -537,6 +560,7 @@ int main(int argc, char **argv)
 	ADD("record/old-tombstones-go", test_old_tombstones_go);
 	ADD("record/changes-what-is-given", test_record_changes_what_is_given);
 	ADD("record/adopt", test_adopt_records_what_the_cloud_has);
+	ADD("removed/begun-is-remembered", test_a_removal_that_was_begun_is_remembered);
 	ADD("record/forget", test_forget_touches_the_record_only);
 	ADD("record/unknown-cluster-is-refused", test_writes_to_an_unknown_cluster_are_refused);
 	ADD("record/serial-rises", test_serial_rises_with_every_transaction);
