@@ -38,6 +38,7 @@ static void diag_free(gpointer data)
 	g_free(diag->provider);
 	g_free(diag->cloud_code);
 	g_free(diag->request_id);
+	g_free(diag->origin);
 	g_free(diag);
 }
 
@@ -149,6 +150,22 @@ RgDiag *rg_diag_cloud(
 	replace(&diag->cloud_code, g_strdup(cloud_code));
 	replace(&diag->request_id, g_strdup(request_id));
 	return diag;
+}
+
+RgDiag *rg_diag_origin(RgDiag *diag, const char *origin)
+{
+	replace(&diag->origin, g_strdup(origin));
+	return diag;
+}
+
+void rg_diags_locate(
+	RgDiags *diags, RgSource (*source)(const void *data, const char *origin), const void *data)
+{
+	for (guint i = 0; i < diags->items->len; i++) {
+		RgDiag *diag = diags->items->pdata[i];
+		if (diag->origin != NULL && diag->source.file == NULL)
+			diag->source = source(data, diag->origin);
+	}
 }
 
 size_t rg_diags_count(const RgDiags *diags)

@@ -30,6 +30,7 @@ typedef struct {
 	char *provider;	  /* "aws" */
 	char *cloud_code; /* "InsufficientInstanceCapacity" */
 	char *request_id;
+	char *origin; /* JSON pointer into the spec, told by who does not know its lines */
 } RgDiag;
 
 typedef struct RgDiags RgDiags;
@@ -54,6 +55,12 @@ RgDiag *rg_diag_hint(RgDiag *diag, const char *format, ...) G_GNUC_PRINTF(2, 3);
 RgDiag *rg_diag_address(RgDiag *diag, const char *address, const char *attribute);
 RgDiag *rg_diag_cloud(
 	RgDiag *diag, const char *provider, const char *cloud_code, const char *request_id);
+
+RgDiag *rg_diag_origin(RgDiag *diag, const char *origin);
+
+/* Gives the findings that have an origin and no place yet the place that `source` tells. */
+void rg_diags_locate(
+	RgDiags *diags, RgSource (*source)(const void *data, const char *origin), const void *data);
 
 size_t rg_diags_count(const RgDiags *diags);
 const RgDiag *rg_diags_get(const RgDiags *diags, size_t i);

@@ -100,6 +100,11 @@ static bool same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgD
 
 /* ---- cluster -> desired */
 
+static RgSource source_of(const void *data, const char *pointer)
+{
+	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
+}
+
 static bool fit_cluster(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgCatalog) catalog = open_catalog(session->providers, pass->cluster, diags);
@@ -113,6 +118,7 @@ static bool fit_cluster(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (request) {
 		tell(session, "resolving", "images, network and zones", false);
 		facts = rg_provider_resolve(pass->provider, request, diags);
+		rg_diags_locate(diags, source_of, pass->cluster);
 		if (!facts)
 			return false;
 	}
@@ -123,6 +129,7 @@ static bool fit_cluster(RgSession *session, RgPass *pass, RgDiags *diags)
 		return false;
 	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
 	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
+	rg_diags_locate(diags, source_of, pass->cluster);
 	return pass->desired != NULL;
 }
 
@@ -155,11 +162,6 @@ static void refresh(RgSession *session, RgPass *pass, RgDiags *diags)
 }
 
 /* ---- three sets -> plan */
-
-static RgSource source_of(const void *data, const char *pointer)
-{
-	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
-}
 
 static GPtrArray *pool_order(const RgCluster *cluster)
 {

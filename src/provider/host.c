@@ -58,6 +58,10 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 		rg_diag_hint(diag, "%s", hint);
 	rg_diag_address(diag, address, attribute);
 	rg_diag_cloud(diag, rg_call_provider(call), code, request_id);
+	if (RGP_HAS(told, origin)) {
+		g_autofree char *origin = rg_text_clean(told->origin);
+		rg_diag_origin(diag, origin);
+	}
 }
 
 /* Parsed, or NULL after a complaint. */

@@ -49,7 +49,8 @@ AT(rgp_diag, code, 40);
 AT(rgp_diag, request_id, 48);
 AT(rgp_diag, address, 56);
 AT(rgp_diag, attribute, 64);
-SIZE(rgp_diag, 72);
+AT(rgp_diag, origin, 72);
+SIZE(rgp_diag, 80);
 
 AT(rgp_host, size, 0);
 AT(rgp_host, abi_major, 4);

@@ -83,6 +83,26 @@ static void nearest_word_knows_slips_only(void)
 	g_assert_null(rg_nearest_word(endless, words));
 }
 
+static RgSource line_of(const void *data, const char *origin)
+{
+	return (RgSource){.file = data, .line = (unsigned)strlen(origin)};
+}
+
+static void test_locate(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgDiag *told = rg_diags_error(diags, "provider.invalid", "no such subnet");
+	RgDiag *placed = rg_diags_error(diags, "provider.invalid", "placed already");
+	RgDiag *bare = rg_diags_error(diags, "provider.invalid", "of no origin");
+	rg_diag_origin(told, "/abc");
+	rg_diag_at(rg_diag_origin(placed, "/abc"), (RgSource){.file = "b.yaml", .line = 9});
+	rg_diags_locate(diags, line_of, "a.yaml");
+	g_assert_cmpstr(told->source.file, ==, "a.yaml");
+	g_assert_cmpuint(told->source.line, ==, 4);
+	g_assert_cmpuint(placed->source.line, ==, 9);
+	g_assert_null(bare->source.file);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -94,5 +114,6 @@ int main(int argc, char **argv)
 		"/diag/taking all moves findings and texts", taking_all_moves_findings_and_texts);
 	g_test_add_func("/diag/lines are found by number", lines_are_found_by_number);
 	g_test_add_func("/diag/the nearest word knows slips only", nearest_word_knows_slips_only);
+	g_test_add_func("/base/diag/an-origin-becomes-a-place", test_locate);
 	return g_test_run();
 }

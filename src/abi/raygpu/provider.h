@@ -16,8 +16,8 @@
  *
  * schema   input {}                      gives "schema": the module's schema.json
  * open     input {"region", "config": {the spec's provider mapping without name and region}}
- * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64"}], "network": bool,
- *                 "instance_types": [...], "zones": [...]}
+ * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "origin": JSON pointer
+ *                 into the spec}], "network": bool, "instance_types": [...], "zones": [...]}
  *          gives "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb"}},
  *                 "network": {"vpc_id", "subnets": {zone: subnet_id}},
  *                 "offerings": {instance_type: [zone, ...]}}     reading calls only
@@ -149,6 +149,8 @@ struct rgp_diag {
 	const char *summary, *detail, *hint; /* detail and hint may be NULL */
 	const char *code, *request_id;       /* the cloud's; may be NULL */
 	const char *address, *attribute;     /* may be NULL */
+	/* JSON pointer into the spec of what is to blame, "/provider/subnets/us-east-1a"; may be NULL */
+	const char *origin;
 };
 
 struct rgp_host {
