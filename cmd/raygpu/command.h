@@ -82,6 +82,7 @@ int cmd_apply(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);
+int cmd_log(Context *context, int argc, char **argv);
 int cmd_plan(Context *context, int argc, char **argv);
 int cmd_providers(Context *context, int argc, char **argv);
 int cmd_show(Context *context, int argc, char **argv);

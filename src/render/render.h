@@ -32,6 +32,9 @@ char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const 
 json_t *rg_render_state_json(const RgSnapshot *snapshot, const RgSchema *schema);
 char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style);
 
+/* One run as rg_store_runs tells it; `changes` (rg_store_run_changes) may be NULL. */
+char *rg_render_run(const json_t *run, const json_t *changes, const RgStyle *style);
+
 /* "Apply complete! Resources: 1 added, 0 changed, 0 destroyed." and what is open or failed. */
 char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style);
 

@@ -1,0 +1,107 @@
+#include "command.h"
+#include <string.h>
+
+/* Shorter ones would name another run sooner or later. */
+#define MIN_RUN_PREFIX 4
+
+static bool is_known(Context *context, const char *cluster)
+{
+	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
+	if (!names)
+		return false;
+	if (g_strv_contains((const char *const *)names, cluster))
+		return true;
+	RgDiag *diag = rg_diags_error(context->diags, "state.no-such-cluster",
+		"the state \"%s\" has no cluster %s", context_state_path(context), cluster);
+	g_autofree char *list = g_strjoinv(", ", names);
+	if (*list)
+		rg_diag_hint(diag, "it has %s", list);
+	return false;
+}
+
+/* The one run whose id begins with `prefix`, borrowed. */
+static const json_t *find_run(Context *context, const json_t *runs, const char *prefix)
+{
+	const json_t *found = NULL;
+	size_t i, matches = 0;
+	json_t *run;
+	json_array_foreach (runs, i, run) {
+		if (g_str_has_prefix(rg_json_str(run, "id", ""), prefix)) {
+			found = run;
+			matches++;
+		}
+	}
+	if (matches == 1 && strlen(prefix) >= MIN_RUN_PREFIX)
+		return found;
+	RgDiag *diag = matches ? rg_diags_error(context->diags, "usage.bad-argument",
+					 "\"%s\" is not enough of a run's id", prefix)
+			       : rg_diags_error(context->diags, "usage.bad-argument",
+					 "there is no run \"%s\"", prefix);
+	rg_diag_hint(diag, "`raygpu log` lists the runs");
+	return NULL;
+}
+
+static int show_one(Context *context, const json_t *runs, const char *prefix)
+{
+	const json_t *run = find_run(context, runs, prefix);
+	if (!run)
+		return EXIT_USAGE;
+	const char *id = rg_json_str(run, "id", "");
+	g_autoptr(RgJson) changes = rg_store_run_changes(context->store, id, context->diags);
+	if (!changes)
+		return rg_diags_exit_code(context->diags);
+	if (context->json) {
+		g_autoptr(RgJson) document = json_copy((json_t *)(uintptr_t)run);
+		json_object_set(document, "steps", changes);
+		out_json(document);
+	} else {
+		g_autofree char *text = rg_render_run(run, changes, &context->out);
+		out_text(text);
+	}
+	return EXIT_FINE;
+}
+
+static int show_all(Context *context, const json_t *runs, size_t limit)
+{
+	g_autoptr(RgJson) shown = json_array();
+	size_t i;
+	json_t *run;
+	json_array_foreach (runs, i, run) {
+		if (limit && i >= limit)
+			break;
+		json_array_append(shown, run);
+		if (context->json)
+			continue;
+		g_autofree char *text = rg_render_run(run, NULL, &context->out);
+		out_text(i ? "\n" : "");
+		out_text(text);
+	}
+	if (context->json)
+		out_json(shown);
+	return EXIT_FINE;
+}
+
+int cmd_log(Context *context, int argc, char **argv)
+{
+	int limit = 0, code = EXIT_FINE;
+	const GOptionEntry entries[] = {
+		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
+			"which cluster of the state (the only one)", "NAME"},
+		{"max-count", 'n', 0, G_OPTION_ARG_INT, &limit, "only the newest N runs", "N"},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
+		return code;
+	if (limit < 0) {
+		rg_diags_error(context->diags, "usage.bad-argument", "-n wants a number above 0");
+		return EXIT_USAGE;
+	}
+	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
+	g_autofree char *cluster = context->store ? context_one_cluster(context) : NULL;
+	g_autoptr(RgJson) runs = cluster && is_known(context, cluster)
+					 ? rg_store_runs(context->store, cluster, context->diags)
+					 : NULL;
+	if (!runs)
+		return rg_diags_exit_code(context->diags);
+	return argc > 1 ? show_one(context, runs, argv[1]) : show_all(context, runs, (size_t)limit);
+}

@@ -1,0 +1,83 @@
+#include "render/paint.h"
+#include "base/clock.h"
+
+static const char *outcome_of(const json_t *run)
+{
+	/* no end: it is under way, or it was killed and no other run came after it */
+	return rg_json_str(run, "outcome", "not ended");
+}
+
+static const char *outcome_color(const char *outcome)
+{
+	return g_str_equal(outcome, "done") ? GREEN : g_str_equal(outcome, "failed") ? RED : YELLOW;
+}
+
+static void add_head(GString *text, const json_t *run, const RgStyle *style)
+{
+	const char *outcome = outcome_of(run);
+	g_autofree char *when = rg_clock_format(rg_json_int(run, "started_s", 0));
+	paintf(text, style, BOLD, "run %s", rg_json_str(run, "id", "?"));
+	g_string_append_printf(text, "  %s  %s  ", when, rg_json_str(run, "command", "?"));
+	paint(text, style, outcome_color(outcome), outcome);
+	if (json_is_integer(json_object_get(run, "ended_s")) &&
+		json_is_integer(json_object_get(run, "started_s")))
+		g_string_append_printf(text, " in %" G_GINT64_FORMAT " s",
+			rg_json_int(run, "ended_s", 0) - rg_json_int(run, "started_s", 0));
+	g_string_append_c(text, '\n');
+}
+
+static void add_source(GString *text, const json_t *run)
+{
+	const char *spec = rg_json_str(run, "spec", NULL), *author;
+	const char *commit = rg_json_str(run, "commit", NULL);
+	if (spec)
+		g_string_append_printf(text, "    spec    %s\n", spec);
+	if (commit)
+		g_string_append_printf(text, "    commit  %.12s%s\n", commit,
+			rg_json_bool(run, "dirty", false) ? ", with changes that are not in it"
+							  : "");
+	author = rg_json_str(run, "author", NULL);
+	if (author)
+		g_string_append_printf(text, "    author  %s\n", author);
+	g_string_append_printf(text, "    by      %s on %s\n", rg_json_str(run, "user", "?"),
+		rg_json_str(run, "host", "?"));
+}
+
+/* "4 create, 1 failed"; words are the actions of the protocol. */
+static void add_counts(GString *text, const json_t *run)
+{
+	const json_t *counts = json_object_get(run, "changes");
+	const char *action, *separator = "    changes ";
+	json_t *n;
+	json_object_foreach ((json_t *)(uintptr_t)counts, action, n) {
+		g_string_append_printf(text, "%s%" JSON_INTEGER_FORMAT " %s", separator,
+			json_integer_value(n), action);
+		separator = ", ";
+	}
+	g_string_append(text, json_object_size(counts) ? "\n" : "    changes none\n");
+}
+
+static void add_changes(GString *text, const json_t *changes, const RgStyle *style)
+{
+	size_t i;
+	json_t *change;
+	json_array_foreach (changes, i, change) {
+		bool done = g_str_equal(rg_json_str(change, "outcome", ""), "done");
+		g_autofree char *when = rg_clock_format(rg_json_int(change, "at_s", 0));
+		g_string_append_printf(text, "    %s  %-7s %s", when,
+			rg_json_str(change, "action", "?"), rg_json_str(change, "address", "?"));
+		if (!done)
+			paintf(text, style, RED, "  %s", rg_json_str(change, "outcome", "?"));
+		g_string_append_c(text, '\n');
+	}
+}
+
+char *rg_render_run(const json_t *run, const json_t *changes, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	add_head(text, run, style);
+	add_source(text, run);
+	add_counts(text, run);
+	add_changes(text, changes, style);
+	return g_string_free(text, FALSE);
+}
