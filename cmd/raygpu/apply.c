@@ -83,6 +83,26 @@ static int exit_code_of(const Context *context, const RgApplyResult *result, boo
 	return code ? code : EXIT_ERROR;
 }
 
+/* What the next run has to clear up, as the journal has it. */
+static void print_open(Context *context, const char *cluster)
+{
+	g_autoptr(RgSnapshot) snapshot = rg_store_load(context->store, cluster, context->diags);
+	g_autoptr(GString) text = g_string_new(NULL);
+	for (size_t i = 0; snapshot && i < rg_resource_set_size(snapshot->recorded); i++) {
+		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
+		if (resource->presence == RG_PENDING)
+			g_string_append_printf(
+				text, "  %s: its creation is open\n", resource->address);
+		else if (resource->leaving)
+			g_string_append_printf(
+				text, "  %s: its removal is open\n", resource->address);
+	}
+	if (!text->len)
+		return;
+	out_text("Open, cleared up by the next apply:\n");
+	out_text(text->str);
+}
+
 static int execute(Context *context, const Options *options, RgPass *pass)
 {
 	g_autofree char *run = NULL, *lineage = NULL;
@@ -114,6 +134,8 @@ static int execute(Context *context, const Options *options, RgPass *pass)
 		done = false;
 	g_autofree char *text = rg_render_apply_result(&result, options->destroy, &context->out);
 	out_text(text);
+	if (result.interrupted || result.open)
+		print_open(context, plan->cluster);
 	return exit_code_of(context, &result, done);
 }
 

@@ -5,6 +5,18 @@ static RgSource source_of(const void *data, const char *pointer)
 	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
 }
 
+/* A mistyped state file must not look like "no drift". */
+static bool is_recorded(Context *context, const RgPass *pass)
+{
+	if (pass->snapshot->lineage)
+		return true;
+	RgDiag *diag = rg_diags_error(context->diags, "state.no-such-cluster",
+		"nothing was ever applied to cluster %s in the state \"%s\"", pass->plan->cluster,
+		context_state_path(context));
+	rg_diag_hint(diag, "is it the right file? --state FILE or RAYGPU_STATE names another");
+	return false;
+}
+
 static int run(Context *context, ChangeOptions *options, const char *spec_path)
 {
 	if (!context_open_session(context, RG_STORE_READ))
@@ -12,7 +24,7 @@ static int run(Context *context, ChangeOptions *options, const char *spec_path)
 	change_options_use(context, options, false);
 	context->session.diff.looking = true;
 	g_autoptr(RgPass) pass = run_pass(context, spec_path);
-	if (!pass)
+	if (!pass || !is_recorded(context, pass))
 		return rg_diags_exit_code(context->diags);
 	g_autoptr(RgDrift) drift = rg_drift_new(pass->diff, pass->snapshot->recorded,
 		pass->plan->cluster, source_of, pass->cluster);

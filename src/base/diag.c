@@ -248,3 +248,38 @@ void rg_diags_clear(RgDiags *diags)
 {
 	g_ptr_array_set_size(diags->items, 0);
 }
+
+void rg_diags_drop(RgDiags *diags, const char *code)
+{
+	for (guint i = diags->items->len; i > 0; i--) {
+		const RgDiag *diag = diags->items->pdata[i - 1];
+		if (strcmp(diag->code, code) == 0)
+			g_ptr_array_remove_index(diags->items, i - 1);
+	}
+}
+
+static bool has_equal(const RgDiags *diags, const RgDiag *other)
+{
+	for (guint i = 0; i < diags->items->len; i++) {
+		const RgDiag *diag = diags->items->pdata[i];
+		if (strcmp(diag->code, other->code) == 0 &&
+			strcmp(diag->summary, other->summary) == 0 &&
+			diag->source.file == other->source.file &&
+			diag->source.line == other->source.line &&
+			diag->source.column == other->source.column)
+			return true;
+	}
+	return false;
+}
+
+void rg_diags_take_new(RgDiags *to, RgDiags *from)
+{
+	while (from->items->len > 0) {
+		RgDiag *diag = g_ptr_array_steal_index(from->items, 0);
+		if (has_equal(to, diag))
+			diag_free(diag);
+		else
+			g_ptr_array_add(to->items, diag);
+	}
+	rg_diags_take_all(to, from);
+}

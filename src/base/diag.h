@@ -68,6 +68,11 @@ bool rg_diags_has_errors(const RgDiags *diags);
 size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity);
 /* Moves all of `from` to the end of `to`. */
 void rg_diags_take_all(RgDiags *to, RgDiags *from);
+/* The same, without those that `to` has already (equal code, summary and place): several parallel
+ * readings that fail alike are told once. */
+void rg_diags_take_new(RgDiags *to, RgDiags *from);
+/* Forgets the findings of one code: another finding tells the same better. */
+void rg_diags_drop(RgDiags *diags, const char *code);
 /* Forgets all findings (their pointers end); texts of files stay. */
 void rg_diags_clear(RgDiags *diags);
 /* The exit code that the errors ask for (diag_codes.h): 0 without errors; when several classes

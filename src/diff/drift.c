@@ -85,6 +85,10 @@ static void add_change(RgDrift *drift, const RgChange *change, const RgResourceS
 	const RgResource *record = change->recorded;
 	if (!record || record->presence != RG_PRESENT)
 		return;
+	if (change->grade == RG_GRADE_UNKNOWN) {
+		drift->unread++;
+		return;
+	}
 	drift->checked++;
 	bool missing = !change->observed || change->observed->presence == RG_ABSENT;
 	if (!missing && !change->drifted)

@@ -21,7 +21,8 @@ typedef struct {
 
 typedef struct {
 	char *cluster;
-	unsigned checked; /* recorded resources looked at */
+	unsigned checked; /* recorded resources that were looked at */
+	unsigned unread;  /* recorded resources whose state in the cloud could not be read */
 	GPtrArray *items; /* RgDriftItem*: missing, changed, unmanaged; by address within */
 } RgDrift;
 

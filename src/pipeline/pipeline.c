@@ -178,9 +178,14 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	const RgSnapshot *snapshot = pass->snapshot;
 	const RgCluster *cluster = pass->cluster;
-	refresh(session, pass, diags);
-	pass->diff = rg_diff(
-		schema, pass->desired, snapshot->recorded, pass->observed, &session->diff, diags);
+	g_autoptr(RgDiags) unread = rg_diags_new(), undecided = rg_diags_new();
+	refresh(session, pass, unread);
+	pass->diff = rg_diff(schema, pass->desired, snapshot->recorded, pass->observed,
+		&session->diff, undecided);
+	if (rg_diags_has_errors(unread))
+		rg_diags_drop(undecided, "diff.unknown"); /* the reading told why already */
+	rg_diags_take_new(diags, unread);
+	rg_diags_take_new(diags, undecided);
 	if (!pass->diff)
 		return false;
 	g_autoptr(GPtrArray) order = pool_order(cluster);
@@ -214,7 +219,8 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 	pass->cluster = rg_spec_load_file(spec_path, diags);
 	if (!pass->cluster)
 		return NULL;
-	pass->provenance = rg_git_provenance(spec_path, diags);
+	pass->provenance = g_str_equal(spec_path, "-") ? g_new0(RgProvenance, 1)
+						       : rg_git_provenance(spec_path, diags);
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	if (!pass->provenance || !pass->snapshot ||
 		!same_place(pass->cluster, pass->snapshot, diags))

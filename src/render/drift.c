@@ -55,11 +55,16 @@ static unsigned count(const RgDrift *drift, RgDriftType type)
 char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
+	if (drift->unread)
+		paintf(text, style, RED,
+			"Drift is not known: %u of %u resources could not be read.\n",
+			drift->unread, drift->unread + drift->checked);
 	if (!drift->items->len) {
-		paintf(text, style, GREEN, "No drift. %u resource%s of cluster %s %s as recorded.",
-			drift->checked, drift->checked == 1 ? "" : "s", drift->cluster,
-			drift->checked == 1 ? "is" : "are");
-		g_string_append_c(text, '\n');
+		if (!drift->unread)
+			paintf(text, style, GREEN,
+				"No drift. %u resource%s of cluster %s %s as recorded.\n",
+				drift->checked, drift->checked == 1 ? "" : "s", drift->cluster,
+				drift->checked == 1 ? "is" : "are");
 		return g_string_free(text, FALSE);
 	}
 	g_string_append(text, "Objects have changed outside of raygpu:\n\n");
@@ -69,7 +74,11 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 		"Drift: %u missing, %u changed, %u unmanaged; %u resources checked.",
 		count(drift, RG_DRIFT_MISSING), count(drift, RG_DRIFT_CHANGED),
 		count(drift, RG_DRIFT_UNMANAGED), drift->checked);
-	g_string_append(text, "\n`raygpu apply` puts back what is missing or changed.\n");
+	g_string_append_c(text, '\n');
+	if (count(drift, RG_DRIFT_MISSING) + count(drift, RG_DRIFT_CHANGED))
+		g_string_append(text, "`raygpu apply` puts back what is missing or changed.\n");
+	if (count(drift, RG_DRIFT_UNMANAGED))
+		g_string_append(text, "Unmanaged resources are left alone: remove them by hand.\n");
 	return g_string_free(text, FALSE);
 }
 
@@ -117,7 +126,12 @@ json_t *rg_render_drift_json(const RgDrift *drift)
 			counts, type_words[type], json_integer(count(drift, (RgDriftType)type)));
 	rg_json_set_str(document, "format_version", "1.0");
 	rg_json_set_str(document, "cluster", drift->cluster);
-	json_object_set_new(document, "has_drift", json_boolean(drift->items->len > 0));
+	/* null: nothing was seen, but not everything was read */
+	json_object_set_new(document, "has_drift",
+		drift->items->len == 0 && drift->unread ? json_null()
+							: json_boolean(drift->items->len > 0));
+	json_object_set_new(document, "errored", json_boolean(drift->unread > 0));
+	json_object_set_new(document, "unread", json_integer(drift->unread));
 	json_object_set_new(document, "checked", json_integer(drift->checked));
 	json_object_set_new(document, "counts", counts);
 	json_object_set_new(document, "drift", rows);
