@@ -78,6 +78,9 @@ void change_options_clear(ChangeOptions *options);
 /* The pass for SPEC, or for --cluster from the state. */
 RgPass *run_pass(Context *context, const char *spec_path);
 
+/* orphans.c */
+int state_orphans(Context *context);
+
 int cmd_apply(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);

@@ -20,8 +20,11 @@ static const Command commands[] = {
 	{"plan", "[SPEC]", "show what apply would change, and what it costs", NULL, cmd_plan},
 	{"providers", "list", "list the provider modules that are found", NULL, cmd_providers},
 	{"show", "[PLANFILE]", "show a saved plan, or what the state records", NULL, cmd_show},
-	{"state", "list | show ADDRESS | rm ADDRESS...", "look at the state, or forget a record",
-		NULL, cmd_state},
+	{"state", "list | show ADDRESS | rm ADDRESS... | orphans",
+		"look at the state, or forget a record",
+		"orphans asks the cloud for what carries the cluster's marks without being "
+		"recorded: exit code 2\nwhen there is something.",
+		cmd_state},
 	{"validate", "[SPEC...]", "check specs without touching network or state", NULL,
 		cmd_validate},
 	{"version", "", "print the version", NULL, cmd_version},

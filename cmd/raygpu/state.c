@@ -74,7 +74,7 @@ static int forget(Call *call)
 static int usage(Context *context)
 {
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-		"raygpu state wants list, show ADDRESS or rm ADDRESS...");
+		"raygpu state wants list, show ADDRESS, rm ADDRESS... or orphans");
 	rg_diag_hint(diag, "`raygpu state -h` tells more");
 	return EXIT_USAGE;
 }
@@ -82,6 +82,8 @@ static int usage(Context *context)
 static int run(Context *context, int argc, char **argv, int lock_timeout_s)
 {
 	const char *verb = argv[1];
+	if (g_str_equal(verb, "orphans"))
+		return argc > 2 ? usage(context) : state_orphans(context);
 	bool changes = g_str_equal(verb, "rm");
 	int (*action)(Call *) = g_str_equal(verb, "list")   ? list
 				: g_str_equal(verb, "show") ? show

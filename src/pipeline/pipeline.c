@@ -146,7 +146,7 @@ static void on_reading(void *data, const char *kind, size_t seen, bool done)
 		session->progress(session->progress_data, "reading", kind, seen, done);
 }
 
-static void refresh(RgSession *session, RgPass *pass, RgDiags *diags)
+void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	Reading reading = {session};
 	RgRefreshInput input = {.cluster = pass->snapshot->cluster,
@@ -179,7 +179,7 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	const RgSnapshot *snapshot = pass->snapshot;
 	const RgCluster *cluster = pass->cluster;
 	g_autoptr(RgDiags) unread = rg_diags_new(), undecided = rg_diags_new();
-	refresh(session, pass, unread);
+	pass_refresh(session, pass, unread);
 	pass->diff = rg_diff(schema, pass->desired, snapshot->recorded, pass->observed,
 		&session->diff, undecided);
 	if (rg_diags_has_errors(unread))

@@ -47,6 +47,9 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 /* The same from the state alone (destroy and drift without a spec): what is recorded is what is
  * wanted, or nothing when session->diff.destroy. */
 RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags);
+/* Only what is recorded of the cluster and what the cloud tells of it: nothing is wanted, so there
+ * is no diff and no plan. */
+RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags);
 /* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
  * stale or of another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);

@@ -42,6 +42,19 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 	return pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
 }
 
+RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
+	if (!load_recorded(session, pass, cluster, diags))
+		return NULL;
+	const RgSnapshot *snapshot = pass->snapshot;
+	if (!pass_open_provider(
+		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
+		return NULL;
+	pass_refresh(session, pass, diags);
+	return g_steal_pointer(&pass);
+}
+
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);

@@ -1,0 +1,61 @@
+#include "command.h"
+
+/* raygpu state orphans: what carries our lineage, but no record has. Reads only. */
+
+static json_t *row_of(const RgResource *orphan)
+{
+	json_t *row = json_object();
+	rg_json_set_str(row, "kind", orphan->kind);
+	rg_json_set_str(row, "id", orphan->id);
+	/* as its marks say: another state, or an earlier life of the address, made it */
+	rg_json_set_str(row, "address", orphan->address);
+	rg_json_set_str(row, "status", orphan->status);
+	rg_json_set_str(row, "token", orphan->token);
+	return row;
+}
+
+static void print_text(const RgPass *pass, json_t *rows)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	size_t i;
+	json_t *row;
+	json_array_foreach (rows, i, row) {
+		const char *address = rg_json_str(row, "address", NULL);
+		const char *status = rg_json_str(row, "status", NULL);
+		g_string_append_printf(text, "%s %s%s%s%s%s\n", rg_json_str(row, "kind", ""),
+			rg_json_str(row, "id", ""), address ? ", marked as " : "",
+			address ? address : "", status ? ", " : "", status ? status : "");
+	}
+	if (!text->len)
+		g_string_append_printf(text,
+			"No orphans: all that carries the marks of cluster %s is recorded.\n",
+			pass->snapshot->cluster);
+	out_text(text->str);
+}
+
+int state_orphans(Context *context)
+{
+	if (!context_open_session(context, RG_STORE_READ))
+		return rg_diags_exit_code(context->diags);
+	g_autofree char *cluster = context_one_cluster(context);
+	g_autoptr(RgPass) pass =
+		cluster ? rg_pipeline_observe(&context->session, cluster, context->diags) : NULL;
+	status_clear(context);
+	if (!pass)
+		return rg_diags_exit_code(context->diags);
+	const GPtrArray *extras = rg_resource_set_extras(pass->observed);
+	g_autoptr(RgJson) rows = json_array();
+	for (guint i = 0; i < extras->len; i++) {
+		const RgResource *orphan = extras->pdata[i];
+		if (orphan->unmanaged)
+			json_array_append_new(rows, row_of(orphan));
+	}
+	if (context->json)
+		out_json(rows);
+	/* what could not be read may hold orphans: "none" would be a lie */
+	else if (json_array_size(rows) || !rg_diags_has_errors(context->diags))
+		print_text(pass, rows);
+	if (rg_diags_has_errors(context->diags))
+		return rg_diags_exit_code(context->diags);
+	return json_array_size(rows) ? EXIT_CHANGES : EXIT_FINE;
+}
