@@ -1,9 +1,11 @@
 #include "apply/apply.h"
 #include "apply/internal.h"
 
+/* Looks at what is starting go beside the calls that change something. */
+#define LOOK_THREADS 4
+
 static void finish_job(Apply *apply, Job *job)
 {
-	apply->running--;
 	switch (job->kind) {
 	case JOB_CREATE:
 		create_finish(apply, job);
@@ -23,16 +25,24 @@ static void finish_job(Apply *apply, Job *job)
 	job_free(job);
 }
 
+static bool has_work(const Apply *apply)
+{
+	if (apply->running || apply->stopping || apply->store_failed)
+		return apply->running;
+	return batches_wait(apply) || apply->counts[STEP_STARTING];
+}
+
 static void run_steps(Apply *apply)
 {
 	for (;;) {
 		apply_interrupted(apply);
 		batches_start(apply);
-		ready_poll(apply);
-		if (!apply_has_work(apply))
+		unsigned wait_ms = ready_poll(apply);
+		if (!has_work(apply))
 			return;
-		Job *job = jobs_take(apply->jobs, apply->poll_wait_ms ? 50 : 200);
-		for (; job; job = jobs_take(apply->jobs, 0))
+		/* what ready_poll settled may have made something ready */
+		Job *job = jobs_take(apply, batches_wait(apply) && free_slots(apply) ? 0 : wait_ms);
+		for (; job; job = jobs_take(apply, 0))
 			finish_job(apply, job);
 		emit_still(apply);
 	}
@@ -43,37 +53,64 @@ static void fail_unsettled(Apply *apply)
 {
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
+		gpointer why = NULL;
 		if (step->state != STEP_WAITING && step->state != STEP_READY)
 			continue;
-		if (g_hash_table_contains(apply->unsettled, step->change->address))
-			step_fail(apply, step, NULL);
+		if (g_hash_table_lookup_extended(
+			    apply->unsettled, step->change->address, NULL, &why))
+			step_fail(apply, step, why);
 	}
 }
 
 static bool all_done(const Apply *apply)
 {
-	for (guint i = 0; i < apply->steps->len; i++) {
-		if (((Step *)apply->steps->pdata[i])->state != STEP_DONE)
-			return false;
+	return apply->counts[STEP_DONE] == apply->steps->len && !apply->result->open &&
+	       !apply->store_failed;
+}
+
+static void unref_json(void *value)
+{
+	json_decref(value);
+}
+
+static GHashTable *changes_by_address(const RgPlan *plan)
+{
+	GHashTable *changes = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < plan->changes->len; i++) {
+		RgPlanChange *change = plan->changes->pdata[i];
+		g_hash_table_insert(changes, change->address, change);
 	}
-	return !apply->result->open && !apply->store_failed;
+	return changes;
 }
 
 static void init(Apply *apply)
 {
 	unsigned parallelism = apply->options->parallelism ? apply->options->parallelism : 10;
 	apply->steps = g_ptr_array_new_with_free_func((GDestroyNotify)step_free);
+	apply->changes = changes_by_address(apply->plan);
 	apply->digests = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	apply->recovered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	apply->groups =
+		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)group_free);
+	apply->starting = g_ptr_array_new_with_free_func((GDestroyNotify)starting_free);
+	apply->recovered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_json);
 	apply->unsettled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	apply->jobs = jobs_new(apply->provider, parallelism + 1);
+	apply->open = g_ptr_array_new_with_free_func(g_free);
+	g_queue_init(&apply->local);
+	g_queue_init(&apply->ready);
+	apply->jobs = jobs_new(apply->provider, parallelism + LOOK_THREADS);
 	live_load(apply);
 }
 
 static void clear(Apply *apply)
 {
 	jobs_free(apply->jobs);
+	g_queue_clear(&apply->local);
+	g_queue_clear(&apply->ready);
+	g_ptr_array_unref(apply->starting);
+	g_ptr_array_unref(apply->open);
 	g_ptr_array_unref(apply->steps);
+	g_hash_table_unref(apply->changes);
+	g_hash_table_unref(apply->groups);
 	g_hash_table_unref(apply->digests);
 	g_hash_table_unref(apply->recovered);
 	g_hash_table_unref(apply->unsettled);
@@ -96,6 +133,8 @@ bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, 
 	steps_build(&apply);
 	fail_unsettled(&apply);
 	run_steps(&apply);
+	steps_report_stuck(&apply);
+	emit_open(&apply);
 	bool done = all_done(&apply);
 	clear(&apply);
 	return done;

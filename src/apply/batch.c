@@ -2,9 +2,24 @@
 #include "base/clock.h"
 
 /* Ready steps go out in batches: steps of one kind of call, one kind of resource and, for
- * creates, one pool with equal attributes, up to the batch size of the provider's schema. */
+ * creates, one pool with equal attributes, up to the batch size of the provider's schema. Groups
+ * take turns, so that a large pool doesn't keep the others waiting. */
 
 #define INDEXES_TEXT_MAX 240 /* a tag value holds 256 characters on AWS, fewer names elsewhere */
+
+struct Group {
+	char *key;
+	GPtrArray *steps; /* Step*; those before `next` have left */
+	guint next;
+	bool sorted, queued;
+};
+
+void group_free(Group *group)
+{
+	g_ptr_array_unref(group->steps);
+	g_free(group->key);
+	g_free(group);
+}
 
 /* Steps that may share a call have equal keys. */
 static char *batch_key(Apply *apply, const Step *step)
@@ -23,10 +38,45 @@ static char *batch_key(Apply *apply, const Step *step)
 	return g_strdup_printf("create %s %s %s", change->kind, change->name, digest);
 }
 
+static Group *group_of(Apply *apply, const Step *step)
+{
+	g_autofree char *key = batch_key(apply, step);
+	Group *group = g_hash_table_lookup(apply->groups, key);
+	if (group)
+		return group;
+	group = g_new0(Group, 1);
+	group->key = g_steal_pointer(&key);
+	group->steps = g_ptr_array_new();
+	g_hash_table_insert(apply->groups, group->key, group);
+	return group;
+}
+
+void batches_add(Apply *apply, Step *step)
+{
+	if (step_is_local(step)) {
+		g_queue_push_tail(&apply->local, step);
+		return;
+	}
+	Group *group = group_of(apply, step);
+	if (group->next == group->steps->len) {
+		g_ptr_array_set_size(group->steps, 0);
+		group->next = 0;
+	}
+	g_ptr_array_add(group->steps, step);
+	group->sorted = false;
+	if (!group->queued)
+		g_queue_push_tail(&apply->ready, group);
+	group->queued = true;
+}
+
+bool batches_wait(const Apply *apply)
+{
+	return apply->local.length || apply->ready.length;
+}
+
 static size_t batch_max(Apply *apply, const Step *step)
 {
-	const RgKind *kind =
-		rg_schema_kind(rg_provider_get_schema(apply->provider), step->change->kind);
+	const RgKind *kind = kind_of(apply, step->change->kind);
 	if (!kind)
 		return 1;
 	return (size_t)MAX(1, step->kind == STEP_CREATE	  ? kind->batch_create
@@ -34,7 +84,7 @@ static size_t batch_max(Apply *apply, const Step *step)
 							  : kind->batch_remove);
 }
 
-static int by_index(const void *a, const void *b)
+static gint by_index(gconstpointer a, gconstpointer b)
 {
 	const Step *const *left = a, *const *right = b;
 	return (*left)->change->index < (*right)->change->index
@@ -42,98 +92,83 @@ static int by_index(const void *a, const void *b)
 		       : (*left)->change->index > (*right)->change->index;
 }
 
+/* Leaves the steps that left out of it and puts the rest into the order of indexes. */
+static void group_sort(Group *group)
+{
+	if (group->sorted)
+		return;
+	g_ptr_array_remove_range(group->steps, 0, group->next);
+	group->next = 0;
+	g_ptr_array_sort(group->steps, by_index);
+	group->sorted = true;
+}
+
+/* Characters that `next` may add to the text of the indexes ("0-3,7"): a range grows in place. */
+static size_t indexes_room(const GPtrArray *batch, const Step *next)
+{
+	if (next->kind != STEP_CREATE)
+		return 0;
+	const Step *last = batch->len ? batch->pdata[batch->len - 1] : NULL;
+	return last && last->change->index + 1 == next->change->index ? 0 : 14;
+}
+
+static GPtrArray *take_batch(Apply *apply, Group *group)
+{
+	group_sort(group);
+	GPtrArray *batch = g_ptr_array_new();
+	size_t text = 0, max = 0;
+	while (group->next < group->steps->len) {
+		Step *step = group->steps->pdata[group->next];
+		if (step->state == STEP_READY) { /* else it failed before it could start */
+			if (!max)
+				max = batch_max(apply, step);
+			text += indexes_room(batch, step);
+			if (batch->len >= max || text > INDEXES_TEXT_MAX)
+				break;
+			g_ptr_array_add(batch, step);
+		}
+		group->next++;
+	}
+	return batch;
+}
+
 static void start_batch(Apply *apply, GPtrArray *steps)
 {
 	const Step *first = steps->pdata[0];
 	for (guint i = 0; i < steps->len; i++) {
 		Step *step = steps->pdata[i];
-		step->started_ms = rg_clock_monotonic_ms();
-		emit(apply, RG_EVENT_START, step, NULL, NULL);
-		step->state = STEP_RUNNING;
+		if (!step->started_ms) {
+			step->started_ms = rg_clock_monotonic_ms();
+			emit(apply, RG_EVENT_START, step, NULL, NULL);
+		}
+		step_set(apply, step, STEP_RUNNING);
 	}
 	Job *job = first->kind == STEP_CREATE	? create_prepare(apply, steps)
 		   : first->kind == STEP_UPDATE ? update_prepare(apply, steps)
 						: remove_prepare(apply, steps);
-	if (!job)
-		return;
-	job->started_ms = rg_clock_monotonic_ms();
-	apply->running++;
-	jobs_submit(apply->jobs, job);
+	if (job)
+		jobs_submit(apply, job);
 }
 
-/* The text of the indexes grows by at most 8 characters a member ("99999-" or "99999,"). */
-static bool batch_full(const GPtrArray *batch, const Step *next, size_t max)
-{
-	if (batch->len >= max)
-		return true;
-	if (next->kind != STEP_CREATE)
-		return false;
-	size_t text = 0;
-	int64_t previous = -2;
-	for (guint i = 0; i < batch->len; i++) {
-		const Step *step = batch->pdata[i];
-		if (step->change->index != previous + 1)
-			text += 14;
-		previous = step->change->index;
-	}
-	return text + 14 > INDEXES_TEXT_MAX && next->change->index != previous + 1;
-}
-
-static unsigned free_slots(const Apply *apply)
+unsigned free_slots(const Apply *apply)
 {
 	unsigned limit = apply->options->parallelism ? apply->options->parallelism : 10;
-	return apply->running < limit ? limit - apply->running : 0;
-}
-
-static void start_group(Apply *apply, GPtrArray *group)
-{
-	g_ptr_array_sort(group, by_index);
-	size_t max = batch_max(apply, group->pdata[0]);
-	g_autoptr(GPtrArray) batch = g_ptr_array_new();
-	for (guint i = 0; i < group->len && free_slots(apply); i++) {
-		if (batch->len && batch_full(batch, group->pdata[i], max)) {
-			start_batch(apply, batch);
-			g_ptr_array_unref(batch);
-			batch = g_ptr_array_new();
-		}
-		g_ptr_array_add(batch, group->pdata[i]);
-	}
-	if (batch->len && free_slots(apply))
-		start_batch(apply, batch);
-}
-
-static GPtrArray *ready_groups(Apply *apply, bool *local)
-{
-	*local = false;
-	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	GPtrArray *groups = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
-	for (guint i = 0; i < apply->steps->len; i++) {
-		Step *step = apply->steps->pdata[i];
-		if (step->state != STEP_READY)
-			continue;
-		if (step_is_local(step)) {
-			local_step(apply, step);
-			*local = true;
-			continue;
-		}
-		g_autofree char *key = batch_key(apply, step);
-		GPtrArray *group = g_hash_table_lookup(by_key, key);
-		if (!group) {
-			group = g_ptr_array_new();
-			g_ptr_array_add(groups, group);
-			g_hash_table_insert(by_key, g_steal_pointer(&key), group);
-		}
-		g_ptr_array_add(group, step);
-	}
-	return groups;
+	unsigned busy = apply->running - apply->looking;
+	return busy < limit ? limit - busy : 0;
 }
 
 void batches_start(Apply *apply)
 {
-	bool local = true;
-	while (local && !apply->stopping && !apply->store_failed) {
-		g_autoptr(GPtrArray) groups = ready_groups(apply, &local);
-		for (guint i = 0; i < groups->len && free_slots(apply); i++)
-			start_group(apply, groups->pdata[i]);
+	while (!apply->stopping && !apply->store_failed) {
+		local_steps(apply);
+		if (!apply->ready.length || !free_slots(apply) || apply_interrupted(apply))
+			return;
+		Group *group = g_queue_pop_head(&apply->ready);
+		g_autoptr(GPtrArray) batch = take_batch(apply, group);
+		group->queued = group->next < group->steps->len;
+		if (group->queued)
+			g_queue_push_tail(&apply->ready, group);
+		if (batch->len)
+			start_batch(apply, batch);
 	}
 }

@@ -1,84 +1,6 @@
 #include "apply/internal.h"
-#include "base/redact.h"
-#include <sys/random.h>
 
-#define TOKEN_BYTES 32
-
-bool step_is_local(const Step *step)
-{
-	return step->kind == STEP_RECORD || step->kind == STEP_FORGET ||
-	       step->kind == STEP_REPLAYED || g_str_equal(step->change->kind, RG_SECRET_KIND);
-}
-
-/* A Ray token: 64 hex digits from the kernel's generator. Lives in the state only. */
-static bool mint_secret(Apply *apply, const Step *step)
-{
-	unsigned char random[TOKEN_BYTES];
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
-		rg_diags_error(apply->diags, "apply.blocked",
-			"the kernel gave no random bytes for %s", step->change->address);
-		return false;
-	}
-	GString *text = g_string_sized_new(2 * TOKEN_BYTES);
-	for (size_t i = 0; i < sizeof(random); i++)
-		g_string_append_printf(text, "%02x", random[i]);
-	rg_redact_add(text->str, text->len);
-	bool ok = rg_store_put_secret(apply->store, apply->plan->cluster, step->change->address,
-		step->change->desired, text->str, apply->diags);
-	if (ok) {
-		g_autoptr(RgJson) outputs = json_object();
-		rg_json_set_str(outputs, "value", text->str);
-		live_set(apply, step->change->address, NULL, outputs);
-	} else {
-		apply->store_failed = true;
-	}
-	g_string_free(text, TRUE);
-	return ok;
-}
-
-static bool forget(Apply *apply, const Step *step)
-{
-	const char *address = step->change->address;
-	live_forget(apply, address);
-	if (step->change->replay)
-		return true; /* its journal row is closed, there was no record */
-	bool ok = rg_store_removed(apply->store, apply->plan->cluster, &address, 1, apply->diags);
-	apply->store_failed |= !ok;
-	return ok;
-}
-
-static bool record(Apply *apply, const Step *step)
-{
-	const RgPlanChange *change = step->change;
-	bool ok = rg_store_record(apply->store, apply->plan->cluster, change->address,
-		change->desired, NULL, change->pin, apply->diags);
-	apply->store_failed |= !ok;
-	return ok;
-}
-
-static bool do_local(Apply *apply, const Step *step)
-{
-	if (step->kind == STEP_RECORD)
-		return record(apply, step);
-	if (step->kind == STEP_FORGET || step->kind == STEP_REMOVE)
-		return forget(apply, step);
-	return mint_secret(apply, step);
-}
-
-void local_step(Apply *apply, Step *step)
-{
-	if (step->kind == STEP_REPLAYED) {
-		step->state = STEP_STARTING;
-		return;
-	}
-	emit(apply, RG_EVENT_START, step, NULL, NULL);
-	if (do_local(apply, step)) {
-		step_done(apply, step);
-	} else {
-		size_t n = rg_diags_count(apply->diags);
-		step_fail(apply, step, n ? rg_diags_get(apply->diags, n - 1) : NULL);
-	}
-}
+/* Updates and removals. */
 
 static const char *step_id(Apply *apply, const Step *step)
 {
@@ -116,9 +38,8 @@ Job *remove_prepare(Apply *apply, GPtrArray *steps)
 	/* durable before the first request: decide.md rows 19 and 20 */
 	if (!mark_leaving(apply, steps)) {
 		apply->store_failed = true;
-		size_t n = rg_diags_count(apply->diags);
 		for (guint i = 0; i < steps->len; i++)
-			step_fail(apply, steps->pdata[i], rg_diags_get(apply->diags, n - 1));
+			step_fail(apply, steps->pdata[i], last_diag(apply));
 		return NULL;
 	}
 	json_t *input = input_new(steps);
@@ -128,40 +49,44 @@ Job *remove_prepare(Apply *apply, GPtrArray *steps)
 	return job_new(JOB_REMOVE, input, steps);
 }
 
-static void fail_one(Apply *apply, const char *verb, Step *step, const RgItemResult *result)
-{
-	g_autoptr(GPtrArray) one = g_ptr_array_new();
-	g_ptr_array_add(one, step);
-	step_fail(apply, step, batch_diag(apply, verb, one, result));
-}
-
-void remove_finish(Apply *apply, Job *job)
+/* What is gone loses its record, what certainly stays its mark. When the state can't be told, both
+ * are left marked as leaving, and the next apply finishes it. */
+static bool record_removed(Apply *apply, const Job *job)
 {
 	g_autoptr(GPtrArray) gone = g_ptr_array_new(), refused = g_ptr_array_new();
-	rg_diags_take_all(apply->diags, job->diags);
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		if (result->outcome == RG_OUTCOME_DONE)
 			g_ptr_array_add(gone, result->address);
-		else
-			fail_one(apply, "could not destroy", job->steps->pdata[i], result);
-		if (result->outcome != RG_OUTCOME_DONE && result->definite)
+		else if (result->definite)
 			g_ptr_array_add(refused, result->address);
 	}
+	const char *cluster = apply->plan->cluster;
+	bool ok = !gone->len || rg_store_removed(apply->store, cluster,
+					(const char *const *)gone->pdata, gone->len, apply->diags);
 	if (refused->len &&
-		!rg_store_leaving(apply->store, apply->plan->cluster,
-			(const char *const *)refused->pdata, refused->len, false, apply->diags))
+		!rg_store_leaving(apply->store, cluster, (const char *const *)refused->pdata,
+			refused->len, false, apply->diags))
 		apply->store_failed = true;
-	if (gone->len && !rg_store_removed(apply->store, apply->plan->cluster,
-				 (const char *const *)gone->pdata, gone->len, apply->diags))
-		apply->store_failed = true;
+	apply->store_failed |= !ok;
+	return ok;
+}
+
+void remove_finish(Apply *apply, Job *job)
+{
+	rg_diags_take_all(apply->diags, job->diags);
+	bool recorded = record_removed(apply, job);
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
-		if (result->outcome != RG_OUTCOME_DONE)
-			continue;
 		Step *step = job->steps->pdata[i];
-		step_done(apply, step);
-		live_forget(apply, step->change->address);
+		if (result->outcome != RG_OUTCOME_DONE) {
+			step_fail(apply, step, step_diag(apply, "could not destroy", step, result));
+		} else if (!recorded) {
+			step_fail(apply, step, last_diag(apply));
+		} else {
+			step_done(apply, step);
+			live_forget(apply, step->change->address);
+		}
 	}
 }
 
@@ -190,8 +115,7 @@ static bool add_update(Apply *apply, json_t *items, Step *step)
 {
 	json_t *attributes = live_resolve(apply, step->change->desired, apply->diags);
 	if (!attributes) {
-		size_t n = rg_diags_count(apply->diags);
-		step_fail(apply, step, n ? rg_diags_get(apply->diags, n - 1) : NULL);
+		step_fail(apply, step, last_diag(apply));
 		return false;
 	}
 	json_t *item = item_new(apply, step);
@@ -216,20 +140,52 @@ Job *update_prepare(Apply *apply, GPtrArray *steps)
 	return NULL;
 }
 
+/* The plan promised a change in place; a replacement has to be shown and approved first. */
+static void not_in_place(Apply *apply, Step *step)
+{
+	const RgPlanChange *change = step->change;
+	RgDiag *diag = rg_diags_error(
+		apply->diags, "provider.invalid", "%s can't be changed in place", change->address);
+	rg_diag_at(diag, change->source);
+	rg_diag_address(diag, change->address, NULL);
+	rg_diag_hint(diag, "replace it: raygpu apply --replace '%s'", change->address);
+	step_fail(apply, step, diag);
+}
+
+static bool record_updated(Apply *apply, const Job *job)
+{
+	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
+	size_t n = 0;
+	for (guint i = 0; i < job->results->len; i++) {
+		const RgItemResult *result = job->results->pdata[i];
+		const RgPlanChange *change = ((Step *)job->steps->pdata[i])->change;
+		if (result->outcome != RG_OUTCOME_DONE)
+			continue;
+		bool learnt = live_learn(apply, change, result->attributes);
+		Live *live = live_get(apply, change->address);
+		news[n++] = (RgRecordNews){change->address, change->desired,
+			learnt ? live->outputs : NULL, change->pin};
+	}
+	if (!n || rg_store_record_many(apply->store, apply->plan->cluster, news, n, apply->diags))
+		return true;
+	apply->store_failed = true;
+	return false;
+}
+
 void update_finish(Apply *apply, Job *job)
 {
 	rg_diags_take_all(apply->diags, job->diags);
+	bool recorded = record_updated(apply, job);
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
-		const RgPlanChange *change = step->change;
-		if (result->outcome != RG_OUTCOME_DONE) {
-			fail_one(apply, "could not update", step, result);
-			continue;
-		}
-		if (!rg_store_record(apply->store, apply->plan->cluster, change->address,
-			    change->desired, result->attributes, change->pin, apply->diags))
-			apply->store_failed = true;
-		step->state = STEP_STARTING; /* an update may restart it */
+		if (result->outcome == RG_OUTCOME_UNSUPPORTED)
+			not_in_place(apply, step);
+		else if (result->outcome != RG_OUTCOME_DONE)
+			step_fail(apply, step, step_diag(apply, "could not update", step, result));
+		else if (!recorded)
+			step_fail(apply, step, last_diag(apply));
+		else
+			step_set(apply, step, STEP_STARTING); /* an update may restart it */
 	}
 }

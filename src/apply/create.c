@@ -1,8 +1,7 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-#define CREATE_TRIES 3 /* a token whose resources were terminated meanwhile is given up so often   \
-			*/
+#define CREATE_TRIES 3 /* new beginnings of a create whose resources were ended meanwhile */
 
 static char *indexes_text(const GPtrArray *steps)
 {
@@ -36,13 +35,17 @@ static json_t *marks_new(Apply *apply, const GPtrArray *steps)
 	return marks;
 }
 
+static json_t *index_new(const RgPlanChange *change)
+{
+	return change->index < 0 ? json_null() : json_integer(change->index);
+}
+
 static json_t *member_new(const Step *step, int64_t generation, int64_t attempt)
 {
 	const RgPlanChange *change = step->change;
 	json_t *member = json_object(), *depends = json_array();
 	rg_json_set_str(member, "address", change->address);
-	json_object_set_new(
-		member, "index", change->index < 0 ? json_null() : json_integer(change->index));
+	json_object_set_new(member, "index", index_new(change));
 	json_object_set_new(member, "attempt", json_integer(attempt));
 	json_object_set_new(member, "generation", json_integer(generation));
 	json_object_set(member, "attrs", change->desired);
@@ -56,37 +59,49 @@ static json_t *member_new(const Step *step, int64_t generation, int64_t attempt)
 	return member;
 }
 
-/* The journal row of a batch, without its id: everything that the call will say. */
-static bool row_fill(Apply *apply, GPtrArray *steps, json_t *attributes, RgJournalRow *row)
+/* Members and items: the same addresses in the same order as the token has them. */
+static bool row_name(Apply *apply, const GPtrArray *steps, RgJournalRow *row, json_t *items)
 {
 	g_autofree const char **addresses = g_new0(const char *, steps->len);
 	g_autofree int64_t *generations = g_new0(int64_t, steps->len);
 	g_autofree int64_t *attempts = g_new0(int64_t, steps->len);
-	json_t *items = json_array();
-	row->members = json_array();
-	bool ok = true;
-	for (guint i = 0; i < steps->len && ok; i++) {
+	for (guint i = 0; i < steps->len; i++)
+		addresses[i] = ((Step *)steps->pdata[i])->change->address;
+	if (!rg_store_identities(apply->store, apply->plan->cluster, addresses, steps->len,
+		    generations, attempts, apply->diags))
+		return false;
+	for (guint i = 0; i < steps->len; i++) {
 		const Step *step = steps->pdata[i];
-		addresses[i] = step->change->address;
-		ok = rg_store_identity(apply->store, apply->plan->cluster, addresses[i],
-			&generations[i], &attempts[i], apply->diags);
-		json_array_append_new(row->members, member_new(step, generations[i], attempts[i]));
 		json_t *item = json_object();
+		json_array_append_new(row->members, member_new(step, generations[i], attempts[i]));
 		rg_json_set_str(item, "address", addresses[i]);
-		json_object_set_new(item, "index",
-			step->change->index < 0 ? json_null() : json_integer(step->change->index));
+		json_object_set_new(item, "index", index_new(step->change));
 		json_array_append_new(items, item);
 	}
 	row->token =
 		rg_token(apply->options->lineage, addresses, generations, attempts, steps->len);
+	return true;
+}
+
+/* The journal row of a batch, without its id: everything that the call will say. */
+static bool row_fill(Apply *apply, const GPtrArray *steps, json_t *attributes, RgJournalRow *row)
+{
+	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;
+	json_t *items = json_array();
+	row->kind = g_strdup(change->kind);
+	row->run = g_strdup(apply->options->run);
+	row->started_s = rg_clock_now_s();
+	row->members = json_array();
 	row->input = json_object();
+	json_object_set_new(row->input, "items", items);
+	if (!row_name(apply, steps, row, items))
+		return false;
 	rg_json_set_str(row->input, "kind", row->kind);
 	rg_json_set_str(row->input, "token", row->token);
 	json_object_set_new(row->input, "min_count", json_integer(1));
 	json_object_set_new(row->input, "marks", marks_new(apply, steps));
-	json_object_set_new(row->input, "items", items);
 	json_object_set(row->input, "attributes", attributes);
-	return ok;
+	return true;
 }
 
 static void row_clear(RgJournalRow *row)
@@ -104,12 +119,6 @@ static void fail_all(Apply *apply, GPtrArray *steps, const RgDiag *why)
 		step_fail(apply, steps->pdata[i], why);
 }
 
-static const RgDiag *last_diag(const Apply *apply)
-{
-	size_t n = rg_diags_count(apply->diags);
-	return n ? rg_diags_get(apply->diags, n - 1) : NULL;
-}
-
 Job *create_prepare(Apply *apply, GPtrArray *steps)
 {
 	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;
@@ -118,8 +127,7 @@ Job *create_prepare(Apply *apply, GPtrArray *steps)
 		fail_all(apply, steps, last_diag(apply));
 		return NULL;
 	}
-	RgJournalRow row = {.kind = g_strdup(change->kind), .run = g_strdup(apply->options->run)};
-	row.started_s = rg_clock_now_s();
+	RgJournalRow row = {0};
 	Job *job = NULL;
 	int64_t row_id = 0;
 	/* rule 1: the row is durable before the first request of the batch */
@@ -139,78 +147,121 @@ Job *create_prepare(Apply *apply, GPtrArray *steps)
 /* Items that failed alike share one diagnostic. */
 static char *failure_key(const RgItemResult *result)
 {
-	return g_strdup_printf("%d %s %s", (int)result->class_, result->code ? result->code : "",
-		result->message ? result->message : "");
+	return g_strdup_printf("%d %d %s %s", (int)result->class_, result->definite,
+		result->code ? result->code : "", result->message ? result->message : "");
 }
 
-static bool begin_again(const Step *step, const RgItemResult *result)
+/* Not while a signal or a broken store ends the run: then it is a failure like others. */
+static bool begin_again(const Apply *apply, const Step *step, const RgItemResult *result)
 {
-	return result->class_ == RG_CLASS_GONE && result->definite && step->tries < CREATE_TRIES;
+	return result->class_ == RG_CLASS_GONE && result->definite && step->tries < CREATE_TRIES &&
+	       !apply->stopping && !apply->store_failed;
 }
 
-static void report_failures(Apply *apply, Job *job)
+typedef struct {
+	GPtrArray *steps;
+	const RgItemResult *result; /* the first one's */
+} Alike;
+
+static void alike_free(void *data)
 {
-	g_autoptr(GHashTable) groups = g_hash_table_new_full(
-		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
-	g_autoptr(GPtrArray) order = g_ptr_array_new(), results = g_ptr_array_new();
+	g_ptr_array_unref(((Alike *)data)->steps);
+	g_free(data);
+}
+
+/* In the order in which they first occur. */
+static void add_alike(GPtrArray *order, GHashTable *groups, Step *step, const RgItemResult *result)
+{
+	g_autofree char *key = failure_key(result);
+	Alike *alike = g_hash_table_lookup(groups, key);
+	if (!alike) {
+		alike = g_new0(Alike, 1);
+		alike->steps = g_ptr_array_new();
+		alike->result = result;
+		g_ptr_array_add(order, alike);
+		g_hash_table_insert(groups, g_steal_pointer(&key), alike);
+	}
+	g_ptr_array_add(alike->steps, step);
+}
+
+static void report_failures(Apply *apply, const Job *job)
+{
+	g_autoptr(GHashTable) groups = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GPtrArray) order = g_ptr_array_new_with_free_func(alike_free);
 	for (guint i = 0; i < job->results->len; i++) {
-		RgItemResult *result = job->results->pdata[i];
+		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
 		if (result->outcome == RG_OUTCOME_DONE)
 			continue;
-		if (begin_again(step, result)) {
+		if (begin_again(apply, step, result)) {
 			step->tries++;
-			step->state = STEP_READY;
+			step_set(apply, step, STEP_READY);
 			continue;
 		}
-		g_autofree char *key = failure_key(result);
-		GPtrArray *group = g_hash_table_lookup(groups, key);
-		if (!group) {
-			group = g_ptr_array_new();
-			g_ptr_array_add(order, group);
-			g_ptr_array_add(results, result);
-			g_hash_table_insert(groups, g_steal_pointer(&key), group);
-		}
-		g_ptr_array_add(group, step);
 		if (!result->definite)
-			apply->result->open++;
+			leave_open(apply, step->change->address);
+		add_alike(order, groups, step, result);
 	}
 	for (guint i = 0; i < order->len; i++) {
-		const RgItemResult *result = results->pdata[i];
-		RgDiag *diag = batch_diag(apply, "could not create", order->pdata[i], result);
-		if (!result->definite)
+		const Alike *alike = order->pdata[i];
+		RgDiag *diag = batch_diag(apply, "could not create", alike->steps, alike->result);
+		if (!alike->result->definite)
 			rg_diag_detail(diag, "what became of the request is not known; the next "
-					     "apply asks the cloud "
-					     "under the same token and takes over what was made");
-		fail_all(apply, order->pdata[i], diag);
+					     "apply asks the cloud under the same token and takes "
+					     "over what was made");
+		fail_all(apply, alike->steps, diag);
 	}
 }
 
-void create_finish(Apply *apply, Job *job)
+/* The state could not be told what was made: the journal row still knows it, and the next apply
+ * asks for it under the same token. */
+static void lose_track(Apply *apply, const Job *job)
 {
+	apply->store_failed = true;
+	for (guint i = 0; i < job->results->len; i++) {
+		Step *step = job->steps->pdata[i];
+		leave_open(apply, step->change->address);
+		step_fail(apply, step, last_diag(apply));
+	}
+}
+
+/* rule 2: outcome and attributes in one transaction */
+static bool settle(Apply *apply, const Job *job)
+{
+	const RgKind *kind = kind_of(apply, ((Step *)job->steps->pdata[0])->change->kind);
 	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, job->results->len);
 	size_t n = 0;
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
-		if (result->outcome != RG_OUTCOME_DONE && !result->definite)
+		bool made = result->outcome == RG_OUTCOME_DONE;
+		if (!made && !result->definite)
 			continue;
 		outcomes[n++] = (RgMemberOutcome){.address = result->address,
-			.created = result->outcome == RG_OUTCOME_DONE,
+			.created = made,
 			.id = result->id,
-			.outputs = result->attributes};
+			.outputs = made ? computed_of(kind, result->attributes) : NULL};
 	}
-	/* rule 2: outcome and attributes in one transaction */
-	if (n && !rg_store_journal_settle(apply->store, apply->plan->cluster, job->row_id, outcomes,
-			 n, apply->diags))
-		apply->store_failed = true;
+	bool ok = !n || rg_store_journal_settle(apply->store, apply->plan->cluster, job->row_id,
+				outcomes, n, apply->diags);
+	for (size_t i = 0; i < n; i++) {
+		if (ok && outcomes[i].created)
+			live_set(apply, outcomes[i].address, outcomes[i].id, outcomes[i].outputs);
+		json_decref((json_t *)(uintptr_t)outcomes[i].outputs);
+	}
+	return ok;
+}
+
+void create_finish(Apply *apply, Job *job)
+{
+	rg_diags_take_all(apply->diags, job->diags);
+	if (!settle(apply, job)) {
+		lose_track(apply, job);
+		return;
+	}
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
-		if (result->outcome != RG_OUTCOME_DONE)
-			continue;
-		Step *step = job->steps->pdata[i];
-		live_set(apply, step->change->address, result->id, result->attributes);
-		step->state = STEP_STARTING;
+		if (result->outcome == RG_OUTCOME_DONE)
+			step_set(apply, job->steps->pdata[i], STEP_STARTING);
 	}
-	rg_diags_take_all(apply->diags, job->diags);
 	report_failures(apply, job);
 }

@@ -2,6 +2,8 @@
 #include "base/clock.h"
 
 #define STILL_EVERY_MS 10000
+#define STILL_LOOK_MS 1000
+#define OPEN_SHOWN 10
 
 int apply_interrupted(Apply *apply)
 {
@@ -11,7 +13,9 @@ int apply_interrupted(Apply *apply)
 		apply->stopping = true;
 		apply->result->interrupted = true;
 		emit(apply, RG_EVENT_INTERRUPT, NULL, NULL,
-			"nothing new is started; requests in flight may end");
+			"Interrupted: nothing new is started; waiting for requests in flight "
+			"(interrupt "
+			"again to stop at once)");
 	}
 	return level;
 }
@@ -32,7 +36,8 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 				       ? RG_ACTION_CREATE
 			       : step->kind == STEP_UPDATE ? RG_ACTION_UPDATE
 							   : step->change->action;
-		event.id = live ? live->id : step->change->id;
+		bool making = event.action == RG_ACTION_CREATE && type != RG_EVENT_DONE;
+		event.id = making ? NULL : live ? live->id : step->change->id;
 		event.seconds =
 			step->started_ms
 				? (double)(rg_clock_monotonic_ms() - step->started_ms) / 1000.0
@@ -44,6 +49,9 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 void emit_still(Apply *apply)
 {
 	int64_t now = rg_clock_monotonic_ms();
+	if (now - apply->still_ms < STILL_LOOK_MS)
+		return;
+	apply->still_ms = now;
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
 		if (step->state != STEP_RUNNING && step->state != STEP_STARTING)
@@ -73,4 +81,37 @@ RgDiag *batch_diag(Apply *apply, const char *verb, GPtrArray *failed, const RgIt
 			"the cloud has no more of these now; run apply again later, or name "
 			"another zone or type: what was obtained is kept and recorded");
 	return diag;
+}
+
+RgDiag *step_diag(Apply *apply, const char *verb, Step *step, const RgItemResult *result)
+{
+	g_autoptr(GPtrArray) one = g_ptr_array_new();
+	g_ptr_array_add(one, step);
+	return batch_diag(apply, verb, one, result);
+}
+
+const RgDiag *last_diag(const Apply *apply)
+{
+	size_t n = rg_diags_count(apply->diags);
+	return n ? rg_diags_get(apply->diags, n - 1) : NULL;
+}
+
+void leave_open(Apply *apply, const char *address)
+{
+	apply->result->open++;
+	g_ptr_array_add(apply->open, g_strdup(address));
+}
+
+/* Rule 5: who interrupts wants to know what may be there without a record. */
+void emit_open(Apply *apply)
+{
+	if (!apply->result->interrupted || !apply->open->len)
+		return;
+	g_autoptr(GString) text = g_string_new("left to the journal, the next apply clears it up:");
+	for (guint i = 0; i < apply->open->len && i < OPEN_SHOWN; i++)
+		g_string_append_printf(
+			text, "%s %s", i ? "," : "", (const char *)apply->open->pdata[i]);
+	if (apply->open->len > OPEN_SHOWN)
+		g_string_append_printf(text, " and %u more", apply->open->len - OPEN_SHOWN);
+	emit(apply, RG_EVENT_INTERRUPT, NULL, NULL, text->str);
 }

@@ -3,6 +3,8 @@
 #pragma once
 #include "apply/apply.h"
 
+#define RECORDS_MAX 500 /* outcomes of one transaction where the cloud is not asked */
+
 typedef enum {
 	STEP_REPLAYED,
 	STEP_REMOVE,
@@ -14,23 +16,24 @@ typedef enum {
 
 typedef enum {
 	STEP_WAITING,  /* something that must come first is not done */
-	STEP_READY,    /* may start */
+	STEP_READY,    /* may start: in `local` or in a group of `ready` */
 	STEP_RUNNING,  /* its batch is with a worker */
-	STEP_STARTING, /* the cloud has it; not ready yet (running, available) */
+	STEP_STARTING, /* the cloud has it, the state too; not ready yet (running, available) */
 	STEP_DONE,
 	STEP_FAILED,
 	STEP_BLOCKED,
+	STEP_STATES
 } StepState;
 
 /* One call's worth of one change: a replace is a remove step and a create step. */
 typedef struct {
 	const RgPlanChange *change;
 	StepKind kind;
-	StepState state;
+	StepState state;     /* only step_set changes it */
 	unsigned waiting;    /* undone steps that must come first */
 	unsigned tries;	     /* creates that ended definitely with nothing, and were begun again */
 	GPtrArray *unblocks; /* Step* */
-	int64_t started_ms, told_ms;
+	int64_t started_ms, starting_ms, told_ms;
 	bool first, last; /* of its change */
 } Step;
 
@@ -42,16 +45,21 @@ typedef struct {
 
 typedef enum { JOB_CREATE, JOB_READY, JOB_UPDATE, JOB_REMOVE, JOB_FIND } JobKind;
 
-/* One provider call. `results` and `diags` are filled by the worker. */
+typedef struct Recovery Recovery; /* recover.c: an open row that is being cleared up */
+typedef struct Starting Starting; /* ready.c: what is starting of one kind */
+typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
+
+/* One provider call. `results`, `found` and `diags` are filled by the worker. */
 typedef struct {
 	JobKind kind;
 	json_t *input;
-	GPtrArray *steps;	 /* Step*, in the order of the input's items; NULL for a replay */
-	int64_t row_id;		 /* journal row of a create, else 0 */
-	const RgJournalRow *row; /* of a replay or find, else NULL */
-	GPtrArray *results;	 /* RgItemResult*; for JOB_FIND: NULL */
-	GPtrArray *found;	 /* RgResource*, JOB_FIND */
-	bool found_all;		 /* JOB_FIND: the reading was complete */
+	GPtrArray *steps;   /* Step*, in the order of the input's items; NULL for a recovery */
+	int64_t row_id;	    /* journal row of a create, else 0 */
+	Recovery *recovery; /* of a replay or find, else NULL */
+	Starting *starting; /* of a look at what is starting, else NULL */
+	GPtrArray *results; /* RgItemResult*; for JOB_FIND: NULL */
+	GPtrArray *found;   /* RgResource*, JOB_FIND */
+	bool found_all;	    /* JOB_FIND: the reading was complete */
 	RgDiags *diags;
 	int64_t started_ms;
 } Job;
@@ -67,29 +75,42 @@ typedef struct {
 	RgApplyResult *result;
 	RgDiags *diags;
 	GPtrArray *steps; /* Step* */
-	GHashTable *live; /* address -> Live* */
-	GHashTable
-		*digests; /* json_t* desired -> char* digest: equal attributes go into one batch */
-	GHashTable *recovered; /* addresses that a replay brought back */
-	GHashTable *unsettled; /* addresses whose open row could not be cleared up */
+	unsigned counts[STEP_STATES];
+	GHashTable *changes; /* address -> RgPlanChange* */
+	GHashTable *live;    /* address -> Live* */
+	GHashTable *digests; /* json_t* desired -> char* digest */
+	GQueue local;	     /* ready steps that need no call */
+	GHashTable *groups;  /* char* key -> Group* */
+	GQueue ready;	     /* Group* that hold ready steps; the next one gets the next call */
+	GPtrArray *starting; /* Starting*, one a kind */
+	/* open rows: what became of their addresses */
+	GHashTable *recovered; /* char* -> json_t* attributes it was made with: it is there */
+	GHashTable *unsettled; /* char* -> RgDiag*: its fate is open, nothing may be done to it */
+	GPtrArray *open;       /* char*: left to the journal by this run */
 	Jobs *jobs;
-	unsigned running;	       /* jobs out */
-	int64_t poll_ms, poll_wait_ms; /* next look at what is starting, and the wait after it */
-	bool polling;
-	unsigned ended; /* changes that ended, well or not */
+	unsigned running; /* jobs out */
+	unsigned looking; /* those of them that look at what is starting */
+	int64_t still_ms; /* when emit_still looked last */
+	unsigned ended;	  /* changes that ended, well or not */
 	bool store_failed;
 	bool stopping; /* a signal came */
 } Apply;
 
 /* steps.c: the graph */
 void steps_build(Apply *apply);
+void step_set(Apply *apply, Step *step, StepState state);
 void step_done(Apply *apply, Step *step);
 void step_fail(Apply *apply, Step *step, const RgDiag *why);
 void step_free(Step *step);
-bool apply_has_work(const Apply *apply);
+/* Steps that are left although nothing stopped the run: they wait for each other. */
+void steps_report_stuck(Apply *apply);
 
 /* batch.c: ready steps -> jobs */
+void batches_add(Apply *apply, Step *step);
 void batches_start(Apply *apply);
+bool batches_wait(const Apply *apply); /* something is ready and may start */
+unsigned free_slots(const Apply *apply);
+void group_free(Group *group);
 
 /* create.c, change.c: what a job needs before, and what its answer means */
 Job *create_prepare(Apply *apply, GPtrArray *steps);
@@ -98,24 +119,52 @@ Job *update_prepare(Apply *apply, GPtrArray *steps);
 void update_finish(Apply *apply, Job *job);
 Job *remove_prepare(Apply *apply, GPtrArray *steps);
 void remove_finish(Apply *apply, Job *job);
-void local_step(Apply *apply, Step *step);
+
+/* local.c: steps that only touch the state */
 bool step_is_local(const Step *step);
+void local_steps(Apply *apply);
 
 /* ready.c: polling of what is starting */
-void ready_poll(Apply *apply);
+void ready_add(Apply *apply, Step *step);
+/* Gives how long the loop may sleep before the next look is due. */
+unsigned ready_poll(Apply *apply);
 void ready_finish(Apply *apply, Job *job);
+void starting_free(Starting *starting);
 
-/* recover.c: open journal rows, before anything else */
+/* recover.c, search.c: open journal rows, before anything else */
 void recover_open_rows(Apply *apply);
+struct Recovery {
+	const RgJournalRow *row;
+	const RgKind *kind; /* NULL: the module doesn't have it */
+	GPtrArray *open;    /* json_t*: members of the row without an outcome, in its order */
+	int64_t asked_ms;   /* when this run began to ask; 0: not yet. We hold the lock: nobody
+			     * else sends the request from here on */
+	int64_t look_ms;    /* when the next search is due; 0: none is */
+	unsigned wait_ms;
+	bool busy;    /* a job is out */
+	char *reason; /* of what it is open for, may be NULL */
+};
+
+typedef enum {
+	FATE_MADE,     /* outcome is filled */
+	FATE_NOT_MADE, /* outcome is filled */
+	FATE_SEARCH,   /* the answer tells nothing of the first sending */
+	FATE_OPEN,     /* nothing more can be learnt now */
+} Fate;
+/* What a finished search shows of one open member. */
+Fate search_fate(const Job *job, const json_t *member, RgMemberOutcome *outcome);
+/* The row's token is too old to be honoured: only a search tells. */
+bool search_only(const Recovery *recovery);
+void search_plan(Recovery *recovery);
 
 /* jobs.c: worker threads */
 Jobs *jobs_new(RgProvider *provider, unsigned threads);
 void jobs_free(Jobs *jobs);
 Job *job_new(JobKind kind, json_t *input, GPtrArray *steps);
 void job_free(Job *job);
-void jobs_submit(Jobs *jobs, Job *job);
+void jobs_submit(Apply *apply, Job *job);
 /* A finished job, or NULL after wait_ms. The caller owns it again. */
-Job *jobs_take(Jobs *jobs, unsigned wait_ms);
+Job *jobs_take(Apply *apply, unsigned wait_ms);
 
 /* live.c */
 Live *live_get(Apply *apply, const char *address);
@@ -123,10 +172,20 @@ void live_set(Apply *apply, const char *address, const char *id, const json_t *o
 void live_forget(Apply *apply, const char *address);
 void live_load(Apply *apply);
 json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags);
+/* Puts the computed ones of `attributes` into what is known; true when that changed something. */
+bool live_learn(Apply *apply, const RgPlanChange *change, const json_t *attributes);
+/* Those of `attributes` that the cloud sets; a new reference, NULL for NULL. */
+json_t *computed_of(const RgKind *kind, const json_t *attributes);
+const RgKind *kind_of(const Apply *apply, const char *kind);
 
 /* events.c */
 void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, const char *text);
 void emit_still(Apply *apply);
 /* One diagnostic for all steps of a batch that failed alike; returns it. */
 RgDiag *batch_diag(Apply *apply, const char *verb, GPtrArray *failed, const RgItemResult *result);
+RgDiag *step_diag(Apply *apply, const char *verb, Step *step, const RgItemResult *result);
+const RgDiag *last_diag(const Apply *apply);
 int apply_interrupted(Apply *apply);
+/* The run ends with this address in the journal. */
+void leave_open(Apply *apply, const char *address);
+void emit_open(Apply *apply);

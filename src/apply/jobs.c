@@ -1,4 +1,5 @@
 #include "apply/internal.h"
+#include "base/clock.h"
 #include <pthread.h>
 #include <time.h>
 
@@ -39,11 +40,33 @@ static void take_found(void *data, RgResource *resource)
 	g_ptr_array_add(data, resource);
 }
 
+/* A module without `find` lists what carries our lineage. Things whose token isn't told are kept:
+ * search.c goes by their addresses. */
+static bool list_by_token(RgProvider *provider, Job *job, const json_t *marks)
+{
+	const RgJournalRow *row = job->recovery->row;
+	const char *lineage = rg_json_str(marks, "lineage", NULL);
+	if (!lineage || !rg_provider_list(provider, row->kind, rg_json_str(marks, "cluster", ""),
+				lineage, NULL, take_found, job->found, job->diags))
+		return false;
+	for (guint i = job->found->len; i > 0; i--) {
+		const RgResource *seen = job->found->pdata[i - 1];
+		if (seen->token ? !g_str_equal(seen->token, row->token) : !seen->address)
+			g_ptr_array_remove_index(job->found, i - 1);
+	}
+	return true;
+}
+
 static void run_find(RgProvider *provider, Job *job)
 {
+	const RgJournalRow *row = job->recovery->row;
+	const json_t *marks = json_object_get(row->input, "marks");
 	job->found = g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
-	job->found_all = rg_provider_find(provider, job->row->kind, job->row->token,
-		json_object_get(job->row->input, "marks"), take_found, job->found, job->diags);
+	if (rg_provider_offers(provider, "find"))
+		job->found_all = rg_provider_find(
+			provider, row->kind, row->token, marks, take_found, job->found, job->diags);
+	else
+		job->found_all = list_by_token(provider, job, marks);
 }
 
 static void run_job(RgProvider *provider, Job *job)
@@ -124,16 +147,24 @@ void jobs_free(Jobs *jobs)
 	g_free(jobs);
 }
 
-void jobs_submit(Jobs *jobs, Job *job)
+void jobs_submit(Apply *apply, Job *job)
 {
+	Jobs *jobs = apply->jobs;
+	job->started_ms = rg_clock_monotonic_ms();
+	apply->running++;
+	apply->looking += job->kind == JOB_READY;
+	/* without a single thread the system is in a bad way, but what is open must still end */
+	if (!jobs->n_threads)
+		run_job(jobs->provider, job);
 	pthread_mutex_lock(&jobs->mutex);
-	g_queue_push_tail(&jobs->todo, job);
+	g_queue_push_tail(jobs->n_threads ? &jobs->todo : &jobs->done, job);
 	pthread_cond_signal(&jobs->wake);
 	pthread_mutex_unlock(&jobs->mutex);
 }
 
-Job *jobs_take(Jobs *jobs, unsigned wait_ms)
+Job *jobs_take(Apply *apply, unsigned wait_ms)
 {
+	Jobs *jobs = apply->jobs;
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += wait_ms / 1000;
@@ -143,10 +174,14 @@ Job *jobs_take(Jobs *jobs, unsigned wait_ms)
 		until.tv_nsec -= 1000000000;
 	}
 	pthread_mutex_lock(&jobs->mutex);
-	while (g_queue_is_empty(&jobs->done) &&
+	while (wait_ms && g_queue_is_empty(&jobs->done) &&
 		pthread_cond_timedwait(&jobs->finished, &jobs->mutex, &until) == 0)
 		;
 	Job *job = g_queue_pop_head(&jobs->done);
 	pthread_mutex_unlock(&jobs->mutex);
+	if (job) {
+		apply->running--;
+		apply->looking -= job->kind == JOB_READY;
+	}
 	return job;
 }

@@ -12,6 +12,25 @@ static void live_free(void *data)
 	g_free(live);
 }
 
+const RgKind *kind_of(const Apply *apply, const char *kind)
+{
+	return rg_schema_kind(rg_provider_get_schema(apply->provider), kind);
+}
+
+json_t *computed_of(const RgKind *kind, const json_t *attributes)
+{
+	if (!kind || !attributes)
+		return NULL;
+	json_t *computed = json_object(), *value;
+	const char *name;
+	json_object_foreach ((json_t *)(uintptr_t)attributes, name, value) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
+		if (attribute && attribute->computed)
+			json_object_set(computed, name, value);
+	}
+	return computed;
+}
+
 Live *live_get(Apply *apply, const char *address)
 {
 	return g_hash_table_lookup(apply->live, address);
@@ -21,8 +40,23 @@ void live_set(Apply *apply, const char *address, const char *id, const json_t *o
 {
 	Live *live = g_new0(Live, 1);
 	live->id = g_strdup(id);
-	live->outputs = outputs ? json_deep_copy(outputs) : json_object();
+	live->outputs = outputs ? json_copy((json_t *)(uintptr_t)outputs) : json_object();
 	g_hash_table_replace(apply->live, g_strdup(address), live);
+}
+
+bool live_learn(Apply *apply, const RgPlanChange *change, const json_t *attributes)
+{
+	g_autoptr(RgJson) news = computed_of(kind_of(apply, change->kind), attributes);
+	Live *live = live_get(apply, change->address);
+	if (!news || !live)
+		return false;
+	g_autoptr(RgJson) merged = json_copy(live->outputs);
+	json_object_update(merged, news);
+	if (json_equal(merged, live->outputs))
+		return false;
+	json_decref(live->outputs);
+	live->outputs = g_steal_pointer(&merged);
+	return true;
 }
 
 void live_forget(Apply *apply, const char *address)
@@ -45,15 +79,33 @@ void live_load(Apply *apply)
 	}
 }
 
+static json_t *look_up(void *data, const char *address, const char *attr);
+
+/* Attributes that the cloud doesn't set are what they are wanted to be (decide.md). */
+static json_t *wanted_value(Apply *apply, const char *address, const char *attr)
+{
+	const RgPlanChange *change = g_hash_table_lookup(apply->changes, address);
+	const RgResource *recorded = rg_resource_set_find(apply->snapshot->recorded, address);
+	const json_t *attrs = change && change->desired ? change->desired
+			      : recorded		? recorded->attrs
+							: NULL;
+	const json_t *value = json_object_get(attrs, attr);
+	g_autoptr(RgJson) known = value ? rg_expr_resolve_known(value, look_up, apply) : NULL;
+	return known && !rg_expr_has_refs(known) ? g_steal_pointer(&known) : NULL;
+}
+
 static json_t *look_up(void *data, const char *address, const char *attr)
 {
-	Live *live = live_get(data, address);
+	Apply *apply = data;
+	Live *live = live_get(apply, address);
 	if (!live)
 		return NULL;
 	json_t *value = json_object_get(live->outputs, attr);
 	if (value)
 		return json_incref(value);
-	return g_str_equal(attr, "id") && live->id ? json_string(live->id) : NULL;
+	if (g_str_equal(attr, "id") && live->id)
+		return json_string(live->id);
+	return wanted_value(apply, address, attr);
 }
 
 json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags)

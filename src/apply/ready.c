@@ -1,151 +1,192 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-/* What was created counts as done when the cloud says that it runs. All that is starting is
- * looked at together, one call a kind; the wait between looks grows and costs no worker. */
+/* What was created counts as done when the cloud says that it runs. All that is starting of a kind
+ * is looked at in rounds; the wait between rounds grows while nothing moves, and costs no worker.
+ * Nothing here deletes a record: what ended while it started is told, and the next plan sees it. */
 
-#define POLL_FIRST_MS 250
-#define POLL_MAX_MS 5000
-#define POLL_BATCH 500
+#define ROUND_FIRST_MS 250
+#define ROUND_MAX_MS 5000
+#define LOOK_MAX 200 /* ids a look */
+#define LOOKS_AT_ONCE 4
 
-static const RgKind *kind_of(Apply *apply, const Step *step)
+struct Starting {
+	const RgKind *kind;
+	GQueue todo, later; /* Step*: this round's, the next one's */
+	int64_t round_ms;   /* when the next round begins */
+	unsigned wait_ms;
+	unsigned looks; /* jobs out */
+	bool moved;	/* something became ready in this round */
+};
+
+void starting_free(Starting *starting)
 {
-	return rg_schema_kind(rg_provider_get_schema(apply->provider), step->change->kind);
+	g_queue_clear(&starting->todo);
+	g_queue_clear(&starting->later);
+	g_free(starting);
 }
 
-static bool waits(Apply *apply, const Step *step)
+static bool kind_waits(const Apply *apply, const RgKind *kind)
 {
-	const RgKind *kind = kind_of(apply, step);
 	return kind && kind->ready_timeout_s > 0 && rg_provider_offers(apply->provider, "ready");
 }
 
-static void submit(Apply *apply, const char *kind, GPtrArray *steps)
+static Starting *starting_of(Apply *apply, const RgKind *kind)
 {
+	for (guint i = 0; i < apply->starting->len; i++) {
+		Starting *starting = apply->starting->pdata[i];
+		if (starting->kind == kind)
+			return starting;
+	}
+	Starting *starting = g_new0(Starting, 1);
+	starting->kind = kind;
+	g_queue_init(&starting->todo);
+	g_queue_init(&starting->later);
+	g_ptr_array_add(apply->starting, starting);
+	return starting;
+}
+
+void ready_add(Apply *apply, Step *step)
+{
+	Starting *starting = starting_of(apply, kind_of(apply, step->change->kind));
+	step->starting_ms = rg_clock_monotonic_ms();
+	g_queue_push_tail(&starting->later, step);
+	starting->wait_ms = ROUND_FIRST_MS;
+	starting->round_ms = MIN(starting->round_ms ? starting->round_ms : INT64_MAX,
+		step->starting_ms + ROUND_FIRST_MS);
+}
+
+static Job *look_new(Apply *apply, Starting *starting)
+{
+	g_autoptr(GPtrArray) steps = g_ptr_array_new();
 	json_t *input = json_object(), *items = json_array();
-	rg_json_set_str(input, "kind", kind);
+	rg_json_set_str(input, "kind", starting->kind->name);
 	json_object_set_new(input, "items", items);
-	for (guint i = 0; i < steps->len; i++) {
-		const Step *step = steps->pdata[i];
+	while (starting->todo.length && steps->len < LOOK_MAX) {
+		Step *step = g_queue_pop_head(&starting->todo);
 		Live *live = live_get(apply, step->change->address);
 		json_t *item = json_object();
 		rg_json_set_str(item, "address", step->change->address);
 		rg_json_set_str(item, "id", live ? live->id : step->change->id);
 		json_array_append_new(items, item);
+		g_ptr_array_add(steps, step);
 	}
-	apply->running++;
-	apply->polling = true;
-	jobs_submit(apply->jobs, job_new(JOB_READY, input, steps));
+	Job *job = job_new(JOB_READY, input, steps);
+	job->starting = starting;
+	return job;
 }
 
-static GPtrArray *starting_of_kind(Apply *apply, const char *kind)
+static void settle_all(Apply *apply, Starting *starting)
 {
-	GPtrArray *steps = g_ptr_array_new();
-	for (guint i = 0; i < apply->steps->len && steps->len < POLL_BATCH; i++) {
-		Step *step = apply->steps->pdata[i];
-		if (step->state == STEP_STARTING &&
-			(!kind || g_str_equal(step->change->kind, kind)))
-			g_ptr_array_add(steps, step);
-	}
-	return steps;
+	while (starting->todo.length)
+		step_done(apply, g_queue_pop_head(&starting->todo));
+	while (starting->later.length)
+		step_done(apply, g_queue_pop_head(&starting->later));
 }
 
-static void settle_those_that_need_no_wait(Apply *apply)
+static void begin_round(Starting *starting, int64_t now)
 {
-	for (guint i = 0; i < apply->steps->len; i++) {
-		Step *step = apply->steps->pdata[i];
-		if (step->state == STEP_STARTING && (apply->stopping || !waits(apply, step)))
-			step_done(apply, step);
-	}
-}
-
-/* One poll at a time, of the first kind that has something starting. */
-void ready_poll(Apply *apply)
-{
-	settle_those_that_need_no_wait(apply);
-	g_autoptr(GPtrArray) any = starting_of_kind(apply, NULL);
-	if (!any->len) {
-		apply->poll_wait_ms = 0;
+	if (starting->todo.length || starting->looks || !starting->later.length ||
+		now < starting->round_ms)
 		return;
+	starting->wait_ms =
+		starting->moved ? ROUND_FIRST_MS : MIN(2 * starting->wait_ms, ROUND_MAX_MS);
+	starting->moved = false;
+	starting->round_ms = 0;
+	GQueue taken = starting->later;
+	starting->later = starting->todo;
+	starting->todo = taken;
+}
+
+static unsigned poll_kind(Apply *apply, Starting *starting)
+{
+	/* the end of the run ends the waiting, not the record: it is there and will start */
+	if (apply->stopping || apply->store_failed || !kind_waits(apply, starting->kind)) {
+		settle_all(apply, starting);
+		return G_MAXUINT;
 	}
 	int64_t now = rg_clock_monotonic_ms();
-	if (!apply->poll_wait_ms) {
-		apply->poll_wait_ms = POLL_FIRST_MS;
-		apply->poll_ms = now + POLL_FIRST_MS;
+	begin_round(starting, now);
+	while (starting->todo.length && starting->looks < LOOKS_AT_ONCE) {
+		starting->looks++;
+		jobs_submit(apply, look_new(apply, starting));
 	}
-	if (apply->polling || now < apply->poll_ms)
-		return;
-	apply->poll_wait_ms = MIN(2 * apply->poll_wait_ms, POLL_MAX_MS);
-	apply->poll_ms = now + apply->poll_wait_ms;
-	const char *kind = ((Step *)any->pdata[0])->change->kind;
-	g_autoptr(GPtrArray) steps = starting_of_kind(apply, kind);
-	submit(apply, kind, steps);
+	if (starting->looks || !starting->later.length)
+		return G_MAXUINT;
+	return (unsigned)CLAMP(starting->round_ms - now, 1, ROUND_MAX_MS);
 }
 
-static void record_outputs(Apply *apply, const Step *step, json_t *outputs)
+unsigned ready_poll(Apply *apply)
 {
-	Live *live = live_get(apply, step->change->address);
-	if (!outputs || !live || json_equal(outputs, live->outputs))
-		return;
-	g_autoptr(RgJson) merged = json_copy(live->outputs);
-	json_object_update(merged, outputs);
-	if (json_equal(merged, live->outputs))
-		return;
-	if (!rg_store_record(apply->store, apply->plan->cluster, step->change->address, NULL,
-		    merged, NULL, apply->diags))
-		apply->store_failed = true;
-	json_object_update(live->outputs, merged);
+	unsigned wait_ms = 200; /* signals are polled */
+	for (guint i = 0; i < apply->starting->len; i++)
+		wait_ms = MIN(wait_ms, poll_kind(apply, apply->starting->pdata[i]));
+	return wait_ms;
 }
 
-/* The cloud took it back while it started (no capacity after all, a key that can't be used). */
-static void lost_at_start(Apply *apply, Step *step, const RgItemResult *result)
-{
-	const char *address = step->change->address;
-	g_autoptr(GPtrArray) one = g_ptr_array_new();
-	g_ptr_array_add(one, step);
-	if (!rg_store_removed(apply->store, apply->plan->cluster, &address, 1, apply->diags))
-		apply->store_failed = true;
-	step_fail(apply, step,
-		batch_diag(apply, "the cloud ended while it was starting", one, result));
-	live_forget(apply, address);
-}
-
-static void too_slow(Apply *apply, Step *step, int64_t limit_s)
+static void too_slow(Apply *apply, Step *step, int64_t limit_s, const char *message)
 {
 	RgDiag *diag = rg_diags_error(apply->diags, "provider.transient",
 		"%s was created but is not running after %" G_GINT64_FORMAT " s",
 		step->change->address, limit_s);
 	rg_diag_at(diag, step->change->source);
 	rg_diag_address(diag, step->change->address, NULL);
+	if (message)
+		rg_diag_detail(diag, "%s", message);
 	rg_diag_hint(diag, "it is recorded; `raygpu plan` tells what became of it");
 	step_fail(apply, step, diag);
 }
 
-static void one_result(Apply *apply, Step *step, const RgItemResult *result)
+/* A result of its own, with its id, says that the thing has ended; a failure of the whole look says
+ * nothing of it, but one that is refused won't get better by asking on. */
+static bool is_final(const RgItemResult *result)
 {
-	int64_t limit_s = kind_of(apply, step)->ready_timeout_s;
-	if (result->outcome == RG_OUTCOME_DONE) {
-		record_outputs(apply, step, result->attributes);
+	return result->outcome == RG_OUTCOME_FAILED &&
+	       (result->definite || result->id || result->class_ == RG_CLASS_DENIED);
+}
+
+static void one_result(Apply *apply, Starting *starting, Step *step, const RgItemResult *result)
+{
+	int64_t limit_s = starting->kind->ready_timeout_s;
+	starting->moved |= result->outcome == RG_OUTCOME_DONE;
+	if (result->outcome == RG_OUTCOME_DONE)
 		step_done(apply, step);
-	} else if (result->outcome == RG_OUTCOME_FAILED && result->definite) {
-		lost_at_start(apply, step, result);
-	} else if (step->started_ms &&
-		   rg_clock_monotonic_ms() - step->started_ms > limit_s * 1000) {
-		too_slow(apply, step, limit_s);
+	else if (is_final(result))
+		step_fail(apply, step,
+			step_diag(apply, "it was created, but did not start:", step, result));
+	else if (rg_clock_monotonic_ms() - step->starting_ms > limit_s * 1000)
+		too_slow(apply, step, limit_s, result->message);
+	else
+		g_queue_push_tail(&starting->later, step);
+}
+
+/* Attributes that the cloud set while it started, of all of them in one transaction. */
+static void record_outputs(Apply *apply, const Job *job)
+{
+	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
+	size_t n = 0;
+	for (guint i = 0; i < job->results->len; i++) {
+		const RgItemResult *result = job->results->pdata[i];
+		const RgPlanChange *change = ((Step *)job->steps->pdata[i])->change;
+		if (result->outcome != RG_OUTCOME_DONE ||
+			!live_learn(apply, change, result->attributes))
+			continue;
+		news[n++] = (RgRecordNews){.address = change->address,
+			.outputs = live_get(apply, change->address)->outputs};
 	}
+	if (n && !rg_store_record_many(apply->store, apply->plan->cluster, news, n, apply->diags))
+		apply->store_failed = true;
 }
 
 void ready_finish(Apply *apply, Job *job)
 {
-	apply->polling = false;
-	unsigned still = 0;
-	for (guint i = 0; i < job->results->len; i++) {
-		Step *step = job->steps->pdata[i];
-		if (!step->started_ms)
-			step->started_ms =
-				job->started_ms ? job->started_ms : rg_clock_monotonic_ms();
-		one_result(apply, step, job->results->pdata[i]);
-		still += step->state == STEP_STARTING;
-	}
-	if (still < job->results->len)
-		apply->poll_wait_ms = 0; /* something moved: look again soon */
+	Starting *starting = job->starting;
+	record_outputs(apply, job);
+	for (guint i = 0; i < job->results->len; i++)
+		one_result(apply, starting, job->steps->pdata[i], job->results->pdata[i]);
+	starting->looks--;
+	if (!starting->looks && !starting->todo.length && starting->later.length &&
+		!starting->round_ms)
+		starting->round_ms = rg_clock_monotonic_ms() +
+				     (starting->moved ? ROUND_FIRST_MS : starting->wait_ms);
 }

@@ -3,130 +3,296 @@
 
 /* Open journal rows: a run died, or never learnt what became of a create. decide.md rows 16 to 18.
  * While the cloud still honours the token (kind.replay_s) the recorded request is sent again, so
- * it gives the same resources; later only what `find` shows is believed. */
+ * it gives the same resources; search.c has what is done when that tells nothing. Rows that the
+ * plan leaves out (--target, --exclude, a stop) are not touched: sending them would make what
+ * nobody asked for. */
 
-static const RgPlanChange *find_change(Apply *apply, const char *address)
+static void recovery_free(void *data)
 {
-	for (guint i = 0; i < apply->plan->changes->len; i++) {
-		const RgPlanChange *change = apply->plan->changes->pdata[i];
-		if (g_str_equal(change->address, address))
-			return change;
+	Recovery *recovery = data;
+	g_ptr_array_unref(recovery->open);
+	g_free(recovery->reason);
+	g_free(recovery);
+}
+
+static const RgPlanChange *change_of(const Apply *apply, const json_t *member)
+{
+	return g_hash_table_lookup(apply->changes, rg_json_str(member, "address", ""));
+}
+
+static Recovery *recovery_new(const Apply *apply, const RgJournalRow *row)
+{
+	bool wanted = false;
+	Recovery *recovery = g_new0(Recovery, 1);
+	recovery->row = row;
+	recovery->kind = kind_of(apply, row->kind);
+	recovery->open = g_ptr_array_new();
+	for (size_t i = 0; i < json_array_size(row->members); i++) {
+		json_t *member = json_array_get(row->members, i);
+		const RgPlanChange *change = change_of(apply, member);
+		g_ptr_array_add(recovery->open, member);
+		wanted |= change && change->replay;
+	}
+	if (wanted)
+		return recovery;
+	recovery_free(recovery);
+	return NULL;
+}
+
+static GPtrArray *recoveries_new(const Apply *apply)
+{
+	GPtrArray *recoveries = g_ptr_array_new_with_free_func(recovery_free);
+	for (guint i = 0; i < apply->snapshot->journal->len; i++) {
+		Recovery *recovery = recovery_new(apply, apply->snapshot->journal->pdata[i]);
+		if (recovery)
+			g_ptr_array_add(recoveries, recovery);
+	}
+	return recoveries;
+}
+
+static void emit_replay(Apply *apply, const Recovery *recovery, bool search)
+{
+	const RgJournalRow *row = recovery->row;
+	g_autofree char *text = g_strdup_printf("%s%s: asking the cloud %s of run %s",
+		rg_json_str(recovery->open->pdata[0], "address", "?"),
+		recovery->open->len > 1 ? " and its batch" : "",
+		search ? "what it has under the token" : "again under the token",
+		row->run ? row->run : "?");
+	emit(apply, RG_EVENT_REPLAY, NULL, NULL, text);
+}
+
+static void submit(Apply *apply, Recovery *recovery)
+{
+	bool search = recovery->asked_ms || search_only(recovery);
+	if (!recovery->asked_ms) {
+		recovery->asked_ms = rg_clock_monotonic_ms();
+		emit_replay(apply, recovery, search);
+	}
+	Job *job = job_new(search ? JOB_FIND : JOB_CREATE, json_incref(recovery->row->input), NULL);
+	job->row_id = recovery->row->id;
+	job->recovery = recovery;
+	recovery->look_ms = 0;
+	recovery->busy = true;
+	jobs_submit(apply, job);
+}
+
+/* "definite" speaks of this sending only. A refusal that comes before the cloud looks the token up
+ * (permission, quota, parameters, something it names that is gone) says nothing of the first one;
+ * these two do. */
+static bool tells_of_the_first_try(const RgItemResult *result)
+{
+	return result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_GONE;
+}
+
+static const RgItemResult *result_of(const Job *job, const char *address)
+{
+	for (guint i = 0; i < job->results->len; i++) {
+		const RgItemResult *result = job->results->pdata[i];
+		if (g_str_equal(result->address, address))
+			return result;
 	}
 	return NULL;
 }
 
-static void submit_row(Apply *apply, const RgJournalRow *row)
+/* It was made, if not as it should be: good enough for what leaves anyway. */
+static bool is_to_leave(const Apply *apply, const json_t *member)
 {
-	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(apply->provider), row->kind);
-	bool too_old = kind && rg_clock_now_s() - row->started_s > kind->replay_s;
-	bool find = too_old && rg_provider_offers(apply->provider, "find");
-	Job *job = job_new(find ? JOB_FIND : JOB_CREATE, json_incref(row->input), NULL);
-	job->row = row;
-	job->row_id = row->id;
-	const json_t *first = json_array_get(row->members, 0);
-	g_autofree char *text =
-		g_strdup_printf("%s%s: asking the cloud again under the token of run %s",
-			rg_json_str(first, "address", "?"),
-			json_array_size(row->members) > 1 ? " and its batch" : "",
-			row->run ? row->run : "?");
-	emit(apply, RG_EVENT_REPLAY, NULL, NULL, text);
-	apply->running++;
-	jobs_submit(apply->jobs, job);
+	const RgPlanChange *change = change_of(apply, member);
+	return change && change->replay &&
+	       (change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE);
 }
 
-static void back(Apply *apply, const char *address, const char *id, const json_t *outputs)
+static Fate replay_fate(
+	const Apply *apply, const Job *job, const json_t *member, RgMemberOutcome *outcome)
 {
-	live_set(apply, address, id, outputs);
-	g_hash_table_add(apply->recovered, g_strdup(address));
-}
-
-/* "definite" speaks of this sending only. A refusal that comes before the cloud looks the token up
- * (permission, quota, parameters) says nothing of the first one; these two do. */
-static bool tells_of_the_first_try(const RgItemResult *result)
-{
-	return result->definite &&
-	       (result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_GONE);
-}
-
-/* false: nothing definite is known of the member, its row stays open. */
-static bool outcome_of(Apply *apply, const Job *job, size_t i, RgMemberOutcome *outcome)
-{
-	const char *address = rg_json_str(json_array_get(job->row->members, i), "address", "");
+	const char *address = rg_json_str(member, "address", "");
+	const RgItemResult *result = result_of(job, address);
 	*outcome = (RgMemberOutcome){.address = address};
-	if (job->kind == JOB_FIND) {
-		for (guint k = 0; k < job->found->len; k++) {
-			const RgResource *seen = job->found->pdata[k];
-			if (seen->presence == RG_PRESENT &&
-				g_strcmp0(seen->address, address) == 0) {
-				outcome->created = true;
-				outcome->id = seen->id;
-				outcome->outputs = seen->attrs;
-			}
-		}
-		return job->found_all;
-	}
-	for (guint k = 0; k < job->results->len; k++) {
-		const RgItemResult *result = job->results->pdata[k];
-		if (!g_str_equal(result->address, address))
-			continue;
-		outcome->created = result->outcome == RG_OUTCOME_DONE;
+	if (!result)
+		return FATE_OPEN;
+	if (result->outcome == RG_OUTCOME_DONE || (result->id && is_to_leave(apply, member))) {
+		outcome->created = true;
 		outcome->id = result->id;
 		outcome->outputs = result->attributes;
-		return outcome->created || tells_of_the_first_try(result);
+		return FATE_MADE;
 	}
-	return false;
+	g_free(job->recovery->reason);
+	job->recovery->reason = g_strdup_printf("%s%s%s", result->code ? result->code : "",
+		result->code ? ": " : "",
+		result->message ? result->message : rg_class_name(result->class_));
+	if (!result->definite)
+		return FATE_OPEN;
+	return tells_of_the_first_try(result) ? FATE_NOT_MADE : FATE_SEARCH;
 }
 
-static void still_open(Apply *apply, const Job *job, unsigned n)
+/* The members named stay in the journal: nothing may be done at their addresses. */
+static void stays_open(Apply *apply, const Recovery *recovery, const GPtrArray *members)
 {
-	const char *address = rg_json_str(json_array_get(job->row->members, 0), "address", "?");
-	apply->result->open += n;
-	RgDiag *diag = rg_diags_error(apply->diags, "apply.blocked",
-		"the interrupted creation of %s%s could not be cleared up", address,
-		n > 1 ? " and others" : "");
-	rg_diag_hint(diag, "it stays in the journal; mend the cause above and run apply again");
-	const RgPlanChange *change = find_change(apply, address);
-	if (change)
-		rg_diag_at(diag, change->source);
+	RgDiag *diag = NULL;
+	const char *first = members->len ? rg_json_str(members->pdata[0], "address", "?") : NULL;
+	if (first && !apply->stopping && !apply->store_failed) {
+		const RgPlanChange *change = change_of(apply, members->pdata[0]);
+		diag = rg_diags_error(apply->diags, "apply.blocked",
+			"the interrupted creation of %s%s could not be cleared up", first,
+			members->len > 1 ? " and others" : "");
+		if (recovery->reason)
+			rg_diag_detail(diag, "%s", recovery->reason);
+		rg_diag_hint(diag, "it stays in the journal; mend the cause and run apply again");
+		rg_diag_address(diag, first, NULL);
+		if (change)
+			rg_diag_at(diag, change->source);
+	}
+	for (guint i = 0; i < members->len; i++) {
+		const char *address = rg_json_str(members->pdata[i], "address", "?");
+		leave_open(apply, address);
+		g_hash_table_insert(apply->unsettled, g_strdup(address), diag);
+	}
 }
 
-static void finish_row(Apply *apply, Job *job)
+static void came_back(Apply *apply, const RgMemberOutcome *outcome, json_t *attrs)
 {
-	size_t members = json_array_size(job->row->members), n = 0;
-	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, members);
-	for (size_t i = 0; i < members; i++) {
-		if (outcome_of(apply, job, i, &outcomes[n]))
-			n++;
-		else
-			g_hash_table_add(apply->unsettled, g_strdup(outcomes[n].address));
-	}
-	if (n && !rg_store_journal_settle(apply->store, apply->plan->cluster, job->row_id, outcomes,
-			 n, apply->diags)) {
-		apply->store_failed = true;
-		return;
-	}
+	live_set(apply, outcome->address, outcome->id, outcome->outputs);
+	g_hash_table_insert(apply->recovered, g_strdup(outcome->address), json_incref(attrs));
+}
+
+/* rule 2, for all members of which something is known now */
+static bool settle(Apply *apply, const Recovery *recovery, RgMemberOutcome *outcomes,
+	json_t **members, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		outcomes[i].outputs = computed_of(recovery->kind, outcomes[i].outputs);
+	bool ok = !n || rg_store_journal_settle(apply->store, apply->plan->cluster,
+				recovery->row->id, outcomes, n, apply->diags);
 	for (size_t i = 0; i < n; i++) {
-		if (outcomes[i].created)
-			back(apply, outcomes[i].address, outcomes[i].id, outcomes[i].outputs);
+		if (ok && outcomes[i].created)
+			came_back(apply, &outcomes[i], json_object_get(members[i], "attrs"));
+		json_decref((json_t *)(uintptr_t)outcomes[i].outputs);
 	}
-	if (n == members)
+	apply->store_failed |= !ok;
+	return ok;
+}
+
+static void finish(Apply *apply, const Job *job)
+{
+	Recovery *recovery = job->recovery;
+	g_autoptr(GPtrArray) open = g_ptr_array_new(), again = g_ptr_array_new();
+	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, recovery->open->len);
+	g_autofree json_t **members = g_new0(json_t *, recovery->open->len);
+	size_t n = 0;
+	for (guint i = 0; i < recovery->open->len; i++) {
+		json_t *member = recovery->open->pdata[i];
+		Fate fate = job->kind == JOB_FIND ? search_fate(job, member, &outcomes[n])
+						  : replay_fate(apply, job, member, &outcomes[n]);
+		if (fate == FATE_MADE || fate == FATE_NOT_MADE)
+			members[n++] = member;
+		else
+			g_ptr_array_add(fate == FATE_SEARCH ? again : open, member);
+	}
+	if (!settle(apply, recovery, outcomes, members, n))
+		return; /* all of them stay open */
+	g_ptr_array_set_size(recovery->open, 0);
+	g_ptr_array_extend(recovery->open, again, NULL, NULL);
+	if (again->len && job->kind == JOB_FIND)
+		search_plan(recovery);
+	else if (again->len)
+		recovery->look_ms = rg_clock_monotonic_ms();
+	if (open->len)
+		rg_diags_take_all(apply->diags, job->diags);
+	stays_open(apply, recovery, open);
+}
+
+static RgResource *extra_new(
+	Apply *apply, const json_t *sibling, const RgItemResult *result, const RgKind *kind)
+{
+	int64_t index, attempt;
+	g_autofree char *kind_name = NULL, *name = NULL;
+	if (!result->id || !rg_address_parse(result->address, &kind_name, &name, &index))
+		return NULL;
+	RgResource *extra = rg_resource_new(kind_name, name, index);
+	extra->id = g_strdup(result->id);
+	extra->group = g_intern_string(rg_json_str(sibling, "group", NULL));
+	extra->origin = g_intern_string(rg_json_str(sibling, "origin", NULL));
+	extra->attrs = json_incref(json_object_get(sibling, "attrs"));
+	extra->outputs = computed_of(kind, result->attributes);
+	rg_store_identity(apply->store, apply->plan->cluster, result->address, &extra->generation,
+		&attempt, apply->diags);
+	return extra;
+}
+
+/* A replay may make a member that was settled as not made the first time. It must not be lost: it
+ * gets the record that its siblings have, at its address, if that is free. */
+static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result)
+{
+	const Live *live = live_get(apply, result->address);
+	const json_t *sibling = json_array_get(job->recovery->row->members, 0);
+	if (live && g_strcmp0(live->id, result->id) == 0)
 		return;
-	rg_diags_take_all(apply->diags, job->diags);
-	still_open(apply, job, (unsigned)(members - n));
+	g_autoptr(RgResource) extra =
+		live ? NULL : extra_new(apply, sibling, result, job->recovery->kind);
+	if (extra && rg_store_adopt(apply->store, apply->plan->cluster, extra, apply->diags)) {
+		const RgMemberOutcome outcome = {
+			.address = extra->address, .id = extra->id, .outputs = extra->outputs};
+		came_back(apply, &outcome, extra->attrs);
+		return;
+	}
+	RgDiag *diag = rg_diags_error(apply->diags, "apply.blocked",
+		"the repeated request made %s for %s, which is recorded as something else",
+		result->id ? result->id : "?", result->address);
+	rg_diag_hint(diag, "it carries this cluster's marks; remove it by hand");
+	g_hash_table_insert(apply->unsettled, g_strdup(result->address), diag);
+}
+
+static void take_extras(Apply *apply, const Job *job)
+{
+	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
+	const json_t *members = job->recovery->row->members, *member;
+	size_t k;
+	json_array_foreach ((json_t *)(uintptr_t)members, k, member)
+		g_hash_table_add(asked, (char *)(uintptr_t)rg_json_str(member, "address", ""));
+	for (guint i = 0; job->results && i < job->results->len; i++) {
+		const RgItemResult *result = job->results->pdata[i];
+		if (result->outcome == RG_OUTCOME_DONE &&
+			!g_hash_table_contains(asked, result->address))
+			adopt_extra(apply, job, result);
+	}
+}
+
+/* Starts what is due; true when something will become due. */
+static bool start_due(Apply *apply, const GPtrArray *recoveries)
+{
+	bool waiting = false;
+	for (guint i = 0; i < recoveries->len; i++) {
+		Recovery *recovery = recoveries->pdata[i];
+		bool due = !recovery->asked_ms ||
+			   (recovery->look_ms && recovery->look_ms <= rg_clock_monotonic_ms());
+		if (recovery->busy)
+			continue;
+		if (due && free_slots(apply))
+			submit(apply, recovery);
+		else
+			waiting |= due || recovery->look_ms;
+	}
+	return waiting;
 }
 
 void recover_open_rows(Apply *apply)
 {
-	const GPtrArray *journal = apply->snapshot->journal;
-	for (guint i = 0; i < journal->len && !apply_interrupted(apply); i++)
-		submit_row(apply, journal->pdata[i]);
-	while (apply->running) {
-		apply_interrupted(apply);
-		Job *job = jobs_take(apply->jobs, 200);
+	g_autoptr(GPtrArray) recoveries = recoveries_new(apply);
+	for (;;) {
+		bool stop = apply_interrupted(apply) || apply->store_failed;
+		bool waiting = !stop && start_due(apply, recoveries);
+		if (!apply->running && !waiting)
+			break;
+		Job *job = jobs_take(apply, 100);
 		if (!job)
 			continue;
-		apply->running--;
-		finish_row(apply, job);
+		job->recovery->busy = false;
+		finish(apply, job);
+		take_extras(apply, job);
 		job_free(job);
+	}
+	for (guint i = 0; i < recoveries->len; i++) {
+		const Recovery *recovery = recoveries->pdata[i];
+		stays_open(apply, recovery, recovery->open);
 	}
 }

@@ -1,23 +1,31 @@
 #include "apply/internal.h"
 #include "base/clock.h"
+#include "resource/graph.h"
 
 /* The graph of calls. A replace is two steps, so its edges can't be drawn between changes:
- * what is created waits for what it refers to; what is removed waits for the removal of what
- * refers to it; the new one of a replace waits for the removal of the old one. */
+ * what is created waits for what it refers to; what is removed waits until nothing that was
+ * recorded as using it does so any more; the new one of a replace waits for the removal of the old
+ * one. */
 
 typedef struct {
 	Step *remove, *make; /* make: create, update, record; either may be NULL */
 } Pair;
 
-static void pair_free(void *data)
-{
-	g_free(data);
-}
-
 void step_free(Step *step)
 {
 	g_ptr_array_unref(step->unblocks);
 	g_free(step);
+}
+
+void step_set(Apply *apply, Step *step, StepState state)
+{
+	apply->counts[step->state]--;
+	apply->counts[state]++;
+	step->state = state;
+	if (state == STEP_READY)
+		batches_add(apply, step);
+	else if (state == STEP_STARTING)
+		ready_add(apply, step);
 }
 
 static Step *add_step(Apply *apply, const RgPlanChange *change, StepKind kind)
@@ -28,6 +36,7 @@ static Step *add_step(Apply *apply, const RgPlanChange *change, StepKind kind)
 	step->first = step->last = true;
 	step->unblocks = g_ptr_array_new();
 	g_ptr_array_add(apply->steps, step);
+	apply->counts[STEP_WAITING]++;
 	return step;
 }
 
@@ -39,27 +48,33 @@ static void wait_for(Step *later, Step *earlier)
 	later->waiting++;
 }
 
-static bool was_recovered(const Apply *apply, const RgPlanChange *change)
+/* What a create still needs, now that the open journal rows were replayed (decide.md 16 to 18): a
+ * thing that came back as the plan wants it is taken over, another one has to leave first. */
+static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 {
-	return change->replay && g_hash_table_contains(apply->recovered, change->address);
+	const json_t *made = g_hash_table_lookup(apply->recovered, change->address);
+	bool fits = made && change->action == RG_ACTION_CREATE &&
+		    json_equal((json_t *)(uintptr_t)made, change->desired);
+	if (made && !fits && !pair->remove)
+		pair->remove = add_step(apply, change, STEP_REMOVE);
+	pair->make = add_step(apply, change, fits ? STEP_REPLAYED : STEP_CREATE);
 }
 
-/* What a change still needs, now that the open journal rows were replayed (decide.md 16 to 18). */
 static Pair *add_change(Apply *apply, const RgPlanChange *change)
 {
 	Pair *pair = g_new0(Pair, 1);
-	bool recovered = was_recovered(apply, change);
+	bool recovered = g_hash_table_contains(apply->recovered, change->address);
 	switch (change->action) {
 	case RG_ACTION_CREATE:
-		pair->make = add_step(apply, change, recovered ? STEP_REPLAYED : STEP_CREATE);
+		add_create(apply, change, pair);
 		break;
 	case RG_ACTION_UPDATE:
 		pair->make = add_step(apply, change, STEP_UPDATE);
 		break;
 	case RG_ACTION_REPLACE:
-		if (!change->replay || recovered)
+		if (!change->replay)
 			pair->remove = add_step(apply, change, STEP_REMOVE);
-		pair->make = add_step(apply, change, STEP_CREATE);
+		add_create(apply, change, pair);
 		break;
 	case RG_ACTION_DELETE:
 		pair->remove = add_step(
@@ -82,37 +97,66 @@ static Pair *add_change(Apply *apply, const RgPlanChange *change)
 	return pair;
 }
 
-static void add_edges(GHashTable *pairs, const RgPlanChange *change)
+static void add_making_edges(GHashTable *pairs, const RgPlanChange *change)
 {
-	Pair *mine = g_hash_table_lookup(pairs, change->address);
+	const Pair *mine = g_hash_table_lookup(pairs, change->address);
 	for (guint i = 0; change->depends_on && change->depends_on[i]; i++) {
-		Pair *other = g_hash_table_lookup(pairs, change->depends_on[i]);
-		if (!other)
+		const Pair *other = g_hash_table_lookup(pairs, change->depends_on[i]);
+		if (other)
+			wait_for(mine->make, other->make);
+	}
+}
+
+/* By what is recorded: the spec may not want the dependency, or the thing, any more. */
+static void add_leaving_edges(
+	GHashTable *pairs, const RgPlanChange *change, RgDependencies *cache, const RgResource *now)
+{
+	const Pair *mine = g_hash_table_lookup(pairs, change->address);
+	/* what vanished uses nothing any more */
+	Step *freeing = mine->remove			     ? mine->remove
+			: change->action == RG_ACTION_UPDATE ? mine->make
+							     : NULL;
+	GStrv names = rg_dependencies_get(cache, now);
+	for (guint i = 0; freeing && names[i]; i++) {
+		const Pair *other = g_hash_table_lookup(pairs, names[i]);
+		/* between an update and a replace of what it uses, the plan orders nothing */
+		if (other && other->remove && (freeing == mine->remove || !other->make))
+			wait_for(other->remove, freeing);
+	}
+}
+
+/* Records and forgets touch no cloud, so they wait for nothing. */
+static void add_edges(Apply *apply, GHashTable *pairs)
+{
+	g_autoptr(RgDependencies) cache = rg_dependencies_new();
+	const GPtrArray *changes = apply->plan->changes;
+	for (guint i = 0; i < changes->len; i++) {
+		const RgPlanChange *change = changes->pdata[i];
+		if (!g_hash_table_contains(pairs, change->address) ||
+			change->action == RG_ACTION_RECORD || change->action == RG_ACTION_FORGET)
 			continue;
-		wait_for(mine->make, other->make);
-		wait_for(other->remove, mine->remove);
+		const RgResource *now =
+			rg_resource_set_find(apply->snapshot->recorded, change->address);
+		add_making_edges(pairs, change);
+		if (now)
+			add_leaving_edges(pairs, change, cache, now);
 	}
 }
 
 void steps_build(Apply *apply)
 {
-	g_autoptr(GHashTable) pairs =
-		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, pair_free);
+	g_autoptr(GHashTable) pairs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	const GPtrArray *changes = apply->plan->changes;
 	for (guint i = 0; i < changes->len; i++) {
 		const RgPlanChange *change = changes->pdata[i];
 		if (change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP)
 			g_hash_table_insert(pairs, change->address, add_change(apply, change));
 	}
-	for (guint i = 0; i < changes->len; i++) {
-		const RgPlanChange *change = changes->pdata[i];
-		if (g_hash_table_contains(pairs, change->address))
-			add_edges(pairs, change);
-	}
+	add_edges(apply, pairs);
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
 		if (!step->waiting)
-			step->state = STEP_READY;
+			step_set(apply, step, STEP_READY);
 	}
 }
 
@@ -138,7 +182,7 @@ static void count_done(Apply *apply, const Step *step)
 
 void step_done(Apply *apply, Step *step)
 {
-	step->state = STEP_DONE;
+	step_set(apply, step, STEP_DONE);
 	if (step->last && step->kind != STEP_RECORD && step->kind != STEP_FORGET)
 		apply->ended++;
 	count_done(apply, step);
@@ -146,7 +190,7 @@ void step_done(Apply *apply, Step *step)
 	for (guint i = 0; i < step->unblocks->len; i++) {
 		Step *next = step->unblocks->pdata[i];
 		if (--next->waiting == 0 && next->state == STEP_WAITING)
-			next->state = STEP_READY;
+			step_set(apply, next, STEP_READY);
 	}
 }
 
@@ -156,7 +200,7 @@ static void block_dependents(Apply *apply, const Step *failed, const char *culpr
 		Step *next = failed->unblocks->pdata[i];
 		if (next->state != STEP_WAITING)
 			continue;
-		next->state = STEP_BLOCKED;
+		step_set(apply, next, STEP_BLOCKED);
 		if (next->last) {
 			apply->result->blocked++;
 			apply->ended++;
@@ -168,7 +212,7 @@ static void block_dependents(Apply *apply, const Step *failed, const char *culpr
 
 void step_fail(Apply *apply, Step *step, const RgDiag *why)
 {
-	step->state = STEP_FAILED;
+	step_set(apply, step, STEP_FAILED);
 	apply->result->failed++;
 	if (step->last)
 		apply->ended++;
@@ -176,16 +220,23 @@ void step_fail(Apply *apply, Step *step, const RgDiag *why)
 	block_dependents(apply, step, step->change->address);
 }
 
-bool apply_has_work(const Apply *apply)
+void steps_report_stuck(Apply *apply)
 {
-	if (apply->running)
-		return true;
+	if (apply->stopping || apply->store_failed || !apply->counts[STEP_WAITING])
+		return;
+	RgDiag *diag = NULL;
 	for (guint i = 0; i < apply->steps->len; i++) {
-		const Step *step = apply->steps->pdata[i];
-		if (step->state == STEP_READY && !apply->stopping && !apply->store_failed)
-			return true;
-		if (step->state == STEP_STARTING && !apply->stopping)
-			return true;
+		Step *step = apply->steps->pdata[i];
+		if (step->state != STEP_WAITING)
+			continue;
+		if (!diag) {
+			diag = rg_diags_error(apply->diags, "apply.blocked",
+				"%s and others wait for each other: what is to leave is still used",
+				step->change->address);
+			rg_diag_hint(diag, "apply the change in two parts: first what is new, "
+					   "then what leaves");
+		}
+		step_set(apply, step, STEP_BLOCKED);
+		apply->result->blocked += step->last;
 	}
-	return false;
 }

@@ -37,19 +37,33 @@ bool identity_raise(RgStore *store, int64_t cluster, const char *address, int64_
 	return sql_run(&q);
 }
 
-bool rg_store_identity(RgStore *store, const char *cluster, const char *address,
-	int64_t *generation, int64_t *attempt, RgDiags *diags)
+static bool find_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags)
+{
+	Sql q = sql_new(store, "SELECT id FROM clusters WHERE name = ?1", diags);
+	sql_text(&q, cluster);
+	*id = 0;
+	while (sql_next(&q))
+		*id = sql_column_int(&q, 0);
+	return sql_ok(&q);
+}
+
+bool rg_store_identities(RgStore *store, const char *cluster, const char *const *addresses,
+	size_t n, int64_t *generations, int64_t *attempts, RgDiags *diags)
 {
 	store_check_thread(store);
 	int64_t id = 0;
-	*generation = *attempt = 0;
 	if (!tx_begin_read(store, diags))
 		return false;
-	Sql q = sql_new(store, "SELECT id FROM clusters WHERE name = ?1", diags);
-	sql_text(&q, cluster);
-	while (sql_next(&q))
-		id = sql_column_int(&q, 0);
-	bool ok = sql_ok(&q) && identity_read(store, id, address, generation, attempt, diags);
+	bool ok = find_cluster(store, cluster, &id, diags);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = identity_read(store, id, addresses[i], &generations[i], &attempts[i], diags);
 	tx_end_read(store);
 	return ok;
+}
+
+bool rg_store_identity(RgStore *store, const char *cluster, const char *address,
+	int64_t *generation, int64_t *attempt, RgDiags *diags)
+{
+	*generation = *attempt = 0;
+	return rg_store_identities(store, cluster, &address, 1, generation, attempt, diags);
 }

@@ -157,25 +157,39 @@ static bool replace_values(
 	return !changed || blob_drop(store, old, diags);
 }
 
-bool rg_store_record(RgStore *store, const char *cluster, const char *address, const json_t *attrs,
-	const json_t *outputs, const json_t *pin, RgDiags *diags)
+static bool record_one(
+	RgStore *store, const char *cluster, int64_t id, const RgRecordNews *news, RgDiags *diags)
+{
+	bool found = false;
+	const RgResource values = {.address = (char *)(uintptr_t)news->address,
+		.attrs = (json_t *)(uintptr_t)news->attrs,
+		.outputs = (json_t *)(uintptr_t)news->outputs,
+		.pin = (json_t *)(uintptr_t)news->pin};
+	bool ok = replace_values(store, id, &values, &found, diags);
+	if (ok && !found)
+		no_such_resource(cluster, news->address, diags);
+	return ok && found &&
+	       (!news->attrs || run_note(store, id, news->address, "update", "done", diags));
+}
+
+bool rg_store_record_many(
+	RgStore *store, const char *cluster, const RgRecordNews *news, size_t n, RgDiags *diags)
 {
 	store_check_writer(store, cluster);
 	int64_t id;
-	bool found = false;
-	const RgResource news = {.address = (char *)(uintptr_t)address,
-		.attrs = (json_t *)(uintptr_t)attrs,
-		.outputs = (json_t *)(uintptr_t)outputs,
-		.pin = (json_t *)(uintptr_t)pin};
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
-	bool ok = replace_values(store, id, &news, &found, diags);
-	if (ok && !found)
-		no_such_resource(cluster, address, diags);
-	/* outputs alone are what the cloud told of a create or update that has its line already */
-	ok = ok && found &&
-	     (attrs == NULL || run_note(store, id, address, "update", "done", diags));
+	bool ok = true;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = record_one(store, cluster, id, &news[i], diags);
 	return tx_end(store, ok, diags);
+}
+
+bool rg_store_record(RgStore *store, const char *cluster, const char *address, const json_t *attrs,
+	const json_t *outputs, const json_t *pin, RgDiags *diags)
+{
+	const RgRecordNews news = {address, attrs, outputs, pin};
+	return rg_store_record_many(store, cluster, &news, 1, diags);
 }
 
 static bool is_pending(

@@ -82,6 +82,9 @@ bool rg_store_end_run(RgStore *store, const char *run_id,
 /* Generation and attempt of an address for its next create: {generation, attempt}. */
 bool rg_store_identity(RgStore *store, const char *cluster, const char *address,
 	int64_t *generation, int64_t *attempt, RgDiags *diags);
+/* The same for n addresses in one reading transaction; outputs are filled only when true. */
+bool rg_store_identities(RgStore *store, const char *cluster, const char *const *addresses,
+	size_t n, int64_t *generations, int64_t *attempts, RgDiags *diags);
 
 /* Rule 1: durable before the first request. Gives the row's id. `row->id` is ignored. */
 bool rg_store_journal_open(RgStore *store, const char *cluster, const RgJournalRow *row,
@@ -103,6 +106,14 @@ bool rg_store_journal_settle(RgStore *store, const char *cluster, int64_t row_id
  * leave), updated_s = now. */
 bool rg_store_record(RgStore *store, const char *cluster, const char *address, const json_t *attrs,
 	const json_t *outputs, const json_t *pin, RgDiags *diags);
+/* The same for many in one transaction. Only those with attrs are changes: outputs alone are what
+ * the state learnt, and no line of the run's protocol. */
+typedef struct {
+	const char *address;
+	const json_t *attrs, *outputs, *pin;
+} RgRecordNews;
+bool rg_store_record_many(
+	RgStore *store, const char *cluster, const RgRecordNews *news, size_t n, RgDiags *diags);
 /* An observed resource without record becomes one (adopt, recovered by find). */
 bool rg_store_adopt(
 	RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags);

@@ -1,0 +1,110 @@
+#include "apply/internal.h"
+#include "base/clock.h"
+
+/* What the cloud has under a token, where its request can't be sent again or was refused for a
+ * reason that tells nothing of the first sending. What is seen is believed at once. Absence is
+ * believed when the look began consistency_s after the last possible sending: the age of the row
+ * doesn't tell when that was (a run that was killed a second ago may have replayed it), but the
+ * lock does: since this run began to ask, nobody else has sent it. */
+
+#define LOOK_FIRST_MS 1000
+#define LOOK_MAX_MS 5000
+/* A call may go on sending so long after its row was opened or its replay was allowed: retries,
+ * waits for what it depends on. */
+#define SENDING_MAX_S 900
+
+static int64_t age_s(const Recovery *recovery)
+{
+	return rg_clock_now_s() - recovery->row->started_s;
+}
+
+bool search_only(const Recovery *recovery)
+{
+	return recovery->kind && age_s(recovery) > recovery->kind->replay_s;
+}
+
+/* Nobody may have replayed it lately. */
+static bool is_long_over(const Recovery *recovery)
+{
+	const RgKind *kind = recovery->kind;
+	return age_s(recovery) > kind->replay_s + SENDING_MAX_S + kind->consistency_s;
+}
+
+static int64_t proof_ms(const Recovery *recovery)
+{
+	return recovery->asked_ms + recovery->kind->consistency_s * 1000;
+}
+
+static bool absence_counts(const Job *job)
+{
+	return is_long_over(job->recovery) || job->started_ms >= proof_ms(job->recovery);
+}
+
+void search_plan(Recovery *recovery)
+{
+	int64_t now = rg_clock_monotonic_ms(), proof = proof_ms(recovery);
+	recovery->wait_ms =
+		recovery->wait_ms ? MIN(2 * recovery->wait_ms, LOOK_MAX_MS) : LOOK_FIRST_MS;
+	/* one look when it is proof, so that nobody waits longer than needed */
+	recovery->look_ms = now + recovery->wait_ms;
+	if (now < proof && recovery->look_ms > proof)
+		recovery->look_ms = proof;
+}
+
+/* Place of an address among the items of the whole batch, -1 when it is none of them. */
+static ssize_t place_of(const Recovery *recovery, const char *address)
+{
+	const json_t *items = json_object_get(recovery->row->input, "items");
+	for (size_t i = 0; address && i < json_array_size(items); i++) {
+		if (g_str_equal(rg_json_str(json_array_get(items, i), "address", ""), address))
+			return (ssize_t)i;
+	}
+	return -1;
+}
+
+/* A thing under our token of which it can't be told which member it is. */
+static bool is_unplaced(const Recovery *recovery, const RgResource *seen)
+{
+	return seen->presence == RG_PRESENT && place_of(recovery, seen->address) < 0;
+}
+
+/* The thing that is the member: by its address, else by its place when all of the batch shows. */
+static const RgResource *seen_of(const Job *job, const char *address, bool *unplaced)
+{
+	const RgResource *match = NULL;
+	const json_t *items = json_object_get(job->recovery->row->input, "items");
+	*unplaced = false;
+	for (guint i = 0; i < job->found->len; i++) {
+		const RgResource *seen = job->found->pdata[i];
+		if (g_strcmp0(seen->address, address) == 0 &&
+			(!match || match->presence != RG_PRESENT))
+			match = seen;
+		*unplaced |= is_unplaced(job->recovery, seen);
+	}
+	if (match || !*unplaced || job->found->len != json_array_size(items))
+		return match;
+	const RgResource *there = job->found->pdata[place_of(job->recovery, address)];
+	return place_of(job->recovery, there->address) < 0 ? there : NULL;
+}
+
+Fate search_fate(const Job *job, const json_t *member, RgMemberOutcome *outcome)
+{
+	bool unplaced = false;
+	const char *address = rg_json_str(member, "address", "");
+	const RgResource *seen =
+		place_of(job->recovery, address) < 0 ? NULL : seen_of(job, address, &unplaced);
+	*outcome = (RgMemberOutcome){.address = address};
+	if (seen && seen->presence == RG_PRESENT) {
+		outcome->created = true;
+		outcome->id = seen->id;
+		outcome->outputs = seen->attrs;
+		return FATE_MADE;
+	}
+	if (!job->found_all)
+		return FATE_OPEN;
+	if (seen)
+		return FATE_NOT_MADE; /* it was, and has ended */
+	if (!absence_counts(job))
+		return FATE_SEARCH;
+	return unplaced ? FATE_OPEN : FATE_NOT_MADE;
+}
