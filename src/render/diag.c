@@ -1,42 +1,95 @@
 #include "render/paint.h"
+#include "base/redact.h"
 #include <string.h>
 
 /* Diagnostics: the form of Terraform's (CI tools look for "Error: " and "Warning: " at the start
  * of a line), with the line of the spec and a caret under the place. */
 
+#define LINE_BYTES 4096 /* of a line of a spec that is still shown */
+
+/* The line as it can be shown: secrets redacted, nothing that moves the cursor but tabs. */
+static char *shown_line(const RgDiags *diags, const RgSource *at)
+{
+	g_autofree char *line = rg_diags_dup_line(diags, at->file, at->line);
+	if (!line || strlen(line) > LINE_BYTES)
+		return NULL;
+	g_autofree char *safe = rg_redact(line, strlen(line));
+	g_auto(GStrv) parts = g_strsplit(safe, "\t", -1);
+	for (guint i = 0; parts[i]; i++) {
+		char *part = clean(parts[i]);
+		g_free(parts[i]);
+		parts[i] = part;
+	}
+	return g_strjoinv("\t", parts);
+}
+
+/* Cuts the line to `room` columns around the character at `column`, which moves along. */
+static char *window(const char *line, unsigned *column, unsigned room)
+{
+	glong length = g_utf8_strlen(line, -1);
+	if (columns_of(line) <= room)
+		return g_strdup(line);
+	glong keep = MAX((glong)room / 2 - 3, 8), from = MAX((glong)*column - keep, 0);
+	glong to = MIN((glong)*column + keep, length);
+	g_autofree char *part = g_utf8_substring(line, from, MAX(to, from));
+	*column -= (unsigned)from;
+	if (from > 0)
+		*column += 3;
+	return g_strconcat(from > 0 ? "..." : "", part, to < length ? "..." : "", NULL);
+}
+
+/* Blanks as wide as the text before the caret; a tab stays a tab, or the caret would slip. */
+static const char *add_blanks(GString *text, const char *from, unsigned column)
+{
+	for (unsigned i = 1; i < column && *from; i++, from = next_char(from)) {
+		if (*from == '\t')
+			g_string_append_c(text, '\t');
+		else
+			g_string_append_printf(
+				text, "%*s", (int)columns_of_char(g_utf8_get_char(from)), "");
+	}
+	return from;
+}
+
+static unsigned caret_width(const char *from, unsigned characters)
+{
+	unsigned width = 0;
+	for (unsigned i = 0; i < characters && *from; i++, from = next_char(from))
+		width += columns_of_char(g_utf8_get_char(from));
+	return MAX(width, 1);
+}
+
 static void add_place(GString *text, const RgDiags *diags, const RgDiag *diag, const RgStyle *style)
 {
 	RgSource at = diag->source;
-	if (!at.line || !at.file) {
-		if (at.file)
-			g_string_append_printf(text, "  on %s\n", at.file);
+	g_autofree char *file = clean(at.file);
+	if (file && !at.line)
+		g_string_append_printf(text, "  on %s\n", file);
+	if (!at.line || !file)
 		return;
-	}
-	g_string_append_printf(text, "  on %s:%u:%u\n", at.file, at.line, at.column);
-	g_autofree char *line = rg_diags_dup_line(diags, at.file, at.line);
-	if (!line || g_utf8_strlen(line, -1) > 400)
+	g_string_append_printf(text, "  on %s:%u:%u\n", file, at.line, at.column);
+	g_autofree char *whole = shown_line(diags, &at);
+	if (!whole)
 		return;
 	g_autofree char *number = g_strdup_printf("%u", at.line);
+	unsigned column = MAX(at.column, 1), taken = (unsigned)strlen(number) + 5;
+	g_autofree char *line = window(whole, &column, MAX(style_width(style), taken + 30) - taken);
 	g_string_append_printf(text, "  %s | %s\n  %*s | ", number, line, (int)strlen(number), "");
-	const char *from = line;
-	for (unsigned column = 1; column < at.column && *from; column++) {
-		g_string_append_c(text, *from == '\t' ? '\t' : ' ');
-		from += g_utf8_skip[(guchar)*from];
-	}
-	unsigned marks = at.end_column > at.column ? at.end_column - at.column : 1;
-	g_autofree char *caret = g_strnfill(MIN(marks, 200), '^');
+	const char *from = add_blanks(text, line, column);
+	g_autofree char *caret = g_strnfill(
+		caret_width(from, at.end_column > at.column ? at.end_column - at.column : 1), '^');
 	paint(text, style, RED, caret);
 	g_string_append_c(text, '\n');
 }
 
-static void add_subject(GString *text, const RgDiag *diag)
+static void add_subject(GString *text, const RgDiag *diag, const RgStyle *style)
 {
 	if (diag->address)
-		g_string_append_printf(text, "  with %s%s%s\n", diag->address,
-			diag->attribute ? "." : "", diag->attribute ? diag->attribute : "");
+		wrapf(text, style, "  ", "with %s%s%s", diag->address, diag->attribute ? "." : "",
+			diag->attribute ? diag->attribute : "");
 	if (diag->request_id)
-		g_string_append_printf(text, "  %s request id %s\n",
-			diag->provider ? diag->provider : "", diag->request_id);
+		wrapf(text, style, "  ", "%s request id %s", diag->provider ? diag->provider : "",
+			diag->request_id);
 }
 
 static void add_diag(GString *text, const RgDiags *diags, const RgDiag *diag, const RgStyle *style)
@@ -45,12 +98,15 @@ static void add_diag(GString *text, const RgDiags *diags, const RgDiag *diag, co
 	static const char *const colors[] = {RED, YELLOW, CYAN};
 	g_string_append_c(text, '\n');
 	paint(text, style, colors[diag->severity], words[diag->severity]);
+	/* a line break in a summary must not begin a line of its own: tools look for "Error: " */
+	g_autofree char *summary = clean(diag->summary);
+	g_autofree char *whole =
+		g_strdup_printf("%s%s [%s]", words[diag->severity], summary, diag->code);
 	g_autoptr(GString) line = g_string_new(NULL);
-	g_autofree char *summary = g_strdup_printf("%s [%s]", diag->summary, diag->code);
-	wrap(line, style, "", summary);
-	g_string_append_len(text, line->str, (gssize)line->len);
+	wrap(line, style, "", whole);
+	g_string_append(text, line->str + strlen(words[diag->severity]));
 	add_place(text, diags, diag, style);
-	add_subject(text, diag);
+	add_subject(text, diag, style);
 	if (diag->detail)
 		wrap(text, style, "  ", diag->detail);
 	if (diag->hint) {
@@ -64,7 +120,7 @@ char *rg_render_diags(const RgDiags *diags, const RgStyle *style)
 	GString *text = g_string_new(NULL);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		add_diag(text, diags, rg_diags_get(diags, i), style);
-	return g_string_free(text, FALSE);
+	return text_finish(text, style);
 }
 
 static json_t *range_json(const RgSource *at)
@@ -81,15 +137,23 @@ static json_t *range_json(const RgSource *at)
 	return range;
 }
 
+/* Sets a text, secrets redacted. */
+static void set_text(json_t *row, const char *key, const char *text)
+{
+	g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
+	g_autofree char *safe = valid ? rg_redact(valid, strlen(valid)) : NULL;
+	rg_json_set_str(row, key, safe);
+}
+
 static json_t *diag_json(const RgDiags *diags, const RgDiag *diag)
 {
 	static const char *const words[] = {"error", "warning", "note"};
 	json_t *row = json_object();
 	rg_json_set_str(row, "severity", words[diag->severity]);
 	rg_json_set_str(row, "code", diag->code);
-	rg_json_set_str(row, "summary", diag->summary);
-	rg_json_set_str(row, "detail", diag->detail ? diag->detail : "");
-	rg_json_set_str(row, "hint", diag->hint);
+	set_text(row, "summary", diag->summary);
+	set_text(row, "detail", diag->detail ? diag->detail : "");
+	set_text(row, "hint", diag->hint);
 	if (diag->address)
 		rg_json_set_str(row, "address", diag->address);
 	if (diag->attribute)
@@ -104,7 +168,7 @@ static json_t *diag_json(const RgDiags *diags, const RgDiag *diag)
 	g_autofree char *line = rg_diags_dup_line(diags, diag->source.file, diag->source.line);
 	if (line) {
 		json_t *snippet = json_object();
-		rg_json_set_str(snippet, "code", line);
+		set_text(snippet, "code", line);
 		json_object_set_new(snippet, "start_line", json_integer(diag->source.line));
 		json_object_set_new(row, "snippet", snippet);
 	}

@@ -2,54 +2,41 @@
 
 static const char *const type_words[] = {"missing", "changed", "unmanaged"};
 
+static void add_side(GString *text, const RgStyle *style, const char *word, json_t *value)
+{
+	g_autofree char *prefix = g_strdup_printf("          %-13s", word);
+	add_value(text, style, prefix, value);
+}
+
 static void add_attrs(GString *text, const RgDriftItem *item, const RgStyle *style)
 {
 	for (guint i = 0; i < item->attrs->len; i++) {
 		const RgDriftAttr *attr = item->attrs->pdata[i];
-		g_autofree char *desired = value_text(attr->desired);
-		g_autofree char *recorded = value_text(attr->recorded);
-		g_autofree char *observed = value_text(attr->observed);
-		g_string_append_printf(text, "      ~ %s\n", attr->name);
-		g_string_append_printf(text, "          in the cloud: %s\n", observed);
-		g_string_append_printf(text, "          recorded:     %s\n", recorded);
+		g_autofree char *name = clean(attr->name);
+		g_string_append_printf(text, "      ~ %s\n", name);
+		add_side(text, style, "in the cloud:", attr->observed);
+		add_side(text, style, "recorded:", attr->recorded);
 		if (!json_equal(attr->desired, attr->recorded))
-			g_string_append_printf(text, "          in the spec:  %s\n", desired);
+			add_side(text, style, "in the spec:", attr->desired);
 	}
 }
 
+/* Terraform's phrases; which attributes changed stands below, in three lines each. */
 static void add_item(GString *text, const RgDriftItem *item, const RgStyle *style)
 {
-	const char *name = item->address ? item->address : item->kind;
+	g_autofree char *name = drift_name(item), *id = clean(item->id ? item->id : "?");
+	g_autofree char *status = clean(item->status);
+	g_autofree char *phrase =
+		item->type == RG_DRIFT_CHANGED ? g_strdup("has changed") : drift_phrase(item);
 	g_string_append(text, "  ");
-	switch (item->type) {
-	case RG_DRIFT_MISSING:
-		paintf(text, style, RED, "# %s has been deleted", name);
-		break;
-	case RG_DRIFT_CHANGED:
-		paintf(text, style, YELLOW, "# %s has changed", name);
-		break;
-	case RG_DRIFT_UNMANAGED:
-		paintf(text, style, YELLOW,
-			"# %s is not recorded, but carries this cluster's marks", name);
-		break;
-	}
-	g_string_append_c(text, '\n');
-	g_string_append_printf(text, "      id = \"%s\"%s%s%s\n", item->id ? item->id : "?",
-		item->status ? " (" : "", item->status ? item->status : "",
-		item->status ? ")" : "");
+	paintf(text, style, item->type == RG_DRIFT_MISSING ? RED : YELLOW, "# %s %s", name, phrase);
+	g_string_append_printf(text, "\n      id = \"%s\"%s%s%s\n", id, status ? " (" : "",
+		status ? status : "", status ? ")" : "");
 	if (item->source.line)
-		g_string_append_printf(
-			text, "      asked for at %s:%u\n", item->source.file, item->source.line);
+		wrapf(text, style, "      ", "asked for at %s:%u", item->source.file,
+			item->source.line);
 	add_attrs(text, item, style);
 	g_string_append_c(text, '\n');
-}
-
-static unsigned count(const RgDrift *drift, RgDriftType type)
-{
-	unsigned n = 0;
-	for (guint i = 0; i < drift->items->len; i++)
-		n += ((RgDriftItem *)drift->items->pdata[i])->type == type;
-	return n;
 }
 
 char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
@@ -65,21 +52,21 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 				"No drift. %u resource%s of cluster %s %s as recorded.\n",
 				drift->checked, drift->checked == 1 ? "" : "s", drift->cluster,
 				drift->checked == 1 ? "is" : "are");
-		return g_string_free(text, FALSE);
+		return text_finish(text, style);
 	}
 	g_string_append(text, "Objects have changed outside of raygpu:\n\n");
 	for (guint i = 0; i < drift->items->len; i++)
 		add_item(text, drift->items->pdata[i], style);
 	paintf(text, style, BOLD,
 		"Drift: %u missing, %u changed, %u unmanaged; %u resources checked.",
-		count(drift, RG_DRIFT_MISSING), count(drift, RG_DRIFT_CHANGED),
-		count(drift, RG_DRIFT_UNMANAGED), drift->checked);
+		drift_count(drift, RG_DRIFT_MISSING), drift_count(drift, RG_DRIFT_CHANGED),
+		drift_count(drift, RG_DRIFT_UNMANAGED), drift->checked);
 	g_string_append_c(text, '\n');
-	if (count(drift, RG_DRIFT_MISSING) + count(drift, RG_DRIFT_CHANGED))
+	if (drift_count(drift, RG_DRIFT_MISSING) + drift_count(drift, RG_DRIFT_CHANGED))
 		g_string_append(text, "`raygpu apply` puts back what is missing or changed.\n");
-	if (count(drift, RG_DRIFT_UNMANAGED))
+	if (drift_count(drift, RG_DRIFT_UNMANAGED))
 		g_string_append(text, "Unmanaged resources are left alone: remove them by hand.\n");
-	return g_string_free(text, FALSE);
+	return text_finish(text, style);
 }
 
 static json_t *copy_or_null(json_t *value)
@@ -122,8 +109,8 @@ json_t *rg_render_drift_json(const RgDrift *drift)
 	for (guint i = 0; i < drift->items->len; i++)
 		json_array_append_new(rows, item_json(drift->items->pdata[i]));
 	for (int type = RG_DRIFT_MISSING; type <= RG_DRIFT_UNMANAGED; type++)
-		json_object_set_new(
-			counts, type_words[type], json_integer(count(drift, (RgDriftType)type)));
+		json_object_set_new(counts, type_words[type],
+			json_integer(drift_count(drift, (RgDriftType)type)));
 	rg_json_set_str(document, "format_version", "1.0");
 	rg_json_set_str(document, "cluster", drift->cluster);
 	/* null: nothing was seen, but not everything was read */

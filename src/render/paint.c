@@ -1,9 +1,7 @@
 #include "render/paint.h"
-#include "resource/expr.h"
+#include "base/redact.h"
 #include <stdarg.h>
 #include <string.h>
-
-#define LONG_TEXT 120 /* characters of a value that is still shown whole */
 
 void paint(GString *to, const RgStyle *style, const char *code, const char *text)
 {
@@ -27,16 +25,88 @@ unsigned style_width(const RgStyle *style)
 	return style->width ? style->width : 80;
 }
 
+const char *next_char(const char *at)
+{
+	return at + g_utf8_skip[(guchar)*at];
+}
+
+unsigned columns_of_char(gunichar c)
+{
+	return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+}
+
+/* Bytes of an escape code as paint writes them, 0 when it is another one. */
+static size_t own_code(const char *at)
+{
+	if (at[0] != '\033' || at[1] != '[')
+		return 0;
+	size_t digits = strspn(at + 2, "0123456789");
+	return digits && digits <= 2 && at[2 + digits] == 'm' ? digits + 3 : 0;
+}
+
+unsigned columns_of(const char *text)
+{
+	unsigned columns = 0;
+	for (const char *at = text; *at; at = next_char(at)) {
+		at += own_code(at);
+		if (!*at)
+			break;
+		columns += columns_of_char(g_utf8_get_char(at));
+	}
+	return columns;
+}
+
+static bool is_unprintable(gunichar c)
+{
+	GUnicodeType type = g_unichar_type(c);
+	return type == G_UNICODE_CONTROL || type == G_UNICODE_FORMAT ||
+	       type == G_UNICODE_LINE_SEPARATOR || type == G_UNICODE_PARAGRAPH_SEPARATOR ||
+	       type == G_UNICODE_SURROGATE;
+}
+
+char *clean(const char *text)
+{
+	if (!text)
+		return NULL;
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+	GString *cleaned = g_string_sized_new(strlen(valid));
+	for (const char *at = valid; *at; at = next_char(at)) {
+		gunichar c = g_utf8_get_char(at);
+		g_string_append_unichar(cleaned, is_unprintable(c) ? 0xfffd : c);
+	}
+	return g_string_free(cleaned, FALSE);
+}
+
+char *text_finish(GString *text, const RgStyle *style)
+{
+	g_autofree char *shown = rg_redact(text->str, text->len);
+	g_string_free(text, TRUE);
+	g_autofree char *valid = g_utf8_make_valid(shown, -1);
+	GString *out = g_string_sized_new(strlen(valid));
+	for (const char *at = valid; *at;) {
+		size_t code = style->color ? own_code(at) : 0;
+		gunichar c = g_utf8_get_char(at);
+		if (code)
+			g_string_append_len(out, at, (gssize)code);
+		else if (c != '\n' && c != '\t' && is_unprintable(c))
+			g_string_append_unichar(out, 0xfffd);
+		else
+			g_string_append_unichar(out, c);
+		at = code ? at + code : next_char(at);
+	}
+	return g_string_free(out, FALSE);
+}
+
 static void wrap_line(GString *to, unsigned width, const char *indent, const char *line)
 {
 	g_auto(GStrv) words = g_strsplit(line, " ", -1);
-	glong column = g_utf8_strlen(indent, -1);
+	unsigned column = columns_of(indent);
 	g_string_append(to, indent);
 	for (guint i = 0; words[i]; i++) {
-		glong length = g_utf8_strlen(words[i], -1);
-		if (i && column + 1 + length > (glong)width) {
+		unsigned length = columns_of(words[i]);
+		if (i && column + 1 + length > width) {
 			g_string_append_printf(to, "\n%s", indent);
-			column = g_utf8_strlen(indent, -1);
+			column = columns_of(indent);
 		} else if (i) {
 			g_string_append_c(to, ' ');
 			column++;
@@ -50,66 +120,20 @@ static void wrap_line(GString *to, unsigned width, const char *indent, const cha
 void wrap(GString *to, const RgStyle *style, const char *indent, const char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-	for (guint i = 0; lines[i]; i++)
-		wrap_line(to, style_width(style), indent, lines[i]);
-}
-
-static char *expression_text(const json_t *value)
-{
-	const char *ref = rg_json_str(value, "$ref", NULL);
-	if (ref)
-		return g_strdup_printf("%s.%s", ref, rg_json_str(value, "attr", "id"));
-	const json_t *parts = json_object_get(value, "$join");
-	if (parts) {
-		size_t bytes = 0, i;
-		const json_t *part;
-		json_array_foreach (parts, i, part)
-			bytes += json_is_string(part) ? json_string_length(part) : 0;
-		return g_strdup_printf("(text of about %zu bytes)", bytes);
+	for (guint i = 0; lines[i]; i++) {
+		g_autofree char *line = clean(lines[i]);
+		size_t blanks = strspn(line, " "); /* a list in the text stays indented */
+		g_autofree char *inner = g_strdup_printf("%s%.*s", indent, (int)blanks, line);
+		wrap_line(to, style_width(style), inner, line + blanks);
 	}
-	return g_strdup("(compressed text)");
 }
 
-static void list_text(GString *to, const json_t *value)
+void wrapf(GString *to, const RgStyle *style, const char *indent, const char *format, ...)
 {
-	size_t i;
-	json_t *item;
-	g_string_append_c(to, '[');
-	json_array_foreach (value, i, item) {
-		g_autofree char *text = value_text(item);
-		g_string_append_printf(to, "%s%s", i ? ", " : "", text);
-	}
-	g_string_append_c(to, ']');
-}
-
-static void map_text(GString *to, json_t *value)
-{
-	const char *key;
-	json_t *item;
-	bool first = true;
-	g_string_append_c(to, '{');
-	json_object_foreach ((json_t *)(gpointer)value, key, item) {
-		g_autofree char *text = value_text(item);
-		g_string_append_printf(to, "%s%s = %s", first ? "" : ", ", key, text);
-		first = false;
-	}
-	g_string_append_c(to, '}');
-}
-
-char *value_text(json_t *value)
-{
-	if (!value)
-		return g_strdup("(none)");
-	if (rg_expr_is(value))
-		return expression_text(value);
-	if (json_is_string(value) && json_string_length(value) > LONG_TEXT)
-		return g_strdup_printf("(text of %zu bytes)", json_string_length(value));
-	if (!json_is_array(value) && !json_is_object(value))
-		return rg_json_canonical(value);
-	GString *text = g_string_new(NULL);
-	if (json_is_array(value))
-		list_text(text, value);
-	else
-		map_text(text, value);
-	return g_string_free(text, FALSE);
+	va_list arguments;
+	va_start(arguments, format);
+	g_autofree char *text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_autofree char *line = clean(text);
+	wrap_line(to, style_width(style), indent, line);
 }

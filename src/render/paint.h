@@ -1,4 +1,6 @@
-/* Colours and widths of the texts in this folder. */
+/* Colours, widths and cleaning of the texts in this folder. Texts are built from outside words
+ * (names, clouds' answers, lines of specs), so all of them leave through text_finish, and a word
+ * that must stay on its line goes through clean first. Pure; results are the caller's (g_free). */
 #pragma once
 #include "render/render.h"
 
@@ -15,6 +17,44 @@ void paintf(GString *to, const RgStyle *style, const char *code, const char *for
 	G_GNUC_PRINTF(4, 5);
 /* Appends words of `text` wrapped to the width, every line after `indent`. */
 void wrap(GString *to, const RgStyle *style, const char *indent, const char *text);
+/* The same for one paragraph: a new line in an argument begins no line. */
+void wrapf(GString *to, const RgStyle *style, const char *indent, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
 unsigned style_width(const RgStyle *style);
-/* One attribute value on one line: JSON, references as "address.attr", long texts by their size. */
+
+/* A copy on one line: valid UTF-8, every control and format character (escape sequences, new
+ * lines, changes of direction) replaced by U+FFFD. NULL gives NULL. */
+char *clean(const char *text);
+/* Columns on a terminal, colours not counted: 2 for a wide character, 0 for a combining one, 1 for
+ * a tab. */
+unsigned columns_of(const char *text);
+unsigned columns_of_char(gunichar c);
+const char *next_char(const char *at); /* of valid UTF-8 */
+/* Takes the text over: secrets redacted, no control character left but new lines, tabs and (with
+ * colours) the codes of paint. */
+char *text_finish(GString *text, const RgStyle *style);
+
+/* value.c */
+/* One attribute value on one line: JSON, references as "address.attr", long texts by their size and
+ * the first digits of their digest, so that two of them can be told apart. */
 char *value_text(json_t *value);
+/* "PREFIX VALUE" with its new line; a map or list that is too wide gets a line for each member. */
+void add_value(GString *to, const RgStyle *style, const char *prefix, json_t *value);
+/* "PREFIX BEFORE -> AFTER NOTE" with its new line; of maps and lists only the members that differ.
+ */
+void add_difference(GString *to, const RgStyle *style, const char *prefix, json_t *before,
+	json_t *after, const char *note);
+
+/* pools.c: the table of pools, what Ray will see, what it costs */
+void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
+
+/* words.c: what the formats share */
+/* "will be created"; Terraform's phrase for the action of a change. */
+const char *change_phrase(const RgPlanChange *change);
+/* "+", "~", "-/+", "-", "." */
+const char *change_symbol(const RgPlanChange *change);
+unsigned drift_count(const RgDrift *drift, RgDriftType type);
+/* The address, else the kind and id; g_free. */
+char *drift_name(const RgDriftItem *item);
+/* "has been deleted", "has changed: tags, instance_state", ...; g_free. */
+char *drift_phrase(const RgDriftItem *item);

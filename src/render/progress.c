@@ -85,14 +85,33 @@ static void erase(RgProgress *progress)
 	progress->shown = false;
 }
 
+/* As much of a line as `room` columns hold: a longer one would wrap and could not be erased. */
+static char *cut(const char *line, unsigned room)
+{
+	g_autofree char *safe = clean(line);
+	const char *at = safe;
+	for (unsigned used = 0; *at; at = next_char(at)) {
+		used += columns_of_char(g_utf8_get_char(at));
+		if (used > room)
+			break;
+	}
+	return g_strndup(safe, (gsize)(at - safe));
+}
+
 static void redraw(RgProgress *progress, bool now)
 {
 	int64_t ms = rg_clock_monotonic_ms();
 	if (!now && ms - progress->drawn_ms < REDRAW_MS)
 		return;
 	progress->drawn_ms = ms;
+	unsigned done = 0, total = 0;
+	for (guint i = 0; i < progress->pools->len; i++) {
+		done += ((const Pool *)progress->pools->pdata[i])->done;
+		total += ((const Pool *)progress->pools->pdata[i])->total;
+	}
 	g_autoptr(GString) line = g_string_new(NULL);
-	g_string_append_printf(line, "%3" G_GINT64_FORMAT "s", (ms - progress->begun_ms) / 1000);
+	g_string_append_printf(line, "%3" G_GINT64_FORMAT "s  %u of %u done",
+		(ms - progress->begun_ms) / 1000, done, total);
 	for (guint i = 0; i < progress->pools->len; i++) {
 		const Pool *pool = progress->pools->pdata[i];
 		if (!pool->total)
@@ -101,10 +120,9 @@ static void redraw(RgProgress *progress, bool now)
 		if (pool->failed)
 			g_string_append_printf(line, " (%u failed)", pool->failed);
 	}
-	if (line->len >= style_width(&progress->style))
-		g_string_truncate(line, style_width(&progress->style) - 1);
+	g_autofree char *shown = cut(line->str, style_width(&progress->style) - 1);
 	erase(progress);
-	progress->write(progress->data, line->str);
+	progress->write(progress->data, shown);
 	progress->shown = true;
 }
 
@@ -179,9 +197,13 @@ void rg_progress_event(RgProgress *progress, const RgEvent *event)
 	count(progress, event);
 	bool line = worth_a_line(progress, event->type);
 	if (line) {
-		g_autofree char *text = event_text(event);
+		g_autofree char *raw = event_text(event);
+		g_autofree char *text = clean(g_strchomp(raw));
+		g_autoptr(GString) whole = g_string_new(text);
+		g_string_append_c(whole, '\n');
+		g_autofree char *shown = text_finish(g_steal_pointer(&whole), &progress->style);
 		erase(progress);
-		progress->write(progress->data, text);
+		progress->write(progress->data, shown);
 	}
 	if (progress->live)
 		redraw(progress, line);

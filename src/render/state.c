@@ -8,38 +8,63 @@ static bool is_sensitive(const RgSchema *schema, const RgResource *resource, con
 	return !attribute || attribute->sensitive || g_str_equal(resource->kind, RG_SECRET_KIND);
 }
 
-static void add_values(
-	GString *text, const RgResource *resource, const RgSchema *schema, json_t *values)
+/* What was asked for and what the cloud told, once each: the cloud's word counts. */
+static json_t *all_values(const RgResource *resource)
 {
+	json_t *all = resource->attrs ? json_copy(resource->attrs) : json_object();
+	json_object_update(all, resource->outputs);
+	if (resource->id)
+		rg_json_set_str(all, "id", resource->id);
+	return all;
+}
+
+static int name_width(json_t *values)
+{
+	unsigned width = 0;
+	const char *key;
+	json_t *value;
+	json_object_foreach (values, key, value)
+		width = MAX(width, columns_of(key));
+	return (int)width;
+}
+
+static void add_values(
+	GString *text, const RgResource *resource, const RgSchema *schema, const RgStyle *style)
+{
+	g_autoptr(RgJson) values = all_values(resource);
+	int width = name_width(values);
 	const char *key;
 	json_t *value;
 	json_object_foreach (values, key, value) {
-		bool hide = is_sensitive(schema, resource, key) && !json_is_integer(value);
-		g_autofree char *shown = hide ? g_strdup("(sensitive value)") : value_text(value);
-		g_string_append_printf(text, "    %-18s = %s\n", key, shown);
+		bool hide = !g_str_equal(key, "id") && is_sensitive(schema, resource, key) &&
+			    !json_is_integer(value);
+		g_autofree char *name = clean(key);
+		g_autofree char *prefix = g_strdup_printf("    %-*s =", width, name);
+		if (hide)
+			g_string_append_printf(text, "%s (sensitive value)\n", prefix);
+		else
+			add_value(text, style, prefix, value);
 	}
 }
 
 char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
-	paintf(text, style, BOLD, "# %s:", resource->address);
+	g_autofree char *address = clean(resource->address);
+	paintf(text, style, BOLD, "# %s:", address);
 	g_string_append_printf(
 		text, "\nresource \"%s\" \"%s\" {\n", resource->kind, resource->name);
 	if (resource->presence == RG_PENDING)
 		g_string_append(
 			text, "    # its creation was interrupted; the next apply clears it up\n");
-	if (resource->id)
-		g_string_append_printf(text, "    %-18s = \"%s\"\n", "id", resource->id);
-	add_values(text, resource, schema, resource->attrs);
-	add_values(text, resource, schema, resource->outputs);
+	add_values(text, resource, schema, style);
 	if (resource->created_s) {
 		g_autofree char *when = rg_clock_format(resource->created_s);
 		g_string_append_printf(text, "    # created %s, generation %" G_GINT64_FORMAT "\n",
 			when, resource->generation);
 	}
 	g_string_append(text, "}\n");
-	return g_string_free(text, FALSE);
+	return text_finish(text, style);
 }
 
 char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const RgStyle *style)
@@ -54,7 +79,7 @@ char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const 
 			rg_resource_set_get(snapshot->recorded, i), schema, style);
 		g_string_append_printf(text, "%s%s", i ? "\n" : "", one);
 	}
-	return g_string_free(text, FALSE);
+	return text_finish(text, style);
 }
 
 static json_t *visible(const RgResource *resource, const RgSchema *schema, json_t *values)

@@ -1,0 +1,80 @@
+#include "render/paint.h"
+
+/* What the formats have in common. The phrases are Terraform's, byte for byte: tfcmt and others
+ * look for them at the end of a line that begins with "# ADDRESS". */
+
+const char *change_symbol(const RgPlanChange *change)
+{
+	switch (change->action) {
+	case RG_ACTION_CREATE:
+		return "+";
+	case RG_ACTION_UPDATE:
+		return "~";
+	case RG_ACTION_REPLACE:
+		return "-/+";
+	case RG_ACTION_DELETE:
+		return "-";
+	case RG_ACTION_RECORD:
+	case RG_ACTION_FORGET:
+	case RG_ACTION_STOP:
+	case RG_ACTION_NONE:
+		break;
+	}
+	return ".";
+}
+
+const char *change_phrase(const RgPlanChange *change)
+{
+	switch (change->action) {
+	case RG_ACTION_CREATE:
+		return "will be created";
+	case RG_ACTION_UPDATE:
+		return "will be updated in-place";
+	case RG_ACTION_REPLACE:
+		return g_strcmp0(change->reason, "replace_by_request") == 0
+			       ? "will be replaced, as requested"
+			       : "must be replaced";
+	case RG_ACTION_DELETE:
+		return "will be destroyed";
+	case RG_ACTION_RECORD:
+		return "will be recorded as it is";
+	case RG_ACTION_FORGET:
+		return "will be forgotten: it is gone already";
+	case RG_ACTION_STOP:
+		return "can't be planned";
+	case RG_ACTION_NONE:
+		break;
+	}
+	return "is in order";
+}
+
+unsigned drift_count(const RgDrift *drift, RgDriftType type)
+{
+	unsigned n = 0;
+	for (guint i = 0; i < drift->items->len; i++)
+		n += ((RgDriftItem *)drift->items->pdata[i])->type == type;
+	return n;
+}
+
+char *drift_name(const RgDriftItem *item)
+{
+	g_autofree char *name = item->address
+					? g_strdup(item->address)
+					: g_strdup_printf("%s %s", item->kind ? item->kind : "?",
+						  item->id ? item->id : "?");
+	return clean(name);
+}
+
+char *drift_phrase(const RgDriftItem *item)
+{
+	if (item->type == RG_DRIFT_MISSING)
+		return g_strdup("has been deleted");
+	if (item->type == RG_DRIFT_UNMANAGED)
+		return g_strdup("is not recorded, but carries this cluster's marks");
+	GString *text = g_string_new("has changed");
+	for (guint i = 0; i < item->attrs->len; i++)
+		g_string_append_printf(text, "%s%s", i ? ", " : ": ",
+			((RgDriftAttr *)item->attrs->pdata[i])->name);
+	g_autofree char *phrase = g_string_free(text, FALSE);
+	return clean(phrase);
+}

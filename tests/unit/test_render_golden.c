@@ -1,0 +1,109 @@
+/* The texts of plan and drift, a file a case: tests/golden/render, at 80 columns without colours.
+ * Each is also made with colours (taking them out gives the same text) and searched for characters
+ * that a terminal would obey and for lines that are too wide though they could be broken. */
+#include "../golden/golden.h"
+#include "render/render.h"
+#include <string.h>
+
+static bool update;
+static char *schema_path;
+
+static RgSource source_of(const void *data, const char *pointer)
+{
+	return (RgSource){.file = "clusters/spec.yaml", .line = 10, .column = 3};
+}
+
+static RgPlan *make_plan(const GoldenCase *test, const RgDiff *diff, RgDiags *diags)
+{
+	const char *text = golden_section(test, "fitted");
+	json_auto_t *fitted = *text ? json_loads(text, 0, NULL) : NULL;
+	g_autoptr(GPtrArray) order = g_ptr_array_new();
+	g_ptr_array_add(order, (gpointer)(uintptr_t) "train");
+	g_ptr_array_add(order, (gpointer)(uintptr_t) "legacy");
+	RgPlanInput input = {.command = test->options.destroy ? "destroy" : "plan",
+		.lineage = "0123456789abcdef0123456789abcdef",
+		.state = ".raygpu/state.db",
+		.commit = "c0ffeec0ffeec0ffee",
+		.in_git = true,
+		.dirty = true,
+		.fitted = fitted,
+		.cluster = "research",
+		.provider = "t",
+		.region = "r-1",
+		.spec_file = "clusters/spec.yaml",
+		.spec_digest = "d1gest",
+		.source = source_of,
+		.pool_order = order};
+	return rg_plan_new(diff, test->schema, &input, diags);
+}
+
+static char *without_colors(const char *text)
+{
+	g_autoptr(GRegex) codes = g_regex_new("\033\\[[0-9]+m", 0, 0, NULL);
+	return g_regex_replace_literal(codes, text, -1, 0, "", 0, NULL);
+}
+
+static unsigned columns(const char *line)
+{
+	unsigned n = 0;
+	for (const char *at = line; *at; at += g_utf8_skip[(guchar)*at])
+		n += g_unichar_iswide(g_utf8_get_char(at)) ? 2 : 1;
+	return n;
+}
+
+/* Too wide may be a value of one line and a heading, which tools want on one line. */
+static void check_lines(const char *text)
+{
+	g_assert_true(g_utf8_validate(text, -1, NULL));
+	for (const char *at = text; *at; at += g_utf8_skip[(guchar)*at]) {
+		gunichar c = g_utf8_get_char(at);
+		g_assert_true(c == '\n' || c == '\t' ||
+			      (!g_unichar_iscntrl(c) && g_unichar_type(c) != G_UNICODE_FORMAT));
+	}
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i]; i++) {
+		if (columns(lines[i]) > 80)
+			g_test_message("%u columns: %s", columns(lines[i]), lines[i]);
+		g_assert_true(columns(lines[i]) <= 80 || strstr(lines[i], "-> \"\\u001B") ||
+			      g_str_has_prefix(lines[i], "  # t."));
+	}
+}
+
+static char *render(const GoldenCase *test, const RgStyle *style)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgDiff) diff = rg_diff(
+		test->schema, test->desired, test->recorded, test->observed, &test->options, diags);
+	g_assert_nonnull(diff);
+	g_autoptr(RgPlan) plan = make_plan(test, diff, diags);
+	g_autoptr(RgDrift) drift = rg_drift_new(diff, test->recorded, "research", source_of, NULL);
+	g_autofree char *text = rg_render_plan(plan, style);
+	g_autofree char *drifted = rg_render_drift(drift, style);
+	return g_strconcat(text, "\n---- drift\n", drifted, NULL);
+}
+
+static void run(gconstpointer path)
+{
+	GoldenCase *test = golden_load(path, schema_path);
+	g_autofree char *plain = render(test, &(RgStyle){false, 80});
+	golden_expect(test, plain, update);
+	check_lines(plain);
+	g_assert_null(strstr(plain, "hush"));
+	g_autofree char *painted = render(test, &(RgStyle){true, 80});
+	g_autofree char *washed = without_colors(painted);
+	g_assert_cmpstr(washed, ==, plain);
+	golden_free(test);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_assert_cmpint(argc, >=, 2);
+	update = argc > 2 && strcmp(argv[2], "--update") == 0;
+	g_autofree char *folder = g_build_filename(argv[1], "render", NULL);
+	schema_path = g_build_filename(argv[1], "schema.json", NULL);
+	golden_add_all(folder, "/render/", run);
+	int status = g_test_run();
+	g_free(schema_path);
+	return status;
+}

@@ -1,0 +1,131 @@
+/* Diagnostics under the line of the spec, and the progress of an apply. */
+#include "base/redact.h"
+#include "render/render.h"
+#include <string.h>
+
+static const RgStyle plain = {false, 80};
+
+static char *one_diag(const char *spec, RgSource at, const char *summary)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	rg_diags_add_text(diags, "c.yaml", spec, strlen(spec));
+	at.file = "c.yaml";
+	rg_diag_at(rg_diags_error(diags, "spec.bad-value", "%s", summary), at);
+	return rg_render_diags(diags, &plain);
+}
+
+static void caret(const char *line, unsigned column, unsigned end, const char *expect)
+{
+	g_autofree char *got =
+		one_diag(line, (RgSource){.line = 1, .column = column, .end_column = end}, "bad");
+	g_autofree char *want = g_strdup_printf(
+		"\nError: bad [spec.bad-value]\n  on c.yaml:1:%u\n%s\n", column, expect);
+	g_assert_cmpstr(got, ==, want);
+}
+
+static void test_caret(void)
+{
+	caret("pools: {a: x}", 12, 13, "  1 | pools: {a: x}\n    |            ^");
+	caret("a:\tbad", 4, 7, "  1 | a:\tbad\n    |   \t^^^");
+	caret("名前: bad", 5, 8, "  1 | 名前: bad\n    |       ^^^");
+	caret("x: 名前", 4, 6, "  1 | x: 名前\n    |    ^^^^");
+	caret("short", 99, 0, "  1 | short\n    |      ^");
+	caret("a: \033[31mred", 4, 5, "  1 | a: \357\277\275[31mred\n    |    ^");
+}
+
+static void test_long_line(void)
+{
+	g_autofree char *left = g_strnfill(500, 'a'), *right = g_strnfill(500, 'b');
+	g_autofree char *line = g_strconcat(left, "X", right, NULL);
+	g_autofree char *got =
+		one_diag(line, (RgSource){.line = 1, .column = 501, .end_column = 502}, "bad");
+	g_auto(GStrv) lines = g_strsplit(got, "\n", -1);
+	g_assert_cmpuint(strlen(lines[3]), <=, 80);
+	g_assert_cmpint(strchr(lines[4], '^') - lines[4], ==, strchr(lines[3], 'X') - lines[3]);
+}
+
+static void test_secret(void)
+{
+	rg_redact_add("correct-horse-battery", 21);
+	g_autofree char *got = one_diag("key: correct-horse-battery",
+		(RgSource){.line = 1, .column = 1}, "\"correct-horse-battery\" is no key");
+	g_assert_null(strstr(got, "horse"));
+	g_assert_nonnull(strstr(got, "1 | key: [redacted]\n"));
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	rg_diags_add_text(diags, "c.yaml", "key: correct-horse-battery", 26);
+	rg_diag_at(rg_diags_error(diags, "spec.bad-value", "correct-horse-battery"),
+		(RgSource){.file = "c.yaml", .line = 1, .column = 1});
+	g_autoptr(RgJson) rows = rg_render_diags_json(diags);
+	g_autofree char *text = rg_json_canonical(rows);
+	g_assert_null(strstr(text, "horse"));
+}
+
+/* A cloud's answer with a line break must not begin a line that a tool takes for another error. */
+static void test_forged_line(void)
+{
+	g_autofree char *got = one_diag("x", (RgSource){0}, "no\nError: forged\nNo changes.");
+	g_assert_null(strstr(got, "\nError: forged"));
+	g_assert_null(strstr(got, "\nNo changes."));
+}
+
+static void collect(void *data, const char *text)
+{
+	g_string_append(data, text);
+}
+
+static RgPlan *two_nodes(void)
+{
+	static RgPlanChange nodes[2];
+	RgPlan *plan = g_new0(RgPlan, 1);
+	plan->changes = g_ptr_array_new();
+	for (int i = 0; i < 2; i++) {
+		nodes[i] = (RgPlanChange){.address = (char *)(uintptr_t) "t.node.a[0]",
+			.group = (char *)(uintptr_t) "a",
+			.action = RG_ACTION_CREATE};
+		g_ptr_array_add(plan->changes, &nodes[i]);
+	}
+	return plan;
+}
+
+static char *progress_of(bool live, unsigned width)
+{
+	RgPlan *plan = two_nodes();
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RgProgress) progress =
+		rg_progress_new(plan, live, &(RgStyle){false, width}, collect, out);
+	RgEvent start = {.type = RG_EVENT_START, .address = "t.node.a[0]", .group = "a"};
+	start.action = RG_ACTION_CREATE;
+	RgEvent done = start;
+	done.type = RG_EVENT_DONE;
+	done.id = "i-1\033[2J";
+	done.seconds = 3;
+	rg_progress_event(progress, &start);
+	rg_progress_event(progress, &done);
+	rg_progress_finish(progress);
+	g_ptr_array_unref(plan->changes);
+	g_free(plan);
+	return g_strdup(out->str);
+}
+
+static void test_progress(void)
+{
+	g_autofree char *log = progress_of(false, 80);
+	g_assert_cmpstr(log, ==,
+		"t.node.a[0]: Creating...\n"
+		"t.node.a[0]: Creation complete after 3s [id=i-1\357\277\275[2J]\n");
+	g_autofree char *live = progress_of(true, 80);
+	g_assert_true(g_str_has_suffix(live, "1 of 2 done  a 1/2\n"));
+	g_autofree char *narrow = progress_of(true, 12);
+	g_assert_true(g_str_has_suffix(narrow, "  0s  1 of \n"));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/render/the-caret-stands-under-the-character", test_caret);
+	g_test_add_func("/render/a-long-line-is-cut-around-the-caret", test_long_line);
+	g_test_add_func("/render/a-secret-in-the-line-is-not-shown", test_secret);
+	g_test_add_func("/render/a-line-break-forges-nothing", test_forged_line);
+	g_test_add_func("/render/progress-on-and-off-a-terminal", test_progress);
+	return g_test_run();
+}
