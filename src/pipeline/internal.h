@@ -9,3 +9,6 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);
 /* refresh, diff, plan: needs provider, snapshot and desired. */
 bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags);
+/* The provider is there, and takes the spec's settings and zones; else diagnostics under its lines.
+ * Loads no module. */
+bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);

@@ -44,23 +44,19 @@ static const char *data_text(void *data, const char *file, size_t *len)
 static RgCatalog *open_catalog(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	DataSource source = {providers, cluster->provider.name};
-	size_t len = 0;
-	if (!rg_provider_data(providers, source.name, "schema.json", &len)) {
-		RgDiag *diag = rg_diags_error(
-			diags, "provider.not-found", "there is no provider \"%s\"", source.name);
-		rg_diag_at(diag, rg_cluster_source(cluster, "/provider/name"));
-		rg_diag_hint(diag, "`raygpu providers list` tells which are found");
-		return NULL;
-	}
+	size_t len;
+	if (!rg_provider_data(providers, source.name, "schema.json", &len))
+		return NULL; /* no such provider: pass_check_settings says it */
 	return rg_catalog_open(source.name, data_text, &source, diags);
 }
 
 RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, RgDiags *diags)
 {
 	g_autoptr(RgCluster) cluster = rg_spec_load_file(spec_path, diags);
+	bool ok = cluster && pass_check_settings(providers, cluster, diags);
 	g_autoptr(RgCatalog) catalog = cluster ? open_catalog(providers, cluster, diags) : NULL;
 	g_autoptr(RgShapes) shapes = catalog ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;
-	return shapes ? g_steal_pointer(&cluster) : NULL;
+	return ok && shapes ? g_steal_pointer(&cluster) : NULL;
 }
 
 /* ---- module and transport */
@@ -217,7 +213,7 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->cluster = rg_spec_load_file(spec_path, diags);
-	if (!pass->cluster)
+	if (!pass->cluster || !pass_check_settings(session->providers, pass->cluster, diags))
 		return NULL;
 	pass->provenance = g_str_equal(spec_path, "-") ? g_new0(RgProvenance, 1)
 						       : rg_git_provenance(spec_path, diags);

@@ -146,6 +146,15 @@ static const char **allowed_names(const json_t *schema)
 	return names;
 }
 
+/* The finding's place in the spec: settings stand in its provider mapping. */
+static void say_origin(RgDiag *diag, const char *pointer, const char *name)
+{
+	g_autofree char *inner =
+		name != NULL ? rg_json_pointer_add(pointer, name) : g_strdup(pointer);
+	g_autofree char *origin = g_strconcat("/provider", inner, NULL);
+	rg_diag_origin(diag, origin);
+}
+
 static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, const char *name)
 {
 	g_autofree const char **names = allowed_names(finding->schema);
@@ -159,6 +168,7 @@ static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, cons
 		rg_diag_hint(diag, "its settings are %s", all);
 	else
 		rg_diag_hint(diag, "it takes no settings");
+	say_origin(diag, finding->pointer, finding->name);
 	rg_diag_cloud(diag, check->provider, NULL, NULL);
 }
 
@@ -187,6 +197,7 @@ static void report_config(const RgSchemaFinding *finding, void *data)
 	if (hint != NULL)
 		rg_diag_hint(diag, "%s", hint);
 	rg_diag_address(diag, NULL, *at != '\0' ? at : name);
+	say_origin(diag, finding->pointer, NULL);
 	rg_diag_cloud(diag, check->provider, NULL, NULL);
 }
 

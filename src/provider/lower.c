@@ -51,7 +51,10 @@ static bool network_is_right(RgCall *call, const json_t *wants, const json_t *fa
 	const json_t *network = json_object_get(facts, "network");
 	if (!rg_json_bool(wants, "network", false) && network == NULL)
 		return true;
-	if (is_text(network, "vpc_id") && all_are_text(json_object_get(network, "subnets")))
+	const json_t *vpc = json_object_get(network, "vpc_id");
+	const json_t *subnets = json_object_get(network, "subnets");
+	bool vpc_is_right = vpc == NULL || json_is_null(vpc) || json_is_string(vpc);
+	if (vpc_is_right && subnets != NULL && all_are_text(subnets))
 		return true;
 	rg_call_bad(call, "the facts' network is not what the ABI describes");
 	return false;

@@ -142,6 +142,11 @@ unsigned rg_schema_burst(const RgSchema *schema)
 	return (unsigned)CLAMP(rg_json_int(limits(schema), "burst", 1), 1, 1000000);
 }
 
+bool rg_schema_zones_start_with_region(const RgSchema *schema)
+{
+	return rg_json_bool(schema->document, "zones_start_with_region", false);
+}
+
 const json_t *rg_schema_config(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "config");

@@ -32,5 +32,7 @@ GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */
 int64_t rg_schema_user_data_bytes(const RgSchema *schema);
 double rg_schema_requests_per_s(const RgSchema *schema);
 unsigned rg_schema_burst(const RgSchema *schema);
+/* Zones are named after their region, so that a foreign one can be told without the cloud. */
+bool rg_schema_zones_start_with_region(const RgSchema *schema);
 /* A module's own config schema (JSON Schema), borrowed; NULL = takes no settings. */
 const json_t *rg_schema_config(const RgSchema *schema);

@@ -113,25 +113,6 @@ static void check_names(RgDocument *document, const char *pointer, NameRule judg
 	}
 }
 
-static void check_zones(RgDocument *document, const char *pointer, RgDiags *diags)
-{
-	const char *region = json_string_value(rg_json_at(document->value, "/provider/region"));
-	if (region == NULL || rg_document_is_spoiled(document, "/provider/region"))
-		return;
-	const json_t *zones = rg_json_at(document->value, pointer);
-	for (size_t i = 0; i < json_array_size(zones); i++) {
-		g_autofree char *at = g_strdup_printf("%s/%zu", pointer, i);
-		const char *zone = json_string_value(json_array_get(zones, i));
-		if (zone == NULL || rg_document_is_spoiled(document, at) ||
-			(g_str_has_prefix(zone, region) && strcmp(zone, region) != 0))
-			continue;
-		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
-			"the zone \"%s\" is not in the region \"%s\"", zone, region);
-		rg_diag_hint(
-			diag, "a cluster lives in one region; its zones look like %sa", region);
-	}
-}
-
 static void check_disk(RgDocument *document, const char *pointer, RgDiags *diags)
 {
 	const json_t *size = rg_json_at(document->value, pointer);
@@ -146,12 +127,10 @@ static void check_disk(RgDocument *document, const char *pointer, RgDiags *diags
 
 static void check_pool(RgDocument *document, const char *pointer, RgDiags *diags)
 {
-	g_autofree char *zones = rg_json_pointer_add(pointer, "zones");
 	g_autofree char *labels = rg_json_pointer_add(pointer, "labels");
 	g_autofree char *resources = rg_json_pointer_add(pointer, "resources");
 	g_autofree char *env = rg_json_pointer_add(pointer, "env");
 	g_autofree char *size = g_strconcat(pointer, "/disk/size", NULL);
-	check_zones(document, zones, diags);
 	check_disk(document, size, diags);
 	check_names(document, labels, judge_node_label, "spec.reserved-label", "label", diags);
 	check_names(document, resources, judge_resource, "spec.reserved-name", "resource", diags);

@@ -139,15 +139,31 @@ static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
 {
 	json_t *object = (json_t *)(uintptr_t)found->value, *member; /* only iterated */
 	const char *key;
+	/* An open object's unknown keys are somebody else's to judge, and not told here. */
+	bool closed = json_is_false(json_object_get(found->schema, "additionalProperties"));
 	json_object_foreach (object, key, member) {
 		const json_t *property = json_object_get(properties, key);
 		const json_t *later = json_object_get(property, "x-raygpu-later");
 		if (rg_json_has_text(json_object_get(later, "instead_of"), found->name))
 			return true;
-		if (property == NULL && g_strcmp0(find_meant(properties, key), found->name) == 0)
+		if (closed && property == NULL &&
+			g_strcmp0(find_meant(properties, key), found->name) == 0)
 			return true;
 	}
 	return false;
+}
+
+/* The key of an open object that was meant to be the missing one, or NULL. */
+static const char *find_meant_for(const RgSchemaFinding *found, json_t *properties)
+{
+	json_t *object = (json_t *)(uintptr_t)found->value, *member; /* only iterated */
+	const char *key;
+	json_object_foreach (object, key, member) {
+		if (json_object_get(properties, key) == NULL &&
+			g_strcmp0(find_meant(properties, key), found->name) == 0)
+			return key;
+	}
+	return NULL;
 }
 
 static void report_missing(RgFinding *finding)
@@ -156,9 +172,15 @@ static void report_missing(RgFinding *finding)
 	json_t *properties = json_object_get(found->schema, "properties");
 	if (has_stand_in(found, properties))
 		return;
+	const char *written = find_meant_for(found, properties);
 	RgDiag *diag = rg_diags_error(
 		finding->diags, "spec.missing-key", "%s has no \"%s\"", finding->path, found->name);
 	rg_diag_at(diag, rg_document_key_source(finding->document, found->pointer));
+	if (written != NULL) {
+		g_autofree char *quoted = rg_words_quote(written);
+		rg_diag_hint(diag, "did you mean `%s` where it says %s?", found->name, quoted);
+		return;
+	}
 	rg_diag_hint(diag, "add %s: %s", found->name,
 		rg_json_str(json_object_get(properties, found->name), "description", "a value"));
 }

@@ -1,0 +1,536 @@
+/* A whole provider module for the smallest cloud there can be: nodes, behind HTTP and JSON
+ * (README.md has its API). Copy the folder, rename it, and put your cloud in its place.
+ *
+ * Everything goes through the host: the module opens no socket, reads no environment by itself,
+ * starts no thread, prints nothing. raygpu/provider.h says what each call gets and gives. */
+#include <jansson.h>
+#include <raygpu/provider.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "config.h"
+
+#define KIND "template.node"
+#define HEAD "template.node.head"
+#define PAGE 100
+
+struct rgp_inst {
+	char *endpoint, *region, *authorization; /* the header's line, secret */
+};
+
+/* One running call. */
+typedef struct {
+	const struct rgp_inst *inst;
+	const struct rgp_host *host;
+	struct rgp_call *call;
+	json_t *input;
+} Call;
+
+typedef struct {
+	int32_t class_;
+	int definite; /* the cloud certainly did nothing */
+	char code[64], message[256];
+} Failure;
+
+/* The cloud's error codes; what is not here is told by the status. */
+static const struct {
+	const char *code, *class_name;
+	int32_t class_;
+} classes[] = {
+	{"no_capacity", "capacity", RGP_CLASS_CAPACITY},
+	{"quota", "quota", RGP_CLASS_QUOTA},
+	{"denied", "denied", RGP_CLASS_DENIED},
+	{"slow_down", "throttled", RGP_CLASS_THROTTLED},
+	{"conflict", "conflict", RGP_CLASS_CONFLICT},
+	{"invalid", "invalid", RGP_CLASS_INVALID},
+	{"not_found", "gone", RGP_CLASS_GONE},
+	{"busy", "transient", RGP_CLASS_TRANSIENT},
+	{"canceled", "canceled", RGP_CLASS_CANCELED},
+	{"", "unknown", RGP_CLASS_UNKNOWN},
+};
+
+static const char *class_name(int32_t class_)
+{
+	size_t i = 0;
+	while (classes[i].class_ != class_ && classes[i].class_ != RGP_CLASS_UNKNOWN)
+		i++;
+	return classes[i].class_name;
+}
+
+static const char *str(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text != NULL ? text : "";
+}
+
+/* Ids go into URLs: a hostile answer must not lead to other paths. */
+static int is_word(const char *text)
+{
+	size_t len =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+	return len > 0 && len <= 128 && text[len] == '\0';
+}
+
+/* Hands a value over and frees it. */
+static rgp_status give(const Call *c, const char *slot, json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	struct rgp_bytes bytes = {text, text != NULL ? strlen(text) : 0};
+	rgp_status status = text != NULL ? c->host->result(c->call, slot, bytes) : RGP_FAIL;
+	free(text);
+	json_decref(value);
+	return status;
+}
+
+/* The call as a whole fails. */
+static rgp_status fail(const Call *c, const Failure *why, const char *hint)
+{
+	struct rgp_diag diag = {.size = sizeof(diag),
+		.class_ = why->class_,
+		.summary = why->message,
+		.hint = hint,
+		.code = *why->code ? why->code : NULL};
+	c->host->diag(c->call, &diag);
+	return why->class_ == RGP_CLASS_CANCELED ? RGP_CANCELED : RGP_FAIL;
+}
+
+static void set_failure(Failure *why, int32_t class_, const char *code, const char *message)
+{
+	*why = (Failure){.class_ = class_};
+	snprintf(why->code, sizeof(why->code), "%s", code);
+	snprintf(why->message, sizeof(why->message), "%s", message);
+}
+
+/* An answer that is no success: {"error": {"code", "message"}}, or whatever a proxy says. */
+static void read_failure(int32_t status, const json_t *reply, Failure *why)
+{
+	const json_t *error = json_object_get(reply, "error");
+	const char *code = str(error, "code"), *message = str(error, "message");
+	char text[64];
+	size_t i = 0;
+	snprintf(text, sizeof(text), "the cloud answered with status %d", (int)status);
+	while (classes[i].class_ != RGP_CLASS_UNKNOWN && strcmp(classes[i].code, code) != 0)
+		i++;
+	int32_t class_ = classes[i].class_;
+	if (class_ == RGP_CLASS_UNKNOWN && (status == 401 || status == 403))
+		class_ = RGP_CLASS_DENIED;
+	else if (class_ == RGP_CLASS_UNKNOWN && status >= 500)
+		class_ = RGP_CLASS_TRANSIENT;
+	set_failure(why, class_, code, *message ? message : text);
+	/* A 5xx may come after the deed; so may anything that our cloud did not write. */
+	why->definite = status < 500 && *code != '\0';
+}
+
+/* One request. The answer's JSON object, to be freed; NULL and *why. The host retries what is
+ * throttled or transient, keeps to the rate limit, and redacts. */
+static json_t *request(const Call *c, const char *what, const char *method, const char *path,
+	const json_t *body, Failure *why)
+{
+	char url[1536];
+	if (snprintf(url, sizeof(url), "%s%s", c->inst->endpoint, path) >= (int)sizeof(url)) {
+		set_failure(why, RGP_CLASS_INVALID, "", "the address is too long");
+		return NULL;
+	}
+	const char *headers[] = {c->inst->authorization, "Content-Type: application/json", NULL};
+	char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+	struct rgp_http_req req = {.size = sizeof(req),
+		.flags = strcmp(method, "GET") == 0 ? RGP_HTTP_READING : 0,
+		.method = method,
+		.url = url,
+		.headers = headers,
+		.body = {text, text != NULL ? strlen(text) : 0},
+		.what = what};
+	struct rgp_http_resp resp = {.size = sizeof(resp)};
+	rgp_status status = c->host->http(c->call, &req, &resp);
+	free(text);
+	if (status != RGP_OK) {
+		set_failure(why, status == RGP_CANCELED ? RGP_CLASS_CANCELED : RGP_CLASS_TRANSIENT,
+			"", "no answer came from the cloud");
+		return NULL;
+	}
+	json_t *reply = json_loadb(resp.body.data, resp.body.len, JSON_REJECT_DUPLICATES, NULL);
+	if (resp.status >= 200 && resp.status < 300 && json_is_object(reply))
+		return reply;
+	if (resp.status >= 200 && resp.status < 300)
+		set_failure(why, RGP_CLASS_TRANSIENT, "", "the answer is cut or no JSON");
+	else
+		read_failure(resp.status, reply, why);
+	json_decref(reply);
+	return NULL;
+}
+
+static json_t *request_node(const Call *c, const char *what, const char *method, const char *id,
+	const json_t *body, Failure *why)
+{
+	char path[160];
+	if (!is_word(id)) {
+		set_failure(why, RGP_CLASS_INVALID, "", "an id that this cloud can't have given");
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "/v1/nodes/%s", id);
+	return request(c, what, method, path, body, why);
+}
+
+/* ---- schema, open, close */
+
+static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
+{
+	return host->result(
+		call, "schema", (struct rgp_bytes){SCHEMA_JSON, sizeof(SCHEMA_JSON) - 1});
+}
+
+static void call_close(struct rgp_inst *inst)
+{
+	if (inst == NULL)
+		return;
+	free(inst->endpoint);
+	free(inst->region);
+	free(inst->authorization);
+	free(inst);
+}
+
+static rgp_status call_open(const struct rgp_host *host, struct rgp_call *call,
+	const struct rgp_args *args, struct rgp_inst **inst)
+{
+	Call c = {NULL, host, call, json_loadb(args->input.data, args->input.len, 0, NULL)};
+	const char *key = host->env(call, "TEMPLATE_API_KEY");
+	Failure why;
+	char line[512];
+	*inst = NULL;
+	if (key == NULL || *key == '\0' || strlen(key) > 400 || strpbrk(key, "\r\n") != NULL) {
+		json_decref(c.input);
+		set_failure(&why, RGP_CLASS_DENIED, "", "no key for the cloud was found");
+		return fail(&c, &why, "put it into the environment as TEMPLATE_API_KEY");
+	}
+	host->secret(call, (struct rgp_bytes){key, strlen(key)});
+	snprintf(line, sizeof(line), "Authorization: Bearer %s", key);
+	*inst = calloc(1, sizeof(**inst));
+	(*inst)->endpoint = strdup(str(json_object_get(c.input, "config"), "endpoint"));
+	(*inst)->region = strdup(str(c.input, "region"));
+	(*inst)->authorization = strdup(line);
+	json_decref(c.input);
+	return RGP_OK;
+}
+
+/* ---- resolve, lower: what is there, and what we want of it */
+
+static rgp_status resolve(const Call *c)
+{
+	char path[128];
+	Failure why;
+	size_t i;
+	json_t *want, *zone, *images = json_object(), *subnets = json_object();
+	json_t *offerings = json_object();
+	snprintf(path, sizeof(path), "/v1/regions/%s", c->inst->region);
+	json_t *region = request(c, "GetRegion", "GET", path, NULL, &why);
+	json_array_foreach (json_object_get(c->input, "images"), i, want) {
+		const char *given = str(want, "image");
+		const char *id = *given ? given : str(region, "image");
+		json_object_set_new(images, str(want, "key"), json_pack("{s:s}", "id", id));
+	}
+	/* This cloud has no subnets: a zone stands for its own. */
+	json_array_foreach (json_object_get(region, "zones"), i, zone)
+		json_object_set(subnets, json_string_value(zone), zone);
+	json_array_foreach (json_object_get(c->input, "instance_types"), i, want) {
+		const char *size = json_string_value(want);
+		json_t *zones = json_object_get(json_object_get(region, "sizes"), size);
+		json_object_set_new(offerings, size, zones ? json_incref(zones) : json_array());
+	}
+	json_t *facts = json_pack("{s:o, s:{s:o}, s:o}", "images", images, "network", "subnets",
+		subnets, "offerings", offerings);
+	if (region == NULL) {
+		json_decref(facts);
+		return fail(c, &why,
+			why.class_ == RGP_CLASS_GONE ? "is the region's name right?" : NULL);
+	}
+	json_decref(region);
+	return give(c, "facts", facts);
+}
+
+/* boot writes "@head" for the resource that knows the head's address (`private_ip`). */
+static void point_at_head(json_t *value)
+{
+	const char *key;
+	size_t i;
+	json_t *member;
+	if (strcmp(str(value, "$ref"), "@head") == 0)
+		json_object_set_new(value, "$ref", json_string(HEAD));
+	json_object_foreach (value, key, member)
+		point_at_head(member);
+	json_array_foreach (value, i, member)
+		point_at_head(member);
+}
+
+static void lower_node(const json_t *node, const json_t *labels, const json_t *index, json_t *list)
+{
+	const json_t *offer = json_object_get(node, "offer"),
+		     *image = json_object_get(node, "image");
+	const char *pool = str(node, "pool");
+	int is_head = strcmp(str(node, "role"), "head") == 0;
+	char address[160];
+	snprintf(address, sizeof(address), is_head ? HEAD : KIND ".%s[%d]", pool,
+		(int)json_integer_value(index));
+	json_t *user_data =
+		json_deep_copy(json_object_get(json_object_get(node, "boot"), "user_data"));
+	point_at_head(user_data);
+	json_t *attributes = json_pack("{s:s, s:s, s:s, s:O, s:o*}", "size",
+		str(offer, "instance_type"), "zone", str(offer, "zone"), "image", str(image, "id"),
+		"labels", labels, "user_data", user_data);
+	json_array_append_new(list,
+		json_pack("{s:s, s:s, s:s, s:O?, s:s, s:s, s:o, s:o}", "address", address, "kind",
+			KIND, "name", is_head ? "head" : pool, "index", index, "group", pool,
+			"origin", str(node, "origin"), "attributes", attributes, "depends_on",
+			is_head ? json_array() : json_pack("[s]", HEAD)));
+}
+
+static rgp_status lower(const Call *c)
+{
+	size_t i, k;
+	json_t *node, *index, *list = json_array();
+	const json_t *labels = json_object_get(c->input, "labels");
+	json_array_foreach (json_object_get(c->input, "nodes"), i, node) {
+		if (strcmp(str(node, "role"), "head") == 0)
+			lower_node(node, labels, NULL, list);
+		json_array_foreach (json_object_get(node, "indexes"), k, index)
+			lower_node(node, labels, index, list);
+	}
+	return give(c, "resources", list);
+}
+
+/* ---- list, find: what there is */
+
+/* A node as the ABI wants it told; NULL when it is none. Only the schema's attributes. */
+static json_t *observed(const json_t *node)
+{
+	const json_t *marks = json_object_get(node, "marks"),
+		     *index = json_object_get(marks, "index");
+	const char *id = str(node, "id"), *pool = str(marks, "pool"), *token = str(node, "token");
+	char address[160] = "";
+	if (!is_word(id))
+		return NULL;
+	if (strcmp(pool, "head") == 0)
+		snprintf(address, sizeof(address), HEAD);
+	else if (*pool && json_is_integer(index))
+		snprintf(address, sizeof(address), KIND ".%.100s[%d]", pool,
+			(int)json_integer_value(index));
+	return json_pack("{s:s, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*}}", "id", id,
+		"address", *address ? address : NULL, "state",
+		strcmp(str(node, "state"), "gone") == 0 ? "gone" : "present", "status",
+		str(node, "state"), "token", *token ? token : NULL, "attributes", "size",
+		str(node, "size"), "zone", str(node, "zone"), "image", str(node, "image"), "labels",
+		json_object_get(node, "labels"), "private_ip", json_object_get(node, "private_ip"));
+}
+
+/* Every page of a search; `seen` gets the ids. An error is a failed call, never a short list. */
+static rgp_status give_pages(const Call *c, const char *search, json_t *seen)
+{
+	Failure why;
+	char path[512], after[130] = "";
+	do {
+		snprintf(path, sizeof(path), "/v1/nodes?%s&limit=%d&after=%s", search, PAGE, after);
+		json_t *reply = request(c, "ListNodes", "GET", path, NULL, &why), *node;
+		const json_t *nodes = json_object_get(reply, "nodes");
+		if (reply == NULL)
+			return fail(c, &why, NULL);
+		const char *next = str(reply, "next");
+		json_t *resources = json_array();
+		size_t i;
+		int sound = json_is_array(nodes) && (!*next || is_word(next)) &&
+			    strcmp(next, *after ? after : "-") != 0;
+		json_array_foreach (nodes, i, node) {
+			json_t *resource = observed(node);
+			sound = sound && resource != NULL;
+			json_object_set_new(seen, str(node, "id"), json_true());
+			json_array_append_new(resources, resource);
+		}
+		snprintf(after, sizeof(after), "%s", next);
+		json_decref(reply);
+		rgp_status status = give(c, "page", json_pack("{s:o}", "resources", resources));
+		set_failure(&why, RGP_CLASS_TRANSIENT, "", "a page of nodes makes no sense");
+		if (!sound || status != RGP_OK)
+			return fail(c, &why, NULL);
+	} while (*after);
+	return RGP_OK;
+}
+
+static rgp_status list(const Call *c)
+{
+	char search[160];
+	json_t *id, *seen = json_object();
+	size_t i;
+	Failure why;
+	snprintf(search, sizeof(search), "lineage=%.64s", str(c->input, "lineage"));
+	rgp_status status = give_pages(c, search, seen);
+	/* Ids that the search doesn't know: somebody may have changed the marks. */
+	json_array_foreach (json_object_get(c->input, "known"), i, id) {
+		if (status != RGP_OK || json_object_get(seen, json_string_value(id)) != NULL)
+			continue;
+		json_t *node = request_node(c, "GetNode", "GET", json_string_value(id), NULL, &why);
+		json_t *resource = observed(node);
+		if (resource != NULL)
+			status = give(c, "page", json_pack("{s:[o]}", "resources", resource));
+		else if (node != NULL || why.class_ != RGP_CLASS_GONE)
+			status = fail(c, &why, NULL);
+		json_decref(node);
+	}
+	json_decref(seen);
+	return status == RGP_OK ? give(c, "done", json_pack("{s:b}", "complete", 1)) : status;
+}
+
+static rgp_status find(const Call *c)
+{
+	char search[160];
+	json_t *seen = json_object();
+	snprintf(search, sizeof(search), "token=%.64s", str(c->input, "token"));
+	rgp_status status = give_pages(c, search, seen);
+	json_decref(seen);
+	return status == RGP_OK ? give(c, "done", json_pack("{s:b}", "complete", 1)) : status;
+}
+
+/* ---- create, ready, update, remove: item by item */
+
+static rgp_status give_failed(const Call *c, const json_t *item, const Failure *why)
+{
+	return give(c, "item",
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "address", str(item, "address"),
+			"outcome", "failed", "class", class_name(why->class_), "code", why->code,
+			"message", why->message, "definite", why->definite));
+}
+
+static rgp_status give_item(
+	const Call *c, const json_t *item, const char *outcome, const json_t *node)
+{
+	const char *id = str(node, "id");
+	return give(c, "item",
+		json_pack("{s:s, s:s, s:s*, s:{s:O*}}", "address", str(item, "address"), "outcome",
+			outcome, "id", *id ? id : NULL, "attributes", "private_ip",
+			json_object_get(node, "private_ip")));
+}
+
+/* One request for all items, made safe to send again by the token. The cloud gives as many nodes
+ * as it can, in the order of `indexes`, and says under "error" why it gave no more. */
+static rgp_status create(const Call *c)
+{
+	static const char *const sent[] = {"size", "zone", "image", "labels", "user_data", NULL};
+	const json_t *attributes = json_object_get(c->input, "attributes");
+	json_t *items = json_object_get(c->input, "items"), *item, *indexes = json_array();
+	size_t i;
+	Failure why;
+	json_array_foreach (items, i, item)
+		json_array_append(indexes, json_object_get(item, "index"));
+	json_t *body = json_pack("{s:s, s:o, s:O}", "token", str(c->input, "token"), "indexes",
+		indexes, "marks", json_object_get(c->input, "marks"));
+	for (i = 0; sent[i] != NULL; i++)
+		json_object_set(body, sent[i], json_object_get(attributes, sent[i]));
+	json_t *reply = request(c, "CreateNodes", "POST", "/v1/nodes", body, &why);
+	if (reply != NULL)
+		read_failure(0, reply, &why);
+	json_array_foreach (items, i, item) {
+		json_t *node = json_array_get(json_object_get(reply, "nodes"), i);
+		if (is_word(str(node, "id")))
+			give_item(c, item, "done", node);
+		else
+			give_failed(c, item, &why);
+	}
+	json_decref(body);
+	json_decref(reply);
+	return RGP_OK;
+}
+
+/* One look; the host comes back while something is "pending". */
+static void ready_item(const Call *c, const json_t *item)
+{
+	Failure why;
+	json_t *node = request_node(c, "GetNode", "GET", str(item, "id"), NULL, &why);
+	const char *state = str(node, "state");
+	if (node != NULL && strcmp(state, "gone") == 0)
+		set_failure(&why, RGP_CLASS_GONE, "", "the node ended while it started");
+	if (strcmp(state, "running") == 0)
+		give_item(c, item, "done", node);
+	else if (strcmp(state, "starting") == 0)
+		give_item(c, item, "pending", node);
+	else
+		give_failed(c, item, &why);
+	json_decref(node);
+}
+
+static void update_item(const Call *c, const json_t *item)
+{
+	Failure why;
+	json_t *wanted = json_object_get(json_object_get(item, "attributes"), "labels");
+	json_t *body = json_pack("{s:O*}", "labels", wanted);
+	json_t *node = request_node(c, "ChangeNode", "PATCH", str(item, "id"), body, &why);
+	if (node != NULL)
+		give_item(c, item, "done", node);
+	else
+		give_failed(c, item, &why);
+	json_decref(body);
+	json_decref(node);
+}
+
+static void remove_item(const Call *c, const json_t *item)
+{
+	Failure why;
+	json_t *node = request_node(c, "DeleteNode", "DELETE", str(item, "id"), NULL, &why);
+	if (node != NULL || why.class_ == RGP_CLASS_GONE) /* gone counts as done */
+		give_item(c, item, "done", NULL);
+	else
+		give_failed(c, item, &why);
+	json_decref(node);
+}
+
+static rgp_status each(const Call *c, void (*act)(const Call *c, const json_t *item))
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach (json_object_get(c->input, "items"), i, item)
+		act(c, item);
+	return RGP_OK;
+}
+
+/* ---- the table */
+
+#define CALL(name, run)                                                                            \
+	static rgp_status call_##name(struct rgp_inst *inst, const struct rgp_host *host,          \
+		struct rgp_call *call, const struct rgp_args *args)                                \
+	{                                                                                          \
+		Call c = {inst, host, call, NULL};                                                 \
+		c.input = json_loadb(args->input.data, args->input.len, 0, NULL);                  \
+		rgp_status status = c.input != NULL ? (run) : RGP_FAIL;                            \
+		json_decref(c.input);                                                              \
+		return status;                                                                     \
+	}
+
+CALL(resolve, resolve(&c))
+CALL(lower, lower(&c))
+CALL(list, list(&c))
+CALL(find, find(&c))
+CALL(create, create(&c))
+CALL(ready, each(&c, ready_item))
+CALL(update, each(&c, update_item))
+CALL(remove, each(&c, remove_item))
+
+static const struct rgp_provider provider = {
+	.size = sizeof(provider),
+	.abi_major = RGP_ABI_MAJOR,
+	.abi_minor = RGP_ABI_MINOR,
+	.flags = RGP_PARALLEL, /* nothing of an instance changes after open */
+	.name = "template",
+	.version = VERSION,
+	.schema = call_schema,
+	.open = call_open,
+	.close = call_close,
+	.resolve = call_resolve,
+	.lower = call_lower,
+	.list = call_list,
+	.create = call_create,
+	.remove = call_remove,
+	.update = call_update,
+	.ready = call_ready,
+	.find = call_find,
+};
+
+RGP_ENTRY(template)
+{
+	return &provider;
+}

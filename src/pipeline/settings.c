@@ -1,0 +1,62 @@
+/* What a spec says to its provider module, held against what the module's schema.json allows:
+ * before the module is loaded, so that `validate` tells it too, and under the lines of the spec. */
+#include <string.h>
+#include "pipeline/internal.h"
+
+static RgSource source_of(const void *data, const char *pointer)
+{
+	return rg_cluster_source(data, pointer);
+}
+
+static bool zone_is_in(const char *zone, const char *region)
+{
+	return g_str_has_prefix(zone, region) && strcmp(zone, region) != 0;
+}
+
+static bool check_zones(const RgPool *pool, const char *region, RgDiags *diags)
+{
+	bool ok = true;
+	for (size_t i = 0; pool->zones != NULL && pool->zones[i] != NULL; i++) {
+		if (zone_is_in(pool->zones[i], region))
+			continue;
+		RgDiag *diag = rg_diags_error(diags, "spec.conflict",
+			"the zone \"%s\" is not in the region \"%s\"", pool->zones[i], region);
+		g_autofree char *origin = g_strdup_printf("%s/zones/%zu", pool->origin, i);
+		rg_diag_origin(diag, origin);
+		rg_diag_hint(
+			diag, "a cluster lives in one region; its zones look like %sa", region);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool check_all_zones(const RgCluster *cluster, RgDiags *diags)
+{
+	const char *region = cluster->provider.region;
+	bool ok = check_zones(cluster->head, region, diags);
+	for (guint i = 0; i < cluster->pools->len; i++)
+		ok = check_zones(g_ptr_array_index(cluster->pools, i), region, diags) && ok;
+	return ok;
+}
+
+bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
+{
+	const char *name = cluster->provider.name;
+	size_t len = 0;
+	if (rg_provider_data(providers, name, "schema.json", &len) == NULL) {
+		RgDiag *diag = rg_diags_error(
+			diags, "provider.not-found", "there is no provider \"%s\"", name);
+		rg_diag_origin(diag, "/provider/name");
+		rg_diag_hint(diag, "`raygpu providers list` tells which are found");
+		rg_diags_locate(diags, source_of, cluster);
+		return false;
+	}
+	const RgSchema *schema = rg_provider_schema(providers, name, diags);
+	if (schema == NULL)
+		return false;
+	bool ok = rg_provider_check_config(providers, name, cluster->provider.config, diags);
+	if (rg_schema_zones_start_with_region(schema))
+		ok = check_all_zones(cluster, diags) && ok;
+	rg_diags_locate(diags, source_of, cluster);
+	return ok;
+}

@@ -1,0 +1,198 @@
+"""A third party's way: raygpu is installed, its pkg-config file found, providers/template built out
+of tree with nothing else, installed beside, and used for the whole story of a cluster."""
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from program import Home
+from template_cloud import Cloud
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get('RAYGPU_BUILD', '')
+
+
+def run(*command, env=None):
+    result = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
+    assert result.returncode == 0, f'{command}:\n{result.stdout}\n{result.stderr}'
+    return result.stdout
+
+
+def find(folder, name):
+    return [os.path.join(where, name) for where, _, files in os.walk(folder) if name in files]
+
+
+@pytest.fixture(scope='module')
+def installed(tmp_path_factory):
+    """What `meson install --destdir` leaves, and the environment that finds its .pc file."""
+    folder = str(tmp_path_factory.mktemp('installed'))
+    run('meson', 'install', '-C', BUILD, '--no-rebuild', '--destdir', folder)
+    pc, = find(folder, 'raygpu-provider.pc')
+    with open(pc, encoding='utf-8') as f:
+        prefix = f.readline().strip().partition('=')[2]
+    return {'folder': folder, 'prefix': folder + prefix, 'env': {
+        **os.environ, 'PKG_CONFIG_PATH': os.path.dirname(pc),
+        'PKG_CONFIG': f'pkg-config --define-variable=prefix={folder}{prefix}'}}
+
+
+@pytest.fixture(scope='module')
+def modules(installed, tmp_path_factory):
+    """The template, built from a copy outside of the tree; the folder where it was installed."""
+    source = str(tmp_path_factory.mktemp('third') / 'template')
+    shutil.copytree(os.path.join(ROOT, 'providers/template'), source)
+    build = source + '/build'
+    options = json.loads(run('meson', 'introspect', '--buildoptions', BUILD))
+    sanitize = next(o['value'] for o in options if o['name'] == 'b_sanitize')
+    run('meson', 'setup', build, source, f'-Db_sanitize={sanitize}',
+        *([] if sanitize == 'none' else ['-Db_lundef=false']), env=installed['env'])
+    run('meson', 'install', '-C', build, env=installed['env'])
+    return os.path.dirname(find(installed['folder'], 'template.so')[0])
+
+
+@pytest.fixture
+def cloud():
+    with Cloud() as cloud:
+        yield cloud
+
+
+def spec(cloud, small=4, extra='', labels='team: ml'):
+    return f'''cluster: third
+labels: {{{labels}}}
+provider: {{name: template, region: north, endpoint: "{cloud.url}", project: lab{extra}}}
+ray: {{version: 2.52.0, python: "3.11"}}
+head: {{instance_type: cpu.large}}
+pools:
+  big: {{accelerators: "A100:8", nodes: 1, zones: [b2]}}
+  small: {{accelerators: "T4:1", nodes: {small}}}
+'''
+
+
+class ThirdHome(Home):
+    def __init__(self, folder, cloud, modules):
+        super().__init__(folder, {**os.environ, 'TEMPLATE_API_KEY': cloud.key})
+        self.modules = modules
+
+    def run(self, command, *arguments, **more):
+        return super().run(command, '--provider-dir', self.modules, *arguments, **more)
+
+
+@pytest.fixture
+def home(tmp_path, cloud, modules):
+    home = ThirdHome(tmp_path, cloud, modules)
+    home.write('cluster.yaml', spec(cloud))
+    return home
+
+
+def changes(cloud):
+    return [r for r in cloud.requests if r[0] != 'GET']
+
+
+def test_installs_what_third_parties_need(installed):
+    header, = find(installed['folder'], 'provider.h')
+    assert header.endswith('/include/raygpu/provider.h')
+
+    def tell(*words):
+        return run('pkg-config', f'--define-variable=prefix={installed["prefix"]}', *words, 'raygpu-provider',
+                   env=installed['env']).strip()
+    assert tell('--cflags') in ('-I' + os.path.dirname(os.path.dirname(header)), '')
+    assert tell('--libs') == ''
+    assert tell('--variable=abi_major') == '1'
+    assert os.path.exists(tell('--variable=providerdir') + '/aws.so')
+    program, = find(installed['folder'], 'raygpu')
+    rows = json.loads(run(program, 'providers', 'list', '--json', '--provider-dir',
+                          tell('--variable=providerdir')))
+    assert {r['name']: r['state'] for r in reversed(rows)}['aws'] == 'ok', rows
+
+
+def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
+    rows = home.run('providers', 'list', '--json').json()
+    row, = [r for r in rows if r['name'] == 'template']
+    assert row['state'] == 'ok' and row['abi'] == 1 and row['version'] == '0.1.0', row
+    assert 'valid' in home.run('validate', 'cluster.yaml').out
+    home.write('bad.yaml', spec(cloud, extra=', prjoect: x'))
+    bad = home.run('validate', 'bad.yaml', code=4)
+    assert 'provider "template" has no setting "prjoect"' in bad.err
+    assert 'bad.yaml:3:' in bad.err and 'did you mean "project"?' in bad.err
+    home.write('bad.yaml', spec(cloud).replace('project: lab', 'project: Lab!'))
+    bad = home.run('validate', 'bad.yaml', code=4)
+    assert 'bad.yaml:3:' in bad.err and '"project"' in bad.err
+    assert not cloud.requests
+
+
+def test_whole_story(home, cloud):
+    plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+    assert 'Plan: 7 to add, 0 to change, 0 to destroy.' in plan.out
+    assert '  # template.node.small[3] will be created\n' in plan.out
+    assert '$' in plan.out and not changes(cloud)
+
+    first = home.apply()
+    assert 'Apply complete! Resources: 7 added, 0 changed, 0 destroyed.' in first.out
+    assert sorted(n['size'] for n in cloud.live()) == ['cpu.large', 'gpu.huge'] + ['gpu.small'] * 4
+    assert len(changes(cloud)) == 3, 'a pool is one request'
+    head, = [n for n in cloud.live() if n['marks']['pool'] == 'head']
+    assert all(head['private_ip'] in n['user_data'] for n in cloud.live() if n is not head)
+    assert {n['zone'] for n in cloud.live() if n['size'] == 'gpu.huge'} == {'b2'}
+
+    # nothing to do; the listing takes several pages
+    cloud.requests.clear()
+    again = home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+    assert 'No changes.' in again.out
+    assert len([r for r in cloud.requests if 'after=node' in r[1]]) >= 1 and not changes(cloud)
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+
+    # somebody deletes one node and relabels another
+    victim, other = [n for n in cloud.live() if n['size'] == 'gpu.small'][:2]
+    del cloud.nodes[victim['id']]
+    other['labels'] = {'team': 'nobody'}
+    drift = home.run('drift', 'cluster.yaml', '--json', code=2)
+    assert f'template.node.small[{victim["marks"]["index"]}]' in drift.out
+    assert f'template.node.small[{other["marks"]["index"]}]' in drift.out
+    mend = home.apply()
+    assert 'Resources: 1 added, 1 changed, 0 destroyed.' in mend.out
+    assert other['labels'] == {'team': 'ml'}
+
+    # shrink and change labels in place
+    home.write('cluster.yaml', spec(cloud, small=2, labels='team: research'))
+    shrink = home.apply()
+    assert 'Resources: 0 added, 4 changed, 2 destroyed.' in shrink.out
+    assert {n['labels']['team'] for n in cloud.live()} == {'research'}
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+    with open(home.state, 'rb') as state:
+        assert cloud.key.encode() not in state.read()
+
+
+def test_a_short_delivery_is_a_failure_of_the_rest(home, cloud):
+    cloud.capacity['gpu.small'] = 1
+    short = home.apply(code=None)
+    assert short.code in (3, 8), short
+    assert 'no more gpu.small in' in short.err
+    assert len([n for n in cloud.live() if n['size'] == 'gpu.small']) == 1
+    cloud.capacity.clear()
+    rest = home.apply()
+    assert 'Resources: 3 added' in rest.out
+    assert len(cloud.live()) == 6
+
+
+def test_a_lost_answer_makes_no_second_node(home, cloud):
+    cloud.lose_answer()
+    home.apply(code=None)
+    home.apply()
+    assert len(cloud.live()) == 6
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+
+
+def test_refusals_keep_their_class(home, cloud):
+    denied = home.run('plan', 'cluster.yaml', code=7, env={'TEMPLATE_API_KEY': 'another'})
+    assert 'the key is not known' in denied.err and 'another' not in denied.err
+    missing = home.run('plan', 'cluster.yaml', code=7, env={'TEMPLATE_API_KEY': ''})
+    assert 'TEMPLATE_API_KEY' in missing.err
+    cloud.fail_next(403, 'quota')
+    quota = home.apply(code=None)
+    assert quota.code in (3, 8) and 'quota' in quota.err
+    home.apply()
+    assert len(cloud.live()) == 6
