@@ -45,7 +45,7 @@ sim_pid=$!
 for _ in $(seq 200); do [ -s "$work/port" ] && break; sleep 0.05; done
 endpoint=http://127.0.0.1:$(cat "$work/port")
 # nothing below knows that the cloud is simulated: only the endpoint differs
-export AWS_ENDPOINT_URL=$endpoint AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=not-a-real-secret-key
+export AWS_ENDPOINT_URL=$endpoint AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY
 unset AWS_PROFILE AWS_SESSION_TOKEN RAYGPU_STATE 2>/dev/null || true
 cp "$top/examples/research.yaml" "$work/research.yaml"
 cd "$work"

@@ -19,6 +19,8 @@ typedef struct {
 	char *capacity;
 	char *knobs_json;
 	char **reject;
+	char **access_keys;
+	gboolean no_verify;
 	char **faults;
 	gboolean version;
 	/* G_MININT64: not given; the knob keeps its initial value */
@@ -61,6 +63,10 @@ static bool parse_options(int *argc, char ***argv, Options *options)
 			"instances that fit, {\"TYPE\": {\"ZONE\": N}}", "JSON"},
 		{"knobs", 0, 0, G_OPTION_ARG_STRING, &options->knobs_json,
 			"any knobs, as the control endpoint takes them", "JSON"},
+		{"access-key", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->access_keys,
+			"who may ask, in place of the example pair (repeatable)", "ID:SECRET"},
+		{"no-verify", 0, 0, G_OPTION_ARG_NONE, &options->no_verify,
+			"take any access key and any signature", NULL},
 		{"reject-access-key", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->reject,
 			"answer this key with AuthFailure (repeatable)", "ID"},
 		{"fault", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->faults,
@@ -103,6 +109,22 @@ static bool apply(RgSimKnobs *knobs, json_t *changes)
 	return done;
 }
 
+/* NULL after saying what is wrong. */
+static json_t *access_keys(const Options *options)
+{
+	json_auto_t *keys = json_object();
+	for (char **pair = options->access_keys; *pair; pair++) {
+		const char *colon = strchr(*pair, ':');
+		if (!colon || colon == *pair || !colon[1]) {
+			g_printerr("raygpu-sim: --access-key is ID:SECRET\n");
+			return NULL;
+		}
+		g_autofree char *id = g_strndup(*pair, (gsize)(colon - *pair));
+		json_object_set_new(keys, id, json_string(colon + 1));
+	}
+	return json_pack("{s:O}", "access_keys", keys);
+}
+
 static json_t *rejected_keys(const Options *options)
 {
 	json_t *list = json_array();
@@ -131,6 +153,13 @@ static bool set_knobs(const Options *options, RgSimKnobs *knobs)
 		if (!apply(knobs, change))
 			return false;
 	}
+	if (options->access_keys) {
+		json_t *given = access_keys(options);
+		if (!given || !apply(knobs, given))
+			return false;
+	}
+	if (options->no_verify && !apply(knobs, json_pack("{s:i}", "verify", 0)))
+		return false;
 	return !options->reject || apply(knobs, rejected_keys(options));
 }
 
@@ -227,6 +256,7 @@ static void options_clear(Options *options)
 	g_free(options->capacity);
 	g_free(options->knobs_json);
 	g_strfreev(options->reject);
+	g_strfreev(options->access_keys);
 	g_strfreev(options->faults);
 }
 

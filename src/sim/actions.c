@@ -7,10 +7,11 @@
 #include "sim/network.h"
 #include "sim/power.h"
 #include "sim/rules.h"
+#include "sim/ssm.h"
+#include "sim/sts.h"
 #include "sim/tags.h"
 #include "sim/types.h"
 #include "sim/volumes.h"
-#include "sim/xml.h"
 
 #define EC2_VERSION "2016-11-15"
 #define STS_VERSION "2011-06-15"
@@ -18,15 +19,11 @@
 #define PAGED " DryRun Filter MaxResults NextToken"
 #define PERMISSIONS "DryRun GroupId GroupName IpPermissions CidrIp IpProtocol FromPort ToPort"
 
-static bool caller_identity(RgSimCall *call)
-{
-	rg_sim_xml_text(call->body, "Arn", "arn:aws:iam::" RG_SIM_ACCOUNT ":user/raygpu-sim");
-	rg_sim_xml_text(call->body, "UserId", "AIDARAYGPUSIMEXAMPLE");
-	rg_sim_xml_text(call->body, "Account", RG_SIM_ACCOUNT);
-	return true;
-}
-
 static const RgSimAction actions[] = {
+	{"AssumeRole", rg_sim_assume_role, false,
+		"DurationSeconds ExternalId RoleArn RoleSessionName", RG_SIM_STS},
+	{"AssumeRoleWithWebIdentity", rg_sim_assume_role_web, false,
+		"DurationSeconds RoleArn RoleSessionName WebIdentityToken", RG_SIM_STS, true},
 	{"AuthorizeSecurityGroupEgress", rg_sim_authorize_egress, true,
 		PERMISSIONS " TagSpecification"},
 	{"AuthorizeSecurityGroupIngress", rg_sim_authorize_ingress, true,
@@ -61,7 +58,10 @@ static const RgSimAction actions[] = {
 	{"DescribeTags", rg_sim_describe_tags, false, PAGED},
 	{"DescribeVolumes", rg_sim_describe_volumes, false, "VolumeId" PAGED},
 	{"DescribeVpcs", rg_sim_describe_vpcs, false, "VpcId" PAGED},
-	{"GetCallerIdentity", caller_identity, false, "", true},
+	{"GetCallerIdentity", rg_sim_caller_identity, false, "", RG_SIM_STS},
+	{"GetParameter", rg_sim_get_parameter, false, "Name WithDecryption", RG_SIM_SSM},
+	{"GetParameters", rg_sim_get_parameters, false, "Names WithDecryption", RG_SIM_SSM},
+	{"GetSessionToken", rg_sim_session_token, false, "DurationSeconds", RG_SIM_STS},
 	{"ModifyInstanceAttribute", rg_sim_modify_instance, true,
 		"Attribute DisableApiTermination DryRun GroupId InstanceId "
 		"InstanceInitiatedShutdownBehavior InstanceType Value"},
@@ -94,11 +94,12 @@ static const RgSimAction actions[] = {
 	{"TerminateInstances", rg_sim_terminate_instances, true, "DryRun Force InstanceId"},
 };
 
-const RgSimAction *rg_sim_action_find(const char *name, const char *version)
+const RgSimAction *rg_sim_action_find(const char *name, const char *version, RgSimService service)
 {
+	static const char *const versions[RG_SIM_SERVICES] = {EC2_VERSION, STS_VERSION, NULL};
 	for (size_t i = 0; i < G_N_ELEMENTS(actions); i++) {
-		const char *wanted = actions[i].sts ? STS_VERSION : EC2_VERSION;
-		if (g_strcmp0(actions[i].name, name) == 0 && g_strcmp0(wanted, version) == 0)
+		if (g_strcmp0(actions[i].name, name) == 0 && actions[i].service == service &&
+			g_strcmp0(versions[service], version) == 0)
 			return &actions[i];
 	}
 	return NULL;

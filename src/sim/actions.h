@@ -2,5 +2,5 @@
 #pragma once
 #include "sim/call.h"
 
-/* NULL when there is no such action in the version. */
-const RgSimAction *rg_sim_action_find(const char *name, const char *version);
+/* NULL when the service has no such action in the version; SSM's have none. */
+const RgSimAction *rg_sim_action_find(const char *name, const char *version, RgSimService service);

@@ -11,6 +11,13 @@
 
 typedef struct RgSimCall RgSimCall;
 
+typedef enum {
+	RG_SIM_EC2,
+	RG_SIM_STS,
+	RG_SIM_SSM,
+	RG_SIM_SERVICES,
+} RgSimService;
+
 typedef struct {
 	const char *name;
 	bool (*run)(RgSimCall *call);
@@ -18,16 +25,19 @@ typedef struct {
 	/* Parameters that the simulator acts on, separated by blanks; what else the API knows is
 	 * refused by name, never ignored. */
 	const char *handled;
-	bool sts;
+	RgSimService service;
+	bool unsigned_allowed; /* the request itself carries the proof of who asks */
 } RgSimAction;
 
 struct RgSimCall {
+	RgSimService service;
 	RgSimWorld *world;
 	RgSimRegion *region;
 	const RgSimKnobs *knobs;
 	const RgSimAction *action;
 	const json_t *params;
 	gint64 view_ms; /* the instant that a reader sees */
+	char *caller;	/* ARN of who signed; NULL when nobody did. The dispatcher frees it */
 	GString *body;
 	int status; /* 200 until rg_sim_fail */
 	char *code;

@@ -26,6 +26,7 @@ RgSimData *rg_sim_data_new(void)
 	data->offerings = load("offerings.json");
 	data->regions = load("regions.json");
 	data->images = load("images.json");
+	data->parameters = load("parameters.json");
 	data->type_by_name = json_object();
 	size_t i;
 	json_t *type;
@@ -46,6 +47,7 @@ void rg_sim_data_free(RgSimData *data)
 	json_decref(data->offerings);
 	json_decref(data->regions);
 	json_decref(data->images);
+	json_decref(data->parameters);
 	g_free(data);
 }
 

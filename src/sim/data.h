@@ -12,6 +12,7 @@ typedef struct {
 	json_t *type_by_name; /* {name: entry} */
 	json_t *offerings;    /* {type: {region: [zone id]}} */
 	json_t *regions;      /* [{name, opt_in, zones: [{name, id}]}] */
+	json_t *parameters;   /* {SSM name: {image: glob, owner}} */
 	json_t *images;	      /* [{name, owner, alias?, arch, created, root_gb, description}] */
 } RgSimData;
 

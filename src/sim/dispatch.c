@@ -4,11 +4,7 @@
 #include "sim/auth.h"
 #include "sim/control.h"
 #include "sim/model.h"
-#include "sim/xml.h"
-
-#define EC2_NAMESPACE "http://ec2.amazonaws.com/doc/2016-11-15/"
-#define STS_NAMESPACE "https://sts.amazonaws.com/doc/2011-06-15/"
-#define XML_TYPE "text/xml;charset=UTF-8"
+#include "sim/protocol.h"
 
 /* A request between its arrival and its reply. */
 typedef struct {
@@ -41,71 +37,27 @@ static gint64 choose_latency(RgSim *sim, const char *action)
 	return latency;
 }
 
-static bool is_sts(const Handling *handling)
-{
-	const char *version = rg_sim_param_str(handling->params, "Version");
-	return g_strcmp0(version, "2011-06-15") == 0;
-}
-
-static void append_error(
-	const Handling *handling, const char *code, const char *message, int status, GString *out)
-{
-	if (is_sts(handling)) {
-		g_string_append(out, "<ErrorResponse xmlns=\"" STS_NAMESPACE "\"><Error>");
-		rg_sim_xml_text(out, "Type", status < 500 ? "Sender" : "Receiver");
-		rg_sim_xml_text(out, "Code", code);
-		rg_sim_xml_text(out, "Message", message);
-		g_string_append(out, "</Error>");
-		rg_sim_xml_text(out, "RequestId", handling->request_id);
-		rg_sim_xml_close(out, "ErrorResponse");
-		return;
-	}
-	g_string_append(
-		out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error>");
-	rg_sim_xml_text(out, "Code", code);
-	rg_sim_xml_text(out, "Message", message);
-	g_string_append(out, "</Error></Errors>");
-	rg_sim_xml_text(out, "RequestID", handling->request_id);
-	rg_sim_xml_close(out, "Response");
-}
-
-static void append_success(const Handling *handling, GString *out)
-{
-	const char *name = handling->call.action->name;
-	const char *body = handling->call.body->str;
-	if (handling->call.action->sts) {
-		g_string_append_printf(out,
-			"<%sResponse xmlns=\"" STS_NAMESPACE "\"><%sResult>%s</%sResult>"
-			"<ResponseMetadata><RequestId>%s</RequestId></ResponseMetadata></"
-			"%sResponse>",
-			name, name, body, name, handling->request_id, name);
-		return;
-	}
-	g_string_append_printf(out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse xmlns=\"" EC2_NAMESPACE
-		"\"><requestId>%s</requestId>%s</%sResponse>",
-		name, handling->request_id, body, name);
-}
-
 /* Everything that can be said without touching the world: is it an action, who asks, where. */
 static bool admit(Handling *handling)
 {
 	RgSimCall *call = &handling->call;
 	const char *name = rg_sim_param_str(handling->params, "Action");
+	const RgSimAction *action = rg_sim_action_find(
+		name, rg_sim_param_str(handling->params, "Version"), call->service);
+	call->action = action;
+	bool known = rg_sim_auth_check(call, handling->request, &handling->region);
+	call->action = known ? action : NULL;
+	if (!known)
+		return false;
 	if (!name)
 		return rg_sim_fail(call, 400, "MissingAction",
 			"The request is missing an action or a required parameter.");
-	const RgSimAction *action =
-		rg_sim_action_find(name, rg_sim_param_str(handling->params, "Version"));
+	if (!action && call->service == RG_SIM_SSM)
+		return rg_sim_fail(
+			call, 400, "UnknownOperationException", "The operation is unknown");
 	if (!action)
 		return rg_sim_fail(call, 400, "InvalidAction",
 			"The action %s is not valid for this web service.", name);
-	call->action = action;
-	if (!rg_sim_auth_check(call, handling->request->authorization, handling->request->date,
-		    &handling->region)) {
-		call->action = NULL;
-		return false;
-	}
 	return true;
 }
 
@@ -157,11 +109,12 @@ static void true_reply(const Handling *handling, RgSimReply *reply)
 {
 	const RgSimCall *call = &handling->call;
 	reply->status = call->code ? call->status : 200;
-	reply->content_type = XML_TYPE;
+	reply->content_type = rg_sim_protocol_type(call->service);
 	if (call->code)
-		append_error(handling, call->code, call->message, call->status, reply->body);
+		rg_sim_protocol_error(call->service, call->status, call->code, call->message,
+			handling->request_id, reply->body);
 	else
-		append_success(handling, reply->body);
+		rg_sim_protocol_success(call, handling->request_id, reply->body);
 }
 
 static void false_reply(const Handling *handling, RgSimReply *reply)
@@ -175,13 +128,13 @@ static void false_reply(const Handling *handling, RgSimReply *reply)
 	reply->own_type = g_steal_pointer(&fault->content_type);
 	reply->content_type = reply->own_type ? reply->own_type
 			      : fault->body   ? "text/html"
-					      : XML_TYPE;
+					      : rg_sim_protocol_type(handling->call.service);
 	if (fault->body)
 		g_string_append(reply->body, fault->body);
 	else
-		append_error(handling, code,
+		rg_sim_protocol_error(handling->call.service, reply->status, code,
 			fault->message ? fault->message : "An internal error has occurred",
-			reply->status, reply->body);
+			handling->request_id, reply->body);
 }
 
 static void make_reply(const Handling *handling, RgSimReply *reply)
@@ -215,22 +168,15 @@ static void handle(Handling *handling, RgSimReply *reply)
 	make_reply(handling, reply);
 }
 
-static json_t *parse_form(const RgSimRequest *request, char **problem)
-{
-	if (strlen(request->body) != request->body_length) {
-		*problem = g_strdup("the form contains a NUL byte");
-		return NULL;
-	}
-	bool is_get = g_str_equal(request->method, "GET");
-	return rg_sim_params_parse(is_get ? request->query : request->body, problem);
-}
-
 static void serve_api(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 {
 	g_autofree char *problem = NULL;
-	json_auto_t *params = parse_form(request, &problem);
+	json_auto_t *params = rg_sim_protocol_parse(request, &problem);
 	Handling handling = {.sim = sim, .request = request, .params = params};
-	handling.call = (RgSimCall){.params = params, .status = 200, .body = g_string_new(NULL)};
+	handling.call = (RgSimCall){.service = rg_sim_protocol_service(request, params),
+		.params = params,
+		.status = 200,
+		.body = g_string_new(NULL)};
 	if (params) {
 		handle(&handling, reply);
 	} else {
@@ -238,13 +184,17 @@ static void serve_api(RgSim *sim, const RgSimRequest *request, RgSimReply *reply
 		handling.request_id = make_request_id(sim);
 		rg_sim_counters_add(sim->counters, NULL, false, RG_SIM_COUNT_ERROR);
 		rg_sim_leave(sim);
-		rg_sim_fail(&handling.call, 400, "MalformedQueryString",
-			"The query string contains a syntax error: %s", problem);
+		bool json = handling.call.service == RG_SIM_SSM;
+		rg_sim_fail(&handling.call, 400,
+			json ? "SerializationException" : "MalformedQueryString",
+			"The %s contains a syntax error: %s", json ? "body" : "query string",
+			problem);
 		true_reply(&handling, reply);
 	}
 	reply->request_id = handling.request_id;
 	g_string_free(handling.call.body, TRUE);
 	g_free(handling.region);
+	g_free(handling.call.caller);
 	g_free(handling.call.code);
 	g_free(handling.call.message);
 	rg_sim_fault_free(handling.fault);

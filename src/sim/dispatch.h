@@ -6,10 +6,9 @@
 typedef struct {
 	const char *method;
 	const char *path;
-	const char *query;	   /* after the "?", or "" */
-	const char *authorization; /* headers; NULL when absent */
-	const char *date;
-	const char *body; /* ends with a NUL */
+	const char *query;   /* after the "?", or "" */
+	GHashTable *headers; /* lower-case name -> value; repeated ones joined by commas */
+	const char *body;    /* ends with a NUL */
 	size_t body_length;
 } RgSimRequest;
 

@@ -20,6 +20,7 @@ static const Number numbers[] = {
 	{"latency_jitter_ms", offsetof(RgSimKnobs, latency_jitter_ms), 0, 0, 600 * 1000},
 	{"page_size", offsetof(RgSimKnobs, page_size), 0, 0, 1000 * 1000},
 	{"clock_offset_s", offsetof(RgSimKnobs, clock_offset_s), 0, -10 * DAY_MS, 10 * DAY_MS},
+	{"verify", offsetof(RgSimKnobs, verify), 1, 0, 1},
 	{"page_before_filter", offsetof(RgSimKnobs, page_before_filter), 0, 0, 1},
 };
 
@@ -65,6 +66,16 @@ static bool is_words(const json_t *value)
 	return json_is_array(value);
 }
 
+static bool is_text(const json_t *value)
+{
+	return json_is_string(value);
+}
+
+static bool is_texts(const json_t *value)
+{
+	return is_map_of(value, is_text);
+}
+
 typedef struct {
 	const char *name;
 	size_t offset;
@@ -79,7 +90,11 @@ static const Value values[] = {
 		"an object {type: {zone: count}}"},
 	{"reject_access_keys", offsetof(RgSimKnobs, reject_access_keys), is_words,
 		"a list of access key ids"},
+	{"access_keys", offsetof(RgSimKnobs, access_keys), is_texts,
+		"an object {access key id: secret}"},
 	{"instance_profiles", offsetof(RgSimKnobs, instance_profiles), is_words, "a list of names"},
+	{"roles", offsetof(RgSimKnobs, roles), is_words, "a list of ARNs"},
+	{"parameters", offsetof(RgSimKnobs, parameters), is_texts, "an object {name: value}"},
 };
 
 static gint64 *number_at(const RgSimKnobs *knobs, const Number *number)
@@ -99,7 +114,12 @@ void rg_sim_knobs_init(RgSimKnobs *knobs)
 	knobs->latency_by_action = json_object();
 	knobs->capacity = json_object();
 	knobs->reject_access_keys = json_array();
+	/* The pair of AWS's own signing examples. */
+	knobs->access_keys =
+		json_pack("{s:s}", "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY");
 	knobs->instance_profiles = json_pack("[s]", "*");
+	knobs->roles = json_pack("[s]", "*");
+	knobs->parameters = json_object();
 }
 
 void rg_sim_knobs_clear(RgSimKnobs *knobs)

@@ -109,16 +109,28 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 	return queued;
 }
 
+static enum MHD_Result take_header(
+	void *data, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	GHashTable *headers = data;
+	char *key = g_ascii_strdown(name, -1);
+	const char *before = g_hash_table_lookup(headers, key);
+	g_hash_table_replace(headers, key,
+		before ? g_strconcat(before, ",", value ? value : "", NULL)
+		       : g_strdup(value ? value : ""));
+	return MHD_YES;
+}
+
 static enum MHD_Result finish(RgSimServer *server, struct MHD_Connection *connection,
 	const char *method, Incoming *incoming)
 {
-	const char *date = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Amz-Date");
+	g_autoptr(GHashTable) headers =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, headers);
 	RgSimRequest request = {.method = method,
 		.path = incoming->path,
 		.query = incoming->query,
-		.authorization =
-			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
-		.date = date,
+		.headers = headers,
 		.body = incoming->body->str,
 		.body_length = incoming->body->len};
 	RgSimReply reply;

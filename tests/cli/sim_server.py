@@ -4,7 +4,7 @@
 
     with Sim('--consistency-ms', '300') as sim:       # any command-line options
         env = sim.env()                               # AWS_ENDPOINT_URL, keys and region to run with
-        sim.ec2('DescribeInstances')                  # one signed-looking call: (status, xml.etree root)
+        sim.ec2('DescribeInstances')                  # one signed call: (status, xml.etree root)
         sim.knobs(latency_ms=20)                      # change behaviour; without arguments: read it
         sim.fault(action='RunInstances', when='after', status=500, code='InternalError')
         sim.counters()['mutating']                    # requests since the start or counters_reset()
@@ -15,6 +15,8 @@ The server listens on a free loopback port, `sim.url`. The program is $RAYGPU_SI
 cmd/raygpu-sim/raygpu-sim in the build directory $RAYGPU_BUILD. World documents have EC2's own member
 names (instanceId, instanceState.name, tagSet, ...); members that begin with "_" are the simulator's.
 """
+import hashlib
+import hmac
 import json
 import os
 import shutil
@@ -28,6 +30,9 @@ import urllib.request
 import xml.etree.ElementTree as ElementTree
 
 REGION = 'us-east-1'
+# The pair that raygpu-sim knows from the start.
+KEY = 'AKIDEXAMPLE'
+SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
 
 
 def sim_binary():
@@ -117,8 +122,7 @@ class Sim:
     def env(self, **more):
         """Environment for a client: nothing of the caller's AWS settings shines through."""
         env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
-        env.update(AWS_ENDPOINT_URL=self.url, AWS_ACCESS_KEY_ID='AKIDEXAMPLE',
-                   AWS_SECRET_ACCESS_KEY='wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
+        env.update(AWS_ENDPOINT_URL=self.url, AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET,
                    AWS_DEFAULT_REGION=self.region, AWS_REGION=self.region,
                    AWS_EC2_METADATA_DISABLED='true', AWS_CONFIG_FILE='/dev/null',
                    AWS_SHARED_CREDENTIALS_FILE='/dev/null')
@@ -127,18 +131,38 @@ class Sim:
 
     # The EC2 API
 
-    def authorization(self, service='ec2', key='AKIDEXAMPLE', region=None):
-        scope = f'{key}/{time.strftime("%Y%m%d", time.gmtime())}/{region or self.region}/{service}'
-        return (f'AWS4-HMAC-SHA256 Credential={scope}/aws4_request, '
-                'SignedHeaders=host;x-amz-date, Signature=' + '0' * 64)
+    def sign(self, body, method='POST', path='/', *, service='ec2', region=None, key=KEY, secret=SECRET,
+             token=None, stamp=None, headers=None):
+        """The headers of a signed request: Signature Version 4, independent of the server's own code."""
+        stamp = stamp or time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())
+        scope = f'{stamp[:8]}/{region or self.region}/{service}/aws4_request'
+        out = {'Host': f'127.0.0.1:{self.port}', 'X-Amz-Date': stamp, **(headers or {})}
+        if token:
+            out['X-Amz-Security-Token'] = token
+        lower = {name.lower(): ' '.join(value.split()) for name, value in out.items()}
+        names = ';'.join(sorted(lower))
+        place, _, query = path.partition('?')
+        pairs = sorted((urllib.parse.quote(k, '~'), urllib.parse.quote(v, '~'))
+                       for k, v in urllib.parse.parse_qsl(query, keep_blank_values=True))
+        canonical = '\n'.join([method, urllib.parse.quote(place, '/~'), '&'.join('='.join(p) for p in pairs),
+                               *(f'{n}:{lower[n]}' for n in sorted(lower)), '', names,
+                               hashlib.sha256(body or b'').hexdigest()])
+        text = '\n'.join(['AWS4-HMAC-SHA256', stamp, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+        mac = ('AWS4' + secret).encode()
+        for part in [*scope.split('/'), text]:
+            mac = hmac.digest(mac, part.encode(), 'sha256')
+        out['Authorization'] = (f'AWS4-HMAC-SHA256 Credential={key}/{scope}, SignedHeaders={names}, '
+                                f'Signature={mac.hex()}')
+        return out
 
-    def raw(self, body, headers=None, method='POST', path='/', timeout=60):
-        """One request as it is; (status, headers, bytes)."""
+    def raw(self, body, headers=None, method='POST', path='/', timeout=60, **signing):
+        """One request as it is, signed unless `headers` are given; (status, headers, bytes)."""
         if isinstance(body, str):
             body = body.encode()
+        if headers is None:
+            headers = self.sign(body, method, path, **signing)
         request = urllib.request.Request(self.url + path, data=body, method=method)
-        for name, value in (headers if headers is not None else
-                            {'Authorization': self.authorization()}).items():
+        for name, value in headers.items():
             request.add_header(name, value)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as reply:
@@ -149,8 +173,7 @@ class Sim:
     def ec2(self, action, params=None, *, version='2016-11-15', service='ec2', region=None, **more):
         """One call: params are wire names ("InstanceId.1"). (status, XML root without namespace)."""
         form = {'Action': action, 'Version': version, **(params or {}), **more}
-        status, _, body = self.raw(urllib.parse.urlencode(form),
-                                   {'Authorization': self.authorization(service, region=region)})
+        status, _, body = self.raw(urllib.parse.urlencode(form), service=service, region=region)
         return status, plain(ElementTree.fromstring(body))
 
     def ok(self, action, params=None, **more):

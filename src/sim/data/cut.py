@@ -13,56 +13,80 @@ import os
 import sys
 
 EC2_ACTIONS = """
-AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress CreateNetworkInterface
-CreateSecurityGroup CreateTags DeleteNetworkInterface DeleteSecurityGroup DeleteTags
+AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress CancelSpotInstanceRequests
+CreateNetworkInterface CreatePlacementGroup CreateSecurityGroup CreateTags DeleteNetworkInterface
+DeletePlacementGroup DeleteSecurityGroup DeleteTags
 DescribeAvailabilityZones DescribeImages DescribeInstanceAttribute DescribeInstanceStatus
 DescribeInstanceTypeOfferings DescribeInstanceTypes DescribeInstances DescribeNetworkInterfaces
-DescribeRegions DescribeSecurityGroupRules DescribeSecurityGroups DescribeSubnets DescribeTags
-DescribeVolumes DescribeVpcs ModifyInstanceAttribute ModifyNetworkInterfaceAttribute
+DescribePlacementGroups DescribeRegions DescribeSecurityGroupRules DescribeSecurityGroups
+DescribeSpotInstanceRequests DescribeSubnets DescribeTags DescribeVolumes DescribeVpcs
+ModifyInstanceAttribute ModifyInstanceMetadataOptions ModifyNetworkInterfaceAttribute
 RebootInstances RevokeSecurityGroupEgress RevokeSecurityGroupIngress RunInstances StartInstances
 StopInstances TerminateInstances
 """.split()
 
+STS_ACTIONS = 'AssumeRole AssumeRoleWithWebIdentity GetCallerIdentity GetSessionToken'.split()
+SSM_ACTIONS = 'GetParameter GetParameters'.split()
+
 # Longer enumerations (instance types above all) grow weekly: the handlers look those values up.
-MAX_ENUM = 12
+MAX_ENUM = 40
 
 
-def wire_name(name, member):
-    """How the EC2 Query protocol spells a request member."""
+def wire_name(name, member, protocol='ec2'):
+    """How the protocol spells a request member."""
+    if protocol != 'ec2':
+        return name
     if 'queryName' in member:
         return member['queryName']
     name = member.get('locationName', name)
     return name[0].upper() + name[1:]
 
 
-def request_shape(shapes, name, path=()):
-    """A parameter's form: a type name, {"enum": []}, {"list": form} or {"members": {}}."""
+def constraints(shape):
+    """Bounds (of numbers, lengths and counts) and the pattern, where the description has them.
+    Patterns in Java's notation of code points are left out: the simulator's engine has none."""
+    out = {k: shape[k] for k in ('min', 'max') if k in shape}
+    if 'pattern' in shape and '\\u' not in shape['pattern']:
+        out['pattern'] = shape['pattern']
+    return out
+
+
+def request_shape(shapes, name, protocol, path=()):
+    """A parameter's form: a type name, {"type", "min", "max", "pattern"}, {"enum": []},
+    {"list": form, "min", "max"} or {"members": {}, "required": []}."""
     shape = shapes[name]
     kind = shape['type']
     if kind == 'structure':
         if name in path:
             return {'members': {}}
-        members = {wire_name(m, v): request_shape(shapes, v['shape'], path + (name,))
+        members = {wire_name(m, v, protocol): request_shape(shapes, v['shape'], protocol, path + (name,))
                    for m, v in shape['members'].items()}
-        return {'members': dict(sorted(members.items()))}
+        required = [wire_name(m, shape['members'][m], protocol) for m in shape.get('required', [])]
+        return {'members': dict(sorted(members.items())), **({'required': required} if required else {})}
     if kind == 'list':
-        return {'list': request_shape(shapes, shape['member']['shape'], path)}
+        form = {'list': request_shape(shapes, shape['member']['shape'], protocol, path),
+                **constraints(shape)}
+        return {'members': {'member': form}} if protocol == 'query' else form
     if kind == 'string' and 1 <= len(shape.get('enum', [])) <= MAX_ENUM:
         return {'enum': shape['enum']}
-    return {'long': 'integer', 'double': 'float'}.get(kind, kind)
+    kind = {'long': 'integer', 'double': 'float'}.get(kind, kind)
+    limits = constraints(shape)
+    return {'type': kind, **limits} if limits else kind
 
 
-def requests(ec2):
+def requests(contracts):
     out = {}
-    for name in EC2_ACTIONS:
-        shape = ec2['operations'][name].get('input', {}).get('shape')
-        form = request_shape(ec2['shapes'], shape)
-        members = ec2['shapes'][shape]['members']
-        form['required'] = [wire_name(m, members[m])
-                            for m in ec2['shapes'][shape].get('required', [])]
-        out[name] = form
-    out['GetCallerIdentity'] = {'members': {}, 'required': []}
+    for service, names in (('ec2', EC2_ACTIONS), ('sts', STS_ACTIONS), ('ssm', SSM_ACTIONS)):
+        model = read_model(contracts, service)
+        for name in names:
+            shape = model['operations'][name].get('input', {}).get('shape')
+            out[name] = request_shape(model['shapes'], shape, model['metadata']['protocol'])
     return out
+
+
+def read_model(contracts, service):
+    with open(os.path.join(contracts, f'aws/{service}.service-2.pruned.json')) as f:
+        return json.load(f)
 
 
 def answer_shape(shapes, name, path=()):
@@ -170,9 +194,8 @@ def write(folder, name, value):
 
 def main():
     contracts, out, tests = sys.argv[1:4]
-    with open(os.path.join(contracts, 'aws/ec2.service-2.pruned.json')) as f:
-        ec2 = json.load(f)
-    write(out, 'requests.json', requests(ec2))
+    ec2 = read_model(contracts, 'ec2')
+    write(out, 'requests.json', requests(contracts))
     write(tests, 'answers.json', answers(ec2))
     write(out, 'instance_types.json', instance_types(ec2, contracts))
     write(out, 'offerings.json', offerings(contracts))

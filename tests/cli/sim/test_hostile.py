@@ -97,9 +97,8 @@ def test_odd_authorization(sim, header):
 
 @pytest.mark.parametrize('date', ['yesterday', '20261399T999999Z', '0', '2' * 3000])
 def test_odd_dates(sim, date):
-    status, reply = post(sim, HEAD.format('DescribeVpcs')[:-1], headers={
-        'Authorization': sim.authorization(), 'X-Amz-Date': date})
-    assert status == 400, reply
+    status, reply = post(sim, HEAD.format('DescribeVpcs')[:-1], stamp=date)
+    assert status in (400, 401), reply
 
 
 @pytest.mark.parametrize('body', [b'{', b'[' * 100000, b'nul', b'{"a": 1, "a": 2}', b'\xff', b'{"boot_ms": 1e400}',

@@ -36,9 +36,9 @@ def test_missing_and_unsimulated_parameters_are_named(sim):
     status, root = sim.ec2('RunInstances', {'MinCount': 1})
     assert (status, root.findtext('.//Code')) == (400, 'MissingParameter')
     assert 'MaxCount' in root.findtext('.//Message')
-    status, root = sim.ec2('RunInstances', run(sim, InstanceMarketOptions__MarketType='spot'))
+    status, root = sim.ec2('RunInstances', run(sim, LaunchTemplate__LaunchTemplateName='lt'))
     assert (status, root.findtext('.//Code')) == (400, 'UnsupportedOperation')
-    assert 'InstanceMarketOptions.MarketType' in root.findtext('.//Message')
+    assert 'LaunchTemplate.LaunchTemplateName' in root.findtext('.//Message')
     assert sim.error('RunInstances', run(sim, MetadataOptions__HttpTokens='maybe')) == (
         400, 'InvalidParameterValue')
 
@@ -67,14 +67,13 @@ def test_scope_must_name_the_service_and_a_region(sim):
 
 
 def test_a_wrong_clock_is_told(sim):
-    def call():
-        stamp = time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())
-        return sim.raw('Action=DescribeInstances&Version=2016-11-15',
-                       headers={'Authorization': sim.authorization(), 'X-Amz-Date': stamp})
+    def call(**more):
+        return sim.raw('Action=DescribeInstances&Version=2016-11-15', **more)
     assert call()[0] == 200
     sim.knobs(clock_offset_s=3600)
     status, headers, body = call()
     assert status == 400 and b'<Code>RequestExpired</Code>' in body
+    assert call(stamp=time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(time.time() + 3600)))[0] == 200
     told = time.mktime(time.strptime(headers['Date'], '%a, %d %b %Y %H:%M:%S GMT'))
     assert 3500 < told - time.mktime(time.gmtime()) < 3700
 
