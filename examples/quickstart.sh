@@ -1,93 +1,132 @@
 #!/usr/bin/env bash
-# raygpu's whole story on simulated EC2, on this machine, free of charge: installs what is missing
-# (Debian packages), builds, starts raygpu-sim on a free port and runs plan, apply, drift, repair,
-# shrink and destroy of examples/research.yaml.
+# raygpu's whole story on this machine, free of charge: installs what is missing (Debian packages),
+# builds, starts a simulated EC2 on a free port and runs plan, apply, drift, repair, shrink and
+# destroy of examples/research.yaml against it. Leaves nothing behind but the build folder.
 #
 # usage: examples/quickstart.sh [BUILD]     BUILD: a build folder (default: build/ of this checkout)
 set -euo pipefail
-top=$(cd "$(dirname "$0")/.." && pwd)
-build=${1:-$top/build}
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$(realpath -m "${1:-$top/build}")
 work=$(mktemp -d)
-sim_pid=
-trap '[ -z "$sim_pid" ] || kill "$sim_pid" 2>/dev/null || true; rm -rf "$work"' EXIT
+sim=
+end() {
+  [ -z "$sim" ] || kill "$sim" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap end EXIT
+trap 'exit 130' INT
 
-step() { printf '\n\033[1m== %s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9;]*m//g'; fi; }
-show() { printf '$ %s\n' "$*"; }
+bold='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
 
-# expect CODE COMMAND...: runs it, shows it, and insists on its exit code
+# step TITLE SENTENCE...
+step() {
+  printf '\n%s== %s%s\n' "$bold" "$1" "$plain"
+  shift
+  printf '%s\n' "$*" | fold -s -w 79 | sed "s| *$||"
+}
+
+# expect CODE COMMAND...: shows the command, runs it, and insists on its exit code
 expect() {
   local want=$1 got=0
   shift
-  show "$@"
+  printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
   "$@" || got=$?
   if [ "$got" != "$want" ]; then
-    echo "exit code $got, but $want was expected" >&2
+    echo "quickstart: exit code $got, but $want was expected" >&2
     exit 1
   fi
   [ "$want" = 0 ] || echo "(exit code $want)"
 }
 
-step "1. what is missing, and the build"
+# quietly COMMAND...: its output is shown on a terminal or when it fails
+quietly() {
+  if [ -t 1 ]; then
+    "$@"
+  else
+    "$@" >"$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; exit 1; }
+  fi
+}
+
+step "1. Build" "Installs the Debian packages that are missing and builds" \
+  "raygpu and the simulator; the first time that takes some minutes."
 "$top/tests/install.sh" build
-command -v curl >/dev/null || { apt-get install -y -q curl >/dev/null; }
-[ -f "$build/build.ninja" ] || meson setup "$build" "$top" >"$work/build.log" 2>&1 ||
-  { cat "$work/build.log"; exit 1; }
-ninja -C "$build" cmd/raygpu/raygpu cmd/raygpu-sim/raygpu-sim >"$work/build.log" 2>&1 ||
-  { cat "$work/build.log"; exit 1; }
-# the modules that raygpu loads when it needs them
-ninja -C "$build" >"$work/build.log" 2>&1 || { tail -40 "$work/build.log"; exit 1; }
-raygpu=$build/cmd/raygpu/raygpu
-"$raygpu" version
-
-step "2. simulated EC2 on a free port of this machine"
-"$build/cmd/raygpu-sim/raygpu-sim" --port 0 --port-file "$work/port" --world "$work/world.json" &
-sim_pid=$!
-for _ in $(seq 200); do [ -s "$work/port" ] && break; sleep 0.05; done
-endpoint=http://127.0.0.1:$(cat "$work/port")
-# nothing below knows that the cloud is simulated: only the endpoint differs
-export AWS_ENDPOINT_URL=$endpoint AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY
-unset AWS_PROFILE AWS_SESSION_TOKEN RAYGPU_STATE 2>/dev/null || true
-cp "$top/examples/research.yaml" "$work/research.yaml"
-cd "$work"
+if [ ! -f "$build/build.ninja" ]; then
+  meson setup "$build" "$top" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+fi
+quietly ninja -C "$build" cmd/raygpu/raygpu cmd/raygpu-sim/raygpu-sim src/http/raygpu-http.so \
+  src/git/raygpu-git.so man/raygpu.1 man/raygpu-spec.5
 PATH=$build/cmd/raygpu:$PATH
-echo "AWS_ENDPOINT_URL=$endpoint"
+cd "$work"
+cp "$top/examples/research.yaml" .
 
-step "3. the plan: a head and pools of A100, V100 and T4 nodes, and what they cost"
+step "2. A cloud to play with" "raygpu-sim answers EC2's API on a port of this machine." \
+  "Only the endpoint tells raygpu that this is not Amazon."
+# nothing of the caller's may lead to a real account; 127.0.0.1 is not asked of a proxy
+for name in "${!AWS_@}" "${!RAYGPU_@}"; do unset "$name"; done
+export no_proxy=127.0.0.1 NO_PROXY=127.0.0.1 AWS_CONFIG_FILE=/dev/null \
+  AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_ACCESS_KEY_ID=AKIDEXAMPLE \
+  AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY # the example pair of AWS's own pages
+# setpriv: the simulator ends with this script, whatever ends the script
+setpriv --pdeathsig TERM "$build/cmd/raygpu-sim/raygpu-sim" --port 0 --port-file port 2>sim.log &
+sim=$!
+for _ in $(seq 200); do
+  if [ -s port ] || ! kill -0 "$sim" 2>/dev/null; then break; fi
+  sleep 0.05
+done
+[ -s port ] || { cat sim.log >&2; exit 1; }
+AWS_ENDPOINT_URL=http://127.0.0.1:$(cat port)
+export AWS_ENDPOINT_URL
+echo "AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL"
+
+step "3. Plan" "research.yaml asks for a head and three pools, of A100, V100 and T4" \
+  "nodes; the plan says what would be made and what it costs, and makes nothing."
 expect 0 raygpu validate research.yaml
-expect 2 raygpu plan research.yaml --detailed-exitcode
+expect 0 raygpu plan research.yaml --out plan.json
 
-step "4. apply"
-expect 0 raygpu apply research.yaml --auto-approve
+step "4. Apply" "Makes exactly what the saved plan shows."
+expect 0 raygpu apply plan.json
 
-step "5. nothing to do: the second plan"
+step "5. Nothing to do" "A second plan finds nothing to change, and drift finds nothing changed."
 expect 0 raygpu plan research.yaml --detailed-exitcode
 expect 0 raygpu drift research.yaml
 
-step "6. somebody terminates a node by hand"
 victim=$(raygpu state show 'aws.instance.train[1]' | sed -n 's/^ *id *= "\(i-[0-9a-f]*\)".*/\1/p')
-curl -sS --fail --aws-sigv4 aws:amz:us-east-1:ec2 --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" \
-  -d Action=TerminateInstances -d Version=2016-11-15 -d InstanceId.1="$victim" "$endpoint/" >/dev/null
-echo "terminated $victim behind raygpu's back"
-sleep 1
+step "6. Somebody terminates a node by hand" \
+  "aws.instance.train[1] is $victim; terminating it by EC2's API tells raygpu nothing," \
+  "but drift sees it: without changing anything, and with exit code 2."
+curl -sS --fail --aws-sigv4 aws:amz:us-east-1:ec2 \
+  --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" -d Action=TerminateInstances \
+  -d Version=2016-11-15 -d InstanceId.1="$victim" "$AWS_ENDPOINT_URL/" >/dev/null
 expect 2 raygpu drift research.yaml
 
-step "7. the repair"
+step "7. Repair" "Apply makes what is missing, and nothing else."
 expect 0 raygpu apply research.yaml --auto-approve
-expect 0 raygpu plan research.yaml --detailed-exitcode
+expect 0 raygpu drift research.yaml
 
-step "8. a smaller pool: the highest indexes go"
-sed '/^  serve:/,/nodes:/s/nodes: .*/nodes: 1/' research.yaml >smaller.yaml && mv smaller.yaml research.yaml
+step "8. A smaller pool" "With 1 instead of 3 nodes for \"serve\" in research.yaml, the nodes" \
+  "with the highest indexes go."
+sed -i '/^  serve:/,/nodes:/s/nodes: .*/nodes: 1/' research.yaml
 expect 0 raygpu apply research.yaml --auto-approve
 
-step "9. destroy, and look that nothing is left"
+step "9. Destroy" "Everything goes; then the simulator is asked what it still has."
 expect 0 raygpu destroy research.yaml --auto-approve
-left=$(curl -sS --fail "$endpoint/_sim/world" | python3 -c '
+left=$(curl -sS --fail "$AWS_ENDPOINT_URL/_sim/world" | python3 -c '
 import json, sys
 world = json.load(sys.stdin)["regions"]["us-east-1"]
-live = [i for i in world["instances"] if i["instanceState"]["name"] not in ("shutting-down", "terminated")]
-groups = [g for g in world["security_groups"] if g["groupName"] != "default"]
-print(len(live), len(world["network_interfaces"]), len(groups))')
+gone = ("shutting-down", "terminated")
+print(sum(i["instanceState"]["name"] not in gone for i in world["instances"]),
+      sum(i["status"] != "deleted" for i in world["network_interfaces"]),
+      sum(g["groupName"] != "default" for g in world["security_groups"]))')
+echo
 echo "instances, interfaces, groups left in the cloud: $left"
-[ "${left%% *}" = 0 ] && [ "${left##* }" = 0 ]
+[ "$left" = "0 0 0" ]
 
-step "Done. Try it on your own spec: raygpu init, man raygpu, man raygpu-spec"
+step "Done" "Next, with a spec of your own:"
+cat <<END
+  PATH=$build/cmd/raygpu:\$PATH
+  raygpu init                  # writes a starter cluster.yaml
+  raygpu validate
+  man $build/man/raygpu.1
+  man $build/man/raygpu-spec.5
+END

@@ -2,11 +2,11 @@
 # Installs the Debian packages that raygpu is built and tested with, those that are missing only.
 # usage: tests/install.sh [build | test]   (test: also what only the tests need)
 set -eu
-build="gcc libc6-dev meson ninja-build pkg-config python3 ca-certificates scdoc
+build="gcc libc6-dev meson ninja-build pkg-config python3 ca-certificates curl scdoc
   libglib2.0-dev libyaml-dev libjansson-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev
   libexpat1-dev libmicrohttpd-dev libcsv-dev zlib1g-dev git"
 test="clang libclang-rt-14-dev python3-pytest python3-jsonschema python3-yaml awscli cloud-init
-  shellcheck json-schema-test-suite clang-format openssl curl groff"
+  shellcheck json-schema-test-suite clang-format openssl groff"
 want=$build
 [ "${1:-build}" = test ] && want="$build $test"
 missing=
@@ -18,10 +18,10 @@ done
 echo "installing:$missing"
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo
-export DEBIAN_FRONTEND=noninteractive
+apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get"
 log=$(mktemp)
-# shellcheck disable=SC2086  # a list of names
-if ! { $sudo apt-get update -q && $sudo apt-get install -y -q --no-install-recommends $missing; } \
+# shellcheck disable=SC2086  # lists of words
+if ! { $apt update -q && $apt install -y -q --no-install-recommends $missing; } \
   >"$log" 2>&1; then
   cat "$log"
   echo "the packages could not be installed" >&2
