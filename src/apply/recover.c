@@ -20,6 +20,13 @@ static const RgPlanChange *change_of(const Apply *apply, const json_t *member)
 	return g_hash_table_lookup(apply->changes, rg_json_str(member, "address", ""));
 }
 
+/* Left out, or stopped by the view of the cloud: nothing is to be done to it now. */
+static bool is_to_replay(const RgPlanChange *change)
+{
+	return change && change->replay && change->action != RG_ACTION_NONE &&
+	       change->action != RG_ACTION_STOP;
+}
+
 static Recovery *recovery_new(const Apply *apply, const RgJournalRow *row)
 {
 	bool wanted = false;
@@ -31,7 +38,7 @@ static Recovery *recovery_new(const Apply *apply, const RgJournalRow *row)
 		json_t *member = json_array_get(row->members, i);
 		const RgPlanChange *change = change_of(apply, member);
 		g_ptr_array_add(recovery->open, member);
-		wanted |= change && change->replay;
+		wanted |= is_to_replay(change);
 	}
 	if (wanted)
 		return recovery;

@@ -74,7 +74,7 @@ bool rg_provider_id_is_sound(const char *id)
 	return true;
 }
 
-static void read_failure(RgCall *call, const json_t *item, RgItemResult *result)
+static void read_failure(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
 	bool known;
 	const char *class_ = json_string_value(json_object_get(item, "class"));
@@ -84,9 +84,9 @@ static void read_failure(RgCall *call, const json_t *item, RgItemResult *result)
 		rg_call_bad(call, "\"%s\" of %s is no class of a failure", name, result->address);
 		result->class_ = RG_CLASS_UNKNOWN;
 	}
-	/* A word that is not understood proves nothing, and what has an id was made. */
+	/* A word that is not understood proves nothing, and what a create gives an id was made. */
 	result->definite = known && rg_json_bool(item, "definite", false);
-	if (result->definite && result->id != NULL) {
+	if (result->definite && result->id != NULL && strcmp(items->verb, "create") == 0) {
 		rg_call_bad(call, "%s is said not to be made, but has an id", result->address);
 		result->definite = false;
 	}
@@ -136,7 +136,7 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 		return;
 	}
 	if (result->outcome == RG_OUTCOME_FAILED) {
-		read_failure(call, item, result);
+		read_failure(call, items, item, result);
 		return;
 	}
 	result->class_ = RG_CLASS_OK;

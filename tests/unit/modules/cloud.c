@@ -1,0 +1,440 @@
+/* A tiny cloud for the tests of src/apply: things live in a file (config.world), so that they
+ * outlive a killed process, and creates honour their token. It has the kinds cloud.net (made one by
+ * one) and cloud.node (batches of 400, ready on the second look).
+ *
+ * config.script: {"create": [fault, ...], "ready": ..., ...}: the n-th call of a verb, counted over
+ * all processes, meets the n-th fault; {} or the end of the list: none. Members of a fault:
+ *   "sleep": MS      first; canceled: nothing is done, the call is canceled
+ *   "kill": "before" | "after"   SIGKILL to the process, before or after the deed
+ *   "only": N        makes that many items, capacity for the others
+ *   "lose": true     does it, then the call fails as a whole
+ *   "linger": MS     does it, then waits; canceled: the call is canceled
+ *   "refuse": CLASS  makes nothing; each item fails with the class, definitely
+ *   "doubt": CLASS   the same, not definite
+ *   "half": true     makes it, and gives "failed" with the id
+ *   "extra": true    a known token makes its missing items as well
+ *   "hide": true     find shows nothing
+ *   "anonymous": true    find doesn't tell addresses
+ *   "unsupported": true  update can't
+ * config.log: a file with a line a call: "create ADDRESS... " etc. config.state: a state file; each
+ * create looks whether its journal row is in there, and says "unjournalled" in the log if not.
+ * With CLOUD_WITHOUT_FIND in the environment it doesn't offer find. */
+#include <jansson.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "raygpu/provider.h"
+
+struct rgp_inst {
+	json_t *config;
+};
+
+typedef struct {
+	struct rgp_inst *inst;
+	const struct rgp_host *host;
+	struct rgp_call *call;
+	const char *verb;
+	json_t *input, *world, *results;
+	const json_t *fault;
+} Run;
+
+static pthread_mutex_t world_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char schema_json[] =
+	"{\"format\":1,\"provider\":\"cloud\","
+	"\"config\":{\"type\":\"object\",\"properties\":{\"script\":{\"type\":\"object\"},"
+	"\"world\":{\"type\":\"string\"},\"log\":{\"type\":\"string\"},"
+	"\"state\":{\"type\":\"string\"}},\"additionalProperties\":false},"
+	"\"limits\":{\"user_data_bytes\":16384,\"requests_per_s\":10000,\"burst\":1000},"
+	"\"kinds\":{"
+	"\"cloud.net\":{\"version\":1,\"consistency_s\":0,\"replay_s\":3600,"
+	"\"batch\":{\"create\":1,\"update\":10,\"remove\":10},"
+	"\"attributes\":{\"range\":{\"type\":\"string\",\"force_new\":true},"
+	"\"net_id\":{\"type\":\"string\",\"computed\":true}}},"
+	"\"cloud.node\":{\"version\":1,\"node\":true,\"consistency_s\":1,\"replay_s\":3600,"
+	"\"ready_timeout_s\":2,"
+	"\"batch\":{\"create\":400,\"update\":50,\"remove\":400},"
+	"\"attributes\":{\"size\":{\"type\":\"string\",\"required\":true,\"force_new\":true},"
+	"\"net\":{\"type\":\"string\",\"force_new\":true},"
+	"\"range\":{\"type\":\"string\",\"force_new\":true},"
+	"\"tag\":{\"type\":\"string\"},"
+	"\"ip\":{\"type\":\"string\",\"computed\":true},"
+	"\"booted\":{\"type\":\"string\",\"computed\":true}}}}}";
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+/* Kept until the end of the call: a lost answer tells nothing. */
+static void give(Run *run, const char *slot, json_t *value)
+{
+	json_array_append_new(run->results, json_pack("[s, o]", slot, value));
+}
+
+static void give_all(const Run *run)
+{
+	size_t i;
+	const json_t *result;
+	json_array_foreach (run->results, i, result) {
+		char *text = json_dumps(json_array_get(result, 1), JSON_COMPACT);
+		run->host->result(run->call, json_string_value(json_array_get(result, 0)),
+			(struct rgp_bytes){text, strlen(text)});
+		free(text);
+	}
+}
+
+/* ---- the world */
+
+static json_t *world_load(const Run *run)
+{
+	json_t *world = json_load_file(text_of(run->inst->config, "world"), 0, NULL);
+	return world ? world : json_pack("{s:[], s:{}}", "things", "calls");
+}
+
+/* Renamed into place: a process may be killed at any time. */
+static void world_save(const Run *run)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s.new", text_of(run->inst->config, "world"));
+	json_dump_file(run->world, path, JSON_COMPACT);
+	rename(path, text_of(run->inst->config, "world"));
+}
+
+static const json_t *count_call(Run *run)
+{
+	json_t *calls = json_object_get(run->world, "calls");
+	const json_t *faults =
+		json_object_get(json_object_get(run->inst->config, "script"), run->verb);
+	json_int_t n = json_integer_value(json_object_get(calls, run->verb));
+	json_object_set_new(calls, run->verb, json_integer(n + 1));
+	world_save(run);
+	return json_array_get(faults, (size_t)n);
+}
+
+static json_t *find_thing(const Run *run, const char *key, const char *value, const char *address)
+{
+	size_t i;
+	json_t *thing;
+	json_array_foreach (json_object_get(run->world, "things"), i, thing) {
+		if (!strcmp(text_of(thing, key), value) &&
+			(!address || !strcmp(text_of(thing, "address"), address)))
+			return thing;
+	}
+	return NULL;
+}
+
+static json_t *make_thing(Run *run, const char *address)
+{
+	char id[64];
+	json_t *things = json_object_get(run->world, "things");
+	const json_t *marks = json_object_get(run->input, "marks");
+	snprintf(id, sizeof(id), "id-%zu", json_array_size(things));
+	json_t *thing = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:b, s:i}", "id", id, "kind",
+		text_of(run->input, "kind"), "address", address, "token",
+		text_of(run->input, "token"), "lineage", text_of(marks, "lineage"), "attributes",
+		json_object_get(run->input, "attributes"), "gone", 0, "looks", 0);
+	json_array_append_new(things, thing);
+	return thing;
+}
+
+/* ---- faults */
+
+static int has(const Run *run, const char *name)
+{
+	return json_object_get(run->fault, name) != NULL;
+}
+
+static int may_die(const Run *run, const char *when)
+{
+	if (!strcmp(text_of(run->fault, "kill"), when))
+		kill(getpid(), SIGKILL);
+	return 0;
+}
+
+static rgp_status nap(const Run *run, const char *name)
+{
+	const json_t *ms = json_object_get(run->fault, name);
+	return ms ? run->host->sleep_ms(run->call, (uint32_t)json_integer_value(ms)) : RGP_OK;
+}
+
+static rgp_status fail_call(const Run *run)
+{
+	const struct rgp_diag diag = {.size = sizeof(diag),
+		.class_ = RGP_CLASS_TRANSIENT,
+		.summary = "the answer was lost"};
+	run->host->diag(run->call, &diag);
+	return RGP_FAIL;
+}
+
+static void give_failed(
+	Run *run, const char *address, const char *class_, int definite, const char *id)
+{
+	json_t *item = json_pack("{s:s, s:s, s:s, s:s, s:b}", "address", address, "outcome",
+		"failed", "class", class_, "message", "the script wants it", "definite", definite);
+	if (id)
+		json_object_set_new(item, "id", json_string(id));
+	give(run, "item", item);
+}
+
+static void write_log(const Run *run, const char *word)
+{
+	size_t i;
+	const json_t *item;
+	FILE *file = fopen(text_of(run->inst->config, "log"), "a");
+	if (!file)
+		return;
+	fprintf(file, "%s", word);
+	json_array_foreach (json_object_get(run->input, "items"), i, item) {
+		if (i < 5)
+			fprintf(file, " %s", text_of(item, "address"));
+	}
+	fprintf(file, "\n");
+	fclose(file);
+}
+
+/* Rule 1, seen from outside: the row is in the file, with all members, before the request. */
+static void check_journal(const Run *run)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *statement = NULL;
+	const char *path = text_of(run->inst->config, "state");
+	int members = -1;
+	if (!*path)
+		return;
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
+		sqlite3_busy_timeout(db, 10000);
+		sqlite3_prepare_v2(db,
+			"SELECT count(*) FROM journal_members JOIN journal ON journal = journal.id"
+			" WHERE token = ?1 AND input LIKE '%\"items\"%'",
+			-1, &statement, NULL);
+		sqlite3_bind_text(statement, 1, text_of(run->input, "token"), -1, SQLITE_STATIC);
+		if (sqlite3_step(statement) == SQLITE_ROW)
+			members = sqlite3_column_int(statement, 0);
+		sqlite3_finalize(statement);
+	}
+	sqlite3_close(db);
+	if (members < 1)
+		write_log(run, "unjournalled");
+}
+
+/* ---- calls */
+
+static void give_made(Run *run, const json_t *thing)
+{
+	char ip[80];
+	snprintf(ip, sizeof(ip), "10.%s", text_of(thing, "id"));
+	const char *name = strcmp(text_of(thing, "kind"), "cloud.net") ? "ip" : "net_id";
+	if (has(run, "half")) {
+		give_failed(run, text_of(thing, "address"), "invalid", 0, text_of(thing, "id"));
+		return;
+	}
+	give(run, "item",
+		json_pack("{s:s, s:s, s:s, s:{s:s}}", "address", text_of(thing, "address"),
+			"outcome", "done", "id", text_of(thing, "id"), "attributes", name, ip));
+}
+
+static void create_item(Run *run, const char *address, int known, int may_make)
+{
+	json_t *thing = find_thing(run, "token", text_of(run->input, "token"), address);
+	if (!thing && may_make && (!known || has(run, "extra")))
+		thing = make_thing(run, address);
+	if (!thing)
+		give_failed(run, address, "capacity", 1, NULL);
+	else if (json_is_true(json_object_get(thing, "gone")))
+		give_failed(run, address, "gone", 1, NULL);
+	else
+		give_made(run, thing);
+}
+
+static rgp_status create(Run *run)
+{
+	size_t i;
+	const json_t *item, *only = json_object_get(run->fault, "only");
+	const char *refuse = text_of(run->fault, "refuse"), *doubt = text_of(run->fault, "doubt");
+	int known = find_thing(run, "token", text_of(run->input, "token"), NULL) != NULL;
+	check_journal(run);
+	json_array_foreach (json_object_get(run->input, "items"), i, item) {
+		const char *address = text_of(item, "address");
+		if (*refuse || *doubt)
+			give_failed(run, address, *refuse ? refuse : doubt, *refuse, NULL);
+		else
+			create_item(run, address, known,
+				!only || (json_int_t)i < json_integer_value(only));
+	}
+	return RGP_OK;
+}
+
+static rgp_status ready(Run *run)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach (json_object_get(run->input, "items"), i, item) {
+		json_t *thing = find_thing(run, "id", text_of(item, "id"), NULL);
+		json_int_t looks = json_integer_value(json_object_get(thing, "looks"));
+		int dead = json_is_true(json_object_get(thing, "gone"));
+		json_object_set_new(thing, "looks", json_integer(looks + 1));
+		if (dead || has(run, "refuse"))
+			give_failed(
+				run, text_of(item, "address"), "capacity", 0, text_of(item, "id"));
+		else
+			give(run, "item",
+				json_pack("{s:s, s:s, s:s, s:{s:s}}", "address",
+					text_of(item, "address"), "id", text_of(item, "id"),
+					"outcome", looks && !has(run, "never") ? "done" : "pending",
+					"attributes", "booted", looks ? "yes" : "no"));
+	}
+	return RGP_OK;
+}
+
+static rgp_status change(Run *run)
+{
+	size_t i;
+	const json_t *item;
+	int removes = !strcmp(run->verb, "remove");
+	json_array_foreach (json_object_get(run->input, "items"), i, item) {
+		json_t *thing = find_thing(run, "id", text_of(item, "id"), NULL);
+		const char *refuse = text_of(run->fault, "refuse");
+		if (*refuse) {
+			give_failed(run, text_of(item, "address"), refuse, 1, text_of(item, "id"));
+			continue;
+		}
+		if (removes && thing)
+			json_object_set_new(thing, "gone", json_true());
+		else if (thing && !has(run, "unsupported"))
+			json_object_set(thing, "attributes", json_object_get(item, "attributes"));
+		give(run, "item",
+			json_pack("{s:s, s:s}", "address", text_of(item, "address"), "outcome",
+				has(run, "unsupported") ? "unsupported" : "done"));
+	}
+	return RGP_OK;
+}
+
+static void add_seen(const Run *run, json_t *list, const json_t *thing)
+{
+	json_t *seen = json_pack("{s:s, s:s, s:s, s:O}", "id", text_of(thing, "id"), "state",
+		json_is_true(json_object_get(thing, "gone")) ? "gone" : "present", "token",
+		text_of(thing, "token"), "attributes", json_object_get(thing, "attributes"));
+	if (!has(run, "anonymous"))
+		json_object_set(seen, "address", json_object_get(thing, "address"));
+	json_array_append_new(list, seen);
+}
+
+static rgp_status look(Run *run)
+{
+	size_t i;
+	const json_t *thing;
+	json_t *list = json_array();
+	const char *token = text_of(run->input, "token"), *lineage = text_of(run->input, "lineage");
+	json_array_foreach (json_object_get(run->world, "things"), i, thing) {
+		int mine = *token ? !strcmp(text_of(thing, "token"), token)
+				  : !strcmp(text_of(thing, "lineage"), lineage);
+		if (mine && !has(run, "hide") &&
+			!strcmp(text_of(thing, "kind"), text_of(run->input, "kind")))
+			add_seen(run, list, thing);
+	}
+	give(run, "page", json_pack("{s:o}", "resources", list));
+	give(run, "done", json_pack("{s:b}", "complete", 1));
+	return RGP_OK;
+}
+
+static rgp_status do_locked(Run *run, rgp_status (*deed)(Run *run))
+{
+	pthread_mutex_lock(&world_lock);
+	json_decref(run->world);
+	run->world = world_load(run);
+	rgp_status status = deed(run);
+	world_save(run);
+	pthread_mutex_unlock(&world_lock);
+	return status;
+}
+
+static rgp_status perform(struct rgp_inst *inst, const struct rgp_host *host, struct rgp_call *call,
+	const struct rgp_args *args, const char *verb, rgp_status (*deed)(Run *run))
+{
+	Run run = {inst, host, call, verb, json_loads(args->input.data, 0, NULL), NULL, json_array(), NULL};
+	pthread_mutex_lock(&world_lock);
+	run.world = world_load(&run);
+	run.fault = count_call(&run);
+	write_log(&run, verb);
+	pthread_mutex_unlock(&world_lock);
+	rgp_status status = nap(&run, "sleep");
+	may_die(&run, "before");
+	if (status == RGP_OK)
+		status = do_locked(&run, deed);
+	may_die(&run, "after");
+	if (status == RGP_OK)
+		status = nap(&run, "linger");
+	if (status == RGP_OK && has(&run, "lose"))
+		status = fail_call(&run);
+	if (status == RGP_OK)
+		give_all(&run);
+	json_decref(run.results);
+	json_decref(run.world);
+	json_decref(run.input);
+	return status;
+}
+
+#define CALL(verb, deed)                                                                           \
+	static rgp_status call_##verb(struct rgp_inst *inst, const struct rgp_host *host,          \
+		struct rgp_call *call, const struct rgp_args *args)                                \
+	{                                                                                          \
+		return perform(inst, host, call, args, #verb, deed);                               \
+	}
+CALL(create, create)
+CALL(ready, ready)
+CALL(update, change)
+CALL(remove, change)
+CALL(list, look)
+CALL(find, look)
+
+static rgp_status nothing(struct rgp_inst *inst, const struct rgp_host *host, struct rgp_call *call,
+	const struct rgp_args *args)
+{
+	return RGP_UNSUPPORTED;
+}
+
+static rgp_status tell_schema(const struct rgp_host *host, struct rgp_call *call)
+{
+	return host->result(
+		call, "schema", (struct rgp_bytes){schema_json, sizeof(schema_json) - 1});
+}
+
+static rgp_status open_inst(const struct rgp_host *host, struct rgp_call *call,
+	const struct rgp_args *args, struct rgp_inst **out)
+{
+	struct rgp_inst *inst = calloc(1, sizeof(*inst));
+	json_t *input = json_loads(args->input.data, 0, NULL);
+	inst->config = json_incref(json_object_get(input, "config"));
+	json_decref(input);
+	*out = inst;
+	return RGP_OK;
+}
+
+static void close_inst(struct rgp_inst *inst)
+{
+	json_decref(inst->config);
+	free(inst);
+}
+
+#define TABLE(find_or_null)                                                                        \
+	{                                                                                          \
+		.size = sizeof(struct rgp_provider), .abi_major = RGP_ABI_MAJOR,                   \
+		.abi_minor = RGP_ABI_MINOR, .flags = RGP_PARALLEL, .name = "cloud",                \
+		.version = "0.1", .schema = tell_schema, .open = open_inst, .close = close_inst,   \
+		.resolve = nothing, .lower = nothing, .list = call_list, .create = call_create,    \
+		.remove = call_remove, .update = call_update, .ready = call_ready,                 \
+		.find = find_or_null                                                               \
+	}
+static const struct rgp_provider with_find = TABLE(call_find);
+static const struct rgp_provider without_find = TABLE(NULL);
+
+RGP_ENTRY(cloud)
+{
+	return getenv("CLOUD_WITHOUT_FIND") ? &without_find : &with_find;
+}
