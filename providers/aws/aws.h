@@ -7,6 +7,7 @@
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
 	char *profile;		 /* named by the spec, or NULL */
+	json_t *config;		 /* the spec's provider mapping without name and region */
 	char *tls;		 /* JSON for rgp_http_req.tls, or NULL */
 	AwsErrors *errors;
 	pthread_mutex_t lock;

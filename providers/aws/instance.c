@@ -73,6 +73,10 @@ static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
 		status = change(call, update, i, "ModifyInstanceAttribute",
 			json_pack("{s:s, s:O?}", "InstanceId", mod_str(item, "id"), "GroupId",
 				json_object_get(wanted, "security_groups")));
+	if (status == RGP_OK && (aws_is_changed(item, "instance_profile") ||
+					aws_is_changed(item, "instance_profile_arn")))
+		status = aws_instance_profile_change(
+			call, mod_str(item, "id"), wanted, &update->failures[i]);
 	return status;
 }
 
@@ -198,8 +202,8 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 	return status;
 }
 
-static const char *const changeable[] = {
-	"tags", "instance_state", "http_tokens", "security_groups", NULL};
+static const char *const changeable[] = {"tags", "instance_state", "http_tokens", "security_groups",
+	"instance_profile", "instance_profile_arn", NULL};
 
 const AwsKind aws_instance_kind = {
 	.kind = AWS_INSTANCE,

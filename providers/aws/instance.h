@@ -9,4 +9,19 @@ void aws_instance_read(const json_t *record, AwsSeen *seen);
 void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailure *failure);
 /* Terminated, or on the way there. */
 bool aws_instance_is_gone(const json_t *record);
+
+/* Rows of an Ec2Code table: a profile, or the role in it, that EC2 doesn't know yet. */
+#define AWS_YOUNG_PROFILE_CODES                                                                    \
+	{"InvalidParameterValue", "Invalid IAM Instance Profile", 60},                             \
+	{                                                                                          \
+		"InvalidParameterValue", "has no associated IAM Roles", 60                         \
+	}
+/* From the spec's word (a name, an ARN, "" = none) to attributes (instance_profile.c). */
+void aws_instance_profile_set(json_t *attributes, const char *profile);
+/* The request's IamInstanceProfile, a new reference; NULL when there is none. */
+json_t *aws_instance_profile_spec(const json_t *attributes);
+/* Brings one instance to the profile wanted, or to none. */
+rgp_status aws_instance_profile_change(
+	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
+
 rgp_status aws_instance_create(const AwsCall *call, const json_t *input);

@@ -15,6 +15,7 @@ static const Ec2Code passing_codes[] = {
 	{"InvalidNetworkInterface.InUse", NULL, 300},
 	{"InvalidParameterValue", "in use", 300},
 	{"DependencyViolation", NULL, 300},
+	AWS_YOUNG_PROFILE_CODES,
 	{0},
 };
 static const Ec2Code terminated_codes[] = {{"IdempotentInstanceTerminated"}, {0}};
@@ -53,7 +54,7 @@ static void give_record(Batch *batch, const json_t *record)
 		return;
 	}
 	static const char *const computed[] = {"private_ip", "private_dns", "launch_time",
-		"root_volume_id", "network_interface", NULL};
+		"root_volume_id", "network_interface", "public_address", NULL};
 	json_t *attributes = json_object();
 	for (const char *const *name = computed; *name; name++)
 		json_object_set(attributes, *name, json_object_get(seen.attributes, *name));
@@ -101,8 +102,9 @@ static json_t *interface_spec(const json_t *attributes)
 		return json_pack("[{s:i, s:s}]", "DeviceIndex", 0, "NetworkInterfaceId", interface);
 	return json_pack("[{s:i, s:s, s:O?, s:b, s:b}]", "DeviceIndex", 0, "SubnetId",
 		mod_str(attributes, "subnet_id"), "SecurityGroupId",
-		json_object_get(attributes, "security_groups"), "AssociatePublicIpAddress", false,
-		"DeleteOnTermination", true);
+		json_object_get(attributes, "security_groups"), "AssociatePublicIpAddress",
+		json_is_true(json_object_get(attributes, "public_ip")), "DeleteOnTermination",
+		true);
 }
 
 static json_t *tag_specs(const json_t *input)
@@ -144,6 +146,9 @@ static json_t *run_params(const AwsCall *call, const json_t *input)
 		json_pack("{s:s, s:i, s:s}", "HttpTokens", mod_str(attributes, "http_tokens"),
 			"HttpPutResponseHopLimit", 2, "HttpEndpoint", "enabled"));
 	json_object_set_new(params, "NetworkInterface", interface_spec(attributes));
+	json_t *profile = aws_instance_profile_spec(attributes);
+	if (profile)
+		json_object_set_new(params, "IamInstanceProfile", profile);
 	json_object_set_new(params, "InstanceInitiatedShutdownBehavior", json_string("terminate"));
 	json_object_set_new(params, "TagSpecification", tag_specs(input));
 	return params;

@@ -6,6 +6,7 @@
 static const AwsShape state_members[] = {{"name"}, {0}};
 static const AwsShape reason_members[] = {{"code"}, {"message"}, {0}};
 static const AwsShape placement_members[] = {{"availabilityZone"}, {0}};
+static const AwsShape profile_members[] = {{"arn"}, {0}};
 static const AwsShape metadata_members[] = {{"httpTokens"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
 static const AwsShape group_set[] = {{"item", group_members}, {0}};
@@ -24,6 +25,7 @@ static const AwsShape instance_members[] = {
 	{"subnetId"},
 	{"privateIpAddress"},
 	{"privateDnsName"},
+	{"ipAddress"},
 	{"launchTime"},
 	{"clientToken"},
 	{"amiLaunchIndex"},
@@ -32,6 +34,7 @@ static const AwsShape instance_members[] = {
 	{"stateReason", reason_members},
 	{"placement", placement_members},
 	{"metadataOptions", metadata_members},
+	{"iamInstanceProfile", profile_members},
 	{"groupSet", group_set},
 	{"networkInterfaceSet", interface_set},
 	{"blockDeviceMapping", device_set},
@@ -136,11 +139,14 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "subnet_id", record, "subnetId");
 	copy_text(attributes, "private_ip", record, "privateIpAddress");
 	copy_text(attributes, "private_dns", record, "privateDnsName");
+	copy_text(attributes, "public_address", record, "ipAddress");
 	copy_text(attributes, "launch_time", record, "launchTime");
 	copy_text(attributes, "availability_zone", json_object_get(record, "placement"),
 		"availabilityZone");
 	copy_text(attributes, "http_tokens", json_object_get(record, "metadataOptions"),
 		"httpTokens");
+	aws_instance_profile_set(
+		attributes, mod_str(json_object_get(record, "iamInstanceProfile"), "arn"));
 	read_network(record, &seen->marks, attributes);
 	read_root_volume(record, attributes);
 	const char *state = state_of(record), *token = mod_str(record, "clientToken");

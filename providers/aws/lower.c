@@ -1,5 +1,5 @@
 /* lower: the fitted cluster (src/fit/README.md) -> desired resources. Pure. */
-#include "aws/kinds.h"
+#include "aws/instance.h"
 #include <string.h>
 
 typedef struct {
@@ -9,9 +9,18 @@ typedef struct {
 	rgp_status status;
 } Lowering;
 
-static json_t *group_ref(void)
+static const json_t *setting(const Lowering *lowering, const char *name)
 {
-	return json_pack("[{s:s, s:s}]", "$ref", AWS_GROUP_ADDRESS, "attr", "group_id");
+	const json_t *scope = json_object_get(lowering->fitted, "scope");
+	return json_object_get(json_object_get(scope, "config"), name);
+}
+
+/* Our own group, and those that the user brings. */
+static json_t *groups(const Lowering *lowering)
+{
+	json_t *list = json_pack("[{s:s, s:s}]", "$ref", AWS_GROUP_ADDRESS, "attr", "group_id");
+	json_array_extend(list, (json_t *)(uintptr_t)setting(lowering, "security_groups"));
+	return list;
 }
 
 /* The spec's labels and a Name, unless the labels have one. */
@@ -134,11 +143,11 @@ static const char *subnet_of(Lowering *lowering, const json_t *node)
 	const char *subnet = mod_str(json_object_get(network, "subnets"), zone);
 	if (*subnet || lowering->status != RGP_OK)
 		return subnet;
-	g_autofree char *summary =
-		g_strdup_printf("the default VPC has no subnet in zone %s", zone);
-	mod_report_text(&lowering->call->talk, RGP_CLASS_INVALID, summary, NULL,
-		"name other zones, or make one: `aws ec2 create-default-subnet "
-		"--availability-zone ZONE`");
+	g_autofree char *summary = g_strdup_printf("the network has no subnet in zone %s", zone);
+	mod_report_origin(&lowering->call->talk, RGP_CLASS_INVALID, mod_str(node, "origin"),
+		summary,
+		"name other zones, or a subnet there in `subnets` of provider (of the default VPC: "
+		"`aws ec2 create-default-subnet --availability-zone ZONE`)");
 	lowering->status = RGP_FAIL;
 	return subnet;
 }
@@ -149,7 +158,7 @@ static void add_interface(Lowering *lowering, const json_t *node)
 		"address of the head of raygpu cluster %s", mod_str(lowering->fitted, "cluster"));
 	add_single(lowering, AWS_INTERFACE, "head", mod_str(node, "origin"),
 		json_pack("{s:s, s:o, s:s, s:o}", "subnet_id", subnet_of(lowering, node),
-			"security_groups", group_ref(), "description", description, "tags",
+			"security_groups", groups(lowering), "description", description, "tags",
 			tags_for(lowering, "head")));
 }
 
@@ -168,6 +177,8 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 		json_object_set(attributes, "disk_size_gb", json_object_get(disk, "size_gb"));
 	if (*mod_str(disk, "type"))
 		json_object_set(attributes, "disk_type", json_object_get(disk, "type"));
+	const char *profile = json_string_value(setting(lowering, "instance_profile"));
+	aws_instance_profile_set(attributes, profile ? profile : "");
 	const json_t *user_data = json_object_get(json_object_get(node, "boot"), "user_data");
 	if (user_data)
 		json_object_set_new(attributes,
@@ -199,7 +210,9 @@ static void add_head(Lowering *lowering, const json_t *node)
 static void add_workers(Lowering *lowering, const json_t *node)
 {
 	g_autoptr(ModJson) attributes = instance_attributes(lowering, node);
-	json_object_set_new(attributes, "security_groups", group_ref());
+	json_object_set_new(attributes, "security_groups", groups(lowering));
+	if (json_is_true(json_object_get(json_object_get(node, "network"), "public_ip")))
+		json_object_set_new(attributes, "public_ip", json_true());
 	g_autoptr(ModJson) dependencies = depends_on(attributes);
 	size_t i;
 	const json_t *index;

@@ -97,6 +97,7 @@ void aws_close(struct rgp_inst *inst)
 	g_free(inst->region);
 	g_free(inst->endpoint);
 	g_free(inst->profile);
+	json_decref(inst->config);
 	g_free(inst->tls);
 	g_free(inst->auth);
 	g_free(inst);
@@ -120,6 +121,7 @@ rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const st
 	pthread_mutex_init(&inst->lock, NULL);
 	inst->region = g_strdup(region);
 	inst->profile = *profile ? g_strdup(profile) : NULL;
+	inst->config = json_deep_copy(config);
 	inst->errors = aws_errors_new();
 	find_tls(&talk, inst);
 	rgp_status status = find_endpoint(&talk, config, inst);

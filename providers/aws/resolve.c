@@ -1,4 +1,4 @@
-/* resolve: images, the default network and where instance types are offered, by reading calls. */
+#include "aws/resolve.h"
 #include "aws/form.h"
 #include "aws/kinds.h"
 #include <string.h>
@@ -25,16 +25,6 @@ static const AwsShape image_set[] = {{"item", image_members, AWS_RECORD}, {0}};
 static const AwsShape images_members[] = {{"imagesSet", image_set, AWS_DROP}, {"nextToken"}, {0}};
 static const AwsShape describe_images = {"DescribeImagesResponse", images_members};
 
-static const AwsShape vpc_members[] = {{"vpcId"}, {0}};
-static const AwsShape vpc_set[] = {{"item", vpc_members, AWS_RECORD}, {0}};
-static const AwsShape vpcs_members[] = {{"vpcSet", vpc_set, AWS_DROP}, {"nextToken"}, {0}};
-static const AwsShape describe_vpcs = {"DescribeVpcsResponse", vpcs_members};
-
-static const AwsShape subnet_members[] = {{"subnetId"}, {"availabilityZone"}, {0}};
-static const AwsShape subnet_set[] = {{"item", subnet_members, AWS_RECORD}, {0}};
-static const AwsShape subnets_members[] = {{"subnetSet", subnet_set, AWS_DROP}, {"nextToken"}, {0}};
-static const AwsShape describe_subnets = {"DescribeSubnetsResponse", subnets_members};
-
 static const AwsShape offering_members[] = {{"instanceType"}, {"location"}, {0}};
 static const AwsShape offering_set[] = {{"item", offering_members, AWS_RECORD}, {0}};
 static const AwsShape offerings_members[] = {
@@ -47,8 +37,7 @@ static void collect(void *data, const json_t *record)
 	json_array_append_new(data, json_deep_copy(record));
 }
 
-/* All records of a reading call as an array; steals params. */
-static rgp_status read_all(const AwsCall *call, const char *action, const AwsShape *shape,
+rgp_status aws_read_all(const AwsCall *call, const char *action, const AwsShape *shape,
 	json_t *params, json_t *records)
 {
 	g_autoptr(ModJson) owned = params;
@@ -57,16 +46,14 @@ static rgp_status read_all(const AwsCall *call, const char *action, const AwsSha
 	return ec2_pages(call, &request, owned, NULL);
 }
 
-static rgp_status fail(const AwsCall *call, const char *hint, const char *format, ...)
-	G_GNUC_PRINTF(3, 4);
-
-static rgp_status fail(const AwsCall *call, const char *hint, const char *format, ...)
+rgp_status aws_refuse(
+	const AwsCall *call, const char *origin, const char *hint, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
 	g_autofree char *summary = g_strdup_vprintf(format, args);
 	va_end(args);
-	mod_report_text(&call->talk, RGP_CLASS_INVALID, summary, NULL, hint);
+	mod_report_origin(&call->talk, RGP_CLASS_INVALID, origin, summary, hint);
 	return RGP_FAIL;
 }
 
@@ -83,28 +70,31 @@ static json_t *image_fact(const json_t *record)
 		root, "min_disk_gb", (json_int_t)g_ascii_strtoll(size, NULL, 10));
 }
 
-static rgp_status resolve_named(const AwsCall *call, const char *id, json_t **fact)
+static rgp_status resolve_named(
+	const AwsCall *call, const char *id, const char *origin, json_t **fact)
 {
 	g_autoptr(ModJson) records = json_array();
-	rgp_status status = read_all(call, "DescribeImages", &describe_images,
+	rgp_status status = aws_read_all(call, "DescribeImages", &describe_images,
 		json_pack("{s:[s]}", "ImageId", id), records);
 	if (status != RGP_OK)
 		return status;
 	const json_t *record = json_array_get(records, 0);
 	const char *state = mod_str(record, "imageState");
 	if (!record)
-		return fail(call, "image ids differ from region to region",
+		return aws_refuse(call, origin, "image ids differ from region to region",
 			"there is no image %s in %s", id, call->inst->region);
 	if (strcmp(state, "available"))
-		return fail(
-			call, "choose another image", "image %s is %s, not available", id, state);
+		return aws_refuse(call, origin, "choose another image",
+			"image %s is %s, not available", id, state);
 	if (!*mod_str(record, "rootDeviceName"))
-		return fail(call, "choose another image", "image %s has no root device", id);
+		return aws_refuse(
+			call, origin, "choose another image", "image %s has no root device", id);
 	*fact = image_fact(record);
 	return RGP_OK;
 }
 
-static rgp_status resolve_default(const AwsCall *call, const char *arch, json_t **fact)
+static rgp_status resolve_default(
+	const AwsCall *call, const char *arch, const char *origin, json_t **fact)
 {
 	g_autoptr(ModJson) records = json_array();
 	json_t *params = json_pack("{s:[s]}", "Owner", "amazon");
@@ -112,7 +102,7 @@ static rgp_status resolve_default(const AwsCall *call, const char *arch, json_t 
 	aws_form_filter(params, "name", &name, 1);
 	aws_form_filter(params, "state", &state, 1);
 	aws_form_filter(params, "architecture", &arch, 1);
-	rgp_status status = read_all(call, "DescribeImages", &describe_images, params, records);
+	rgp_status status = aws_read_all(call, "DescribeImages", &describe_images, params, records);
 	if (status != RGP_OK)
 		return status;
 	const json_t *newest = NULL, *record;
@@ -127,7 +117,8 @@ static rgp_status resolve_default(const AwsCall *call, const char *arch, json_t 
 			newest = record;
 	}
 	if (!newest)
-		return fail(call, "name one: `image: ami-...` of the head and of each pool",
+		return aws_refuse(call, origin,
+			"name one: `image: ami-...` of the head and of each pool",
 			"region %s has no image \"%s\" for %s", call->inst->region, DEFAULT_IMAGE,
 			arch);
 	*fact = image_fact(newest);
@@ -141,51 +132,17 @@ static rgp_status resolve_images(const AwsCall *call, const json_t *wanted, json
 	const json_t *want;
 	json_array_foreach (wanted, i, want) {
 		const char *id = mod_str(want, "image"), *arch = mod_str(want, "arch");
-		const char *key = *id ? id : arch;
+		const char *key = *id ? id : arch, *origin = mod_str(want, "origin");
 		json_t *fact = json_incref(json_object_get(known, key));
 		rgp_status status = fact  ? RGP_OK
-				    : *id ? resolve_named(call, id, &fact)
-					  : resolve_default(call, arch, &fact);
+				    : *id ? resolve_named(call, id, origin, &fact)
+					  : resolve_default(call, arch, origin, &fact);
 		if (status != RGP_OK)
 			return status;
 		json_object_set(known, key, fact);
 		json_object_set_new(images, mod_str(want, "key"), fact);
 	}
 	return RGP_OK;
-}
-
-static rgp_status resolve_network(const AwsCall *call, json_t *facts)
-{
-	g_autoptr(ModJson) vpcs = json_array();
-	g_autoptr(ModJson) subnets = json_array();
-	const char *yes = "true";
-	json_t *params = json_object();
-	aws_form_filter(params, "is-default", &yes, 1);
-	rgp_status status = read_all(call, "DescribeVpcs", &describe_vpcs, params, vpcs);
-	if (status != RGP_OK)
-		return status;
-	const char *vpc_id = mod_str(json_array_get(vpcs, 0), "vpcId");
-	if (!*vpc_id)
-		return fail(call, "make one: `aws ec2 create-default-vpc --region REGION`",
-			"region %s has no default VPC", call->inst->region);
-	params = json_object();
-	aws_form_filter(params, "vpc-id", &vpc_id, 1);
-	aws_form_filter(params, "default-for-az", &yes, 1);
-	status = read_all(call, "DescribeSubnets", &describe_subnets, params, subnets);
-	if (status != RGP_OK)
-		return status;
-	json_t *zones = json_object(), *subnet;
-	size_t i;
-	json_array_foreach (subnets, i, subnet)
-		json_object_set(zones, mod_str(subnet, "availabilityZone"),
-			json_object_get(subnet, "subnetId"));
-	json_object_set_new(
-		facts, "network", json_pack("{s:s, s:o}", "vpc_id", vpc_id, "subnets", zones));
-	if (json_object_size(zones))
-		return RGP_OK;
-	return fail(call,
-		"make one a zone: `aws ec2 create-default-subnet --availability-zone ZONE`",
-		"the default VPC %s has no default subnets", vpc_id);
 }
 
 static json_t *sorted_zones(const json_t *offerings, const char *type)
@@ -214,7 +171,7 @@ static rgp_status resolve_offerings(const AwsCall *call, const json_t *types, js
 		json_t *params = json_pack(
 			"{s:s, s:i}", "LocationType", "availability-zone", "MaxResults", 1000);
 		aws_form_filter(params, "instance-type", chunk, count);
-		rgp_status status = read_all(call, "DescribeInstanceTypeOfferings",
+		rgp_status status = aws_read_all(call, "DescribeInstanceTypeOfferings",
 			&describe_offerings, params, offerings);
 		if (status != RGP_OK)
 			return status;
@@ -242,12 +199,12 @@ rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 {
 	const json_t *types = json_object_get(input, "instance_types");
 	if (!are_texts(types))
-		return fail(call, NULL, "instance_types of resolve must be texts");
+		return aws_refuse(call, NULL, NULL, "instance_types of resolve must be texts");
 	g_autoptr(ModJson) facts = json_pack("{s:{}}", "images");
 	rgp_status status = resolve_images(
 		call, json_object_get(input, "images"), json_object_get(facts, "images"));
 	if (status == RGP_OK && json_is_true(json_object_get(input, "network")))
-		status = resolve_network(call, facts);
+		status = aws_resolve_network(call, facts);
 	if (status == RGP_OK)
 		status = resolve_offerings(call, types, facts);
 	return status == RGP_OK ? mod_give(&call->talk, "facts", json_incref(facts)) : status;

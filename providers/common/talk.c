@@ -98,6 +98,19 @@ void mod_report_text(const ModTalk *talk, int32_t class_, const char *summary, c
 	talk->host->diag(talk->call, &diag);
 }
 
+void mod_report_origin(const ModTalk *talk, int32_t class_, const char *origin, const char *summary,
+	const char *hint)
+{
+	struct rgp_diag diag = {
+		.size = sizeof diag,
+		.class_ = class_,
+		.summary = summary,
+		.hint = hint,
+		.origin = origin && *origin ? origin : NULL,
+	};
+	talk->host->diag(talk->call, &diag);
+}
+
 void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what)
 {
 	g_autofree char *summary = g_strdup_printf("%s: %s", what, failure->message);

@@ -54,6 +54,9 @@ rgp_status mod_give_failed(
 
 /* A diagnostic of the whole call. `what` begins the summary ("EC2 refused DescribeVpcs"). */
 void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what);
+/* With a JSON pointer into the spec to put it under; NULL or "" = none. */
+void mod_report_origin(const ModTalk *talk, int32_t class_, const char *origin, const char *summary,
+	const char *hint);
 void mod_report_text(const ModTalk *talk, int32_t class_, const char *summary, const char *detail,
 	const char *hint);
 

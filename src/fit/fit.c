@@ -33,8 +33,12 @@ static void free_group(void *data)
 
 static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *node)
 {
-	return node->zone != NULL &&
-	       (node->same_type || rg_fit_zone_works(fit->facts, shape->type, node->zone));
+	if (node->zone == NULL)
+		return false;
+	/* a network of the user's own may lack the zone in which the node was */
+	if (node->same_type)
+		return !fit->shapes->moved || rg_fit_has_subnet(fit->facts, node->zone);
+	return rg_fit_zone_works(fit->facts, shape->type, node->zone);
 }
 
 /* Where the first pool with nodes is, or will be: Ray's head talks to all of them. */
@@ -51,7 +55,8 @@ static const char *first_pool_zone(const Fit *fit, const char *const *chosen)
 
 static bool has_homeless(const Fit *fit, const RgShape *shape)
 {
-	for (unsigned i = 0; i < shape->pool->nodes && shape->homeless > 0; i++) {
+	bool all_settled = shape->homeless == 0 && !fit->shapes->moved;
+	for (unsigned i = 0; i < shape->pool->nodes && !all_settled; i++) {
 		if (!is_at_home(fit, shape, &shape->nodes[i]))
 			return true;
 	}
@@ -253,14 +258,15 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 	const char *root = rg_json_str(image_facts(fit, shape), "root_device", NULL);
 	json_t *env = json_object();
 	json_object_update(env, pool->env);
+	json_t *network = pool->public_ip ? json_pack("{s:b}", "public_ip", true) : NULL;
 	json_t *image = json_pack("{s:s, s:s, s:s?}", "key", shape->image_key, "id",
 		group->image_id, "root_device", root);
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pool", pool->name,
-		"role", pool->is_head ? "head" : "worker", "origin", pool->origin, "indexes",
-		pool->is_head ? json_null() : json_incref(group->indexes), "offer",
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o}", "pool",
+		pool->name, "role", pool->is_head ? "head" : "worker", "origin", pool->origin,
+		"indexes", pool->is_head ? json_null() : json_incref(group->indexes), "offer",
 		offer_json(shape->type, group), "image", image, "disk", disk_json(fit, shape),
-		"labels", labels_json(fit, shape, group->zone), "resources", resources_json(shape),
-		"env", env);
+		"network", network, "labels", labels_json(fit, shape, group->zone), "resources",
+		resources_json(shape), "env", env);
 }
 
 static void warn_unpriced(const Fit *fit, const RgShape *shape)

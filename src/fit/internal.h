@@ -23,6 +23,8 @@ typedef struct {
 struct RgShapes {
 	const RgCatalog *catalog;
 	GPtrArray *shapes; /* RgShape*: head, then pools in the order of the file */
+	json_t *wish;	   /* what the spec says of the network; NULL: nothing */
+	bool moved;	   /* the pinned network answers another wish */
 	json_t *request;
 };
 
@@ -31,6 +33,10 @@ struct RgShapes {
 /* Facts of the reply over those of the pins, cut to what the shapes use; new reference. */
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins);
 
+/* What the spec says of the network, of the provider's settings; a new reference, NULL: nothing. */
+json_t *rg_fit_network_wish(const RgCluster *cluster);
+
+bool rg_fit_has_subnet(const json_t *facts, const char *zone);
 /* The zone has a subnet, and the type is offered there as far as the facts tell. */
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone);
 /* Where the pool's homeless nodes go; borrowed from facts or cluster. NULL with fit.no-zone or

@@ -19,6 +19,7 @@ void rg_fit_shapes_free(RgShapes *shapes)
 	if (shapes == NULL)
 		return;
 	g_ptr_array_unref(shapes->shapes);
+	json_decref(shapes->wish);
 	json_decref(shapes->request);
 	g_free(shapes);
 }
@@ -94,8 +95,17 @@ static const RgInstanceType *resolve_type(
 	return type != NULL && check_type(pool, type, diags) ? type : NULL;
 }
 
+/* By the pool's list, and by the subnets that the spec names. */
+static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *zone)
+{
+	const json_t *subnets = json_object_get(shapes->wish, "subnets");
+	if (subnets != NULL && json_object_get(subnets, zone) == NULL)
+		return false;
+	return pool->zones == NULL || g_strv_contains((const char *const *)pool->zones, zone);
+}
+
 /* The zone stays while the spec admits it, the image while it was chosen for the same wish. */
-static void read_pins(RgShape *shape)
+static void read_pins(const RgShapes *shapes, RgShape *shape)
 {
 	const RgPool *pool = shape->pool;
 	for (unsigned i = 0; i < pool->nodes; i++) {
@@ -104,9 +114,7 @@ static void read_pins(RgShape *shape)
 		const char *key = rg_json_str(node->pin, "image_key", "");
 		node->same_type =
 			strcmp(rg_json_str(node->pin, "instance_type", ""), shape->type->name) == 0;
-		if (zone != NULL &&
-			(pool->zones == NULL ||
-				g_strv_contains((const char *const *)pool->zones, zone)))
+		if (zone != NULL && is_admitted(shapes, pool, zone))
 			node->zone = zone;
 		if (strcmp(key, shape->image_key) == 0)
 			node->image_id = rg_json_str(node->pin, "image_id", NULL);
@@ -134,7 +142,7 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 	find_pins(shape, pins);
 	shape->type = resolve_type(cluster, shapes->catalog, shape, diags);
 	if (shape->type != NULL)
-		read_pins(shape);
+		read_pins(shapes, shape);
 }
 
 static bool has_key(const json_t *list, const char *key)
@@ -164,8 +172,10 @@ static void ask_image(json_t *images, const RgShape *shape, const json_t *known)
 	const RgPool *pool = shape->pool;
 	if (json_object_get(known, shape->image_key) != NULL || has_key(images, shape->image_key))
 		return;
-	json_array_append_new(images, json_pack("{s:s, s:s?, s:s}", "key", shape->image_key,
-					      "image", pool->image, "arch", shape->type->arch));
+	g_autofree char *origin = rg_json_pointer_add(pool->origin, "image");
+	json_array_append_new(
+		images, json_pack("{s:s, s:s?, s:s, s:s}", "key", shape->image_key, "image",
+				pool->image, "arch", shape->type->arch, "origin", origin));
 }
 
 /* Whether the subnets known leave the pool's open nodes a zone to go to. */
@@ -187,7 +197,7 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 	const json_t *known = json_object_get(pins, "facts");
 	const json_t *subnets = rg_json_at(known, "/network/subnets");
 	json_auto_t *images = json_array(), *types = json_array(), *zones = json_array();
-	bool network = subnets == NULL, any_zone = false;
+	bool network = subnets == NULL || shapes->moved, any_zone = false;
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
 		const char *type = shape->type->name;
@@ -195,7 +205,7 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 			continue;
 		ask_image(images, shape, json_object_get(known, "images"));
 		network |= !network_suffices(shape, subnets);
-		if (shape->homeless == 0)
+		if (shape->homeless == 0 && !shapes->moved)
 			continue;
 		if (json_object_get(json_object_get(known, "offerings"), type) == NULL &&
 			!has_text(types, type))
@@ -214,6 +224,11 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 		"instance_types", types, "zones", zones);
 }
 
+static bool same_wish(json_t *a, json_t *b)
+{
+	return a == b || (a != NULL && b != NULL && json_equal(a, b));
+}
+
 RgShapes *rg_fit_shapes(
 	const RgCluster *cluster, const RgCatalog *catalog, const json_t *pins, RgDiags *diags)
 {
@@ -223,6 +238,9 @@ RgShapes *rg_fit_shapes(
 	g_autoptr(RgShapes) shapes = g_new0(RgShapes, 1);
 	shapes->catalog = catalog;
 	shapes->shapes = g_ptr_array_new_with_free_func(free_shape);
+	shapes->wish = rg_fit_network_wish(cluster);
+	const json_t *known = rg_json_at(pins, "/facts/network");
+	shapes->moved = known != NULL && !same_wish(shapes->wish, json_object_get(known, "wish"));
 	add_shape(shapes, cluster, cluster->head, pins, diags);
 	for (guint i = 0; i < cluster->pools->len; i++)
 		add_shape(shapes, cluster, cluster->pools->pdata[i], pins, diags);

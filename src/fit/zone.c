@@ -28,10 +28,14 @@ static bool is_offered(const json_t *facts, const RgInstanceType *type, const ch
 	return false;
 }
 
+bool rg_fit_has_subnet(const json_t *facts, const char *zone)
+{
+	return json_object_get(rg_json_at(facts, "/network/subnets"), zone) != NULL;
+}
+
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone)
 {
-	const json_t *subnets = rg_json_at(facts, "/network/subnets");
-	return json_object_get(subnets, zone) != NULL && is_offered(facts, type, zone);
+	return rg_fit_has_subnet(facts, zone) && is_offered(facts, type, zone);
 }
 
 static Rank rank_zone(

@@ -12,6 +12,8 @@ void rg_spec_check_shape(RgDocument *document, RgDiags *diags);
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags);
 /* Those of them that concern Ray, its image and Python (ray_rules.c). */
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags);
+/* Those that concern the provider's own network (network_rules.c). */
+void rg_spec_check_network(RgDocument *document, RgDiags *diags);
 
 /* A finding about the value at `pointer`, and its pointer spoiled. */
 RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *code, RgDiags *diags,

@@ -33,6 +33,7 @@ typedef struct {
 	char *image; /* cloud image id; NULL = the provider's default GPU image */
 	RgSource image_source;
 	RgDisk disk;
+	bool public_ip;	   /* each node gets a public address */
 	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
 	json_t *resources; /* object of numbers: Ray custom resources */
 	json_t *env;	   /* object of strings: environment of the Ray container */

@@ -238,6 +238,7 @@ static const struct {
 	{"minItems", report_size},
 	{"maxItems", report_size},
 	{"maxProperties", report_size},
+	{"minProperties", report_size},
 };
 
 bool rg_value_report(RgFinding *finding)

@@ -152,7 +152,7 @@ def test_every_property_has_a_description(validator):
 
 
 def man_rows():
-    """{field: last column} of the tables of raygpu-spec(5), "cluster" and "node" apart."""
+    """{field: "now", or what is said of later} of raygpu-spec(5)'s tables, "cluster" and "node" apart."""
     with open(os.path.join(ROOT, 'man', 'raygpu-spec.5.scd'), encoding='utf-8') as f:
         text = f.read()
     cluster, node = text[text.index('## The cluster'):].split('## The head', 1)
@@ -164,7 +164,8 @@ def man_rows():
             cells = re.split(r'^: +', row, flags=re.M)
             assert len(cells) == 5, row
             for name in re.findall(r'\*([^*]+)\*', cells[0])[:1]:
-                found.setdefault(name, cells[4].strip())
+                part_of = cells[4].strip()
+                found.setdefault(name, part_of if 'later' in part_of else 'now')
         return found
     return rows(cluster), rows(node)
 
@@ -175,7 +176,7 @@ def schema_rows(validator, properties, at=''):
         if '$ref' in sub:
             sub = validator.schema['$defs'][sub['$ref'].rsplit('/', 1)[1]]
         later = sub.get('x-raygpu-later', {}).get('issue') if sub.get('not') == {} else None
-        found[at + name] = f'{later[0]}, later' if later else '1'
+        found[at + name] = f'{later[0]}, later' if later else 'now'
         if sub.get('properties') and at + name not in ('head', 'pools'):
             del_mapping = at + name == 'disk'
             found.update(schema_rows(validator, sub['properties'], f'{at}{name}.'))

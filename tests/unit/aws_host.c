@@ -74,9 +74,9 @@ static rgp_status host_http(
 static void host_diag(struct rgp_call *call, const struct rgp_diag *diag)
 {
 	json_array_append_new(
-		call->diags, json_pack("{s:i, s:s, s:s?, s:s?, s:s?}", "class", diag->class_,
+		call->diags, json_pack("{s:i, s:s, s:s?, s:s?, s:s?, s:s?}", "class", diag->class_,
 				     "summary", diag->summary, "detail", diag->detail, "hint",
-				     diag->hint, "code", diag->code));
+				     diag->hint, "code", diag->code, "origin", diag->origin));
 }
 
 static rgp_status host_result(struct rgp_call *call, const char *slot, struct rgp_bytes text)

@@ -10,7 +10,7 @@
 struct rgp_call {
 	GHashTable *env, *files; /* char * -> char * */
 	json_t *given;		 /* [{"slot", "value"}] in the order of host->result */
-	json_t *diags;		 /* [{"class", "summary", "detail", "hint", "code"}] */
+	json_t *diags;		 /* [{"class", "summary", "detail", "hint", "code", "origin"}] */
 	GPtrArray *secrets, *logs;
 	int64_t now_s;
 	uint64_t slept_ms;

@@ -716,8 +716,8 @@ static void test_lower(Fixture *f, gconstpointer data)
 		"'pool': 'w', 'role': 'worker', 'origin': '/pools/w', 'indexes': [0], 'offer':"
 		" {'instance_type': 'g', 'zone': 'q'}}]}");
 	g_assert_cmpint(status, ==, RGP_FAIL);
-	g_assert_cmpstr(aws_test_said(f->call, 0, "summary"), ==,
-		"the default VPC has no subnet in zone q");
+	g_assert_cmpstr(
+		aws_test_said(f->call, 0, "summary"), ==, "the network has no subnet in zone q");
 }
 
 /* Inputs of wrong types are refused or lead to plain failures, never to a crash. */

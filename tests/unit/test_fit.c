@@ -131,7 +131,8 @@ static void test_first_plan_asks_for_all(void)
 			     "  none: {accelerators: \"V100:4\", nodes: 0}\n",
 			FACTS, NULL);
 	json_auto_t *wanted = json_of(
-		"{'images': [{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64'}],"
+		"{'images': [{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64',"
+		" 'origin': '/head/image'}],"
 		" 'network': true, 'instance_types': ['m5.2xlarge', 'p4d.24xlarge'], 'zones': []}");
 	g_assert_true(json_equal(o.request, wanted));
 	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
@@ -165,6 +166,52 @@ static void test_gathers_in_the_zone_that_serves_most(void)
 	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
 	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1b", "[0]");
 	assert_node(&o, 2, "train", "p4d.24xlarge", "us-east-1b", "[0]");
+}
+
+/* A network of one's own: asked for anew, pinned with the wish that it answers, and nodes leave
+ * zones without a subnet of it. */
+static void test_another_network_is_asked_for_once(void)
+{
+#define OWN_NETWORK                                                                                \
+	"cluster: c1\n"                                                                            \
+	"provider: {name: aws, region: us-east-1, subnets: {us-east-1b: subnet-b}}\n"              \
+	"ray: {version: 2.52.0, python: \"3.11\"}\n"                                               \
+	"head: {instance_type: m5.2xlarge}\n"
+#define HEAD_PIN(zone)                                                                             \
+	"{'instance_type': 'm5.2xlarge', 'zone': '" zone "', 'image_key': 'default/x86_64',"       \
+	" 'image_id': 'ami-1'}"
+#define OWN_FACTS                                                                                  \
+	"{'images': {'default/x86_64': {'id': 'ami-1', 'arch': 'x86_64'}}, 'offerings':"           \
+	" {'m5.2xlarge': ['us-east-1a', 'us-east-1b']}, 'network': {'vpc_id': 'vpc-2',"            \
+	" 'subnets': {'us-east-1b': 'subnet-b'}"
+	g_auto(Outcome) moved = run(OWN_NETWORK, OWN_FACTS "}}",
+		"{'facts': " FACTS ", 'nodes': {'head': " HEAD_PIN("us-east-1a") "}}");
+	g_assert_true(rg_json_bool(moved.request, "network", false));
+	assert_node(&moved, 0, "head", "m5.2xlarge", "us-east-1b", "null");
+	json_auto_t *wish = json_of("{'subnets': {'us-east-1b': 'subnet-b'}}");
+	g_assert_true(json_equal(rg_json_at(moved.fitted, "/facts/network/wish"), wish));
+	g_auto(Outcome) again = run(OWN_NETWORK, NULL,
+		"{'facts': " OWN_FACTS ", 'wish': {'subnets': {'us-east-1b': 'subnet-b'}}}},"
+		" 'nodes': {'head': " HEAD_PIN("us-east-1b") "}}");
+	g_assert_null(again.request);
+	assert_node(&again, 0, "head", "m5.2xlarge", "us-east-1b", "null");
+	g_auto(Outcome) back = run(CPU_HEAD, FACTS,
+		"{'facts': " OWN_FACTS ", 'wish': {'subnets': {'us-east-1b': 'subnet-b'}}}},"
+		" 'nodes': {'head': " HEAD_PIN("us-east-1b") "}}");
+	g_assert_true(rg_json_bool(back.request, "network", false));
+	g_assert_null(rg_json_at(back.fitted, "/facts/network/wish"));
+	assert_node(&back, 0, "head", "m5.2xlarge", "us-east-1b", "null");
+}
+
+static void test_a_public_address_is_the_pools_wish(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n"
+					 "  t: {accelerators: T4, nodes: 1, public_ip: true}\n"
+					 "  u: {accelerators: T4, nodes: 1, public_ip: false}\n",
+		FACTS, NULL);
+	g_assert_null(json_object_get(node_at(&o, 0), "network"));
+	g_assert_true(rg_json_bool(json_object_get(node_at(&o, 1), "network"), "public_ip", false));
+	g_assert_null(json_object_get(node_at(&o, 2), "network"));
 }
 
 static void test_equal_zones_are_taken_by_name(void)
@@ -248,8 +295,10 @@ static void test_an_explicit_image_is_looked_up_once(void)
 		CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 1, image: ami-9}\n";
 	static const char facts[] = FACTS;
 	g_auto(Outcome) o = run(spec, facts, NULL);
-	json_auto_t *images = json_of("[{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64'},"
-				      " {'key': 'ami-9', 'image': 'ami-9', 'arch': 'x86_64'}]");
+	json_auto_t *images = json_of("[{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64',"
+				      "  'origin': '/head/image'},"
+				      " {'key': 'ami-9', 'image': 'ami-9', 'arch': 'x86_64',"
+				      "  'origin': '/pools/t/image'}]");
 	g_assert_true(json_equal(json_object_get(o.request, "images"), images));
 	assert_error(&o, "fit.bad-facts", 5 + 1, "ami-9");
 }
@@ -390,6 +439,10 @@ int main(int argc, char **argv)
 		test_zones_are_asked_for_when_all_pools_name_them);
 	g_test_add_func("/fit/gathers_in_the_zone_that_serves_most",
 		test_gathers_in_the_zone_that_serves_most);
+	g_test_add_func(
+		"/fit/another_network_is_asked_for_once", test_another_network_is_asked_for_once);
+	g_test_add_func(
+		"/fit/a_public_address_is_the_pools_wish", test_a_public_address_is_the_pools_wish);
 	g_test_add_func("/fit/equal_zones_are_taken_by_name", test_equal_zones_are_taken_by_name);
 	g_test_add_func(
 		"/fit/pinned_nodes_stay_and_ask_nothing", test_pinned_nodes_stay_and_ask_nothing);

@@ -1,0 +1,233 @@
+/* The network of resolve: the spec's VPC, subnets and security groups, or the default VPC. What the
+ * user brings is read here and named in requests; nothing in this module makes, changes or
+ * deletes it. */
+#include "aws/form.h"
+#include "aws/resolve.h"
+#include <string.h>
+
+static const AwsShape vpc_members[] = {{"vpcId"}, {0}};
+static const AwsShape vpc_set[] = {{"item", vpc_members, AWS_RECORD}, {0}};
+static const AwsShape vpcs_members[] = {{"vpcSet", vpc_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_vpcs = {"DescribeVpcsResponse", vpcs_members};
+
+static const AwsShape subnet_members[] = {{"subnetId"}, {"vpcId"}, {"availabilityZone"}, {0}};
+static const AwsShape subnet_set[] = {{"item", subnet_members, AWS_RECORD}, {0}};
+static const AwsShape subnets_members[] = {{"subnetSet", subnet_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_subnets = {"DescribeSubnetsResponse", subnets_members};
+
+static const AwsShape group_members[] = {{"groupId"}, {"vpcId"}, {0}};
+static const AwsShape group_set[] = {{"item", group_members, AWS_RECORD}, {0}};
+static const AwsShape groups_members[] = {
+	{"securityGroupInfo", group_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_groups = {"DescribeSecurityGroupsResponse", groups_members};
+
+/* Filters, unlike id parameters, let EC2 answer with those that it knows, so that all unknown ones
+ * are told at once. */
+static rgp_status read_filtered(const AwsCall *call, const char *action, const AwsShape *shape,
+	const char *filter, const char *const *values, size_t count, json_t *records)
+{
+	json_t *params = json_object();
+	aws_form_filter(params, filter, values, count);
+	return aws_read_all(call, action, shape, params, records);
+}
+
+static const json_t *find_record(const json_t *records, const char *key, const char *id)
+{
+	size_t i;
+	const json_t *record;
+	json_array_foreach (records, i, record)
+		if (!strcmp(mod_str(record, key), id))
+			return record;
+	return NULL;
+}
+
+static rgp_status default_vpc(const AwsCall *call, char **vpc_id)
+{
+	g_autoptr(ModJson) vpcs = json_array();
+	const char *yes = "true";
+	rgp_status status =
+		read_filtered(call, "DescribeVpcs", &describe_vpcs, "is-default", &yes, 1, vpcs);
+	if (status != RGP_OK)
+		return status;
+	*vpc_id = g_strdup(mod_str(json_array_get(vpcs, 0), "vpcId"));
+	if (**vpc_id)
+		return RGP_OK;
+	return aws_refuse(call, "/provider",
+		"name one of your own, `vpc` and `subnets` of provider, or make a default one: "
+		"`aws "
+		"ec2 create-default-vpc --region REGION`",
+		"region %s has no default VPC", call->inst->region);
+}
+
+static rgp_status default_network(const AwsCall *call, char **vpc_id, json_t *zones)
+{
+	g_autoptr(ModJson) subnets = json_array();
+	const char *yes = "true";
+	rgp_status status = default_vpc(call, vpc_id);
+	if (status != RGP_OK)
+		return status;
+	json_t *params = json_object();
+	aws_form_filter(params, "vpc-id", (const char *const *)vpc_id, 1);
+	aws_form_filter(params, "default-for-az", &yes, 1);
+	status = aws_read_all(call, "DescribeSubnets", &describe_subnets, params, subnets);
+	if (status != RGP_OK)
+		return status;
+	size_t i;
+	const json_t *subnet;
+	json_array_foreach (subnets, i, subnet)
+		json_object_set(zones, mod_str(subnet, "availabilityZone"),
+			json_object_get(subnet, "subnetId"));
+	if (json_object_size(zones))
+		return RGP_OK;
+	return aws_refuse(call, "/provider",
+		"make one a zone: `aws ec2 create-default-subnet --availability-zone ZONE`",
+		"the default VPC %s has no default subnets", *vpc_id);
+}
+
+static rgp_status check_vpc(const AwsCall *call, const char *vpc_id)
+{
+	g_autoptr(ModJson) vpcs = json_array();
+	rgp_status status =
+		read_filtered(call, "DescribeVpcs", &describe_vpcs, "vpc-id", &vpc_id, 1, vpcs);
+	if (status != RGP_OK || json_array_size(vpcs))
+		return status;
+	return aws_refuse(call, "/provider/vpc",
+		"ids differ from region to region and from account to account",
+		"there is no VPC %s in %s", vpc_id, call->inst->region);
+}
+
+/* A VPC without named subnets: clear only when no zone has two. */
+static rgp_status subnets_of_vpc(const AwsCall *call, const char *vpc_id, json_t *zones)
+{
+	g_autoptr(ModJson) subnets = json_array();
+	rgp_status status = read_filtered(
+		call, "DescribeSubnets", &describe_subnets, "vpc-id", &vpc_id, 1, subnets);
+	size_t i;
+	const json_t *subnet;
+	json_array_foreach (subnets, i, subnet) {
+		const char *zone = mod_str(subnet, "availabilityZone");
+		const char *id = mod_str(subnet, "subnetId");
+		const char *other = mod_str(zones, zone);
+		if (*other)
+			return aws_refuse(call, "/provider/vpc",
+				"say which is meant: subnets: {ZONE: ID, ...}",
+				"VPC %s has several subnets in %s, %s and %s among them", vpc_id,
+				zone, strcmp(other, id) < 0 ? other : id,
+				strcmp(other, id) < 0 ? id : other);
+		json_object_set(zones, zone, json_object_get(subnet, "subnetId"));
+	}
+	if (status == RGP_OK && !json_object_size(zones))
+		return aws_refuse(call, "/provider/vpc", "make a subnet in it, or name another VPC",
+			"VPC %s has no subnets", vpc_id);
+	return status;
+}
+
+static char *origin_of(const char *parent, const char *zone)
+{
+	return g_strconcat(parent, "/", zone, NULL); /* zones hold no ~ and no / */
+}
+
+/* One named subnet: it exists, in its zone and in the VPC; *vpc_id is set by the first when the
+ * spec names none. */
+static rgp_status check_subnet(
+	const AwsCall *call, const char *zone, const char *id, const json_t *record, char **vpc_id)
+{
+	g_autofree char *origin = origin_of("/provider/subnets", zone);
+	const char *vpc = mod_str(record, "vpcId"), *is_in = mod_str(record, "availabilityZone");
+	if (!record)
+		return aws_refuse(call, origin,
+			"ids differ from region to region and from account to account",
+			"there is no subnet %s in %s", id, call->inst->region);
+	if (!*vpc_id)
+		*vpc_id = g_strdup(vpc);
+	if (strcmp(is_in, zone))
+		return aws_refuse(call, origin, "give each subnet under its own zone",
+			"subnet %s is in %s, not in %s", id, is_in, zone);
+	if (strcmp(vpc, *vpc_id))
+		return aws_refuse(call, origin, "all nodes live in one VPC",
+			"subnet %s is in %s, not in %s", id, vpc, *vpc_id);
+	return RGP_OK;
+}
+
+static rgp_status check_subnets(const AwsCall *call, const json_t *wanted, char **vpc_id)
+{
+	g_autoptr(ModJson) found = json_array();
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+	const char *zone;
+	json_t *id;
+	json_object_foreach ((json_t *)(uintptr_t)wanted, zone, id)
+		g_ptr_array_add(ids, (char *)(uintptr_t)json_string_value(id));
+	rgp_status status = read_filtered(call, "DescribeSubnets", &describe_subnets, "subnet-id",
+		(const char *const *)ids->pdata, ids->len, found);
+	if (status != RGP_OK)
+		return status;
+	json_object_foreach ((json_t *)(uintptr_t)wanted, zone, id) {
+		const char *text = json_string_value(id);
+		rgp_status here = check_subnet(
+			call, zone, text, find_record(found, "subnetId", text), vpc_id);
+		if (here != RGP_OK)
+			status = here;
+	}
+	return status;
+}
+
+static rgp_status own_network(const AwsCall *call, char **vpc_id, json_t *zones)
+{
+	const char *vpc = mod_str(call->inst->config, "vpc");
+	const json_t *subnets = json_object_get(call->inst->config, "subnets");
+	rgp_status status = *vpc ? check_vpc(call, vpc) : RGP_OK;
+	if (status != RGP_OK)
+		return status;
+	if (*vpc)
+		*vpc_id = g_strdup(vpc);
+	if (!subnets)
+		return subnets_of_vpc(call, vpc, zones);
+	json_object_update(zones, (json_t *)(uintptr_t)subnets);
+	return check_subnets(call, subnets, vpc_id);
+}
+
+static rgp_status check_groups(const AwsCall *call, const char *vpc_id)
+{
+	const json_t *wanted = json_object_get(call->inst->config, "security_groups"), *id;
+	g_autoptr(ModJson) found = json_array();
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+	size_t i;
+	if (!json_array_size(wanted))
+		return RGP_OK;
+	json_array_foreach (wanted, i, id)
+		g_ptr_array_add(ids, (char *)(uintptr_t)json_string_value(id));
+	rgp_status status = read_filtered(call, "DescribeSecurityGroups", &describe_groups,
+		"group-id", (const char *const *)ids->pdata, ids->len, found);
+	if (status != RGP_OK)
+		return status;
+	for (guint g = 0; g < ids->len; g++) {
+		g_autofree char *origin = g_strdup_printf("/provider/security_groups/%u", g);
+		const char *group = ids->pdata[g];
+		const json_t *record = find_record(found, "groupId", group);
+		if (!record)
+			status = aws_refuse(call, origin,
+				"ids differ from region to region and from account to account",
+				"there is no security group %s in %s", group, call->inst->region);
+		else if (strcmp(mod_str(record, "vpcId"), vpc_id))
+			status = aws_refuse(call, origin, "a group works in its own VPC only",
+				"security group %s is in %s, not in %s", group,
+				mod_str(record, "vpcId"), vpc_id);
+	}
+	return status;
+}
+
+rgp_status aws_resolve_network(const AwsCall *call, json_t *facts)
+{
+	const json_t *config = call->inst->config;
+	g_autofree char *vpc_id = NULL;
+	g_autoptr(ModJson) zones = json_object();
+	bool own = json_object_get(config, "vpc") || json_object_get(config, "subnets");
+	rgp_status status =
+		own ? own_network(call, &vpc_id, zones) : default_network(call, &vpc_id, zones);
+	if (status == RGP_OK)
+		status = check_groups(call, vpc_id);
+	if (status == RGP_OK)
+		json_object_set_new(facts, "network",
+			json_pack("{s:s, s:O}", "vpc_id", vpc_id, "subnets", zones));
+	return status;
+}
