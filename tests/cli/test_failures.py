@@ -149,19 +149,6 @@ def test_failed_reading_is_an_error_not_drift(home, sim):
     sim.faults_clear()
 
 
-def test_clock_skew_is_told(home, sim):
-    sim.fault(action='*', when='before', status=400, code='RequestExpired',
-              message='Request has expired.', count=0)
-    fake = shutil.which('faketime')
-    if not fake:
-        # without libfaketime the reply's Date is our own: only the class can be seen
-        result = home.run('plan', 'cluster.yaml', code=7)
-        assert 'RequestExpired' in result.err and 'clock' in result.err
-        return
-    result = home.run('plan', 'cluster.yaml', code=7, env={'LD_PRELOAD': 'libfaketime.so.1', 'FAKETIME': '-20m'})
-    assert 'clock' in result.err
-
-
 def forms_of(token):
     """What a leak would look like."""
     yield token.encode()
