@@ -80,6 +80,9 @@ RgPass *run_pass(Context *context, const char *spec_path);
 
 /* orphans.c */
 int state_orphans(Context *context);
+/* rebuild.c: spec and lineage may be NULL */
+int state_rebuild(
+	Context *context, const char *spec, const char *lineage, unsigned lock_timeout_ms);
 
 int cmd_apply(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);

@@ -20,10 +20,11 @@ static const Command commands[] = {
 	{"plan", "[SPEC]", "show what apply would change, and what it costs", NULL, cmd_plan},
 	{"providers", "list", "list the provider modules that are found", NULL, cmd_providers},
 	{"show", "[PLANFILE]", "show a saved plan, or what the state records", NULL, cmd_show},
-	{"state", "list | show ADDRESS | rm ADDRESS... | orphans",
-		"look at the state, or forget a record",
+	{"state", "list | show ADDRESS | rm ADDRESS... | orphans | rebuild [SPEC]",
+		"look at the state, forget a record, or rebuild a lost one",
 		"orphans asks the cloud for what carries the cluster's marks without being "
-		"recorded: exit code 2\nwhen there is something.",
+		"recorded: exit code 2\nwhen there is something. rebuild makes a lost state "
+		"again from these marks and the spec.",
 		cmd_state},
 	{"validate", "[SPEC...]", "check specs without touching network or state", NULL,
 		cmd_validate},

@@ -74,16 +74,21 @@ static int forget(Call *call)
 static int usage(Context *context)
 {
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-		"raygpu state wants list, show ADDRESS, rm ADDRESS... or orphans");
+		"raygpu state wants list, show ADDRESS, rm ADDRESS..., orphans or rebuild "
+		"[SPEC]");
 	rg_diag_hint(diag, "`raygpu state -h` tells more");
 	return EXIT_USAGE;
 }
 
-static int run(Context *context, int argc, char **argv, int lock_timeout_s)
+static int run(Context *context, int argc, char **argv, const char *lineage, int lock_timeout_s)
 {
 	const char *verb = argv[1];
 	if (g_str_equal(verb, "orphans"))
 		return argc > 2 ? usage(context) : state_orphans(context);
+	if (g_str_equal(verb, "rebuild"))
+		return argc > 3 ? usage(context)
+				: state_rebuild(context, argc > 2 ? argv[2] : NULL, lineage,
+					  (unsigned)lock_timeout_s * 1000);
 	bool changes = g_str_equal(verb, "rm");
 	int (*action)(Call *) = g_str_equal(verb, "list")   ? list
 				: g_str_equal(verb, "show") ? show
@@ -113,15 +118,18 @@ static int run(Context *context, int argc, char **argv, int lock_timeout_s)
 int cmd_state(Context *context, int argc, char **argv)
 {
 	int lock_timeout_s = 0;
+	g_autofree char *lineage = NULL;
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"which cluster of the state (the only one)", "NAME"},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &lock_timeout_s,
 			"wait so long for the state's lock (0)", "SECONDS"},
+		{"lineage", 0, 0, G_OPTION_ARG_STRING, &lineage,
+			"rebuild: which of several states of that name", "LINEAGE"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
 	if (!options_parse(context, entries, &argc, &argv, 1, -1, &code))
 		return code;
-	return run(context, argc, argv, MAX(lock_timeout_s, 0));
+	return run(context, argc, argv, lineage, MAX(lock_timeout_s, 0));
 }

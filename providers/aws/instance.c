@@ -218,4 +218,5 @@ const AwsKind aws_instance_kind = {
 	.changeable = changeable,
 	.update = instance_update,
 	.remove = remove_items,
+	.reveal = aws_instance_reveal,
 };

@@ -36,6 +36,8 @@ typedef struct {
 	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
 	rgp_status (*update)(const AwsCall *, AwsUpdate *);
 	rgp_status (*remove)(const AwsCall *, const json_t *items);
+	/* attributes that Describe doesn't tell, a new reference; NULL: all are told */
+	json_t *(*reveal)(const AwsCall *, const char *id, ModFailure *failure);
 } AwsKind;
 
 extern const AwsKind aws_group_kind, aws_interface_kind, aws_instance_kind;
@@ -49,6 +51,7 @@ rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *inpu
 rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_reveal(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_resolve(const AwsCall *call, const json_t *input);
 rgp_status aws_lower(const AwsCall *call, const json_t *input);
 

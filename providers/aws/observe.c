@@ -31,6 +31,7 @@ typedef struct {
 	const AwsKind *kind;
 	GHashTable *seen; /* ids handed out: pages may overlap while things change */
 	GString *page;
+	bool any_lineage; /* the lineage is asked for, not given */
 } Pager;
 
 static void add_resource(Pager *pager, const AwsSeen *seen)
@@ -40,6 +41,8 @@ static void add_resource(Pager *pager, const AwsSeen *seen)
 		json_pack("{s:s, s:s?, s:O, s:s, s:s?, s:s?}", "id", seen->id, "address", address,
 			"attributes", seen->attributes, "state", seen->gone ? "gone" : "present",
 			"token", seen->marks.token, "status", seen->status);
+	if (pager->any_lineage && seen->marks.lineage)
+		json_object_set_new(resource, "lineage", json_string(seen->marks.lineage));
 	char *text = json_dumps(resource, JSON_COMPACT);
 	g_string_append(pager->page, pager->page->len ? "," : "");
 	g_string_append(pager->page, text);
@@ -87,19 +90,21 @@ static rgp_status reread_missing(Pager *pager, const json_t *known)
 	return RGP_OK;
 }
 
-/* Runs the pager over what `params` filters, then over `known`, and says that this was all. */
+/* Runs the pager over what `params` filters, then over the known ids of `input`, and says that this
+ * was all. */
 static rgp_status run_pager(
-	const AwsCall *call, const AwsKind *kind, json_t *params, const json_t *known)
+	const AwsCall *call, const AwsKind *kind, json_t *params, const json_t *input)
 {
 	Pager pager = {
 		.call = call,
 		.kind = kind,
 		.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.page = g_string_new(NULL),
+		.any_lineage = json_is_null(json_object_get(input, "lineage")),
 	};
 	rgp_status status = aws_kind_describe(call, kind, params, on_record, on_page, &pager);
 	if (status == RGP_OK)
-		status = reread_missing(&pager, known);
+		status = reread_missing(&pager, json_object_get(input, "known"));
 	if (status == RGP_OK)
 		status = mod_give(&call->talk, "done", json_pack("{s:b}", "complete", true));
 	g_hash_table_unref(pager.seen);
@@ -116,10 +121,13 @@ static void filter_kind(const AwsKind *kind, json_t *params)
 rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input)
 {
 	g_autoptr(ModJson) params = json_object();
-	const char *lineage = mod_str(input, "lineage");
-	aws_form_filter(params, "tag:" AWS_MARK_PREFIX "lineage", &lineage, 1);
+	const char *lineage = mod_str(input, "lineage"), *cluster = mod_str(input, "cluster");
+	if (*lineage)
+		aws_form_filter(params, "tag:" AWS_MARK_PREFIX "lineage", &lineage, 1);
+	else
+		aws_form_filter(params, "tag:" AWS_MARK_PREFIX "cluster", &cluster, 1);
 	filter_kind(kind, params);
-	return run_pager(call, kind, params, json_object_get(input, "known"));
+	return run_pager(call, kind, params, input);
 }
 
 rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input)
@@ -128,7 +136,7 @@ rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *inpu
 	const char *token = mod_str(input, "token");
 	aws_form_filter(params, kind->token_filter, &token, 1);
 	filter_kind(kind, params);
-	return run_pager(call, kind, params, NULL);
+	return run_pager(call, kind, params, input);
 }
 
 typedef struct {

@@ -71,6 +71,7 @@ CALL(remove, NULL, remove_of)
 CALL(update, NULL, aws_update)
 CALL(ready, NULL, aws_ready)
 CALL(find, NULL, aws_find)
+CALL(reveal, NULL, aws_reveal)
 
 static const struct rgp_provider provider = {
 	.size = sizeof provider,
@@ -90,6 +91,7 @@ static const struct rgp_provider provider = {
 	.update = call_update,
 	.ready = call_ready,
 	.find = call_find,
+	.reveal = call_reveal,
 };
 
 #ifdef RGP_STATIC

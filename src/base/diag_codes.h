@@ -95,6 +95,10 @@
 	X("state.moved", 6)                                                                        \
 	X("state.no-such-resource", 4)                                                             \
 	X("state.no-such-cluster", 4)                                                              \
+	X("state.not-empty", 4)                                                                    \
+	X("state.no-marks", 4)                                                                     \
+	X("state.ambiguous", 1)                                                                    \
+	X("state.not-told", 1)                                                                     \
 	/* apply */                                                                                \
 	X("apply.blocked", 1)                                                                      \
 	X("apply.declined", 1)                                                                     \

@@ -5,6 +5,8 @@
 /* Opens transport and module into the pass. */
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags);
+/* cluster -> desired, with the snapshot's pins: needs cluster, provider and snapshot. */
+bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags);
 /* clouds -> observed: needs provider and snapshot. */
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);
 /* refresh, diff, plan: needs provider, snapshot and desired. */

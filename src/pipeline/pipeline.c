@@ -101,7 +101,7 @@ static RgSource source_of(const void *data, const char *pointer)
 	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
 }
 
-static bool fit_cluster(RgSession *session, RgPass *pass, RgDiags *diags)
+bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgCatalog) catalog = open_catalog(session->providers, pass->cluster, diags);
 	g_autoptr(RgJson) pins = rg_snapshot_pins(pass->snapshot);
@@ -226,7 +226,7 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 		return NULL;
 	if (session->diff.destroy)
 		pass->desired = rg_resource_set_new();
-	else if (!fit_cluster(session, pass, diags))
+	else if (!pass_fit(session, pass, diags))
 		return NULL;
 	return pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
 }

@@ -50,6 +50,10 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 /* Only what is recorded of the cluster and what the cloud tells of it: nothing is wanted, so there
  * is no diff and no plan. */
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags);
+/* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held);
+ * `lineage` may be NULL. The pass's snapshot has what was found. */
+RgPass *rg_pipeline_rebuild(
+	RgSession *session, const char *spec_path, const char *lineage, RgDiags *diags);
 /* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
  * stale or of another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);

@@ -21,6 +21,7 @@ static const struct {
 	{"ready", offsetof(struct rgp_provider, ready), RG_CALL_READS},
 	{"find", offsetof(struct rgp_provider, find), RG_CALL_READS | RG_CALL_PAGES},
 	{"preflight", offsetof(struct rgp_provider, preflight), RG_CALL_READS},
+	{"reveal", offsetof(struct rgp_provider, reveal), RG_CALL_READS},
 };
 
 /* The module's function, NULL when it doesn't offer the call. */

@@ -300,3 +300,8 @@ GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags
 {
 	return run(provider, "remove", input, diags);
 }
+
+GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return run(provider, "reveal", input, diags);
+}

@@ -13,7 +13,7 @@ typedef struct {
 } Pages;
 
 static const char *const members[] = {
-	"id", "address", "attributes", "state", "token", "status", NULL};
+	"id", "address", "attributes", "state", "token", "status", "lineage", NULL};
 
 /* The members of ABI 1.0; a later minor version may have more. */
 static bool members_are_known(RgCall *call, const json_t *item, const char *id)
@@ -89,14 +89,15 @@ static const char *check_id(RgCall *call, const Pages *pages, const json_t *item
 
 static void take_resource(RgCall *call, const Pages *pages, json_t *item)
 {
-	const char *address, *token, *status;
+	const char *address, *token, *status, *lineage;
 	RgPresence presence;
 	const char *id = check_id(call, pages, item);
 	if (id == NULL || !members_are_known(call, item, id) ||
 		!read_presence(call, item, id, &presence) ||
 		!read_text(call, item, "address", &address) ||
 		!read_text(call, item, "token", &token) ||
-		!read_text(call, item, "status", &status))
+		!read_text(call, item, "status", &status) ||
+		!read_text(call, item, "lineage", &lineage))
 		return;
 	json_t *attributes = json_object_get(item, "attributes");
 	if (!json_is_object(attributes)) {
@@ -110,6 +111,7 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item)
 	resource->attrs = json_incref(attributes);
 	resource->presence = presence;
 	resource->token = g_strdup(token);
+	resource->lineage = g_strdup(lineage);
 	resource->status = rg_text_clean(status);
 	pages->observed(pages->data, resource);
 }
@@ -169,7 +171,7 @@ bool rg_provider_list(RgProvider *provider, const char *kind, const char *cluste
 	json_t *ids = json_array();
 	for (size_t i = 0; known != NULL && known[i] != NULL; i++)
 		json_array_append_new(ids, json_string(known[i]));
-	g_autoptr(RgJson) input = json_pack("{s:s, s:s, s:s, s:o}", "kind", kind, "cluster",
+	g_autoptr(RgJson) input = json_pack("{s:s, s:s, s:s?, s:o}", "kind", kind, "cluster",
 		cluster, "lineage", lineage, "known", ids);
 	g_assert(input != NULL);
 	Pages pages = {.observed = observed, .data = data};

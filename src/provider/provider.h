@@ -99,6 +99,10 @@ GPtrArray *rg_provider_ready(RgProvider *provider, const json_t *input, RgDiags 
 GPtrArray *rg_provider_update(RgProvider *provider, const json_t *input, RgDiags *diags);
 GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags *diags);
 
+/* Unreadable attributes as the cloud has them ("" = none), in `attributes`: secrets may be in them.
+ * Only when the module offers "reveal". */
+GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags *diags);
+
 /* Facts document, a new reference; NULL and diagnostics. */
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags);
 /* Desired resources of a fitted cluster: the module's plus raygpu.secret.ray_token when the spec

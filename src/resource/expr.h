@@ -20,5 +20,7 @@ typedef json_t *(*RgExprLookup)(void *data, const char *address, const char *att
 json_t *rg_expr_resolve(const json_t *value, RgExprLookup lookup, void *data, RgDiags *diags);
 /* As far as it can be told: unresolvable expressions stay as they are. */
 json_t *rg_expr_resolve_known(const json_t *value, RgExprLookup lookup, void *data);
+/* The text that a $gzip_base64 was made of; NULL when it is none, or larger than `max` bytes. */
+char *rg_expr_gunzip(const char *base64, size_t max);
 /* Bytes of gzip at level 9, without keeping them. */
 size_t rg_expr_gzip_size(const char *data, size_t len);

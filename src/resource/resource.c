@@ -36,6 +36,7 @@ void rg_resource_free(RgResource *resource)
 	g_free(resource->run);
 	g_free(resource->status);
 	g_free(resource->token);
+	g_free(resource->lineage);
 	g_free(resource);
 }
 

@@ -40,6 +40,7 @@ typedef struct {
 	/* observed only */
 	char *status;	/* the cloud's word, "running" */
 	char *token;	/* creation token in the marks, or NULL */
+	char *lineage;	/* in the marks, when the reading asked for any (state rebuild); or NULL */
 	bool unmanaged; /* carries our lineage, but no record has its id */
 } RgResource;
 

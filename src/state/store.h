@@ -131,6 +131,16 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 /* `state rm`: forgets the record, touches no cloud. */
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
 
+/* `state rebuild`: a cluster that the state doesn't have, as the cloud's marks tell it. All
+ * borrowed. */
+typedef struct {
+	const char *cluster, *lineage, *provider, *region;
+	const json_t *config, *facts;
+	const RgResourceSet *resources; /* what becomes a record, secrets included */
+	const RgResourceSet *desired;	/* addresses that may be created: no old token comes back */
+} RgRebuilt;
+bool rg_store_rebuild(RgStore *store, const RgRebuilt *rebuilt, RgDiags *diags);
+
 /* 32 hex digits: SHA-256 of lineage, addresses in order, generations, attempts, cut to 128 bits. */
 char *rg_token(const char *lineage, const char *const *addresses, const int64_t *generations,
 	const int64_t *attempts, size_t n);

@@ -92,7 +92,8 @@ AT(rgp_provider, update, 96);
 AT(rgp_provider, ready, 104);
 AT(rgp_provider, find, 112);
 AT(rgp_provider, preflight, 120);
-SIZE(rgp_provider, 128);
+AT(rgp_provider, reveal, 128);
+SIZE(rgp_provider, 136);
 
 int main(void)
 {

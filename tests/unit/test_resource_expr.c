@@ -116,6 +116,21 @@ static void test_gzip_gives_the_text_back_and_the_same_bytes_each_time(void)
 	g_assert_cmpstr(back, ==, text);
 }
 
+static void test_gunzip_is_the_way_back_and_keeps_to_its_cap(void)
+{
+	g_autofree char *text = g_strnfill(40000, 'x');
+	json_auto_t *value = json_pack("{s:s}", "$gzip_base64", text);
+	json_auto_t *packed = rg_expr_resolve_known(value, NULL, NULL);
+	g_autofree char *back = rg_expr_gunzip(json_string_value(packed), 40000);
+	g_assert_cmpstr(back, ==, text);
+	g_assert_null(rg_expr_gunzip(json_string_value(packed), 39999));
+	g_autofree char *cut = g_strndup(json_string_value(packed), 40);
+	g_assert_null(rg_expr_gunzip(cut, 40000));
+	g_assert_null(rg_expr_gunzip("", 100));
+	g_assert_null(rg_expr_gunzip("not base64 at all !", 100));
+	g_assert_null(rg_expr_gunzip("I2Nsb3VkLWNvbmZpZw==", 100));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -126,5 +141,6 @@ int main(int argc, char **argv)
 	g_test_add_func(
 		"/expr/known-beside-unknown", test_known_ones_are_resolved_beside_unknown_ones);
 	g_test_add_func("/expr/gzip", test_gzip_gives_the_text_back_and_the_same_bytes_each_time);
+	g_test_add_func("/expr/gunzip", test_gunzip_is_the_way_back_and_keeps_to_its_cap);
 	return g_test_run();
 }

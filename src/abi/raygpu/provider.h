@@ -36,6 +36,8 @@
  *          and once "done": {"complete": true}. Lists what carries our lineage, then reads known ids
  *          that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them.
  *          An error or a cut reply is a failed call, never a short list.
+ *          With "lineage" null (`raygpu state rebuild`: the state is lost) it lists what carries the
+ *          cluster's name, whatever the lineage, and each resource tells its "lineage".
  * create   input {"kind", "token": 32 hex digits, "min_count": n, "marks": {"cluster", "lineage",
  *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
@@ -54,6 +56,10 @@
  * find     input {"kind", "token", "marks"}
  *          gives "page" and "done" as list: what was made under that token, in the order of creation
  *          (of the launch index); items carry "address" where it can be told
+ * reveal   input {"kind", "items": [{"address", "id"}]}
+ *          gives "item": {"address", "outcome": "done" | "failed", "attributes": those unreadable ones
+ *          that cost a request a resource, "" = it has none}; reading calls only. The host takes their
+ *          values for secrets.
  * preflight input {"creates": [...]}     gives "findings": [...]  (no module implements it yet)
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
@@ -192,7 +198,7 @@ struct rgp_provider {
 	void (*close)(struct rgp_inst *);
 	rgp_fn resolve, lower, list, create, remove;
 	/* optional: NULL = not offered */
-	rgp_fn update, ready, find, preflight;
+	rgp_fn update, ready, find, preflight, reveal;
 	/* append below this line */
 };
 

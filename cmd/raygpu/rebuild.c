@@ -1,0 +1,75 @@
+#include "command.h"
+
+/* raygpu state rebuild: a lost state, out of the cloud's marks. Writes to the state alone: the
+ * transport lets only reading calls through. */
+
+static json_t *report_new(const RgPass *pass)
+{
+	const RgResourceSet *found = pass->snapshot->recorded;
+	json_t *report = json_object(), *rows = json_array();
+	for (size_t i = 0; i < rg_resource_set_size(found); i++) {
+		const RgResource *resource = rg_resource_set_get(found, i);
+		json_t *row = json_object();
+		rg_json_set_str(row, "address", resource->address);
+		rg_json_set_str(row, "id", resource->id);
+		json_array_append_new(rows, row);
+	}
+	rg_json_set_str(report, "cluster", pass->snapshot->cluster);
+	rg_json_set_str(report, "lineage", pass->snapshot->lineage);
+	json_object_set_new(report, "recorded", rows);
+	return report;
+}
+
+static void print_text(const RgPass *pass, json_t *report)
+{
+	const json_t *rows = json_object_get(report, "recorded");
+	g_autoptr(GString) text = g_string_new(NULL);
+	size_t i;
+	json_t *row;
+	json_array_foreach (rows, i, row)
+		g_string_append_printf(text, "  %s (%s)\n", rg_json_str(row, "address", ""),
+			rg_json_str(row, "id", ""));
+	g_string_append_printf(text,
+		"\nCluster %s, lineage %s: %zu resource%s recorded. `raygpu plan` tells how they "
+		"differ from the spec.\n",
+		pass->snapshot->cluster, pass->snapshot->lineage, json_array_size(rows),
+		json_array_size(rows) == 1 ? "" : "s");
+	out_text(text->str);
+}
+
+/* Under the lock of the spec's cluster. */
+static RgPass *rebuild(Context *context, const char *spec, const char *lineage, unsigned timeout_ms)
+{
+	g_autoptr(RgDiags) unread = rg_diags_new(); /* the pass reads it again and tells warnings */
+	g_autoptr(RgCluster) cluster = rg_spec_load_file(spec, unread);
+	if (!cluster) {
+		rg_diags_take_all(context->diags, unread);
+		return NULL;
+	}
+	if (!context_open_session(context, RG_STORE_WRITE))
+		return NULL;
+	context->session.http.read_only = true;
+	g_autoptr(RgLock) lock = rg_lock_take(
+		context->store, cluster->name, "state rebuild", timeout_ms, context->diags);
+	return lock ? rg_pipeline_rebuild(&context->session, spec, lineage, context->diags) : NULL;
+}
+
+int state_rebuild(Context *context, const char *spec, const char *lineage, unsigned timeout_ms)
+{
+	if (spec && g_str_equal(spec, "-")) {
+		rg_diags_error(context->diags, "usage.bad-argument",
+			"raygpu state rebuild can't read the spec from standard input");
+		return EXIT_USAGE;
+	}
+	g_autoptr(RgPass) pass =
+		rebuild(context, spec ? spec : "cluster.yaml", lineage, timeout_ms);
+	status_clear(context);
+	if (!pass)
+		return rg_diags_exit_code(context->diags);
+	g_autoptr(RgJson) report = report_new(pass);
+	if (context->json)
+		out_json(report);
+	else
+		print_text(pass, report);
+	return rg_diags_exit_code(context->diags);
+}

@@ -1,0 +1,62 @@
+/* reveal: what no Describe call over many things tells, at one request each. */
+#include "aws/instance.h"
+
+static const AwsShape value_members[] = {{"value"}, {0}};
+static const AwsShape attribute_members[] = {{"userData", value_members}, {0}};
+static const AwsShape attribute_answer = {"DescribeInstanceAttributeResponse", attribute_members};
+
+static bool is_gzip(const guchar *data, gsize len)
+{
+	return len > 2 && data[0] == 0x1f && data[1] == 0x8b;
+}
+
+/* EC2 gives base64; which of our two attributes it was is told by the content. */
+static json_t *user_data_attributes(const char *base64)
+{
+	gsize len = 0;
+	g_autofree guchar *data = g_base64_decode(base64, &len);
+	if (is_gzip(data, len) || !g_utf8_validate((const char *)data, (gssize)len, NULL))
+		return json_pack("{s:s, s:s}", "user_data", "", "user_data_base64", base64);
+	return json_pack(
+		"{s:s%, s:s}", "user_data", (const char *)data, len, "user_data_base64", "");
+}
+
+json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *failure)
+{
+	g_autoptr(ModJson) params =
+		json_pack("{s:s, s:s}", "InstanceId", id, "Attribute", "userData");
+	const Ec2Request request = {.action = "DescribeInstanceAttribute",
+		.params = params,
+		.shape = &attribute_answer,
+		.reading = true};
+	g_auto(Ec2Reply) reply = {0};
+	if (ec2_send(call, &request, &reply) != RGP_OK) {
+		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL, "no answer came");
+		return NULL;
+	}
+	if (reply.failure.class_ != RGP_CLASS_OK) {
+		mod_failure_copy(failure, &reply.failure);
+		return NULL;
+	}
+	return user_data_attributes(mod_str(json_object_get(reply.reply, "userData"), "value"));
+}
+
+rgp_status aws_reveal(const AwsCall *call, const AwsKind *kind, const json_t *input)
+{
+	const json_t *items = json_object_get(input, "items"), *item;
+	rgp_status status = RGP_OK;
+	size_t i;
+	json_array_foreach (items, i, item) {
+		const char *id = mod_str(item, "id"), *address = mod_str(item, "address");
+		ModFailure failure = {0};
+		json_t *told = kind->reveal ? kind->reveal(call, id, &failure) : json_object();
+		if (told)
+			status = mod_give_item(&call->talk, address, "done", id, told);
+		else
+			status = mod_give_failed(&call->talk, address, NULL, &failure);
+		mod_failure_clear(&failure);
+		if (status != RGP_OK)
+			break;
+	}
+	return status;
+}

@@ -1,0 +1,243 @@
+#include "pipeline/rebuild.h"
+#include "resource/expr.h"
+#include <string.h>
+
+#define USER_DATA_MAX (1024 * 1024)
+#define TOKEN_MIN 16
+
+/* ---- the token, out of user data */
+
+static const json_t *pieces_of(const json_t *expression)
+{
+	const json_t *inner = json_object_get(expression, "$gzip_base64");
+	return json_object_get(inner ? inner : expression, "$join");
+}
+
+/* What stands on the token's line before it: long enough to be found in user data of an older spec
+ * too. NULL when the expression has no token, or nothing before it. */
+static const char *line_before_token(const json_t *pieces)
+{
+	size_t i;
+	const json_t *piece;
+	json_array_foreach (pieces, i, piece) {
+		const char *before = i ? json_string_value(json_array_get(pieces, i - 1)) : NULL;
+		if (!g_str_equal(rg_json_str(piece, "$ref", ""), RG_SECRET_RAY_TOKEN) || !before)
+			continue;
+		const char *line = strrchr(before, '\n');
+		line = line ? line + 1 : before;
+		return *line ? line : NULL;
+	}
+	return NULL;
+}
+
+static char *plain_text(const char *name, const char *value)
+{
+	return g_str_has_suffix(name, "_base64") ? rg_expr_gunzip(value, USER_DATA_MAX)
+						 : g_strdup(value);
+}
+
+static char *token_in(const char *text, const char *before)
+{
+	const char *at = strstr(text, before);
+	if (!at || strstr(at + 1, before))
+		return NULL;
+	at += strlen(before);
+	size_t len = 0;
+	while (g_ascii_isalnum(at[len]))
+		len++;
+	return len >= TOKEN_MIN ? g_strndup(at, len) : NULL;
+}
+
+char *rebuild_find_token(const RgResource *wanted, const json_t *revealed)
+{
+	const char *name;
+	json_t *expression;
+	json_object_foreach (wanted->attrs, name, expression) {
+		const char *before = line_before_token(pieces_of(expression));
+		const char *told;
+		json_t *value;
+		/* compressed then and not now, or the other way round: any attribute may have it */
+		json_object_foreach ((json_t *)(uintptr_t)revealed, told, value) {
+			g_autofree char *text = plain_text(told, json_string_value(value));
+			char *token = before && text ? token_in(text, before) : NULL;
+			if (token)
+				return token;
+		}
+	}
+	return NULL;
+}
+
+/* ---- records */
+
+static json_t *look_up(void *data, const char *address, const char *attr)
+{
+	const Rebuild *rebuild = data;
+	if (g_str_equal(address, RG_SECRET_RAY_TOKEN))
+		return rebuild->token ? json_string(rebuild->token) : NULL;
+	const RgResource *found = rg_resource_set_find(rebuild->found, address);
+	if (!found)
+		return NULL;
+	if (g_str_equal(attr, "id"))
+		return json_string(found->id);
+	json_t *value = json_object_get(found->attrs, attr);
+	return value && !json_is_null(value) ? json_incref(value) : NULL;
+}
+
+static bool holds(const json_t *list, const json_t *value)
+{
+	size_t i;
+	json_t *member;
+	json_array_foreach (list, i, member) {
+		if (json_equal(member, value))
+			return true;
+	}
+	return false;
+}
+
+static bool contains_all(const json_t *list, const json_t *members)
+{
+	size_t i;
+	json_t *member;
+	json_array_foreach (members, i, member) {
+		if (!holds(list, member))
+			return false;
+	}
+	return true;
+}
+
+static bool is_same(const RgAttribute *attribute, const json_t *wanted, const json_t *told)
+{
+	if (!told)
+		told = attribute->default_value;
+	if (!told || json_is_null(wanted))
+		return !told && json_is_null(wanted);
+	if (attribute->set && json_is_array(wanted) && json_is_array(told))
+		return contains_all(told, wanted) && contains_all(wanted, told);
+	return json_equal((json_t *)(uintptr_t)wanted, (json_t *)(uintptr_t)told);
+}
+
+/* User data as it was made by another spec: the value holds the token and must not stand in a
+ * record, so its digest does. It differs from every wanted one, which is what the plan must say. */
+static json_t *digest_of(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+	g_autofree char *shown = g_strdup_printf("sha256:%s", sum);
+	return *text ? json_string(shown) : json_null();
+}
+
+/* One unreadable attribute: as the cloud revealed it, else as the spec says. */
+static json_t *unreadable_value(
+	Rebuild *rebuild, const json_t *revealed, const char *name, json_t *wanted)
+{
+	const json_t *told = json_object_get(revealed, name);
+	if (!told) {
+		rebuild->untold = true;
+		return json_incref(wanted);
+	}
+	g_autoptr(RgJson) value = rg_expr_resolve_known(wanted, look_up, rebuild);
+	if (json_equal(value, (json_t *)(uintptr_t)told))
+		return json_incref(wanted);
+	/* another zlib gives other bytes for the same text */
+	g_autofree char *a = g_str_has_suffix(name, "_base64") && json_is_string(value)
+				     ? rg_expr_gunzip(json_string_value(value), USER_DATA_MAX)
+				     : NULL;
+	g_autofree char *b = a ? rg_expr_gunzip(json_string_value(told), USER_DATA_MAX) : NULL;
+	return b && g_str_equal(a, b) ? json_incref(wanted) : digest_of(told);
+}
+
+static json_t *wanted_or_told(
+	Rebuild *rebuild, const RgAttribute *attribute, json_t *wanted, const json_t *told)
+{
+	g_autoptr(RgJson) value = rg_expr_resolve_known(wanted, look_up, rebuild);
+	if (is_same(attribute, value, told))
+		return json_incref(wanted);
+	return told ? json_incref((json_t *)(uintptr_t)told) : json_null();
+}
+
+/* Adds what the cloud tells beyond what the spec wants. */
+static void add_told(const RgKind *kind, const RgResource *found, bool computed, json_t *to)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach (found->attrs, name, value) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
+		if (!attribute || attribute->computed != computed || json_object_get(to, name) ||
+			json_is_null(value))
+			continue;
+		if (!attribute->default_value ||
+			!json_equal((json_t *)(uintptr_t)attribute->default_value, value))
+			json_object_set(to, name, value);
+	}
+}
+
+static json_t *attributes_of(
+	Rebuild *rebuild, const RgKind *kind, const RgResource *found, const RgResource *wanted)
+{
+	json_t *attrs = json_object();
+	const json_t *revealed = g_hash_table_lookup(rebuild->revealed, found->address);
+	const char *name;
+	json_t *value;
+	json_object_foreach (wanted ? wanted->attrs : NULL, name, value) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
+		json_t *kept = attribute->unreadable
+				       ? unreadable_value(rebuild, revealed, name, value)
+				       : wanted_or_told(rebuild, attribute, value,
+						 json_object_get(found->attrs, name));
+		json_object_set_new(attrs, name, kept);
+	}
+	/* user data that the spec has in another form, or no longer has */
+	json_object_foreach ((json_t *)(uintptr_t)revealed, name, value) {
+		if (!json_object_get(attrs, name) && *json_string_value(value))
+			json_object_set_new(attrs, name, digest_of(value));
+	}
+	add_told(kind, found, false, attrs);
+	return attrs;
+}
+
+static bool mentions(const json_t *value, const char *id)
+{
+	size_t i;
+	const char *key;
+	json_t *member;
+	if (json_is_string(value))
+		return g_str_equal(json_string_value(value), id);
+	json_array_foreach (value, i, member) {
+		if (mentions(member, id))
+			return true;
+	}
+	json_object_foreach ((json_t *)(uintptr_t)value, key, member) {
+		if (mentions(member, id))
+			return true;
+	}
+	return false;
+}
+
+/* What the spec no longer has is deleted in the order of who uses whose id. */
+static GStrv users_order(const Rebuild *rebuild, const RgResource *found)
+{
+	g_autoptr(GStrvBuilder) addresses = g_strv_builder_new();
+	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
+		const RgResource *other = rg_resource_set_get(rebuild->found, i);
+		if (other->kind != found->kind && mentions(found->attrs, other->id))
+			g_strv_builder_add(addresses, other->address);
+	}
+	return g_strv_builder_end(addresses);
+}
+
+RgResource *rebuild_record(Rebuild *rebuild, const RgResource *found, const RgResource *wanted)
+{
+	const RgSchema *schema = rg_provider_get_schema(rebuild->pass->provider);
+	const RgKind *kind = rg_schema_kind(schema, found->kind);
+	RgResource *record = rg_resource_new(found->kind, found->name, found->index);
+	record->presence = RG_PRESENT;
+	record->id = g_strdup(found->id);
+	record->group = wanted ? wanted->group : found->group;
+	record->origin = wanted ? wanted->origin : NULL;
+	record->attrs = attributes_of(rebuild, kind, found, wanted);
+	record->outputs = json_object();
+	add_told(kind, found, true, record->outputs);
+	record->depends_on = wanted ? g_strdupv(wanted->depends_on) : users_order(rebuild, found);
+	record->pin = json_incref(found->pin);
+	return record;
+}

@@ -1,0 +1,67 @@
+/* A cluster whose record was lost, entered again as the cloud's marks tell it: whole or not at all.
+ */
+#include "base/clock.h"
+#include "state/internal.h"
+
+static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id, RgDiags *diags)
+{
+	g_autoptr(RgJson) no_config = json_object();
+	Sql q = sql_new(store,
+		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts)"
+		" VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING RETURNING id",
+		diags);
+	sql_text(&q, rebuilt->cluster);
+	sql_text(&q, rebuilt->lineage);
+	sql_text(&q, rebuilt->provider);
+	sql_text(&q, rebuilt->region);
+	sql_json(&q, rebuilt->config != NULL ? rebuilt->config : no_config);
+	sql_json(&q, rebuilt->facts);
+	*id = 0;
+	if (sql_next(&q))
+		*id = sql_column_int(&q, 0);
+	if (!sql_run(&q))
+		return false;
+	if (*id == 0)
+		rg_diags_error(diags, "state.not-empty", "the state \"%s\" has cluster %s already",
+			store->shown, rebuilt->cluster);
+	return *id != 0;
+}
+
+static bool insert_all(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)
+{
+	unsigned char attrs[HASH_BYTES];
+	bool ok = true;
+	for (size_t i = 0; ok && i < rg_resource_set_size(rebuilt->resources); i++) {
+		const RgResource *resource = rg_resource_set_get(rebuilt->resources, i);
+		ok = blob_put(store, resource->attrs, attrs, diags) &&
+		     resource_insert(store, id, resource, attrs, "created", diags);
+	}
+	return ok;
+}
+
+/* Which generations were used is lost too, and a token must never come back: what is created from
+ * now on counts from the present second, which no count of replacements has reached. */
+static bool raise_identities(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)
+{
+	bool ok = true;
+	int64_t now_s = rg_clock_now_s();
+	for (size_t i = 0; ok && i < rg_resource_set_size(rebuilt->resources); i++)
+		ok = identity_raise(store, id, rg_resource_set_get(rebuilt->resources, i)->address,
+			now_s, 0, diags);
+	for (size_t i = 0; ok && i < rg_resource_set_size(rebuilt->desired); i++)
+		ok = identity_raise(store, id, rg_resource_set_get(rebuilt->desired, i)->address,
+			now_s, 0, diags);
+	return ok;
+}
+
+bool rg_store_rebuild(RgStore *store, const RgRebuilt *rebuilt, RgDiags *diags)
+{
+	store_check_writer(store, rebuilt->cluster);
+	int64_t id;
+	if (!tx_begin(store, diags))
+		return false;
+	bool ok = insert_cluster(store, rebuilt, &id, diags) &&
+		  insert_all(store, rebuilt, id, diags) &&
+		  raise_identities(store, rebuilt, id, diags);
+	return tx_end(store, ok, diags);
+}
