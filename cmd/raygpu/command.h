@@ -2,7 +2,7 @@
  * knows argv, the environment, the terminal and exit codes. */
 #pragma once
 #include "pipeline/pipeline.h"
-#include "render/render.h"
+#include "render/report.h"
 
 #define EXIT_FINE 0
 #define EXIT_ERROR 1
@@ -83,6 +83,27 @@ int state_orphans(Context *context);
 /* rebuild.c: spec and lineage may be NULL */
 int state_rebuild(
 	Context *context, const char *spec, const char *lineage, unsigned lock_timeout_ms);
+
+/* report.c: what plan and drift print, and write beside it */
+typedef struct {
+	char *format, *json_into, *gitlab;
+	RgReportFormat kind;
+} ReportOptions;
+#define REPORT_ENTRIES(options)                                                                    \
+	{"format", 0, 0, G_OPTION_ARG_STRING, &(options).format, "what to print (text)",           \
+		RG_REPORT_FORMATS},                                                                \
+		{"json-into", 0, 0, G_OPTION_ARG_FILENAME, &(options).json_into,                   \
+			"also write the JSON to FILE", "FILE"},                                    \
+	{                                                                                          \
+		"report-gitlab", 0, 0, G_OPTION_ARG_FILENAME, &(options).gitlab,                   \
+			"write the counts for GitLab's merge request widget", "FILE"               \
+	}
+bool report_options_check(Context *context, ReportOptions *options);
+void report_options_clear(ReportOptions *options);
+/* plan and drift may be NULL: then the diagnostics are the report. false: a file can't be written.
+ */
+bool report_write(
+	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift);
 
 int cmd_apply(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);

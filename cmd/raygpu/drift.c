@@ -1,5 +1,10 @@
 #include "command.h"
 
+typedef struct {
+	ChangeOptions change;
+	ReportOptions report;
+} Options;
+
 static RgSource source_of(const void *data, const char *pointer)
 {
 	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
@@ -17,42 +22,46 @@ static bool is_recorded(Context *context, const RgPass *pass)
 	return false;
 }
 
-static int run(Context *context, ChangeOptions *options, const char *spec_path)
+static RgPass *make(Context *context, const ChangeOptions *options, const char *spec_path)
 {
 	if (!context_open_session(context, RG_STORE_READ))
-		return rg_diags_exit_code(context->diags);
+		return NULL;
 	change_options_use(context, options, false);
 	context->session.diff.looking = true;
 	g_autoptr(RgPass) pass = run_pass(context, spec_path);
-	if (!pass || !is_recorded(context, pass))
-		return rg_diags_exit_code(context->diags);
-	g_autoptr(RgDrift) drift = rg_drift_new(pass->diff, pass->snapshot->recorded,
-		pass->plan->cluster, source_of, pass->cluster);
-	if (context->json) {
-		g_autoptr(RgJson) document = rg_render_drift_json(drift);
-		out_json(document);
-	} else {
-		g_autofree char *text = rg_render_drift(drift, &context->out);
-		out_text(text);
-	}
+	return pass && is_recorded(context, pass) ? g_steal_pointer(&pass) : NULL;
+}
+
+static int run(Context *context, const Options *options, const char *spec_path)
+{
+	g_autoptr(RgPass) pass = make(context, &options->change, spec_path);
+	g_autoptr(RgDrift) drift = pass ? rg_drift_new(pass->diff, pass->snapshot->recorded,
+						  pass->plan->cluster, source_of, pass->cluster)
+					: NULL;
+	if (!report_write(context, &options->report, NULL, drift))
+		return EXIT_ERROR;
 	/* a reading that failed is an error, whatever drift was seen */
-	if (rg_diags_has_errors(context->diags))
+	if (!drift || rg_diags_has_errors(context->diags))
 		return rg_diags_exit_code(context->diags);
 	return drift->items->len ? EXIT_CHANGES : EXIT_FINE;
 }
 
 int cmd_drift(Context *context, int argc, char **argv)
 {
-	ChangeOptions options = {0};
+	Options options = {0};
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"look at this cluster of the state, without a spec", "NAME"},
-		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.no_settle,
+		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,
 			"don't wait for young resources to show in the cloud", NULL},
+		REPORT_ENTRIES(options.report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
-	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
-		return code;
-	return run(context, &options, argc > 1 ? argv[1] : NULL);
+	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
+		code = report_options_check(context, &options.report)
+			       ? run(context, &options, argc > 1 ? argv[1] : NULL)
+			       : EXIT_USAGE;
+	report_options_clear(&options.report);
+	return code;
 }

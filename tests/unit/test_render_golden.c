@@ -2,7 +2,7 @@
  * Each is also made with colours (taking them out gives the same text) and searched for characters
  * that a terminal would obey and for lines that are too wide though they could be broken. */
 #include "../golden/golden.h"
-#include "render/render.h"
+#include "render/report.h"
 #include <string.h>
 
 static bool update;
@@ -69,6 +69,43 @@ static void check_lines(const char *text)
 	}
 }
 
+static void check_xml(const char *text)
+{
+	static const GMarkupParser parser;
+	g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&parser, 0, NULL, NULL);
+	g_autoptr(GError) error = NULL;
+	g_markup_parse_context_parse(context, text, -1, &error);
+	g_assert_no_error(error);
+	g_markup_parse_context_end_parse(context, &error);
+	g_assert_no_error(error);
+}
+
+/* Whatever the names are: well formed, within the limit, no secret, no order to GitHub's runner. */
+static void check_report(const RgReport *report)
+{
+	g_autofree char *junit = rg_report_junit(report), *github = rg_report_github(report);
+	check_xml(junit);
+	for (size_t limit = 3000; limit <= RG_REPORT_COMMENT_BYTES; limit *= 2) {
+		g_autofree char *comment = rg_report_markdown(report, limit);
+		g_assert_cmpuint(strlen(comment), <=, limit);
+		g_assert_true(g_utf8_validate(comment, -1, NULL));
+		g_assert_null(strstr(comment, "hush"));
+		g_assert_nonnull(strstr(comment, "</details>"));
+	}
+	g_auto(GStrv) parts = g_strsplit(github, "::", 4);
+	g_assert_cmpstr(parts[1], ==, "stop-commands");
+	g_autofree char *word = g_strndup(parts[2], 64);
+	g_autofree char *end = g_strdup_printf("\n::%s::\n", word);
+	g_assert_nonnull(strstr(github, end));
+	g_assert_null(strstr(github, "hush"));
+	json_auto_t *sarif = rg_report_sarif(report);
+	g_autofree char *dumped = rg_json_canonical(sarif);
+	g_assert_null(strstr(dumped, "hush"));
+	g_assert_null(strstr(dumped, "\\u001B"));
+	json_auto_t *counts = rg_report_gitlab(report);
+	g_assert_cmpuint(json_object_size(counts), ==, 3);
+}
+
 static char *render(const GoldenCase *test, const RgStyle *style)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -77,6 +114,10 @@ static char *render(const GoldenCase *test, const RgStyle *style)
 	g_assert_nonnull(diff);
 	g_autoptr(RgPlan) plan = make_plan(test, diff, diags);
 	g_autoptr(RgDrift) drift = rg_drift_new(diff, test->recorded, "research", source_of, NULL);
+	RgReport report = {.command = "plan", .version = "1", .plan = plan, .diags = diags};
+	check_report(&report);
+	report = (RgReport){.command = "drift", .version = "1", .drift = drift, .diags = diags};
+	check_report(&report);
 	g_autofree char *text = rg_render_plan(plan, style);
 	g_autofree char *drifted = rg_render_drift(drift, style);
 	return g_strconcat(text, "\n---- drift\n", drifted, NULL);

@@ -1,0 +1,145 @@
+#include "command.h"
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --format, --json-into and --report-gitlab of plan and drift: what is printed and what is written
+ * beside it in the same run. */
+
+bool report_options_check(Context *context, ReportOptions *options)
+{
+	if (options->format && !rg_report_format_parse(options->format, &options->kind)) {
+		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
+			"there is no format \"%s\"", options->format);
+		rg_diag_hint(diag, "--format wants one of " RG_REPORT_FORMATS);
+		return false;
+	}
+	if (context->json && options->format && options->kind != RG_REPORT_JSON) {
+		rg_diags_error(context->diags, "usage.conflict",
+			"give --json or --format %s, not both", options->format);
+		return false;
+	}
+	if (context->json)
+		options->kind = RG_REPORT_JSON;
+	return true;
+}
+
+void report_options_clear(ReportOptions *options)
+{
+	g_free(options->format);
+	g_free(options->json_into);
+	g_free(options->gitlab);
+}
+
+/* Whole or not at all. */
+static bool write_json(Context *context, const char *path, const json_t *document, int mode)
+{
+	char *text = json_dumps(document, JSON_INDENT(2));
+	g_autoptr(GError) error = NULL;
+	bool ok = g_file_set_contents_full(
+		path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, mode, &error);
+	free(text);
+	if (!ok)
+		rg_diags_error(context->diags, "file.unreadable", "can't write the report: %s",
+			error->message);
+	return ok;
+}
+
+static json_t *document_of(const RgReport *report)
+{
+	return report->drift  ? rg_render_drift_json(report->drift)
+	       : report->plan ? rg_plan_to_json(report->plan)
+			      : NULL;
+}
+
+/* GitHub shows the file that GITHUB_STEP_SUMMARY names under the step, and refuses all of it above
+ * 1 MiB: what an earlier command of the step wrote there counts too. */
+static bool add_step_summary(Context *context, const RgReport *report)
+{
+	const char *path = getenv("GITHUB_STEP_SUMMARY");
+	if (!path || !*path)
+		return true;
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	struct stat now;
+	if (fd < 0 || fstat(fd, &now)) {
+		rg_diags_error(context->diags, "file.unreadable",
+			"can't write the step summary \"%s\": %s", path, g_strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	size_t taken = (size_t)now.st_size;
+	bool ok = true;
+	if (taken + 4096 < RG_REPORT_SUMMARY_BYTES) {
+		g_autofree char *text = rg_report_markdown(report, RG_REPORT_SUMMARY_BYTES - taken);
+		ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	}
+	close(fd);
+	if (!ok)
+		rg_diags_error(context->diags, "file.unreadable",
+			"can't write the step summary \"%s\"", path);
+	return ok;
+}
+
+static void print_text(Context *context, const RgReport *report)
+{
+	g_autofree char *text = report->drift  ? rg_render_drift(report->drift, &context->out)
+				: report->plan ? rg_render_plan(report->plan, &context->out)
+					       : g_strdup("");
+	out_text(text);
+}
+
+static bool print_report(Context *context, const RgReport *report, RgReportFormat format)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(RgJson) document = NULL;
+	switch (format) {
+	case RG_REPORT_TEXT:
+		print_text(context, report);
+		return true;
+	case RG_REPORT_JSON:
+		document = document_of(report);
+		break;
+	case RG_REPORT_SARIF:
+		document = rg_report_sarif(report);
+		break;
+	case RG_REPORT_MARKDOWN:
+		text = rg_report_markdown(report, RG_REPORT_COMMENT_BYTES);
+		break;
+	case RG_REPORT_JUNIT:
+		text = rg_report_junit(report);
+		break;
+	case RG_REPORT_GITHUB:
+		text = rg_report_github(report);
+		break;
+	}
+	if (document)
+		out_json(document);
+	if (text)
+		out_text(text);
+	return format != RG_REPORT_GITHUB || add_step_summary(context, report);
+}
+
+bool report_write(
+	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift)
+{
+	RgReport report = {.command = context->command->name,
+		.version = RG_VERSION,
+		.plan = plan,
+		.drift = drift,
+		.diags = context->diags};
+	bool ok = print_report(context, &report, options->kind);
+	if (options->json_into) {
+		g_autoptr(RgJson) document = document_of(&report);
+		ok = (!document || write_json(context, options->json_into, document, 0600)) && ok;
+	}
+	if (options->gitlab && (plan || drift)) {
+		g_autoptr(RgJson) counts = rg_report_gitlab(&report);
+		ok = write_json(context, options->gitlab, counts, 0644) && ok;
+	}
+	return ok;
+}

@@ -1,0 +1,175 @@
+#include "render/findings.h"
+#include "base/redact.h"
+#include "render/paint.h"
+#include <string.h>
+
+bool rg_report_format_parse(const char *word, RgReportFormat *format)
+{
+	g_auto(GStrv) words = g_strsplit(RG_REPORT_FORMATS, "|", -1);
+	for (guint i = 0; words[i]; i++) {
+		if (!g_str_equal(words[i], word))
+			continue;
+		*format = (RgReportFormat)i;
+		return true;
+	}
+	return false;
+}
+
+static void finding_free(gpointer data)
+{
+	Finding *finding = data;
+	g_free(finding->rule);
+	g_free(finding->subject);
+	g_free(finding->message);
+	g_free(finding);
+}
+
+static char *safe(const char *text)
+{
+	g_autofree char *line = clean(text);
+	return line ? rg_redact(line, strlen(line)) : NULL;
+}
+
+static Finding *add(GPtrArray *findings, RgSeverity severity, const char *rule, const char *subject,
+	const char *message)
+{
+	Finding *finding = g_new0(Finding, 1);
+	finding->severity = severity;
+	finding->rule = g_strdup(rule);
+	finding->subject = safe(subject);
+	finding->message = safe(message);
+	finding->count = 1;
+	g_ptr_array_add(findings, finding);
+	return finding;
+}
+
+static void add_diags(GPtrArray *findings, const RgDiags *diags)
+{
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		g_autofree char *text = g_strdup_printf("%s%s%s%s%s", diag->summary,
+			diag->detail ? ": " : "", diag->detail ? diag->detail : "",
+			diag->hint ? "; " : "", diag->hint ? diag->hint : "");
+		g_strdelimit(text, "\n", ' ');
+		Finding *finding = add(findings, diag->severity, diag->code, diag->address, text);
+		finding->source = diag->source;
+	}
+}
+
+static const char *rule_of(const RgPlanChange *change)
+{
+	static const char *const rules[] = {[RG_ACTION_CREATE] = "plan.create",
+		[RG_ACTION_UPDATE] = "plan.update",
+		[RG_ACTION_REPLACE] = "plan.replace",
+		[RG_ACTION_DELETE] = "plan.delete",
+		[RG_ACTION_RECORD] = "plan.record",
+		[RG_ACTION_FORGET] = "plan.forget",
+		[RG_ACTION_STOP] = "plan.stop"};
+	return rules[change->action];
+}
+
+static RgSeverity severity_of(const RgPlanChange *change)
+{
+	if (change->action == RG_ACTION_STOP)
+		return RG_SEVERITY_ERROR;
+	return change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE
+		       ? RG_SEVERITY_WARNING
+		       : RG_SEVERITY_NOTE;
+}
+
+/* Nodes of a pool that change in the same way for the same line. */
+static bool is_like(const RgPlanChange *a, const RgPlanChange *b)
+{
+	return a->action == b->action && a->index >= 0 && b->index >= 0 &&
+	       g_str_equal(a->kind, b->kind) && g_str_equal(a->name, b->name) &&
+	       g_strcmp0(a->reason, b->reason) == 0 && a->source.line == b->source.line;
+}
+
+static void add_plan(GPtrArray *findings, const RgPlan *plan)
+{
+	for (guint i = 0, end; i < plan->changes->len; i = end) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		end = i + 1;
+		if (change->action == RG_ACTION_NONE)
+			continue;
+		while (end < plan->changes->len && is_like(change, plan->changes->pdata[end]))
+			end++;
+		g_autofree char *more =
+			end - i > 1 ? g_strdup_printf(" and %u more like it", end - i - 1) : NULL;
+		g_autofree char *message = g_strdup_printf("%s%s %s%s%s", change->address,
+			more ? more : "", change_phrase(change), change->note ? ": " : "",
+			change->note ? change->note : "");
+		Finding *finding = add(
+			findings, severity_of(change), rule_of(change), change->address, message);
+		finding->source = change->source;
+		finding->count = end - i;
+	}
+}
+
+static void add_drift(GPtrArray *findings, const RgDrift *drift)
+{
+	static const char *const rules[] = {"drift.missing", "drift.changed", "drift.unmanaged"};
+	for (guint i = 0; i < drift->items->len; i++) {
+		const RgDriftItem *item = drift->items->pdata[i];
+		g_autofree char *name = drift_name(item), *phrase = drift_phrase(item);
+		g_autofree char *message = g_strdup_printf("%s %s%s%s%s", name, phrase,
+			item->address && item->id ? " (" : "",
+			item->address && item->id ? item->id : "",
+			item->address && item->id ? ")" : "");
+		Finding *finding =
+			add(findings, RG_SEVERITY_WARNING, rules[item->type], name, message);
+		finding->source = item->source;
+	}
+}
+
+static int by_severity(gconstpointer a, gconstpointer b)
+{
+	const Finding *x = *(Finding *const *)a, *y = *(Finding *const *)b;
+	return (x->severity > y->severity) - (x->severity < y->severity);
+}
+
+GPtrArray *findings_of(const RgReport *report)
+{
+	GPtrArray *findings = g_ptr_array_new_with_free_func(finding_free);
+	if (report->diags)
+		add_diags(findings, report->diags);
+	if (report->plan)
+		add_plan(findings, report->plan);
+	if (report->drift)
+		add_drift(findings, report->drift);
+	g_ptr_array_sort(findings, by_severity); /* stable: the order of the plan within */
+	return findings;
+}
+
+const char *report_cluster(const RgReport *report)
+{
+	const char *name = report->plan	   ? report->plan->cluster
+			   : report->drift ? report->drift->cluster
+					   : NULL;
+	return name ? name : "?";
+}
+
+static char *drift_headline(const RgDrift *drift)
+{
+	if (!drift->items->len && drift->unread)
+		return g_strdup_printf(
+			"%u resource%s of %u could not be read: whether there is drift is unknown.",
+			drift->unread, drift->unread == 1 ? "" : "s",
+			drift->checked + drift->unread);
+	if (!drift->items->len)
+		return g_strdup_printf("No drift. %u resources checked.", drift->checked);
+	return g_strdup_printf("Drift: %u missing, %u changed, %u unmanaged; %u resources checked.",
+		drift_count(drift, RG_DRIFT_MISSING), drift_count(drift, RG_DRIFT_CHANGED),
+		drift_count(drift, RG_DRIFT_UNMANAGED), drift->checked);
+}
+
+char *report_headline(const RgReport *report)
+{
+	if (report->drift)
+		return drift_headline(report->drift);
+	if (report->plan && !report->plan->errored)
+		return rg_render_plan_summary(report->plan);
+	return g_strdup_printf("raygpu %s failed: %zu error%s.", report->command,
+		rg_diags_count_of(report->diags, RG_SEVERITY_ERROR),
+		rg_diags_count_of(report->diags, RG_SEVERITY_ERROR) == 1 ? "" : "s");
+}

@@ -1,0 +1,87 @@
+#include "render/findings.h"
+#include <string.h>
+
+/* GitHub's workflow commands: "::error file=F,line=L,col=C,title=T::MESSAGE" with %, CR and LF
+ * escaped everywhere and : and , in properties too. A step shows 10 annotations of a kind and drops
+ * the rest without a word (github.com/orgs/community/discussions/26680), so the tenth says how many
+ * there are. */
+
+#define OF_A_KIND 10
+
+static void add_escaped(GString *to, const char *text, bool property)
+{
+	for (const char *at = text; *at; at++) {
+		if (strchr("%\r\n", *at) || (property && strchr(":,", *at)))
+			g_string_append_printf(to, "%%%02X", (unsigned)(guchar)*at);
+		else
+			g_string_append_c(to, *at);
+	}
+}
+
+static void add_property(GString *to, const char *name, const char *value)
+{
+	g_string_append_printf(to, "%s%s=", to->str[to->len - 1] == ' ' ? "" : ",", name);
+	add_escaped(to, value, true);
+}
+
+static void add_annotation(GString *to, const char *kind, const Finding *finding)
+{
+	g_string_append_printf(to, "::%s ", kind);
+	if (finding->source.line && finding->source.file) {
+		g_autofree char *line = g_strdup_printf("%u", finding->source.line);
+		g_autofree char *column = g_strdup_printf("%u", MAX(finding->source.column, 1));
+		add_property(to, "file", finding->source.file);
+		add_property(to, "line", line);
+		add_property(to, "col", column);
+	}
+	g_autofree char *title = g_strdup_printf("raygpu %s", finding->rule);
+	add_property(to, "title", title);
+	g_string_append(to, "::");
+	add_escaped(to, finding->message, false);
+	g_string_append_c(to, '\n');
+}
+
+static void add_kind(GString *to, const char *kind, RgSeverity severity, GPtrArray *findings)
+{
+	guint total = 0, shown = 0;
+	for (guint i = 0; i < findings->len; i++)
+		total += ((Finding *)findings->pdata[i])->severity == severity;
+	guint limit = total > OF_A_KIND ? OF_A_KIND - 1 : total;
+	for (guint i = 0; i < findings->len && shown < limit; i++) {
+		const Finding *finding = findings->pdata[i];
+		if (finding->severity != severity)
+			continue;
+		add_annotation(to, kind, finding);
+		shown++;
+	}
+	if (total > limit)
+		g_string_append_printf(to,
+			"::%s title=raygpu::%u more of this kind; all of them stand in the step's "
+			"log\n",
+			kind, total - limit);
+}
+
+/* The log's text between stop-commands: a name in it can't give orders to the runner. The word that
+ * ends it comes from the text itself, which therefore can't contain it. */
+static void add_text(GString *to, const RgReport *report)
+{
+	const RgStyle plain = {false, 100};
+	g_autofree char *diags = rg_render_diags(report->diags, &plain);
+	g_autofree char *body = report->drift  ? rg_render_drift(report->drift, &plain)
+				: report->plan ? rg_render_plan(report->plan, &plain)
+					       : g_strdup("");
+	g_autofree char *text = g_strconcat(body, diags, NULL);
+	g_autofree char *word = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+	g_string_append_printf(to, "::stop-commands::%s\n%s\n::%s::\n", word, text, word);
+}
+
+char *rg_report_github(const RgReport *report)
+{
+	g_autoptr(GPtrArray) findings = findings_of(report);
+	GString *out = g_string_new(NULL);
+	add_text(out, report);
+	add_kind(out, "error", RG_SEVERITY_ERROR, findings);
+	add_kind(out, "warning", RG_SEVERITY_WARNING, findings);
+	add_kind(out, "notice", RG_SEVERITY_NOTE, findings);
+	return g_string_free(out, FALSE);
+}

@@ -1,0 +1,115 @@
+#include "render/findings.h"
+#include "render/paint.h"
+#include "base/redact.h"
+#include <string.h>
+
+/* JUnit's XML as Jenkins, GitLab and GitHub's actions read it (the Ant task's format: testsuites,
+ * testsuite with its counts, testcase with failure, error or skipped). */
+
+typedef struct {
+	GString *cases;
+	unsigned tests, failures, errors, skipped;
+} Suite;
+
+/* Characters that XML 1.0 has no way to write are replaced. */
+static char *xml(const char *text)
+{
+	g_autofree char *line = clean(text ? text : "");
+	g_autofree char *shown = rg_redact(line, strlen(line));
+	g_autoptr(GString) allowed = g_string_new(NULL);
+	for (const char *at = shown; *at; at = next_char(at)) {
+		gunichar c = g_utf8_get_char(at);
+		g_string_append_unichar(allowed, (c & 0xfffe) == 0xfffe ? 0xfffd : c);
+	}
+	return g_markup_escape_text(allowed->str, -1);
+}
+
+/* `outcome` NULL: it passed. */
+static void add_case(
+	Suite *suite, const char *group, const char *name, const char *outcome, const char *text)
+{
+	g_autofree char *safe_group = xml(group), *safe_name = xml(name), *safe_text = xml(text);
+	suite->tests++;
+	g_string_append_printf(
+		suite->cases, "    <testcase classname=\"%s\" name=\"%s\"", safe_group, safe_name);
+	if (!outcome) {
+		g_string_append(suite->cases, "/>\n");
+		return;
+	}
+	suite->failures += g_str_equal(outcome, "failure");
+	suite->errors += g_str_equal(outcome, "error");
+	suite->skipped += g_str_equal(outcome, "skipped");
+	g_string_append_printf(
+		suite->cases, "><%s message=\"%s\"/></testcase>\n", outcome, safe_text);
+}
+
+static char *place_of(const char *text, RgSource source)
+{
+	return source.line ? g_strdup_printf("%s (%s:%u)", text, source.file, source.line)
+			   : g_strdup(text);
+}
+
+static void add_plan(Suite *suite, const RgPlan *plan)
+{
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		g_autofree char *text = place_of(change_phrase(change), change->source);
+		add_case(suite, change->kind, change->address,
+			change->action == RG_ACTION_NONE   ? NULL
+			: change->action == RG_ACTION_STOP ? "failure"
+							   : "skipped",
+			text);
+	}
+}
+
+static void add_drift(Suite *suite, const RgDrift *drift)
+{
+	unsigned sound =
+		drift->checked - MIN(drift->checked, drift_count(drift, RG_DRIFT_MISSING) +
+							     drift_count(drift, RG_DRIFT_CHANGED));
+	for (guint i = 0; i < drift->items->len; i++) {
+		const RgDriftItem *item = drift->items->pdata[i];
+		g_autofree char *name = drift_name(item), *phrase = drift_phrase(item);
+		g_autofree char *text = place_of(phrase, item->source);
+		add_case(suite, item->kind, name, "failure", text);
+	}
+	g_autofree char *rest = g_strdup_printf("%u resources are as recorded", sound);
+	add_case(suite, "raygpu.drift", rest, NULL, NULL);
+	if (drift->unread) {
+		g_autofree char *text = g_strdup_printf("%u resources", drift->unread);
+		add_case(suite, "raygpu.drift", "reading", "error", text);
+	}
+}
+
+static void add_diags(Suite *suite, const RgDiags *diags)
+{
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		if (diag->severity != RG_SEVERITY_ERROR)
+			continue;
+		g_autofree char *text = place_of(diag->summary, diag->source);
+		add_case(suite, "raygpu.error", diag->address ? diag->address : diag->code, "error",
+			text);
+	}
+}
+
+char *rg_report_junit(const RgReport *report)
+{
+	g_autoptr(GString) cases = g_string_new(NULL);
+	Suite suite = {.cases = cases};
+	add_diags(&suite, report->diags);
+	if (report->plan)
+		add_plan(&suite, report->plan);
+	if (report->drift)
+		add_drift(&suite, report->drift);
+	g_autofree char *plain =
+		g_strdup_printf("raygpu %s %s", report->command, report_cluster(report));
+	g_autofree char *name = xml(plain);
+	g_autofree char *counts = g_strdup_printf(
+		"name=\"%s\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\"", name,
+		suite.tests, suite.failures, suite.errors, suite.skipped);
+	return g_strdup_printf(
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuites %s>\n  <testsuite %s>\n%s  </testsuite>\n</testsuites>\n",
+		counts, counts, cases->str);
+}

@@ -1,0 +1,86 @@
+#include "render/findings.h"
+#include <string.h>
+
+/* SARIF 2.1.0 (OASIS, sections 3.13 to 3.30): the members that are required and those that GitHub
+ * code scanning reads. GitHub shows 5,000 results of a run. */
+
+#define RESULTS 5000
+
+static const char *level_of(RgSeverity severity)
+{
+	return severity == RG_SEVERITY_ERROR	 ? "error"
+	       : severity == RG_SEVERITY_WARNING ? "warning"
+						 : "note";
+}
+
+static json_t *rules_of(GPtrArray *findings)
+{
+	json_t *rules = json_array();
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < findings->len; i++) {
+		const Finding *finding = findings->pdata[i];
+		if (!g_hash_table_add(seen, finding->rule))
+			continue;
+		json_array_append_new(rules, json_pack("{s:s, s:{s:s}}", "id", finding->rule,
+						     "shortDescription", "text", finding->rule));
+	}
+	return rules;
+}
+
+/* Where the spec asks for it; what no line asks for stands at the first line of the spec, because
+ * GitHub drops a result without a place. */
+static json_t *location_of(const RgReport *report, const Finding *finding)
+{
+	const char *file = finding->source.line ? finding->source.file
+			   : report->plan	? report->plan->spec_file
+						: NULL;
+	if (!file)
+		return NULL;
+	unsigned line = MAX(finding->source.line, 1), column = MAX(finding->source.column, 1);
+	g_autofree char *uri = g_uri_escape_string(file, "/", FALSE);
+	json_t *region = json_object();
+	json_object_set_new(region, "startLine", json_integer(line));
+	json_object_set_new(region, "startColumn", json_integer(column));
+	if (finding->source.end_column > column)
+		json_object_set_new(region, "endColumn", json_integer(finding->source.end_column));
+	return json_pack("[{s:{s:{s:s}, s:o}}]", "physicalLocation", "artifactLocation", "uri", uri,
+		"region", region);
+}
+
+/* The same finding in the next run has the same print, wherever its line has moved to. */
+static json_t *print_of(const RgReport *report, const Finding *finding)
+{
+	g_autofree char *key = g_strdup_printf("%s\n%s\n%s", report_cluster(report), finding->rule,
+		finding->subject ? finding->subject : finding->message);
+	g_autofree char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
+	return json_pack("{s:s}", "raygpuFinding/v1", digest);
+}
+
+static json_t *result_of(const RgReport *report, const Finding *finding)
+{
+	json_t *result = json_pack("{s:s, s:s, s:{s:s}, s:o}", "ruleId", finding->rule, "level",
+		level_of(finding->severity), "message", "text", finding->message,
+		"partialFingerprints", print_of(report, finding));
+	json_t *locations = location_of(report, finding);
+	if (locations)
+		json_object_set_new(result, "locations", locations);
+	return result;
+}
+
+json_t *rg_report_sarif(const RgReport *report)
+{
+	g_autoptr(GPtrArray) findings = findings_of(report);
+	json_t *results = json_array(), *run;
+	for (guint i = 0; i < findings->len && i < RESULTS; i++)
+		json_array_append_new(results, result_of(report, findings->pdata[i]));
+	run = json_pack("{s:{s:{s:s, s:s, s:o}}, s:o, s:s}", "tool", "driver", "name", "raygpu",
+		"version", report->version, "rules", rules_of(findings), "results", results,
+		"columnKind", "unicodeCodePoints");
+	if (findings->len > RESULTS) {
+		g_autofree char *text =
+			g_strdup_printf("%u more results are not listed", findings->len - RESULTS);
+		json_object_set_new(run, "properties", json_pack("{s:s}", "leftOut", text));
+	}
+	return json_pack("{s:s, s:s, s:[o]}", "$schema",
+		"https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", run);
+}
