@@ -76,11 +76,12 @@ void remove_finish(Apply *apply, Job *job)
 {
 	rg_diags_take_all(apply->diags, job->diags);
 	bool recorded = record_removed(apply, job);
+	g_autoptr(Failures) failures = failures_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
 		if (result->outcome != RG_OUTCOME_DONE) {
-			step_fail(apply, step, step_diag(apply, "could not destroy", step, result));
+			failures_add(failures, step, result);
 		} else if (!recorded) {
 			step_fail(apply, step, last_diag(apply));
 		} else {
@@ -88,6 +89,7 @@ void remove_finish(Apply *apply, Job *job)
 			live_forget(apply, step->change->address);
 		}
 	}
+	failures_tell(failures, apply, "could not destroy", NULL);
 }
 
 static json_t *changed_names(const RgPlanChange *change)
@@ -176,16 +178,18 @@ void update_finish(Apply *apply, Job *job)
 {
 	rg_diags_take_all(apply->diags, job->diags);
 	bool recorded = record_updated(apply, job);
+	g_autoptr(Failures) failures = failures_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
 		if (result->outcome == RG_OUTCOME_UNSUPPORTED)
 			not_in_place(apply, step);
 		else if (result->outcome != RG_OUTCOME_DONE)
-			step_fail(apply, step, step_diag(apply, "could not update", step, result));
+			failures_add(failures, step, result);
 		else if (!recorded)
 			step_fail(apply, step, last_diag(apply));
 		else
 			step_set(apply, step, STEP_STARTING); /* an update may restart it */
 	}
+	failures_tell(failures, apply, "could not update", NULL);
 }

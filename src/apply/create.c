@@ -144,13 +144,6 @@ Job *create_prepare(Apply *apply, GPtrArray *steps)
 	return job;
 }
 
-/* Items that failed alike share one diagnostic. */
-static char *failure_key(const RgItemResult *result)
-{
-	return g_strdup_printf("%d %d %s %s", (int)result->class_, result->definite,
-		result->code ? result->code : "", result->message ? result->message : "");
-}
-
 /* Not while a signal or a broken store ends the run: then it is a failure like others. */
 static bool begin_again(const Apply *apply, const Step *step, const RgItemResult *result)
 {
@@ -158,36 +151,9 @@ static bool begin_again(const Apply *apply, const Step *step, const RgItemResult
 	       !apply->stopping && !apply->store_failed;
 }
 
-typedef struct {
-	GPtrArray *steps;
-	const RgItemResult *result; /* the first one's */
-} Alike;
-
-static void alike_free(void *data)
-{
-	g_ptr_array_unref(((Alike *)data)->steps);
-	g_free(data);
-}
-
-/* In the order in which they first occur. */
-static void add_alike(GPtrArray *order, GHashTable *groups, Step *step, const RgItemResult *result)
-{
-	g_autofree char *key = failure_key(result);
-	Alike *alike = g_hash_table_lookup(groups, key);
-	if (!alike) {
-		alike = g_new0(Alike, 1);
-		alike->steps = g_ptr_array_new();
-		alike->result = result;
-		g_ptr_array_add(order, alike);
-		g_hash_table_insert(groups, g_steal_pointer(&key), alike);
-	}
-	g_ptr_array_add(alike->steps, step);
-}
-
 static void report_failures(Apply *apply, const Job *job)
 {
-	g_autoptr(GHashTable) groups = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	g_autoptr(GPtrArray) order = g_ptr_array_new_with_free_func(alike_free);
+	g_autoptr(Failures) failures = failures_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
@@ -200,17 +166,11 @@ static void report_failures(Apply *apply, const Job *job)
 		}
 		if (!result->definite)
 			leave_open(apply, step->change->address);
-		add_alike(order, groups, step, result);
+		failures_add(failures, step, result);
 	}
-	for (guint i = 0; i < order->len; i++) {
-		const Alike *alike = order->pdata[i];
-		RgDiag *diag = batch_diag(apply, "could not create", alike->steps, alike->result);
-		if (!alike->result->definite)
-			rg_diag_detail(diag, "what became of the request is not known; the next "
-					     "apply asks the cloud under the same token and takes "
-					     "over what was made");
-		fail_all(apply, alike->steps, diag);
-	}
+	failures_tell(failures, apply, "could not create",
+		"what became of the request is not known; the next apply asks the cloud under the "
+		"same token and takes over what was made");
 }
 
 /* The state could not be told what was made: the journal row still knows it, and the next apply

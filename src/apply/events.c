@@ -63,33 +63,6 @@ void emit_still(Apply *apply)
 	}
 }
 
-RgDiag *batch_diag(Apply *apply, const char *verb, GPtrArray *failed, const RgItemResult *result)
-{
-	const Step *first = failed->pdata[0];
-	const RgPlanChange *change = first->change;
-	g_autofree char *more =
-		failed->len > 1 ? g_strdup_printf(" and %u more", failed->len - 1) : NULL;
-	RgDiag *diag = rg_diags_error(apply->diags, rg_class_code(result->class_),
-		"%s %s%s: %s%s%s", verb, change->address, more ? more : "",
-		result->code ? result->code : "", result->code ? ": " : "",
-		result->message ? result->message : rg_class_name(result->class_));
-	rg_diag_at(diag, change->source);
-	rg_diag_address(diag, change->address, result->attribute);
-	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
-	if (result->class_ == RG_CLASS_CAPACITY)
-		rg_diag_hint(diag,
-			"the cloud has no more of these now; run apply again later, or name "
-			"another zone or type: what was obtained is kept and recorded");
-	return diag;
-}
-
-RgDiag *step_diag(Apply *apply, const char *verb, Step *step, const RgItemResult *result)
-{
-	g_autoptr(GPtrArray) one = g_ptr_array_new();
-	g_ptr_array_add(one, step);
-	return batch_diag(apply, verb, one, result);
-}
-
 const RgDiag *last_diag(const Apply *apply)
 {
 	size_t n = rg_diags_count(apply->diags);

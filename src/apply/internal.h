@@ -178,12 +178,19 @@ bool live_learn(Apply *apply, const RgPlanChange *change, const json_t *attribut
 json_t *computed_of(const RgKind *kind, const json_t *attributes);
 const RgKind *kind_of(const Apply *apply, const char *kind);
 
+/* failures.c: borrows steps and results until it is freed */
+typedef struct Failures Failures;
+Failures *failures_new(void);
+void failures_free(Failures *failures);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Failures, failures_free)
+void failures_add(Failures *failures, Step *step, const RgItemResult *result);
+/* Fails all steps, one diagnostic for those that failed alike: "VERB ADDRESS and N more: why".
+ * `doubt`, may be NULL: the detail where the failure is not definite. */
+void failures_tell(Failures *failures, Apply *apply, const char *verb, const char *doubt);
+
 /* events.c */
 void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, const char *text);
 void emit_still(Apply *apply);
-/* One diagnostic for all steps of a batch that failed alike; returns it. */
-RgDiag *batch_diag(Apply *apply, const char *verb, GPtrArray *failed, const RgItemResult *result);
-RgDiag *step_diag(Apply *apply, const char *verb, Step *step, const RgItemResult *result);
 const RgDiag *last_diag(const Apply *apply);
 int apply_interrupted(Apply *apply);
 /* The run ends with this address in the journal. */

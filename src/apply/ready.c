@@ -124,17 +124,22 @@ unsigned ready_poll(Apply *apply)
 	return wait_ms;
 }
 
-static void too_slow(Apply *apply, Step *step, int64_t limit_s, const char *message)
+/* One diagnostic for all whose time is over in this look. */
+static void too_slow(Apply *apply, const GPtrArray *steps, int64_t limit_s)
 {
+	if (!steps->len)
+		return;
+	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;
+	g_autofree char *more =
+		steps->len > 1 ? g_strdup_printf(" (and %u more)", steps->len - 1) : g_strdup("");
 	RgDiag *diag = rg_diags_error(apply->diags, "provider.transient",
-		"%s was created but is not running after %" G_GINT64_FORMAT " s",
-		step->change->address, limit_s);
-	rg_diag_at(diag, step->change->source);
-	rg_diag_address(diag, step->change->address, NULL);
-	if (message)
-		rg_diag_detail(diag, "%s", message);
+		"%s%s was created but is not running after %" G_GINT64_FORMAT " s", change->address,
+		more, limit_s);
+	rg_diag_at(diag, change->source);
+	rg_diag_address(diag, change->address, NULL);
 	rg_diag_hint(diag, "it is recorded; `raygpu plan` tells what became of it");
-	step_fail(apply, step, diag);
+	for (guint i = 0; i < steps->len; i++)
+		step_fail(apply, steps->pdata[i], diag);
 }
 
 /* A result of its own, with its id, says that the thing has ended; a failure of the whole look says
@@ -143,21 +148,6 @@ static bool is_final(const RgItemResult *result)
 {
 	return result->outcome == RG_OUTCOME_FAILED &&
 	       (result->definite || result->id || result->class_ == RG_CLASS_DENIED);
-}
-
-static void one_result(Apply *apply, Starting *starting, Step *step, const RgItemResult *result)
-{
-	int64_t limit_s = starting->kind->ready_timeout_s;
-	starting->moved |= result->outcome == RG_OUTCOME_DONE;
-	if (result->outcome == RG_OUTCOME_DONE)
-		step_done(apply, step);
-	else if (is_final(result))
-		step_fail(apply, step,
-			step_diag(apply, "it was created, but did not start:", step, result));
-	else if (rg_clock_monotonic_ms() - step->starting_ms > limit_s * 1000)
-		too_slow(apply, step, limit_s, result->message);
-	else
-		g_queue_push_tail(&starting->later, step);
 }
 
 /* Attributes that the cloud set while it started, of all of them in one transaction. */
@@ -178,12 +168,33 @@ static void record_outputs(Apply *apply, const Job *job)
 		apply->store_failed = true;
 }
 
+static void take_results(Apply *apply, Starting *starting, const Job *job)
+{
+	int64_t late_ms = rg_clock_monotonic_ms() - starting->kind->ready_timeout_s * 1000;
+	g_autoptr(Failures) failures = failures_new();
+	g_autoptr(GPtrArray) late = g_ptr_array_new();
+	for (guint i = 0; i < job->results->len; i++) {
+		Step *step = job->steps->pdata[i];
+		const RgItemResult *result = job->results->pdata[i];
+		starting->moved |= result->outcome == RG_OUTCOME_DONE;
+		if (result->outcome == RG_OUTCOME_DONE)
+			step_done(apply, step);
+		else if (is_final(result))
+			failures_add(failures, step, result);
+		else if (step->starting_ms < late_ms)
+			g_ptr_array_add(late, step);
+		else
+			g_queue_push_tail(&starting->later, step);
+	}
+	failures_tell(failures, apply, "it was created, but did not start:", NULL);
+	too_slow(apply, late, starting->kind->ready_timeout_s);
+}
+
 void ready_finish(Apply *apply, Job *job)
 {
 	Starting *starting = job->starting;
 	record_outputs(apply, job);
-	for (guint i = 0; i < job->results->len; i++)
-		one_result(apply, starting, job->steps->pdata[i], job->results->pdata[i]);
+	take_results(apply, starting, job);
 	starting->looks--;
 	if (!starting->looks && !starting->todo.length && starting->later.length &&
 		!starting->round_ms)

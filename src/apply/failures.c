@@ -1,0 +1,81 @@
+#include "apply/internal.h"
+
+/* Steps of one call that failed alike share one diagnostic: 200 nodes, one refusal. */
+
+typedef struct {
+	GPtrArray *steps;
+	const RgItemResult *result; /* the first one's */
+} Alike;
+
+struct Failures {
+	GPtrArray *alike; /* Alike*, in the order in which they first occur */
+	GHashTable *by_key;
+};
+
+static void alike_free(void *data)
+{
+	g_ptr_array_unref(((Alike *)data)->steps);
+	g_free(data);
+}
+
+Failures *failures_new(void)
+{
+	Failures *failures = g_new0(Failures, 1);
+	failures->alike = g_ptr_array_new_with_free_func(alike_free);
+	failures->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return failures;
+}
+
+void failures_free(Failures *failures)
+{
+	g_ptr_array_unref(failures->alike);
+	g_hash_table_unref(failures->by_key);
+	g_free(failures);
+}
+
+void failures_add(Failures *failures, Step *step, const RgItemResult *result)
+{
+	g_autofree char *key = g_strdup_printf("%d %d %s %s", (int)result->class_, result->definite,
+		result->code ? result->code : "", result->message ? result->message : "");
+	Alike *alike = g_hash_table_lookup(failures->by_key, key);
+	if (!alike) {
+		alike = g_new0(Alike, 1);
+		alike->steps = g_ptr_array_new();
+		alike->result = result;
+		g_ptr_array_add(failures->alike, alike);
+		g_hash_table_insert(failures->by_key, g_steal_pointer(&key), alike);
+	}
+	g_ptr_array_add(alike->steps, step);
+}
+
+static RgDiag *diag_new(
+	Apply *apply, const char *verb, const GPtrArray *failed, const RgItemResult *result)
+{
+	const RgPlanChange *change = ((Step *)failed->pdata[0])->change;
+	g_autofree char *more =
+		failed->len > 1 ? g_strdup_printf(" and %u more", failed->len - 1) : NULL;
+	RgDiag *diag = rg_diags_error(apply->diags, rg_class_code(result->class_),
+		"%s %s%s: %s%s%s", verb, change->address, more ? more : "",
+		result->code ? result->code : "", result->code ? ": " : "",
+		result->message ? result->message : rg_class_name(result->class_));
+	rg_diag_at(diag, change->source);
+	rg_diag_address(diag, change->address, result->attribute);
+	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
+	if (result->class_ == RG_CLASS_CAPACITY)
+		rg_diag_hint(diag,
+			"the cloud has no more of these now; run apply again later, or name "
+			"another zone or type: what was obtained is kept and recorded");
+	return diag;
+}
+
+void failures_tell(Failures *failures, Apply *apply, const char *verb, const char *doubt)
+{
+	for (guint i = 0; i < failures->alike->len; i++) {
+		const Alike *alike = failures->alike->pdata[i];
+		RgDiag *diag = diag_new(apply, verb, alike->steps, alike->result);
+		if (doubt && !alike->result->definite)
+			rg_diag_detail(diag, "%s", doubt);
+		for (guint k = 0; k < alike->steps->len; k++)
+			step_fail(apply, alike->steps->pdata[k], diag);
+	}
+}
