@@ -185,7 +185,7 @@ static char *cluster_name(Context *context, const char *spec_path, const RgPlan 
 		return g_strdup(plan->cluster);
 	if (context->cluster)
 		return g_strdup(context->cluster);
-	if (!spec_path && !g_file_test("cluster.yaml", G_FILE_TEST_EXISTS))
+	if (!spec_path && !context->ref && !g_file_test("cluster.yaml", G_FILE_TEST_EXISTS))
 		return g_strdup("?"); /* run_pass tells what is missing */
 	if (g_strcmp0(spec_path, "-") == 0) {
 		rg_diags_error(context->diags, "usage.bad-argument",
@@ -194,8 +194,9 @@ static char *cluster_name(Context *context, const char *spec_path, const RgPlan 
 		return NULL;
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new(); /* run_pass reads it again and tells warnings */
-	g_autoptr(RgCluster) cluster =
-		rg_spec_load_file(spec_path ? spec_path : "cluster.yaml", diags);
+	g_autoptr(RgProvenance) provenance = NULL;
+	g_autoptr(RgCluster) cluster = rg_pipeline_load_spec(
+		spec_path ? spec_path : "cluster.yaml", context->ref, &provenance, diags);
 	if (!cluster)
 		rg_diags_take_all(context->diags, diags);
 	return cluster ? g_strdup(cluster->name) : NULL;
@@ -204,7 +205,8 @@ static char *cluster_name(Context *context, const char *spec_path, const RgPlan 
 static int run(Context *context, const Options *options, const char *argument)
 {
 	bool is_plan = false;
-	RgPlan *plan = argument && !g_str_equal(argument, "-") && !options->destroy
+	/* a saved plan has its commit in it: with --ref the argument is a spec's path */
+	RgPlan *plan = argument && !g_str_equal(argument, "-") && !options->destroy && !context->ref
 			       ? plan_file_load(context, argument, &is_plan)
 			       : NULL;
 	if (is_plan && !plan)
@@ -234,6 +236,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 			"calls in flight at a time (10)", "N"},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"wait so long for the state's lock (0)", "SECONDS"},
+		REF_ENTRY(context),
 		{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.targets,
 			"only this address and what it needs; may be repeated", "ADDRESS"},
 		{"exclude", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.excludes,

@@ -40,10 +40,13 @@ RgPass *run_pass(Context *context, const char *spec_path)
 	if (context->cluster && spec_path)
 		rg_diags_error(
 			context->diags, "usage.conflict", "give a spec or --cluster, not both");
+	else if (context->cluster && context->ref)
+		rg_diags_error(context->diags, "usage.conflict",
+			"--cluster works without a spec, so there is none to read at --ref");
 	else if (context->cluster)
 		pass = rg_pipeline_plan_recorded(
 			&context->session, context->cluster, context->diags);
-	else if (!spec_path && !g_file_test(DEFAULT_SPEC, G_FILE_TEST_EXISTS))
+	else if (!spec_path && !context->ref && !g_file_test(DEFAULT_SPEC, G_FILE_TEST_EXISTS))
 		no_spec_named(context);
 	else
 		pass = rg_pipeline_plan(

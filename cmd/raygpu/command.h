@@ -17,7 +17,7 @@ typedef struct Context {
 	const struct Command *command;
 	RgDiags *diags;
 	/* common options */
-	char *state_path, *trace_path, *cluster;
+	char *state_path, *trace_path, *cluster, *ref;
 	char **provider_dirs;
 	gboolean json, no_color;
 	/* opened when needed */
@@ -34,6 +34,12 @@ typedef struct Command {
 	const char *name, *arguments, *summary, *details;
 	int (*run)(Context *context, int argc, char **argv);
 } Command;
+
+#define REF_ENTRY(context)                                                                         \
+	{                                                                                          \
+		"ref", 0, 0, G_OPTION_ARG_STRING, &(context)->ref,                                 \
+			"read the spec from this git commit, branch or tag", "REV"                 \
+	}
 
 const Command *commands_get(void); /* ends with a NULL name */
 

@@ -62,6 +62,7 @@ void context_clear(Context *context)
 	g_free(context->state_path);
 	g_free(context->trace_path);
 	g_free(context->cluster);
+	g_free(context->ref);
 	g_strfreev(context->provider_dirs);
 }
 
@@ -115,6 +116,7 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->providers = context->providers;
 	session->store = context->store;
 	session->state_path = context_state_path(context);
+	session->ref = context->ref;
 	session->settle_ms = 30000;
 	session->progress = status_progress;
 	session->progress_data = context;

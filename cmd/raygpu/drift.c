@@ -50,6 +50,7 @@ int cmd_drift(Context *context, int argc, char **argv)
 {
 	Options options = {0};
 	const GOptionEntry entries[] = {
+		REF_ENTRY(context),
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"look at this cluster of the state, without a spec", "NAME"},
 		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,

@@ -51,6 +51,7 @@ int cmd_plan(Context *context, int argc, char **argv)
 			"exit with 2 when there are changes", NULL},
 		{"destroy", 0, 0, G_OPTION_ARG_NONE, &options.destroy, "plan to destroy everything",
 			NULL},
+		REF_ENTRY(context),
 		{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.targets,
 			"only this address and what it needs; may be repeated", "ADDRESS"},
 		{"exclude", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.excludes,

@@ -106,6 +106,9 @@
 	/* git */                                                                                  \
 	X("git.not-owner", 1)                                                                      \
 	X("git.unreadable", 1)                                                                     \
+	X("git.no-repository", 4)                                                                  \
+	X("git.no-revision", 4)                                                                    \
+	X("git.no-file", 4)                                                                        \
 	/* command line */                                                                         \
 	X("usage.unknown-command", 4)                                                              \
 	X("usage.unknown-option", 4)                                                               \

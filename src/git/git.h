@@ -19,3 +19,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProvenance, rg_provenance_free)
  * GIT_EOWNER, usual in CI containers) is the error git.not-owner with the `git config --global
  * --add safe.directory` line to type, never "no repository". */
 RgProvenance *rg_git_provenance(const char *spec_path, RgDiags *diags);
+
+/* The file `path` as the commit `rev` (a branch, a tag, a hash, HEAD~2...) has it, without touching
+ * the work tree, which need not have it; a path without a work tree counts from the repository's
+ * root. g_free it, and free the provenance, which names that commit. NULL and git.* diagnostics. */
+char *rg_git_read(
+	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags);

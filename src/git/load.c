@@ -4,7 +4,7 @@
 #include "base/module.h"
 #include "git/module.h"
 
-static const RgGitModule *load(RgDiags *diags)
+static const RgGitModule *open_module(RgDiags *diags)
 {
 #ifdef RG_MODULES_BUILTIN
 	return raygpu_git_module();
@@ -13,16 +13,28 @@ static const RgGitModule *load(RgDiags *diags)
 #endif
 }
 
+static const RgGitModule *load(RgDiags *diags)
+{
+	const RgGitModule *module = open_module(diags);
+	if (module == NULL)
+		return NULL;
+	if (module->size == sizeof *module && strcmp(module->version, RG_VERSION) == 0)
+		return module;
+	RgDiag *diag = rg_diags_error(
+		diags, "git.unreadable", "raygpu-git.so is of another build than this program");
+	rg_diag_hint(diag, "reinstall raygpu");
+	return NULL;
+}
+
 RgProvenance *rg_git_provenance(const char *spec_path, RgDiags *diags)
 {
 	const RgGitModule *module = load(diags);
-	if (module == NULL)
-		return NULL;
-	if (module->size != sizeof *module || strcmp(module->version, RG_VERSION) != 0) {
-		RgDiag *diag = rg_diags_error(diags, "git.unreadable",
-			"raygpu-git.so is of another build than this program");
-		rg_diag_hint(diag, "reinstall raygpu");
-		return NULL;
-	}
-	return module->provenance(spec_path, diags);
+	return module != NULL ? module->provenance(spec_path, diags) : NULL;
+}
+
+char *rg_git_read(
+	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
+{
+	const RgGitModule *module = load(diags);
+	return module != NULL ? module->read(path, rev, len, provenance, diags) : NULL;
 }

@@ -7,6 +7,8 @@ typedef struct {
 	size_t size;
 	const char *version;
 	RgProvenance *(*provenance)(const char *spec_path, RgDiags *diags);
+	char *(*read)(const char *path, const char *rev, size_t *len, RgProvenance **provenance,
+		RgDiags *diags);
 } RgGitModule;
 
 /* The one symbol that the module exports; returns its RgGitModule. */

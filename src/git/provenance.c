@@ -1,13 +1,9 @@
 #include "git/module.h"
 
 #include <errno.h>
-#include <git2.h>
 #include <stdlib.h>
 #include <string.h>
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_repository, git_repository_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_commit, git_commit_free)
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(git_buf, git_buf_dispose)
+#include "git/repo.h"
 
 static const char *last_words(void)
 {
@@ -15,7 +11,7 @@ static const char *last_words(void)
 	return error != NULL && error->message != NULL ? error->message : "unknown error";
 }
 
-static bool report_unreadable(const char *path, RgDiags *diags)
+bool repo_report_unreadable(const char *path, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(
 		diags, "git.unreadable", "can't read the git repository of \"%s\"", path);
@@ -63,9 +59,7 @@ static bool is_not_owner(int code)
 	       (code == GIT_ENOTFOUND && strstr(last_words(), "safe.directory") != NULL);
 }
 
-/* The repository around `dir`; *repo stays NULL when there is none. False when one is there and
- * can't be read. */
-static bool open_around(const char *dir, git_repository **repo, RgDiags *diags)
+bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
 {
 	g_auto(git_buf) found = GIT_BUF_INIT;
 	int code = git_repository_discover(&found, dir, 0, NULL);
@@ -76,7 +70,8 @@ static bool open_around(const char *dir, git_repository **repo, RgDiags *diags)
 			repo, found.ptr, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
 	if (code == 0)
 		return true;
-	return is_not_owner(code) ? report_not_owner(dir, diags) : report_unreadable(dir, diags);
+	return is_not_owner(code) ? report_not_owner(dir, diags)
+				  : repo_report_unreadable(dir, diags);
 }
 
 /* The file's path below the work tree, both without symbolic links; NULL when it is outside (in
@@ -94,6 +89,13 @@ static char *find_path(git_repository *repo, const char *file, char **root)
 	return is_below ? g_strdup(file + len + 1) : NULL;
 }
 
+char *repo_author(const git_commit *commit)
+{
+	const git_signature *author = git_commit_author(commit);
+	g_autofree char *text = g_strdup_printf("%s <%s>", author->name, author->email);
+	return g_utf8_make_valid(text, -1);
+}
+
 static bool read_head(git_repository *repo, RgProvenance *provenance, RgDiags *diags)
 {
 	git_oid oid;
@@ -103,12 +105,10 @@ static bool read_head(git_repository *repo, RgProvenance *provenance, RgDiags *d
 		return true;
 	if (unborn < 0 || git_reference_name_to_id(&oid, repo, "HEAD") != 0 ||
 		git_commit_lookup(&commit, repo, &oid) != 0)
-		return report_unreadable(provenance->root, diags);
+		return repo_report_unreadable(provenance->root, diags);
 	char hex[GIT_OID_HEXSZ + 1];
 	provenance->commit = g_strdup(git_oid_tostr(hex, sizeof hex, &oid));
-	const git_signature *author = git_commit_author(commit);
-	g_autofree char *text = g_strdup_printf("%s <%s>", author->name, author->email);
-	provenance->author = g_utf8_make_valid(text, -1);
+	provenance->author = repo_author(commit);
 	return true;
 }
 
@@ -118,7 +118,7 @@ static bool read_status(git_repository *repo, RgProvenance *provenance, RgDiags 
 	unsigned flags = GIT_STATUS_CURRENT;
 	int code = git_status_file(&flags, repo, provenance->path);
 	if (code != 0 && code != GIT_ENOTFOUND)
-		return report_unreadable(provenance->root, diags);
+		return repo_report_unreadable(provenance->root, diags);
 	provenance->dirty = code == GIT_ENOTFOUND || flags != GIT_STATUS_CURRENT;
 	return true;
 }
@@ -129,7 +129,7 @@ static RgProvenance *read_provenance(const char *file, RgDiags *diags)
 	g_autoptr(RgProvenance) provenance = g_new0(RgProvenance, 1);
 	g_autoptr(git_repository) repo = NULL;
 	g_autofree char *dir = g_path_get_dirname(file);
-	if (!open_around(dir, &repo, diags))
+	if (!repo_open_around(dir, &repo, diags))
 		return NULL;
 	if (repo != NULL)
 		provenance->path = find_path(repo, file, &provenance->root);
@@ -152,7 +152,7 @@ static RgProvenance *provenance(const char *spec_path, RgDiags *diags)
 	}
 	RgProvenance *result = NULL;
 	if (git_libgit2_init() < 0)
-		report_unreadable(spec_path, diags);
+		repo_report_unreadable(spec_path, diags);
 	else {
 		result = read_provenance(file, diags);
 		git_libgit2_shutdown();
@@ -165,6 +165,7 @@ static const RgGitModule module = {
 	.size = sizeof(RgGitModule),
 	.version = RG_VERSION,
 	.provenance = provenance,
+	.read = repo_read_at,
 };
 
 __attribute__((visibility("default"))) const void *raygpu_git_module(void)

@@ -212,11 +212,9 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	pass->cluster = rg_spec_load_file(spec_path, diags);
+	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
 	if (!pass->cluster || !pass_check_settings(session->providers, pass->cluster, diags))
 		return NULL;
-	pass->provenance = g_str_equal(spec_path, "-") ? g_new0(RgProvenance, 1)
-						       : rg_git_provenance(spec_path, diags);
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	if (!pass->provenance || !pass->snapshot ||
 		!same_place(pass->cluster, pass->snapshot, diags))

@@ -18,6 +18,7 @@ typedef struct {
 	RgHttpOptions http; /* the rate limit is filled in from the provider's schema */
 	RgStore *store;
 	const char *state_path;
+	const char *ref; /* a git revision to read specs from; NULL: the files as they are */
 	RgDiffOptions diff;
 	unsigned settle_ms; /* how long a refresh may wait for young things to show */
 	/* told before each stage that talks to a cloud, and while it reads; may be NULL; any thread
@@ -57,5 +58,8 @@ RgPass *rg_pipeline_rebuild(
 /* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
  * stale or of another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);
+/* A spec file with its provenance, at a git revision when `ref` is not NULL. */
+RgCluster *rg_pipeline_load_spec(
+	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags);
 /* Only validation: spec, catalog, shapes. No network, no module. */
 RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, RgDiags *diags);

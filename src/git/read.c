@@ -1,0 +1,141 @@
+/* A file as a commit has it: out of the object store, past the work tree. */
+#include <stdlib.h>
+#include <string.h>
+#include "git/repo.h"
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_object, git_object_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree, git_tree_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree_entry, git_tree_entry_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_blob, git_blob_free)
+
+/* The nearest folder above `file` that exists, without symbolic links: the commit may have folders
+ * that the work tree lacks. */
+static char *existing_folder(const char *file)
+{
+	g_autofree char *at = g_path_get_dirname(file);
+	for (;;) {
+		char *real = realpath(at, NULL);
+		if (real != NULL) {
+			char *copy = g_strdup(real);
+			free(real);
+			return copy;
+		}
+		char *parent = g_path_get_dirname(at);
+		g_free(at);
+		at = parent;
+	}
+}
+
+/* `file` (absolute, canonical) below the work tree; a bare repository has `path` as it is. */
+static char *path_below(git_repository *repo, const char *path, const char *file, char **root)
+{
+	const char *workdir = git_repository_workdir(repo);
+	char *real = workdir != NULL ? realpath(workdir, NULL) : NULL;
+	if (real == NULL)
+		return workdir == NULL ? g_strdup(path) : NULL;
+	/* the folder may be named through a symbolic link */
+	g_autofree char *dir = g_path_get_dirname(file);
+	g_autofree char *base = g_path_get_basename(file);
+	char *real_dir = realpath(dir, NULL);
+	g_autofree char *full = g_build_filename(real_dir != NULL ? real_dir : dir, base, NULL);
+	size_t len = strlen(real);
+	bool is_below = strncmp(full, real, len) == 0 && full[len] == '/';
+	char *below = is_below ? g_strdup(full + len + 1) : NULL;
+	if (is_below)
+		*root = g_strdup(real);
+	free(real_dir);
+	free(real);
+	return below;
+}
+
+static bool find_commit(git_repository *repo, const char *rev, git_commit **commit, RgDiags *diags)
+{
+	g_autoptr(git_object) object = NULL;
+	git_object *peeled = NULL;
+	if (git_revparse_single(&object, repo, rev) == 0 &&
+		git_object_peel(&peeled, object, GIT_OBJECT_COMMIT) == 0) {
+		*commit = (git_commit *)peeled;
+		return true;
+	}
+	RgDiag *diag = rg_diags_error(
+		diags, "git.no-revision", "this git repository has no commit \"%s\"", rev);
+	rg_diag_hint(
+		diag, "a shallow clone has one commit and one branch: fetch more, or name another");
+	return false;
+}
+
+static char *report_no_file(const char *path, const char *rev, const char *why, RgDiags *diags)
+{
+	rg_diags_error(diags, "git.no-file", "\"%s\" at \"%s\" %s", path, rev, why);
+	return NULL;
+}
+
+static char *read_blob(git_repository *repo, const git_commit *commit, const char *path,
+	const char *rev, size_t *len, RgDiags *diags)
+{
+	g_autoptr(git_tree) tree = NULL;
+	g_autoptr(git_tree_entry) entry = NULL;
+	g_autoptr(git_blob) blob = NULL;
+	if (git_commit_tree(&tree, commit) != 0 || git_tree_entry_bypath(&entry, tree, path) != 0)
+		return report_no_file(path, rev, "does not exist", diags);
+	if (git_tree_entry_type(entry) != GIT_OBJECT_BLOB)
+		return report_no_file(path, rev, "is no file", diags);
+	if (git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
+		return report_no_file(path, rev, "is a symbolic link", diags);
+	if (git_blob_lookup(&blob, repo, git_tree_entry_id(entry)) != 0) {
+		repo_report_unreadable(path, diags);
+		return NULL;
+	}
+	*len = (size_t)git_blob_rawsize(blob);
+	char *text = g_malloc(*len + 1);
+	memcpy(text, git_blob_rawcontent(blob), *len);
+	text[*len] = '\0';
+	return text;
+}
+
+static char *read_in(git_repository *repo, RgProvenance *provenance, const char *rev, size_t *len,
+	RgDiags *diags)
+{
+	g_autoptr(git_commit) commit = NULL;
+	if (!find_commit(repo, rev, &commit, diags))
+		return NULL;
+	char hex[GIT_OID_HEXSZ + 1];
+	provenance->in_repository = true;
+	provenance->commit = g_strdup(git_oid_tostr(hex, sizeof hex, git_commit_id(commit)));
+	provenance->author = repo_author(commit);
+	return read_blob(repo, commit, provenance->path, rev, len, diags);
+}
+
+static char *read_at(
+	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
+{
+	g_autofree char *file = g_canonicalize_filename(path, NULL);
+	g_autofree char *folder = existing_folder(file);
+	g_autoptr(git_repository) repo = NULL;
+	if (!repo_open_around(folder, &repo, diags))
+		return NULL;
+	g_autoptr(RgProvenance) found = g_new0(RgProvenance, 1);
+	if (repo != NULL)
+		found->path = path_below(repo, path, file, &found->root);
+	if (found->path == NULL) {
+		rg_diags_error(diags, "git.no-repository",
+			"there is no git repository around \"%s\"", path);
+		return NULL;
+	}
+	char *text = read_in(repo, found, rev, len, diags);
+	if (text != NULL)
+		*provenance = g_steal_pointer(&found);
+	return text;
+}
+
+char *repo_read_at(
+	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
+{
+	if (git_libgit2_init() < 0) {
+		repo_report_unreadable(path, diags);
+		return NULL;
+	}
+	char *text = read_at(path, rev, len, provenance, diags);
+	git_libgit2_shutdown();
+	return text;
+}

@@ -1,0 +1,21 @@
+/* Private to the git module: how its files find a repository and tell what is wrong with it. The
+ * only header that includes git2.h. */
+#pragma once
+#include <git2.h>
+#include "git/git.h"
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_repository, git_repository_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_commit, git_commit_free)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(git_buf, git_buf_dispose)
+
+/* The repository around `dir`; *repo stays NULL when there is none. False when one is there and
+ * can't be read. */
+bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags);
+/* false, for the caller to return. */
+bool repo_report_unreadable(const char *path, RgDiags *diags);
+/* "Name <mail>" of the commit; g_free it. */
+char *repo_author(const git_commit *commit);
+
+/* read.c */
+char *repo_read_at(
+	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags);
