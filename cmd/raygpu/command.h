@@ -28,6 +28,9 @@ typedef struct Context {
 	bool live;	      /* stderr is a terminal: a status line is redrawn */
 	bool status_shown;
 	RgStyle out, err;
+	/* set by `raygpu completion`: options_parse hands each option over and the command ends */
+	void (*list)(void *data, const GOptionEntry *entry);
+	void *list_data;
 } Context;
 
 typedef struct Command {
@@ -112,6 +115,7 @@ bool report_write(
 	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift);
 
 int cmd_apply(Context *context, int argc, char **argv);
+int cmd_completion(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);

@@ -10,6 +10,8 @@ static const Command commands[] = {
 		"shown, without a "
 		"prompt, and refused when what it touches has moved since.",
 		cmd_apply},
+	{"completion", "bash | zsh | fish", "print a script that completes words in a shell",
+		"bash: source <(raygpu completion bash)", cmd_completion},
 	{"destroy", "[SPEC]", "destroy everything of a cluster", NULL, cmd_destroy},
 	{"drift", "[SPEC]", "tell what was changed behind raygpu's back",
 		"Reads only. Exit code 2 when there is drift.", cmd_drift},

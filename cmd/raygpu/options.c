@@ -104,6 +104,12 @@ static bool count_arguments(Context *context, int given, int min, int max)
 	return false;
 }
 
+static void list(const Context *context, const GOptionEntry *entries)
+{
+	for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++)
+		context->list(context->list_data, entry);
+}
+
 bool options_parse(Context *context, const GOptionEntry *entries, int *argc, char ***argv,
 	int min_arguments, int max_arguments, int *exit_code)
 {
@@ -119,6 +125,12 @@ bool options_parse(Context *context, const GOptionEntry *entries, int *argc, cha
 			NULL},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
+	if (context->list) {
+		list(context, entries);
+		list(context, common);
+		*exit_code = EXIT_FINE;
+		return false;
+	}
 	*exit_code = EXIT_USAGE;
 	if (wants_help(*argc, *argv)) {
 		print_command_help(context, entries, common);
