@@ -13,6 +13,7 @@ typedef struct {
 	int port;
 	char *port_file;
 	char *world;
+	char *scenario;
 	gint64 seed;
 	char *tls_certificate;
 	char *tls_key;
@@ -24,7 +25,7 @@ typedef struct {
 	char **faults;
 	gboolean version;
 	/* G_MININT64: not given; the knob keeps its initial value */
-	gint64 numbers[9];
+	gint64 numbers[10];
 } Options;
 
 /* Options that are knobs under another spelling. */
@@ -41,6 +42,7 @@ static const struct {
 	{"latency-jitter-ms", "latency_jitter_ms", "random time on top of it (0)"},
 	{"page-size", "page_size", "most entries of one Describe answer (0: no cap)"},
 	{"page-before-filter", "page_before_filter", "1: pages count entries that a filter drops"},
+	{"throttle", "throttle", "1: EC2's request throttling holds (0)"},
 	{"clock-offset-s", "clock_offset_s", "how far this server's clock is ahead (0)"},
 };
 
@@ -54,6 +56,8 @@ static bool parse_options(int *argc, char ***argv, Options *options)
 			"write the port here once it listens", "FILE"},
 		{"world", 'w', 0, G_OPTION_ARG_FILENAME, &options->world, "keep the world here",
 			"FILE"},
+		{"scenario", 0, 0, G_OPTION_ARG_FILENAME, &options->scenario,
+			"what happens over time, see raygpu-scenario(5)", "FILE"},
 		{"seed", 0, 0, G_OPTION_ARG_INT64, &options->seed, "seed of ids and chance (1)",
 			"NUMBER"},
 		{"tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_certificate,
@@ -177,6 +181,25 @@ static bool add_faults(const Options *options, RgSim *sim)
 	return true;
 }
 
+/* Reads the scenario's file and starts it. */
+static bool play(const Options *options, RgSim *sim)
+{
+	if (!options->scenario)
+		return true;
+	json_error_t where;
+	json_auto_t *document = json_load_file(options->scenario, JSON_REJECT_DUPLICATES, &where);
+	g_autofree char *problem = NULL;
+	RgSimScenario *scenario = document ? rg_sim_scenario_new(document, &problem) : NULL;
+	if (scenario)
+		rg_sim_play(sim, scenario);
+	else if (document)
+		g_printerr("raygpu-sim: %s: %s\n", options->scenario, problem);
+	else
+		g_printerr("raygpu-sim: %s:%d:%d: %s\n", options->scenario, where.line,
+			where.column, where.text);
+	return scenario != NULL;
+}
+
 static char *read_text(const char *path)
 {
 	g_autoptr(GError) error = NULL;
@@ -238,7 +261,8 @@ static int run(const Options *options, const sigset_t *signals)
 		g_printerr("raygpu-sim: %s\n", problem);
 		return EXIT_RUNTIME;
 	}
-	int status = add_faults(options, sim) ? serve(options, sim, signals) : EXIT_USAGE;
+	bool ready = add_faults(options, sim) && play(options, sim);
+	int status = ready ? serve(options, sim, signals) : EXIT_USAGE;
 	if (!rg_sim_close(sim, &problem)) {
 		g_printerr("raygpu-sim: %s\n", problem);
 		return EXIT_RUNTIME;
@@ -251,6 +275,7 @@ static void options_clear(Options *options)
 	g_free(options->address);
 	g_free(options->port_file);
 	g_free(options->world);
+	g_free(options->scenario);
 	g_free(options->tls_certificate);
 	g_free(options->tls_key);
 	g_free(options->capacity);

@@ -5,8 +5,10 @@
 #include "sim/interfaces.h"
 #include "sim/launch.h"
 #include "sim/network.h"
+#include "sim/placement_group.h"
 #include "sim/power.h"
 #include "sim/rules.h"
+#include "sim/spot.h"
 #include "sim/ssm.h"
 #include "sim/sts.h"
 #include "sim/tags.h"
@@ -28,14 +30,18 @@ static const RgSimAction actions[] = {
 		PERMISSIONS " TagSpecification"},
 	{"AuthorizeSecurityGroupIngress", rg_sim_authorize_ingress, true,
 		PERMISSIONS " TagSpecification"},
+	{"CancelSpotInstanceRequests", rg_sim_cancel_spot, true, "DryRun SpotInstanceRequestId"},
 	{"CreateNetworkInterface", rg_sim_create_interface, true,
 		"DryRun ClientToken Description InterfaceType PrivateIpAddress SecurityGroupId "
 		"SubnetId "
 		"TagSpecification"},
+	{"CreatePlacementGroup", rg_sim_create_placement_group, true,
+		"DryRun GroupName PartitionCount Strategy TagSpecification"},
 	{"CreateSecurityGroup", rg_sim_create_group, true,
 		"DryRun GroupDescription GroupName TagSpecification VpcId"},
 	{"CreateTags", rg_sim_create_tags, true, "DryRun ResourceId Tag"},
 	{"DeleteNetworkInterface", rg_sim_delete_interface, true, "DryRun NetworkInterfaceId"},
+	{"DeletePlacementGroup", rg_sim_delete_placement_group, true, "DryRun GroupName"},
 	{"DeleteSecurityGroup", rg_sim_delete_group, true, "DryRun GroupId GroupName"},
 	{"DeleteTags", rg_sim_delete_tags, true, "DryRun ResourceId Tag"},
 	{"DescribeAvailabilityZones", rg_sim_describe_zones, false,
@@ -51,9 +57,13 @@ static const RgSimAction actions[] = {
 	{"DescribeInstances", rg_sim_describe_instances, false, "InstanceId" PAGED},
 	{"DescribeNetworkInterfaces", rg_sim_describe_interfaces, false,
 		"NetworkInterfaceId" PAGED},
+	{"DescribePlacementGroups", rg_sim_describe_placement_groups, false,
+		"DryRun Filter GroupId GroupName"},
 	{"DescribeRegions", rg_sim_describe_regions, false, "AllRegions DryRun Filter RegionName"},
 	{"DescribeSecurityGroupRules", rg_sim_describe_rules, false, "SecurityGroupRuleId" PAGED},
 	{"DescribeSecurityGroups", rg_sim_describe_groups, false, "GroupId GroupName" PAGED},
+	{"DescribeSpotInstanceRequests", rg_sim_describe_spot, false,
+		"SpotInstanceRequestId" PAGED},
 	{"DescribeSubnets", rg_sim_describe_subnets, false, "SubnetId" PAGED},
 	{"DescribeTags", rg_sim_describe_tags, false, PAGED},
 	{"DescribeVolumes", rg_sim_describe_volumes, false, "VolumeId" PAGED},
@@ -65,6 +75,9 @@ static const RgSimAction actions[] = {
 	{"ModifyInstanceAttribute", rg_sim_modify_instance, true,
 		"Attribute DisableApiTermination DryRun GroupId InstanceId "
 		"InstanceInitiatedShutdownBehavior InstanceType Value"},
+	{"ModifyInstanceMetadataOptions", rg_sim_modify_metadata, true,
+		"DryRun HttpEndpoint HttpPutResponseHopLimit HttpTokens InstanceId "
+		"InstanceMetadataTags"},
 	{"ModifyNetworkInterfaceAttribute", rg_sim_modify_interface, true,
 		"Attachment.AttachmentId Attachment.DeleteOnTermination Description DryRun "
 		"NetworkInterfaceId SecurityGroupId SourceDestCheck"},
@@ -78,6 +91,9 @@ static const RgSimAction actions[] = {
 		"BlockDeviceMapping.Ebs.Encrypted BlockDeviceMapping.Ebs.VolumeSize "
 		"BlockDeviceMapping.Ebs.VolumeType ClientToken DisableApiTermination DryRun "
 		"EbsOptimized IamInstanceProfile ImageId InstanceInitiatedShutdownBehavior "
+		"InstanceMarketOptions.MarketType InstanceMarketOptions.SpotOptions.MaxPrice "
+		"InstanceMarketOptions.SpotOptions.SpotInstanceType "
+		"InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior "
 		"InstanceType KeyName MaxCount MetadataOptions.HttpEndpoint "
 		"MetadataOptions.HttpPutResponseHopLimit MetadataOptions.HttpTokens "
 		"MetadataOptions.InstanceMetadataTags MinCount Monitoring "
@@ -86,7 +102,8 @@ static const RgSimAction actions[] = {
 		"NetworkInterface.InterfaceType NetworkInterface.NetworkCardIndex "
 		"NetworkInterface.NetworkInterfaceId NetworkInterface.PrivateIpAddress "
 		"NetworkInterface.SecurityGroupId NetworkInterface.SubnetId "
-		"Placement.AvailabilityZone PrivateIpAddress SecurityGroup SecurityGroupId "
+		"Placement.AvailabilityZone Placement.GroupId Placement.GroupName PrivateIpAddress "
+		"SecurityGroup SecurityGroupId "
 		"SubnetId "
 		"TagSpecification UserData"},
 	{"StartInstances", rg_sim_start_instances, true, "DryRun InstanceId"},

@@ -10,6 +10,7 @@
 #include "sim/world.h"
 
 typedef struct RgSimCall RgSimCall;
+typedef struct RgSimThrottle RgSimThrottle;
 
 typedef enum {
 	RG_SIM_EC2,
@@ -34,6 +35,7 @@ struct RgSimCall {
 	RgSimWorld *world;
 	RgSimRegion *region;
 	const RgSimKnobs *knobs;
+	RgSimThrottle *throttle;
 	const RgSimAction *action;
 	const json_t *params;
 	gint64 view_ms; /* the instant that a reader sees */

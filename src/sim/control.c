@@ -1,5 +1,6 @@
 #include "sim/control.h"
 #include <string.h>
+#include "sim/spot.h"
 
 typedef struct {
 	RgSim *sim;
@@ -108,6 +109,46 @@ static void clear_faults(Control *control)
 	get_faults(control);
 }
 
+static void reclaim(Control *control)
+{
+	char *problem = NULL;
+	RgSim *sim = control->sim;
+	rg_sim_enter(sim);
+	json_t *hit = rg_sim_spot_reclaim(sim->world, &sim->knobs, control->given, &problem);
+	rg_sim_leave(sim);
+	if (hit)
+		answer(control, 200, json_pack("{s:o}", "instance_ids", hit));
+	else
+		answer_problem(control, 400, problem);
+}
+
+static void get_scenario(Control *control)
+{
+	RgSim *sim = control->sim;
+	rg_sim_enter(sim);
+	json_t *state = rg_sim_scenario_json(sim->scenario, sim->world->now_ms);
+	rg_sim_leave(sim);
+	answer(control, 200, state);
+}
+
+static void put_scenario(Control *control)
+{
+	char *problem = NULL;
+	RgSimScenario *scenario = rg_sim_scenario_new(control->given, &problem);
+	if (!scenario) {
+		answer_problem(control, 400, problem);
+		return;
+	}
+	rg_sim_play(control->sim, scenario);
+	get_scenario(control);
+}
+
+static void forget_scenario(Control *control)
+{
+	rg_sim_play(control->sim, NULL);
+	get_scenario(control);
+}
+
 static void reset(Control *control)
 {
 	rg_sim_reset(control->sim);
@@ -132,6 +173,10 @@ static const struct {
 	{"GET", "/_sim/faults", get_faults, "faults that are still to come"},
 	{"POST", "/_sim/faults", add_fault, "adds a fault"},
 	{"DELETE", "/_sim/faults", clear_faults, "forgets all faults"},
+	{"POST", "/_sim/reclaim", reclaim, "announces the end of spot instances"},
+	{"GET", "/_sim/scenario", get_scenario, "how far the scenario is"},
+	{"PUT", "/_sim/scenario", put_scenario, "starts a scenario"},
+	{"DELETE", "/_sim/scenario", forget_scenario, "ends it; what it did stays"},
 	{"POST", "/_sim/reset", reset, "empty world, first knobs, no faults, counters to 0"},
 };
 

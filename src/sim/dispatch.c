@@ -69,16 +69,19 @@ static bool arrive(Handling *handling)
 	handling->request_id = make_request_id(sim);
 	handling->call.world = sim->world;
 	handling->call.knobs = &sim->knobs;
+	handling->call.throttle = sim->throttle;
 	bool admitted = admit(handling);
-	if (admitted) {
+	bool passed = admitted && rg_sim_throttle_request(&handling->call, handling->region);
+	if (passed) {
 		const char *name = handling->call.action->name;
 		handling->fault = rg_sim_faults_take(sim->faults, name, sim->random);
 		handling->latency_ms = choose_latency(sim, name);
 	} else {
-		rg_sim_counters_add(sim->counters, NULL, false, RG_SIM_COUNT_ERROR);
+		rg_sim_counters_add(
+			sim->counters, handling->call.action, false, RG_SIM_COUNT_ERROR);
 	}
 	rg_sim_leave(sim);
-	return admitted;
+	return passed;
 }
 
 /* Second turn: the action itself. */

@@ -138,9 +138,11 @@ static void write_reservations(RgSimCall *call, const GPtrArray *page)
 static const RgSimFilterName instance_filters[] = {{"instance-id", "instanceId"},
 	{"instance-state-name", "instanceState.name"},
 	{"instance-state-code", "instanceState.code"}, {"instance-type", "instanceType"},
-	{"image-id", "imageId"}, {"architecture", "architecture"},
-	{"availability-zone", "placement.availabilityZone"}, {"client-token", "clientToken"},
-	{"dns-name", "dnsName"}, {"group-id", "groupSet.groupId"},
+	{"instance-lifecycle", "instanceLifecycle"},
+	{"spot-instance-request-id", "spotInstanceRequestId"},
+	{"placement-group-name", "placement.groupName"}, {"image-id", "imageId"},
+	{"architecture", "architecture"}, {"availability-zone", "placement.availabilityZone"},
+	{"client-token", "clientToken"}, {"dns-name", "dnsName"}, {"group-id", "groupSet.groupId"},
 	{"group-name", "groupSet.groupName"}, {"instance.group-id", "groupSet.groupId"},
 	{"instance.group-name", "groupSet.groupName"}, {"hypervisor", "hypervisor"},
 	{"iam-instance-profile.arn", "iamInstanceProfile.arn"}, {"ip-address", "ipAddress"},
@@ -322,6 +324,38 @@ static bool modify_groups(RgSimCall *call, const json_t *instance)
 	json_t *interface = rg_sim_world_edit(call->region, RG_SIM_INTERFACE, interface_id);
 	json_object_set(interface, "groupSet", groups);
 	rg_sim_world_put(call->world, call->region, RG_SIM_INTERFACE, interface);
+	return true;
+}
+
+bool rg_sim_modify_metadata(RgSimCall *call)
+{
+	static const struct {
+		const char *parameter;
+		const char *member;
+	} words[] = {{"HttpTokens", "httpTokens"}, {"HttpEndpoint", "httpEndpoint"},
+		{"InstanceMetadataTags", "instanceMetadataTags"}};
+	const char *id = rg_sim_param_str(call->params, "InstanceId");
+	gint64 hops = rg_sim_param_int(call->params, "HttpPutResponseHopLimit", 1);
+	if (!rg_sim_call_find(call, RG_SIM_INSTANCE, id))
+		return false;
+	if (hops < 1 || hops > 64)
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"HttpPutResponseHopLimit is from 1 to 64");
+	if (!rg_sim_go(call))
+		return false;
+	json_t *instance = rg_sim_world_edit(call->region, RG_SIM_INSTANCE, id);
+	json_t *options = json_copy(json_object_get(instance, "metadataOptions"));
+	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+		const char *word = rg_sim_param_str(call->params, words[i].parameter);
+		if (word)
+			json_object_set_new(options, words[i].member, json_string(word));
+	}
+	if (rg_sim_param_str(call->params, "HttpPutResponseHopLimit"))
+		json_object_set_new(options, "httpPutResponseHopLimit", json_integer(hops));
+	rg_sim_xml_text(call->body, "instanceId", id);
+	rg_sim_xml_value(call->body, "instanceMetadataOptions", options);
+	json_object_set_new(instance, "metadataOptions", options);
+	rg_sim_world_put(call->world, call->region, RG_SIM_INSTANCE, instance);
 	return true;
 }
 

@@ -18,3 +18,4 @@ bool rg_sim_describe_instances(RgSimCall *call);
 bool rg_sim_describe_instance_status(RgSimCall *call);
 bool rg_sim_describe_instance_attribute(RgSimCall *call);
 bool rg_sim_modify_instance(RgSimCall *call);
+bool rg_sim_modify_metadata(RgSimCall *call);

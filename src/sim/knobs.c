@@ -1,5 +1,6 @@
 #include "sim/knobs.h"
 #include <stddef.h>
+#include "sim/quota.h"
 
 #define DAY_MS (24 * 3600 * 1000LL)
 
@@ -20,6 +21,7 @@ static const Number numbers[] = {
 	{"latency_jitter_ms", offsetof(RgSimKnobs, latency_jitter_ms), 0, 0, 600 * 1000},
 	{"page_size", offsetof(RgSimKnobs, page_size), 0, 0, 1000 * 1000},
 	{"clock_offset_s", offsetof(RgSimKnobs, clock_offset_s), 0, -10 * DAY_MS, 10 * DAY_MS},
+	{"throttle", offsetof(RgSimKnobs, throttle), 0, 0, 1},
 	{"verify", offsetof(RgSimKnobs, verify), 1, 0, 1},
 	{"page_before_filter", offsetof(RgSimKnobs, page_before_filter), 0, 0, 1},
 };
@@ -66,6 +68,41 @@ static bool is_words(const json_t *value)
 	return json_is_array(value);
 }
 
+static bool is_quotas(const json_t *value)
+{
+	const char *code;
+	json_t *member;
+	if (!is_counts(value))
+		return false;
+	json_object_foreach ((json_t *)(guintptr)value, code, member) {
+		if (!rg_sim_quota_is_code(code))
+			return false;
+	}
+	return true;
+}
+
+static bool is_amount(const json_t *value)
+{
+	return json_is_number(value) && json_number_value(value) >= 0 &&
+	       json_number_value(value) <= 1e6;
+}
+
+static bool is_bucket(const json_t *value)
+{
+	return json_array_size(value) == 2 && is_amount(json_array_get(value, 0)) &&
+	       is_amount(json_array_get(value, 1));
+}
+
+static bool is_buckets(const json_t *value)
+{
+	return is_map_of(value, is_bucket);
+}
+
+static bool is_prices(const json_t *value)
+{
+	return is_map_of(value, is_amount);
+}
+
 static bool is_text(const json_t *value)
 {
 	return json_is_string(value);
@@ -88,6 +125,11 @@ static const Value values[] = {
 		"an object {action: ms}"},
 	{"capacity", offsetof(RgSimKnobs, capacity), is_capacity,
 		"an object {type: {zone: count}}"},
+	{"quotas", offsetof(RgSimKnobs, quotas), is_quotas, "an object {quota code: vCPUs}"},
+	{"buckets", offsetof(RgSimKnobs, buckets), is_buckets,
+		"an object {bucket: [size, tokens a second]}"},
+	{"spot_prices", offsetof(RgSimKnobs, spot_prices), is_prices,
+		"an object {type: USD an hour}"},
 	{"reject_access_keys", offsetof(RgSimKnobs, reject_access_keys), is_words,
 		"a list of access key ids"},
 	{"access_keys", offsetof(RgSimKnobs, access_keys), is_texts,
@@ -113,6 +155,9 @@ void rg_sim_knobs_init(RgSimKnobs *knobs)
 		*number_at(knobs, &numbers[i]) = numbers[i].initial;
 	knobs->latency_by_action = json_object();
 	knobs->capacity = json_object();
+	knobs->quotas = json_object();
+	knobs->buckets = json_object();
+	knobs->spot_prices = json_object();
 	knobs->reject_access_keys = json_array();
 	/* The pair of AWS's own signing examples. */
 	knobs->access_keys =

@@ -14,10 +14,14 @@ typedef struct {
 	gint64 latency_jitter_ms;
 	gint64 page_size;	    /* 0: no cap */
 	gint64 clock_offset_s;	    /* the server's clock minus the true one */
+	gint64 throttle;	    /* 1: EC2's request and resource buckets hold */
 	gint64 verify;		    /* 0: signatures are looked at for form only */
 	gint64 page_before_filter;  /* 1: a page counts what was looked at, so it may be empty */
 	json_t *latency_by_action;  /* {action: ms} instead of latency_ms */
 	json_t *capacity;	    /* {type: {zone: instances}}; absent: unlimited */
+	json_t *quotas;		    /* {code: vCPUs}; absent: unlimited */
+	json_t *buckets;	    /* {name: [size, tokens a second]} for throttle.c */
+	json_t *spot_prices;	    /* {type: USD an hour}; absent: below any maximum */
 	json_t *reject_access_keys; /* [access key id]: 401 AuthFailure */
 	json_t *access_keys;	    /* {access key id: secret} that may ask */
 	json_t *instance_profiles;  /* [name] that exist; "*" for all */

@@ -2,6 +2,9 @@
 #include "sim/instances.h"
 #include "sim/launch_form.h"
 #include "sim/lifecycle.h"
+#include "sim/placement_group.h"
+#include "sim/spot.h"
+#include "sim/throttle.h"
 #include "sim/tokens.h"
 #include "sim/types.h"
 #include "sim/volumes.h"
@@ -62,6 +65,14 @@ static json_t *instance_new(
 		"virtualizationType", "hvm", "usageOperation", "RunInstances");
 	json_object_update(instance, rest);
 	set_profile(call, instance);
+	if (launch->placement) {
+		json_t *placement = json_object_get(instance, "placement");
+		json_object_set(
+			placement, "groupName", json_object_get(launch->placement, "groupName"));
+		json_object_set(
+			placement, "groupId", json_object_get(launch->placement, "groupId"));
+	}
+	json_object_set_new(instance, "hibernationOptions", json_pack("{s:b}", "configured", 0));
 	json_object_set_new(instance, "metadataOptions", metadata_options(call, launch));
 	json_object_set(instance, "tagSet", launch->instance_tags);
 	return instance;
@@ -136,6 +147,8 @@ static json_t *carry_out(RgSimCall *call, const RgSimLaunch *launch)
 		rg_sim_instance_set_state(instance, "pending");
 		add_volumes(call, launch, instance);
 		add_interfaces(call, launch, instance);
+		if (launch->spot)
+			rg_sim_spot_add(call, launch, instance);
 		rg_sim_instance_plan(call->world, call->region, instance,
 			call->world->now_ms + call->knobs->boot_ms, "running");
 		rg_sim_world_put(call->world, call->region, RG_SIM_INSTANCE, instance);
@@ -180,7 +193,8 @@ static bool answer_again(RgSimCall *call, const json_t *ids)
 static bool launch_new(RgSimCall *call, RgSimLaunch *launch, const char *zone)
 {
 	if (!rg_sim_launch_read(call, launch) || !rg_sim_launch_place(call, launch) ||
-		!rg_sim_go(call))
+		!rg_sim_placement_group_fits(call, launch) || !rg_sim_go(call) ||
+		!rg_sim_throttle_instances(call, launch->count))
 		return false;
 	json_auto_t *ids = carry_out(call, launch);
 	rg_sim_token_store(call, zone, ids, NULL);

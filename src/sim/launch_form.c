@@ -1,5 +1,7 @@
 #include "sim/launch_form.h"
 #include <string.h>
+#include "sim/placement_group.h"
+#include "sim/spot.h"
 #include "sim/tags.h"
 #include "sim/types.h"
 
@@ -172,7 +174,10 @@ static bool read_tags(RgSimCall *call, RgSimLaunch *launch)
 	launch->interface_tags = launch->volume_tags
 					 ? rg_sim_tags_of_request(call, "network-interface", types)
 					 : NULL;
-	return launch->interface_tags != NULL;
+	launch->spot_tags = launch->interface_tags
+				    ? rg_sim_tags_of_request(call, "spot-instances-request", types)
+				    : NULL;
+	return launch->spot_tags != NULL;
 }
 
 static bool check_rest(RgSimCall *call)
@@ -194,7 +199,8 @@ bool rg_sim_launch_read(RgSimCall *call, RgSimLaunch *launch)
 {
 	return read_counts(call, launch) && read_image_and_type(call, launch) &&
 	       read_user_data(call, launch) && read_devices(call, launch) &&
-	       read_tags(call, launch) && check_rest(call);
+	       read_tags(call, launch) && check_rest(call) && rg_sim_spot_read(call, launch) &&
+	       rg_sim_placement_group_read(call, launch);
 }
 
 void rg_sim_launch_clear(RgSimLaunch *launch)
@@ -204,6 +210,7 @@ void rg_sim_launch_clear(RgSimLaunch *launch)
 	json_decref(launch->instance_tags);
 	json_decref(launch->volume_tags);
 	json_decref(launch->interface_tags);
+	json_decref(launch->spot_tags);
 	for (unsigned i = 0; launch->interfaces && i < launch->interfaces->len; i++)
 		json_decref(g_array_index(launch->interfaces, RgSimLaunchInterface, i).groups);
 	g_clear_pointer(&launch->interfaces, g_array_unref);

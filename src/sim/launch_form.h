@@ -19,12 +19,16 @@ typedef struct {
 	const json_t *type_entry;
 	const json_t *image;
 	const char *zone;
-	char *user_data;	/* owned; base64, NULL: none */
-	json_t *devices;	/* owned: [{device, size, type, encrypted, delete, snapshot}] */
-	json_t *instance_tags;	/* owned */
-	json_t *volume_tags;	/* owned */
-	json_t *interface_tags; /* owned */
-	GArray *interfaces;	/* owned: of RgSimLaunchInterface */
+	bool spot;
+	const char *max_price;	 /* NULL: on-demand's */
+	const json_t *placement; /* the placement group; NULL: none */
+	json_t *spot_tags;	 /* owned */
+	char *user_data;	 /* owned; base64, NULL: none */
+	json_t *devices;	 /* owned: [{device, size, type, encrypted, delete, snapshot}] */
+	json_t *instance_tags;	 /* owned */
+	json_t *volume_tags;	 /* owned */
+	json_t *interface_tags;	 /* owned */
+	GArray *interfaces;	 /* owned: of RgSimLaunchInterface */
 } RgSimLaunch;
 
 /* Reads what doesn't depend on the world's state: counts, type, image, texts, tags, disks. */

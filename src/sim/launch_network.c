@@ -2,6 +2,7 @@
 #include "sim/launch_form.h"
 #include "sim/network.h"
 #include "sim/placement.h"
+#include "sim/quota.h"
 #include "sim/types.h"
 
 static const char *subnet_zone(RgSimCall *call, const char *id)
@@ -236,6 +237,18 @@ static bool addresses_left(RgSimCall *call, const RgSimLaunch *launch)
 	return true;
 }
 
+/* As many as the quota leaves, if that is enough. */
+static bool within_quota(RgSimCall *call, RgSimLaunch *launch)
+{
+	const char *code = rg_sim_quota_code(launch->type, launch->spot);
+	gint64 each = MAX(rg_sim_type_vcpus(launch->type_entry), 1);
+	gint64 room = rg_sim_quota_left(call, code) / each;
+	if (room < launch->min)
+		return rg_sim_quota_fail(call, code);
+	launch->count = MIN(launch->count, room);
+	return true;
+}
+
 bool rg_sim_launch_place(RgSimCall *call, RgSimLaunch *launch)
 {
 	g_autoptr(GPtrArray) entries = rg_sim_param_list(call->params, "NetworkInterface");
@@ -243,8 +256,10 @@ bool rg_sim_launch_place(RgSimCall *call, RgSimLaunch *launch)
 	launch->zone = rg_sim_param_str(call->params, "Placement.AvailabilityZone");
 	bool read =
 		entries->len ? read_interfaces(call, launch, entries) : read_plain(call, launch);
-	if (!read || !rg_sim_place(call, launch->type, launch->zone, launch->min, launch->max,
-			     &launch->zone, &launch->count))
+	if (!read ||
+		!rg_sim_place(call, launch->type, launch->zone, launch->min, launch->max,
+			&launch->zone, &launch->count) ||
+		!within_quota(call, launch))
 		return false;
 	for (unsigned i = 0; i < launch->interfaces->len; i++) {
 		const json_t *entry = entries->len ? g_ptr_array_index(entries, i) : NULL;

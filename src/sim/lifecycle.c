@@ -1,6 +1,7 @@
 #include "sim/lifecycle.h"
 #include "sim/instances.h"
 #include "sim/interfaces.h"
+#include "sim/spot.h"
 #include "sim/volumes.h"
 
 typedef struct {
@@ -90,7 +91,10 @@ static void let_go(RgSimWorld *world, RgSimRegion *region, json_t *instance)
 
 static void apply(RgSimWorld *world, RgSimRegion *region, json_t *instance, const Event *event)
 {
-	rg_sim_instance_set_state(instance, event->state);
+	if (g_str_equal(event->state, "reclaimed"))
+		rg_sim_spot_take(world, region, instance);
+	else
+		rg_sim_instance_set_state(instance, event->state);
 	if (g_str_equal(event->state, "stopped"))
 		rg_sim_instance_drop_public(world, region, instance);
 	if (g_str_equal(event->state, "terminated")) {

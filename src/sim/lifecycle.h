@@ -1,6 +1,6 @@
 /* What happens by itself: pending -> running, stopping -> stopped, shutting-down -> terminated ->
- * gone. An instance's document says in "_due" what comes next and when, so a world file carries it;
- * the queue is only the index over that. */
+ * gone, and a spot instance that the market takes. An instance's document says in "_due" what comes
+ * next and when, so a world file carries it; the queue is only the index over that. */
 #pragma once
 #include "sim/world.h"
 

@@ -14,13 +14,17 @@ static json_t *subnet_new(
 	g_autofree char *cidr = g_strdup_printf("172.31.%zu.0/20", index * 16);
 	g_autofree char *arn =
 		g_strdup_printf("arn:aws:ec2:%s:" RG_SIM_ACCOUNT ":subnet/%s", region->name, id);
-	return json_pack(
+	json_t *subnet = json_pack(
 		"{s:s, s:s, s:b, s:[], s:[], s:s, s:b, s:s, s:s, s:s, s:s, s:i, s:s, s:b, s:b}",
 		"availabilityZoneId", rg_sim_doc_str(zone, "id"), "ownerId", RG_SIM_ACCOUNT,
 		"assignIpv6AddressOnCreation", 0, "ipv6CidrBlockAssociationSet", "tagSet",
 		"subnetArn", arn, "ipv6Native", 0, "subnetId", id, "state", "available", "vpcId",
 		vpc_id, "cidrBlock", cidr, "availableIpAddressCount", SUBNET_ADDRESSES,
 		"availabilityZone", name, "defaultForAz", 1, "mapPublicIpOnLaunch", 1);
+	json_object_set_new(subnet, "privateDnsNameOptionsOnLaunch",
+		json_pack("{s:s, s:b, s:b}", "hostnameType", "ip-name",
+			"enableResourceNameDnsARecord", 0, "enableResourceNameDnsAAAARecord", 0));
+	return subnet;
 }
 
 void rg_sim_network_seed(RgSimWorld *world, RgSimRegion *region)

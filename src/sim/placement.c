@@ -2,7 +2,7 @@
 #include "sim/lifecycle.h"
 #include "sim/network.h"
 
-static bool holds_a_place(const json_t *instance)
+bool rg_sim_placement_holds(const json_t *instance)
 {
 	const char *state = rg_sim_instance_state(instance);
 	return !g_str_equal(state, "terminated") && !g_str_equal(state, "stopped");
@@ -17,7 +17,7 @@ gint64 rg_sim_placement_free(const RgSimCall *call, const char *type, const char
 	for (unsigned i = 0; i < all->len; i++) {
 		const json_t *instance = g_ptr_array_index(all, i);
 		const json_t *placement = json_object_get(instance, "placement");
-		if (holds_a_place(instance) &&
+		if (rg_sim_placement_holds(instance) &&
 			g_str_equal(rg_sim_doc_str(instance, "instanceType"), type) &&
 			g_str_equal(rg_sim_doc_str(placement, "availabilityZone"), zone))
 			left--;

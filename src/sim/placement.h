@@ -2,6 +2,8 @@
 #pragma once
 #include "sim/call.h"
 
+/* Does it take a place (and count against quotas)? Stopped and terminated ones don't. */
+bool rg_sim_placement_holds(const json_t *instance);
 /* Instances of the type that still fit in the zone; G_MAXINT64 when unlimited. */
 gint64 rg_sim_placement_free(const RgSimCall *call, const char *type, const char *zone);
 /* Finds a zone with room for at least `min` of at most `max`: the wanted one, or any with a default

@@ -2,6 +2,10 @@
 #include "sim/instances.h"
 #include "sim/lifecycle.h"
 #include "sim/placement.h"
+#include "sim/quota.h"
+#include "sim/spot.h"
+#include "sim/throttle.h"
+#include "sim/types.h"
 #include "sim/xml.h"
 
 static const json_t *instance_at(const RgSimCall *call, const GPtrArray *ids, unsigned i)
@@ -69,6 +73,8 @@ static void terminate(RgSimCall *call, json_t *instance)
 		return;
 	rg_sim_instance_set_state(instance, "shutting-down");
 	give_reason(call, instance);
+	rg_sim_spot_close(call->world, call->region, instance, "instance-terminated-by-user",
+		"Spot Instance terminated due to user-initiated termination.");
 	json_object_set_new(instance, "_terminatedMs", json_integer(call->knobs->terminated_ms));
 	rg_sim_instance_plan(call->world, call->region, instance,
 		call->world->now_ms + call->knobs->shutdown_ms, "terminated");
@@ -87,7 +93,8 @@ bool rg_sim_terminate_instances(RgSimCall *call)
 				"'disableApiTermination' instance attribute and try again.",
 				(const char *)g_ptr_array_index(ids, i));
 	}
-	return rg_sim_go(call) && change_all(call, ids, terminate);
+	return rg_sim_go(call) && rg_sim_throttle_instances(call, ids->len) &&
+	       change_all(call, ids, terminate);
 }
 
 static void stop(RgSimCall *call, json_t *instance)
@@ -100,11 +107,26 @@ static void stop(RgSimCall *call, json_t *instance)
 		call->world->now_ms + call->knobs->shutdown_ms, "stopped");
 }
 
+static bool none_is_spot(RgSimCall *call, const GPtrArray *ids)
+{
+	for (unsigned i = 0; i < ids->len; i++) {
+		const json_t *instance = instance_at(call, ids, i);
+		if (*rg_sim_doc_str(instance, "spotInstanceRequestId"))
+			return rg_sim_fail(call, 400, "UnsupportedOperation",
+				"You can't stop the Spot Instance '%s' because it is associated "
+				"with a one-time Spot Instance request. You can only stop Spot "
+				"Instances associated with persistent Spot Instance requests.",
+				rg_sim_doc_str(instance, "instanceId"));
+	}
+	return true;
+}
+
 bool rg_sim_stop_instances(RgSimCall *call)
 {
 	g_autoptr(GPtrArray) ids = rg_sim_call_ids(call, RG_SIM_INSTANCE, "InstanceId");
 	return ids && check_states(call, ids, "running stopping stopped", "stopped") &&
-	       rg_sim_go(call) && change_all(call, ids, stop);
+	       none_is_spot(call, ids) && rg_sim_go(call) &&
+	       rg_sim_throttle_instances(call, ids->len) && change_all(call, ids, stop);
 }
 
 static void start(RgSimCall *call, json_t *instance)
@@ -139,11 +161,30 @@ static bool places_left(RgSimCall *call, const GPtrArray *ids)
 	return true;
 }
 
+static bool quota_left(RgSimCall *call, const GPtrArray *ids)
+{
+	g_autoptr(GHashTable) wanted = g_hash_table_new(g_str_hash, g_str_equal);
+	for (unsigned i = 0; i < ids->len; i++) {
+		const json_t *instance = instance_at(call, ids, i);
+		const char *type = rg_sim_doc_str(instance, "instanceType");
+		const char *code = rg_sim_quota_code(type, false);
+		if (!code || !g_str_equal(rg_sim_instance_state(instance), "stopped"))
+			continue;
+		gint64 vcpus = GPOINTER_TO_INT(g_hash_table_lookup(wanted, code)) +
+			       rg_sim_type_vcpus(rg_sim_type_find(call->world->data, type));
+		g_hash_table_insert(wanted, (void *)(guintptr)code, GINT_TO_POINTER((int)vcpus));
+		if (rg_sim_quota_left(call, code) < vcpus)
+			return rg_sim_quota_fail(call, code);
+	}
+	return true;
+}
+
 bool rg_sim_start_instances(RgSimCall *call)
 {
 	g_autoptr(GPtrArray) ids = rg_sim_call_ids(call, RG_SIM_INSTANCE, "InstanceId");
 	return ids && check_states(call, ids, "pending running stopped", "started") &&
-	       places_left(call, ids) && rg_sim_go(call) && change_all(call, ids, start);
+	       places_left(call, ids) && quota_left(call, ids) && rg_sim_go(call) &&
+	       rg_sim_throttle_instances(call, ids->len) && change_all(call, ids, start);
 }
 
 bool rg_sim_reboot_instances(RgSimCall *call)

@@ -6,10 +6,12 @@
 #include "sim/counters.h"
 #include "sim/faults.h"
 #include "sim/knobs.h"
+#include "sim/scenario.h"
+#include "sim/throttle.h"
 #include "sim/world.h"
 #include "sim/worldfile.h"
 
-typedef struct {
+typedef struct RgSim {
 	RgSimData *data;
 	guint64 seed;
 	RgSimKnobs first_knobs; /* what a reset goes back to */
@@ -18,6 +20,8 @@ typedef struct {
 	RgSimKnobs knobs;
 	RgSimFaults *faults;
 	RgSimCounters *counters;
+	RgSimThrottle *throttle;
+	RgSimScenario *scenario; /* NULL: none */
 	GRand *random;
 	guint64 requests;  /* numbers the request ids */
 	RgSimSaver *saver; /* NULL without a world file */
@@ -32,5 +36,7 @@ bool rg_sim_close(RgSim *sim, char **problem);
 /* Locks and brings the world to the present; unlocks and wakes the saver if something changed. */
 void rg_sim_enter(RgSim *sim);
 void rg_sim_leave(RgSim *sim);
-/* An empty world, first knobs, no faults, counters at 0. Takes the lock. */
+/* Takes the scenario (NULL: none any more) and starts it. Takes the lock. */
+void rg_sim_play(RgSim *sim, RgSimScenario *scenario);
+/* An empty world, first knobs, no faults, counters at 0; a scenario starts over. Takes the lock. */
 void rg_sim_reset(RgSim *sim);

@@ -25,6 +25,12 @@ gint64 rg_sim_type_max_interfaces(const json_t *type)
 	return json_integer_value(json_object_get(network, "maximumNetworkInterfaces"));
 }
 
+gint64 rg_sim_type_vcpus(const json_t *type)
+{
+	return json_integer_value(
+		json_object_get(json_object_get(type, "vCpuInfo"), "defaultVCpus"));
+}
+
 static bool offered_in_region(const RgSimCall *call, const char *type)
 {
 	size_t i;

@@ -23,6 +23,13 @@ const RgSimKindInfo rg_sim_kinds[RG_SIM_KINDS] = {
 		"The subnet ID '%s' does not exist", "InvalidSubnetID.Malformed"},
 	[RG_SIM_IMAGE] = {"images", "imageId", "ami-", "image", "InvalidAMIID.NotFound",
 		"The image id '[%s]' does not exist", "InvalidAMIID.Malformed"},
+	[RG_SIM_PLACEMENT] = {"placement_groups", "groupId", "pg-", "placement-group",
+		"InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.",
+		"InvalidPlacementGroupId.Malformed"},
+	[RG_SIM_SPOT] = {"spot_requests", "spotInstanceRequestId", "sir-", "spot-instances-request",
+		"InvalidSpotInstanceRequestID.NotFound",
+		"The spot instance request ID '%s' does not exist",
+		"InvalidSpotInstanceRequestID.Malformed"},
 	[RG_SIM_TOKEN] = {"client_tokens", "key", NULL, NULL, NULL, NULL, NULL},
 	[RG_SIM_USER_DATA] = {"user_data", "digest", NULL, NULL, NULL, NULL, NULL},
 };

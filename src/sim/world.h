@@ -19,6 +19,8 @@ typedef enum {
 	RG_SIM_VPC,
 	RG_SIM_SUBNET,
 	RG_SIM_IMAGE,
+	RG_SIM_PLACEMENT, /* placement groups */
+	RG_SIM_SPOT,	  /* spot instance requests */
 	RG_SIM_RESOURCES,
 	RG_SIM_TOKEN = RG_SIM_RESOURCES, /* ClientTokens and what they made */
 	RG_SIM_USER_DATA,		 /* texts by digest: a batch of instances shares one */

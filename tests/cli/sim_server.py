@@ -217,6 +217,10 @@ class Sim:
     def faults_clear(self):
         self.control('DELETE', 'faults')
 
+    def reclaim(self, **rule):
+        """The market takes spot instances back: instance_ids, type, zone, count, notice_ms. Ids."""
+        return self.control('POST', 'reclaim', rule)['instance_ids']
+
     def reset(self):
         """An empty world, the knobs of the command line, no faults, counters at 0."""
         self.control('POST', 'reset')

@@ -3,7 +3,8 @@
 
 usage: cut.py CONTRACTS_DIR OUT_DIR TEST_DIR
 
-TEST_DIR gets answers.json, by which the tests check what the simulator answers. Run by hand when
+TEST_DIR gets answers.json, by which the tests check what the simulator answers, and replay.json,
+what moto was asked and how its answers were shaped. Run by hand when
 the contracts change; the results are committed, because nothing may read the contracts when raygpu
 is built or tested. Sources and licences: README.md beside this file.
 """
@@ -11,6 +12,7 @@ import csv
 import json
 import os
 import sys
+from xml.etree import ElementTree
 
 EC2_ACTIONS = """
 AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress CancelSpotInstanceRequests
@@ -181,6 +183,38 @@ def regions(contracts):
             for name in sorted(partition['regions']) if zones.get(name)]
 
 
+def paths(element, path=''):
+    """Every member's path in an XML answer, list entries as one."""
+    for child in element:
+        here = path + '/' + child.tag.split('}', 1)[-1]
+        yield here
+        yield from paths(child, here)
+
+
+def replay(contracts):
+    """moto's conversations that the simulator serves: what was sent, and the answer's shape."""
+    served = {'ec2': EC2_ACTIONS, 'sts': STS_ACTIONS, 'ssm': SSM_ACTIONS}
+    with open(os.path.join(contracts, 'aws/moto_exchanges.json')) as f:
+        exchanges = json.load(f)['exchanges']
+    out = []
+    for one in exchanges:
+        sent, got = one['request'], one['response']
+        if one['operation'] not in served.get(one['service'], ()) or 'LaunchTemplate' in sent['body']:
+            continue
+        entry = {'service': one['service'], 'operation': one['operation'], 'body': sent['body'],
+                 'status': got['status'], 'code': (one['error'] or {}).get('Code')}
+        if one['service'] == 'ssm':
+            answer = json.loads(got['body'])
+            entry['paths'] = sorted(f'/{k}/{m}' for k, v in answer.items() if isinstance(v, dict) for m in v)
+        else:
+            root = ElementTree.fromstring(got['body'])
+            entry['paths'] = sorted(set(paths(root)))
+            made = {'RunInstances': 'instanceId', 'CreateSecurityGroup': 'groupId'}.get(one['operation'])
+            entry['ids'] = [e.text for e in root.iter() if e.tag.split('}')[-1] == made]
+        out.append(entry)
+    return out
+
+
 def write(folder, name, value):
     with open(os.path.join(folder, name), 'w') as f:
         if isinstance(value, dict):
@@ -197,6 +231,7 @@ def main():
     ec2 = read_model(contracts, 'ec2')
     write(out, 'requests.json', requests(contracts))
     write(tests, 'answers.json', answers(ec2))
+    write(tests, 'replay.json', replay(contracts))
     write(out, 'instance_types.json', instance_types(ec2, contracts))
     write(out, 'offerings.json', offerings(contracts))
     write(out, 'regions.json', regions(contracts))

@@ -4,7 +4,7 @@ import os
 import re
 import xml.etree.ElementTree as ElementTree
 
-from helpers import group, interface, launch, wait_state
+from helpers import group, interface, launch, tagged, wait_state
 from sim_server import Sim
 
 with open(os.path.join(os.path.dirname(__file__), 'answers.json')) as f:
@@ -58,7 +58,10 @@ def test_the_check_sees_what_is_wrong():
 def test_all_answers_have_the_published_shape():
     with CheckedSim('--boot-ms', '10', '--shutdown-ms', '10') as sim:
         sg = group(sim, 'a', x='1')
+        sim.ok('CreatePlacementGroup', {'GroupName': 'pg', 'Strategy': 'cluster', **tagged('placement-group', x='1')})
         wanted, = launch(sim, SecurityGroupId__1=sg, IamInstanceProfile__Name='p', UserData='aGk=')
+        brief, = launch(sim, kind='p4d.24xlarge', Placement__GroupName='pg', InstanceMarketOptions__MarketType='spot',
+                        InstanceMarketOptions__SpotOptions__MaxPrice='9.5')
         wait_state(sim, 'running', wanted)
         rule = {'GroupId': sg, 'IpPermissions.1.IpProtocol': 'tcp', 'IpPermissions.1.FromPort': 1,
                 'IpPermissions.1.ToPort': 2, 'IpPermissions.1.Groups.1.GroupId': sg,
@@ -71,6 +74,13 @@ def test_all_answers_have_the_published_shape():
                 sim.ok(action)
         for attribute in ('userData', 'instanceType', 'disableApiTermination', 'groupSet'):
             sim.ok('DescribeInstanceAttribute', {'InstanceId': wanted, 'Attribute': attribute})
+        sim.ok('ModifyInstanceMetadataOptions', {'InstanceId': brief, 'HttpTokens': 'required'})
+        request = sim.world(sim.region)['spot_requests'][0]['spotInstanceRequestId']
+        sim.ok('CancelSpotInstanceRequests', {'SpotInstanceRequestId.1': request})
+        sim.ok('TerminateInstances', {'InstanceId.1': brief})
+        wait_state(sim, 'terminated', brief)
+        sim.ok('DescribeSpotInstanceRequests')
+        sim.ok('DeletePlacementGroup', {'GroupName': 'pg'})
         one = {'InstanceId.1': wanted}
         sim.ok('RebootInstances', one)
         sim.ok('StopInstances', one)

@@ -1,0 +1,20 @@
+/* What happens to the simulated cloud over time: knobs, faults and reclaims at given instants after
+ * the start. Read once and checked whole (raygpu-scenario(5)); carried out by rg_sim_enter, so that
+ * each request finds everything done that was due before it. Owned by RgSim, under its lock. */
+#pragma once
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+typedef struct RgSimScenario RgSimScenario;
+struct RgSim;
+
+/* NULL and *problem (g_free), with the member's path, when the document is not a scenario. */
+RgSimScenario *rg_sim_scenario_new(const json_t *document, char **problem);
+void rg_sim_scenario_free(RgSimScenario *scenario);
+/* From the beginning, which is now: applies what holds at the start. */
+void rg_sim_scenario_start(RgSimScenario *scenario, struct RgSim *sim);
+/* Carries out the steps that are due. */
+void rg_sim_scenario_run(RgSimScenario *scenario, struct RgSim *sim);
+/* {started, elapsed_s, done, steps}; the caller owns it. */
+json_t *rg_sim_scenario_json(const RgSimScenario *scenario, gint64 now_ms);
