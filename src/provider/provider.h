@@ -17,7 +17,8 @@ typedef struct {
 
 typedef struct {
 	const RgBuiltinProvider *builtins;
-	GStrv directories; /* --provider-dir, RAYGPU_PROVIDER_PATH (absolute), libdir: in that order */
+	GStrv directories; /* --provider-dir, RAYGPU_PROVIDER_PATH (absolute), libdir: in that order
+			    */
 	const char *(*env)(const char *name); /* the environment, from cmd/ */
 	const char *home;
 } RgProviderHostOptions;
@@ -32,17 +33,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProviderHost, rg_provider_host_free)
 /* A data file of a provider without loading its module: bytes borrowed from the host, NULL when
  * there is none (no diagnostic). DIR/NAME/FILE when the module is DIR/NAME.so, else embedded: data
  * and module are never of two places. */
-const char *rg_provider_data(RgProviderHost *host, const char *provider, const char *file,
-	size_t *len);
+const char *rg_provider_data(
+	RgProviderHost *host, const char *provider, const char *file, size_t *len);
 /* Its checked schema (cached, borrowed); NULL and a diagnostic. */
 const RgSchema *rg_provider_schema(RgProviderHost *host, const char *provider, RgDiags *diags);
 
 /* The spec's settings of a provider against its schema.json: false and provider.bad-config. */
-bool rg_provider_check_config(RgProviderHost *host, const char *provider, const json_t *config,
-	RgDiags *diags);
+bool rg_provider_check_config(
+	RgProviderHost *host, const char *provider, const json_t *config, RgDiags *diags);
 
 /* For `providers list`: JSON array of {name, version, abi (major, only when ok), file (path or
- * "built-in"), state: "ok" | "refused", reason: text or null}. A bad file is a row, not an error. */
+ * "built-in"), state: "ok" | "refused", reason: text or null}. A bad file is a row, not an error.
+ */
 json_t *rg_provider_host_list(RgProviderHost *host);
 
 /* Loads and opens; `http` is borrowed and must outlive it. `region`, `config` from the spec.
@@ -75,7 +77,12 @@ const char *rg_class_name(RgClass class_);
 /* The diagnostic code of a failure of this class, "provider.capacity". */
 const char *rg_class_code(RgClass class_);
 
-typedef enum { RG_OUTCOME_DONE, RG_OUTCOME_PENDING, RG_OUTCOME_FAILED, RG_OUTCOME_UNSUPPORTED } RgOutcome;
+typedef enum {
+	RG_OUTCOME_DONE,
+	RG_OUTCOME_PENDING,
+	RG_OUTCOME_FAILED,
+	RG_OUTCOME_UNSUPPORTED
+} RgOutcome;
 
 /* What became of one item of create, ready, update, remove. Verified: the address was asked for,
  * given once, attributes are of the schema. Items that the module forgot come back FAILED,

@@ -5,13 +5,16 @@
 #include "provider/provider.h"
 
 typedef struct {
-	const char *cluster, *lineage; /* lineage NULL: nothing was ever applied, nothing is listed */
+	const char *cluster,
+		*lineage; /* lineage NULL: nothing was ever applied, nothing is listed */
 	const RgResourceSet *recorded;
-	const GHashTable *tombstones; /* ids (char*) removed a short while ago: seeing them still is not
-	                               * "unmanaged" */
+	const GHashTable *tombstones; /* ids (char*) removed a short while ago: seeing them still is
+				       * not "unmanaged" */
 	int64_t now_s;
-	unsigned settle_ms; /* how long to wait for young things that are missing or show the old view */
-	void (*progress)(void *data, const char *kind, size_t seen, bool done); /* may be NULL; any thread */
+	unsigned settle_ms; /* how long to wait for young things that are missing or show the old
+			       view */
+	void (*progress)(
+		void *data, const char *kind, size_t seen, bool done); /* may be NULL; any thread */
 	void *progress_data;
 } RgRefreshInput;
 

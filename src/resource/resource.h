@@ -36,7 +36,7 @@ typedef struct {
 	int64_t created_s, updated_s; /* Unix seconds */
 	json_t *pin;		      /* offer and price of a node, or NULL (fit.h "pins") */
 	char *run;		      /* pending: the run that left it open */
-	bool leaving;	/* its removal was begun, and not seen to end (decide.md rows 19, 20) */
+	bool leaving; /* its removal was begun, and not seen to end (decide.md rows 19, 20) */
 	/* observed only */
 	char *status;	/* the cloud's word, "running" */
 	char *token;	/* creation token in the marks, or NULL */

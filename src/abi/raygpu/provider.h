@@ -33,38 +33,33 @@
  *                 null, "attributes": {the schema's attributes, no others}, "state": "present" |
  *                 "gone" (the cloud says so itself, e.g. terminated), "token": text or null,
  *                 "status": the cloud's word}]}
- *          and once "done": {"complete": true}. Lists what carries our lineage, then reads known ids
- *          that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them.
- *          An error or a cut reply is a failed call, never a short list.
- *          With "lineage" null (`raygpu state rebuild`: the state is lost) it lists what carries the
- *          cluster's name, whatever the lineage, and each resource tells its "lineage".
- * create   input {"kind", "token": 32 hex digits, "min_count": n, "marks": {"cluster", "lineage",
- *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
+ *          and once "done": {"complete": true}. Lists what carries our lineage, then reads known
+ * ids that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them. An
+ * error or a cut reply is a failed call, never a short list. With "lineage" null (`raygpu state
+ * rebuild`: the state is lost) it lists what carries the cluster's name, whatever the lineage, and
+ * each resource tells its "lineage". create   input {"kind", "token": 32 hex digits, "min_count":
+ * n, "marks": {"cluster", "lineage", "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
  *          gives "item" once per item: {"address", "outcome": "done" | "failed", "id",
  *                 "attributes": {computed ones}, + failure fields}
  *          The same token with the same input gives the same resources, also after a lost answer.
- *          Partial success is normal: items that the cloud didn't give are "failed", class capacity.
- * ready    input {"kind", "items": [{"address", "id"}]}
- *          gives "item": {"address", "outcome": "done" | "pending" | "failed", "attributes", ...}
- *          One look, no waiting: the host polls.
- * update   input {"kind", "items": [{"address", "id", "attributes": wanted, "prior": observed,
- *                 "changed": [attribute, ...]}]}
- *          gives "item": {"address", "outcome": "done" | "failed" | "unsupported", "attributes"}
- * remove   input {"kind", "items": [{"address", "id"}]}
- *          gives "item": {"address", "outcome": "done" | "failed"}; gone counts as done
- * find     input {"kind", "token", "marks"}
- *          gives "page" and "done" as list: what was made under that token, in the order of creation
- *          (of the launch index); items carry "address" where it can be told
- * reveal   input {"kind", "items": [{"address", "id"}]}
- *          gives "item": {"address", "outcome": "done" | "failed", "attributes": those unreadable ones
- *          that cost a request a resource, "" = it has none}; reading calls only. The host takes their
- *          values for secrets.
- * preflight input {"creates": [...]}     gives "findings": [...]  (no module implements it yet)
+ *          Partial success is normal: items that the cloud didn't give are "failed", class
+ * capacity. ready    input {"kind", "items": [{"address", "id"}]} gives "item": {"address",
+ * "outcome": "done" | "pending" | "failed", "attributes", ...} One look, no waiting: the host
+ * polls. update   input {"kind", "items": [{"address", "id", "attributes": wanted, "prior":
+ * observed, "changed": [attribute, ...]}]} gives "item": {"address", "outcome": "done" | "failed" |
+ * "unsupported", "attributes"} remove   input {"kind", "items": [{"address", "id"}]} gives "item":
+ * {"address", "outcome": "done" | "failed"}; gone counts as done find     input {"kind", "token",
+ * "marks"} gives "page" and "done" as list: what was made under that token, in the order of
+ * creation (of the launch index); items carry "address" where it can be told reveal   input
+ * {"kind", "items": [{"address", "id"}]} gives "item": {"address", "outcome": "done" | "failed",
+ * "attributes": those unreadable ones that cost a request a resource, "" = it has none}; reading
+ * calls only. The host takes their values for secrets. preflight input {"creates": [...]}     gives
+ * "findings": [...]  (no module implements it yet)
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
- * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the cloud's),
- * "message", "request_id", "retry_after_ms", "attribute" (the one to blame, or absent),
+ * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the
+ * cloud's), "message", "request_id", "retry_after_ms", "attribute" (the one to blame, or absent),
  * "definite": true when the cloud certainly did nothing. A call that fails as a whole calls
  * host->diag and returns RGP_FAIL. */
 #ifndef RAYGPU_PROVIDER_H
@@ -107,8 +102,7 @@ typedef int32_t rgp_status;
 #define RGP_HTTP_READING 1u /* changes nothing at the server */
 
 /* true when the struct that `p` points to is long enough to hold `field` */
-#define RGP_HAS(p, field) \
-	((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
+#define RGP_HAS(p, field) ((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
 
 struct rgp_bytes {
 	const char *data;
@@ -129,10 +123,11 @@ struct rgp_http_req {
 	struct rgp_bytes auth;
 	/* JSON: {"ca_file"?, "cert_file"?, "key_file"?}; empty = the system's trust */
 	struct rgp_bytes tls;
-	const char *what; /* name of the operation for traces, "RunInstances" */
+	const char *what;		/* name of the operation for traces, "RunInstances" */
 	uint32_t timeout_ms, max_tries; /* 0 = the host's defaults */
-	/* Called for each answer, from the thread of the call: an RGP_CLASS_*. THROTTLED and TRANSIENT
-	 * are retried by the host with back-off; everything else is final. NULL: by status. */
+	/* Called for each answer, from the thread of the call: an RGP_CLASS_*. THROTTLED and
+	 * TRANSIENT are retried by the host with back-off; everything else is final. NULL: by
+	 * status. */
 	int32_t (*classify)(void *data, int32_t status, struct rgp_bytes body);
 	void *classify_data;
 };
@@ -143,26 +138,27 @@ struct rgp_http_resp {
 	int32_t status;
 	struct rgp_bytes body;
 	struct rgp_bytes headers; /* JSON object: lower-case name -> value */
-	int64_t skew_s;           /* server's clock minus ours; 0 = unknown */
+	int64_t skew_s;		  /* server's clock minus ours; 0 = unknown */
 	uint32_t tries, reserved;
 };
 
 struct rgp_diag {
 	uint32_t size;
 	int32_t severity; /* 0 error, 1 warning, 2 note */
-	int32_t class_;   /* RGP_CLASS_* */
+	int32_t class_;	  /* RGP_CLASS_* */
 	uint32_t reserved;
 	const char *summary, *detail, *hint; /* detail and hint may be NULL */
-	const char *code, *request_id;       /* the cloud's; may be NULL */
+	const char *code, *request_id;	     /* the cloud's; may be NULL */
 	const char *address, *attribute;     /* may be NULL */
-	/* JSON pointer into the spec of what is to blame, "/provider/subnets/us-east-1a"; may be NULL */
+	/* JSON pointer into the spec of what is to blame, "/provider/subnets/us-east-1a"; may be
+	 * NULL */
 	const char *origin;
 };
 
 struct rgp_host {
 	uint32_t size, abi_major, abi_minor, reserved;
-	/* RGP_OK: an answer came, whatever its status; RGP_FAIL: none did (the host has the reason and
-	 * puts it into the diagnostics); RGP_CANCELED. */
+	/* RGP_OK: an answer came, whatever its status; RGP_FAIL: none did (the host has the reason
+	 * and puts it into the diagnostics); RGP_CANCELED. */
 	rgp_status (*http)(struct rgp_call *, const struct rgp_http_req *, struct rgp_http_resp *);
 	void (*diag)(struct rgp_call *, const struct rgp_diag *);
 	rgp_status (*result)(struct rgp_call *, const char *slot, struct rgp_bytes json);
@@ -171,13 +167,15 @@ struct rgp_host {
 	rgp_status (*sleep_ms)(struct rgp_call *, uint32_t ms); /* RGP_CANCELED when cut short */
 	/* NULL when unset; the host's memory, good for the whole process */
 	const char *(*env)(struct rgp_call *, const char *name);
-	/* "~/" is the user's home; good until the call returns; RGP_FAIL when unreadable (no diagnostic) */
+	/* "~/" is the user's home; good until the call returns; RGP_FAIL when unreadable (no
+	 * diagnostic) */
 	rgp_status (*read_file)(struct rgp_call *, const char *path, struct rgp_bytes *content);
-	/* runs a credential helper through no shell; stdout, at most 1 MiB, until the call returns */
+	/* runs a credential helper through no shell; stdout, at most 1 MiB, until the call returns
+	 */
 	rgp_status (*exec)(struct rgp_call *, const char *const *argv, uint32_t timeout_ms,
 		struct rgp_bytes *output);
 	void (*secret)(struct rgp_call *, struct rgp_bytes); /* redact this from now on */
-	int64_t (*now)(struct rgp_call *);                   /* Unix seconds */
+	int64_t (*now)(struct rgp_call *);		     /* Unix seconds */
 };
 
 struct rgp_args {
@@ -185,8 +183,8 @@ struct rgp_args {
 	struct rgp_bytes input; /* JSON, followed by a NUL that len does not count */
 };
 
-typedef rgp_status (*rgp_fn)(struct rgp_inst *, const struct rgp_host *, struct rgp_call *,
-	const struct rgp_args *);
+typedef rgp_status (*rgp_fn)(
+	struct rgp_inst *, const struct rgp_host *, struct rgp_call *, const struct rgp_args *);
 
 struct rgp_provider {
 	uint32_t size, abi_major, abi_minor, flags;
@@ -205,7 +203,7 @@ struct rgp_provider {
 #ifdef RGP_STATIC
 #define RGP_ENTRY(name) const struct rgp_provider *raygpu_provider_v1_##name(void)
 #elif defined(__GNUC__)
-#define RGP_ENTRY(name) \
+#define RGP_ENTRY(name)                                                                            \
 	__attribute__((visibility("default"))) const struct rgp_provider *raygpu_provider_v1(void)
 #else
 #define RGP_ENTRY(name) const struct rgp_provider *raygpu_provider_v1(void)
