@@ -1,4 +1,5 @@
 #include "command.h"
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -26,6 +27,17 @@ static void on_event(void *data, const RgEvent *event)
 	rg_progress_event(context->progress, event);
 }
 
+/* Signals are counted on a thread, so reading must not sleep through Ctrl-C. */
+static bool read_line(char *line, int size)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	while (!signals_came(NULL)) {
+		if (poll(&input, 1, 100) > 0)
+			return fgets(line, size, stdin) != NULL;
+	}
+	return false;
+}
+
 /* Terraform's question: only the whole word counts. */
 static bool ask(Context *context, bool destroy)
 {
@@ -46,7 +58,7 @@ static bool ask(Context *context, bool destroy)
 			"above.\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: ",
 		stderr);
 	char line[64] = "";
-	if (!fgets(line, sizeof(line), stdin) || !g_str_equal(g_strstrip(line), "yes")) {
+	if (!read_line(line, sizeof(line)) || !g_str_equal(g_strstrip(line), "yes")) {
 		fputs("\n", stderr);
 		rg_diags_error(context->diags, "apply.declined", "%s cancelled",
 			destroy ? "destroy" : "apply");
@@ -122,6 +134,7 @@ static int execute(Context *context, const Options *options, RgPass *pass)
 	context->progress =
 		rg_progress_new(plan, context->live, &context->err, write_progress, context);
 	RgApplyResult result;
+	signals_now_changing();
 	bool done = rg_apply(pass->provider, context->store, pass->snapshot, plan, &apply, &result,
 		context->diags);
 	rg_progress_finish(context->progress);
@@ -162,6 +175,8 @@ static int from_spec(Context *context, const Options *options, const char *spec_
 		return nothing_to_do(context, options);
 	if (!options->auto_approve && !ask(context, options->destroy))
 		return rg_diags_exit_code(context->diags);
+	if (signals_came(NULL))
+		return EXIT_INTERRUPTED;
 	return execute(context, options, pass);
 }
 
@@ -173,6 +188,12 @@ static int from_plan(Context *context, const Options *options, RgPlan *plan)
 		return rg_diags_exit_code(context->diags);
 	}
 	pass->plan = plan;
+	if (plan->errored) {
+		RgDiag *diag = rg_diags_error(
+			context->diags, "plan.bad-file", "the plan says itself that it has errors");
+		rg_diag_hint(diag, "plan again: what has errors is not saved, and not applied");
+		return rg_diags_exit_code(context->diags);
+	}
 	if (!rg_plan_has_changes(plan))
 		return nothing_to_do(context, options);
 	return execute(context, options, pass);
@@ -218,6 +239,7 @@ static int run(Context *context, const Options *options, const char *argument)
 		return rg_diags_exit_code(context->diags);
 	}
 	change_options_use(context, &options->change, options->destroy);
+	rg_store_set_canceled(context->store, signals_came, NULL);
 	g_autoptr(RgLock) lock = rg_lock_take(context->store, name, context->command->name,
 		(unsigned)options->lock_timeout_s * 1000, context->diags);
 	if (!lock) {
@@ -258,6 +280,8 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 			code = EXIT_USAGE;
 		} else {
 			code = run(context, &options, argc > 1 ? argv[1] : NULL);
+			if (code != EXIT_FINE && signals_came(NULL))
+				code = EXIT_INTERRUPTED;
 		}
 	}
 	change_options_clear(&options.change);

@@ -74,7 +74,10 @@ void status_clear(Context *context);
 
 /* signals.c: SIGINT and SIGTERM counted on a thread of their own (design.md section 8, rule 5) */
 void signals_start(void);
-int signals_level(void *unused);	 /* 0, 1, 2 */
+/* From now on a first signal lets requests end; before, only reading is cut short. */
+void signals_now_changing(void);
+int signals_level(void *unused); /* 0, 1, 2 */
+bool signals_came(void *unused);
 bool signals_cut_requests(void *unused); /* second signal, or 4.5 s after the first */
 
 /* changes.c: what plan, apply, destroy and drift share */

@@ -8,6 +8,7 @@
 #define GRACE_MS 4500
 
 static atomic_int level;
+static atomic_bool changing; /* requests in flight may change a cloud */
 static _Atomic int64_t first_ms;
 
 static void *watch(void *data)
@@ -36,14 +37,25 @@ void signals_start(void)
 		pthread_detach(thread);
 }
 
+void signals_now_changing(void)
+{
+	atomic_store(&changing, true);
+}
+
 int signals_level(void *unused)
 {
 	return MIN(atomic_load(&level), 2);
 }
 
+bool signals_came(void *unused)
+{
+	return atomic_load(&level) != 0;
+}
+
 bool signals_cut_requests(void *unused)
 {
 	int now = atomic_load(&level);
-	return now >= 2 ||
-	       (now == 1 && rg_clock_monotonic_ms() - atomic_load(&first_ms) > GRACE_MS);
+	if (now == 1 && atomic_load(&changing))
+		return rg_clock_monotonic_ms() - atomic_load(&first_ms) > GRACE_MS;
+	return now != 0;
 }
