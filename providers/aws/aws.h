@@ -1,17 +1,18 @@
 /* Inside of the AWS module: what an opened instance holds and what one call carries. The instance
- * is immutable but for `auth`, which the first request fills under the lock. */
+ * is immutable but for `keys`, which requests fill and renew under the lock. */
 #pragma once
 #include "aws/errors.h"
 #include <pthread.h>
 
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
-	char *profile;		 /* named by the spec, or NULL */
-	json_t *config;		 /* the spec's provider mapping without name and region */
-	char *tls;		 /* JSON for rgp_http_req.tls, or NULL */
+	char *sts_endpoint;
+	char *profile;	/* named by the spec, or NULL */
+	json_t *config; /* the spec's provider mapping without name and region */
+	char *tls;	/* JSON for rgp_http_req.tls, or NULL */
 	AwsErrors *errors;
 	pthread_mutex_t lock;
-	char *auth; /* JSON for rgp_http_req.auth; NULL before the first request */
+	struct AwsKeys *keys; /* empty before the first request (credentials.c) */
 };
 
 typedef struct {

@@ -1,8 +1,9 @@
-/* The credential chain: environment, then the shared credentials file, then the config file, by
- * way of the host. Looked for at the first request, so that calls without network need none. */
+/* The credential chain, in the order of AWS's SDKs: environment, the profile's role, web identity,
+ * the profile's other ways, container, instance metadata; all by way of the host. Looked for at
+ * the first request, so that calls without network need none, and again before the keys end. */
 #pragma once
-#include "aws/aws.h"
+#include "aws/keys.h"
 
-/* The JSON for rgp_http_req.auth, borrowed, good for the instance's life. NULL after a diagnostic
- * that says where was looked. Registers the secrets for redaction. */
-const char *aws_credentials_get(const AwsCall *call);
+/* The JSON for rgp_http_req.auth, for requests to `service` ("ec2"); g_free. NULL after a
+ * diagnostic that says where was looked, or when canceled. Any thread. */
+char *aws_credentials_get(const AwsCall *call, const char *service);

@@ -92,9 +92,9 @@ rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *re
 	static const char *const headers[] = {
 		"Content-Type: application/x-www-form-urlencoded; charset=utf-8", NULL};
 	ec2_reply_clear(reply);
-	const char *auth = aws_credentials_get(call);
+	g_autofree char *auth = aws_credentials_get(call, "ec2");
 	if (!auth)
-		return RGP_FAIL;
+		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
 	g_autofree char *form = aws_form_format(request->action, request->params);
 	Tries tries = {.errors = call->inst->errors};
 	const struct rgp_http_req http = {

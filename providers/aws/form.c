@@ -52,9 +52,14 @@ static void add_value(GString *form, const char *name, const json_t *value)
 
 char *aws_form_format(const char *action, const json_t *params)
 {
+	return aws_form_format_version(action, AWS_EC2_VERSION, params);
+}
+
+char *aws_form_format_version(const char *action, const char *version, const json_t *params)
+{
 	GString *form = g_string_new(NULL);
 	add_pair(form, "Action", action);
-	add_pair(form, "Version", AWS_EC2_VERSION);
+	add_pair(form, "Version", version);
 	if (params)
 		add_members(form, "", params);
 	return g_string_free(form, FALSE);

@@ -9,6 +9,8 @@
 /* "Action=...&Version=...&..."; members in the order of `params` (an object, or NULL). Values are
  * strings, integers, booleans, arrays and objects; null and empty arrays send nothing. g_free. */
 char *aws_form_format(const char *action, const json_t *params);
+/* The same for another service's version of the API (STS). */
+char *aws_form_format_version(const char *action, const char *version, const json_t *params);
 
 /* Adds {"Name": name, "Value": [values...]} to params' "Filter" list. */
 void aws_form_filter(json_t *params, const char *name, const char *const *values, size_t count);

@@ -1,5 +1,6 @@
 /* Opening an instance: settings of the spec and the environment, the endpoint. No network. */
 #include "aws/open.h"
+#include "aws/keys.h"
 #include <string.h>
 
 /* DNS suffixes by region prefix, from botocore's endpoints.json (1.43.11); the last row is the
@@ -28,12 +29,12 @@ static bool is_region(const char *region)
 	return true;
 }
 
-static char *default_endpoint(const char *region)
+static char *default_endpoint(const char *service, const char *region)
 {
 	size_t row = 0;
 	while (!g_str_has_prefix(region, suffixes[row].prefix))
 		row++;
-	return g_strdup_printf("https://ec2.%s.%s/", region, suffixes[row].suffix);
+	return g_strdup_printf("https://%s.%s.%s/", service, region, suffixes[row].suffix);
 }
 
 static const char *env_get(const ModTalk *talk, const char *name)
@@ -52,13 +53,19 @@ static bool is_endpoint(const char *text)
 	       !g_uri_get_query(uri) && !g_uri_get_fragment(uri);
 }
 
-static rgp_status find_endpoint(const ModTalk *talk, const json_t *config, struct rgp_inst *inst)
+/* A service that endpoints are looked up for; `setting`: of the spec, "" when it has none. */
+typedef struct {
+	const char *name, *variable, *setting;
+} Service;
+
+static rgp_status find_endpoint(
+	const ModTalk *talk, const Service *service, const char *region, char **endpoint)
 {
 	const struct {
 		const char *name, *value;
 	} places[] = {
-		{"provider.endpoint of the spec", mod_str(config, "endpoint")},
-		{"AWS_ENDPOINT_URL_EC2", env_get(talk, "AWS_ENDPOINT_URL_EC2")},
+		{"provider.endpoint of the spec", service->setting},
+		{service->variable, env_get(talk, service->variable)},
 		{"AWS_ENDPOINT_URL", env_get(talk, "AWS_ENDPOINT_URL")},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
@@ -71,12 +78,21 @@ static rgp_status find_endpoint(const ModTalk *talk, const json_t *config, struc
 			return refuse(
 				talk, summary, "write it as https://HOST or http://HOST:PORT");
 		}
-		inst->endpoint = g_str_has_suffix(value, "/") ? g_strdup(value)
-							      : g_strconcat(value, "/", NULL);
+		*endpoint = g_str_has_suffix(value, "/") ? g_strdup(value)
+							 : g_strconcat(value, "/", NULL);
 		return RGP_OK;
 	}
-	inst->endpoint = default_endpoint(inst->region);
+	*endpoint = default_endpoint(service->name, region);
 	return RGP_OK;
+}
+
+static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, struct rgp_inst *inst)
+{
+	const Service ec2 = {"ec2", "AWS_ENDPOINT_URL_EC2", mod_str(config, "endpoint")};
+	const Service sts = {"sts", "AWS_ENDPOINT_URL_STS", ""};
+	rgp_status status = find_endpoint(talk, &ec2, inst->region, &inst->endpoint);
+	return status == RGP_OK ? find_endpoint(talk, &sts, inst->region, &inst->sts_endpoint)
+				: status;
 }
 
 static void find_tls(const ModTalk *talk, struct rgp_inst *inst)
@@ -99,7 +115,9 @@ void aws_close(struct rgp_inst *inst)
 	g_free(inst->profile);
 	json_decref(inst->config);
 	g_free(inst->tls);
-	g_free(inst->auth);
+	aws_keys_clear(inst->keys);
+	g_free(inst->keys);
+	g_free(inst->sts_endpoint);
 	g_free(inst);
 }
 
@@ -122,9 +140,10 @@ rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const st
 	inst->region = g_strdup(region);
 	inst->profile = *profile ? g_strdup(profile) : NULL;
 	inst->config = json_deep_copy(config);
+	inst->keys = g_new0(AwsKeys, 1);
 	inst->errors = aws_errors_new();
 	find_tls(&talk, inst);
-	rgp_status status = find_endpoint(&talk, config, inst);
+	rgp_status status = find_endpoints(&talk, config, inst);
 	if (status != RGP_OK)
 		aws_close(inst);
 	else

@@ -28,13 +28,17 @@ static long send_once(struct rgp_call *call, const struct rgp_http_req *req)
 	g_byte_array_set_size(call->body, 0);
 	for (const char *const *header = req->headers; header && *header; header++)
 		headers = curl_slist_append(headers, *header);
-	json_t *auth = json_loadb(req->auth.data, req->auth.len, 0, NULL);
-	g_assert_nonnull(auth);
-	set_auth(curl, auth);
+	json_t *auth = req->auth.len ? json_loadb(req->auth.data, req->auth.len, 0, NULL) : NULL;
+	g_assert_true(auth || !req->auth.len);
+	if (auth)
+		set_auth(curl, auth);
 	curl_easy_setopt(curl, CURLOPT_URL, req->url);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)req->body.len);
-	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, req->body.data);
+	if (strcmp(req->method, "GET")) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)req->body.len);
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, req->body.len ? req->body.data : "");
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, req->method);
+	}
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, call->body);
 	if (curl_easy_perform(curl) == CURLE_OK)
@@ -52,8 +56,11 @@ static rgp_status host_http(
 	for (unsigned tries = 1;; tries++) {
 		long status = send_once(call, req);
 		struct rgp_bytes body = {(const char *)call->body->data, call->body->len};
-		int32_t class_ = status ? req->classify(req->classify_data, (int32_t)status, body)
-					: RGP_CLASS_TRANSIENT;
+		int32_t class_ = RGP_CLASS_TRANSIENT;
+		if (status)
+			class_ = req->classify
+					 ? req->classify(req->classify_data, (int32_t)status, body)
+					 : RGP_CLASS_OK;
 		bool again = class_ == RGP_CLASS_TRANSIENT || class_ == RGP_CLASS_THROTTLED;
 		if (again && tries < most)
 			continue;

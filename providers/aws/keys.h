@@ -1,0 +1,71 @@
+/* The ways to AWS keys, one file a kind: environment and profiles (keys_profile.c), roles by STS
+ * (keys_sts.c), the machine that we run on (keys_machine.c). credentials.c goes them in order and
+ * keeps what it found. Every secret is registered for redaction as soon as it is known. */
+#pragma once
+#include "aws/aws.h"
+
+typedef struct AwsKeys {
+	char *access_key, *secret_key, *session_token; /* session_token may be NULL */
+	int64_t expires_s;			       /* Unix seconds; 0 = never */
+	int64_t renewed_s;			       /* when credentials.c got them */
+} AwsKeys;
+
+/* The JSON for rgp_http_req.auth; g_free, NULL when a key is not UTF-8 (credentials.c). */
+char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *keys);
+
+void aws_keys_clear(AwsKeys *keys);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsKeys, aws_keys_clear)
+
+typedef enum {
+	AWS_KEYS_FOUND,
+	AWS_KEYS_NOT_HERE,
+	AWS_KEYS_BROKEN, /* asked for and not to be had: a diagnostic was given */
+	AWS_KEYS_CANCELED,
+} AwsSearch;
+
+/* What a search shares: places that were looked at in vain, for the last word. */
+typedef struct {
+	const AwsCall *call;
+	const char *profile; /* its name, "default" when nobody names one */
+	bool named;	     /* by the spec or AWS_PROFILE: it has to exist */
+	GString *looked;
+	GKeyFile *credentials_file, *config_file; /* empty when there is no such file */
+	const char *credentials_path, *config_path;
+} AwsChain;
+
+const char *aws_keys_env(const AwsCall *call, const char *name); /* NULL when unset or empty */
+AwsSearch aws_keys_broken(const AwsCall *call, const char *hint, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+void aws_keys_looked(AwsChain *chain, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* From a JSON document of AWS's (container, metadata, credential_process); `token` names its
+ * member with the session token, `source` the place for diagnostics. */
+AwsSearch aws_keys_from_json(const AwsCall *call, const char *source, struct rgp_bytes text,
+	const char *token, AwsKeys *keys);
+/* Unix seconds of an ISO 8601 time; 0 when it is none. */
+int64_t aws_keys_time(const char *text);
+void aws_keys_hide(const AwsCall *call, const char *secret);
+
+/* keys_profile.c */
+void aws_chain_open(AwsChain *chain);
+void aws_chain_clear(AwsChain *chain);
+AwsSearch aws_keys_from_env(const AwsCall *call, AwsKeys *keys);
+/* The profile's role with source_profile or credential_source. */
+AwsSearch aws_keys_from_profile_role(AwsChain *chain, AwsKeys *keys);
+/* What else the profile has: web identity, keys, credential_process; SSO is refused. */
+AwsSearch aws_keys_from_profile(AwsChain *chain, AwsKeys *keys);
+
+/* keys_sts.c */
+typedef struct {
+	const char *arn, *session, *external_id, *duration; /* all but arn may be NULL */
+	const char *token_file;				    /* set: by web identity, unsigned */
+	const char *asked_by; /* "section [profile ci] of ~/.aws/config" */
+} AwsRole;
+
+/* `source`: keys that sign; not looked at with a token_file. */
+AwsSearch aws_keys_assume(
+	const AwsCall *call, const AwsRole *role, const AwsKeys *source, AwsKeys *keys);
+AwsSearch aws_keys_from_web_identity_env(const AwsCall *call, AwsKeys *keys);
+
+/* keys_machine.c */
+AwsSearch aws_keys_from_container(AwsChain *chain, AwsKeys *keys);
+AwsSearch aws_keys_from_metadata(AwsChain *chain, AwsKeys *keys);

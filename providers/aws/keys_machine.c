@@ -1,0 +1,174 @@
+/* Keys of the machine that we run on: a container's agent (ECS, EKS pod identity) and the EC2
+ * instance metadata service, version 2 only. */
+#include "aws/keys.h"
+#include <string.h>
+
+#define CONTAINER_HOST "http://169.254.170.2"
+#define METADATA_HOST "http://169.254.169.254"
+#define METADATA_HOST_IPV6 "http://[fd00:ec2::254]"
+#define ROLE_PATH "/latest/meta-data/iam/security-credentials/"
+/* A machine that has no such service doesn't answer at all. */
+#define METADATA_TIMEOUT_MS 1000
+
+/* A small request without signature; RGP_FAIL: no answer. */
+static rgp_status ask(const AwsCall *call, const char *method, const char *url,
+	const char *const *headers, struct rgp_http_resp *resp)
+{
+	const struct rgp_http_req http = {
+		.size = sizeof http,
+		.flags = RGP_HTTP_READING,
+		.method = method,
+		.url = url,
+		.headers = headers,
+		.tls = mod_bytes(call->inst->tls),
+		.what = "GetMachineCredentials",
+		.timeout_ms = METADATA_TIMEOUT_MS,
+		.max_tries = 2,
+	};
+	*resp = (struct rgp_http_resp){.size = sizeof *resp};
+	return call->talk.host->http(call->talk.call, &http, resp);
+}
+
+static bool is_good(const struct rgp_http_resp *resp)
+{
+	return resp->status == 200 && resp->body.len > 0;
+}
+
+/* Keys must not be fetched in the clear from anywhere else; as the SDKs have it. */
+static bool is_trusted(const char *url)
+{
+	static const char *const hosts[] = {"localhost", "127.0.0.1", "::1", "169.254.170.2",
+		"169.254.170.23", "fd00:ec2::23", NULL};
+	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
+	if (!uri || !g_uri_get_host(uri))
+		return false;
+	if (!strcmp(g_uri_get_scheme(uri), "https"))
+		return true;
+	return !strcmp(g_uri_get_scheme(uri), "http") &&
+	       g_strv_contains(hosts, g_uri_get_host(uri));
+}
+
+/* "Authorization: TOKEN", NULL when none is wanted. */
+static AwsSearch container_token(const AwsCall *call, char **header)
+{
+	const char *path = aws_keys_env(call, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	g_autofree char *token = g_strdup(aws_keys_env(call, "AWS_CONTAINER_AUTHORIZATION_TOKEN"));
+	struct rgp_bytes text = {0};
+	if (path) {
+		g_free(g_steal_pointer(&token));
+		if (call->talk.host->read_file(call->talk.call, path, &text) != RGP_OK)
+			return aws_keys_broken(call, NULL,
+				"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE names %s, which cannot be "
+				"read",
+				path);
+		token = g_strchomp(g_strndup(text.data, text.len));
+	}
+	if (!token)
+		return AWS_KEYS_FOUND;
+	aws_keys_hide(call, token);
+	if (strpbrk(token, "\r\n"))
+		return aws_keys_broken(
+			call, NULL, "the container's authorization token has several lines");
+	*header = g_strconcat("Authorization: ", token, NULL);
+	return AWS_KEYS_FOUND;
+}
+
+AwsSearch aws_keys_from_container(AwsChain *chain, AwsKeys *keys)
+{
+	const AwsCall *call = chain->call;
+	const char *relative = aws_keys_env(call, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *full = aws_keys_env(call, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	g_autofree char *url =
+		relative ? g_strconcat(CONTAINER_HOST, relative, NULL) : g_strdup(full);
+	g_autofree char *header = NULL;
+	struct rgp_http_resp resp;
+	if (!url)
+		return AWS_KEYS_NOT_HERE;
+	if ((relative && *relative != '/') || !is_trusted(url))
+		return aws_keys_broken(call,
+			"https anywhere, or http on the machine itself or the container agent's "
+			"address",
+			"the container's credentials URL \"%s\" is not one to fetch keys from",
+			url);
+	AwsSearch search = container_token(call, &header);
+	if (search != AWS_KEYS_FOUND)
+		return search;
+	const char *const headers[] = {"Accept: application/json", header, NULL};
+	rgp_status status = ask(call, "GET", url, headers, &resp);
+	if (status == RGP_CANCELED)
+		return AWS_KEYS_CANCELED;
+	if (status != RGP_OK)
+		return aws_keys_broken(
+			call, NULL, "the container's credentials URL %s does not answer", url);
+	if (!is_good(&resp))
+		return aws_keys_broken(call, NULL,
+			"the container's credentials URL %s answered with status %d", url,
+			(int)resp.status);
+	return aws_keys_from_json(
+		call, "the container's credentials URL", resp.body, "Token", keys);
+}
+
+static char *metadata_base(const AwsCall *call)
+{
+	const char *endpoint = aws_keys_env(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *mode = aws_keys_env(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
+	bool ipv6 = mode && !g_ascii_strcasecmp(mode, "ipv6");
+	char *base = g_strdup(endpoint ? endpoint : ipv6 ? METADATA_HOST_IPV6 : METADATA_HOST);
+	size_t len = strlen(base);
+	if (len && base[len - 1] == '/')
+		base[len - 1] = '\0';
+	return base;
+}
+
+/* A text of the metadata service, NULL when there is none. g_free. */
+static char *metadata_text(const AwsCall *call, const char *method, const char *base,
+	const char *path, const char *header)
+{
+	g_autofree char *url = g_strconcat(base, path, NULL);
+	const char *const headers[] = {header, NULL};
+	struct rgp_http_resp resp;
+	if (ask(call, method, url, headers, &resp) != RGP_OK || !is_good(&resp))
+		return NULL;
+	char *text = g_strchomp(g_strndup(resp.body.data, resp.body.len));
+	if (*text && !strpbrk(text, "\r\n"))
+		return text;
+	g_free(text);
+	return NULL;
+}
+
+AwsSearch aws_keys_from_metadata(AwsChain *chain, AwsKeys *keys)
+{
+	const AwsCall *call = chain->call;
+	const char *disabled = aws_keys_env(call, "AWS_EC2_METADATA_DISABLED");
+	if (disabled && !g_ascii_strcasecmp(disabled, "true")) {
+		aws_keys_looked(chain, "the instance's metadata: AWS_EC2_METADATA_DISABLED is set");
+		return AWS_KEYS_NOT_HERE;
+	}
+	g_autofree char *base = metadata_base(call);
+	g_autofree char *token = metadata_text(call, "PUT", base, "/latest/api/token",
+		"X-aws-ec2-metadata-token-ttl-seconds: 21600");
+	if (call->talk.host->canceled(call->talk.call))
+		return AWS_KEYS_CANCELED;
+	if (!token) {
+		aws_keys_looked(chain, "the instance's metadata: no answer from %s", base);
+		return AWS_KEYS_NOT_HERE;
+	}
+	aws_keys_hide(call, token);
+	g_autofree char *header = g_strconcat("X-aws-ec2-metadata-token: ", token, NULL);
+	g_autofree char *role = metadata_text(call, "GET", base, ROLE_PATH, header);
+	if (!role) {
+		aws_keys_looked(chain, "the instance's metadata: the instance has no profile");
+		return AWS_KEYS_NOT_HERE;
+	}
+	g_autofree char *escaped = g_uri_escape_string(role, NULL, false);
+	g_autofree char *url = g_strconcat(base, ROLE_PATH, escaped, NULL);
+	const char *const headers[] = {header, NULL};
+	struct rgp_http_resp resp;
+	rgp_status status = ask(call, "GET", url, headers, &resp);
+	if (status == RGP_CANCELED)
+		return AWS_KEYS_CANCELED;
+	if (status != RGP_OK || !is_good(&resp))
+		return aws_keys_broken(call, NULL,
+			"the instance's metadata tells a role %s, but not its keys", role);
+	return aws_keys_from_json(call, "the instance's metadata", resp.body, "Token", keys);
+}

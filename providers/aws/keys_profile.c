@@ -1,0 +1,323 @@
+/* Keys of the environment and of profiles in AWS's files. A profile is one thing in two files,
+ * where ~/.aws/credentials wins; order of the ways as botocore has it (credentials.py, 1.43). */
+#include "aws/keys.h"
+#include "aws/profile.h"
+#include <string.h>
+
+#define PROFILES_MAX 8 /* of one source_profile chain */
+#define PROCESS_TIMEOUT_MS 60000
+
+AwsSearch aws_keys_from_env(const AwsCall *call, AwsKeys *keys)
+{
+	const char *access_key = aws_keys_env(call, "AWS_ACCESS_KEY_ID");
+	const char *secret_key = aws_keys_env(call, "AWS_SECRET_ACCESS_KEY");
+	if (!access_key && !secret_key)
+		return AWS_KEYS_NOT_HERE;
+	if (!access_key || !secret_key)
+		return aws_keys_broken(call, "set both, or none and use a profile",
+			"%s is set but %s is not",
+			access_key ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
+			access_key ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
+	keys->access_key = g_strdup(access_key);
+	keys->secret_key = g_strdup(secret_key);
+	keys->session_token = g_strdup(aws_keys_env(call, "AWS_SESSION_TOKEN"));
+	aws_keys_hide(call, keys->secret_key);
+	aws_keys_hide(call, keys->session_token);
+	return AWS_KEYS_FOUND;
+}
+
+static GKeyFile *open_file(const AwsCall *call, const char *path)
+{
+	struct rgp_bytes text = {0};
+	if (call->talk.host->read_file(call->talk.call, path, &text) != RGP_OK)
+		text = (struct rgp_bytes){0};
+	return aws_profile_parse(text);
+}
+
+void aws_chain_open(AwsChain *chain)
+{
+	const char *shared = aws_keys_env(chain->call, "AWS_SHARED_CREDENTIALS_FILE");
+	const char *config = aws_keys_env(chain->call, "AWS_CONFIG_FILE");
+	chain->credentials_path = shared ? shared : "~/.aws/credentials";
+	chain->config_path = config ? config : "~/.aws/config";
+	chain->credentials_file = open_file(chain->call, chain->credentials_path);
+	chain->config_file = open_file(chain->call, chain->config_path);
+	chain->looked = g_string_new("looked in:");
+}
+
+void aws_chain_clear(AwsChain *chain)
+{
+	g_key_file_unref(chain->credentials_file);
+	g_key_file_unref(chain->config_file);
+	g_string_free(chain->looked, TRUE);
+}
+
+static char *config_section(const char *profile)
+{
+	return strcmp(profile, "default") ? g_strconcat("profile ", profile, NULL)
+					  : g_strdup(profile);
+}
+
+static char *value_of(const AwsChain *chain, const char *profile, const char *key)
+{
+	g_autofree char *section = config_section(profile);
+	char *value = aws_profile_value(chain->credentials_file, profile, key);
+	return value ? value : aws_profile_value(chain->config_file, section, key);
+}
+
+static bool exists(const AwsChain *chain, const char *profile)
+{
+	g_autofree char *section = config_section(profile);
+	return g_key_file_has_group(chain->credentials_file, profile) ||
+	       g_key_file_has_group(chain->config_file, section);
+}
+
+/* One profile's settings of roles and the like; owned texts, NULL where not set. */
+typedef struct {
+	const char *name;
+	char *role_arn, *source_profile, *credential_source, *token_file, *session, *external_id,
+		*duration, *mfa, *process, *sso, *asked_by;
+} Profile;
+
+static void profile_clear(Profile *profile)
+{
+	g_free(profile->role_arn);
+	g_free(profile->source_profile);
+	g_free(profile->credential_source);
+	g_free(profile->token_file);
+	g_free(profile->session);
+	g_free(profile->external_id);
+	g_free(profile->duration);
+	g_free(profile->mfa);
+	g_free(profile->process);
+	g_free(profile->sso);
+	g_free(profile->asked_by);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Profile, profile_clear)
+
+static void profile_init(const AwsChain *chain, const char *name, Profile *profile)
+{
+	*profile = (Profile){
+		.name = name,
+		.role_arn = value_of(chain, name, "role_arn"),
+		.source_profile = value_of(chain, name, "source_profile"),
+		.credential_source = value_of(chain, name, "credential_source"),
+		.token_file = value_of(chain, name, "web_identity_token_file"),
+		.session = value_of(chain, name, "role_session_name"),
+		.external_id = value_of(chain, name, "external_id"),
+		.duration = value_of(chain, name, "duration_seconds"),
+		.mfa = value_of(chain, name, "mfa_serial"),
+		.process = value_of(chain, name, "credential_process"),
+		.sso = value_of(chain, name, "sso_session"),
+		.asked_by = g_strdup_printf("the AWS profile \"%s\"", name),
+	};
+	if (!profile->sso)
+		profile->sso = value_of(chain, name, "sso_start_url");
+}
+
+static AwsRole role_of(const Profile *profile)
+{
+	return (AwsRole){
+		.arn = profile->role_arn,
+		.session = profile->session,
+		.external_id = profile->external_id,
+		.duration = profile->duration,
+		.asked_by = profile->asked_by,
+	};
+}
+
+static AwsSearch static_keys(AwsChain *chain, const char *profile, AwsKeys *keys)
+{
+	g_autofree char *section = config_section(profile);
+	const struct {
+		GKeyFile *file;
+		const char *path, *section;
+	} places[] = {
+		{chain->credentials_file, chain->credentials_path, profile},
+		{chain->config_file, chain->config_path, section},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+		GKeyFile *file = places[i].file;
+		const char *at = places[i].section;
+		g_auto(AwsKeys) here = {
+			.access_key = aws_profile_value(file, at, "aws_access_key_id"),
+			.secret_key = aws_profile_value(file, at, "aws_secret_access_key"),
+			.session_token = aws_profile_value(file, at, "aws_session_token"),
+		};
+		aws_keys_hide(chain->call, here.secret_key);
+		aws_keys_hide(chain->call, here.session_token);
+		if (here.access_key && here.secret_key) {
+			*keys = here;
+			here = (AwsKeys){0};
+			return AWS_KEYS_FOUND;
+		}
+		if (here.access_key || here.secret_key)
+			return aws_keys_broken(chain->call, "put both keys into the section",
+				"section [%s] of %s has %s but not %s", at, places[i].path,
+				here.access_key ? "aws_access_key_id" : "aws_secret_access_key",
+				here.access_key ? "aws_secret_access_key" : "aws_access_key_id");
+		aws_keys_looked(chain, "section [%s] of %s: %s", at, places[i].path,
+			g_key_file_has_group(file, at) ? "holds no keys" : "not there");
+	}
+	return AWS_KEYS_NOT_HERE;
+}
+
+/* The command is split as a POSIX shell splits words, and no shell runs it. */
+static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, AwsKeys *keys)
+{
+	const AwsCall *call = chain->call;
+	g_auto(GStrv) argv = NULL;
+	struct rgp_bytes output = {0};
+	if (!g_shell_parse_argv(profile->process, NULL, &argv, NULL))
+		return aws_keys_broken(call, "quote its words as in a shell",
+			"the credential_process of %s can't be split into words",
+			profile->asked_by);
+	rgp_status status = call->talk.host->exec(
+		call->talk.call, (const char *const *)argv, PROCESS_TIMEOUT_MS, &output);
+	if (status == RGP_CANCELED)
+		return AWS_KEYS_CANCELED;
+	if (status != RGP_OK)
+		return aws_keys_broken(call, "run it by hand to see why",
+			"the credential_process of %s, %s, did not succeed", profile->asked_by,
+			argv[0]);
+	g_autoptr(ModJson) value = json_loadb(output.data, output.len, 0, NULL);
+	g_autofree char *source =
+		g_strdup_printf("the credential_process of %s", profile->asked_by);
+	if (mod_int(value, "Version") != 1)
+		return aws_keys_broken(call, "it has to print {\"Version\": 1, ...}",
+			"%s printed no document of version 1", source);
+	return aws_keys_from_json(call, source, output, "SessionToken", keys);
+}
+
+static AwsSearch refuse_sso(const AwsChain *chain, const Profile *profile)
+{
+	return aws_keys_broken(chain->call,
+		"sign in with `aws sso login`, and let another profile say: credential_process = "
+		"aws configure export-credentials --profile NAME",
+		"%s signs in by SSO (IAM Identity Center), which raygpu does not do itself",
+		profile->asked_by);
+}
+
+/* All but a role of another profile's. */
+static AwsSearch plain_keys(AwsChain *chain, const Profile *profile, AwsKeys *keys)
+{
+	if (profile->token_file) {
+		AwsRole role = role_of(profile);
+		role.token_file = profile->token_file;
+		if (!role.arn)
+			return aws_keys_broken(chain->call, "add role_arn to it",
+				"%s has web_identity_token_file but no role_arn",
+				profile->asked_by);
+		return aws_keys_assume(chain->call, &role, NULL, keys);
+	}
+	AwsSearch search = static_keys(chain, profile->name, keys);
+	if (search != AWS_KEYS_NOT_HERE)
+		return search;
+	if (profile->sso)
+		return refuse_sso(chain, profile);
+	return profile->process ? process_keys(chain, profile, keys) : AWS_KEYS_NOT_HERE;
+}
+
+static AwsSearch named_source(AwsChain *chain, const Profile *profile, AwsKeys *keys)
+{
+	static const struct {
+		const char *name;
+		AwsSearch (*machine)(AwsChain *, AwsKeys *); /* NULL: the environment */
+	} sources[] = {
+		{"Environment", NULL},
+		{"EcsContainer", aws_keys_from_container},
+		{"Ec2InstanceMetadata", aws_keys_from_metadata},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+		if (g_ascii_strcasecmp(sources[i].name, profile->credential_source))
+			continue;
+		AwsSearch search = sources[i].machine ? sources[i].machine(chain, keys)
+						      : aws_keys_from_env(chain->call, keys);
+		if (search != AWS_KEYS_NOT_HERE)
+			return search;
+		return aws_keys_broken(chain->call, NULL,
+			"%s wants its keys from %s, and there are none", profile->asked_by,
+			profile->credential_source);
+	}
+	return aws_keys_broken(chain->call,
+		"it is one of Environment, EcsContainer and Ec2InstanceMetadata",
+		"%s has an unknown credential_source \"%s\"", profile->asked_by,
+		profile->credential_source);
+}
+
+static AwsSearch role_keys(AwsChain *chain, const Profile *profile, unsigned depth, AwsKeys *keys);
+
+/* Keys of the profile that another one names as its source. */
+static AwsSearch source_keys(AwsChain *chain, const Profile *profile, unsigned depth, AwsKeys *keys)
+{
+	const char *name = profile->source_profile;
+	g_auto(Profile) source = {0};
+	if (!exists(chain, name))
+		return aws_keys_broken(chain->call, NULL,
+			"%s names the source_profile \"%s\", which is in neither %s nor %s",
+			profile->asked_by, name, chain->credentials_path, chain->config_path);
+	profile_init(chain, name, &source);
+	/* a profile may be its own source: its keys take its role */
+	bool own = !strcmp(name, profile->name);
+	AwsSearch search = source.role_arn && !source.token_file && !own
+				   ? role_keys(chain, &source, depth + 1, keys)
+			   : own ? static_keys(chain, name, keys)
+				 : plain_keys(chain, &source, keys);
+	if (search != AWS_KEYS_NOT_HERE)
+		return search;
+	return aws_keys_broken(chain->call, NULL,
+		"%s names the source_profile \"%s\", which has no keys", profile->asked_by, name);
+}
+
+static AwsSearch check_role(const AwsChain *chain, const Profile *profile, unsigned depth)
+{
+	if (depth >= PROFILES_MAX)
+		return aws_keys_broken(chain->call, "let the chain end in a profile with keys",
+			"the source_profile chain of \"%s\" goes round or is too long",
+			chain->profile);
+	if (profile->mfa)
+		return aws_keys_broken(chain->call,
+			"get keys with `aws sts assume-role ... --token-code` and set them in the "
+			"environment, or let credential_process do it",
+			"%s asks for a code of %s (mfa_serial), and raygpu asks nobody",
+			profile->asked_by, profile->mfa);
+	if (!profile->source_profile == !profile->credential_source)
+		return aws_keys_broken(chain->call, "a role takes one of the two",
+			"%s has role_arn and %s source_profile %s credential_source",
+			profile->asked_by, profile->source_profile ? "both" : "neither",
+			profile->source_profile ? "and" : "nor");
+	return AWS_KEYS_FOUND;
+}
+
+static AwsSearch role_keys(AwsChain *chain, const Profile *profile, unsigned depth, AwsKeys *keys)
+{
+	g_auto(AwsKeys) source = {0};
+	const AwsRole role = role_of(profile);
+	AwsSearch search = check_role(chain, profile, depth);
+	if (search == AWS_KEYS_FOUND)
+		search = profile->source_profile ? source_keys(chain, profile, depth, &source)
+						 : named_source(chain, profile, &source);
+	return search == AWS_KEYS_FOUND ? aws_keys_assume(chain->call, &role, &source, keys)
+					: search;
+}
+
+AwsSearch aws_keys_from_profile_role(AwsChain *chain, AwsKeys *keys)
+{
+	g_auto(Profile) profile = {0};
+	profile_init(chain, chain->profile, &profile);
+	if (!profile.role_arn || profile.token_file)
+		return AWS_KEYS_NOT_HERE;
+	return role_keys(chain, &profile, 0, keys);
+}
+
+AwsSearch aws_keys_from_profile(AwsChain *chain, AwsKeys *keys)
+{
+	g_auto(Profile) profile = {0};
+	profile_init(chain, chain->profile, &profile);
+	AwsSearch search = plain_keys(chain, &profile, keys);
+	if (search != AWS_KEYS_NOT_HERE || !chain->named || exists(chain, chain->profile))
+		return search;
+	mod_report_text(&chain->call->talk, RGP_CLASS_DENIED, "no such AWS profile",
+		chain->looked->str, "`aws configure list-profiles` tells which there are");
+	return AWS_KEYS_BROKEN;
+}
