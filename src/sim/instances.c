@@ -345,6 +345,8 @@ bool rg_sim_modify_metadata(RgSimCall *call)
 		return false;
 	json_t *instance = rg_sim_world_edit(call->region, RG_SIM_INSTANCE, id);
 	json_t *options = json_copy(json_object_get(instance, "metadataOptions"));
+	if (!options) /* a hand-made world */
+		options = json_object();
 	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
 		const char *word = rg_sim_param_str(call->params, words[i].parameter);
 		if (word)

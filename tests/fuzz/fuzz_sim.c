@@ -1,8 +1,9 @@
-/* What the simulator's control endpoint and its options take as JSON: knobs and faults. Changes
- * are all or nothing, and what was taken can be told and taken again. */
+/* What the simulator's control endpoint and its options take as JSON: knobs, faults, scenarios.
+ * Changes are all or nothing, and what was taken can be told and taken again. */
 #include "fuzz.h"
 #include "sim/faults.h"
 #include "sim/knobs.h"
+#include "sim/scenario.h"
 
 static void try_knobs(const json_t *given)
 {
@@ -42,6 +43,15 @@ static void try_fault(const json_t *given)
 	rg_sim_faults_free(faults);
 }
 
+static void try_scenario(const json_t *given)
+{
+	g_autofree char *problem = NULL;
+	RgSimScenario *scenario = rg_sim_scenario_new(given, &problem);
+	g_assert_true((scenario != NULL) == (problem == NULL));
+	json_decref(rg_sim_scenario_json(scenario, 0));
+	rg_sim_scenario_free(scenario);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *given = json_loadb((const char *)data, size, 0, NULL);
@@ -49,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	try_knobs(given);
 	try_fault(given);
+	try_scenario(given);
 	json_decref(given);
 	return 0;
 }

@@ -73,3 +73,28 @@ def test_who_and_where(sim):
     assert aws(sim, 'get-caller-identity', service='sts')['Account'] == '123456789012'
     types = aws(sim, 'describe-instance-types', '--instance-types', 'p4d.24xlarge')['InstanceTypes']
     assert types[0]['GpuInfo']['Gpus'][0]['Count'] == 8
+
+
+def test_roles_parameters_spot_and_placement_groups(sim):
+    role = aws(sim, 'assume-role', '--role-arn', 'arn:aws:iam::123456789012:role/r', '--role-session-name', 'cli',
+               service='sts')['Credentials']
+    session = dict(AWS_ACCESS_KEY_ID=role['AccessKeyId'], AWS_SECRET_ACCESS_KEY=role['SecretAccessKey'],
+                   AWS_SESSION_TOKEN=role['SessionToken'])
+    done = subprocess.run([AWS, '--endpoint-url', sim.url, 'ssm', 'get-parameter', '--output', 'json', '--name',
+                           '/aws/service/canonical/ubuntu/server/22.04/stable/current/amd64/hvm/ebs-gp2/ami-id'],
+                          env=sim.env(**session), capture_output=True, text=True, timeout=120)
+    image = json.loads(done.stdout)['Parameter']['Value']
+    aws(sim, 'create-placement-group', '--group-name', 'cli', '--strategy', 'cluster')
+    made = aws(sim, 'run-instances', '--image-id', image, '--instance-type', 'p4d.24xlarge', '--placement',
+               'GroupName=cli', '--instance-market-options', 'MarketType=spot,SpotOptions={MaxPrice=20}')
+    one = made['Instances'][0]
+    assert one['InstanceLifecycle'] == 'spot' and one['Placement']['GroupName'] == 'cli'
+    spot = aws(sim, 'describe-spot-instance-requests')['SpotInstanceRequests']
+    assert [s['InstanceId'] for s in spot] == [one['InstanceId']]
+    aws(sim, 'delete-placement-group', '--group-name', 'cli', fails='InvalidPlacementGroup.InUse')
+
+
+def test_a_wrong_secret_is_told(sim):
+    done = subprocess.run([AWS, '--endpoint-url', sim.url, 'ec2', 'describe-vpcs'], capture_output=True, text=True,
+                          env=sim.env(AWS_SECRET_ACCESS_KEY='wrong'), timeout=120)
+    assert done.returncode != 0 and '(SignatureDoesNotMatch)' in done.stderr

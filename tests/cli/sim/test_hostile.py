@@ -127,14 +127,16 @@ def test_random_requests(sim):
     actions = ('RunInstances DescribeInstances AuthorizeSecurityGroupIngress CreateTags DeleteTags '
                'CreateNetworkInterface DescribeImages ModifyInstanceAttribute RevokeSecurityGroupEgress '
                'DescribeSecurityGroupRules CreateSecurityGroup DescribeInstanceTypeOfferings '
-               'TerminateInstances ModifyNetworkInterfaceAttribute DescribeInstanceAttribute').split()
+               'TerminateInstances ModifyNetworkInterfaceAttribute DescribeInstanceAttribute '
+               'CreatePlacementGroup DescribePlacementGroups DeletePlacementGroup ModifyInstanceMetadataOptions '
+               'DescribeSpotInstanceRequests CancelSpotInstanceRequests').split()
     world = sim.world('us-east-1')
     live = [d[k] for t, k in (('instances', 'instanceId'), ('network_interfaces', 'networkInterfaceId'),
                               ('security_groups', 'groupId'), ('subnets', 'subnetId'),
                               ('images', 'imageId'), ('volumes', 'volumeId')) for d in world[t]]
     values = live + ['', '0', '-1', '1', '5', '65536', 'true', 'false', '*', '%s%n', '\\', 'a' * 3000,
                      '\u202e', 'g4dn.xlarge', 'instance', 'tcp', '-1', '10.0.0.0/8', '::/0', 'tag:x',
-                     'aGk=', 'us-east-1a', 'userData', 'region', 'zone']
+                     'aGk=', 'us-east-1a', 'userData', 'region', 'zone', 'spot', 'cluster', 'nan', '1e999', 'sir-00000000']
     names = ('ImageId InstanceType MinCount MaxCount ClientToken SubnetId SecurityGroupId.1 GroupId '
              'UserData NetworkInterface.1.NetworkInterfaceId NetworkInterface.1.DeviceIndex '
              'NetworkInterface.2.DeviceIndex NetworkInterface.1.SubnetId PrivateIpAddress '
@@ -144,7 +146,9 @@ def test_random_requests(sim):
              'IpPermissions.1.IpProtocol IpPermissions.1.FromPort IpPermissions.1.ToPort '
              'IpPermissions.1.IpRanges.1.CidrIp IpPermissions.1.Ipv6Ranges.1.CidrIpv6 '
              'IpPermissions.1.Groups.1.GroupId GroupName GroupDescription VpcId LocationType '
-             'NetworkInterfaceId Attachment.AttachmentId Description.Value DryRun Owner.1').split()
+             'NetworkInterfaceId Attachment.AttachmentId Description.Value DryRun Owner.1 Strategy PartitionCount '
+             'Placement.GroupName Placement.GroupId InstanceMarketOptions.MarketType HttpTokens '
+             'InstanceMarketOptions.SpotOptions.MaxPrice SpotInstanceRequestId.1 HttpPutResponseHopLimit').split()
     seen = {}
     for _ in range(1500):
         action = chance.choice(actions)
