@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --format, --json-into and --report-gitlab of plan and drift: what is printed and what is written
- * beside it in the same run. */
+/* --format, --json-into and --report-gitlab of plan, drift and show PLANFILE: what is printed and
+ * what is written beside it in the same run. */
 
 bool report_options_check(Context *context, ReportOptions *options)
 {
@@ -127,7 +127,7 @@ static bool print_report(Context *context, const RgReport *report, RgReportForma
 bool report_write(
 	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift)
 {
-	RgReport report = {.command = context->command->name,
+	RgReport report = {.command = plan ? "plan" : context->command->name,
 		.version = RG_VERSION,
 		.plan = plan,
 		.drift = drift,

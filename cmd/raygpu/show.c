@@ -1,18 +1,21 @@
 #include "command.h"
 
-static int show_plan(Context *context, const char *path)
+static int show_plan(Context *context, const ReportOptions *report, const char *path)
 {
 	g_autoptr(RgPlan) plan = plan_file_load(context, path, NULL);
 	if (!plan)
 		return rg_diags_exit_code(context->diags);
-	if (context->json) {
-		g_autoptr(RgJson) document = rg_plan_to_json(plan);
-		out_json(document);
-	} else {
-		g_autofree char *text = rg_render_plan(plan, &context->out);
-		out_text(text);
-	}
-	return EXIT_FINE;
+	return report_write(context, report, plan, NULL) ? EXIT_FINE : EXIT_ERROR;
+}
+
+static bool is_for_state(Context *context, const ReportOptions *report)
+{
+	if (!report->json_into && !report->gitlab &&
+		(report->kind == RG_REPORT_TEXT || report->kind == RG_REPORT_JSON))
+		return true;
+	rg_diags_error(context->diags, "usage.conflict",
+		"without a saved plan there is only --format text and json");
+	return false;
 }
 
 static const RgSchema *schema_of(Context *context, const RgSnapshot *snapshot)
@@ -23,7 +26,7 @@ static const RgSchema *schema_of(Context *context, const RgSnapshot *snapshot)
 	return rg_provider_schema(context->providers, snapshot->provider, context->diags);
 }
 
-static int show_state(Context *context)
+static int show_state(Context *context, const ReportOptions *report)
 {
 	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
 	g_autofree char *cluster = context->store ? context_one_cluster(context) : NULL;
@@ -33,7 +36,7 @@ static int show_state(Context *context)
 	if (!schema)
 		return rg_diags_has_errors(context->diags) ? rg_diags_exit_code(context->diags)
 							   : EXIT_FINE;
-	if (context->json) {
+	if (report->kind == RG_REPORT_JSON) {
 		g_autoptr(RgJson) document = rg_render_state_json(snapshot, schema);
 		out_json(document);
 	} else {
@@ -43,15 +46,27 @@ static int show_state(Context *context)
 	return EXIT_FINE;
 }
 
+static int run(Context *context, ReportOptions *report, const char *path)
+{
+	if (!report_options_check(context, report))
+		return EXIT_USAGE;
+	if (path)
+		return show_plan(context, report, path);
+	return is_for_state(context, report) ? show_state(context, report) : EXIT_USAGE;
+}
+
 int cmd_show(Context *context, int argc, char **argv)
 {
+	ReportOptions report = {0};
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"which cluster of the state (the only one)", "NAME"},
+		REPORT_ENTRIES(report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
-	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
-		return code;
-	return argc > 1 ? show_plan(context, argv[1]) : show_state(context);
+	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
+		code = run(context, &report, argc > 1 ? argv[1] : NULL);
+	report_options_clear(&report);
+	return code;
 }

@@ -258,6 +258,12 @@ def test_a_wrong_format_is_a_usage_error(home):
     assert 'not both' in home.run('drift', '--format', 'junit', '--json', code=4).err
 
 
+def test_a_saved_plan_is_reported_as_it_was_when_it_was_made(home):
+    made = home.run('plan', '--out', 'p.json', '--format', 'markdown')
+    assert home.run('show', 'p.json', '--format', 'markdown').out == made.out
+    assert 'only --format text and json' in home.run('show', '--format', 'sarif', code=4).err
+
+
 def test_lines_fit_80_columns(changed):
     for command in ('plan', 'drift'):
         result = changed.run(command, '--no-settle', code=None)
