@@ -11,7 +11,8 @@ bool rg_sim_placement_holds(const json_t *instance)
 gint64 rg_sim_placement_free(const RgSimCall *call, const char *type, const char *zone)
 {
 	gint64 left = rg_sim_knobs_capacity(call->knobs, type, zone);
-	if (left < 0)
+	/* A dry run asks for permission and form; EC2 tells of capacity only when it launches. */
+	if (left < 0 || rg_sim_param_bool(call->params, "DryRun", false))
 		return G_MAXINT64;
 	g_autoptr(GPtrArray) all = rg_sim_world_all(call->region, RG_SIM_INSTANCE);
 	for (unsigned i = 0; i < all->len; i++) {

@@ -39,7 +39,8 @@ bool rg_sim_quota_is_code(const char *word)
 gint64 rg_sim_quota_left(const RgSimCall *call, const char *code)
 {
 	const json_t *limit = code ? json_object_get(call->knobs->quotas, code) : NULL;
-	if (!limit)
+	/* A dry run asks for permission and form only. */
+	if (!limit || rg_sim_param_bool(call->params, "DryRun", false))
 		return G_MAXINT64;
 	gint64 left = json_integer_value(limit);
 	g_autoptr(GPtrArray) all = rg_sim_world_all(call->region, RG_SIM_INSTANCE);

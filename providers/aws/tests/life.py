@@ -15,7 +15,8 @@ CALL, ENDPOINT = sys.argv[1:3]
 IMAGE = sys.argv[3] if len(sys.argv) > 3 else None
 REGION = 'us-east-1'
 LINEAGE = 'f' * 32
-ENV = {'AWS_ACCESS_KEY_ID': 'AKIAEXAMPLE', 'AWS_SECRET_ACCESS_KEY': 'example-secret'}
+ENV = {'AWS_ACCESS_KEY_ID': 'AKIDEXAMPLE',
+       'AWS_SECRET_ACCESS_KEY': 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'}
 
 
 def call(name, **given):

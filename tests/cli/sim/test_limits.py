@@ -102,3 +102,9 @@ def test_instances_have_a_bucket_too(sim):
         503, 'RequestLimitExceeded')
     assert len(sim.live_instances()) == 6
     sim.ok('TerminateInstances', {f'InstanceId.{n}': i for n, i in enumerate(wanted[:3], 1)})
+
+
+def test_a_dry_run_says_nothing_of_capacity_and_quota(sim):
+    sim.knobs(quotas={'L-DB2E81BA': 0}, capacity={'*': {'*': 0}})
+    assert sim.error('RunInstances', run(sim, DryRun='true')) == (412, 'DryRunOperation')
+    assert sim.error('RunInstances', run(sim))[1] == 'InsufficientInstanceCapacity'
