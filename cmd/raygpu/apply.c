@@ -115,6 +115,14 @@ static void print_open(Context *context, const char *cluster)
 	out_text(text->str);
 }
 
+/* What the spec says of protection goes into the state with everything else, also when nothing in
+ * the cloud changes: it must hold when the pool is taken out of the spec. */
+static bool keep_protection(Context *context, const RgPlan *plan)
+{
+	return !plan->protect ||
+	       rg_store_protect(context->store, plan->cluster, plan->protect, context->diags);
+}
+
 static int execute(Context *context, const Options *options, RgPass *pass)
 {
 	g_autofree char *run = NULL, *lineage = NULL;
@@ -143,6 +151,8 @@ static int execute(Context *context, const Options *options, RgPass *pass)
 			      : done						   ? "done"
 			      : result.added || result.changed || result.destroyed ? "partial"
 										   : "failed";
+	if (!keep_protection(context, plan))
+		done = false;
 	if (!rg_store_end_run(context->store, run, outcome, context->diags))
 		done = false;
 	g_autofree char *text = rg_render_apply_result(&result, options->destroy, &context->out);
@@ -152,8 +162,10 @@ static int execute(Context *context, const Options *options, RgPass *pass)
 	return exit_code_of(context, &result, done);
 }
 
-static int nothing_to_do(Context *context, const Options *options)
+static int nothing_to_do(Context *context, const Options *options, const RgPlan *plan)
 {
+	if (plan->lineage && !keep_protection(context, plan))
+		return rg_diags_exit_code(context->diags);
 	RgApplyResult result = {0};
 	g_autofree char *text = rg_render_apply_result(&result, options->destroy, &context->out);
 	out_text(text);
@@ -172,7 +184,7 @@ static int from_spec(Context *context, const Options *options, const char *spec_
 	print_diags(context); /* warnings belong before the question */
 	rg_diags_clear(context->diags);
 	if (!rg_plan_has_changes(pass->plan))
-		return nothing_to_do(context, options);
+		return nothing_to_do(context, options, pass->plan);
 	if (!options->auto_approve && !ask(context, options->destroy))
 		return rg_diags_exit_code(context->diags);
 	if (signals_came(NULL))
@@ -195,7 +207,7 @@ static int from_plan(Context *context, const Options *options, RgPlan *plan)
 		return rg_diags_exit_code(context->diags);
 	}
 	if (!rg_plan_has_changes(plan))
-		return nothing_to_do(context, options);
+		return nothing_to_do(context, options, plan);
 	return execute(context, options, pass);
 }
 

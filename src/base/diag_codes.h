@@ -85,6 +85,7 @@
 	X("plan.stale", 6)                                                                         \
 	X("plan.wrong-state", 6)                                                                   \
 	X("plan.target-unknown", 4)                                                                \
+	X("plan.protected", 9)                                                                     \
 	/* state */                                                                                \
 	X("state.unreadable", 1)                                                                   \
 	X("state.not-a-state", 1)                                                                  \

@@ -9,6 +9,10 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags);
 /* clouds -> observed: needs provider and snapshot. */
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);
+/* plan.protected for each pool that the diff would take nodes from, against its protection. */
+void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags *diags);
+/* The pools that the spec protects, for the state; NULL when none is or was. */
+json_t *pass_protected_pools(const RgSession *session, const RgPass *pass);
 /* refresh, diff, plan: needs provider, snapshot and desired. */
 bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The provider is there, and takes the spec's settings and zones; else diagnostics under its lines.

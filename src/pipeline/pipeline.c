@@ -184,6 +184,8 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	rg_diags_take_new(diags, undecided);
 	if (!pass->diff)
 		return false;
+	pass_check_protection(session, pass, diags);
+	g_autoptr(RgJson) protect = pass_protected_pools(session, pass);
 	g_autoptr(GPtrArray) order = pool_order(cluster);
 	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",
 		.lineage = snapshot->lineage,
@@ -198,6 +200,7 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.region = cluster ? cluster->provider.region : snapshot->region,
 		.config = cluster ? cluster->provider.config : snapshot->config,
 		.facts = pass->facts ? pass->facts : snapshot->facts,
+		.protect = protect,
 		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
 			     : cluster					? cluster->file
 									: NULL,

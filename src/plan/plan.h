@@ -54,6 +54,7 @@ typedef struct {
 	char *provider, *region;
 	json_t *config, *facts; /* for the apply of a saved plan */
 	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
+	json_t *protect;	/* pools that the state is to protect; NULL: as it is there */
 	int64_t serial;		/* of the state that it was made from */
 	char *state;		/* identity of the state store as the user gave it */
 	char *spec_file, *spec_digest;
@@ -82,7 +83,7 @@ typedef struct {
 	bool in_git, dirty;
 	const json_t *fitted; /* NULL when destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
-	const json_t *config, *facts;
+	const json_t *config, *facts, *protect;
 	/* where "/pools/train" stands in the spec; may be NULL */
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;

@@ -196,6 +196,7 @@ static json_t *own_plan(const RgPlan *plan)
 	put_json(object, "config", plan->config);
 	put_json(object, "facts", plan->facts);
 	put_json(object, "labels", plan->labels);
+	put_json(object, "protect", plan->protect);
 	json_object_set_new(object, "serial", json_integer(plan->serial));
 	put_text(object, "state", plan->state);
 	put_text(spec, "file", plan->spec_file);

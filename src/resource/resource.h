@@ -34,6 +34,7 @@ typedef struct {
 	/* recorded only */
 	int64_t generation;	      /* 0, 1, ...: rises with each replacement */
 	int64_t created_s, updated_s; /* Unix seconds */
+	bool protect;		      /* the state's word: not to be destroyed or replaced */
 	json_t *pin;		      /* offer and price of a node, or NULL (fit.h "pins") */
 	char *run;		      /* pending: the run that left it open */
 	bool leaving; /* its removal was begun, and not seen to end (decide.md rows 19, 20) */

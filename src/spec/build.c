@@ -80,6 +80,7 @@ static RgPool *build_pool(
 	pool->disk.type = dup_str(disk, "type");
 	pool->disk.source = member_source(document, pointer, "disk");
 	pool->public_ip = json_is_true(json_object_get(value, "public_ip"));
+	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");
 	pool->env = ref_object(value, "env");

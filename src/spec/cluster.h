@@ -34,6 +34,7 @@ typedef struct {
 	RgSource image_source;
 	RgDisk disk;
 	bool public_ip;	   /* each node gets a public address */
+	bool protect;	   /* no plan may destroy or replace its nodes */
 	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
 	json_t *resources; /* object of numbers: Ray custom resources */
 	json_t *env;	   /* object of strings: environment of the Ray container */

@@ -93,7 +93,7 @@ static const char *interned(const char *text)
 
 #define RESOURCE_COLUMNS                                                                           \
 	"kind, name, coalesce(idx, -1), pool, cloud_id, attrs, outputs, depends_on, origin, pin,"  \
-	" generation, created_s, updated_s, leaving"
+	" generation, created_s, updated_s, leaving, protect"
 
 static bool read_resource(Loader *loader, Sql *q)
 {
@@ -114,6 +114,7 @@ static bool read_resource(Loader *loader, Sql *q)
 	resource->created_s = sql_column_int(q, 11);
 	resource->updated_s = sql_column_int(q, 12);
 	resource->leaving = sql_column_int(q, 13) != 0;
+	resource->protect = sql_column_int(q, 14) != 0;
 	rg_resource_set_add(loader->snapshot->recorded, g_steal_pointer(&resource));
 	return true;
 }

@@ -131,6 +131,10 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 /* `state rm`: forgets the record, touches no cloud. */
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
 
+/* From now on the nodes of these pools (array of names) are protected and no others. Nothing is
+ * written when that is so already. */
+bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags);
+
 /* `state rebuild`: a cluster that the state doesn't have, as the cloud's marks tell it. All
  * borrowed. */
 typedef struct {

@@ -1,0 +1,93 @@
+#include "pipeline/internal.h"
+
+/* `protect: true`: by the spec for the pools that it has, by the state for those that left it. */
+
+static const RgPool *find_pool(const RgCluster *cluster, const char *name)
+{
+	if (g_strcmp0(name, cluster->head->name) == 0)
+		return cluster->head;
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		if (g_strcmp0(name, pool->name) == 0)
+			return pool;
+	}
+	return NULL;
+}
+
+/* A destroy has no word of the spec's: who wants to destroy must have lifted it before. */
+static const RgCluster *spec_of(const RgSession *session, const RgPass *pass)
+{
+	return session->diff.destroy ? NULL : pass->cluster;
+}
+
+static bool is_refused(const RgSession *session, const RgPass *pass, const RgChange *change)
+{
+	const RgResource *recorded = change->recorded;
+	if (!recorded || !recorded->group ||
+		(change->action != RG_ACTION_DELETE && change->action != RG_ACTION_REPLACE))
+		return false;
+	const RgCluster *cluster = spec_of(session, pass);
+	const RgPool *pool = cluster ? find_pool(cluster, recorded->group) : NULL;
+	return pool ? pool->protect : recorded->protect;
+}
+
+static void refuse(
+	const RgPass *pass, const char *group, const RgChange *first, unsigned n, RgDiags *diags)
+{
+	const RgPool *pool = pass->cluster ? find_pool(pass->cluster, group) : NULL;
+	g_autofree char *more = n > 1 ? g_strdup_printf(" and %u more of it", n - 1) : g_strdup("");
+	RgDiag *diag = rg_diags_error(diags, "plan.protected",
+		"\"%s\" is protected, but %s%s would be %s", group, first->address, more,
+		first->action == RG_ACTION_DELETE ? "destroyed" : "replaced");
+	rg_diag_address(diag, first->address, NULL);
+	if (pool)
+		rg_diag_at(diag, pool->source);
+	rg_diag_hint(diag,
+		"to do it all the same, set `protect: false` there, apply that, and then "
+		"make this change");
+}
+
+void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags *diags)
+{
+	const GPtrArray *changes = pass->diff->changes;
+	g_autoptr(GHashTable) told = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < changes->len; i++) {
+		const RgChange *first = changes->pdata[i];
+		if (!is_refused(session, pass, first) ||
+			!g_hash_table_add(told, (gpointer)(uintptr_t)first->recorded->group))
+			continue;
+		unsigned n = 0;
+		for (guint k = i; k < changes->len; k++) {
+			const RgChange *change = changes->pdata[k];
+			n += is_refused(session, pass, change) &&
+			     g_str_equal(change->recorded->group, first->recorded->group);
+		}
+		refuse(pass, first->recorded->group, first, n, diags);
+	}
+}
+
+static bool was_protected(const RgResourceSet *recorded)
+{
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		if (rg_resource_set_get(recorded, i)->protect)
+			return true;
+	}
+	return false;
+}
+
+json_t *pass_protected_pools(const RgSession *session, const RgPass *pass)
+{
+	const RgCluster *cluster = spec_of(session, pass);
+	if (!cluster)
+		return NULL;
+	g_autoptr(RgJson) pools = json_array();
+	if (cluster->head->protect)
+		json_array_append_new(pools, json_string(cluster->head->name));
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		if (pool->protect)
+			json_array_append_new(pools, json_string(pool->name));
+	}
+	bool says = json_array_size(pools) || was_protected(pass->snapshot->recorded);
+	return says ? g_steal_pointer(&pools) : NULL;
+}

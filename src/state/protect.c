@@ -1,0 +1,48 @@
+/* Which pools are protected: kept beside the records, so that it outlives the spec that said it. */
+#include "base/clock.h"
+#include "state/internal.h"
+
+static bool differs(
+	RgStore *store, const char *cluster, const json_t *pools, bool *found, RgDiags *diags)
+{
+	if (!tx_begin_read(store, diags))
+		return false;
+	Sql q = sql_new(store,
+		"SELECT 1 FROM resources WHERE cluster = (SELECT id FROM clusters WHERE name = ?1)"
+		" AND protect <> (coalesce(pool, '') IN (SELECT value FROM json_each(?2))) LIMIT 1",
+		diags);
+	sql_text(&q, cluster);
+	sql_json(&q, pools);
+	*found = sql_next(&q);
+	bool ok = sql_ok(&q);
+	tx_end_read(store);
+	return ok;
+}
+
+/* updated_s moves too: a plan that was saved before is stale. */
+static bool set(RgStore *store, int64_t cluster, const json_t *pools, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"UPDATE resources SET protect = 1 - protect, updated_s = max(?3, updated_s + 1)"
+		" WHERE cluster = ?1"
+		" AND protect <> (coalesce(pool, '') IN (SELECT value FROM json_each(?2)))",
+		diags);
+	sql_int(&q, cluster);
+	sql_json(&q, pools);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q);
+}
+
+bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	bool found = false;
+	int64_t id;
+	if (!differs(store, cluster, pools, &found, diags))
+		return false;
+	if (!found)
+		return true;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	return tx_end(store, set(store, id, pools, diags), diags);
+}

@@ -1,0 +1,81 @@
+"""protect: true on a pool or the head: no plan destroys or replaces what it guards."""
+import pytest
+from program import Home, spec
+from sim_server import Sim
+
+GUARDED = ', protect: true'
+
+
+@pytest.fixture(scope='module')
+def sim():
+    with Sim('--boot-ms', '20', '--shutdown-ms', '20') as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path, sim):
+    sim.reset()
+    home = Home(tmp_path, sim.env())
+    home.write('cluster.yaml', spec(pools={'serve': 2}, pool_extra=GUARDED))
+    home.apply()
+    return home
+
+
+def refused(home, *arguments):
+    result = home.run(*arguments, code=9)
+    assert '"serve" is protected' in result.err and '[plan.protected]' in result.err
+    return result
+
+
+def test_nothing_of_a_protected_pool_goes(sim, home):
+    home.run('plan', '--detailed-exitcode')
+    refused(home, 'plan', '--replace', 'aws.instance.serve[0]')
+    refused(home, 'destroy', '--auto-approve')
+    refused(home, 'destroy', '--cluster', 'research', '--auto-approve')
+    home.write('cluster.yaml', spec(pools={'serve': 1}, pool_extra=GUARDED))
+    told = refused(home, 'plan', '--out', 'p.json')
+    assert 'aws.instance.serve[1] would be destroyed' in told.err and 'cluster.yaml:7' in told.err
+    home.run('apply', 'p.json', code=4)
+    refused(home, 'apply', 'cluster.yaml', '--auto-approve')
+    home.write('cluster.yaml', spec(pools={}).replace('pools:\n', 'pools: {}\n'))
+    assert 'and 1 more of it' in refused(home, 'apply', 'cluster.yaml', '--auto-approve').err
+    home.write('cluster.yaml', spec(pools={'serve': 3}, pool_extra=GUARDED))
+    home.apply()  # more is no harm
+    assert len(sim.live_instances()) == 4
+
+
+def test_protection_is_lifted_by_an_apply_of_its_own(sim, home):
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    sim.counters_reset()
+    home.apply()
+    assert sim.counters()['mutating'] == 0
+    home.run('destroy', '--auto-approve')
+    assert not sim.live_instances()
+
+
+def test_a_saved_plan_carries_protection_into_the_state(sim, home):
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    home.apply()
+    home.write('cluster.yaml', spec(pools={'serve': 3}, pool_extra=GUARDED))
+    home.run('plan', '--out', 'p.json')
+    home.run('apply', 'p.json')
+    home.write('cluster.yaml', spec(pools={'other': 1}))
+    refused(home, 'plan')
+
+
+def test_a_protected_head_and_a_plan_saved_before(sim, home):
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    home.apply()
+    home.write('cluster.yaml', spec(pools={'serve': 1}))
+    home.run('plan', '--out', 'old.json')
+    text = spec(pools={'serve': 2}, pool_extra=GUARDED).replace('5.2xlarge}', '5.2xlarge, protect: true}')
+    home.write('cluster.yaml', text)
+    home.apply()
+    home.run('apply', 'old.json', code=6)
+    result = home.run('plan', '--replace', 'aws.instance.head', code=9)
+    assert '"head" is protected, but aws.instance.head would be replaced' in result.err
+    # what vanished by itself may be made again
+    head = next(i for i in sim.live_instances() if i['instanceType'] == 'm5.2xlarge')
+    sim.ok('TerminateInstances', {'InstanceId.1': head['instanceId']})
+    home.apply()
+    assert len(sim.live_instances()) == 3
