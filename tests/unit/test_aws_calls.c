@@ -235,6 +235,12 @@ static void test_doubtful_refusals(Fixture *f, gconstpointer data)
 	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
 	g_assert_cmpint(create(f), ==, RGP_OK);
 	expect_all_failed(f, "quota", false);
+	/* nor does a refusal after a wait, when what was before the wait was doubtful */
+	aws_server_say_error(f->server, 500, "InternalError", "oops");
+	aws_server_say_error(f->server, 400, "InvalidSubnetID.NotFound", "still unknown");
+	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
+	g_assert_cmpint(create(f), ==, RGP_OK);
+	expect_all_failed(f, "quota", false);
 	/* throttling is no doubt: nothing was done */
 	aws_server_say_error(f->server, 503, "RequestLimitExceeded", "slow");
 	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
