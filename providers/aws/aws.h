@@ -6,7 +6,7 @@
 
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
-	char *sts_endpoint;
+	char *sts_endpoint, *ssm_endpoint;
 	char *profile;	/* named by the spec, or NULL */
 	json_t *config; /* the spec's provider mapping without name and region */
 	char *tls;	/* JSON for rgp_http_req.tls, or NULL */

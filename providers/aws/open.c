@@ -90,8 +90,11 @@ static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, stru
 {
 	const Service ec2 = {"ec2", "AWS_ENDPOINT_URL_EC2", mod_str(config, "endpoint")};
 	const Service sts = {"sts", "AWS_ENDPOINT_URL_STS", ""};
+	const Service ssm = {"ssm", "AWS_ENDPOINT_URL_SSM", ""};
 	rgp_status status = find_endpoint(talk, &ec2, inst->region, &inst->endpoint);
-	return status == RGP_OK ? find_endpoint(talk, &sts, inst->region, &inst->sts_endpoint)
+	if (status == RGP_OK)
+		status = find_endpoint(talk, &sts, inst->region, &inst->sts_endpoint);
+	return status == RGP_OK ? find_endpoint(talk, &ssm, inst->region, &inst->ssm_endpoint)
 				: status;
 }
 
@@ -118,6 +121,7 @@ void aws_close(struct rgp_inst *inst)
 	aws_keys_clear(inst->keys);
 	g_free(inst->keys);
 	g_free(inst->sts_endpoint);
+	g_free(inst->ssm_endpoint);
 	g_free(inst);
 }
 

@@ -1,6 +1,7 @@
 #include "aws/resolve.h"
 #include "aws/form.h"
 #include "aws/kinds.h"
+#include "aws/parameter.h"
 #include <string.h>
 
 /* NVIDIA driver, CUDA and Docker with the NVIDIA runtime; also for head nodes, so that one image
@@ -125,6 +126,18 @@ static rgp_status resolve_default(
 	return RGP_OK;
 }
 
+/* An id, or "ssm:PATH". */
+static rgp_status resolve_wish(
+	const AwsCall *call, const char *image, const char *origin, json_t **fact)
+{
+	g_autofree char *id = NULL;
+	if (!g_str_has_prefix(image, AWS_PARAMETER_PREFIX))
+		return resolve_named(call, image, origin, fact);
+	rgp_status status =
+		aws_parameter_image(call, image + strlen(AWS_PARAMETER_PREFIX), origin, &id);
+	return status == RGP_OK ? resolve_named(call, id, origin, fact) : status;
+}
+
 static rgp_status resolve_images(const AwsCall *call, const json_t *wanted, json_t *images)
 {
 	g_autoptr(ModJson) known = json_object(); /* id or architecture -> fact: asked once each */
@@ -135,7 +148,7 @@ static rgp_status resolve_images(const AwsCall *call, const json_t *wanted, json
 		const char *key = *id ? id : arch, *origin = mod_str(want, "origin");
 		json_t *fact = json_incref(json_object_get(known, key));
 		rgp_status status = fact  ? RGP_OK
-				    : *id ? resolve_named(call, id, origin, &fact)
+				    : *id ? resolve_wish(call, id, origin, &fact)
 					  : resolve_default(call, arch, origin, &fact);
 		if (status != RGP_OK)
 			return status;

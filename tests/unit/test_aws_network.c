@@ -192,6 +192,43 @@ static void test_lower(Fixture *f, gconstpointer data)
 	}
 }
 
+static void test_parameter(Fixture *f, gconstpointer data)
+{
+	static const char wants[] = "{'images': [{'key': 'k', 'image': 'ssm:/aws/x', 'arch':"
+				    " 'x86_64', 'origin': '/head/image'}]}";
+	static const struct {
+		int status;
+		const char *body, *said;
+	} cases[] = {
+		{200, "{\"Parameter\": {\"Value\": \"some text\"}}",
+			"SSM parameter /aws/x holds no image id (ami-...)"},
+		{200, "", "SSM parameter /aws/x holds no image id (ami-...)"},
+		{400, "{\"__type\": \"com.amazonaws.ssm#ParameterNotFound\"}",
+			"there is no SSM parameter /aws/x in us-east-1"},
+		{400, "{\"__type\": \"AccessDeniedException\", \"Message\": \"no\"}",
+			"SSM refused GetParameter of /aws/x (AccessDeniedException): no"},
+		{403, "<html>", "SSM refused GetParameter of /aws/x (no code): it gave no reason"},
+	};
+	g_autofree char *url = aws_server_url(f->server);
+	g_hash_table_insert(f->call->env, g_strdup("AWS_ENDPOINT_URL_SSM"), g_steal_pointer(&url));
+	f->aws->close(f->inst);
+	open_with(f, "");
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		aws_server_say(f->server, cases[i].status, cases[i].body);
+		g_assert_cmpint(
+			aws_test_run(f->aws->resolve, f->inst, f->call, wants), ==, RGP_FAIL);
+		expect_said(f, 0, "/head/image", cases[i].said);
+	}
+	aws_server_reset(f->server);
+	aws_server_say(f->server, 200, "{\"Parameter\": {\"Value\": \"ami-7\"}}");
+	aws_server_say_ok(f->server, "DescribeImages",
+		"<imagesSet><item><imageId>ami-7</imageId><imageState>available</imageState>"
+		"<rootDeviceName>/dev/sda1</rootDeviceName></item></imagesSet>");
+	g_assert_cmpint(aws_test_run(f->aws->resolve, f->inst, f->call, wants), ==, RGP_OK);
+	g_assert_cmpstr(aws_server_form(f->server, 0), ==, "{\"Name\":\"/aws/x\"}");
+	expect_field(f, 1, "ImageId.1", "ami-7");
+}
+
 #define CREATE                                                                                     \
 	"{'kind': 'aws.instance', 'token': 't', 'min_count': 1, 'marks': {'lineage': 'l'},"        \
 	" 'items': [{'address': 'aws.instance.w[0]', 'index': 0}], 'attributes': {'public_ip':"    \
@@ -317,5 +354,6 @@ int main(int argc, char **argv)
 	ADD("create-waits-for-a-young-profile", "", test_create);
 	ADD("a-profile-is-replaced-associated-taken-away", "", test_change);
 	ADD("list-tells-the-profile", "", test_read);
+	ADD("an-image-by-parameter", "", test_parameter);
 	return g_test_run();
 }

@@ -1,0 +1,28 @@
+"""An image by SSM parameter, against moto, which publishes Amazon Linux's."""
+
+from program import Home, spec
+from test_moto import Moto
+
+PATH = '/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64'
+
+
+def ssm_spec(path):
+    return spec(pools={'serve': 1}, head=f'm5.2xlarge, image: "ssm:{path}"', pool_extra=f', image: "ssm:{path}"')
+
+
+def test_an_image_by_parameter_is_looked_up_and_kept(tmp_path):
+    with Moto() as moto:
+        home = Home(tmp_path, moto.env())
+        home.write('cluster.yaml', ssm_spec(PATH))
+        home.apply()
+        images = {i.findtext('imageId') for i in moto.ok('DescribeInstances').iterfind('.//instancesSet/item')}
+        assert len(images) == 1 and images.pop().startswith('ami-')
+        # pinned: SSM is not asked again, so that an endpoint that is not there is no matter
+        home.run('plan', 'cluster.yaml', '--detailed-exitcode', env={'AWS_ENDPOINT_URL_SSM': 'http://127.0.0.1:9'})
+        home.write('cluster.yaml', ssm_spec('/no/such'))
+        said = home.run('plan', 'cluster.yaml', code=1)
+        assert 'there is no SSM parameter /no/such in us-east-1' in ' '.join(said.err.split()), said
+        assert 'cluster.yaml:5:' in said.err
+        home.write('cluster.yaml', ssm_spec('/aws/service/global-infrastructure/regions/us-east-1/longName'))
+        said = home.run('plan', 'cluster.yaml', code=1)
+        assert 'holds no image id' in said.err, said
