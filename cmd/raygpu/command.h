@@ -125,6 +125,12 @@ int cmd_init(Context *context, int argc, char **argv);
 int cmd_log(Context *context, int argc, char **argv);
 int cmd_plan(Context *context, int argc, char **argv);
 int cmd_providers(Context *context, int argc, char **argv);
+/* `raygpu providers check FILE`, the arguments after the word (check.c). */
+typedef struct {
+	char *region, *endpoint, *config, *type;
+	gint wait_s;
+} CheckOptions;
+int providers_check(Context *context, const char *file, const CheckOptions *options);
 int cmd_show(Context *context, int argc, char **argv);
 int cmd_state(Context *context, int argc, char **argv);
 int cmd_validate(Context *context, int argc, char **argv);

@@ -20,7 +20,11 @@ static const Command commands[] = {
 		"Newest first. With RUN (its id, or the beginning of it) each change of that run.",
 		cmd_log},
 	{"plan", "[SPEC]", "show what apply would change, and what it costs", NULL, cmd_plan},
-	{"providers", "list", "list the provider modules that are found", NULL, cmd_providers},
+	{"providers", "list | check FILE", "list the provider modules that are found, or try one",
+		"check loads FILE, a module, and makes the calls that raygpu makes, with good and "
+		"with senseless\ninput. With --region it makes a head and two workers there and "
+		"removes them again: use a cloud\nthat is there to be played with.",
+		cmd_providers},
 	{"show", "[PLANFILE]", "show a saved plan, or what the state records", NULL, cmd_show},
 	{"state", "list | show ADDRESS | rm ADDRESS... | orphans | rebuild [SPEC]",
 		"look at the state, forget a record, or rebuild a lost one",

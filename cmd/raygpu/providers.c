@@ -21,17 +21,8 @@ static void print_table(const json_t *rows)
 	out_text(text->str);
 }
 
-int cmd_providers(Context *context, int argc, char **argv)
+static int list(Context *context)
 {
-	int code = EXIT_FINE;
-	if (!options_parse(context, NULL, &argc, &argv, 1, 1, &code))
-		return code;
-	if (!g_str_equal(argv[1], "list")) {
-		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-			"raygpu providers has no \"%s\"", argv[1]);
-		rg_diag_hint(diag, "usage: raygpu providers list");
-		return EXIT_USAGE;
-	}
 	context_open_providers(context);
 	g_autoptr(RgJson) rows = rg_provider_host_list(context->providers);
 	if (context->json)
@@ -39,4 +30,45 @@ int cmd_providers(Context *context, int argc, char **argv)
 	else
 		print_table(rows);
 	return EXIT_FINE;
+}
+
+int cmd_providers(Context *context, int argc, char **argv)
+{
+	CheckOptions check = {.wait_s = 60};
+	const GOptionEntry entries[] = {
+		{"region", 0, 0, G_OPTION_ARG_STRING, &check.region,
+			"check: the region to make things in", "NAME"},
+		{"endpoint", 0, 0, G_OPTION_ARG_STRING, &check.endpoint,
+			"check: the provider setting \"endpoint\"", "URL"},
+		{"config", 0, 0, G_OPTION_ARG_STRING, &check.config,
+			"check: the provider's settings as a JSON object", "JSON"},
+		{"type", 0, 0, G_OPTION_ARG_STRING, &check.type,
+			"check: instance type of the nodes; the first of its table otherwise",
+			"NAME"},
+		{"wait", 0, 0, G_OPTION_ARG_INT, &check.wait_s,
+			"check: how long a node may take to run or to go (60)", "SECONDS"},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	int code = EXIT_FINE;
+	if (options_parse(context, entries, &argc, &argv, 1, 2, &code)) {
+		bool wants_check = g_str_equal(argv[1], "check");
+		if (wants_check && argc == 3) {
+			code = providers_check(context, argv[2], &check);
+		} else if (g_str_equal(argv[1], "list") && argc == 2) {
+			code = list(context);
+		} else {
+			RgDiag *diag = rg_diags_error(context->diags,
+				wants_check ? "usage.missing-argument" : "usage.bad-argument",
+				wants_check ? "check wants the file of a module"
+					    : "raygpu providers has no \"%s\"",
+				argv[argc - 1]);
+			rg_diag_hint(diag, "usage: raygpu providers list | check FILE");
+			code = EXIT_USAGE;
+		}
+	}
+	g_free(check.region);
+	g_free(check.endpoint);
+	g_free(check.config);
+	g_free(check.type);
+	return code;
 }

@@ -66,6 +66,8 @@ static const char *str(const json_t *object, const char *key)
 /* Ids go into URLs: a hostile answer must not lead to other paths. */
 static int is_word(const char *text)
 {
+	if (text == NULL)
+		return 0;
 	size_t len =
 		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
 	return len > 0 && len <= 128 && text[len] == '\0';
@@ -365,6 +367,7 @@ static rgp_status list(const Call *c)
 	json_array_foreach (json_object_get(c->input, "known"), i, id) {
 		if (status != RGP_OK || json_object_get(seen, json_string_value(id)) != NULL)
 			continue;
+		set_failure(&why, RGP_CLASS_TRANSIENT, "", "a node makes no sense");
 		json_t *node = request_node(c, "GetNode", "GET", json_string_value(id), NULL, &why);
 		json_t *resource = observed(node);
 		if (resource != NULL)

@@ -37,6 +37,16 @@ static const struct {
 		"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a letter"},
 	{"odd_noversion", "provider.refused", "@ doesn't say its name and version",
 		"ask the module's author: its table must carry both"},
+	{"odd_noname", "provider.refused", "@ doesn't say its name and version",
+		"ask the module's author: its table must carry both"},
+	{"odd_badname", "provider.refused",
+		"@ calls itself \"../odd\", which is no name of a provider",
+		"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a letter"},
+	{"odd_empty", "provider.refused", "@ has a table of 0 bytes, provider ABI 1.0 begins at 96",
+		"rebuild the module with raygpu/provider.h of ABI 1.0 or later"},
+	{"odd_undefined", "provider.refused",
+		"@ can't be loaded: @: undefined symbol: odd_function_that_nobody_has",
+		"build it as a shared object for this machine, with all that it needs linked in"},
 	{"odd_badjson", "provider.refused",
 		"@ doesn't tell its schema: module odd_badjson gave a bad result to schema: "
 		"\"schema\": the text is not valid JSON: line 1, column 13: string or '}' expected "

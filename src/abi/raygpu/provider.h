@@ -1,3 +1,4 @@
+/* clang-format off */
 /* raygpu provider ABI, version 1 (not frozen before three providers live on it).
  *
  * A provider module is a shared object (or the same source linked statically with RGP_STATIC) that
@@ -19,7 +20,8 @@
  * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "origin": JSON pointer
  *                 into the spec}], "network": bool, "instance_types": [...], "zones": [...]}
  *          gives "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb"}},
- *                 "network": {"vpc_id", "subnets": {zone: subnet_id}},
+ *                 "network": {"vpc_id": text or null, "subnets": {zone: subnet_id, or the
+ *                 zone again where there are none}},
  *                 "offerings": {instance_type: [zone, ...]}}     reading calls only
  * lower    input the fitted cluster (schemas/fitted.schema.json)  gives "resources": [
  *                 {"address", "kind", "name", "index": n or null, "group": pool or null,
@@ -27,41 +29,49 @@
  *                  "depends_on": [address, ...]}]                pure: no host call but result
  *          Attribute values may hold expressions that the host resolves at apply:
  *          {"$ref": ADDRESS, "attr": NAME}, {"$join": [text or expression, ...]},
- *          {"$gzip_base64": text or expression}.
+ *          {"$gzip_base64": text or expression}. In a node's boot.user_data {"$ref": "@head",
+ *          "attr": "private_ip"} stands for the resource that knows the head's address: the module
+ *          puts its own address there.
  * list     input {"kind", "cluster", "lineage", "known": [id, ...]}
  *          gives "page" (any number): {"resources": [{"id", "address": derived from the marks or
  *                 null, "attributes": {the schema's attributes, no others}, "state": "present" |
  *                 "gone" (the cloud says so itself, e.g. terminated), "token": text or null,
  *                 "status": the cloud's word}]}
  *          and once "done": {"complete": true}. Lists what carries our lineage, then reads known
- * ids that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them. An
- * error or a cut reply is a failed call, never a short list. With "lineage" null (`raygpu state
- * rebuild`: the state is lost) it lists what carries the cluster's name, whatever the lineage, and
- * each resource tells its "lineage". create   input {"kind", "token": 32 hex digits, "min_count":
- * n, "marks": {"cluster", "lineage", "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
+ *          ids that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them.
+ *          An error or a cut reply is a failed call, never a short list.
+ *          With "lineage" null (`raygpu state rebuild`: the state is lost) it lists what carries the
+ *          cluster's name, whatever the lineage, and each resource tells its "lineage".
+ * create   input {"kind", "token": 32 hex digits, "min_count": n, "marks": {"cluster", "lineage",
+ *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
  *          gives "item" once per item: {"address", "outcome": "done" | "failed", "id",
  *                 "attributes": {computed ones}, + failure fields}
  *          The same token with the same input gives the same resources, also after a lost answer.
- *          Partial success is normal: items that the cloud didn't give are "failed", class
- * capacity. ready    input {"kind", "items": [{"address", "id"}]} gives "item": {"address",
- * "outcome": "done" | "pending" | "failed", "attributes", ...} One look, no waiting: the host
- * polls. update   input {"kind", "items": [{"address", "id", "attributes": wanted, "prior":
- * observed, "changed": [attribute, ...]}]} gives "item": {"address", "outcome": "done" | "failed" |
- * "unsupported", "attributes"} remove   input {"kind", "items": [{"address", "id"}]} gives "item":
- * {"address", "outcome": "done" | "failed"}; gone counts as done find     input {"kind", "token",
- * "marks"} gives "page" and "done" as list: what was made under that token, in the order of
- * creation (of the launch index); items carry "address" where it can be told reveal   input
- * {"kind", "items": [{"address", "id"}]} gives "item": {"address", "outcome": "done" | "failed",
- * "attributes": those unreadable ones that cost a request a resource, "" = it has none}; reading
- * calls only. The host takes their values for secrets. preflight input {"creates": [...]}     gives
- * "findings": [...]  (no module implements it yet)
+ *          Partial success is normal: items that the cloud didn't give are "failed", class capacity.
+ * ready    input {"kind", "items": [{"address", "id"}]}
+ *          gives "item": {"address", "outcome": "done" | "pending" | "failed", "attributes", ...}
+ *          One look, no waiting: the host polls.
+ * update   input {"kind", "items": [{"address", "id", "attributes": wanted, "prior": observed,
+ *                 "changed": [attribute, ...]}]}
+ *          gives "item": {"address", "outcome": "done" | "failed" | "unsupported", "attributes"}
+ * remove   input {"kind", "items": [{"address", "id"}]}
+ *          gives "item": {"address", "outcome": "done" | "failed"}; gone counts as done
+ * find     input {"kind", "token", "marks"}
+ *          gives "page" and "done" as list: what was made under that token, in the order of creation
+ *          (of the launch index); items carry "address" where it can be told
+ * reveal   input {"kind", "items": [{"address", "id"}]}
+ *          gives "item": {"address", "outcome": "done" | "failed", "attributes": those unreadable ones
+ *          that cost a request a resource, "" = it has none}; reading calls only. The host takes their
+ *          values for secrets.
+ * preflight input {"creates": [...]}     gives "findings": [...]  (no module implements it yet)
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
- * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the
- * cloud's), "message", "request_id", "retry_after_ms", "attribute" (the one to blame, or absent),
+ * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the cloud's),
+ * "message", "request_id", "retry_after_ms", "attribute" (the one to blame, or absent),
  * "definite": true when the cloud certainly did nothing. A call that fails as a whole calls
  * host->diag and returns RGP_FAIL. */
+/* clang-format on */
 #ifndef RAYGPU_PROVIDER_H
 #define RAYGPU_PROVIDER_H
 
@@ -167,7 +177,7 @@ struct rgp_host {
 	rgp_status (*sleep_ms)(struct rgp_call *, uint32_t ms); /* RGP_CANCELED when cut short */
 	/* NULL when unset; the host's memory, good for the whole process */
 	const char *(*env)(struct rgp_call *, const char *name);
-	/* "~/" is the user's home; good until the call returns; RGP_FAIL when unreadable (no
+	/* "~/" is the user's home; good until the call returns; RGP_FAIL when unreadable (and no
 	 * diagnostic) */
 	rgp_status (*read_file)(struct rgp_call *, const char *path, struct rgp_bytes *content);
 	/* runs a credential helper through no shell; stdout, at most 1 MiB, until the call returns

@@ -2,6 +2,7 @@
  * fault, chosen by -DODD_FAULT=n, named by -DODD_NAME. Fault 0 is sound. */
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 #include "raygpu/provider.h"
 
 enum {
@@ -27,6 +28,12 @@ enum {
 	IMPURE,
 	OPENFAILS,
 	MINOR,
+	NONAME,
+	BADNAME,
+	EMPTY,
+	UNDEFINED,
+	FALLS,
+	EXITS,
 };
 
 #define KIND_BODY                                                                                  \
@@ -90,10 +97,21 @@ static void odd_close(struct rgp_inst *inst)
 	(void)inst;
 }
 
+#if ODD_FAULT == 25
+void odd_function_that_nobody_has(void);
+#endif
+
 static rgp_status odd_call(struct rgp_inst *inst, const struct rgp_host *host,
 	struct rgp_call *call, const struct rgp_args *args)
 {
 	(void)inst, (void)host, (void)call, (void)args;
+#if ODD_FAULT == 25
+	odd_function_that_nobody_has();
+#elif ODD_FAULT == 26
+	__builtin_trap();
+#elif ODD_FAULT == 27
+	_exit(7);
+#endif
 	return RGP_UNSUPPORTED;
 }
 
@@ -102,12 +120,15 @@ static const struct {
 	struct rgp_provider table;
 	void *later;
 } odd = {{
-		 .size = ODD_FAULT == SHORT   ? 48
+		 .size = ODD_FAULT == EMPTY   ? 0
+			 : ODD_FAULT == SHORT ? 48
 			 : ODD_FAULT == MINOR ? sizeof(odd)
 					      : sizeof(odd.table),
 		 .abi_major = ODD_FAULT == MAJOR ? 3 : RGP_ABI_MAJOR,
 		 .abi_minor = ODD_FAULT == MINOR ? 9 : RGP_ABI_MINOR,
 		 .name = ODD_FAULT == WRONGNAME ? "other"
+			 : ODD_FAULT == NONAME	? NULL
+			 : ODD_FAULT == BADNAME ? "../odd"
 			 : ODD_FAULT == LONGNAME
 				 ? "a_name_that_is_much_longer_than_any_provider_may_have"
 				 : ODD_NAME,

@@ -1,0 +1,202 @@
+/* `raygpu providers check`: the conformance script in a child process, so that a module that falls
+ * takes only the child with it; each step comes through a pipe as a line of JSON. */
+#include "command.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "config.h"
+#include "provider/conform.h"
+
+static const char *const outcomes[] = {"pass", "fail", "skip", "begin"};
+
+static void send_step(void *data, const char *step, RgConformOutcome outcome, const char *why)
+{
+	g_autoptr(RgJson) line = json_object();
+	rg_json_set_str(line, "step", step);
+	rg_json_set_str(line, "outcome", outcomes[outcome]);
+	rg_json_set_str(line, "why", why);
+	g_autofree char *text = rg_json_canonical(line);
+	g_autofree char *whole = g_strconcat(text, "\n", NULL);
+	size_t len = strlen(whole), sent = 0;
+	while (sent < len) {
+		ssize_t n = write(*(int *)data, whole + sent, len - sent);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return; /* the parent is gone; nobody reads on */
+		sent += (size_t)n;
+	}
+}
+
+/* The settings of --config and --endpoint together; NULL and a diagnostic. */
+static json_t *read_config(Context *context, const CheckOptions *check)
+{
+	json_t *config = check->config ? rg_json_parse(check->config, strlen(check->config),
+						 "--config", "usage.bad-argument", context->diags)
+				       : json_object();
+	if (config && !json_is_object(config)) {
+		rg_diags_error(
+			context->diags, "usage.bad-argument", "--config is not a JSON object");
+		json_decref(config);
+		return NULL;
+	}
+	if (config && check->endpoint)
+		rg_json_set_str(config, "endpoint", check->endpoint);
+	return config;
+}
+
+/* In the child. */
+static bool run_script(Context *context, const char *dir, const char *name, const json_t *config,
+	const CheckOptions *check, int fd)
+{
+	g_autoptr(RgHttp) http = NULL;
+	g_strfreev(context->provider_dirs);
+	context->provider_dirs = g_new0(char *, 2);
+	context->provider_dirs[0] = g_strdup(dir);
+	context_open_providers(context);
+	RgHttpOptions transport = {
+		.user_agent = "raygpu/" RG_VERSION, .trace_path = context->trace_path};
+	if (check->region) {
+		http = rg_http_open(&transport, context->diags);
+		if (!http) {
+			const RgDiag *diag = rg_diags_get(context->diags, 0);
+			send_step(&fd, "opens the network", RG_CONFORM_FAIL, diag->summary);
+			return false;
+		}
+	}
+	RgConformOptions options = {.region = check->region,
+		.config = config,
+		.instance_type = check->type,
+		.http = http,
+		.wait_ms = (unsigned)CLAMP(check->wait_s, 0, 3600) * 1000,
+		.told = send_step,
+		.data = &fd};
+	return rg_provider_conform(context->providers, name, &options);
+}
+
+static void print_step(const json_t *step)
+{
+	const char *outcome = rg_json_str(step, "outcome", "");
+	const char *why = rg_json_str(step, "why", NULL);
+	g_autofree char *line = g_strdup_printf("%-5s %s\n%s%s%s",
+		g_str_equal(outcome, "fail") ? "FAIL" : outcome, rg_json_str(step, "step", ""),
+		why ? "      " : "", why ? why : "", why ? "\n" : "");
+	out_text(line);
+}
+
+/* Keeps all but the beginnings; `begun` is the step that runs now. */
+static json_t *read_steps(Context *context, FILE *stream, char **begun)
+{
+	json_t *steps = json_array();
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	while ((len = getline(&line, &size, stream)) > 0) {
+		g_autoptr(RgJson) step = json_loadb(line, (size_t)len, 0, NULL);
+		if (!step)
+			continue;
+		bool begins = g_str_equal(rg_json_str(step, "outcome", ""), "begin");
+		g_free(*begun);
+		*begun = begins ? g_strdup(rg_json_str(step, "step", "")) : NULL;
+		if (begins)
+			continue;
+		json_array_append(steps, step);
+		if (!context->json)
+			print_step(step);
+	}
+	free(line);
+	return steps;
+}
+
+/* A module that ended the process is a failed step of its own. */
+static void add_fall(Context *context, json_t *steps, int status, const char *begun)
+{
+	const json_t *last = json_array_get(steps, json_array_size(steps) - 1);
+	g_autofree char *name =
+		begun ? g_strdup(begun)
+		      : g_strdup_printf("after \"%s\"", rg_json_str(last, "step", "the beginning"));
+	g_autofree char *why =
+		WIFSIGNALED(status)
+			? g_strdup_printf(
+				  "the module ended the process: %s", strsignal(WTERMSIG(status)))
+			: g_strdup_printf("the module ended the process with exit code %d",
+				  WEXITSTATUS(status));
+	json_t *step = json_pack("{s:s, s:s, s:s}", "step", name, "outcome", "fail", "why", why);
+	if (!context->json)
+		print_step(step);
+	json_array_append_new(steps, step);
+}
+
+static unsigned count(const json_t *steps, const char *outcome)
+{
+	unsigned n = 0;
+	size_t i;
+	const json_t *step;
+	json_array_foreach (steps, i, step)
+		n += g_str_equal(rg_json_str(step, "outcome", ""), outcome);
+	return n;
+}
+
+static int report(Context *context, const char *file, json_t *steps)
+{
+	unsigned failed = count(steps, "fail"), passed = count(steps, "pass");
+	unsigned skipped = count(steps, "skip");
+	if (context->json) {
+		g_autoptr(RgJson) document = json_pack("{s:s, s:s, s:b, s:i, s:i, s:i, s:O}",
+			"format_version", "1.0", "file", file, "ok", failed == 0, "passed", passed,
+			"failed", failed, "skipped", skipped, "steps", steps);
+		out_json(document);
+	} else {
+		g_autofree char *text = g_strdup_printf(
+			"\n%s: %u passed, %u failed, %u skipped\n", file, passed, failed, skipped);
+		out_text(text);
+	}
+	return failed > 0 ? EXIT_ERROR : EXIT_FINE;
+}
+
+/* A child's own endings; 0 and 1 tell whether a step failed, anything else is a fall. */
+static pid_t start_child(Context *context, const char *dir, const char *name, const json_t *config,
+	const CheckOptions *check, int fds[2])
+{
+	pid_t child = fork();
+	if (child != 0)
+		return child;
+	close(fds[0]);
+	_exit(run_script(context, dir, name, config, check, fds[1]) ? 0 : 1);
+}
+
+int providers_check(Context *context, const char *file, const CheckOptions *check)
+{
+	g_autoptr(RgJson) config = read_config(context, check);
+	if (!config)
+		return EXIT_USAGE;
+	g_autofree char *path = g_canonicalize_filename(file, NULL);
+	if (!g_str_has_suffix(path, ".so") || !g_file_test(path, G_FILE_TEST_EXISTS)) {
+		rg_diags_error(context->diags, "usage.bad-argument",
+			"\"%s\" is no module: it must be a file that ends in .so", file);
+		return EXIT_USAGE;
+	}
+	g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);
+	g_autofree char *name = g_strndup(base, strlen(base) - strlen(".so"));
+	int fds[2];
+	pid_t child = pipe(fds) == 0 ? start_child(context, dir, name, config, check, fds) : -1;
+	if (child < 0) {
+		rg_diags_error(context->diags, "usage.bad-argument",
+			"the check can't start a process: %s", g_strerror(errno));
+		return EXIT_ERROR;
+	}
+	close(fds[1]);
+	FILE *stream = fdopen(fds[0], "r");
+	g_autofree char *begun = NULL;
+	g_autoptr(RgJson) steps = read_steps(context, stream, &begun);
+	fclose(stream);
+	int status = 0;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		continue;
+	bool fell = !WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun != NULL;
+	if (fell)
+		add_fall(context, steps, status, begun);
+	return report(context, path, steps);
+}

@@ -1,0 +1,140 @@
+#include "provider/conform.h"
+
+#include <string.h>
+#include "provider/conform_internal.h"
+
+bool rg_conform_tell(RgConform *c, const char *step, bool passed, const char *why, RgDiags *diags)
+{
+	for (size_t i = 0; !passed && why == NULL && diags && i < rg_diags_count(diags); i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		if (diag->severity == RG_SEVERITY_ERROR)
+			why = diag->summary;
+	}
+	c->failed += !passed;
+	c->options->told(c->options->data, step, passed ? RG_CONFORM_PASS : RG_CONFORM_FAIL,
+		passed ? NULL : why);
+	return passed;
+}
+
+void rg_conform_skip(RgConform *c, const char *step, const char *why)
+{
+	c->options->told(c->options->data, step, RG_CONFORM_SKIP, why);
+}
+
+const RgConformMade *rg_conform_find(const RgConform *c, const char *address)
+{
+	for (guint i = 0; i < c->made->len; i++) {
+		const RgConformMade *made = g_ptr_array_index(c->made, i);
+		if (strcmp(made->wanted->address, address) == 0)
+			return made;
+	}
+	return NULL;
+}
+
+static void made_free(gpointer data)
+{
+	RgConformMade *made = data;
+	g_free(made->id);
+	g_free(made->token);
+	json_decref(made->outputs);
+	g_free(made);
+}
+
+static bool has_node_kind(const RgSchema *schema)
+{
+	GStrv kinds = rg_schema_kinds(schema);
+	for (size_t i = 0; kinds[i] != NULL; i++) {
+		if (rg_schema_kind(schema, kinds[i])->node)
+			return true;
+	}
+	return false;
+}
+
+/* The loader's own checks, and what the core needs beside them. */
+static bool check_module(RgConform *c, const char *name)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgModule *module = rg_provider_module_find(c->host, name, diags);
+	if (module == NULL)
+		return rg_conform_tell(c, "found", false, NULL, diags);
+	bool loads = rg_provider_module_make_ready(c->host, module);
+	g_autofree char *why =
+		g_strdup_printf("%s; %s", module->refusal.reason ? module->refusal.reason : "",
+			module->refusal.remedy ? module->refusal.remedy : "");
+	if (!rg_conform_tell(c, "loads, and its schema is right", loads, why, NULL))
+		return false;
+	rg_conform_tell(c, "has a kind that is a node", has_node_kind(module->schema),
+		"no kind of the schema says \"node\": true, so no plan can count its nodes", NULL);
+	static const char *const files[] = {"schema.json", "instance_types.csv", "prices.csv"};
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		size_t len;
+		g_autofree char *step = g_strdup_printf("data file %s", files[i]);
+		g_autofree char *where = g_strdup_printf(
+			"no %s/%s beside the module: specs can't name it until it is installed",
+			name, files[i]);
+		if (rg_provider_module_data(c->host, name, files[i], &len) != NULL)
+			rg_conform_tell(c, step, true, NULL, NULL);
+		else
+			rg_conform_skip(c, step, where);
+	}
+	return true;
+}
+
+/* First cell of the first row behind the header of instance_types.csv. */
+static bool choose_type(RgConform *c, const char *name)
+{
+	size_t len;
+	if (c->options->instance_type != NULL) {
+		g_strlcpy(c->type, c->options->instance_type, sizeof c->type);
+		return true;
+	}
+	const char *text = rg_provider_module_data(c->host, name, "instance_types.csv", &len);
+	const char *line = text != NULL ? memchr(text, '\n', len) : NULL;
+	if (line == NULL)
+		return false;
+	size_t left = len - (size_t)(++line - text), n = 0;
+	while (n < left && n + 1 < sizeof c->type && strchr(",\r\n", line[n]) == NULL)
+		n++;
+	memcpy(c->type, line, n);
+	return n > 0;
+}
+
+static void check_with_cloud(RgConform *c, const char *name)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	const RgConformOptions *o = c->options;
+	c->provider = rg_provider_open(c->host, name, o->region, o->config, o->http, diags);
+	if (!rg_conform_tell(c, "opens", c->provider != NULL, NULL, diags))
+		return;
+	if (!choose_type(c, name))
+		rg_conform_skip(
+			c, "life of a cluster", "no instance type is known: say --type TYPE");
+	else if (rg_conform_lower(c))
+		rg_conform_life(c);
+	rg_conform_hostile(c);
+}
+
+static void make_lineage(char lineage[33])
+{
+	for (int i = 0; i < 4; i++)
+		g_snprintf(lineage + i * 8, 9, "%08x", g_random_int());
+}
+
+bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConformOptions *options)
+{
+	RgConform c = {.host = host, .options = options};
+	c.made = g_ptr_array_new_with_free_func(made_free);
+	make_lineage(c.lineage);
+	if (check_module(&c, name)) {
+		if (options->region != NULL)
+			check_with_cloud(&c, name);
+		else
+			rg_conform_skip(
+				&c, "calls", "no cloud to play with: say --region, and --endpoint");
+	}
+	rg_provider_close(c.provider);
+	rg_resource_set_free(c.desired);
+	json_decref(c.facts);
+	g_ptr_array_unref(c.made);
+	return c.failed == 0;
+}

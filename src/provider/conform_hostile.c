@@ -1,0 +1,88 @@
+/* Input that raygpu never sends: a module that reads it must fail the call, or do nothing; it must
+ * not fall, hang, hand over wrong things, or make anything. A fall ends the process: the caller
+ * runs the script in a child and names the step. */
+#include <string.h>
+#include "provider/conform_internal.h"
+
+static const char *const verbs[] = {
+	"resolve", "lower", "list", "create", "ready", "update", "remove", "find"};
+
+static const char *const inputs[] = {"", "[]", "{}", "null", "\"text\"",
+	"{\"kind\":5,\"items\":{}}",
+	"{\"kind\":\"no.such\",\"items\":[{\"address\":\"no.such.a\",\"id\":\"x\"}]}",
+	"{\"items\":[null,5,{}],\"known\":[7,null],\"nodes\":[null,{\"indexes\":5}],"
+	"\"images\":[null,{}],\"instance_types\":[5],\"token\":7}",
+	"{\"kind\":", "{\"nodes\":[{\"role\":\"worker\",\"indexes\":[-1,1e300,null]}]}"};
+
+typedef struct {
+	bool made; /* it says that something was made */
+} Sink;
+
+static void swallow(RgCall *call, const char *slot, json_t *value)
+{
+	Sink *sink = call->data;
+	const char *outcome = rg_json_str(value, "outcome", "");
+	if (strcmp(slot, "item") == 0 && strcmp(outcome, "done") == 0 &&
+		strcmp(call->verb, "create") == 0)
+		sink->made = true;
+}
+
+static rgp_fn function_of(const struct rgp_provider *table, const char *verb)
+{
+	const struct {
+		const char *verb;
+		rgp_fn function;
+	} rows[] = {{"resolve", table->resolve}, {"lower", table->lower}, {"list", table->list},
+		{"create", table->create}, {"remove", table->remove},
+		{"update", RGP_HAS(table, update) ? table->update : NULL},
+		{"ready", RGP_HAS(table, ready) ? table->ready : NULL},
+		{"find", RGP_HAS(table, find) ? table->find : NULL}};
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		if (strcmp(rows[i].verb, verb) == 0)
+			return rows[i].function;
+	}
+	return NULL;
+}
+
+/* One call with these bytes and no right to change anything. NULL, or what is wrong (g_free). */
+static char *try_input(RgConform *c, const char *verb, const char *input)
+{
+	RgProvider *provider = c->provider;
+	rgp_fn function = function_of(provider->module->table, verb);
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	Sink sink = {0};
+	RgCall call = {.host = c->host,
+		.module = provider->module,
+		.schema = provider->module->schema,
+		.http = provider->http,
+		.verb = verb,
+		.flags = strcmp(verb, "lower") == 0 ? 0 : RG_CALL_READS,
+		.slot = swallow,
+		.data = &sink,
+		.diags = diags};
+	struct rgp_args args = {.size = sizeof args, .input = {input, strlen(input)}};
+	rg_call_begin(&call);
+	rgp_status status = function(provider->inst, &rg_provider_services, call.handle, &args);
+	rg_call_end(&call, status);
+	rg_call_clear(&call);
+	if (sink.made)
+		return g_strdup_printf("it says that it made something of %s", input);
+	if (status < RGP_UNSUPPORTED || status > RGP_OK)
+		return g_strdup_printf("it returned %d, which is no status", (int)status);
+	return NULL;
+}
+
+void rg_conform_hostile(RgConform *c)
+{
+	for (size_t v = 0; v < G_N_ELEMENTS(verbs); v++) {
+		g_autofree char *step =
+			g_strdup_printf("%s bears input that makes no sense", verbs[v]);
+		g_autofree char *why = NULL;
+		if (function_of(c->provider->module->table, verbs[v]) == NULL)
+			continue;
+		c->options->told(c->options->data, step, RG_CONFORM_BEGIN, NULL);
+		for (size_t i = 0; i < G_N_ELEMENTS(inputs) && why == NULL; i++)
+			why = try_input(c, verbs[v], inputs[i]);
+		rg_conform_tell(c, step, why == NULL, why, NULL);
+	}
+}

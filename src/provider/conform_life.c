@@ -1,0 +1,399 @@
+/* A cluster's life: everything is made, made again with the same tokens, listed, found, removed and
+ * removed again. What was made is removed also when a step fails. */
+#include <string.h>
+#include "base/clock.h"
+#include "provider/conform_internal.h"
+#include "resource/expr.h"
+#include "resource/graph.h"
+
+#define LOOK_MS 200
+
+static json_t *look_up(void *data, const char *address, const char *attr)
+{
+	const RgConformMade *made = rg_conform_find(data, address);
+	json_t *value = made != NULL ? json_object_get(made->outputs, attr) : NULL;
+	if (value == NULL && made != NULL && strcmp(attr, "id") == 0)
+		return json_string(made->id);
+	return json_incref(value);
+}
+
+static void make_token(char token[33])
+{
+	for (int i = 0; i < 4; i++)
+		g_snprintf(token + i * 8, 9, "%08x", g_random_int());
+}
+
+static bool is_makeable(const RgConform *c, const RgResource *resource)
+{
+	g_auto(GStrv) needed = rg_resource_dependencies(resource);
+	for (size_t i = 0; needed != NULL && needed[i] != NULL; i++) {
+		if (rg_conform_find(c, needed[i]) == NULL)
+			return false;
+	}
+	return rg_conform_find(c, resource->address) == NULL;
+}
+
+/* The next batch: one resource, or the members of a pool that may go in one call. */
+static GPtrArray *next_batch(const RgConform *c)
+{
+	GPtrArray *batch = g_ptr_array_new();
+	const RgSchema *schema = rg_provider_get_schema(c->provider);
+	for (size_t i = 0; i < rg_resource_set_size(c->desired); i++) {
+		RgResource *resource = rg_resource_set_get(c->desired, i);
+		const RgResource *first = batch->len > 0 ? batch->pdata[0] : NULL;
+		bool joins =
+			first == NULL ||
+			(first->index >= 0 && first->kind == resource->kind &&
+				first->name == resource->name &&
+				json_equal(first->attrs, resource->attrs) &&
+				batch->len < rg_schema_kind(schema, first->kind)->batch_create);
+		if (joins && is_makeable(c, resource))
+			g_ptr_array_add(batch, resource);
+	}
+	return batch;
+}
+
+static json_t *create_input(RgConform *c, const GPtrArray *batch, const char *token, RgDiags *diags)
+{
+	const RgResource *first = batch->pdata[0];
+	json_t *items = json_array();
+	json_t *attributes = rg_expr_resolve(first->attrs, look_up, c, diags);
+	g_autoptr(GString) indexes = g_string_new(NULL);
+	for (guint i = 0; i < batch->len; i++) {
+		const RgResource *one = batch->pdata[i];
+		json_array_append_new(
+			items, json_pack("{s:s, s:o}", "address", one->address, "index",
+				       one->index < 0 ? json_null() : json_integer(one->index)));
+		if (one->index >= 0)
+			g_string_append_printf(
+				indexes, "%s%" G_GINT64_FORMAT, i > 0 ? "," : "", one->index);
+	}
+	return json_pack("{s:s, s:s, s:i, s:{s:s, s:s, s:s?, s:s, s:n, s:s, s:{s:s}}, s:o, s:o?}",
+		"kind", first->kind, "token", token, "min_count", 1, "marks", "cluster",
+		"raygpu-check", "lineage", c->lineage, "pool", first->group, "indexes",
+		indexes->str, "commit", "run", "raygpu-check", "labels", "made-by", "raygpu-check",
+		"items", items, "attributes", attributes);
+}
+
+static const RgItemResult *find_bad(const GPtrArray *results)
+{
+	for (guint i = 0; i < results->len; i++) {
+		const RgItemResult *result = results->pdata[i];
+		if (result->outcome != RG_OUTCOME_DONE)
+			return result;
+	}
+	return NULL;
+}
+
+static void keep_made(
+	RgConform *c, const GPtrArray *batch, const GPtrArray *results, const char *token)
+{
+	for (guint i = 0; i < results->len; i++) {
+		const RgItemResult *result = results->pdata[i];
+		if (result->id == NULL)
+			continue;
+		RgConformMade *made = g_new0(RgConformMade, 1);
+		made->wanted = batch->pdata[i];
+		made->id = g_strdup(result->id);
+		made->token = g_strdup(token);
+		made->outputs = json_object();
+		if (result->attributes != NULL)
+			json_object_update(made->outputs, result->attributes);
+		g_ptr_array_add(c->made, made);
+	}
+}
+
+static bool is_repeated(const GPtrArray *first, const GPtrArray *second)
+{
+	for (guint i = 0; i < first->len; i++) {
+		const RgItemResult *a = first->pdata[i], *b = second->pdata[i];
+		if (g_strcmp0(a->id, b->id) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Waits until each of the batch is ready and keeps what it tells; NULL when all are, else why. */
+static char *wait_ready(RgConform *c, const GPtrArray *batch)
+{
+	const RgResource *first = batch->pdata[0];
+	int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
+	json_auto_t *items = json_array();
+	for (guint i = 0; i < batch->len; i++) {
+		const RgConformMade *made =
+			rg_conform_find(c, ((RgResource *)batch->pdata[i])->address);
+		json_array_append_new(items,
+			json_pack("{s:s, s:s}", "address", made->wanted->address, "id", made->id));
+	}
+	g_autoptr(RgJson) input = json_pack("{s:s, s:O}", "kind", first->kind, "items", items);
+	for (;;) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autoptr(GPtrArray) results = rg_provider_ready(c->provider, input, diags);
+		const RgItemResult *bad = find_bad(results);
+		for (guint i = 0; i < results->len; i++) {
+			const RgItemResult *result = results->pdata[i];
+			const RgConformMade *made = rg_conform_find(c, result->address);
+			if (result->attributes != NULL)
+				json_object_update(made->outputs, result->attributes);
+		}
+		if (bad == NULL)
+			return NULL;
+		if (bad->outcome == RG_OUTCOME_FAILED)
+			return g_strdup_printf("%s: %s", bad->address, bad->message);
+		if (rg_clock_monotonic_ms() > until)
+			return g_strdup_printf("%s is still pending", bad->address);
+		rg_provider_sleep(c->provider, LOOK_MS);
+	}
+}
+
+static bool make_batch(RgConform *c, const GPtrArray *batch)
+{
+	const RgResource *first = batch->pdata[0];
+	char token[33];
+	make_token(token);
+	g_autoptr(RgDiags) diags = rg_diags_new(), twice = rg_diags_new();
+	g_autoptr(RgJson) input = create_input(c, batch, token, diags);
+	g_autofree char *name = g_strdup_printf(
+		"create %s%s", first->kind, batch->len > 1 ? ", two in one call" : "");
+	g_autofree char *step = g_strconcat(name, ", the same token: the same things", NULL);
+	if (rg_diags_has_errors(diags))
+		return rg_conform_tell(c, name, false, NULL, diags);
+	g_autoptr(GPtrArray) results = rg_provider_create(c->provider, input, diags);
+	keep_made(c, batch, results, token);
+	const RgItemResult *bad = find_bad(results);
+	if (!rg_conform_tell(c, name, bad == NULL && !rg_diags_has_errors(diags),
+		    bad != NULL ? bad->message : NULL, diags))
+		return false;
+	g_autoptr(GPtrArray) again = rg_provider_create(c->provider, input, twice);
+	rg_conform_tell(c, step, is_repeated(results, again),
+		"the second answer has other ids: a lost answer would make things twice", twice);
+	g_autofree char *why = wait_ready(c, batch);
+	g_autofree char *ready = g_strdup_printf("ready %s", first->kind);
+	return rg_conform_tell(c, ready, why == NULL, why, NULL);
+}
+
+static bool make_all(RgConform *c)
+{
+	for (;;) {
+		g_autoptr(GPtrArray) batch = next_batch(c);
+		if (batch->len == 0)
+			break;
+		if (!make_batch(c, batch))
+			return false;
+	}
+	bool all = c->made->len == rg_resource_set_size(c->desired);
+	return all || rg_conform_tell(c, "create everything", false,
+			      "some resources wait for others that are never made", NULL);
+}
+
+static void take_seen(void *data, RgResource *resource)
+{
+	g_hash_table_replace(data, resource->id, resource);
+}
+
+static void free_seen(gpointer resource)
+{
+	rg_resource_free(resource);
+}
+
+static GHashTable *seen_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_seen);
+}
+
+/* What a plan made right now would call drift; NULL when there is none. */
+static char *find_drift(const RgConform *c, const RgConformMade *made, const RgResource *seen)
+{
+	const RgKind *kind =
+		rg_schema_kind(rg_provider_get_schema(c->provider), made->wanted->kind);
+	const char *name;
+	json_t *wanted;
+	json_object_foreach (made->wanted->attrs, name, wanted) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
+		json_t *value = json_object_get(seen->attrs, name);
+		bool compared = !attribute->unreadable && !attribute->create_only &&
+				!attribute->ignore_drift && !attribute->set &&
+				!rg_expr_has_refs(wanted) && !json_is_null(wanted);
+		if (compared && !json_equal(value, wanted))
+			return g_strdup_printf(
+				"%s of %s was made as wanted, but list tells another "
+				"value: every plan would show drift",
+				name, made->wanted->address);
+	}
+	return NULL;
+}
+
+static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, bool addressed)
+{
+	for (guint i = 0; i < c->made->len; i++) {
+		const RgConformMade *made = g_ptr_array_index(c->made, i);
+		if (strcmp(made->wanted->kind, kind) != 0)
+			continue;
+		const RgResource *resource = g_hash_table_lookup(seen, made->id);
+		if (resource == NULL || resource->presence != RG_PRESENT)
+			return g_strdup_printf(
+				"%s (%s) is not told", made->wanted->address, made->id);
+		if (addressed && g_strcmp0(resource->address, made->wanted->address) != 0)
+			return g_strdup_printf("the marks of %s tell the address %s: the state "
+					       "could not be rebuilt",
+				made->wanted->address,
+				resource->address != NULL ? resource->address : "null");
+		char *drift = addressed ? find_drift(c, made, resource) : NULL;
+		if (drift != NULL)
+			return drift;
+	}
+	return NULL;
+}
+
+static void check_list(RgConform *c, const char *kind)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new(), other = rg_diags_new();
+	g_autoptr(GHashTable) seen = seen_new(), strange = seen_new();
+	char *known[] = {(char *)(uintptr_t) "raygpu-check-no-such-id", NULL};
+	char lineage[33];
+	make_token(lineage);
+	g_autofree char *step = g_strdup_printf("list %s: all, with address, as made", kind);
+	g_autofree char *foreign = g_strdup_printf("list %s: nothing of another lineage", kind);
+	bool ok = rg_provider_list(
+		c->provider, kind, "raygpu-check", c->lineage, known, take_seen, seen, diags);
+	g_autofree char *why = ok ? judge_seen(c, seen, kind, true) : NULL;
+	if (ok && why == NULL && g_hash_table_contains(seen, known[0]))
+		why = g_strdup("it tells an id that can't be there");
+	rg_conform_tell(c, step, ok && why == NULL, why, diags);
+	ok = rg_provider_list(
+		c->provider, kind, "raygpu-check", lineage, NULL, take_seen, strange, other);
+	rg_conform_tell(c, foreign, ok && g_hash_table_size(strange) == 0,
+		ok ? "it tells things that do not carry it" : NULL, other);
+}
+
+static void check_find(RgConform *c, const RgConformMade *made)
+{
+	g_autofree char *step = g_strdup_printf("find %s by its token", made->wanted->address);
+	if (!rg_provider_offers(c->provider, "find")) {
+		rg_conform_skip(c, step, "the module doesn't offer find");
+		return;
+	}
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(GHashTable) seen = seen_new();
+	g_autoptr(RgJson) marks =
+		json_pack("{s:s, s:s}", "cluster", "raygpu-check", "lineage", c->lineage);
+	bool ok = rg_provider_find(
+		c->provider, made->wanted->kind, made->token, marks, take_seen, seen, diags);
+	rg_conform_tell(c, step, ok && g_hash_table_contains(seen, made->id),
+		ok ? "it isn't among what find tells" : NULL, diags);
+}
+
+/* A map that may be changed in place, such as tags; NULL when the kind has none. */
+static const char *find_changeable(const RgKind *kind, const json_t *attributes)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach ((json_t *)(uintptr_t)attributes, name, value) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
+		if (strcmp(attribute->type, "map") == 0 && !attribute->force_new &&
+			!attribute->create_only)
+			return name;
+	}
+	return NULL;
+}
+
+static bool is_told(RgConform *c, const RgConformMade *made, const char *name, json_t *value)
+{
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	g_autoptr(GHashTable) seen = seen_new();
+	char *known[] = {made->id, NULL};
+	rg_provider_list(c->provider, made->wanted->kind, "raygpu-check", c->lineage, known,
+		take_seen, seen, unread);
+	const RgResource *resource = g_hash_table_lookup(seen, made->id);
+	return resource != NULL && json_equal(json_object_get(resource->attrs, name), value);
+}
+
+/* A change in place is done, and list tells it. */
+static void check_update(RgConform *c, const RgConformMade *made)
+{
+	const char *kind = made->wanted->kind;
+	g_autofree char *step = g_strdup_printf("update %s in place, and list tells it", kind);
+	const char *name = find_changeable(
+		rg_schema_kind(rg_provider_get_schema(c->provider), kind), made->wanted->attrs);
+	if (!rg_provider_offers(c->provider, "update") || name == NULL) {
+		rg_conform_skip(c, step, "no map of it can be changed in place");
+		return;
+	}
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgJson) prior = rg_expr_resolve(made->wanted->attrs, look_up, c, diags);
+	g_autoptr(RgJson) value = json_pack("{s:s}", "made-by", "somebody else");
+	json_t *wanted = json_copy(prior);
+	json_object_set(wanted, name, value);
+	g_autoptr(RgJson) input = json_pack("{s:s, s:[{s:s, s:s, s:o, s:O, s:[s]}]}", "kind", kind,
+		"items", "address", made->wanted->address, "id", made->id, "attributes", wanted,
+		"prior", prior, "changed", name);
+	g_autoptr(GPtrArray) results = rg_provider_update(c->provider, input, diags);
+	const RgItemResult *result = results->pdata[0];
+	int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
+	bool done = result->outcome == RG_OUTCOME_DONE;
+	bool told = done && is_told(c, made, name, value);
+	while (done && !told && rg_clock_monotonic_ms() < until) {
+		rg_provider_sleep(c->provider, LOOK_MS);
+		told = is_told(c, made, name, value);
+	}
+	g_autofree char *why =
+		done ? g_strdup_printf("%s is not what the update made of it", name)
+		     : g_strdup(result->message != NULL ? result->message : "unsupported");
+	rg_conform_tell(c, step, told, why, NULL);
+}
+
+static bool remove_once(RgConform *c, const RgConformMade *made, const char *step)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgJson) input = json_pack("{s:s, s:[{s:s, s:s}]}", "kind", made->wanted->kind,
+		"items", "address", made->wanted->address, "id", made->id);
+	g_autoptr(GPtrArray) results = rg_provider_remove(c->provider, input, diags);
+	const RgItemResult *result = results->pdata[0];
+	g_autofree char *why = g_strdup_printf("%s (%s): %s", made->wanted->address, made->id,
+		result->message != NULL ? result->message : "");
+	return rg_conform_tell(c, step, result->outcome == RG_OUTCOME_DONE, why, NULL);
+}
+
+static bool is_present(RgConform *c, const RgConformMade *made)
+{
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	g_autoptr(GHashTable) seen = seen_new();
+	char *known[] = {made->id, NULL};
+	if (!rg_provider_list(c->provider, made->wanted->kind, "raygpu-check", c->lineage, known,
+		    take_seen, seen, unread))
+		return true;
+	const RgResource *resource = g_hash_table_lookup(seen, made->id);
+	return resource != NULL && resource->presence == RG_PRESENT;
+}
+
+static void remove_all(RgConform *c)
+{
+	for (guint i = c->made->len; i > 0; i--) {
+		const RgConformMade *made = g_ptr_array_index(c->made, i - 1);
+		g_autofree char *name = g_strdup_printf("remove %s", made->wanted->address);
+		g_autofree char *again = g_strconcat(name, " again: gone is done", NULL);
+		g_autofree char *gone =
+			g_strdup_printf("list tells %s no more", made->wanted->address);
+		if (!remove_once(c, made, name))
+			continue;
+		remove_once(c, made, again);
+		int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
+		while (is_present(c, made) && rg_clock_monotonic_ms() < until)
+			rg_provider_sleep(c->provider, LOOK_MS);
+		rg_conform_tell(c, gone, !is_present(c, made), "it is still told as present", NULL);
+	}
+}
+
+void rg_conform_life(RgConform *c)
+{
+	if (make_all(c)) {
+		GStrv kinds = rg_schema_kinds(rg_provider_get_schema(c->provider));
+		for (size_t i = 0; kinds[i] != NULL; i++)
+			check_list(c, kinds[i]);
+		for (guint i = 0; i < c->made->len; i++)
+			check_find(c, g_ptr_array_index(c->made, i));
+		if (c->made->len > 0)
+			check_update(c, g_ptr_array_index(c->made, c->made->len - 1));
+	}
+	remove_all(c);
+}

@@ -1,0 +1,133 @@
+/* resolve and lower: facts of a small cluster, and resources made of them without the cloud. */
+#include <string.h>
+#include "provider/conform_internal.h"
+
+static json_t *ask(const RgConform *c, const char *type)
+{
+	return json_pack("{s:[{s:s, s:n, s:s}], s:b, s:[s], s:[]}", "images", "key",
+		"default/x86_64", "image", "arch", "x86_64", "network", 1, "instance_types", type,
+		"zones");
+}
+
+static bool check_resolve(RgConform *c)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
+	g_autoptr(RgJson) wants = ask(c, c->type), strange = ask(c, "raygpu-check-no-such-type");
+	c->facts = rg_provider_resolve(c->provider, wants, diags);
+	if (!rg_conform_tell(
+		    c, "resolve tells image, zones and offerings", c->facts != NULL, NULL, diags))
+		return false;
+	g_autoptr(RgJson) none = rg_provider_resolve(c->provider, strange, unread);
+	json_t *zones =
+		json_object_get(json_object_get(none, "offerings"), "raygpu-check-no-such-type");
+	rg_conform_tell(c, "resolve offers no instance type that is not there",
+		none == NULL || json_array_size(zones) == 0, "it names zones for one", NULL);
+	return true;
+}
+
+/* A zone that has the type and a subnet; NULL when there is none. */
+static const char *choose_zone(const RgConform *c)
+{
+	size_t i;
+	json_t *zone;
+	json_array_foreach (
+		json_object_get(json_object_get(c->facts, "offerings"), c->type), i, zone) {
+		const char *name = json_string_value(zone);
+		if (json_object_get(rg_json_at(c->facts, "/network/subnets"), name) != NULL)
+			return name;
+	}
+	return NULL;
+}
+
+static json_t *node(const RgConform *c, const char *zone, bool is_head)
+{
+	const json_t *image = rg_json_at(c->facts, "/images/default~1x86_64");
+	const char *device = rg_json_str(image, "root_device", NULL);
+	json_t *user_data =
+		is_head ? json_string("#cloud-config\n")
+			: json_pack("{s:[s, {s:s, s:s}]}", "$join",
+				  "#cloud-config\n# head: ", "$ref", "@head", "attr", "private_ip");
+	json_t *offer = json_pack("{s:s, s:s, s:s, s:n, s:i, s:n, s:i, s:i, s:n, s:n, s:n}",
+		"instance_type", c->type, "zone", zone, "market", "on-demand", "gpu", "gpus", 0,
+		"gpu_memory_gib", "vcpus", 8, "memory_gib", 32, "price_microusd_hour", "price_date",
+		"price_quality");
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:s, s:s, s:s?}, s:{s:i, s:n}, s:{}, s:{}, "
+			 "s:{}, s:{s:o}}",
+		"pool", is_head ? "head" : "check", "role", is_head ? "head" : "worker", "origin",
+		is_head ? "/head" : "/pools/check", "indexes",
+		is_head ? json_null() : json_pack("[i, i]", 0, 1), "offer", offer, "image", "key",
+		"default/x86_64", "id", rg_json_str(image, "id", ""), "root_device", device, "disk",
+		"size_gb", 100, "type", "labels", "resources", "env", "boot", "user_data",
+		user_data);
+}
+
+static json_t *fitted(const RgConform *c, const char *zone)
+{
+	g_autoptr(RgJson) none = json_object();
+	json_t *config =
+		c->options->config != NULL ? (json_t *)(uintptr_t)c->options->config : none;
+	return json_pack("{s:i, s:s, s:s, s:{s:s, s:s, s:O}, s:{s:s}, s:O, s:{s:s, s:n, s:s, s:s}, "
+			 "s:[o, o]}",
+		"format", 1, "cluster", "raygpu-check", "lineage", c->lineage, "scope", "provider",
+		rg_provider_name(c->provider), "region", c->options->region, "config", config,
+		"labels", "made-by", "raygpu-check", "facts", c->facts, "ray", "version", "2.52.0",
+		"python", "image", "rayproject/ray:2.52.0", "auth", "none", "nodes",
+		node(c, zone, true), node(c, zone, false));
+}
+
+/* One node of the head's group, two of the pool's. */
+static char *count_nodes(const RgConform *c)
+{
+	unsigned heads = 0, workers = 0;
+	const RgSchema *schema = rg_provider_get_schema(c->provider);
+	for (size_t i = 0; i < rg_resource_set_size(c->desired); i++) {
+		const RgResource *resource = rg_resource_set_get(c->desired, i);
+		if (!rg_schema_kind(schema, resource->kind)->node)
+			continue;
+		heads += g_strcmp0(resource->group, "head") == 0 && resource->index < 0;
+		workers += g_strcmp0(resource->group, "check") == 0 &&
+			   (resource->index == 0 || resource->index == 1);
+	}
+	return heads == 1 && workers == 2
+		       ? NULL
+		       : g_strdup_printf("of 1 head and 2 workers it makes %u and %u nodes (group: "
+					 "the pool, index: 0 and 1, null for the head)",
+				 heads, workers);
+}
+
+static bool is_same(const RgResourceSet *a, const RgResourceSet *b)
+{
+	bool same = a != NULL && b != NULL && rg_resource_set_size(a) == rg_resource_set_size(b);
+	for (size_t i = 0; same && i < rg_resource_set_size(a); i++) {
+		const RgResource *left = rg_resource_set_get(a, i);
+		const RgResource *right = rg_resource_set_get(b, i);
+		same = strcmp(left->address, right->address) == 0 &&
+		       json_equal(left->attrs, right->attrs);
+	}
+	return same;
+}
+
+bool rg_conform_lower(RgConform *c)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
+	if (!check_resolve(c))
+		return false;
+	const char *zone = choose_zone(c);
+	if (zone == NULL) {
+		rg_conform_skip(c, "life of a cluster",
+			"no zone has both a subnet and the instance type: say another --type");
+		return false;
+	}
+	g_autoptr(RgJson) input = fitted(c, zone);
+	g_assert(input != NULL);
+	c->desired = rg_provider_lower(c->provider, input, diags);
+	if (!rg_conform_tell(
+		    c, "lower makes resources of its kinds", c->desired != NULL, NULL, diags))
+		return false;
+	g_autofree char *why = count_nodes(c);
+	rg_conform_tell(c, "lower makes a node of each head and worker", why == NULL, why, NULL);
+	g_autoptr(RgResourceSet) again = rg_provider_lower(c->provider, input, unread);
+	rg_conform_tell(c, "lower says the same twice", is_same(c->desired, again),
+		"the second answer differs: plans would change by themselves", NULL);
+	return true;
+}
