@@ -264,6 +264,41 @@ static void test_record_changes_what_is_given(Fixture *f, gconstpointer unused)
 	diags_reset(f);
 }
 
+static void test_many_records_are_one_transaction(Fixture *f, gconstpointer unused)
+{
+	const char *const both[] = {T0, T1};
+	int64_t generations[2], attempts[2];
+	fixture_open(f);
+	int64_t row = open_batch(f, 0, 2);
+	g_assert_true(settle_created(f, row, T0, "i-0"));
+	g_assert_true(settle_created(f, row, T1, "i-1"));
+	g_autoptr(RgSnapshot) before = load(f);
+	g_autoptr(RgJson) attrs = json_pack("{s:s}", "instance_type", "g4dn.xlarge");
+	g_autoptr(RgJson) outputs = json_pack("{s:s}", "private_ip", "10.0.0.9");
+	const RgRecordNews news[] = {{T0, attrs, NULL, NULL}, {T1, NULL, outputs, NULL}};
+	g_assert_true(rg_store_record_many(f->store, CLUSTER, news, 2, f->diags));
+	g_autoptr(RgSnapshot) after = load(f);
+	g_assert_cmpint(after->serial, ==, before->serial + 1);
+	g_assert_true(json_equal(rg_resource_set_find(after->recorded, T0)->attrs, attrs));
+	g_assert_true(json_equal(rg_resource_set_find(after->recorded, T1)->outputs, outputs));
+	/* what the state only learns is no line of the protocol */
+	g_assert_cmpint(
+		query_int(f->path, "SELECT count(*) FROM run_changes WHERE action = 'update'"), ==,
+		1);
+	const RgRecordNews bad[] = {{T0, NULL, outputs, NULL}, {T2, NULL, outputs, NULL}};
+	g_assert_false(rg_store_record_many(f->store, CLUSTER, bad, 2, f->diags));
+	assert_code(f->diags, "state.no-such-resource");
+	diags_reset(f);
+	g_autoptr(RgSnapshot) same = load(f);
+	g_assert_false(json_equal(rg_resource_set_find(same->recorded, T0)->outputs, outputs));
+	g_assert_true(
+		rg_store_identities(f->store, CLUSTER, both, 2, generations, attempts, f->diags));
+	for (int i = 0; i < 2; i++) {
+		g_assert_cmpint(generations[i], ==, 1);
+		g_assert_cmpint(attempts[i], ==, 0);
+	}
+}
+
 static void test_adopt_records_what_the_cloud_has(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);
@@ -559,6 +594,7 @@ int main(int argc, char **argv)
 	ADD("record/removed-leaves-tombstone", test_removed_leaves_tombstone_and_next_generation);
 	ADD("record/old-tombstones-go", test_old_tombstones_go);
 	ADD("record/changes-what-is-given", test_record_changes_what_is_given);
+	ADD("record/many-are-one-transaction", test_many_records_are_one_transaction);
 	ADD("record/adopt", test_adopt_records_what_the_cloud_has);
 	ADD("removed/begun-is-remembered", test_a_removal_that_was_begun_is_remembered);
 	ADD("record/forget", test_forget_touches_the_record_only);
