@@ -39,7 +39,7 @@ def options_of_man():
     for line in page.splitlines():
         if line == 'All commands:':
             group = list(found)
-        elif re.fullmatch(r'\*[a-z ]+\*(, \*[a-z ]+\*)*:', line):
+        elif re.fullmatch(r'\*[a-z].*:', line):
             group = re.findall(r'\*([a-z]+)[a-z ]*\*', line)
         elif line.startswith('*-'):
             for name in re.findall(r'\*(--[a-z-]+)\*', line):
@@ -185,7 +185,6 @@ LATER = {
     '`market`': ('nodes: 1', 'nodes: 1, market: spot'),
     '`gang`': ('nodes: 1', 'nodes: 1, gang: true'),
     '`share`': ('nodes: 1', 'nodes: 1, share: {time_slices: 4}'),
-    '`protect`': ('nodes: 1', 'nodes: 1, protect: true'),
     '`workloads`': ('pools:', 'workloads: {tune: {gpus: 1}}\npools:'),
     '`budget`': ('pools:', 'budget: {hourly_usd: 400}\npools:'),
     '`policy`': ('pools:', 'policy: {max_nodes: 40}\npools:'),
