@@ -32,6 +32,12 @@ static bool has_work(const Apply *apply)
 	return batches_wait(apply) || apply->counts[STEP_STARTING];
 }
 
+/* What ready_poll settled may have made something ready. */
+static bool can_start(const Apply *apply)
+{
+	return !apply->stopping && !apply->store_failed && batches_wait(apply) && free_slots(apply);
+}
+
 static void run_steps(Apply *apply)
 {
 	for (;;) {
@@ -40,8 +46,7 @@ static void run_steps(Apply *apply)
 		unsigned wait_ms = ready_poll(apply);
 		if (!has_work(apply))
 			return;
-		/* what ready_poll settled may have made something ready */
-		Job *job = jobs_take(apply, batches_wait(apply) && free_slots(apply) ? 0 : wait_ms);
+		Job *job = jobs_take(apply, can_start(apply) ? 0 : wait_ms);
 		for (; job; job = jobs_take(apply, 0))
 			finish_job(apply, job);
 		emit_still(apply);

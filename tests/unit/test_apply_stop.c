@@ -2,6 +2,7 @@
  * completes it. And a run of 10,000, with all threads busy. */
 #include "apply_fixture.h"
 #include <pthread.h>
+#include <time.h>
 
 static void want_pools(Apply *f, int pools, int nodes)
 {
@@ -22,8 +23,10 @@ static void test_a_signal_starts_nothing_new(Apply *f, gconstpointer unused)
 {
 	want_pools(f, 3, 2);
 	f->event = interrupt_at_start;
-	script(f, "{'create':[{'sleep':300}]}");
+	script(f, "{'create':[{'sleep':600}]}");
+	clock_t used = clock();
 	g_assert_false(apply_once(f));
+	g_assert_cmpint(clock() - used, <, CLOCKS_PER_SEC / 2); /* it waits, it doesn't spin */
 	g_assert_true(f->result.interrupted);
 	g_assert_cmpuint(f->result.added, ==, 2);
 	g_assert_cmpuint(f->result.open, ==, 0);
