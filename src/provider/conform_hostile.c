@@ -10,8 +10,8 @@ static const char *const verbs[] = {
 static const char *const inputs[] = {"", "[]", "{}", "null", "\"text\"",
 	"{\"kind\":5,\"items\":{}}",
 	"{\"kind\":\"no.such\",\"items\":[{\"address\":\"no.such.a\",\"id\":\"x\"}]}",
-	"{\"items\":[null,5,{}],\"known\":[7,null],\"nodes\":[null,{\"indexes\":5}],"
-	"\"images\":[null,{}],\"instance_types\":[5],\"token\":7}",
+	"{\"items\":[null,5,{}],\"known\":[7,null],\"nodes\":[null,{\"indexes\":5}]}",
+	"{\"images\":[null,{}],\"instance_types\":[5],\"token\":7}",
 	"{\"kind\":", "{\"nodes\":[{\"role\":\"worker\",\"indexes\":[-1,1e300,null]}]}"};
 
 typedef struct {
