@@ -70,6 +70,9 @@ void print_diags(Context *context);
 /* true when everything written to stdout got there */
 bool out_close(void);
 void status_progress(void *data, const char *stage, const char *what, size_t n, bool done);
+/* RgHttpOptions.on_retry: a wait that somebody would wonder about; any thread */
+void status_retry(
+	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why);
 void status_clear(Context *context);
 
 /* signals.c: SIGINT and SIGTERM counted on a thread of their own (design.md section 8, rule 5) */

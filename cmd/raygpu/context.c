@@ -123,6 +123,8 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->http.read_only = mode == RG_STORE_READ;
 	session->http.trace_path = context->trace_path;
 	session->http.user_agent = "raygpu/" RG_VERSION;
+	session->http.on_retry = status_retry;
+	session->http.on_retry_data = context;
 	session->http.canceled = signals_cut_requests;
 	return true;
 }

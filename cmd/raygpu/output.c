@@ -60,3 +60,13 @@ void status_progress(void *data, const char *stage, const char *what, size_t n, 
 	fflush(stderr);
 	context->status_shown = true;
 }
+
+void status_retry(
+	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why)
+{
+	const Context *context = data;
+	if (wait_ms >= 1000)
+		fprintf(stderr, "%s%s: %s; trying again in %u s (try %u)\n",
+			context->live ? "\r\033[K" : "", what ? what : "request", why,
+			(wait_ms + 500) / 1000, try_number);
+}

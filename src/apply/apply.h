@@ -14,7 +14,6 @@ typedef enum {
 	RG_EVENT_FAILED,    /* diag has the reason */
 	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */
 	RG_EVENT_INTERRUPT, /* a signal came: nothing new starts; `text` says what is open */
-	RG_EVENT_RETRY,	    /* throttled: text says why, seconds the wait */
 } RgEventType;
 
 typedef struct {

@@ -153,7 +153,6 @@ static char *event_text(const RgEvent *event)
 	switch (event->type) {
 	case RG_EVENT_REPLAY:
 	case RG_EVENT_INTERRUPT:
-	case RG_EVENT_RETRY:
 		return g_strdup_printf("%s\n", event->text);
 	case RG_EVENT_START:
 		return g_strdup_printf("%s: %s...%s%s%s\n", event->address,
