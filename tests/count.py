@@ -1,10 +1,20 @@
 #!/usr/bin/env python3
-"""Adds up JUnit files: prints what failed and was skipped, then `N passed, N failed, N skipped`."""
+"""Adds up JUnit files: prints what failed and was skipped, then `N passed, N failed, N skipped`.
+
+meson's JUnit file does not tell of a test program that died between its test cases, so its
+testlog.json (one object a line) is read as well: a program that did not end well is a failure.
+"""
+import json
 import sys
 import xml.etree.ElementTree as tree
 
 passed, failed, skipped = 0, [], {}
-for path in sys.argv[1:]:
+for path in (p for p in sys.argv[1:] if p.endswith('.json')):
+    with open(path, encoding='utf-8') as log:
+        for program in map(json.loads, log):
+            if program['result'] not in ('OK', 'SKIP', 'EXPECTEDFAIL'):
+                failed.append(f"{path}: {program['name']} ended with {program['result']}")
+for path in (p for p in sys.argv[1:] if p.endswith('.xml')):
     for case in tree.parse(path).getroot().iter('testcase'):
         name = f"{case.get('classname', '')}::{case.get('name', '')}"
         if case.find('failure') is not None or case.find('error') is not None:

@@ -17,7 +17,7 @@ done
 export RAYGPU_LONG=$long
 work=${RAYGPU_TEST_DIR:-/tmp/raygpu-test-$(id -u)}
 results=$work/results
-mkdir -p "$results" && rm -f "$results"/*.xml
+mkdir -p "$results" && rm -f "$results"/*.xml "$results"/*.json
 tests/install.sh test || exit 1
 failed=0
 
@@ -39,6 +39,7 @@ unit() {
     { failed=1; cat "$work/$1.tests"; }
   grep -E '^(Ok|Fail|Skipped|Timeout)' "$work/$1.tests"
   cp "$work/$1/meson-logs/testlog.junit.xml" "$results/unit-$1.xml"
+  cp "$work/$1/meson-logs/testlog.json" "$results/unit-$1.json"
 }
 
 # py NAME BUILD PATHS...: whole-program tests against a build
@@ -75,5 +76,5 @@ say "kill -9 and scale, the default build"
 py crash gcc tests/crash
 say "the README's first command"
 py quickstart gcc tests/quickstart
-/usr/bin/python3 tests/count.py "$results"/*.xml || failed=1
+/usr/bin/python3 tests/count.py "$results"/*.xml "$results"/*.json || failed=1
 exit $failed
