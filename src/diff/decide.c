@@ -46,11 +46,11 @@ static Verdict judge(const Field *field, const RgChange *change)
 	Verdict verdict = {.moved = field->moved || field->unknown};
 	bool needed = verdict.moved;
 	if (field->compare_was && !attribute->ignore_drift)
-		verdict.drift = !values_equal(attribute, is, field->was);
+		verdict.drift = !rg_attribute_equal(attribute, is, field->was);
 	if (field->unknown)
 		needed = true;
 	else if (field->compare_want && (!attribute->ignore_drift || field->moved))
-		needed = !values_equal(attribute, is, field->want);
+		needed = !rg_attribute_equal(attribute, is, field->want);
 	if (needed)
 		verdict.action = attribute->force_new ? RG_ACTION_REPLACE : RG_ACTION_UPDATE;
 	else if (verdict.moved || verdict.drift)

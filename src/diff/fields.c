@@ -143,10 +143,10 @@ static void fill_field(const Differ *differ, Field *field, bool readable)
 	field->readable = readable;
 	field->compare_want = readable && (field->desired == NULL || field->want != NULL);
 	field->compare_was = readable && (field->recorded == NULL || field->was != NULL);
-	field->moved = !values_equal(field->attribute, field->desired, field->recorded);
+	field->moved = !rg_attribute_equal(field->attribute, field->desired, field->recorded);
 	if (field->want != NULL && field->was != NULL)
-		field->moved |=
-			!values_equal(field->attribute, field->want, field->was) && field->has_refs;
+		field->moved |= !rg_attribute_equal(field->attribute, field->want, field->was) &&
+				field->has_refs;
 }
 
 static gint compare_attributes(gconstpointer a, gconstpointer b)
@@ -203,39 +203,4 @@ const GArray *fields_of(Differ *differ, const RgResource *desired, const RgResou
 		g_hash_table_insert(differ->fields, g_memdup2(&key, sizeof(key)), fields);
 	}
 	return fields;
-}
-
-static gint compare_texts(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static json_t *sorted_set(const json_t *list)
-{
-	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-	const json_t *member;
-	size_t i;
-	json_array_foreach (list, i, member)
-		g_ptr_array_add(texts, rg_json_canonical(member));
-	g_ptr_array_sort(texts, compare_texts);
-	json_t *sorted = json_array();
-	for (guint t = 0; t < texts->len; t++)
-		if (t == 0 || strcmp(texts->pdata[t], texts->pdata[t - 1]) != 0)
-			json_array_append_new(sorted, json_string(texts->pdata[t]));
-	return sorted;
-}
-
-bool values_equal(const RgAttribute *attribute, const json_t *a, const json_t *b)
-{
-	json_t *x = (json_t *)(uintptr_t)a, *y = (json_t *)(uintptr_t)b;
-	if (x == y)
-		return true;
-	if (x == NULL || y == NULL)
-		return false;
-	if (json_equal(x, y))
-		return true;
-	if (!attribute->set || !json_is_array(x) || !json_is_array(y))
-		return false;
-	json_auto_t *one = sorted_set(x), *two = sorted_set(y);
-	return json_equal(one, two) != 0;
 }

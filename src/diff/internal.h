@@ -48,8 +48,6 @@ GHashTable *fields_table_new(void);
 void decide(Differ *differ, RgChange *change);
 void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
 
-bool values_equal(const RgAttribute *attribute, const json_t *a, const json_t *b);
-
 /* scope.c: --target, --exclude, --replace. false and plan.target-unknown. */
 bool scope_find(Differ *differ);
 bool scope_replaces(const Differ *differ, const char *address);

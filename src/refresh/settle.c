@@ -36,42 +36,12 @@ static json_t *recorded_value(void *data, const char *address, const char *attr)
 	return strcmp(attr, "id") == 0 && resource->id != NULL ? json_string(resource->id) : NULL;
 }
 
-static bool set_holds(const json_t *set, const json_t *value)
-{
-	size_t i;
-	json_t *member;
-	json_array_foreach (set, i, member) {
-		if (json_equal(member, value))
-			return true;
-	}
-	return false;
-}
-
-static bool sets_are_equal(const json_t *a, const json_t *b)
-{
-	size_t i;
-	json_t *member;
-	json_array_foreach (a, i, member) {
-		if (!set_holds(b, member))
-			return false;
-	}
-	json_array_foreach (b, i, member) {
-		if (!set_holds(a, member))
-			return false;
-	}
-	return true;
-}
-
 static bool values_are_equal(
 	const RgAttribute *attribute, const json_t *wanted, const json_t *observed)
 {
 	if (observed == NULL || json_is_null(observed))
 		observed = attribute->default_value;
-	if (observed == NULL)
-		return false;
-	if (attribute->set && json_is_array(wanted) && json_is_array(observed))
-		return sets_are_equal(wanted, observed);
-	return json_equal(wanted, observed);
+	return rg_attribute_equal(attribute, wanted, observed);
 }
 
 /* Attributes that the cloud tells back and that nobody but a writer changes. */

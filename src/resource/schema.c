@@ -1,4 +1,5 @@
 #include "resource/schema.h"
+#include <string.h>
 #include "resource/resource.h"
 
 struct RgSchema {
@@ -150,4 +151,39 @@ bool rg_schema_zones_start_with_region(const RgSchema *schema)
 const json_t *rg_schema_config(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "config");
+}
+
+static gint compare_texts(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static json_t *sorted_set(const json_t *list)
+{
+	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+	const json_t *member;
+	size_t i;
+	json_array_foreach (list, i, member)
+		g_ptr_array_add(texts, rg_json_canonical(member));
+	g_ptr_array_sort(texts, compare_texts);
+	json_t *sorted = json_array();
+	for (guint t = 0; t < texts->len; t++)
+		if (t == 0 || strcmp(texts->pdata[t], texts->pdata[t - 1]) != 0)
+			json_array_append_new(sorted, json_string(texts->pdata[t]));
+	return sorted;
+}
+
+bool rg_attribute_equal(const RgAttribute *attribute, const json_t *a, const json_t *b)
+{
+	json_t *x = (json_t *)(uintptr_t)a, *y = (json_t *)(uintptr_t)b;
+	if (x == y)
+		return true;
+	if (x == NULL || y == NULL)
+		return false;
+	if (json_equal(x, y))
+		return true;
+	if (!attribute->set || !json_is_array(x) || !json_is_array(y))
+		return false;
+	json_auto_t *one = sorted_set(x), *two = sorted_set(y);
+	return json_equal(one, two) != 0;
 }

@@ -36,3 +36,6 @@ unsigned rg_schema_burst(const RgSchema *schema);
 bool rg_schema_zones_start_with_region(const RgSchema *schema);
 /* A module's own config schema (JSON Schema), borrowed; NULL = takes no settings. */
 const json_t *rg_schema_config(const RgSchema *schema);
+/* Whether two values of the attribute mean the same: lists of a `set` without order and doubles.
+ * NULL is absent and equals only NULL; defaults are the caller's to put in. */
+bool rg_attribute_equal(const RgAttribute *attribute, const json_t *a, const json_t *b);
