@@ -1,0 +1,197 @@
+#include "catalog/carbon.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include "base/embedded.h"
+#include "catalog/table.h"
+
+typedef struct {
+	double g_per_kwh;
+	const char *year, *source;
+} Grid;
+
+typedef struct {
+	double idle, full;
+} Power;
+
+typedef struct {
+	Power vcpu;
+	double memory_gb, pue;
+} Host;
+
+struct RgCarbon {
+	GStringChunk *texts;
+	GHashTable *grids; /* "aws/us-east-1" -> Grid* */
+	GHashTable *gpus;  /* model -> Power* */
+	GHashTable *hosts; /* provider -> Host* */
+};
+
+extern const struct rg_embedded rg_catalog_data[];
+
+void rg_carbon_free(RgCarbon *carbon)
+{
+	if (carbon == NULL)
+		return;
+	g_hash_table_unref(carbon->grids);
+	g_hash_table_unref(carbon->gpus);
+	g_hash_table_unref(carbon->hosts);
+	g_string_chunk_free(carbon->texts);
+	g_free(carbon);
+}
+
+/* Takes key and value; a key that is there already is a fault of the file. */
+static bool put(
+	GHashTable *table, char *key, void *value, const RgTable *from, size_t row, RgDiags *diags)
+{
+	if (*key != '\0' && g_hash_table_insert(table, key, value))
+		return true;
+	rg_table_complain(from, row, 0, "a name that is there once", diags);
+	return false;
+}
+
+static bool read_grid(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags)
+{
+	enum { PROVIDER, REGION, YEAR, GRAMS, SOURCE };
+	Grid grid = {
+		.year = g_string_chunk_insert_const(carbon->texts, rg_table_cell(table, row, YEAR)),
+		.source = g_string_chunk_insert_const(
+			carbon->texts, rg_table_cell(table, row, SOURCE))};
+	if (!rg_table_amount(table, row, GRAMS, false, &grid.g_per_kwh, diags))
+		return false;
+	if (*grid.year == '\0' || *grid.source == '\0') {
+		rg_table_complain(table, row, YEAR, "a year, and a source beside it", diags);
+		return false;
+	}
+	char *key = g_strconcat(
+		rg_table_cell(table, row, PROVIDER), "/", rg_table_cell(table, row, REGION), NULL);
+	return put(carbon->grids, key, g_memdup2(&grid, sizeof grid), table, row, diags);
+}
+
+static bool read_power(
+	const RgTable *table, size_t row, size_t column, Power *power, RgDiags *diags)
+{
+	if (!rg_table_amount(table, row, column, false, &power->idle, diags) ||
+		!rg_table_amount(table, row, column + 1, false, &power->full, diags))
+		return false;
+	if (power->idle <= power->full)
+		return true;
+	rg_table_complain(table, row, column, "at most the watts at full load", diags);
+	return false;
+}
+
+static bool read_gpu(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags)
+{
+	Power power;
+	return read_power(table, row, 1, &power, diags) &&
+	       put(carbon->gpus, g_strdup(rg_table_cell(table, row, 0)),
+		       g_memdup2(&power, sizeof power), table, row, diags);
+}
+
+static bool read_host(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags)
+{
+	enum { PROVIDER, IDLE, FULL, MEMORY, PUE };
+	Host host;
+	if (!read_power(table, row, IDLE, &host.vcpu, diags) ||
+		!rg_table_amount(table, row, MEMORY, false, &host.memory_gb, diags) ||
+		!rg_table_amount(table, row, PUE, false, &host.pue, diags))
+		return false;
+	if (host.pue < 1) {
+		rg_table_complain(table, row, PUE, "1 or more", diags);
+		return false;
+	}
+	return put(carbon->hosts, g_strdup(rg_table_cell(table, row, PROVIDER)),
+		g_memdup2(&host, sizeof host), table, row, diags);
+}
+
+static const struct {
+	const char *file;
+	const char *columns[7];
+	bool (*read)(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags);
+} files[] = {
+	{"grid_intensity.csv", {"provider", "region", "year", "g_co2e_per_kwh", "source"},
+		read_grid},
+	{"gpu_power.csv", {"gpu_model", "idle_watts", "full_watts"}, read_gpu},
+	{"host_power.csv",
+		{"provider", "vcpu_idle_watts", "vcpu_full_watts", "memory_watts_per_gb", "pue"},
+		read_host},
+};
+
+static bool load_file(RgCarbon *carbon, size_t file, RgCatalogText text, void *data, RgDiags *diags)
+{
+	size_t len = 0;
+	const char *bytes = text(data, files[file].file, &len);
+	if (bytes == NULL) {
+		rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing",
+			files[file].file);
+		return false;
+	}
+	g_autoptr(RgTable) table =
+		rg_table_read(files[file].file, bytes, len, files[file].columns, diags);
+	bool good = table != NULL;
+	for (size_t row = 0; table != NULL && row < rg_table_rows(table); row++)
+		good = files[file].read(carbon, table, row, diags) && good;
+	return good;
+}
+
+RgCarbon *rg_carbon_open_with(RgCatalogText text, void *data, RgDiags *diags)
+{
+	g_autoptr(RgCarbon) carbon = g_new0(RgCarbon, 1);
+	carbon->texts = g_string_chunk_new(4096);
+	carbon->grids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	carbon->gpus = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	carbon->hosts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	bool good = true;
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
+		good = load_file(carbon, i, text, data, diags) && good;
+	return good ? g_steal_pointer(&carbon) : NULL;
+}
+
+RgCarbon *rg_carbon_open(RgDiags *diags)
+{
+	return rg_carbon_open_with(
+		rg_catalog_embedded_text, (void *)(uintptr_t)rg_catalog_data, diags);
+}
+
+static double watts_at(const Power *power)
+{
+	return power->idle + (power->full - power->idle) * RG_CARBON_UTILISATION_PERCENT / 100;
+}
+
+RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
+	const RgInstanceType *type, const char *region)
+{
+	RgCarbonHour hour = {.mg_hour = RG_CARBON_UNKNOWN};
+	g_autofree char *key = g_strconcat(provider, "/", region, NULL);
+	const Grid *grid = g_hash_table_lookup(carbon->grids, key);
+	const Host *host = g_hash_table_lookup(carbon->hosts, provider);
+	const Power *gpu =
+		type->gpu != NULL ? g_hash_table_lookup(carbon->gpus, type->gpu->name) : NULL;
+	if (grid != NULL) {
+		hour.year = grid->year;
+		hour.source = grid->source;
+		hour.g_per_kwh = grid->g_per_kwh;
+	}
+	hour.missing = host == NULL			  ? "provider"
+		       : grid == NULL			  ? "region"
+		       : type->gpu != NULL && gpu == NULL ? "GPU model"
+							  : NULL;
+	if (hour.missing != NULL)
+		return hour;
+	double watts = type->vcpus * watts_at(&host->vcpu) + type->memory_gib * host->memory_gb;
+	if (gpu != NULL)
+		watts += type->gpus * type->gpu_fraction * watts_at(gpu);
+	/* W / 1000 x g/kWh = g/h; times 1000 = mg/h */
+	hour.mg_hour = llround(watts * host->pue * grid->g_per_kwh);
+	return hour;
+}
+
+char *rg_carbon_format(int64_t mg)
+{
+	if (mg == RG_CARBON_UNKNOWN)
+		return g_strdup("unknown");
+	uint64_t grams = (uint64_t)(llabs(mg) + 500) / 1000;
+	const char *sign = mg < 0 && grams > 0 ? "-" : "";
+	if (grams < 1000)
+		return g_strdup_printf("%s%" PRIu64 " g", sign, grams);
+	return g_strdup_printf("%s%" PRIu64 ".%03" PRIu64 " kg", sign, grams / 1000, grams % 1000);
+}
