@@ -15,14 +15,12 @@ RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data,
 	g_autoptr(RgCatalog) catalog = g_new0(RgCatalog, 1);
 	catalog->provider = g_strdup(provider);
 	catalog->texts = g_string_chunk_new(8192);
-	catalog->models = g_ptr_array_new_with_free_func(g_free);
+	catalog->gpus = rg_gpus_open(diags);
 	catalog->types = g_ptr_array_new_with_free_func(free_type);
 	catalog->regions = g_ptr_array_new();
 	catalog->type_of_name = g_hash_table_new(g_str_hash, g_str_equal);
 	catalog->region_known = g_hash_table_new(g_str_hash, g_str_equal);
-	catalog->models_of_word = g_hash_table_new_full(
-		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
-	if (!rg_catalog_load(catalog, text, data, diags))
+	if (catalog->gpus == NULL || !rg_catalog_load(catalog, text, data, diags))
 		return NULL;
 	return g_steal_pointer(&catalog);
 }
@@ -31,12 +29,11 @@ void rg_catalog_free(RgCatalog *catalog)
 {
 	if (catalog == NULL)
 		return;
-	g_hash_table_unref(catalog->models_of_word);
 	g_hash_table_unref(catalog->region_known);
 	g_hash_table_unref(catalog->type_of_name);
 	g_ptr_array_unref(catalog->regions);
 	g_ptr_array_unref(catalog->types);
-	g_ptr_array_unref(catalog->models);
+	rg_gpus_unref(catalog->gpus);
 	g_string_chunk_free(catalog->texts);
 	g_free(catalog->provider);
 	g_free(catalog);
@@ -91,9 +88,12 @@ RgOfferState rg_catalog_offer_state(
 	return region_known && type->offers_known ? RG_OFFER_NONE : RG_OFFER_UNSEEN;
 }
 
+const RgGpus *rg_catalog_get_gpus(const RgCatalog *catalog)
+{
+	return catalog->gpus;
+}
+
 bool rg_catalog_is_model(const RgCatalog *catalog, const char *word, const RgGpuModel *model)
 {
-	g_autofree char *lower = g_ascii_strdown(word, -1);
-	const GPtrArray *models = g_hash_table_lookup(catalog->models_of_word, lower);
-	return models != NULL && g_ptr_array_find((GPtrArray *)(uintptr_t)models, model, NULL);
+	return rg_gpus_is_model(catalog->gpus, word, model);
 }

@@ -6,17 +6,9 @@
 #pragma once
 #include "base/diag.h"
 #include "base/money.h"
+#include "catalog/gpus.h"
 
 typedef struct RgCatalog RgCatalog;
-
-/* A GPU model. Texts are never NULL; `ray_type` is empty when Ray has no word for it. */
-typedef struct {
-	const char *name;	     /* "A100-80GB" */
-	const char *vendor;	     /* "NVIDIA" */
-	const char *ray_type;	     /* "A100": ray.io/accelerator-type */
-	const char *ray_memory_type; /* "A100-80G", a second accelerator_type resource; or empty */
-	unsigned memory_gb;	     /* as marketed */
-} RgGpuModel;
 
 typedef struct {
 	const char *region;
@@ -58,6 +50,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCatalog, rg_catalog_free)
 /* RgCatalogText over a `const struct rg_embedded[]` given as data. */
 const char *rg_catalog_embedded_text(void *table, const char *name, size_t *len);
 
+/* The GPU models that its types carry; borrowed. */
+const RgGpus *rg_catalog_get_gpus(const RgCatalog *catalog);
 bool rg_catalog_has_region(const RgCatalog *catalog, const char *region);
 /* By name; NULL when not known. */
 const RgInstanceType *rg_catalog_find_type(const RgCatalog *catalog, const char *name);

@@ -1,9 +1,6 @@
 #include "catalog/internal.h"
 #include <string.h>
-#include "base/embedded.h"
 #include "catalog/table.h"
-
-extern const struct rg_embedded rg_catalog_data[];
 
 static const char *keep(RgCatalog *catalog, const char *text)
 {
@@ -19,56 +16,6 @@ static RgTable *read_table(RgCatalogText text, void *data, const char *name,
 		return rg_table_read(name, bytes, len, columns, diags);
 	rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing", name);
 	return NULL;
-}
-
-/* Several models may share a word: a cloud has one of them. */
-static void add_words(RgCatalog *catalog, const char *names, RgGpuModel *model)
-{
-	g_auto(GStrv) words = g_strsplit(names, "|", -1);
-	for (size_t i = 0; words[i] != NULL; i++) {
-		g_autofree char *word = g_ascii_strdown(words[i], -1);
-		GPtrArray *models = g_hash_table_lookup(catalog->models_of_word, word);
-		if (models == NULL) {
-			models = g_ptr_array_new();
-			g_hash_table_insert(
-				catalog->models_of_word, g_steal_pointer(&word), models);
-		}
-		g_ptr_array_add(models, model);
-	}
-}
-
-static RgGpuModel *find_model(const RgCatalog *catalog, const char *name)
-{
-	for (guint i = 0; i < catalog->models->len; i++) {
-		RgGpuModel *model = catalog->models->pdata[i];
-		if (strcmp(model->name, name) == 0)
-			return model;
-	}
-	return NULL;
-}
-
-static bool load_models(RgCatalog *catalog, RgDiags *diags)
-{
-	enum { NAME, VENDOR, MEMORY, RAY_TYPE, RAY_MEMORY_TYPE, NAMES };
-	static const char *const columns[] = {
-		"gpu_model", "vendor", "memory_gb", "ray_type", "ray_memory_type", "names", NULL};
-	g_autoptr(RgTable) table = read_table(rg_catalog_embedded_text,
-		(void *)(uintptr_t)rg_catalog_data, "gpu_models.csv", columns, diags);
-	if (table == NULL)
-		return false;
-	bool good = true;
-	for (size_t row = 0; row < rg_table_rows(table); row++) {
-		RgGpuModel *model = g_new0(RgGpuModel, 1);
-		g_ptr_array_add(catalog->models, model);
-		model->name = keep(catalog, rg_table_cell(table, row, NAME));
-		model->vendor = keep(catalog, rg_table_cell(table, row, VENDOR));
-		model->ray_type = keep(catalog, rg_table_cell(table, row, RAY_TYPE));
-		model->ray_memory_type = keep(catalog, rg_table_cell(table, row, RAY_MEMORY_TYPE));
-		good &= rg_table_count(table, row, MEMORY, &model->memory_gb, diags);
-		if (rg_table_cell(table, row, NAMES)[0] != '\0')
-			add_words(catalog, rg_table_cell(table, row, NAMES), model);
-	}
-	return good;
 }
 
 enum {
@@ -102,7 +49,7 @@ static bool read_gpu(
 		rg_table_complain(table, row, T_FRACTION, "at most 1", diags);
 		return false;
 	}
-	type->gpu = has_gpu ? find_model(catalog, model) : NULL;
+	type->gpu = has_gpu ? rg_gpus_find(catalog->gpus, model) : NULL;
 	if (has_gpu && type->gpu == NULL) {
 		rg_table_complain(table, row, T_GPU, "a model of gpu_models.csv", diags);
 		return false;
@@ -292,6 +239,6 @@ static bool load_regions(RgCatalog *catalog, RgCatalogText text, void *data, RgD
 
 bool rg_catalog_load(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
 {
-	return load_models(catalog, diags) && load_types(catalog, text, data, diags) &&
-	       load_prices(catalog, text, data, diags) && load_regions(catalog, text, data, diags);
+	return load_types(catalog, text, data, diags) && load_prices(catalog, text, data, diags) &&
+	       load_regions(catalog, text, data, diags);
 }

@@ -169,8 +169,7 @@ static void report_unknown(
 const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *region,
 	const char *word, unsigned count, RgSource source, RgDiags *diags)
 {
-	g_autofree char *lower = g_ascii_strdown(word, -1);
-	const GPtrArray *models = g_hash_table_lookup(catalog->models_of_word, lower);
+	const GPtrArray *models = rg_gpus_named(catalog->gpus, word);
 	if (models == NULL) {
 		report_unknown(catalog, word, source, diags);
 		return NULL;

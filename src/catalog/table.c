@@ -4,7 +4,7 @@
 #include <string.h>
 #include "base/caps.h"
 
-#define MAX_COLUMNS 16
+#define MAX_COLUMNS 32
 
 struct RgTable {
 	const char *file; /* interned */
@@ -190,6 +190,14 @@ bool rg_table_count(
 	}
 	*value = (unsigned)number;
 	return true;
+}
+
+bool rg_table_count_or_none(
+	const RgTable *table, size_t row, size_t column, unsigned *value, RgDiags *diags)
+{
+	*value = 0;
+	return rg_table_cell(table, row, column)[0] == '\0' ||
+	       rg_table_count(table, row, column, value, diags);
 }
 
 bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_be_empty,

@@ -5,7 +5,7 @@
 
 typedef struct RgTable RgTable;
 
-/* `columns` (NULL-ended, at most 16, borrowed) are what rg_table_cell's index counts; further ones
+/* `columns` (NULL-ended, at most 32, borrowed) are what rg_table_cell's index counts; further ones
  * are ignored. NULL and catalog.bad-data with file and line on anything wrong. */
 RgTable *rg_table_read(
 	const char *file, const char *text, size_t len, const char *const *columns, RgDiags *diags);
@@ -18,6 +18,9 @@ const char *rg_table_cell(const RgTable *table, size_t row, size_t column);
 RgSource rg_table_source(const RgTable *table, size_t row);
 /* Plain decimal digits, no sign; false and a diagnostic otherwise. */
 bool rg_table_count(
+	const RgTable *table, size_t row, size_t column, unsigned *value, RgDiags *diags);
+/* The same, or 0 for an empty cell. */
+bool rg_table_count_or_none(
 	const RgTable *table, size_t row, size_t column, unsigned *value, RgDiags *diags);
 /* A finite decimal number above 0, "22.35"; an empty cell is 0 when `may_be_empty`. */
 bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_be_empty,

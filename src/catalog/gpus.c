@@ -1,0 +1,199 @@
+#include "catalog/gpus.h"
+#include <string.h>
+#include "base/embedded.h"
+#include "catalog/internal.h"
+#include "catalog/table.h"
+
+struct RgGpus {
+	GStringChunk *texts;
+	GPtrArray *models;	    /* RgGpuModel* */
+	GHashTable *model_of_name;  /* char* -> RgGpuModel*, borrowed */
+	GHashTable *models_of_word; /* lower-case char* -> GPtrArray of RgGpuModel*, borrowed */
+};
+
+static void clear(void *data)
+{
+	RgGpus *gpus = data;
+	g_hash_table_unref(gpus->models_of_word);
+	g_hash_table_unref(gpus->model_of_name);
+	g_ptr_array_unref(gpus->models);
+	g_string_chunk_free(gpus->texts);
+}
+
+static const char *keep(RgGpus *gpus, const char *text)
+{
+	return g_string_chunk_insert_const(gpus->texts, text);
+}
+
+static void add_word(RgGpus *gpus, const char *name, RgGpuModel *model)
+{
+	g_autofree char *word = g_ascii_strdown(name, -1);
+	GPtrArray *models = g_hash_table_lookup(gpus->models_of_word, word);
+	if (models == NULL) {
+		models = g_ptr_array_new();
+		g_hash_table_insert(gpus->models_of_word, g_steal_pointer(&word), models);
+	}
+	if (!g_ptr_array_find(models, model, NULL))
+		g_ptr_array_add(models, model);
+}
+
+static void add_words(RgGpus *gpus, const char *names, RgGpuModel *model)
+{
+	g_auto(GStrv) words = g_strsplit(names, "|", -1);
+	for (size_t i = 0; words[i] != NULL; i++) {
+		if (words[i][0] != '\0')
+			add_word(gpus, words[i], model);
+	}
+}
+
+bool rg_gpu_parse_capability(const char *text, unsigned *tenths)
+{
+	const char *point = strchr(text, '.');
+	if (point == NULL || !g_ascii_isdigit(point[1]) || point[2] != '\0')
+		return false;
+	g_autofree char *major = g_strndup(text, (gsize)(point - text));
+	guint64 number = 0;
+	if (!g_ascii_string_to_unsigned(major, 10, 0, 999, &number, NULL))
+		return false;
+	*tenths = (unsigned)number * 10 + (unsigned)(point[1] - '0');
+	return true;
+}
+
+enum {
+	NAME,
+	VENDOR,
+	ARCHITECTURE,
+	FORM,
+	MEMORY,
+	BANDWIDTH,
+	CAPABILITY,
+	PRECISIONS,
+	FP16,
+	FP8,
+	POWER,
+	NVLINK,
+	MIG,
+	MIG_DRIVER,
+	DRIVER,
+	CUDA,
+	LAST_CUDA,
+	RAY_TYPE,
+	RAY_MEMORY_TYPE,
+	NAMES
+};
+
+static const char *const columns[] = {"gpu_model", "vendor", "architecture", "form", "memory_gb",
+	"bandwidth_gb_s", "compute_capability", "precisions", "fp16_tflops", "fp8_tflops",
+	"power_w", "nvlink_gb_s", "mig_instances", "mig_min_driver", "min_driver", "min_cuda",
+	"last_cuda_major", "ray_type", "ray_memory_type", "names", NULL};
+
+static void read_texts(RgGpus *gpus, const RgTable *table, size_t row, RgGpuModel *model)
+{
+	const struct {
+		size_t column;
+		const char **text;
+	} texts[] = {{NAME, &model->name}, {VENDOR, &model->vendor},
+		{ARCHITECTURE, &model->architecture}, {FORM, &model->form},
+		{PRECISIONS, &model->precisions}, {MIG_DRIVER, &model->mig_min_driver},
+		{DRIVER, &model->min_driver}, {CUDA, &model->min_cuda},
+		{RAY_TYPE, &model->ray_type}, {RAY_MEMORY_TYPE, &model->ray_memory_type}};
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+		*texts[i].text = keep(gpus, rg_table_cell(table, row, texts[i].column));
+}
+
+static bool read_figures(const RgTable *table, size_t row, RgGpuModel *model, RgDiags *diags)
+{
+	const struct {
+		size_t column;
+		double *amount;
+	} amounts[] = {{BANDWIDTH, &model->bandwidth_gb_s}, {FP16, &model->fp16_tflops},
+		{FP8, &model->fp8_tflops}, {POWER, &model->power_w}, {NVLINK, &model->nvlink_gb_s}};
+	bool good = rg_table_count(table, row, MEMORY, &model->memory_gb, diags);
+	for (size_t i = 0; i < G_N_ELEMENTS(amounts); i++)
+		good &= rg_table_amount(
+			table, row, amounts[i].column, true, amounts[i].amount, diags);
+	good &= rg_table_count_or_none(table, row, MIG, &model->mig_instances, diags);
+	good &= rg_table_count_or_none(table, row, LAST_CUDA, &model->last_cuda_major, diags);
+	const char *capability = rg_table_cell(table, row, CAPABILITY);
+	if (capability[0] != '\0' &&
+		!rg_gpu_parse_capability(capability, &model->compute_capability)) {
+		rg_table_complain(table, row, CAPABILITY, "a number like 8.0", diags);
+		good = false;
+	}
+	return good;
+}
+
+static bool read_model(RgGpus *gpus, const RgTable *table, size_t row, RgDiags *diags)
+{
+	RgGpuModel *model = g_new0(RgGpuModel, 1);
+	g_ptr_array_add(gpus->models, model);
+	read_texts(gpus, table, row, model);
+	if (model->name[0] == '\0' ||
+		!g_hash_table_insert(gpus->model_of_name, (void *)(uintptr_t)model->name, model)) {
+		rg_table_complain(table, row, NAME, "a name that is there once", diags);
+		return false;
+	}
+	if (!read_figures(table, row, model, diags))
+		return false;
+	add_words(gpus, rg_table_cell(table, row, NAMES), model);
+	return true;
+}
+
+RgGpus *rg_gpus_open(RgDiags *diags)
+{
+	size_t len = 0;
+	const char *text = rg_catalog_embedded_text(
+		(void *)(uintptr_t)rg_catalog_data, "gpu_models.csv", &len);
+	g_autoptr(RgTable) table = rg_table_read("gpu_models.csv", text, len, columns, diags);
+	if (table == NULL)
+		return NULL;
+	g_autoptr(RgGpus) gpus = g_atomic_rc_box_new0(RgGpus);
+	gpus->texts = g_string_chunk_new(4096);
+	gpus->models = g_ptr_array_new_with_free_func(g_free);
+	gpus->model_of_name = g_hash_table_new(g_str_hash, g_str_equal);
+	gpus->models_of_word = g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+	bool good = true;
+	for (size_t row = 0; row < rg_table_rows(table); row++)
+		good &= read_model(gpus, table, row, diags);
+	return good ? g_steal_pointer(&gpus) : NULL;
+}
+
+RgGpus *rg_gpus_ref(RgGpus *gpus)
+{
+	return g_atomic_rc_box_acquire(gpus);
+}
+
+void rg_gpus_unref(RgGpus *gpus)
+{
+	if (gpus != NULL)
+		g_atomic_rc_box_release_full(gpus, clear);
+}
+
+const GPtrArray *rg_gpus_get_all(const RgGpus *gpus)
+{
+	return gpus->models;
+}
+
+const RgGpuModel *rg_gpus_find(const RgGpus *gpus, const char *name)
+{
+	return g_hash_table_lookup(gpus->model_of_name, name);
+}
+
+const GPtrArray *rg_gpus_named(const RgGpus *gpus, const char *word)
+{
+	g_autofree char *lower = g_ascii_strdown(word, -1);
+	return g_hash_table_lookup(gpus->models_of_word, lower);
+}
+
+bool rg_gpus_is_model(const RgGpus *gpus, const char *word, const RgGpuModel *model)
+{
+	const GPtrArray *models = rg_gpus_named(gpus, word);
+	return models != NULL && g_ptr_array_find((GPtrArray *)(uintptr_t)models, model, NULL);
+}
+
+bool rg_gpu_has_precision(const RgGpuModel *model, const char *precision)
+{
+	g_auto(GStrv) all = g_strsplit(model->precisions, "|", -1);
+	return g_strv_contains((const char *const *)all, precision);
+}

@@ -1,0 +1,29 @@
+"""Reading and writing of the importer's tables, and telling what was left out."""
+import csv
+import os
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..'))
+
+
+def read(contracts, name):
+    """The rows of contracts/NAME, each a dict by the header."""
+    with open(os.path.join(contracts, name), newline='') as f:
+        return list(csv.DictReader(f))
+
+
+def write(path, columns, rows):
+    """Writes ROOT/PATH; None is an empty cell."""
+    with open(os.path.join(ROOT, path), 'w', newline='') as f:
+        out = csv.writer(f, lineterminator='\n')
+        out.writerow(columns)
+        count = 0
+        for row in rows:
+            assert len(row) == len(columns), row
+            out.writerow(row)
+            count += 1
+    print(f'{path}: {count} rows')
+
+
+def told(path, row, reason):
+    """Says that ROW of PATH was dropped or changed, and why."""
+    print(f'{path}: {row}: {reason}')
