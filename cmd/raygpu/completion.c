@@ -257,8 +257,8 @@ static void write_zsh(GString *out, GPtrArray *all)
 
 static void fish_option(GString *out, const char *command, const Option *option)
 {
-	g_string_append_printf(out, "complete -c raygpu -n '__fish_seen_subcommand_from %s' -l %s",
-		command, option->long_name);
+	g_string_append_printf(
+		out, "complete -c raygpu -n '__raygpu_in %s' -l %s", command, option->long_name);
 	if (option->short_name)
 		g_string_append_printf(out, " -s %c", option->short_name);
 	if (is_choice(option)) {
@@ -280,12 +280,24 @@ static void fish_option(GString *out, const char *command, const Option *option)
 
 static void write_fish(GString *out, GPtrArray *all)
 {
-	g_string_append(out, "# fish completion of raygpu, made by `raygpu completion fish`\n");
+	g_string_append(out,
+		"# fish completion of raygpu, made by `raygpu completion fish`\n"
+		"function __raygpu_in # [COMMAND]: the line's command is that one, or none yet\n"
+		"\tset -l before\n"
+		"\tfor word in (commandline -opc)[2..]\n"
+		"\t\tif test \"$before\" != -C; and not string match -q -- '-*' $word\n"
+		"\t\t\ttest \"$word\" = \"$argv\"\n\t\t\treturn\n\t\tend\n"
+		"\t\tset before $word\n\tend\n"
+		"\ttest -z \"$argv\"\nend\n"
+		"complete -c raygpu -s h -l help -d 'print help'\n"
+		"complete -c raygpu -f -n __raygpu_in -l version -d 'print the version'\n"
+		"complete -c raygpu -x -n __raygpu_in -s C -a '(__fish_complete_directories)' "
+		"-d 'run in that folder'\n");
 	for (guint i = 0; i < all->len; i++) {
 		const Listed *listed = all->pdata[i];
 		const char *name = listed->command->name;
 		g_string_append_printf(
-			out, "complete -c raygpu -f -n __fish_use_subcommand -a %s -d '", name);
+			out, "complete -c raygpu -f -n '__raygpu_in' -a %s -d '", name);
 		for (const char *at = listed->command->summary; *at; at++)
 			g_string_append_printf(out, strchr("'\\", *at) ? "\\%c" : "%c", *at);
 		g_string_append(out, "'\n");
@@ -294,7 +306,7 @@ static void write_fish(GString *out, GPtrArray *all)
 		g_autofree char *words = g_strjoinv(" ", listed->words);
 		if (*words)
 			g_string_append_printf(out,
-				"complete -c raygpu -f -n '__fish_seen_subcommand_from %s' -a "
+				"complete -c raygpu -f -n '__raygpu_in %s' -a "
 				"'%s'\n",
 				name, words);
 	}
