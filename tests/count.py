@@ -3,26 +3,40 @@
 
 meson's JUnit file does not tell of a test program that died between its test cases, so its
 testlog.json (one object a line) is read as well: a program that did not end well is a failure.
+The last lines of what each failure said come right above the verdict: a CI log is read from its end.
 """
 import json
 import sys
 import xml.etree.ElementTree as tree
 
-passed, failed, skipped = 0, [], {}
+LINES = 25
+passed, failed, skipped, said = 0, [], {}, []
+
+
+def tell(name, *texts):
+    lines = [line for text in texts for line in (text or '').strip().splitlines()]
+    said.append('\n'.join([f'---- {name}', *lines[-LINES:]]))
+
+
 for path in (p for p in sys.argv[1:] if p.endswith('.json')):
     with open(path, encoding='utf-8') as log:
         for program in map(json.loads, log):
             if program['result'] not in ('OK', 'SKIP', 'EXPECTEDFAIL'):
-                failed.append(f"{path}: {program['name']} ended with {program['result']}")
+                name = f"{path}: {program['name']} ended with {program['result']}"
+                failed.append(f"{name} (exit {program['returncode']})")
+                tell(name, program.get('stdout'), program.get('stderr'))
 for path in (p for p in sys.argv[1:] if p.endswith('.xml')):
     for case in tree.parse(path).getroot().iter('testcase'):
         name = f"{case.get('classname', '')}::{case.get('name', '')}"
-        if case.find('failure') is not None or case.find('error') is not None:
+        bad = [e for e in case if e.tag in ('failure', 'error')]
+        if bad:
             failed.append(f'{path}: {name}')
+            tell(name, *(e.text for e in bad))
         elif (skip := case.find('skipped')) is not None:
             skipped.setdefault(skip.get('message') or (skip.text or '').strip(), []).append(name)
         else:
             passed += 1
+print(*said, sep='\n\n')
 print()
 for reason, names in skipped.items():
     print(f'skipped {len(names)}: {reason} ({names[0]}{", ..." if len(names) > 1 else ""})')

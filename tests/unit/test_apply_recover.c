@@ -104,7 +104,9 @@ static void test_a_refused_replay_and_nothing_there(Apply *f, gconstpointer unus
 	gint64 begun = g_get_monotonic_time();
 	g_assert_true(apply_once(f));
 	g_assert_cmpint(g_get_monotonic_time() - begun, >=, G_USEC_PER_SEC);
-	g_assert_cmpuint(logged(f, "find"), ==, 2);
+	/* at once and when it proves something; a slow machine's first look is late enough */
+	g_assert_cmpuint(logged(f, "find"), >=, 1);
+	g_assert_cmpuint(logged(f, "find"), <=, 2);
 	g_assert_cmpuint(made(f), ==, 3);
 	check_sound(f, 3);
 }
@@ -275,20 +277,24 @@ static void test_an_interrupt_leaves_rows_alone(Apply *f, gconstpointer unused)
 	check_sound(f, 2);
 }
 
-static void *interrupt_later(void *data)
+static void *interrupt_when_searching(void *data)
 {
-	g_usleep(300000);
-	g_atomic_int_set(&((Apply *)data)->level, 1);
+	Apply *f = data;
+	while (!logged(f, "find"))
+		g_usleep(10000);
+	g_atomic_int_set(&f->level, 1);
 	return NULL;
 }
 
 static void test_an_interrupt_ends_a_search(Apply *f, gconstpointer unused)
 {
 	pthread_t thread;
-	begin(f, 2,
-		"{'create':[{'lose':true},{'refuse':'denied'}],"
-		"'find':[{'hide':true},{'hide':true}]}");
-	g_assert_cmpint(pthread_create(&thread, NULL, interrupt_later, f), ==, 0);
+	want(f, "cloud.vault", "a", 2, "{'size':'big'}");
+	script(f, "{'create':[{'lose':true},{'refuse':'denied'}],"
+		  "'find':[{'hide':true},{'hide':true}]}");
+	g_assert_false(apply_once(f));
+	g_assert_cmpuint(open_rows(f), ==, 1);
+	g_assert_cmpint(pthread_create(&thread, NULL, interrupt_when_searching, f), ==, 0);
 	g_assert_false(apply_once(f));
 	pthread_join(thread, NULL);
 	g_assert_true(f->result.interrupted);
