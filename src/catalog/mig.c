@@ -1,0 +1,215 @@
+#include "catalog/mig.h"
+#include <string.h>
+#include "base/embedded.h"
+#include "catalog/table.h"
+
+struct RgMig {
+	GStringChunk *texts;
+	GHashTable *profiles_of; /* model, borrowed from texts -> GPtrArray of RgMigProfile* */
+};
+
+extern const struct rg_embedded rg_catalog_data[];
+
+void rg_mig_free(RgMig *mig)
+{
+	if (mig == NULL)
+		return;
+	g_hash_table_unref(mig->profiles_of);
+	g_string_chunk_free(mig->texts);
+	g_free(mig);
+}
+
+const GPtrArray *rg_mig_profiles(const RgMig *mig, const char *gpu_model)
+{
+	return g_hash_table_lookup(mig->profiles_of, gpu_model);
+}
+
+static RgMigProfile *find(const RgMig *mig, const char *gpu_model, const char *profile)
+{
+	const GPtrArray *profiles = rg_mig_profiles(mig, gpu_model);
+	for (guint i = 0; profiles != NULL && i < profiles->len; i++) {
+		RgMigProfile *one = profiles->pdata[i];
+		if (strcmp(one->name, profile) == 0)
+			return one;
+	}
+	return NULL;
+}
+
+const RgMigProfile *rg_mig_find(const RgMig *mig, const char *gpu_model, const char *profile)
+{
+	return find(mig, gpu_model, profile);
+}
+
+/* ---- loading */
+
+static const char *keep(RgMig *mig, const char *text)
+{
+	return g_string_chunk_insert_const(mig->texts, text);
+}
+
+static void add_profile(RgMig *mig, const char *model, const RgMigProfile *profile)
+{
+	GPtrArray *profiles = g_hash_table_lookup(mig->profiles_of, model);
+	if (profiles == NULL) {
+		profiles = g_ptr_array_new_with_free_func(g_free);
+		g_hash_table_insert(mig->profiles_of, (gpointer)(uintptr_t)model, profiles);
+	}
+	g_ptr_array_add(profiles, g_memdup2(profile, sizeof *profile));
+}
+
+/* At least 1 and at most `max`. */
+static bool read_number(const RgTable *table, size_t row, size_t column, unsigned max,
+	unsigned *value, RgDiags *diags)
+{
+	if (!rg_table_count(table, row, column, value, diags))
+		return false;
+	if (*value >= 1 && *value <= max)
+		return true;
+	g_autofree char *expected = g_strdup_printf("1 to %u", max);
+	rg_table_complain(table, row, column, expected, diags);
+	return false;
+}
+
+static bool read_profile(RgMig *mig, const RgTable *table, size_t row, RgDiags *diags)
+{
+	enum { MODEL, NAME, COMPUTE, MEMORY, INSTANCES };
+	const char *model = keep(mig, rg_table_cell(table, row, MODEL));
+	RgMigProfile profile = {.name = keep(mig, rg_table_cell(table, row, NAME))};
+	if (*model == '\0' || *profile.name == '\0' || find(mig, model, profile.name) != NULL) {
+		rg_table_complain(table, row, NAME, "a profile that its GPU has once", diags);
+		return false;
+	}
+	if (!read_number(table, row, COMPUTE, RG_MIG_MAX_SLICES, &profile.compute_slices, diags) ||
+		!read_number(table, row, MEMORY, 100000, &profile.memory_gb, diags) ||
+		!read_number(table, row, INSTANCES, RG_MIG_MAX_SLICES, &profile.instances, diags))
+		return false;
+	add_profile(mig, model, &profile);
+	return true;
+}
+
+static bool read_placement(RgMig *mig, const RgTable *table, size_t row, RgDiags *diags)
+{
+	enum { MODEL, NAME, START, SIZE };
+	RgMigProfile *profile =
+		find(mig, rg_table_cell(table, row, MODEL), rg_table_cell(table, row, NAME));
+	unsigned start, size;
+	if (profile == NULL) {
+		rg_table_complain(table, row, NAME, "a profile of mig_profiles.csv", diags);
+		return false;
+	}
+	if (!rg_table_count(table, row, START, &start, diags) ||
+		!read_number(table, row, SIZE, RG_MIG_MAX_SLICES, &size, diags))
+		return false;
+	unsigned n = profile->n_starts;
+	bool ascends = n == 0 || (start > profile->starts[n - 1] && size == profile->size);
+	if (n == RG_MIG_MAX_PLACEMENTS || !ascends || start + size > RG_MIG_MAX_SLICES) {
+		rg_table_complain(table, row, START,
+			"a place on the chip behind the last one, of equal size", diags);
+		return false;
+	}
+	profile->size = size;
+	profile->starts[profile->n_starts++] = start;
+	return true;
+}
+
+static const struct {
+	const char *file;
+	const char *columns[6];
+	bool (*read)(RgMig *mig, const RgTable *table, size_t row, RgDiags *diags);
+} tables[] = {
+	{"mig_profiles.csv", {"gpu_model", "profile", "compute_slices", "memory_gb", "instances"},
+		read_profile},
+	{"mig_placements.csv", {"gpu_model", "profile", "start", "size"}, read_placement},
+};
+
+RgMig *rg_mig_open_text(RgCatalogText text, void *data, RgDiags *diags)
+{
+	g_autoptr(RgMig) mig = g_new0(RgMig, 1);
+	mig->texts = g_string_chunk_new(4096);
+	mig->profiles_of = g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+	bool good = true;
+	for (size_t i = 0; i < G_N_ELEMENTS(tables) && good; i++) {
+		size_t len = 0;
+		const char *bytes = text(data, tables[i].file, &len);
+		if (bytes == NULL) {
+			rg_diags_error(diags, "catalog.bad-data",
+				"the catalog file \"%s\" is missing", tables[i].file);
+			return NULL;
+		}
+		g_autoptr(RgTable) table =
+			rg_table_read(tables[i].file, bytes, len, tables[i].columns, diags);
+		good = table != NULL;
+		for (size_t row = 0; good && row < rg_table_rows(table); row++)
+			good = tables[i].read(mig, table, row, diags);
+	}
+	return good ? g_steal_pointer(&mig) : NULL;
+}
+
+RgMig *rg_mig_open(RgDiags *diags)
+{
+	return rg_mig_open_text(
+		rg_catalog_embedded_text, (void *)(uintptr_t)rg_catalog_data, diags);
+}
+
+/* ---- placing */
+
+/* What lies on the chip already. */
+typedef struct {
+	const RgMigProfile *const *wish;
+	size_t n;
+	unsigned *starts;
+	unsigned taken; /* memory slices, one bit each */
+} Chip;
+
+static unsigned mask_of(const RgMigProfile *profile, unsigned start)
+{
+	return ((1u << profile->size) - 1) << start;
+}
+
+/* Equal profiles side by side take ascending places: their order makes no other layout. */
+static bool place_from(Chip *chip, size_t i)
+{
+	if (i == chip->n)
+		return true;
+	const RgMigProfile *profile = chip->wish[i];
+	bool again = i > 0 && chip->wish[i - 1] == profile;
+	for (unsigned k = 0; k < profile->n_starts; k++) {
+		unsigned mask = mask_of(profile, profile->starts[k]);
+		if ((chip->taken & mask) != 0 ||
+			(again && profile->starts[k] < chip->starts[i - 1]))
+			continue;
+		chip->taken |= mask;
+		chip->starts[i] = profile->starts[k];
+		if (place_from(chip, i + 1))
+			return true;
+		chip->taken &= ~mask;
+	}
+	return false;
+}
+
+static bool counts_suffice(const RgMigProfile *const *wish, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned same = 0;
+		for (size_t k = 0; k < n; k++)
+			same += wish[k] == wish[i];
+		if (same > wish[i]->instances || (wish[i]->size == 0 && same < n))
+			return false;
+	}
+	return true;
+}
+
+bool rg_mig_place(const RgMigProfile *const *wish, size_t n, unsigned *starts)
+{
+	unsigned found[RG_MIG_MAX_SLICES] = {0};
+	if (n > RG_MIG_MAX_SLICES || !counts_suffice(wish, n))
+		return false;
+	bool known = n == 0 || wish[0]->size > 0;
+	Chip chip = {wish, n, found, 0};
+	if (known && !place_from(&chip, 0))
+		return false;
+	for (size_t i = 0; starts != NULL && i < n; i++)
+		starts[i] = known ? found[i] : RG_MIG_MAX_SLICES;
+	return true;
+}
