@@ -65,8 +65,7 @@ static bool forget_all(Apply *apply, const GPtrArray *steps)
 		if (!change->replay)
 			addresses[n++] = change->address;
 	}
-	return !n ||
-	       rg_store_removed(apply->store, apply->plan->cluster, addresses, n, apply->diags);
+	return !n || rg_store_gone(apply->store, apply->plan->cluster, addresses, n, apply->diags);
 }
 
 static bool do_secret(Apply *apply, GPtrArray *steps)

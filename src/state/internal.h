@@ -112,10 +112,27 @@ bool blob_put(RgStore *store, const json_t *value, unsigned char *hash, RgDiags 
 /* Removes it when nothing refers to it any more. */
 bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags);
 
+/* lifetimes.c: inside a transaction of the caller's; `row` is the record's resources.id */
+typedef enum {
+	END_REMOVED,   /* by us, at that time */
+	END_GONE,      /* found missing then; it went at some time before */
+	END_FORGOTTEN, /* taken out of the state; it may still run */
+	END_REPRICED,  /* goes on in the next lifetime, as do those with new labels */
+	END_RELABELLED,
+} LifetimeEnd;
+bool lifetime_begin(
+	RgStore *store, int64_t cluster, int64_t row, const RgResource *resource, RgDiags *diags);
+bool lifetime_end(RgStore *store, int64_t row, LifetimeEnd end, RgDiags *diags);
+/* Splits the lifetime of the record when the pin has another price, type or market. */
+bool lifetime_reprice(
+	RgStore *store, int64_t cluster, const char *address, const json_t *pin, RgDiags *diags);
+/* Splits those with other labels; `labels` NULL: not told, leave them. */
+bool lifetimes_relabel(RgStore *store, int64_t cluster, const json_t *labels, RgDiags *diags);
+
 /* resources.c: inside a transaction of the caller's */
-/* Deletes the record if there is one: its id becomes a tombstone (when `tombstone`), the identity
- * moves behind its generation. */
-bool resource_delete(RgStore *store, int64_t cluster, const char *address, bool tombstone,
+/* Deletes the record if there is one: its id becomes a tombstone (unless forgotten: then the thing
+ * is still there), the identity moves behind its generation, its lifetime ends. */
+bool resource_delete(RgStore *store, int64_t cluster, const char *address, LifetimeEnd end,
 	bool *found, RgDiags *diags);
 bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource,
 	const unsigned char *attrs, const char *ownership, RgDiags *diags);

@@ -74,7 +74,7 @@ static bool add_member(RgStore *store, int64_t cluster, int64_t row, size_t plac
 	g_assert(address != NULL && attrs != NULL);
 	if (!check_not_open(store, cluster, address, diags) ||
 		!check_identity(store, cluster, address, member, diags) ||
-		!resource_delete(store, cluster, address, true, &found, diags))
+		!resource_delete(store, cluster, address, END_GONE, &found, diags))
 		return false;
 	if (attrs != blob->attrs) {
 		if (!blob_put(store, attrs, blob->hash, diags))

@@ -7,8 +7,9 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 {
 	g_autoptr(RgJson) no_config = json_object();
 	Sql q = sql_new(store,
-		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts)"
-		" VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING RETURNING id",
+		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
+		" history_from_s) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING"
+		" RETURNING id",
 		diags);
 	sql_text(&q, rebuilt->cluster);
 	sql_text(&q, rebuilt->lineage);
@@ -16,6 +17,7 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 	sql_text(&q, rebuilt->region);
 	sql_json(&q, rebuilt->config != NULL ? rebuilt->config : no_config);
 	sql_json(&q, rebuilt->facts);
+	sql_int(&q, rg_clock_now_s());
 	*id = 0;
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);

@@ -37,15 +37,15 @@ static bool tombstone_remove(RgStore *store, int64_t cluster, const char *id, Rg
 	return sql_run(&q);
 }
 
-bool resource_delete(RgStore *store, int64_t cluster, const char *address, bool tombstone,
+bool resource_delete(RgStore *store, int64_t cluster, const char *address, LifetimeEnd end,
 	bool *found, RgDiags *diags)
 {
 	unsigned char attrs[HASH_BYTES] = {0};
 	g_autofree char *id = NULL;
-	int64_t generation = 0;
+	int64_t generation = 0, row = 0;
 	Sql q = sql_new(store,
 		"DELETE FROM resources WHERE cluster = ?1 AND address = ?2"
-		" RETURNING cloud_id, attrs, generation",
+		" RETURNING cloud_id, attrs, generation, id",
 		diags);
 	sql_int(&q, cluster);
 	sql_text(&q, address);
@@ -54,13 +54,16 @@ bool resource_delete(RgStore *store, int64_t cluster, const char *address, bool 
 		id = g_strdup(sql_column_text(&q, 0));
 		sql_column_hash(&q, 1, attrs);
 		generation = sql_column_int(&q, 2);
+		row = sql_column_int(&q, 3);
 	}
 	if (!sql_run(&q))
 		return false;
 	if (!*found)
 		return true;
-	return identity_raise(store, cluster, address, generation + 1, 0, diags) &&
-	       (id == NULL || !tombstone || tombstone_add(store, cluster, id, diags)) &&
+	bool tombstone = id != NULL && end != END_FORGOTTEN;
+	return lifetime_end(store, row, end, diags) &&
+	       identity_raise(store, cluster, address, generation + 1, 0, diags) &&
+	       (!tombstone || tombstone_add(store, cluster, id, diags)) &&
 	       blob_drop(store, attrs, diags);
 }
 
@@ -95,6 +98,8 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 	sql_int(&q, resource->generation);
 	sql_int(&q, rg_clock_now_s());
 	return sql_run(&q) &&
+	       lifetime_begin(
+		       store, cluster, sqlite3_last_insert_rowid(store->db), resource, diags) &&
 	       (resource->id == NULL || tombstone_remove(store, cluster, resource->id, diags)) &&
 	       identity_raise(
 		       store, cluster, resource->address, resource->generation + 1, 0, diags);
@@ -152,6 +157,8 @@ static bool replace_values(
 	if (news->attrs != NULL && !blob_put(store, news->attrs, now, diags))
 		return false;
 	if (!update(store, cluster, news, news->attrs != NULL ? now : NULL, diags))
+		return false;
+	if (!lifetime_reprice(store, cluster, news->address, news->pin, diags))
 		return false;
 	bool changed = news->attrs != NULL && memcmp(old, now, HASH_BYTES) != 0;
 	return !changed || blob_drop(store, old, diags);
@@ -274,8 +281,8 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
 	return tx_end(store, ok, diags);
 }
 
-bool rg_store_removed(
-	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
+static bool delete_all(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	LifetimeEnd end, RgDiags *diags)
 {
 	store_check_writer(store, cluster);
 	int64_t id;
@@ -283,11 +290,23 @@ bool rg_store_removed(
 		return false;
 	bool ok = true, found;
 	for (size_t i = 0; i < n && ok; i++) {
-		ok = resource_delete(store, id, addresses[i], true, &found, diags);
+		ok = resource_delete(store, id, addresses[i], end, &found, diags);
 		if (ok && found)
 			ok = run_note(store, id, addresses[i], "delete", "done", diags);
 	}
 	return tx_end(store, ok, diags);
+}
+
+bool rg_store_removed(
+	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
+{
+	return delete_all(store, cluster, addresses, n, END_REMOVED, diags);
+}
+
+bool rg_store_gone(
+	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
+{
+	return delete_all(store, cluster, addresses, n, END_GONE, diags);
 }
 
 static bool put_secret(RgStore *store, int64_t cluster, const RgResource *secret, RgDiags *diags)
@@ -331,7 +350,7 @@ bool rg_store_forget(RgStore *store, const char *cluster, const char *address, R
 	bool found = false, pending = false;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
-	bool ok = resource_delete(store, id, address, false, &found, diags) &&
+	bool ok = resource_delete(store, id, address, END_FORGOTTEN, &found, diags) &&
 		  is_pending(store, id, address, &pending, diags);
 	if (ok && !found) {
 		if (pending)

@@ -155,10 +155,11 @@ static bool begin_run(
 	*lineage = NULL;
 	if (*run_id == NULL || !tx_begin(store, diags))
 		return false;
-	bool ok = ensure_cluster(store, begin, &cluster, lineage, diags) &&
-		  close_dead_runs(store, cluster, diags) &&
-		  purge_tombstones(store, cluster, diags) &&
-		  insert_run(store, cluster, *run_id, begin->meta, &seq, diags);
+	bool ok =
+		ensure_cluster(store, begin, &cluster, lineage, diags) &&
+		close_dead_runs(store, cluster, diags) && purge_tombstones(store, cluster, diags) &&
+		lifetimes_relabel(store, cluster, json_object_get(begin->meta, "labels"), diags) &&
+		insert_run(store, cluster, *run_id, begin->meta, &seq, diags);
 	if (!tx_end(store, ok, diags))
 		return false;
 	store->run = seq;

@@ -105,7 +105,29 @@ static const char v1[] =
 	" started_s INTEGER NOT NULL"
 	") STRICT, WITHOUT ROWID;";
 
-const RgMigration rg_state_migrations[] = {{v1}};
+/* Version 2: what nodes cost from when to when outlives their records. */
+static const char v2[] =
+	"CREATE TABLE lifetimes ("
+	" id INTEGER PRIMARY KEY,"
+	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
+	" resource INTEGER UNIQUE," /* resources.id while it lives */
+	" address TEXT NOT NULL,"
+	" pool TEXT,"
+	" cloud_id TEXT,"
+	" pin TEXT NOT NULL,"
+	" labels TEXT,"
+	" began_s INTEGER NOT NULL,"
+	" ended_s INTEGER,"
+	" ending TEXT"
+	") STRICT;"
+	"CREATE INDEX lifetimes_cluster ON lifetimes(cluster, ended_s);"
+	"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, began_s)"
+	" SELECT cluster, id, address, pool, cloud_id, pin, created_s FROM resources"
+	" WHERE json_type(pin, '$.price_microusd_hour') IS NOT NULL ORDER BY id;"
+	"ALTER TABLE clusters ADD COLUMN history_from_s INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE clusters SET history_from_s = unixepoch();";
+
+const RgMigration rg_state_migrations[] = {{v1}, {v2}};
 const unsigned rg_state_migrations_len = G_N_ELEMENTS(rg_state_migrations);
 
 static bool read_int(sqlite3 *db, const char *text, int64_t *value)

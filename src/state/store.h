@@ -66,13 +66,23 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags);
  * "failed", "at_s"}] in the order in which they ended. */
 json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags);
 
+/* What each node cost from when to when, in the order of their beginning, of all that lived after
+ * `since_s`: [{"cluster", "address", "pool", "id", "pin" (fit.h), "labels" (the spec's, at that
+ * time), "began_s", "ended_s" (null: it lives), "ending": null | "removed" | "gone" (found missing
+ * then) | "forgotten" (it may still run) | "repriced" | "relabelled" (it goes on in another)}] */
+json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s, RgDiags *diags);
+/* From when on the lifetimes are complete: before, only of what was still there then. 0: always. */
+bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s, RgDiags *diags);
+
 /* ---- writing; all need the lock; each is one durable transaction; false = nothing was changed */
 
 /* Makes sure the cluster's row is there; mints the lineage the first time. */
 bool rg_store_begin_run(RgStore *store, const char *cluster, const char *provider,
 	const char *region, const json_t *config, const json_t *facts,
 	const json_t *meta
-	/* {"command","user","host","commit","author","dirty","spec","digest"} */,
+	/* {"command","user","host","commit","author","dirty","spec","digest",
+	 * "labels" (the spec's, which lifetimes carry from now on), ...} */
+	,
 	char **run_id, char **lineage, RgDiags *diags);
 bool rg_store_end_run(RgStore *store, const char *run_id,
 	const char *outcome
@@ -124,6 +134,9 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
 	bool leaving, RgDiags *diags);
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	RgDiags *diags);
+/* The same for what was found missing: it went at a time that nobody knows. */
+bool rg_store_gone(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);
 /* A core resource (raygpu.secret) with its wanted attributes: value is kept in outputs. */
 bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,

@@ -95,10 +95,11 @@ json_t *member_new(Fixture *f, const char *address, json_t *attrs)
 	int64_t generation, attempt;
 	g_assert_true(
 		rg_store_identity(f->store, CLUSTER, address, &generation, &attempt, f->diags));
-	return json_pack("{s:s, s:n, s:I, s:I, s:O, s:{s:s}, s:[s], s:s, s:s}", "address", address,
-		"index", "attempt", (json_int_t)attempt, "generation", (json_int_t)generation,
-		"attrs", attrs, "pin", "instance_type", "p4d.24xlarge", "depends_on",
-		"aws.security_group.cluster", "group", "train", "origin", "/pools/train");
+	return json_pack("{s:s, s:n, s:I, s:I, s:O, s:{s:s, s:i}, s:[s], s:s, s:s}", "address",
+		address, "index", "attempt", (json_int_t)attempt, "generation",
+		(json_int_t)generation, "attrs", attrs, "pin", "instance_type", "p4d.24xlarge",
+		"price_microusd_hour", 32772600, "depends_on", "aws.security_group.cluster",
+		"group", "train", "origin", "/pools/train");
 }
 
 int64_t open_batch(Fixture *f, int64_t from, int64_t n)

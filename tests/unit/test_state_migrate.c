@@ -6,7 +6,7 @@
 
 #define T0 "aws.instance.train[0]"
 
-static const unsigned versions[] = {1};
+static const unsigned versions[] = {1, 2};
 
 /* As if the program were one version further. */
 static RgStore *open_next(Fixture *f, RgStoreMode mode, const char *sql)
@@ -57,13 +57,14 @@ static void test_reading_migrates_what_a_killed_writer_left(Fixture *f, gconstpo
 
 static void test_writing_migrates_the_file(Fixture *f, gconstpointer unused)
 {
-	g_autofree char *backup = g_strconcat(f->path, ".v1.bak", NULL);
+	unsigned today = rg_state_migrations_len;
+	g_autofree char *backup = g_strdup_printf("%s.v%u.bak", f->path, today);
 	make_state(f);
 	f->store = open_next(f, RG_STORE_WRITE, next_sql);
 	check_moved(f);
 	fixture_close(f);
-	g_assert_cmpint(query_int(f->path, "PRAGMA user_version"), ==, 2);
-	g_assert_cmpint(query_int(backup, "PRAGMA user_version"), ==, 1);
+	g_assert_cmpint(query_int(f->path, "PRAGMA user_version"), ==, today + 1);
+	g_assert_cmpint(query_int(backup, "PRAGMA user_version"), ==, today);
 	g_assert_cmpint(query_int(backup, "SELECT generation FROM resources"), ==, 0);
 	GStatBuf status;
 	g_assert_cmpint(g_stat(backup, &status), ==, 0);
@@ -83,7 +84,7 @@ static void test_a_broken_migration_leaves_the_old_file(Fixture *f, gconstpointe
 		"UPDATE resources SET generation = 7; ALTER TABLE no_such_table RENAME TO x;"));
 	g_assert_true(rg_diags_has_errors(f->diags));
 	diags_reset(f);
-	g_assert_cmpint(query_int(f->path, "PRAGMA user_version"), ==, 1);
+	g_assert_cmpint(query_int(f->path, "PRAGMA user_version"), ==, rg_state_migrations_len);
 	g_assert_cmpint(query_int(f->path, "SELECT generation FROM resources"), ==, 0);
 	fixture_open(f);
 }
@@ -97,6 +98,20 @@ static void put_kept_file(Fixture *f, unsigned version)
 	g_mkdir_with_parents(folder, 0700);
 	g_assert_true(g_file_set_contents_full(
 		f->path, data, (gssize)len, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+}
+
+/* Version 1 knew those of its records only, and says so. */
+static void check_kept_lifetimes(Fixture *f)
+{
+	int64_t from_s;
+	g_autoptr(RgJson) lifetimes = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
+	const json_t *made = json_array_get(lifetimes, 0);
+	g_assert_cmpstr(rg_json_str(made, "address", NULL), ==, T0);
+	g_assert_cmpint(
+		rg_json_int(json_object_get(made, "pin"), "price_microusd_hour", 0), ==, 32772600);
+	g_assert_true(json_is_null(json_object_get(made, "ended_s")));
+	g_assert_true(rg_store_history_from(f->store, CLUSTER, &from_s, f->diags));
+	g_assert_cmpuint(json_array_size(lifetimes), ==, from_s > 0 ? 1 : 2);
 }
 
 /* What write_state.c has put there. */
@@ -130,6 +145,7 @@ static void check_kept_content(Fixture *f)
 	g_assert_cmpint(generation, ==, 1);
 	g_autoptr(RgJson) runs = rg_store_runs(f->store, CLUSTER, f->diags);
 	g_assert_cmpstr(rg_json_str(json_array_get(runs, 0), "outcome", NULL), ==, "partial");
+	check_kept_lifetimes(f);
 }
 
 static void test_every_kept_file_opens(Fixture *f, gconstpointer unused)

@@ -1,0 +1,213 @@
+/* What each node cost from when to when: kept when its record goes, for `raygpu cost`. A lifetime
+ * hangs on the record's row, so it follows the node wherever its address moves. No plan depends on
+ * it. */
+#include "base/clock.h"
+#include "state/internal.h"
+
+static const char *const ends[] = {[END_REMOVED] = "removed",
+	[END_GONE] = "gone",
+	[END_FORGOTTEN] = "forgotten",
+	[END_REPRICED] = "repriced",
+	[END_RELABELLED] = "relabelled"};
+
+/* Only what has a price, known or not, has a lifetime. */
+static bool is_priced(const json_t *pin)
+{
+	return json_is_object(pin) && json_object_get(pin, "price_microusd_hour") != NULL;
+}
+
+bool lifetime_begin(
+	RgStore *store, int64_t cluster, int64_t row, const RgResource *resource, RgDiags *diags)
+{
+	if (!is_priced(resource->pin))
+		return true;
+	Sql q = sql_new(store,
+		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
+		" began_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
+		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?7), ?8)",
+		diags);
+	sql_int(&q, cluster);
+	sql_int(&q, row);
+	sql_text(&q, resource->address);
+	sql_text(&q, resource->group);
+	sql_text(&q, resource->id);
+	sql_json(&q, resource->pin);
+	sql_int(&q, store->run);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q);
+}
+
+bool lifetime_end(RgStore *store, int64_t row, LifetimeEnd end, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"UPDATE lifetimes SET ended_s = max(?2, began_s), ending = ?3, resource = NULL"
+		" WHERE resource = ?1",
+		diags);
+	sql_int(&q, row);
+	sql_int(&q, rg_clock_now_s());
+	sql_text(&q, ends[end]);
+	return sql_run(&q);
+}
+
+/* Ends the lifetime of a row and begins the next with other words; nothing when it has none. */
+static bool split(RgStore *store, int64_t row, LifetimeEnd end, const json_t *pin,
+	const json_t *labels, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
+		" began_s) SELECT cluster, -?1, address, pool, cloud_id, coalesce(?2, pin),"
+		" coalesce(?3, labels), max(?4, began_s) FROM lifetimes WHERE resource = ?1",
+		diags);
+	sql_int(&q, row);
+	sql_json(&q, pin);
+	sql_json(&q, labels);
+	sql_int(&q, rg_clock_now_s());
+	if (!sql_run(&q) || !lifetime_end(store, row, end, diags))
+		return false;
+	/* `resource` is unique: the new one took the row's place once the old one had left it */
+	Sql r = sql_new(store, "UPDATE lifetimes SET resource = ?1 WHERE resource = -?1", diags);
+	sql_int(&r, row);
+	return sql_run(&r);
+}
+
+/* A record that gets its price later than its row (adopted ones) begins its lifetime then. */
+static bool begin_late(RgStore *store, int64_t row, const json_t *pin, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
+		" began_s) SELECT cluster, id, address, pool, cloud_id, ?2,"
+		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?3), ?4"
+		" FROM resources WHERE id = ?1",
+		diags);
+	sql_int(&q, row);
+	sql_json(&q, pin);
+	sql_int(&q, store->run);
+	sql_int(&q, rg_clock_now_s());
+	return sql_run(&q);
+}
+
+/* Whether the pin says another price, type or market than the lifetime of the row. */
+static bool find_repriced(RgStore *store, int64_t cluster, const char *address, const json_t *pin,
+	int64_t *row, bool *has_lifetime, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"SELECT r.id, l.id IS NOT NULL FROM resources r"
+		" LEFT JOIN lifetimes l ON l.resource = r.id"
+		" WHERE r.cluster = ?1 AND r.address = ?2 AND (l.id IS NULL"
+		" OR l.pin ->> '$.price_microusd_hour' IS NOT ?3 ->> '$.price_microusd_hour'"
+		" OR l.pin ->> '$.instance_type' IS NOT ?3 ->> '$.instance_type'"
+		" OR l.pin ->> '$.market' IS NOT ?3 ->> '$.market')",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, address);
+	sql_json(&q, pin);
+	*row = 0;
+	if (sql_next(&q)) {
+		*row = sql_column_int(&q, 0);
+		*has_lifetime = sql_column_int(&q, 1) != 0;
+	}
+	return sql_ok(&q);
+}
+
+bool lifetime_reprice(
+	RgStore *store, int64_t cluster, const char *address, const json_t *pin, RgDiags *diags)
+{
+	int64_t row;
+	bool has_lifetime = false;
+	if (!is_priced(pin))
+		return true;
+	if (!find_repriced(store, cluster, address, pin, &row, &has_lifetime, diags))
+		return false;
+	if (row == 0)
+		return true;
+	return has_lifetime ? split(store, row, END_REPRICED, pin, NULL, diags)
+			    : begin_late(store, row, pin, diags);
+}
+
+bool lifetimes_relabel(RgStore *store, int64_t cluster, const json_t *labels, RgDiags *diags)
+{
+	if (!json_is_object(labels))
+		return true;
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	Sql q = sql_new(store,
+		"SELECT resource FROM lifetimes WHERE cluster = ?1 AND resource IS NOT NULL"
+		" AND coalesce(labels, '{}') <> ?2",
+		diags);
+	sql_int(&q, cluster);
+	sql_json(&q, labels);
+	while (sql_next(&q)) {
+		int64_t row = sql_column_int(&q, 0);
+		g_array_append_val(rows, row);
+	}
+	bool ok = sql_ok(&q);
+	for (guint i = 0; ok && i < rows->len; i++)
+		ok = split(store, g_array_index(rows, int64_t, i), END_RELABELLED, NULL, labels,
+			diags);
+	return ok;
+}
+
+/* ---- reading */
+
+static void set_time(json_t *to, const char *key, Sql *q, int column)
+{
+	bool is_null = sqlite3_column_type(q->statement, column) == SQLITE_NULL;
+	json_object_set_new(
+		to, key, is_null ? json_null() : json_integer(sql_column_int(q, column)));
+}
+
+static bool read_lifetime(Sql *q, json_t *list)
+{
+	json_auto_t *pin = NULL, *labels = NULL;
+	if (!sql_column_json(q, 4, &pin) || !sql_column_json(q, 5, &labels))
+		return false;
+	json_t *item = json_object();
+	rg_json_set_str(item, "cluster", sql_column_text(q, 0));
+	rg_json_set_str(item, "address", sql_column_text(q, 1));
+	rg_json_set_str(item, "pool", sql_column_text(q, 2));
+	rg_json_set_str(item, "id", sql_column_text(q, 3));
+	json_object_set_new(item, "pin", json_is_object(pin) ? json_incref(pin) : json_object());
+	json_object_set_new(
+		item, "labels", json_is_object(labels) ? json_incref(labels) : json_object());
+	set_time(item, "began_s", q, 6);
+	set_time(item, "ended_s", q, 7);
+	rg_json_set_str(item, "ending", sql_column_text(q, 8));
+	json_array_append_new(list, item);
+	return true;
+}
+
+json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s, RgDiags *diags)
+{
+	store_check_thread(store);
+	json_auto_t *list = json_array();
+	if (!tx_begin_read(store, diags))
+		return NULL;
+	Sql q = sql_new(store,
+		"SELECT c.name, coalesce(r.address, l.address), l.pool, l.cloud_id, l.pin,"
+		" l.labels, l.began_s, l.ended_s, l.ending FROM lifetimes l"
+		" JOIN clusters c ON c.id = l.cluster LEFT JOIN resources r ON r.id = l.resource"
+		" WHERE c.name = ?1 AND (l.ended_s IS NULL OR l.ended_s > ?2) ORDER BY l.id",
+		diags);
+	sql_text(&q, cluster);
+	sql_int(&q, since_s);
+	bool ok = true;
+	while (ok && sql_next(&q))
+		ok = read_lifetime(&q, list);
+	ok = sql_ok(&q) && ok;
+	tx_end_read(store);
+	return ok ? json_incref(list) : NULL;
+}
+
+bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s, RgDiags *diags)
+{
+	store_check_thread(store);
+	*from_s = 0;
+	if (!tx_begin_read(store, diags))
+		return false;
+	Sql q = sql_new(store, "SELECT history_from_s FROM clusters WHERE name = ?1", diags);
+	sql_text(&q, cluster);
+	if (sql_next(&q))
+		*from_s = sql_column_int(&q, 0);
+	bool ok = sql_ok(&q);
+	tx_end_read(store);
+	return ok;
+}
