@@ -5,8 +5,6 @@
 
 /* What plan, apply, destroy and drift share: the pass over the arrows, and plan files. */
 
-#define DEFAULT_SPEC "cluster.yaml"
-
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy)
 {
 	RgDiffOptions *diff = &context->session.diff;
@@ -25,15 +23,6 @@ void change_options_clear(ChangeOptions *options)
 	g_strfreev(options->replaces);
 }
 
-static bool no_spec_named(Context *context)
-{
-	RgDiag *diag = rg_diags_error(context->diags, "usage.missing-argument",
-		"no spec was named and there is no %s here", DEFAULT_SPEC);
-	rg_diag_hint(diag, "usage: raygpu %s [OPTIONS] %s; `raygpu init` writes a starter spec",
-		context->command->name, context->command->arguments);
-	return false;
-}
-
 RgPass *run_pass(Context *context, const char *spec_path)
 {
 	RgPass *pass = NULL;
@@ -46,9 +35,7 @@ RgPass *run_pass(Context *context, const char *spec_path)
 	else if (context->cluster)
 		pass = rg_pipeline_plan_recorded(
 			&context->session, context->cluster, context->diags);
-	else if (!spec_path && !context->ref && !g_file_test(DEFAULT_SPEC, G_FILE_TEST_EXISTS))
-		no_spec_named(context);
-	else
+	else if (spec_path || spec_is_here(context))
 		pass = rg_pipeline_plan(
 			&context->session, spec_path ? spec_path : DEFAULT_SPEC, context->diags);
 	status_clear(context);

@@ -2,6 +2,7 @@
  * knows argv, the environment, the terminal and exit codes. */
 #pragma once
 #include "pipeline/pipeline.h"
+#include "pipeline/specs.h"
 #include "render/report.h"
 
 #define EXIT_FINE 0
@@ -17,7 +18,7 @@ typedef struct Context {
 	const struct Command *command;
 	RgDiags *diags;
 	/* common options */
-	char *state_path, *trace_path, *cluster, *ref;
+	char *state_path, *trace_path, *cluster, *ref, *changed_since;
 	char **provider_dirs;
 	gboolean json, no_color;
 	/* opened when needed */
@@ -41,7 +42,12 @@ typedef struct Command {
 #define REF_ENTRY(context)                                                                         \
 	{                                                                                          \
 		"ref", 0, 0, G_OPTION_ARG_STRING, &(context)->ref,                                 \
-			"read the spec from this git commit, branch or tag", "REV"                 \
+			"read the specs from this git commit, branch or tag", "REV"                \
+	}
+#define CHANGED_ENTRY(context)                                                                     \
+	{                                                                                          \
+		"changed-since", 0, 0, G_OPTION_ARG_STRING, &(context)->changed_since,             \
+			"only specs that differ from where HEAD left REV", "REV"                   \
 	}
 
 const Command *commands_get(void); /* ends with a NULL name */
@@ -92,6 +98,13 @@ void change_options_use(Context *context, const ChangeOptions *options, bool des
 void change_options_clear(ChangeOptions *options);
 /* The pass for SPEC, or for --cluster from the state. */
 RgPass *run_pass(Context *context, const char *spec_path);
+
+/* specs.c */
+/* The specs that the arguments name, cluster.yaml without any, and a note on what was passed over.
+ * NULL and a diagnostic; also when a folder has none. */
+#define DEFAULT_SPEC "cluster.yaml"
+bool spec_is_here(Context *context); /* the default one; else a diagnostic */
+RgSpecs *specs_of(Context *context, int argc, char **argv);
 
 /* orphans.c */
 int state_orphans(Context *context);

@@ -63,6 +63,7 @@ void context_clear(Context *context)
 	g_free(context->trace_path);
 	g_free(context->cluster);
 	g_free(context->ref);
+	g_free(context->changed_since);
 	g_strfreev(context->provider_dirs);
 }
 

@@ -11,7 +11,7 @@ static json_t *report_new(const RgDiags *diags, json_t *views)
 	json_object_set_new(report, "warning_count",
 		json_integer((json_int_t)rg_diags_count_of(diags, RG_SEVERITY_WARNING)));
 	json_object_set_new(report, "diagnostics", rg_render_diags_json(diags));
-	json_object_set_new(report, "specs", views);
+	json_object_set(report, "specs", views);
 	return report;
 }
 
@@ -19,7 +19,7 @@ static void one(Context *context, const char *path, json_t *views)
 {
 	size_t before = rg_diags_count_of(context->diags, RG_SEVERITY_ERROR);
 	g_autoptr(RgCluster) cluster =
-		rg_pipeline_validate(context->providers, path, context->diags);
+		rg_pipeline_validate(context->providers, path, context->ref, context->diags);
 	if (!cluster || rg_diags_count_of(context->diags, RG_SEVERITY_ERROR) > before)
 		return;
 	json_object_set(views, path, cluster->view);
@@ -33,24 +33,48 @@ static void one(Context *context, const char *path, json_t *views)
 	out_text(text);
 }
 
+/* Without the state nobody knows whether they run. */
+static void tell_removed(Context *context, const RgSpecs *specs)
+{
+	for (guint i = 0; i < specs->removed->len; i++) {
+		const RgSpecFile *file = specs->removed->pdata[i];
+		RgDiag *diag = rg_diags_warning(context->diags, "spec.removed",
+			"the spec of cluster %s was removed: what runs of it keeps running and "
+			"costs money",
+			file->cluster);
+		rg_diag_detail(diag, "it stood in %s", file->path);
+		rg_diag_hint(diag, "`raygpu destroy --cluster %s` ends the cluster", file->cluster);
+	}
+}
+
+static int run(Context *context, int argc, char **argv)
+{
+	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
+	g_autoptr(RgJson) views = json_object();
+	context_open_providers(context);
+	for (guint i = 0; specs && i < specs->files->len; i++)
+		one(context, ((RgSpecFile *)specs->files->pdata[i])->path, views);
+	if (specs)
+		tell_removed(context, specs);
+	int code = rg_diags_exit_code(context->diags);
+	if (context->json) {
+		g_autoptr(RgJson) report = report_new(context->diags, views);
+		out_json(report);
+		rg_diags_clear(context->diags); /* they stand in the report */
+	} else if (specs && !specs->files->len && !code)
+		out_text("No spec is touched.\n");
+	return code;
+}
+
 int cmd_validate(Context *context, int argc, char **argv)
 {
+	const GOptionEntry entries[] = {
+		REF_ENTRY(context),
+		CHANGED_ENTRY(context),
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
 	int code = EXIT_FINE;
-	if (!options_parse(context, NULL, &argc, &argv, 0, -1, &code))
-		return code;
-	context_open_providers(context);
-	json_t *views = json_object();
-	if (argc < 2)
-		one(context, "cluster.yaml", views);
-	for (int i = 1; i < argc; i++)
-		one(context, argv[i], views);
-	code = rg_diags_exit_code(context->diags);
-	if (!context->json) {
-		json_decref(views);
-		return code;
-	}
-	g_autoptr(RgJson) report = report_new(context->diags, views);
-	out_json(report);
-	rg_diags_clear(context->diags); /* they stand in the report */
-	return code;
+	return options_parse(context, entries, &argc, &argv, 0, -1, &code)
+		       ? run(context, argc, argv)
+		       : code;
 }

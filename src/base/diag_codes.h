@@ -38,6 +38,10 @@
 	X("spec.ray-image-mismatch", 4)                                                            \
 	X("spec.duplicate-item", 4)                                                                \
 	X("spec.bad-accelerator", 4)                                                               \
+	X("spec.duplicate-cluster", 4)                                                             \
+	X("spec.none-found", 4)                                                                    \
+	X("spec.skipped", 1)                                                                       \
+	X("spec.removed", 1)                                                                       \
 	/* catalog and fit */                                                                      \
 	X("catalog.unknown-accelerator", 4)                                                        \
 	X("catalog.unknown-type", 4)                                                               \
@@ -110,6 +114,7 @@
 	X("git.no-repository", 4)                                                                  \
 	X("git.no-revision", 4)                                                                    \
 	X("git.no-file", 4)                                                                        \
+	X("git.no-ancestor", 4)                                                                    \
 	/* command line */                                                                         \
 	X("usage.unknown-command", 4)                                                              \
 	X("usage.unknown-option", 4)                                                               \

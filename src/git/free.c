@@ -10,3 +10,13 @@ void rg_provenance_free(RgProvenance *provenance)
 	g_free(provenance->author);
 	g_free(provenance);
 }
+
+void rg_git_changes_free(RgGitChanges *changes)
+{
+	if (changes == NULL)
+		return;
+	g_free(changes->root);
+	g_free(changes->base);
+	g_clear_pointer(&changes->paths, g_hash_table_unref);
+	g_free(changes);
+}

@@ -38,3 +38,15 @@ char *rg_git_read(
 	const RgGitModule *module = load(diags);
 	return module != NULL ? module->read(path, rev, len, provenance, diags) : NULL;
 }
+
+GPtrArray *rg_git_list(const char *path, const char *rev, bool *is_file, RgDiags *diags)
+{
+	const RgGitModule *module = load(diags);
+	return module != NULL ? module->list(path, rev, is_file, diags) : NULL;
+}
+
+RgGitChanges *rg_git_changes(const char *folder, const char *since, const char *ref, RgDiags *diags)
+{
+	const RgGitModule *module = load(diags);
+	return module != NULL ? module->changes(folder, since, ref, diags) : NULL;
+}

@@ -9,6 +9,9 @@ typedef struct {
 	RgProvenance *(*provenance)(const char *spec_path, RgDiags *diags);
 	char *(*read)(const char *path, const char *rev, size_t *len, RgProvenance **provenance,
 		RgDiags *diags);
+	GPtrArray *(*list)(const char *path, const char *rev, bool *is_file, RgDiags *diags);
+	RgGitChanges *(*changes)(
+		const char *folder, const char *since, const char *ref, RgDiags *diags);
 } RgGitModule;
 
 /* The one symbol that the module exports; returns its RgGitModule. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "git/repo.h"
 
-static const char *last_words(void)
+const char *repo_last_words(void)
 {
 	const git_error *error = git_error_last();
 	return error != NULL && error->message != NULL ? error->message : "unknown error";
@@ -15,7 +15,7 @@ bool repo_report_unreadable(const char *path, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(
 		diags, "git.unreadable", "can't read the git repository of \"%s\"", path);
-	rg_diag_detail(diag, "libgit2: %s", last_words());
+	rg_diag_detail(diag, "libgit2: %s", repo_last_words());
 	rg_diag_hint(diag, "does `git status` work there?");
 	return false;
 }
@@ -56,7 +56,7 @@ static bool report_not_owner(const char *dir, RgDiags *diags)
 static bool is_not_owner(int code)
 {
 	return code == GIT_EOWNER ||
-	       (code == GIT_ENOTFOUND && strstr(last_words(), "safe.directory") != NULL);
+	       (code == GIT_ENOTFOUND && strstr(repo_last_words(), "safe.directory") != NULL);
 }
 
 bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
@@ -166,6 +166,8 @@ static const RgGitModule module = {
 	.version = RG_VERSION,
 	.provenance = provenance,
 	.read = repo_read_at,
+	.list = repo_list_at,
+	.changes = repo_changes,
 };
 
 __attribute__((visibility("default"))) const void *raygpu_git_module(void)

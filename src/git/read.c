@@ -3,11 +3,6 @@
 #include <string.h>
 #include "git/repo.h"
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_object, git_object_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree, git_tree_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree_entry, git_tree_entry_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_blob, git_blob_free)
-
 /* The nearest folder above `file` that exists, without symbolic links: the commit may have folders
  * that the work tree lacks. */
 static char *existing_folder(const char *file)
@@ -32,23 +27,24 @@ static char *path_below(git_repository *repo, const char *path, const char *file
 	const char *workdir = git_repository_workdir(repo);
 	char *real = workdir != NULL ? realpath(workdir, NULL) : NULL;
 	if (real == NULL)
-		return workdir == NULL ? g_strdup(path) : NULL;
+		return workdir != NULL ? NULL : g_strdup(strcmp(path, ".") == 0 ? "" : path);
 	/* the folder may be named through a symbolic link */
 	g_autofree char *dir = g_path_get_dirname(file);
 	g_autofree char *base = g_path_get_basename(file);
 	char *real_dir = realpath(dir, NULL);
 	g_autofree char *full = g_build_filename(real_dir != NULL ? real_dir : dir, base, NULL);
 	size_t len = strlen(real);
+	bool is_root = strcmp(file, real) == 0 || strcmp(full, real) == 0;
 	bool is_below = strncmp(full, real, len) == 0 && full[len] == '/';
-	char *below = is_below ? g_strdup(full + len + 1) : NULL;
-	if (is_below)
+	char *below = is_root ? g_strdup("") : is_below ? g_strdup(full + len + 1) : NULL;
+	if (below != NULL)
 		*root = g_strdup(real);
 	free(real_dir);
 	free(real);
 	return below;
 }
 
-static bool find_commit(git_repository *repo, const char *rev, git_commit **commit, RgDiags *diags)
+bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit, RgDiags *diags)
 {
 	g_autoptr(git_object) object = NULL;
 	git_object *peeled = NULL;
@@ -59,8 +55,14 @@ static bool find_commit(git_repository *repo, const char *rev, git_commit **comm
 	}
 	RgDiag *diag = rg_diags_error(
 		diags, "git.no-revision", "this git repository has no commit \"%s\"", rev);
-	rg_diag_hint(
-		diag, "a shallow clone has one commit and one branch: fetch more, or name another");
+	if (git_repository_is_shallow(repo) == 1)
+		rg_diag_hint(diag, "this clone is shallow: fetch the rest with `git fetch "
+				   "--unshallow` and the "
+				   "branch with `git fetch origin BRANCH`, or have the CI clone "
+				   "it whole (depth 0)");
+	else
+		rg_diag_hint(diag, "`git fetch origin` brings the branches of the other side, to "
+				   "be named as origin/BRANCH");
 	return false;
 }
 
@@ -97,7 +99,7 @@ static char *read_in(git_repository *repo, RgProvenance *provenance, const char 
 	RgDiags *diags)
 {
 	g_autoptr(git_commit) commit = NULL;
-	if (!find_commit(repo, rev, &commit, diags))
+	if (!repo_find_commit(repo, rev, &commit, diags))
 		return NULL;
 	char hex[GIT_OID_HEXSZ + 1];
 	provenance->in_repository = true;
@@ -106,22 +108,30 @@ static char *read_in(git_repository *repo, RgProvenance *provenance, const char 
 	return read_blob(repo, commit, provenance->path, rev, len, diags);
 }
 
-static char *read_at(
-	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
+git_repository *repo_open_at(const char *path, char **below, char **root, RgDiags *diags)
 {
 	g_autofree char *file = g_canonicalize_filename(path, NULL);
-	g_autofree char *folder = existing_folder(file);
+	g_autofree char *folder =
+		g_file_test(file, G_FILE_TEST_IS_DIR) ? g_strdup(file) : existing_folder(file);
 	g_autoptr(git_repository) repo = NULL;
 	if (!repo_open_around(folder, &repo, diags))
 		return NULL;
-	g_autoptr(RgProvenance) found = g_new0(RgProvenance, 1);
 	if (repo != NULL)
-		found->path = path_below(repo, path, file, &found->root);
-	if (found->path == NULL) {
-		rg_diags_error(diags, "git.no-repository",
-			"there is no git repository around \"%s\"", path);
+		*below = path_below(repo, path, file, root);
+	if (*below != NULL)
+		return g_steal_pointer(&repo);
+	rg_diags_error(
+		diags, "git.no-repository", "there is no git repository around \"%s\"", path);
+	return NULL;
+}
+
+static char *read_at(
+	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
+{
+	g_autoptr(RgProvenance) found = g_new0(RgProvenance, 1);
+	g_autoptr(git_repository) repo = repo_open_at(path, &found->path, &found->root, diags);
+	if (repo == NULL)
 		return NULL;
-	}
 	char *text = read_in(repo, found, rev, len, diags);
 	if (text != NULL)
 		*provenance = g_steal_pointer(&found);

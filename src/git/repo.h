@@ -6,6 +6,11 @@
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_repository, git_repository_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_commit, git_commit_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_object, git_object_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree, git_tree_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree_entry, git_tree_entry_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_blob, git_blob_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_diff, git_diff_free)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(git_buf, git_buf_dispose)
 
 /* The repository around `dir`; *repo stays NULL when there is none. False when one is there and
@@ -16,6 +21,19 @@ bool repo_report_unreadable(const char *path, RgDiags *diags);
 /* "Name <mail>" of the commit; g_free it. */
 char *repo_author(const git_commit *commit);
 
+/* What libgit2 said last. */
+const char *repo_last_words(void);
+
 /* read.c */
+/* The repository around `path`, which need not be in its work tree; *below is its path there, of
+ * the root "". NULL and a diagnostic when there is none. */
+git_repository *repo_open_at(const char *path, char **below, char **root, RgDiags *diags);
+bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit, RgDiags *diags);
 char *repo_read_at(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags);
+
+/* list.c */
+GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags);
+
+/* changes.c */
+RgGitChanges *repo_changes(const char *folder, const char *since, const char *ref, RgDiags *diags);

@@ -50,9 +50,12 @@ static RgCatalog *open_catalog(RgProviderHost *providers, const RgCluster *clust
 	return rg_catalog_open(source.name, data_text, &source, diags);
 }
 
-RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, RgDiags *diags)
+RgCluster *rg_pipeline_validate(
+	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
-	g_autoptr(RgCluster) cluster = rg_spec_load_file(spec_path, diags);
+	g_autoptr(RgProvenance) unused = NULL;
+	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
+					   : rg_spec_load_file(spec_path, diags);
 	bool ok = cluster && pass_check_settings(providers, cluster, diags);
 	g_autoptr(RgCatalog) catalog = cluster ? open_catalog(providers, cluster, diags) : NULL;
 	g_autoptr(RgShapes) shapes = catalog ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;

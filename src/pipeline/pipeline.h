@@ -61,5 +61,6 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 /* A spec file with its provenance, at a git revision when `ref` is not NULL. */
 RgCluster *rg_pipeline_load_spec(
 	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags);
-/* Only validation: spec, catalog, shapes. No network, no module. */
-RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, RgDiags *diags);
+/* Only validation: spec, catalog, shapes. No network, no module, and no git without `ref`. */
+RgCluster *rg_pipeline_validate(
+	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);

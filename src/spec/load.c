@@ -190,22 +190,44 @@ static bool read_stream(FILE *stream, GString *text)
 	return ferror(stream) == 0;
 }
 
-RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
+/* NULL and *error when the file can't be read; "-" is standard input. */
+static GString *read_path(const char *path, int *error)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	FILE *stream = is_stdin ? stdin : fopen(path, "rbe");
-	if (stream == NULL) {
-		report_unreadable(path, errno, diags);
+	*error = errno;
+	if (stream == NULL)
 		return NULL;
-	}
-	g_autoptr(GString) text = g_string_new(NULL);
+	GString *text = g_string_new(NULL);
 	bool read = read_stream(stream, text);
-	int error = errno;
+	*error = errno;
 	if (!is_stdin)
 		fclose(stream);
-	if (!read) {
+	if (!read)
+		g_string_free(g_steal_pointer(&text), TRUE);
+	return text;
+}
+
+RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
+{
+	int error = 0;
+	g_autoptr(GString) text = read_path(path, &error);
+	if (text == NULL) {
 		report_unreadable(path, error, diags);
 		return NULL;
 	}
+	bool is_stdin = strcmp(path, "-") == 0;
 	return rg_spec_load(is_stdin ? "<stdin>" : path, text->str, text->len, diags);
+}
+
+bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags)
+{
+	int error = 0;
+	g_autoptr(GString) text = read_path(path, &error);
+	if (text == NULL) {
+		report_unreadable(path, error, diags);
+		return false;
+	}
+	*peek = rg_spec_peek(path, text->str, text->len, diags);
+	return true;
 }

@@ -7,3 +7,15 @@
 RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags);
 /* "-" reads standard input. */
 RgCluster *rg_spec_load_file(const char *path, RgDiags *diags);
+
+/* What a YAML file among others is, by its top-level keys; a file with faults counts as a spec
+ * unless it is clearly something else, so that its faults are told. */
+typedef struct {
+	bool is_spec;
+	char *cluster; /* NULL when it can't be told */
+	RgSource source;
+} RgSpecPeek;
+/* Makes no findings, but gives `diags` the text for those that name the place. g_free the name. */
+RgSpecPeek rg_spec_peek(const char *file, const char *text, size_t len, RgDiags *diags);
+/* The same of a file of the disk; false when it can't be read. */
+bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags);

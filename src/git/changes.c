@@ -1,0 +1,112 @@
+/* What a branch touched since it left another: `git diff REV...HEAD`, the work tree included. */
+#include <string.h>
+#include "git/repo.h"
+
+/* Whether `since` can be reached from `head` through the commits that are there: libgit2's own walk
+ * ends with an error at the edge of a shallow clone. */
+static bool is_ancestor(git_repository *repo, const git_oid *since, const git_oid *head)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GPtrArray) queue = g_ptr_array_new_with_free_func(g_free);
+	g_ptr_array_add(queue, g_strdup(git_oid_tostr_s(head)));
+	while (queue->len > 0) {
+		g_autofree char *hex = g_ptr_array_steal_index_fast(queue, queue->len - 1);
+		git_oid oid;
+		g_autoptr(git_commit) commit = NULL;
+		if (git_oid_fromstr(&oid, hex) != 0 || !g_hash_table_add(seen, g_strdup(hex)))
+			continue;
+		if (git_oid_equal(&oid, since))
+			return true;
+		if (git_commit_lookup(&commit, repo, &oid) != 0)
+			continue; /* beyond the edge */
+		for (unsigned i = 0; i < git_commit_parentcount(commit); i++)
+			g_ptr_array_add(
+				queue, g_strdup(git_oid_tostr_s(git_commit_parent_id(commit, i))));
+	}
+	return false;
+}
+
+static bool find_base(git_repository *repo, const git_commit *since, const git_commit *head,
+	git_oid *base, RgDiags *diags)
+{
+	const git_oid *from = git_commit_id(since), *to = git_commit_id(head);
+	int code = git_merge_base(base, repo, from, to);
+	bool is_shallow = git_repository_is_shallow(repo) == 1;
+	if (code != 0 && is_shallow && is_ancestor(repo, from, to)) {
+		git_oid_cpy(base, from);
+		code = 0;
+	}
+	if (code == 0)
+		return true;
+	g_autofree char *one = g_strndup(git_oid_tostr_s(from), 12);
+	RgDiag *diag = rg_diags_error(diags, "git.no-ancestor",
+		"this git repository has no common ancestor of %s and %.12s", one,
+		git_oid_tostr_s(to));
+	if (is_shallow)
+		rg_diag_hint(diag, "this clone is shallow: `git fetch --unshallow` brings the "
+				   "rest (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)");
+	else
+		rg_diag_hint(diag, "the two histories have nothing in common: name another "
+				   "revision");
+	return false;
+}
+
+static int add_path(const git_diff_delta *delta, float progress, void *data)
+{
+	GHashTable *paths = data;
+	if (delta->old_file.path != NULL)
+		g_hash_table_add(paths, g_strdup(delta->old_file.path));
+	if (delta->new_file.path != NULL)
+		g_hash_table_add(paths, g_strdup(delta->new_file.path));
+	return 0;
+}
+
+/* `head` NULL: to the work tree. */
+static bool compare(
+	git_repository *repo, const git_oid *base, const git_commit *head, GHashTable *paths)
+{
+	g_autoptr(git_commit) from = NULL;
+	g_autoptr(git_tree) old = NULL, new = NULL;
+	g_autoptr(git_diff) diff = NULL;
+	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+	options.flags = GIT_DIFF_INCLUDE_UNTRACKED | GIT_DIFF_RECURSE_UNTRACKED_DIRS |
+			GIT_DIFF_INCLUDE_TYPECHANGE | GIT_DIFF_IGNORE_SUBMODULES;
+	if (git_commit_lookup(&from, repo, base) != 0 || git_commit_tree(&old, from) != 0)
+		return false;
+	int code = head == NULL ? git_diff_tree_to_workdir_with_index(&diff, repo, old, &options)
+		   : git_commit_tree(&new, head) == 0
+			   ? git_diff_tree_to_tree(&diff, repo, old, new, &options)
+			   : -1;
+	return code == 0 && git_diff_foreach(diff, add_path, NULL, NULL, NULL, paths) == 0;
+}
+
+static RgGitChanges *changes_in(
+	const char *folder, const char *since, const char *ref, RgDiags *diags)
+{
+	g_autoptr(RgGitChanges) changes = g_new0(RgGitChanges, 1);
+	g_autofree char *below = NULL;
+	g_autoptr(git_repository) repo = repo_open_at(folder, &below, &changes->root, diags);
+	g_autoptr(git_commit) from = NULL, to = NULL;
+	git_oid base;
+	if (repo == NULL || !repo_find_commit(repo, since, &from, diags) ||
+		!repo_find_commit(repo, ref != NULL ? ref : "HEAD", &to, diags) ||
+		!find_base(repo, from, to, &base, diags))
+		return NULL;
+	changes->base = g_strdup(git_oid_tostr_s(&base));
+	changes->paths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	if (compare(repo, &base, ref != NULL ? to : NULL, changes->paths))
+		return g_steal_pointer(&changes);
+	repo_report_unreadable(folder, diags);
+	return NULL;
+}
+
+RgGitChanges *repo_changes(const char *folder, const char *since, const char *ref, RgDiags *diags)
+{
+	if (git_libgit2_init() < 0) {
+		repo_report_unreadable(folder, diags);
+		return NULL;
+	}
+	RgGitChanges *changes = changes_in(folder, since, ref, diags);
+	git_libgit2_shutdown();
+	return changes;
+}

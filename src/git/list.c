@@ -1,0 +1,71 @@
+/* The files of a folder as a commit has them. */
+#include <string.h>
+#include "git/repo.h"
+
+/* git_treewalk_cb: a positive answer leaves a folder out. */
+static int on_entry(const char *root, const git_tree_entry *entry, void *data)
+{
+	GPtrArray *paths = data;
+	if (git_tree_entry_name(entry)[0] == '.')
+		return 1;
+	git_filemode_t mode = git_tree_entry_filemode(entry);
+	if (mode == GIT_FILEMODE_BLOB || mode == GIT_FILEMODE_BLOB_EXECUTABLE)
+		g_ptr_array_add(paths, g_strconcat(root, git_tree_entry_name(entry), NULL));
+	return 0;
+}
+
+static GPtrArray *list_tree(const git_tree *tree, RgDiags *diags, const char *path)
+{
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	if (git_tree_walk(tree, GIT_TREEWALK_PRE, on_entry, paths) == 0)
+		return g_steal_pointer(&paths);
+	repo_report_unreadable(path, diags);
+	return NULL;
+}
+
+static GPtrArray *list_below(git_repository *repo, const git_tree *tree, const char *below,
+	bool *is_file, RgDiags *diags)
+{
+	g_autoptr(git_tree_entry) entry = NULL;
+	g_autoptr(git_tree) folder = NULL;
+	if (*below == '\0')
+		return list_tree(tree, diags, below);
+	if (git_tree_entry_bypath(&entry, tree, below) != 0) {
+		rg_diags_error(diags, "git.no-file", "\"%s\" does not exist in that commit", below);
+		return NULL;
+	}
+	*is_file = git_tree_entry_type(entry) != GIT_OBJECT_TREE;
+	if (*is_file)
+		return g_ptr_array_new_with_free_func(g_free);
+	if (git_tree_lookup(&folder, repo, git_tree_entry_id(entry)) == 0)
+		return list_tree(folder, diags, below);
+	repo_report_unreadable(below, diags);
+	return NULL;
+}
+
+static GPtrArray *list_in(const char *path, const char *rev, bool *is_file, RgDiags *diags)
+{
+	g_autofree char *below = NULL, *root = NULL;
+	g_autoptr(git_repository) repo = repo_open_at(path, &below, &root, diags);
+	g_autoptr(git_commit) commit = NULL;
+	g_autoptr(git_tree) tree = NULL;
+	if (repo == NULL || !repo_find_commit(repo, rev, &commit, diags))
+		return NULL;
+	if (git_commit_tree(&tree, commit) != 0) {
+		repo_report_unreadable(path, diags);
+		return NULL;
+	}
+	return list_below(repo, tree, below, is_file, diags);
+}
+
+GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags)
+{
+	*is_file = false;
+	if (git_libgit2_init() < 0) {
+		repo_report_unreadable(path, diags);
+		return NULL;
+	}
+	GPtrArray *paths = list_in(path, rev, is_file, diags);
+	git_libgit2_shutdown();
+	return paths;
+}

@@ -1,0 +1,209 @@
+#include "pipeline/specs_internal.h"
+#include "git/git.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* --changed-since: of the specs that were found those that a branch touches, and the clusters whose
+ * specs it took away. A cluster counts by its name: a spec that moved to another file is no loss.
+ */
+
+typedef struct {
+	const RgSpecsFrom *from;
+	const RgGitChanges *changes;
+	RgDiags *diags;
+} Look;
+
+/* The path below the root, through symbolic links of folders, not of the file: git's own view of
+ * it. NULL when it is outside. */
+static char *below_root(const Look *look, const char *path)
+{
+	if (!look->changes->root)
+		return g_strdup(strcmp(path, ".") == 0 ? "" : path);
+	g_autofree char *full = g_canonicalize_filename(path, NULL);
+	g_autofree char *dir = g_path_get_dirname(full), *base = g_path_get_basename(full);
+	char *real = realpath(dir, NULL);
+	g_autofree char *file = g_build_filename(real ? real : dir, base, NULL);
+	free(real);
+	size_t len = strlen(look->changes->root);
+	if (strcmp(full, look->changes->root) == 0 || strcmp(file, look->changes->root) == 0)
+		return g_strdup("");
+	return g_str_has_prefix(file, look->changes->root) && file[len] == '/'
+		       ? g_strdup(file + len + 1)
+		       : NULL;
+}
+
+static char *on_disk(const Look *look, const char *below)
+{
+	return look->changes->root ? g_build_filename(look->changes->root, below, NULL)
+				   : g_strdup(below);
+}
+
+/* A project file beside the spec or in a folder above it. */
+static bool project_changed(const Look *look, const char *below)
+{
+	g_autofree char *dir = g_path_get_dirname(below);
+	for (;;) {
+		g_autofree char *file = g_str_equal(dir, ".")
+						? g_strdup(RG_PROJECT_FILE)
+						: g_build_filename(dir, RG_PROJECT_FILE, NULL);
+		if (g_hash_table_contains(look->changes->paths, file))
+			return true;
+		if (g_str_equal(dir, "."))
+			return false;
+		char *parent = g_path_get_dirname(dir);
+		g_free(dir);
+		dir = parent;
+	}
+}
+
+/* A link is touched with what it leads to. */
+static bool target_changed(const Look *look, const char *path)
+{
+	char *real = look->from->ref ? NULL : realpath(path, NULL);
+	g_autofree char *below = real ? below_root(look, real) : NULL;
+	free(real);
+	return below && g_hash_table_contains(look->changes->paths, below);
+}
+
+static bool is_touched(const Look *look, const char *path, bool *outside)
+{
+	g_autofree char *below = below_root(look, path);
+	*outside = !below;
+	return below && (g_hash_table_contains(look->changes->paths, below) ||
+				project_changed(look, below) || target_changed(look, path));
+}
+
+/* Whether `below` is what the argument names, or stands in that folder. */
+static bool is_in_argument(const Look *look, const char *argument, const char *below)
+{
+	char *real = g_file_test(argument, G_FILE_TEST_IS_DIR) ? realpath(argument, NULL) : NULL;
+	g_autofree char *top = below_root(look, real && look->changes->root ? real : argument);
+	size_t len = top ? strlen(top) : 0;
+	free(real);
+	return top && (!*top || g_str_equal(top, below) ||
+			      (g_str_has_prefix(below, top) && below[len] == '/'));
+}
+
+static bool is_in_arguments(const Look *look, char *const *arguments, const char *below)
+{
+	for (guint i = 0; arguments[i]; i++) {
+		if (is_in_argument(look, arguments[i], below))
+			return true;
+	}
+	return false;
+}
+
+/* An argument that is not there must be what the branch removed, not a slip of the pen: "nothing
+ * was touched" would hide it. */
+static bool check_gone(const Look *look, char *const *arguments)
+{
+	bool ok = true;
+	for (guint i = 0; arguments[i]; i++) {
+		GHashTableIter iter;
+		gpointer below;
+		bool known = look->from->ref || g_file_test(arguments[i], G_FILE_TEST_EXISTS);
+		g_hash_table_iter_init(&iter, look->changes->paths);
+		while (!known && g_hash_table_iter_next(&iter, &below, NULL))
+			known = is_in_argument(look, arguments[i], below);
+		if (!known)
+			rg_diags_error(look->diags, "file.unreadable",
+				"\"%s\" does not exist, and did not where the branch began",
+				arguments[i]);
+		ok = known && ok;
+	}
+	return ok;
+}
+
+/* Names of all clusters that have a spec now: those that were found, and those that the branch
+ * moved to where nobody looked. */
+static GHashTable *names_now(const Look *look, const RgSpecs *specs)
+{
+	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; i < specs->files->len; i++) {
+		const RgSpecFile *file = specs->files->pdata[i];
+		if (file->cluster)
+			g_hash_table_add(names, g_strdup(file->cluster));
+	}
+	GHashTableIter iter;
+	gpointer below;
+	g_hash_table_iter_init(&iter, look->changes->paths);
+	while (g_hash_table_iter_next(&iter, &below, NULL)) {
+		g_autofree char *path = on_disk(look, below);
+		g_autoptr(RgDiags) unused = rg_diags_new();
+		RgSpecPeek peek = {0};
+		if (specs_is_yaml(below) && specs_peek(path, look->from->ref, &peek, unused) &&
+			peek.is_spec && peek.cluster)
+			g_hash_table_add(names, g_strdup(peek.cluster));
+		g_free(peek.cluster);
+	}
+	return names;
+}
+
+/* The spec that stood at `below` before; false when that can't be read. */
+static bool add_removed(const Look *look, const char *below, GHashTable *names, GPtrArray *removed)
+{
+	g_autofree char *path = on_disk(look, below);
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgSpecPeek peek = {0};
+	if (!specs_peek(path, look->changes->base, &peek, diags)) {
+		rg_diags_drop(diags, "git.no-file"); /* it is new */
+		bool ok = !rg_diags_has_errors(diags);
+		rg_diags_take_all(look->diags, diags);
+		return ok;
+	}
+	if (peek.is_spec && peek.cluster && g_hash_table_add(names, g_strdup(peek.cluster)))
+		g_ptr_array_add(removed, specs_file_new(below, peek.cluster, (RgSource){0}));
+	g_free(peek.cluster);
+	return true;
+}
+
+static int by_text(gconstpointer a, gconstpointer b, gpointer unused)
+{
+	return strcmp(a, b);
+}
+
+static bool find_removed(const Look *look, char *const *arguments, RgSpecs *specs)
+{
+	g_autoptr(GHashTable) names = names_now(look, specs);
+	g_autoptr(GList) paths = g_hash_table_get_keys(look->changes->paths);
+	bool ok = true;
+	paths = g_list_sort_with_data(paths, by_text, NULL);
+	for (GList *at = paths; at; at = at->next) {
+		const char *below = at->data;
+		if (specs_is_yaml(below) && is_in_arguments(look, arguments, below))
+			ok = add_removed(look, below, names, specs->removed) && ok;
+	}
+	return ok;
+}
+
+static bool keep(const Look *look, RgSpecs *specs)
+{
+	for (guint i = specs->files->len; i > 0; i--) {
+		const RgSpecFile *file = specs->files->pdata[i - 1];
+		bool outside = false;
+		if (is_touched(look, file->path, &outside))
+			continue;
+		if (outside) {
+			rg_diags_error(look->diags, "usage.conflict",
+				"\"%s\" is not in the git repository \"%s\", which --changed-since "
+				"compares",
+				file->path, look->changes->root);
+			return false;
+		}
+		g_ptr_array_remove_index(specs->files, i - 1);
+		specs->untouched++;
+	}
+	return true;
+}
+
+bool specs_keep_touched(
+	RgSpecs *specs, char *const *arguments, const RgSpecsFrom *from, RgDiags *diags)
+{
+	g_autoptr(RgGitChanges) changes =
+		rg_git_changes(arguments[0], from->changed_since, from->ref, diags);
+	if (!changes)
+		return false;
+	const Look look = {from, changes, diags};
+	return check_gone(&look, arguments) && find_removed(&look, arguments, specs) &&
+	       keep(&look, specs);
+}
