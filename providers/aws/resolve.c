@@ -7,6 +7,12 @@
 /* NVIDIA driver, CUDA and Docker with the NVIDIA runtime; also for head nodes, so that one image
  * boots all. The eight wildcards are the date, so other images of longer names don't match. */
 #define DEFAULT_IMAGE "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) ????????"
+/* The same for GPUs that NVIDIA's open kernel modules don't know. The open image's release notes
+ * list no P3, this one's do: docs.aws.amazon.com/dlami/latest/devguide, "Deep Learning Base
+ * Proprietary Nvidia Driver AMI (Amazon Linux 2) Version 71.6" of 2026-01-02, driver 570.195.03:
+ * G3, P3, P3dn, Inf1. */
+#define OLD_GPU_IMAGE                                                                              \
+	"Deep Learning Base Proprietary Nvidia Driver AMI (Amazon Linux 2) Version ??.?"
 #define TYPES_MAX 200 /* values of one filter */
 
 static const AwsShape ebs_members[] = {{"volumeSize"}, {0}};
@@ -94,12 +100,17 @@ static rgp_status resolve_named(
 	return RGP_OK;
 }
 
-static rgp_status resolve_default(
-	const AwsCall *call, const char *arch, const char *origin, json_t **fact)
+static const char *default_name(const json_t *want)
 {
+	return strcmp(mod_str(want, "driver"), "proprietary") ? DEFAULT_IMAGE : OLD_GPU_IMAGE;
+}
+
+static rgp_status resolve_default(const AwsCall *call, const json_t *want, json_t **fact)
+{
+	const char *arch = mod_str(want, "arch"), *origin = mod_str(want, "origin");
+	const char *name = default_name(want), *state = "available";
 	g_autoptr(ModJson) records = json_array();
 	json_t *params = json_pack("{s:[s]}", "Owner", "amazon");
-	const char *name = DEFAULT_IMAGE, *state = "available";
 	aws_form_filter(params, "name", &name, 1);
 	aws_form_filter(params, "state", &state, 1);
 	aws_form_filter(params, "architecture", &arch, 1);
@@ -120,8 +131,7 @@ static rgp_status resolve_default(
 	if (!newest)
 		return aws_refuse(call, origin,
 			"name one: `image: ami-...` of the head and of each pool",
-			"region %s has no image \"%s\" for %s", call->inst->region, DEFAULT_IMAGE,
-			arch);
+			"region %s has no image \"%s\" for %s", call->inst->region, name, arch);
 	*fact = image_fact(newest);
 	return RGP_OK;
 }
@@ -140,16 +150,18 @@ static rgp_status resolve_wish(
 
 static rgp_status resolve_images(const AwsCall *call, const json_t *wanted, json_t *images)
 {
-	g_autoptr(ModJson) known = json_object(); /* id or architecture -> fact: asked once each */
+	g_autoptr(ModJson) known = json_object(); /* asked once each */
 	size_t i;
 	const json_t *want;
 	json_array_foreach (wanted, i, want) {
-		const char *id = mod_str(want, "image"), *arch = mod_str(want, "arch");
-		const char *key = *id ? id : arch, *origin = mod_str(want, "origin");
+		const char *id = mod_str(want, "image"), *origin = mod_str(want, "origin");
+		g_autofree char *key = *id ? g_strdup(id)
+					   : g_strconcat(mod_str(want, "arch"), " ",
+						     mod_str(want, "driver"), NULL);
 		json_t *fact = json_incref(json_object_get(known, key));
 		rgp_status status = fact  ? RGP_OK
 				    : *id ? resolve_wish(call, id, origin, &fact)
-					  : resolve_default(call, arch, origin, &fact);
+					  : resolve_default(call, want, &fact);
 		if (status != RGP_OK)
 			return status;
 		json_object_set(known, key, fact);

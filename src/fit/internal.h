@@ -29,6 +29,11 @@ struct RgShapes {
 };
 
 #define RG_FIT_DEFAULT_IMAGE "default/x86_64"
+#define RG_FIT_OLD_GPU_IMAGE "default/x86_64/proprietary"
+
+/* Whether the GPU works with NVIDIA's open kernel modules, which are for Turing and later (NVIDIA's
+ * driver README, "Open Linux Kernel Modules"); older ones need the proprietary ones. */
+bool rg_fit_takes_open_driver(const RgInstanceType *type);
 
 /* Facts of the reply over those of the pins, cut to what the shapes use; new reference. */
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins);

@@ -95,6 +95,11 @@ static const RgInstanceType *resolve_type(
 	return type != NULL && check_type(pool, type, diags) ? type : NULL;
 }
 
+bool rg_fit_takes_open_driver(const RgInstanceType *type)
+{
+	return type->gpu == NULL || type->gpu->compute_capability >= 75;
+}
+
 /* By the pool's list, and by the subnets that the spec names. */
 static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *zone)
 {
@@ -137,12 +142,15 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 	RgShape *shape = g_new0(RgShape, 1);
 	g_ptr_array_add(shapes->shapes, shape);
 	shape->pool = pool;
-	shape->image_key = pool->image != NULL ? pool->image : RG_FIT_DEFAULT_IMAGE;
 	shape->nodes_in = g_hash_table_new(g_str_hash, g_str_equal);
 	find_pins(shape, pins);
 	shape->type = resolve_type(cluster, shapes->catalog, shape, diags);
-	if (shape->type != NULL)
-		read_pins(shapes, shape);
+	if (shape->type == NULL)
+		return;
+	shape->image_key = pool->image != NULL			   ? pool->image
+			   : rg_fit_takes_open_driver(shape->type) ? RG_FIT_DEFAULT_IMAGE
+								   : RG_FIT_OLD_GPU_IMAGE;
+	read_pins(shapes, shape);
 }
 
 static bool has_key(const json_t *list, const char *key)
@@ -174,8 +182,10 @@ static void ask_image(json_t *images, const RgShape *shape, const json_t *known)
 		return;
 	g_autofree char *origin = rg_json_pointer_add(pool->origin, "image");
 	json_array_append_new(
-		images, json_pack("{s:s, s:s?, s:s, s:s}", "key", shape->image_key, "image",
-				pool->image, "arch", shape->type->arch, "origin", origin));
+		images, json_pack("{s:s, s:s?, s:s, s:s, s:s}", "key", shape->image_key, "image",
+				pool->image, "arch", shape->type->arch, "driver",
+				rg_fit_takes_open_driver(shape->type) ? "open" : "proprietary",
+				"origin", origin));
 }
 
 /* Whether the subnets known leave the pool's open nodes a zone to go to. */

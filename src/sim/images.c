@@ -10,10 +10,12 @@ static json_t *image_new(const RgSimRegion *region, const json_t *seed)
 	g_autofree char *id = rg_sim_world_fixed_id("ami-", region->name, name);
 	g_autofree char *snapshot = rg_sim_world_fixed_id("snap-", region->name, name);
 	g_autofree char *location = g_strconcat(*alias ? alias : owner, "/", name, NULL);
-	json_t *disk = json_pack("{s:s, s:{s:b, s:i, s:s, s:O, s:s, s:i, s:b}}", "deviceName",
-		"/dev/sda1", "ebs", "deleteOnTermination", 1, "iops", 3000, "snapshotId", snapshot,
-		"volumeSize", json_object_get(seed, "root_gb"), "volumeType", "gp3", "throughput",
-		125, "encrypted", 0);
+	const char *root =
+		json_object_get(seed, "root") ? rg_sim_doc_str(seed, "root") : "/dev/sda1";
+	json_t *disk = json_pack("{s:s, s:{s:b, s:i, s:s, s:O, s:s, s:i, s:b}}", "deviceName", root,
+		"ebs", "deleteOnTermination", 1, "iops", 3000, "snapshotId", snapshot, "volumeSize",
+		json_object_get(seed, "root_gb"), "volumeType", "gp3", "throughput", 125,
+		"encrypted", 0);
 	json_t *image =
 		json_pack("{s:s, s:s, s:[o], s:s, s:b, s:s}", "platformDetails", "Linux/UNIX",
 			"usageOperation", "RunInstances", "blockDeviceMapping", disk, "description",
@@ -22,10 +24,10 @@ static json_t *image_new(const RgSimRegion *region, const json_t *seed)
 		json_object_set_new(image, "imageOwnerAlias", json_string(alias));
 	json_auto_t *rest = json_pack(
 		"{s:s, s:s, s:s, s:s, s:[], s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s}",
-		"name", name, "rootDeviceName", "/dev/sda1", "rootDeviceType", "ebs",
-		"sriovNetSupport", "simple", "tagSet", "virtualizationType", "hvm", "bootMode",
-		"uefi-preferred", "imdsSupport", "v2.0", "imageId", id, "imageLocation", location,
-		"imageState", "available", "imageOwnerId", owner, "isPublic", 1, "creationDate",
+		"name", name, "rootDeviceName", root, "rootDeviceType", "ebs", "sriovNetSupport",
+		"simple", "tagSet", "virtualizationType", "hvm", "bootMode", "uefi-preferred",
+		"imdsSupport", "v2.0", "imageId", id, "imageLocation", location, "imageState",
+		"available", "imageOwnerId", owner, "isPublic", 1, "creationDate",
 		rg_sim_doc_str(seed, "created"), "architecture", rg_sim_doc_str(seed, "arch"));
 	json_object_set_new(rest, "imageType", json_string("machine"));
 	json_object_update(image, rest);

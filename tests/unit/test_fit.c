@@ -14,7 +14,9 @@ extern const struct rg_embedded rg_schemas[];
 
 #define FACTS                                                                                      \
 	"{'images': {'default/x86_64': {'id': 'ami-1', 'name': 'dl', 'arch': 'x86_64',"            \
-	"   'root_device': '/dev/sda1', 'min_disk_gb': 75}},"                                      \
+	"   'root_device': '/dev/sda1', 'min_disk_gb': 75},"                                       \
+	"  'default/x86_64/proprietary': {'id': 'ami-0old', 'name': 'dlp', 'arch': 'x86_64',"      \
+	"   'root_device': '/dev/xvda', 'min_disk_gb': 65}},"                                      \
 	" 'network': {'vpc_id': 'vpc-1', 'subnets': {'us-east-1a': 'subnet-a',"                    \
 	"   'us-east-1b': 'subnet-b', 'us-east-1c': 'subnet-c'}},"                                 \
 	" 'offerings': {'p4d.24xlarge': ['us-east-1b', 'us-east-1d'], 'p5.48xlarge': [],"          \
@@ -132,7 +134,7 @@ static void test_first_plan_asks_for_all(void)
 			FACTS, NULL);
 	json_auto_t *wanted = json_of(
 		"{'images': [{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64',"
-		" 'origin': '/head/image'}],"
+		" 'driver': 'open', 'origin': '/head/image'}],"
 		" 'network': true, 'instance_types': ['m5.2xlarge', 'p4d.24xlarge'], 'zones': []}");
 	g_assert_true(json_equal(o.request, wanted));
 	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
@@ -155,6 +157,23 @@ static void test_zones_are_asked_for_when_all_pools_name_them(void)
 	g_assert_true(json_equal(json_object_get(o.request, "zones"), zones));
 	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
 	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1a", "[0]");
+}
+
+/* NVIDIA's open kernel modules begin with Turing. */
+static void test_old_gpus_get_the_proprietary_driver(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  old: {accelerators: \"V100:4\", nodes: 1}\n"
+					 "  new: {accelerators: T4, nodes: 1}\n",
+		FACTS, NULL);
+	json_auto_t *wanted =
+		json_of("[{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64',"
+			" 'driver': 'open', 'origin': '/head/image'},"
+			" {'key': 'default/x86_64/proprietary', 'image': null, 'arch': 'x86_64',"
+			" 'driver': 'proprietary', 'origin': '/pools/old/image'}]");
+	g_assert_true(json_equal(json_object_get(o.request, "images"), wanted));
+	const json_t *image = json_object_get(node_at(&o, 1), "image");
+	g_assert_cmpstr(rg_json_str(image, "id", NULL), ==, "ami-0old");
+	g_assert_cmpstr(rg_json_str(image, "root_device", NULL), ==, "/dev/xvda");
 }
 
 /* us-east-1a serves head and t; us-east-1b serves all three. */
@@ -296,9 +315,9 @@ static void test_an_explicit_image_is_looked_up_once(void)
 	static const char facts[] = FACTS;
 	g_auto(Outcome) o = run(spec, facts, NULL);
 	json_auto_t *images = json_of("[{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64',"
-				      "  'origin': '/head/image'},"
+				      "  'driver': 'open', 'origin': '/head/image'},"
 				      " {'key': 'ami-9', 'image': 'ami-9', 'arch': 'x86_64',"
-				      "  'origin': '/pools/t/image'}]");
+				      "  'driver': 'open', 'origin': '/pools/t/image'}]");
 	g_assert_true(json_equal(json_object_get(o.request, "images"), images));
 	assert_error(&o, "fit.bad-facts", 5 + 1, "ami-9");
 }
@@ -434,6 +453,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	open_catalog();
+	g_test_add_func("/fit/old-gpus-get-the-proprietary-driver",
+		test_old_gpus_get_the_proprietary_driver);
 	g_test_add_func("/fit/first_plan_asks_for_all", test_first_plan_asks_for_all);
 	g_test_add_func("/fit/zones_are_asked_for_when_all_pools_name_them",
 		test_zones_are_asked_for_when_all_pools_name_them);

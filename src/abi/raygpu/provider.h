@@ -17,8 +17,10 @@
  *
  * schema   input {}                      gives "schema": the module's schema.json
  * open     input {"region", "config": {the spec's provider mapping without name and region}}
- * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "origin": JSON pointer
- *                 into the spec}], "network": bool, "instance_types": [...], "zones": [...]}
+ * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "driver": "open" or
+ *                 "proprietary" (GPUs older than Turing don't work with NVIDIA's open kernel
+ *                 modules), "origin": JSON pointer into the spec}],
+ *                 "network": bool, "instance_types": [...], "zones": [...]}
  *          gives "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb"}},
  *                 "network": {"vpc_id": text or null, "subnets": {zone: subnet_id, or the
  *                 zone again where there are none}},
