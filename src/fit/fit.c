@@ -309,6 +309,28 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 		fit->facts, "ray", ray_json(&cluster->ray), "nodes", nodes);
 }
 
+/* What the spec's language has and fit can weigh, but nothing builds yet. */
+static bool can_be_built(const RgPool *pool, RgDiags *diags)
+{
+	const char *what = NULL, *use = NULL;
+	RgSource source = pool->nodes_source;
+	if (pool->is_elastic) {
+		what = "nodes: {min, max}";
+		use = "give a fixed number of nodes; `raygpu fit` weighs the range already";
+	} else if (pool->share.mig != NULL || pool->share.time_slices > 0) {
+		what = "share";
+		use = "leave it out";
+		source = pool->share.source;
+	}
+	if (what == NULL)
+		return true;
+	RgDiag *diag = rg_diags_error(diags, "spec.not-supported-yet",
+		"pool %s: %s can't be built on virtual machines yet", pool->name, what);
+	rg_diag_at(diag, source);
+	rg_diag_hint(diag, "for now: %s", use);
+	return false;
+}
+
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,
 	const json_t *pins, const char *lineage, RgDiags *diags)
 {
@@ -326,7 +348,8 @@ json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *f
 	bool good = true;
 	for (guint i = 0; i < all->len; i++) {
 		const RgShape *shape = all->pdata[i];
-		good &= shape->pool->nodes == 0 || check_image(&fit, shape);
+		good &= can_be_built(shape->pool, diags) &&
+			(shape->pool->nodes == 0 || check_image(&fit, shape));
 	}
 	good &= choose_zones(&fit, chosen);
 	if (!good)

@@ -52,6 +52,16 @@ static GStrv build_zones(const json_t *zones)
 	return names;
 }
 
+/* A count may be written as 2.0, which is an integer to JSON Schema. */
+static void build_nodes(RgPool *pool, const json_t *nodes)
+{
+	pool->is_elastic = json_is_object(nodes);
+	const json_t *min = pool->is_elastic ? json_object_get(nodes, "min") : nodes;
+	const json_t *max = pool->is_elastic ? json_object_get(nodes, "max") : nodes;
+	pool->nodes = pool->is_head ? 1 : (unsigned)json_number_value(min);
+	pool->nodes_max = pool->is_head ? 1 : (unsigned)json_number_value(max);
+}
+
 static RgPool *build_pool(
 	const RgDocument *document, const char *name, const char *pointer, const json_t *value)
 {
@@ -66,9 +76,7 @@ static RgPool *build_pool(
 		build_accelerator(&pool->accelerator, document, pool, accelerators);
 	pool->shape_source = member_source(
 		document, pointer, accelerators != NULL ? "accelerators" : "instance_type");
-	/* A count may be written as 2.0, which is an integer to JSON Schema. */
-	pool->nodes =
-		pool->is_head ? 1 : (unsigned)json_number_value(json_object_get(value, "nodes"));
+	build_nodes(pool, json_object_get(value, "nodes"));
 	pool->nodes_source = member_source(document, pointer, "nodes");
 	pool->zones = build_zones(json_object_get(value, "zones"));
 	pool->zones_source = member_source(document, pointer, "zones");
@@ -79,6 +87,7 @@ static RgPool *build_pool(
 	pool->disk.size_gb = size != NULL ? rg_disk_gib(size) : 0;
 	pool->disk.type = dup_str(disk, "type");
 	pool->disk.source = member_source(document, pointer, "disk");
+	rg_share_build(&pool->share, document, pointer, json_object_get(value, "share"));
 	pool->public_ip = json_is_true(json_object_get(value, "public_ip"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
@@ -123,10 +132,23 @@ static void free_pool(gpointer data)
 	g_strfreev(pool->zones);
 	g_free(pool->image);
 	g_free(pool->disk.type);
+	g_strfreev(pool->share.mig);
 	json_decref(pool->labels);
 	json_decref(pool->resources);
 	json_decref(pool->env);
 	g_free(pool);
+}
+
+static GPtrArray *build_workloads(const RgDocument *document)
+{
+	GPtrArray *workloads = g_ptr_array_new_with_free_func(rg_workload_free);
+	json_t *all = json_object_get(document->value, "workloads"), *value;
+	const char *name;
+	json_object_foreach (all, name, value) {
+		g_autofree char *pointer = rg_json_pointer_add("/workloads", name);
+		g_ptr_array_add(workloads, rg_workload_build(document, name, pointer, value));
+	}
+	return workloads;
 }
 
 RgCluster *rg_cluster_build(RgDocument *document)
@@ -147,6 +169,7 @@ RgCluster *rg_cluster_build(RgDocument *document)
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		g_ptr_array_add(cluster->pools, build_pool(document, name, pointer, pool));
 	}
+	cluster->workloads = build_workloads(document);
 	cluster->sources = g_steal_pointer(&document->sources);
 	cluster->view = g_steal_pointer(&document->value);
 	return cluster;
@@ -168,6 +191,7 @@ void rg_cluster_free(RgCluster *cluster)
 	g_free(cluster->ray.image);
 	free_pool(cluster->head);
 	g_ptr_array_unref(cluster->pools);
+	g_ptr_array_unref(cluster->workloads);
 	g_hash_table_unref(cluster->sources);
 	json_decref(cluster->view);
 	g_free(cluster);

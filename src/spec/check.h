@@ -14,6 +14,10 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags);
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags);
 /* Those that concern the provider's own network (network_rules.c). */
 void rg_spec_check_network(RgDocument *document, RgDiags *diags);
+/* Those of them that concern workloads (workload_rules.c). */
+void rg_spec_check_workloads(RgDocument *document, RgDiags *diags);
+/* A pool's count, also as {min, max}; the most nodes that it can have. */
+double rg_spec_check_nodes(RgDocument *document, const char *pointer, RgDiags *diags);
 
 /* A finding about the value at `pointer`, and its pointer spoiled. */
 RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *code, RgDiags *diags,

@@ -3,6 +3,7 @@
  * pipeline. Safe to read from any thread. */
 #pragma once
 #include "base/json.h"
+#include "spec/workload.h"
 
 /* An accelerator wish, "A100:8": the model as the user wrote it, and GPUs a node (>= 1). */
 typedef struct {
@@ -17,6 +18,14 @@ typedef struct {
 	RgSource source;
 } RgDisk;
 
+/* How each GPU is shared; all members empty: not at all. */
+typedef struct {
+	GStrv mig;	      /* one profile, or the slices of one GPU; NULL: no MIG */
+	bool mig_is_list;     /* false: as many of mig[0] as the GPU takes */
+	unsigned time_slices; /* 0: none */
+	RgSource source;
+} RgShare;
+
 /* One pool of equal nodes; the head is a pool of one with role head. */
 typedef struct {
 	char *name;   /* "head" or the key in `pools` */
@@ -27,12 +36,15 @@ typedef struct {
 	char *instance_type;	   /* NULL when accelerators is given */
 	RgSource shape_source;	   /* value of accelerators or instance_type */
 	unsigned nodes;		   /* fixed count, 0 is allowed for workers; 1 for the head */
+	unsigned nodes_max;	   /* more than `nodes` in an elastic pool, whose min `nodes` is */
+	bool is_elastic;	   /* nodes: {min, max} */
 	RgSource nodes_source;
 	GStrv zones; /* candidates in order; NULL = any */
 	RgSource zones_source;
 	char *image; /* cloud image id; NULL = the provider's default GPU image */
 	RgSource image_source;
 	RgDisk disk;
+	RgShare share;
 	bool public_ip;	   /* each node gets a public address */
 	bool protect;	   /* no plan may destroy or replace its nodes */
 	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
@@ -63,10 +75,11 @@ typedef struct RgCluster {
 	RgProviderRef provider;
 	RgRay ray;
 	RgPool *head;
-	GPtrArray *pools;    /* RgPool*, in the order of the file */
-	GHashTable *sources; /* JSON pointer (char*) -> RgSource*: where each value of the file
-				stands */
-	json_t *view;	     /* the file as JSON (validate --json prints it) */
+	GPtrArray *pools;     /* RgPool*, in the order of the file */
+	GPtrArray *workloads; /* RgWorkload*, in the order of the file */
+	GHashTable *sources;  /* JSON pointer (char*) -> RgSource*: where each value of the file
+				 stands */
+	json_t *view;	      /* the file as JSON (validate --json prints it) */
 } RgCluster;
 
 void rg_cluster_free(RgCluster *cluster);

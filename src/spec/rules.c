@@ -146,8 +146,7 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		check_pool(document, pointer, diags);
 		g_autofree char *count = rg_json_pointer_add(pointer, "nodes");
-		if (!rg_document_is_spoiled(document, count))
-			nodes += json_number_value(json_object_get(pool, "nodes"));
+		nodes += rg_spec_check_nodes(document, count, diags);
 		if (strcmp(name, "head") == 0)
 			report_key(document, pointer, "spec.reserved-name",
 				"the pool name \"head\" is reserved for the head node",
@@ -168,4 +167,5 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 	rg_spec_check_ray(document, diags);
 	check_pool(document, "/head", diags);
 	check_pools(document, diags);
+	rg_spec_check_workloads(document, diags);
 }

@@ -95,8 +95,10 @@ static void report_one_of(RgFinding *finding)
 		given == 0 ? "%s needs %s" : "%s must have %s, not both", finding->path,
 		names->str);
 	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
-	rg_diag_hint(diag, given == 0 ? "add accelerators: A100:8, or the cloud's instance_type"
-				      : "remove one of them");
+	rg_diag_hint(diag, "%s",
+		given > 0 ? "remove one of them"
+			  : rg_json_str(finding->found->schema, "x-raygpu-hint",
+				    "add accelerators: A100:8, or the cloud's instance_type"));
 }
 
 /* Known keys, NULL-ended; `now` leaves out those that come later. */
