@@ -76,7 +76,7 @@ static void collect_refs(const json_t *value, GPtrArray *refs)
 
 typedef struct {
 	const char *kind, *name, *origin, *group; /* group NULL: of no pool */
-	int64_t index;				  /* -1: none */
+	json_t *indexes;			  /* of a pool's nodes; NULL: one without */
 	json_t *attributes, *depends_on;
 } Wanted;
 
@@ -93,16 +93,14 @@ static json_t *depends_on(const json_t *attributes)
 
 static void add(Lowering *lowering, const Wanted *wanted)
 {
-	g_autofree char *address = wanted->index < 0
-					   ? g_strdup_printf("%s.%s", wanted->kind, wanted->name)
-					   : g_strdup_printf("%s.%s[%" G_GINT64_FORMAT "]",
-						     wanted->kind, wanted->name, wanted->index);
-	json_t *index = wanted->index < 0 ? json_null() : json_integer(wanted->index);
-	json_array_append_new(lowering->resources,
-		json_pack("{s:s, s:s, s:s, s:o, s:s?, s:s, s:O, s:O}", "address", address, "kind",
-			wanted->kind, "name", wanted->name, "index", index, "group", wanted->group,
-			"origin", wanted->origin, "attributes", wanted->attributes, "depends_on",
-			wanted->depends_on));
+	g_autofree char *address = g_strdup_printf("%s.%s", wanted->kind, wanted->name);
+	json_t *resource = json_pack("{s:s, s:s, s:s, s:n, s:s?, s:s, s:O, s:O}", "address",
+		address, "kind", wanted->kind, "name", wanted->name, "index", "group",
+		wanted->group, "origin", wanted->origin, "attributes", wanted->attributes,
+		"depends_on", wanted->depends_on);
+	if (wanted->indexes)
+		json_object_set(resource, "indexes", wanted->indexes);
+	json_array_append_new(lowering->resources, resource);
 }
 
 static void add_single(Lowering *lowering, const char *kind, const char *name, const char *origin,
@@ -114,7 +112,6 @@ static void add_single(Lowering *lowering, const char *kind, const char *name, c
 		.kind = kind,
 		.name = name,
 		.origin = origin,
-		.index = -1,
 		.attributes = owned,
 		.depends_on = dependencies,
 	};
@@ -200,7 +197,6 @@ static void add_head(Lowering *lowering, const json_t *node)
 		.name = "head",
 		.origin = mod_str(node, "origin"),
 		.group = "head",
-		.index = -1,
 		.attributes = attributes,
 		.depends_on = dependencies,
 	};
@@ -214,20 +210,17 @@ static void add_workers(Lowering *lowering, const json_t *node)
 	if (json_is_true(json_object_get(json_object_get(node, "network"), "public_ip")))
 		json_object_set_new(attributes, "public_ip", json_true());
 	g_autoptr(ModJson) dependencies = depends_on(attributes);
-	size_t i;
-	const json_t *index;
-	json_array_foreach (json_object_get(node, "indexes"), i, index) {
-		const Wanted wanted = {
-			.kind = AWS_INSTANCE,
-			.name = mod_str(node, "pool"),
-			.origin = mod_str(node, "origin"),
-			.group = mod_str(node, "pool"),
-			.index = json_integer_value(index),
-			.attributes = attributes,
-			.depends_on = dependencies,
-		};
+	const Wanted wanted = {
+		.kind = AWS_INSTANCE,
+		.name = mod_str(node, "pool"),
+		.origin = mod_str(node, "origin"),
+		.group = mod_str(node, "pool"),
+		.indexes = json_object_get(node, "indexes"),
+		.attributes = attributes,
+		.depends_on = dependencies,
+	};
+	if (json_array_size(wanted.indexes))
 		add(lowering, &wanted);
-	}
 }
 
 rgp_status aws_lower(const AwsCall *call, const json_t *input)

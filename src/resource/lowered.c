@@ -79,6 +79,47 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 	return g_steal_pointer(&resource);
 }
 
+/* One of a pool's nodes: all but the index is as in `first`. */
+static RgResource *copy_at(const RgResource *first, int64_t index)
+{
+	RgResource *resource = rg_resource_new(first->kind, first->name, index);
+	resource->group = first->group;
+	resource->origin = first->origin;
+	resource->attrs = json_incref(first->attrs);
+	resource->depends_on = g_strdupv(first->depends_on);
+	return resource;
+}
+
+/* The item stands for one resource an index. What is wrong, or NULL. */
+static const char *add_copies(RgResourceSet *set, const RgResource *first, const json_t *indexes)
+{
+	size_t i;
+	const json_t *index;
+	if (first->index >= 0)
+		return "has both an index of its own and `indexes`";
+	if (json_array_size(indexes) == 0)
+		return "has `indexes` that are no list of numbers";
+	json_array_foreach (indexes, i, index) {
+		if (!json_is_integer(index) || json_integer_value(index) < 0)
+			return "has `indexes` that are no list of numbers";
+		if (!rg_resource_set_add(set, copy_at(first, json_integer_value(index))))
+			return "is there twice";
+	}
+	return NULL;
+}
+
+static const char *add_item(RgResourceSet *set, const json_t *item)
+{
+	const char *wrong = NULL;
+	const json_t *indexes = json_object_get(item, "indexes");
+	g_autoptr(RgResource) resource = take_item(set, item, &wrong);
+	if (resource == NULL)
+		return wrong;
+	if (indexes != NULL)
+		return add_copies(set, resource, indexes);
+	return rg_resource_set_add(set, g_steal_pointer(&resource)) ? NULL : "is there twice";
+}
+
 RgResourceSet *rg_resource_set_from_lowered(const json_t *resources, RgDiags *diags)
 {
 	g_autoptr(RgResourceSet) set = rg_resource_set_new();
@@ -89,11 +130,8 @@ RgResourceSet *rg_resource_set_from_lowered(const json_t *resources, RgDiags *di
 		return NULL;
 	}
 	json_array_foreach (resources, i, item) {
-		const char *wrong = NULL;
 		const char *address = rg_json_str(item, "address", "?");
-		RgResource *resource = take_item(set, item, &wrong);
-		if (resource != NULL && !rg_resource_set_add(set, resource))
-			wrong = "is there twice";
+		const char *wrong = add_item(set, item);
 		if (wrong != NULL) {
 			rg_diags_error(
 				diags, CODE, "lowered resource %zu (`%s`) %s", i, address, wrong);

@@ -1,8 +1,8 @@
-/* Fills a state with as many nodes as wanted, through the store's own calls: a cluster that was really
- * applied with one node a pool (index 0) gets the others as copies of it with ids, addresses and
- * volumes of their own, in batches of 1,000 as apply makes them. tests/bench/world.py writes the
- * answers of the cloud from what is recorded then, and plan's "No changes." proves that both agree.
- * Usage: bench-fill STATE CLUSTER POOL=NODES... */
+/* Fills a state with as many nodes as wanted, through the store's own calls: a cluster that was
+ * really applied with one node a pool (index 0) gets the others as copies of it with ids, addresses
+ * and volumes of their own, in batches of 1,000 as apply makes them. tests/bench/world.py writes
+ * the answers of the cloud from what is recorded then, and plan's "No changes." proves that both
+ * agree. Usage: bench-fill STATE CLUSTER POOL=NODES... */
 #include "base/clock.h"
 #include "state/store.h"
 #include <stdio.h>

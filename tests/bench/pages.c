@@ -1,8 +1,8 @@
-/* A static server of EC2's answers, so fast that a client's own time shows: all answers lie in memory
- * before the first request, and a POSTed form picks one by Action and NextToken. FOLDER holds a file
- * an answer, "DescribeInstances.0" the first page, "DescribeInstances.7" that of NextToken=page-7.
- * GET /count tells the requests since the last GET and begins anew. Until SIGTERM.
- * Usage: bench-pages FOLDER PORT_FILE [LATENCY_MS] */
+/* A static server of EC2's answers, so fast that a client's own time shows: all answers lie in
+ * memory before the first request, and a POSTed form picks one by Action and NextToken. FOLDER
+ * holds a file an answer, "DescribeInstances.0" the first page, "DescribeInstances.7" that of
+ * NextToken=page-7. GET /count tells the requests since the last GET and begins anew. Until
+ * SIGTERM. Usage: bench-pages FOLDER PORT_FILE [LATENCY_MS] */
 #include <glib.h>
 #include <microhttpd.h>
 #include <arpa/inet.h>
@@ -46,9 +46,8 @@ static char *field(const char *form, const char *name)
 static enum MHD_Result answer(Pages *pages, struct MHD_Connection *connection, const char *form)
 {
 	g_autofree char *action = field(form, "Action"), *token = field(form, "NextToken");
-	const char *number = token != NULL && g_str_has_prefix(token, TOKEN)
-				     ? token + strlen(TOKEN)
-				     : "0";
+	const char *number =
+		token != NULL && g_str_has_prefix(token, TOKEN) ? token + strlen(TOKEN) : "0";
 	g_autofree char *name = g_strdup_printf("%s.%s", action != NULL ? action : "", number);
 	struct MHD_Response *response = g_hash_table_lookup(pages->answers, name);
 	atomic_fetch_add(&pages->requests, 1);

@@ -84,7 +84,10 @@ static void test_lowered_list_becomes_a_set(void)
 		" \"group\": \"t\", \"origin\": \"/pools/t\", \"attributes\": {\"x\": 1},"
 		" \"depends_on\": [\"a.g.c\"]},"
 		" {\"address\": \"a.g.c\", \"kind\": \"a.g\", \"name\": \"c\", \"index\": null,"
-		" \"group\": null, \"attributes\": {}}]";
+		" \"group\": null, \"attributes\": {}},"
+		" {\"address\": \"a.i.w\", \"kind\": \"a.i\", \"name\": \"w\", \"index\": null,"
+		" \"group\": \"w\", \"indexes\": [7, 0], \"attributes\": {\"x\": 2},"
+		" \"depends_on\": [\"a.g.c\"]}]";
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *list = json_loads(text, 0, NULL);
 	g_autoptr(RgResourceSet) set = rg_resource_set_from_lowered(list, diags);
@@ -95,6 +98,14 @@ static void test_lowered_list_becomes_a_set(void)
 	g_assert_cmpstr(node->depends_on[0], ==, "a.g.c");
 	g_assert_cmpint(json_integer_value(json_object_get(node->attrs, "x")), ==, 1);
 	g_assert_cmpint(rg_resource_set_find(set, "a.g.c")->index, ==, -1);
+	g_assert_cmpuint(rg_resource_set_size(set), ==, 4);
+	g_assert_null(rg_resource_set_find(set, "a.i.w"));
+	const RgResource *first = rg_resource_set_find(set, "a.i.w[0]");
+	const RgResource *last = rg_resource_set_find(set, "a.i.w[7]");
+	g_assert_cmpint(last->index, ==, 7);
+	g_assert_cmpstr(last->group, ==, "w");
+	g_assert_cmpstr(last->depends_on[0], ==, "a.g.c");
+	g_assert_true(first->attrs == last->attrs);
 }
 
 static void test_lowered_list_of_another_form_is_refused(void)
@@ -113,6 +124,17 @@ static void test_lowered_list_of_another_form_is_refused(void)
 		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\"}]",
 		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\","
 		" \"attributes\": {\"x\": {\"$ref\": 5, \"attr\": \"y\"}}}]",
+		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\", \"indexes\": [],"
+		" \"attributes\": {}}]",
+		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\", \"indexes\": "
+		"\"0-3\","
+		" \"attributes\": {}}]",
+		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\", \"indexes\": [-1],"
+		" \"attributes\": {}}]",
+		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\", \"indexes\": [1, 1],"
+		" \"attributes\": {}}]",
+		"[{\"address\": \"a.i.t[1]\", \"kind\": \"a.i\", \"name\": \"t\", \"index\": 1,"
+		" \"indexes\": [2], \"attributes\": {}}]",
 		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\", \"group\": 4,"
 		" \"attributes\": {}}]",
 		"[{\"address\": \"a.i.t\", \"kind\": \"a.i\", \"name\": \"t\", \"depends_on\": [4],"

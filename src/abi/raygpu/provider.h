@@ -29,6 +29,8 @@
  *                 {"address", "kind", "name", "index": n or null, "group": pool or null,
  *                  "origin": JSON pointer into the spec, "attributes": {...},
  *                  "depends_on": [address, ...]}]                pure: no host call but result
+ *          Nodes that differ in nothing but their index may stand as one: "address" without an index,
+ *          "index" null, and "indexes": [n, ...].
  *          Attribute values may hold expressions that the host resolves at apply:
  *          {"$ref": ADDRESS, "attr": NAME}, {"$join": [text or expression, ...]},
  *          {"$gzip_base64": text or expression}. In a node's boot.user_data {"$ref": "@head",
