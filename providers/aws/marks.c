@@ -5,7 +5,7 @@
 #define TAG_VALUE_MAX 256
 
 static const AwsShape tag_members[] = {{"key"}, {"value"}, {0}};
-const AwsShape aws_tag_set[] = {{"item", tag_members}, {0}};
+const AwsShape aws_tag_set[] = {{"item", tag_members, AWS_PAIR}, {0}};
 
 static void set_mark(json_t *tags, const char *mark, const char *value)
 {
@@ -120,15 +120,13 @@ json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks)
 {
 	g_autoptr(ModJson) ours = json_object();
 	json_t *others = json_object();
-	size_t i;
-	const json_t *tag;
-	json_array_foreach (tag_set, i, tag) {
-		const char *key = mod_str(tag, "key");
-		json_t *value = json_object_get(tag, "value");
+	const char *key;
+	json_t *value;
+	json_object_foreach ((json_t *)(uintptr_t)tag_set, key, value) {
 		if (g_str_has_prefix(key, AWS_MARK_PREFIX))
-			json_object_set(ours, key + strlen(AWS_MARK_PREFIX), value);
+			json_object_set_nocheck(ours, key + strlen(AWS_MARK_PREFIX), value);
 		else if (!g_str_has_prefix(key, "aws:"))
-			json_object_set(others, key, value);
+			json_object_set_nocheck(others, key, value);
 	}
 	*marks = (AwsMarks){
 		.kind = mark_dup(ours, "kind"),

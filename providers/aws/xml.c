@@ -1,5 +1,6 @@
 #include "aws/xml.h"
-#include <expat.h>
+#include <libxml/parserInternals.h>
+#include <pthread.h>
 #include <string.h>
 
 #define DEPTH_MAX 64
@@ -7,11 +8,11 @@
 
 typedef struct {
 	const AwsShape *shape;
-	json_t *value; /* object or array; NULL while a text is collected */
+	json_t *value; /* object, array, or null of a pair; NULL while a text is collected */
 } Frame;
 
 typedef struct {
-	XML_Parser parser;
+	xmlParserCtxtPtr parser;
 	const AwsShape *root;
 	AwsRecordFn record;
 	void *data;
@@ -19,33 +20,53 @@ typedef struct {
 	int depth;   /* frames in use */
 	int skipped; /* elements open inside an unwanted one */
 	GString *text;
+	json_t *pair[2]; /* key and value of the pair that is open; NULL: not there (yet) */
 	json_t *result;
 	char *problem;
 } Reader;
 
-/* Expat may still call handlers after it was stopped (the end of an empty element): they look at
- * `problem` first. */
+/* Handlers look at `problem` first: what was stopped may still come to the end of an element. */
 static void stop(Reader *reader, const char *problem)
 {
 	if (!reader->problem)
 		reader->problem = g_strdup(problem);
-	XML_StopParser(reader->parser, XML_FALSE);
-}
-
-static bool is_list(const AwsShape *shape)
-{
-	return shape->kids && !strcmp(shape->kids[0].name, "item") && !shape->kids[1].name;
+	xmlStopParser(reader->parser);
 }
 
 static const AwsShape *find_kid(const AwsShape *shape, const char *name)
 {
 	for (const AwsShape *kid = shape->kids; kid && kid->name; kid++)
-		if (!strcmp(kid->name, name))
+		if (*kid->name == *name && !strcmp(kid->name, name))
 			return kid;
 	return NULL;
 }
 
-static void XMLCALL on_start(void *data, const char *name, const char **attributes)
+static json_t *new_value(const AwsShape *shape)
+{
+	if (!shape->kids)
+		return NULL;
+	if (shape->fate == AWS_PAIR)
+		return json_null();
+	bool is_list = !strcmp(shape->kids[0].name, "item") && !shape->kids[1].name;
+	return is_list && shape->kids[0].fate != AWS_PAIR ? json_array() : json_object();
+}
+
+/* The shape of the element that begins; NULL: it is not wanted, or is none of ours (stopped). */
+static const AwsShape *choose_shape(Reader *reader, const char *name, bool qualified)
+{
+	if (reader->depth)
+		return qualified ? NULL : find_kid(reader->frames[reader->depth - 1].shape, name);
+	if (!qualified && !strcmp(name, reader->root->name))
+		return reader->root;
+	g_autofree char *problem =
+		g_strdup_printf("a <%.40s> instead of <%s>", name, reader->root->name);
+	stop(reader, problem);
+	return NULL;
+}
+
+static void on_start(void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+	int n_spaces, const xmlChar **spaces, int n_attributes, int n_defaulted,
+	const xmlChar **attributes)
 {
 	Reader *reader = data;
 	if (reader->problem)
@@ -54,26 +75,24 @@ static void XMLCALL on_start(void *data, const char *name, const char **attribut
 		stop(reader, "elements are nested too deeply");
 		return;
 	}
-	if (reader->skipped) {
+	const AwsShape *shape =
+		reader->skipped ? NULL : choose_shape(reader, (const char *)name, prefix);
+	if (!shape) {
 		reader->skipped++;
 		return;
 	}
-	const AwsShape *shape = reader->root;
-	if (reader->depth) {
-		shape = find_kid(reader->frames[reader->depth - 1].shape, name);
-		if (!shape) {
-			reader->skipped = 1;
-			return;
-		}
-	} else if (strcmp(name, shape->name)) {
-		g_autofree char *problem =
-			g_strdup_printf("a <%.40s> instead of <%s>", name, shape->name);
-		stop(reader, problem);
-		return;
-	}
-	json_t *value = !shape->kids ? NULL : is_list(shape) ? json_array() : json_object();
-	reader->frames[reader->depth++] = (Frame){shape, value};
+	reader->frames[reader->depth++] = (Frame){shape, new_value(shape)};
 	g_string_truncate(reader->text, 0);
+}
+
+/* A pair is complete: a member of the object that it stands in. A later one of its key wins. */
+static void settle_pair(Reader *reader, json_t *object)
+{
+	const char *key = json_string_value(reader->pair[0]);
+	if (key)
+		json_object_set_nocheck(object, key, reader->pair[1]);
+	for (size_t i = 0; i < G_N_ELEMENTS(reader->pair); i++)
+		g_clear_pointer(&reader->pair[i], json_decref);
 }
 
 /* Puts a finished value where its shape says; steals it. */
@@ -83,18 +102,25 @@ static void settle(Reader *reader, const AwsShape *shape, json_t *value)
 		reader->result = value;
 		return;
 	}
-	json_t *parent = reader->frames[reader->depth - 1].value;
+	const Frame *parent = &reader->frames[reader->depth - 1];
 	if (shape->fate == AWS_RECORD && reader->record)
 		reader->record(reader->data, value);
-	if (shape->fate == AWS_DROP || (shape->fate == AWS_RECORD && reader->record))
+	if (shape->fate == AWS_DROP || (shape->fate == AWS_RECORD && reader->record)) {
 		json_decref(value);
-	else if (json_is_array(parent))
-		json_array_append_new(parent, value);
-	else
-		json_object_set_new_nocheck(parent, shape->name, value);
+	} else if (shape->fate == AWS_PAIR) {
+		settle_pair(reader, parent->value);
+	} else if (parent->shape->fate == AWS_PAIR) {
+		json_t **place = &reader->pair[shape != parent->shape->kids];
+		json_decref(*place);
+		*place = value;
+	} else if (json_is_array(parent->value)) {
+		json_array_append_new(parent->value, value);
+	} else {
+		json_object_set_new_nocheck(parent->value, shape->name, value);
+	}
 }
 
-static void XMLCALL on_end(void *data, const char *name)
+static void on_end(void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
 {
 	Reader *reader = data;
 	if (reader->problem)
@@ -109,7 +135,7 @@ static void XMLCALL on_end(void *data, const char *name)
 	settle(reader, frame.shape, frame.value);
 }
 
-static void XMLCALL on_text(void *data, const char *text, int len)
+static void on_text(void *data, const xmlChar *text, int len)
 {
 	Reader *reader = data;
 	if (reader->problem || reader->skipped || !reader->depth ||
@@ -118,48 +144,59 @@ static void XMLCALL on_text(void *data, const char *text, int len)
 	if (reader->text->len + (size_t)len > TEXT_MAX)
 		stop(reader, "a text is too long");
 	else
-		g_string_append_len(reader->text, text, len);
+		g_string_append_len(reader->text, (const char *)text, len);
 }
 
-/* EC2 sends neither; both are the way in for expanding entities. */
-static void XMLCALL on_doctype(
-	void *data, const char *name, const char *system, const char *public, int internal)
+/* EC2 sends none; it is the way in for entities that expand and for files of this machine. */
+static void on_doctype(
+	void *data, const xmlChar *name, const xmlChar *external, const xmlChar *system)
 {
 	stop(data, "a document type declaration");
 }
 
-static void XMLCALL on_entity(void *data, const char *name, int is_parameter, const char *value,
-	int len, const char *base, const char *system, const char *public, const char *notation)
+static const xmlSAXHandler handlers = {
+	.initialized = XML_SAX2_MAGIC,
+	.internalSubset = on_doctype,
+	.startElementNs = on_start,
+	.endElementNs = on_end,
+	.characters = on_text,
+	.cdataBlock = on_text,
+};
+
+static void tell_error(Reader *reader)
 {
-	stop(data, "an entity declaration");
+	const xmlError *error = xmlCtxtGetLastError(reader->parser);
+	g_autofree char *words =
+		g_strdup(error && error->message ? error->message : "not a well-formed document");
+	reader->problem =
+		g_strdup_printf("%s in line %d", g_strchomp(words), error ? error->line : 0);
 }
 
 static void parse(Reader *reader, struct rgp_bytes body)
 {
-	XML_SetUserData(reader->parser, reader);
-	XML_SetElementHandler(reader->parser, on_start, on_end);
-	XML_SetCharacterDataHandler(reader->parser, on_text);
-	XML_SetStartDoctypeDeclHandler(reader->parser, on_doctype);
-	XML_SetEntityDeclHandler(reader->parser, on_entity);
-	/* XML_Parse takes an int; the pieces also bound what expat holds at a time */
-	for (size_t at = 0, piece; !reader->problem; at += piece) {
-		piece = MIN(body.len - at, (size_t)1 << 20);
-		bool last = at + piece == body.len;
-		if (XML_Parse(reader->parser, body.data + at, (int)piece, last) != XML_STATUS_OK &&
-			!reader->problem)
-			reader->problem = g_strdup_printf("%s in line %lu",
-				XML_ErrorString(XML_GetErrorCode(reader->parser)),
-				(unsigned long)XML_GetCurrentLineNumber(reader->parser));
-		if (last)
-			break;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, xmlInitParser);
+	if (!body.len || body.len > G_MAXINT) {
+		reader->problem = g_strdup("it is empty");
+		return;
 	}
+	reader->parser = xmlCreateMemoryParserCtxt(body.data, (int)body.len);
+	if (!reader->parser)
+		g_error("out of memory");
+	*reader->parser->sax = handlers;
+	reader->parser->userData = reader;
+	xmlCtxtUseOptions(
+		reader->parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlParseDocument(reader->parser);
+	if (!reader->parser->wellFormed && !reader->problem)
+		tell_error(reader);
+	xmlFreeParserCtxt(reader->parser);
 }
 
 json_t *aws_xml_read(
 	struct rgp_bytes body, const AwsShape *root, AwsRecordFn record, void *data, char **problem)
 {
 	Reader reader = {
-		.parser = XML_ParserCreate(NULL),
 		.root = root,
 		.record = record,
 		.data = data,
@@ -168,7 +205,8 @@ json_t *aws_xml_read(
 	parse(&reader, body);
 	while (reader.depth)
 		json_decref(reader.frames[--reader.depth].value);
-	XML_ParserFree(reader.parser);
+	for (size_t i = 0; i < G_N_ELEMENTS(reader.pair); i++)
+		json_decref(reader.pair[i]);
 	g_string_free(reader.text, TRUE);
 	*problem = reader.problem;
 	if (!reader.problem)

@@ -5,8 +5,9 @@
 #include <string.h>
 
 static const AwsShape tag_members[] = {{"key"}, {"value"}, {0}};
-static const AwsShape tag_set[] = {{"item", tag_members}, {0}};
-static const AwsShape thing_members[] = {{"id"}, {"tagSet", tag_set}, {0}};
+static const AwsShape tag_set[] = {{"item", tag_members, AWS_PAIR}, {0}};
+static const AwsShape word_set[] = {{"item"}, {0}};
+static const AwsShape thing_members[] = {{"id"}, {"words", word_set}, {"tagSet", tag_set}, {0}};
 static const AwsShape thing_set[] = {{"item", thing_members, AWS_RECORD}, {0}};
 static const AwsShape root_members[] = {{"set", thing_set, AWS_DROP}, {"nextToken"}, {0}};
 static const AwsShape root = {"R", root_members};
@@ -40,15 +41,17 @@ static void test_reads_what_is_named(void)
 	g_autofree char *problem = NULL;
 	g_autoptr(ModJson) reply = read_text(
 		"<?xml version='1.0'?><R xmlns='x'><other><id>no</id></other><set><item><id>a</id>"
+		"<words><item>x</item><item/></words>"
 		"<tagSet><item><key>k</key><value>&lt;v&gt; "
-		"\xc3\xa9</value></item><item><key>e</key>"
-		"<value/></item></tagSet></item><item><id/><more><id>no</id></more></item></set>"
+		"\xc3\xa9</value></item><item><value>w</value><key>e</key></item>"
+		"<item><key>k</key><value>last</value></item><item><key>alone</key></item>"
+		"<item><value>lost</value></item></tagSet></item><item><id/><more><id>no</id></"
+		"more></item></set>"
 		"<nextToken>t</nextToken></R>",
 		records, &problem);
 	g_assert_cmpstr(problem, ==, NULL);
-	g_autoptr(ModJson) expected =
-		json_pack("[{s:s, s:[{s:s, s:s}, {s:s, s:s}]}, {s:s}]", "id", "a", "tagSet", "key",
-			"k", "value", "<v> \xc3\xa9", "key", "e", "value", "", "id", "");
+	g_autoptr(ModJson) expected = json_pack("[{s:s, s:[s, s], s:{s:s, s:s}}, {s:s}]", "id", "a",
+		"words", "x", "", "tagSet", "k", "last", "e", "w", "id", "");
 	g_assert_true(json_equal(records, expected));
 	g_assert_cmpstr(mod_str(reply, "nextToken"), ==, "t");
 }
