@@ -205,6 +205,9 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 static const char *const changeable[] = {"tags", "instance_state", "http_tokens", "security_groups",
 	"instance_profile", "instance_profile_arn", NULL};
 
+static const char *const own[] = {
+	"network_interface", "private_dns", "private_ip", "public_address", "root_volume_id", NULL};
+
 const AwsKind aws_instance_kind = {
 	.kind = AWS_INSTANCE,
 	.describe = "DescribeInstances",
@@ -215,6 +218,7 @@ const AwsKind aws_instance_kind = {
 	.read = aws_instance_read,
 	.readiness = aws_instance_readiness,
 	.create = aws_instance_create,
+	.own = own,
 	.changeable = changeable,
 	.update = instance_update,
 	.remove = remove_items,

@@ -20,7 +20,8 @@ typedef struct {
 
 void aws_marks_clear(AwsMarks *marks);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsMarks, aws_marks_clear)
-/* Takes the object of a <tagSet> apart. The tags that are neither ours nor AWS's own, as an object. */
+/* Takes the object of a <tagSet> apart. The tags that are neither ours nor AWS's own, as an object.
+ */
 json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks);
 /* The address of the `place`-th resource of its batch; NULL when the marks don't tell. g_free. */
 char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place);

@@ -29,24 +29,52 @@ rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *p
 typedef struct {
 	const AwsCall *call;
 	const AwsKind *kind;
-	GHashTable *seen; /* ids handed out: pages may overlap while things change */
-	GString *page;
-	bool any_lineage; /* the lineage is asked for, not given */
+	GHashTable *seen;	/* ids handed out: pages may overlap while things change */
+	GString *page, *shared; /* the page's two lists */
+	unsigned n_shared;
+	json_t *last_shared; /* the newest of `shared`; NULL at the beginning of a page */
+	bool any_lineage;    /* the lineage is asked for, not given */
 } Pager;
+
+static void append_json(GString *list, const json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT);
+	g_string_append(list, list->len ? "," : "");
+	g_string_append(list, text);
+	free(text);
+}
+
+/* Takes what neighbours may have alike out of `attributes` and makes sure that the newest of
+ * `shared` is just that. What is left, a new reference. */
+static json_t *take_own(Pager *pager, json_t *attributes)
+{
+	json_t *own = json_object();
+	for (const char *const *name = pager->kind->own; *name; name++) {
+		json_object_set(own, *name, json_object_get(attributes, *name));
+		json_object_del(attributes, *name);
+	}
+	if (pager->last_shared && json_equal(pager->last_shared, attributes))
+		return own;
+	append_json(pager->shared, attributes);
+	json_decref(pager->last_shared);
+	pager->last_shared = json_incref(attributes);
+	pager->n_shared++;
+	return own;
+}
 
 static void add_resource(Pager *pager, const AwsSeen *seen)
 {
 	g_autofree char *address = aws_marks_address(&seen->marks, pager->kind->kind, seen->place);
-	g_autoptr(ModJson) resource =
-		json_pack("{s:s, s:s?, s:O, s:s, s:s?, s:s?}", "id", seen->id, "address", address,
-			"attributes", seen->attributes, "state", seen->gone ? "gone" : "present",
-			"token", seen->marks.token, "status", seen->status);
+	json_t *own = pager->kind->own ? take_own(pager, seen->attributes)
+				       : json_incref(seen->attributes);
+	g_autoptr(ModJson) resource = json_pack("{s:s, s:s?, s:o, s:s, s:s?, s:s?}", "id", seen->id,
+		"address", address, "attributes", own, "state", seen->gone ? "gone" : "present",
+		"token", seen->marks.token, "status", seen->status);
+	if (pager->kind->own)
+		json_object_set_new(resource, "shared", json_integer(pager->n_shared - 1));
 	if (pager->any_lineage && seen->marks.lineage)
 		json_object_set_new(resource, "lineage", json_string(seen->marks.lineage));
-	char *text = json_dumps(resource, JSON_COMPACT);
-	g_string_append(pager->page, pager->page->len ? "," : "");
-	g_string_append(pager->page, text);
-	free(text);
+	append_json(pager->page, resource);
 }
 
 static void on_record(void *data, const json_t *record)
@@ -61,9 +89,13 @@ static void on_record(void *data, const json_t *record)
 static rgp_status on_page(void *data)
 {
 	Pager *pager = data;
-	g_autofree char *text = g_strdup_printf("{\"resources\":[%s]}", pager->page->str);
+	g_autofree char *text = g_strdup_printf(
+		"{\"resources\":[%s],\"shared\":[%s]}", pager->page->str, pager->shared->str);
 	bool empty = !pager->page->len;
 	g_string_truncate(pager->page, 0);
+	g_string_truncate(pager->shared, 0);
+	g_clear_pointer(&pager->last_shared, json_decref);
+	pager->n_shared = 0;
 	const ModTalk *talk = &pager->call->talk;
 	return empty ? RGP_OK : talk->host->result(talk->call, "page", mod_bytes(text));
 }
@@ -100,6 +132,7 @@ static rgp_status run_pager(
 		.kind = kind,
 		.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.page = g_string_new(NULL),
+		.shared = g_string_new(NULL),
 		.any_lineage = json_is_null(json_object_get(input, "lineage")),
 	};
 	rgp_status status = aws_kind_describe(call, kind, params, on_record, on_page, &pager);
@@ -109,6 +142,8 @@ static rgp_status run_pager(
 		status = mod_give(&call->talk, "done", json_pack("{s:b}", "complete", true));
 	g_hash_table_unref(pager.seen);
 	g_string_free(pager.page, TRUE);
+	g_string_free(pager.shared, TRUE);
+	json_decref(pager.last_shared);
 	return status;
 }
 

@@ -29,14 +29,14 @@ static bool is_right(
 	RgCall *call, const RgKind *kind, const char *key, const json_t *value, const char *whose)
 {
 	const RgAttribute *attribute = rg_kind_attribute(kind, key);
+	if (attribute != NULL && rg_attribute_fits(attribute, value))
+		return true;
 	g_autofree char *name = rg_text_clean(key);
 	if (attribute == NULL) {
 		rg_call_bad(call, "%s has an attribute \"%s\" that %s doesn't have", whose, name,
 			kind->name);
 		return false;
 	}
-	if (rg_attribute_fits(attribute, value))
-		return true;
 	rg_call_bad(call, "attribute \"%s\" of %s is no %s", name, whose, attribute->type);
 	return false;
 }

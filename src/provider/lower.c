@@ -142,10 +142,24 @@ static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
 	return true;
 }
 
+/* Nodes of a pool stand side by side and need the same. */
+static bool needs_the_same(const RgResource *a, const RgResource *b)
+{
+	static const char *const none[] = {NULL};
+	if (b == NULL || a->attrs != b->attrs)
+		return false;
+	return g_strv_equal(a->depends_on != NULL ? (const char *const *)a->depends_on : none,
+		b->depends_on != NULL ? (const char *const *)b->depends_on : none);
+}
+
 static bool dependencies_are_there(RgCall *call, const RgResourceSet *set)
 {
+	const RgResource *checked = NULL;
 	for (size_t i = 0; i < rg_resource_set_size(set); i++) {
 		const RgResource *resource = rg_resource_set_get(set, i);
+		if (needs_the_same(resource, checked))
+			continue;
+		checked = resource;
 		g_auto(GStrv) needed = rg_resource_dependencies(resource);
 		for (size_t j = 0; needed != NULL && needed[j] != NULL; j++) {
 			if (rg_resource_set_find(set, needed[j]) != NULL)

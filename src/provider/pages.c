@@ -13,7 +13,7 @@ typedef struct {
 } Pages;
 
 static const char *const members[] = {
-	"id", "address", "attributes", "state", "token", "status", "lineage", NULL};
+	"id", "address", "attributes", "shared", "state", "token", "status", "lineage", NULL};
 
 /* The members of ABI 1.0; a later minor version may have more. */
 static bool members_are_known(RgCall *call, const json_t *item, const char *id)
@@ -87,7 +87,47 @@ static const char *check_id(RgCall *call, const Pages *pages, const json_t *item
 	return NULL;
 }
 
-static void take_resource(RgCall *call, const Pages *pages, json_t *item)
+/* The item's own attributes and those that it shares with others of its page: a new reference,
+ * checked; NULL when they are not of the form. The shared ones are checked already. */
+static json_t *read_attributes(
+	RgCall *call, const Pages *pages, const json_t *item, const json_t *page_shared)
+{
+	const char *id = rg_json_str(item, "id", "");
+	json_t *own = json_object_get(item, "attributes");
+	const json_t *place = json_object_get(item, "shared");
+	if (!json_is_object(own)) {
+		rg_call_bad(call, "\"%s\" has no attributes", id);
+		return NULL;
+	}
+	if (!rg_attributes_verify(call, pages->kind, own, id))
+		return NULL;
+	if (place == NULL)
+		return json_incref(own);
+	json_int_t n = json_is_integer(place) ? json_integer_value(place) : -1;
+	json_t *shared = n >= 0 ? json_array_get(page_shared, (size_t)n) : NULL;
+	if (shared == NULL) {
+		rg_call_bad(call, "\"shared\" of \"%s\" leads nowhere", id);
+		return NULL;
+	}
+	json_t *all = json_copy(shared);
+	json_object_update(all, own);
+	return all;
+}
+
+static bool shared_are_right(RgCall *call, const Pages *pages, const json_t *page_shared)
+{
+	size_t i;
+	json_t *shared;
+	bool ok = page_shared == NULL || json_is_array(page_shared);
+	json_array_foreach (page_shared, i, shared)
+		ok = ok && json_is_object(shared) &&
+		     rg_attributes_verify(call, pages->kind, shared, "a page's \"shared\"");
+	if (!ok && call->bad_count == 0)
+		rg_call_bad(call, "\"shared\" of a page is no list of attributes");
+	return ok;
+}
+
+static void take_resource(RgCall *call, const Pages *pages, json_t *item, const json_t *page_shared)
 {
 	const char *address, *token, *status, *lineage;
 	RgPresence presence;
@@ -99,16 +139,12 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item)
 		!read_text(call, item, "status", &status) ||
 		!read_text(call, item, "lineage", &lineage))
 		return;
-	json_t *attributes = json_object_get(item, "attributes");
-	if (!json_is_object(attributes)) {
-		rg_call_bad(call, "\"%s\" has no attributes", id);
-		return;
-	}
-	if (!rg_attributes_verify(call, pages->kind, attributes, id))
+	json_t *attributes = read_attributes(call, pages, item, page_shared);
+	if (attributes == NULL)
 		return;
 	RgResource *resource = new_observed(pages->kind, address);
 	resource->id = g_strdup(id);
-	resource->attrs = json_incref(attributes);
+	resource->attrs = attributes;
 	resource->presence = presence;
 	resource->token = g_strdup(token);
 	resource->lineage = g_strdup(lineage);
@@ -122,6 +158,7 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 	size_t i;
 	json_t *item;
 	json_t *resources = json_object_get(value, "resources");
+	json_t *shared = json_object_get(value, "shared");
 	if (strcmp(slot, "done") == 0) {
 		if (pages->done || !json_is_true(json_object_get(value, "complete")))
 			rg_call_bad(call, pages->done ? "\"done\" was given twice"
@@ -133,10 +170,12 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 		rg_call_bad(call, "\"%s\" is no page, or comes after \"done\"", slot);
 		return;
 	}
+	if (!shared_are_right(call, pages, shared))
+		return;
 	json_array_foreach (resources, i, item) {
 		/* After the first fault the whole reading is thrown away anyway. */
 		if (call->bad_count == 0)
-			take_resource(call, pages, item);
+			take_resource(call, pages, item, shared);
 	}
 }
 

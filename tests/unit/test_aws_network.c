@@ -329,10 +329,10 @@ static void test_read(Fixture *f, gconstpointer data)
 	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call,
 				"{'kind': 'aws.instance', 'lineage': 'l', 'known': []}"),
 		==, RGP_OK);
-	const json_t *resources = json_object_get(aws_test_given(f->call, "page", 0), "resources");
-	const json_t *first = json_object_get(json_array_get(resources, 0), "attributes");
-	const json_t *second = json_object_get(json_array_get(resources, 1), "attributes");
+	const json_t *shared = json_object_get(aws_test_given(f->call, "page", 0), "shared");
+	const json_t *first = json_array_get(shared, 0), *second = json_array_get(shared, 1);
 	g_assert_cmpstr(json_string_value(json_object_get(first, "instance_profile")), ==, "ray");
+	g_assert_nonnull(second);
 	g_assert_null(json_object_get(second, "instance_profile"));
 }
 

@@ -55,6 +55,27 @@ static void test_hands_over_what_pages_tell(void)
 	g_assert_cmpuint(rg_diags_count(scripted->diags), ==, 0);
 }
 
+static void test_adds_what_a_page_shares(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'list': [[['result', 'page', {'shared': [{'size': 'a', 'tags': null}, {'size': "
+		"'b', 'count': 1}], 'resources': [{'id': 'i-1', 'state': 'present', 'shared': 1, "
+		"'attributes': {'count': 2}}, {'id': 'i-2', 'state': 'present', 'shared': 0, "
+		"'attributes': {}}, {'id': 'i-3', 'state': 'present', 'attributes': {}}]}]," DONE
+		"]]}",
+		false);
+	g_autoptr(GPtrArray) seen = new_seen();
+	g_assert_true(list(scripted, seen));
+	static const char *const expected[] = {"{'size': 'b', 'count': 2}", "{'size': 'a'}", "{}"};
+	g_assert_cmpuint(seen->len, ==, G_N_ELEMENTS(expected));
+	for (guint i = 0; i < seen->len; i++) {
+		const RgResource *resource = g_ptr_array_index(seen, i);
+		g_autofree char *text = g_strdelimit(g_strdup(expected[i]), "'", '"');
+		g_autoptr(RgJson) attributes = json_loads(text, 0, NULL);
+		g_assert_true(json_equal(resource->attrs, attributes));
+	}
+}
+
 /* Lists that are refused, each with the exact reason. */
 static const struct {
 	const char *step, *reason;
@@ -71,6 +92,20 @@ static const struct {
 	{"[" ONE("{'id': 'i', 'state': 'here', 'attributes': {}}") "," DONE "]",
 		"\"state\" of \"i\" is neither \"present\" nor \"gone\""},
 	{"[" ONE("{'id': 'i', 'state': 'present'}") "," DONE "]", "\"i\" has no attributes"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'shared': 0}") "," DONE "]",
+		"\"shared\" of \"i\" leads nowhere"},
+	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'attributes': {}, "
+	 "'shared': -1}], 'shared': [{}]}]," DONE "]",
+		"\"shared\" of \"i\" leads nowhere"},
+	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'shared': 0}], "
+	 "'shared': [{}]}]," DONE "]",
+		"\"i\" has no attributes"},
+	{"[['result', 'page', {'resources': [], 'shared': {}}]," DONE "]",
+		"\"shared\" of a page is no list of attributes"},
+	{"[['result', 'page', {'resources': [], 'shared': [5]}]," DONE "]",
+		"\"shared\" of a page is no list of attributes"},
+	{"[['result', 'page', {'resources': [], 'shared': [{'count': '1'}]}]," DONE "]",
+		"attribute \"count\" of a page's \"shared\" is no integer"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'addres': 'x'}") "," DONE "]",
 		"\"addres\" of \"i\" is not known"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'address': 5}") "," DONE "]",
@@ -350,6 +385,7 @@ int main(int argc, char **argv)
 		void (*test)(void);
 	} tests[] = {
 		{"hands over what pages tell", test_hands_over_what_pages_tell},
+		{"adds what a page shares", test_adds_what_a_page_shares},
 		{"refuses bad lists with the exact reason",
 			test_refuses_bad_lists_with_the_exact_reason},
 		{"refuses a call that has returned", test_refuses_a_call_that_has_returned},

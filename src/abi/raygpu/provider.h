@@ -40,7 +40,9 @@
  *          gives "page" (any number): {"resources": [{"id", "address": derived from the marks or
  *                 null, "attributes": {the schema's attributes, no others}, "state": "present" |
  *                 "gone" (the cloud says so itself, e.g. terminated), "token": text or null,
- *                 "status": the cloud's word}]}
+ *                 "status": the cloud's word, "shared": n}], "shared": [{attributes}, ...]}: what many
+ *                 of a page have alike may stand once in its "shared"; "shared": n of a resource adds
+ *                 those of the n-th (from 0) to its own "attributes", which win. Both are optional.
  *          and once "done": {"complete": true}. Lists what carries our lineage, then reads known
  *          ids that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them.
  *          An error or a cut reply is a failed call, never a short list.
