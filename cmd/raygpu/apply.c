@@ -128,8 +128,15 @@ static int execute(Context *context, const Options *options, RgPass *pass)
 	g_autofree char *run = NULL, *lineage = NULL;
 	g_autoptr(RgJson) meta = run_meta(context, pass);
 	const RgPlan *plan = pass->plan;
-	if (!rg_store_begin_run(context->store, plan->cluster, plan->provider, plan->region,
-		    plan->config, plan->facts, meta, &run, &lineage, context->diags))
+	const RgRunBegin begin = {
+		.cluster = plan->cluster,
+		.provider = plan->provider,
+		.region = plan->region,
+		.config = plan->config,
+		.facts = plan->facts,
+		.meta = meta,
+	};
+	if (!rg_store_begin_run(context->store, &begin, &run, &lineage, context->diags))
 		return rg_diags_exit_code(context->diags);
 	RgApplyOptions apply = {.parallelism = (unsigned)options->parallelism,
 		.interrupted = signals_level,

@@ -21,13 +21,8 @@ static char *random_hex(size_t n, RgDiags *diags)
 }
 
 /* What begin_run is asked to write. */
-typedef struct {
-	const char *cluster, *provider, *region;
-	const json_t *config, *facts, *meta;
-} Begin;
-
 static bool insert_cluster(
-	RgStore *store, const Begin *begin, int64_t *id, char **lineage, RgDiags *diags)
+	RgStore *store, const RgRunBegin *begin, int64_t *id, char **lineage, RgDiags *diags)
 {
 	g_autoptr(RgJson) no_config = json_object();
 	*lineage = random_hex(16, diags);
@@ -48,7 +43,7 @@ static bool insert_cluster(
 	return sql_run(&q);
 }
 
-static bool update_cluster(RgStore *store, const Begin *begin, int64_t id, RgDiags *diags)
+static bool update_cluster(RgStore *store, const RgRunBegin *begin, int64_t id, RgDiags *diags)
 {
 	Sql q = sql_new(store,
 		"UPDATE clusters SET serial = serial + 1, provider = ?2, region = ?3,"
@@ -64,7 +59,7 @@ static bool update_cluster(RgStore *store, const Begin *begin, int64_t id, RgDia
 
 /* What is recorded was made in one place; looking for it in another would find nothing, make it
  * again there and leave the first to cost money. */
-static bool check_place(RgStore *store, const Begin *begin, int64_t id, RgDiags *diags)
+static bool check_place(RgStore *store, const RgRunBegin *begin, int64_t id, RgDiags *diags)
 {
 	Sql q = sql_new(store,
 		"SELECT provider, region FROM clusters WHERE id = ?1"
@@ -100,7 +95,7 @@ static bool find_cluster(
 }
 
 static bool ensure_cluster(
-	RgStore *store, const Begin *begin, int64_t *id, char **lineage, RgDiags *diags)
+	RgStore *store, const RgRunBegin *begin, int64_t *id, char **lineage, RgDiags *diags)
 {
 	if (!find_cluster(store, begin->cluster, id, lineage, diags))
 		return false;
@@ -148,7 +143,7 @@ static bool insert_run(RgStore *store, int64_t cluster, const char *run_id, cons
 }
 
 static bool begin_run(
-	RgStore *store, const Begin *begin, char **run_id, char **lineage, RgDiags *diags)
+	RgStore *store, const RgRunBegin *begin, char **run_id, char **lineage, RgDiags *diags)
 {
 	int64_t cluster, seq = 0;
 	*run_id = random_hex(8, diags);
@@ -167,17 +162,13 @@ static bool begin_run(
 	return true;
 }
 
-bool rg_store_begin_run(RgStore *store, const char *cluster, const char *provider,
-	const char *region, const json_t *config, const json_t *facts, const json_t *meta,
-	char **run_id, char **lineage, RgDiags *diags)
+bool rg_store_begin_run(
+	RgStore *store, const RgRunBegin *given, char **run_id, char **lineage, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
-	const Begin begin = {.cluster = cluster,
-		.provider = provider,
-		.region = region,
-		.config = json_is_null(config) ? NULL : config,
-		.facts = json_is_null(facts) ? NULL : facts,
-		.meta = meta};
+	store_check_writer(store, given->cluster);
+	RgRunBegin begin = *given;
+	begin.config = json_is_null(given->config) ? NULL : given->config;
+	begin.facts = json_is_null(given->facts) ? NULL : given->facts;
 	if (begin_run(store, &begin, run_id, lineage, diags))
 		return true;
 	g_clear_pointer(run_id, g_free);

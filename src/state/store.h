@@ -76,14 +76,16 @@ bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s,
 
 /* ---- writing; all need the lock; each is one durable transaction; false = nothing was changed */
 
+/* What a run begins with; NULL keeps the recorded config and facts. meta: {"command", "user",
+ * "host", "commit", "author", "dirty", "spec", "digest", "labels" (the spec's, which lifetimes
+ * carry from now on), ...} */
+typedef struct {
+	const char *cluster, *provider, *region;
+	const json_t *config, *facts, *meta;
+} RgRunBegin;
 /* Makes sure the cluster's row is there; mints the lineage the first time. */
-bool rg_store_begin_run(RgStore *store, const char *cluster, const char *provider,
-	const char *region, const json_t *config, const json_t *facts,
-	const json_t *meta
-	/* {"command","user","host","commit","author","dirty","spec","digest",
-	 * "labels" (the spec's, which lifetimes carry from now on), ...} */
-	,
-	char **run_id, char **lineage, RgDiags *diags);
+bool rg_store_begin_run(
+	RgStore *store, const RgRunBegin *begin, char **run_id, char **lineage, RgDiags *diags);
 bool rg_store_end_run(RgStore *store, const char *run_id,
 	const char *outcome
 	/* "done", "partial", "failed", "interrupted" */,

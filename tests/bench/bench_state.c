@@ -91,8 +91,8 @@ static bool measure_load(RgStore *store, RgDiags *diags)
 static bool run(RgStore *store, RgDiags *diags)
 {
 	g_autofree char *run_id = NULL, *lineage = NULL;
-	return rg_store_begin_run(store, "bench", "aws", "us-east-1", NULL, NULL, NULL, &run_id,
-		       &lineage, diags) &&
+	const RgRunBegin begin = {.cluster = "bench", .provider = "aws", .region = "us-east-1"};
+	return rg_store_begin_run(store, &begin, &run_id, &lineage, diags) &&
 	       measure_pairs(store, "intent + outcome, empty state", "first", diags) &&
 	       fill(store, diags) &&
 	       measure_pairs(store, "intent + outcome, 11,000 recorded", "second", diags) &&

@@ -98,9 +98,12 @@ static bool fill(Filler *filler, char **pools)
 {
 	const RgSnapshot *snapshot = filler->snapshot;
 	g_autofree char *run = NULL, *lineage = NULL;
-	bool ok = rg_store_begin_run(filler->store, filler->cluster, snapshot->provider,
-		snapshot->region, snapshot->config, snapshot->facts, NULL, &run, &lineage,
-		filler->diags);
+	const RgRunBegin begin = {.cluster = filler->cluster,
+		.provider = snapshot->provider,
+		.region = snapshot->region,
+		.config = snapshot->config,
+		.facts = snapshot->facts};
+	bool ok = rg_store_begin_run(filler->store, &begin, &run, &lineage, filler->diags);
 	filler->run = run;
 	for (; ok && *pools != NULL; pools++)
 		ok = fill_pool(filler, *pools);

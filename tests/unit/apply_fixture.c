@@ -162,8 +162,9 @@ static void open_state(Apply *f, Pass *pass)
 	pass->lock = rg_lock_take(pass->store, CLUSTER, "apply", 0, f->diags);
 	g_assert_nonnull(pass->lock);
 	g_autoptr(RgJson) nothing = json_object();
-	g_assert_true(rg_store_begin_run(pass->store, CLUSTER, "cloud", "here", nothing, nothing,
-		nothing, &pass->run, &pass->lineage, f->diags));
+	const RgRunBegin begin = {CLUSTER, "cloud", "here", nothing, nothing, nothing};
+	g_assert_true(
+		rg_store_begin_run(pass->store, &begin, &pass->run, &pass->lineage, f->diags));
 	pass->snapshot = rg_store_load(pass->store, CLUSTER, f->diags);
 }
 

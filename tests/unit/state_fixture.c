@@ -84,8 +84,8 @@ void fixture_open(Fixture *f)
 	g_autoptr(RgJson) config = json_pack("{s:s}", "endpoint", "http://127.0.0.1:1");
 	g_autoptr(RgJson) facts = json_pack("{s:{}}", "images");
 	g_autoptr(RgJson) meta = json_pack("{s:s, s:b}", "command", "apply", "dirty", 0);
-	bool ok = rg_store_begin_run(f->store, CLUSTER, "aws", "us-east-1", config, facts, meta,
-		&f->run, &f->lineage, f->diags);
+	const RgRunBegin begin = {CLUSTER, "aws", "us-east-1", config, facts, meta};
+	bool ok = rg_store_begin_run(f->store, &begin, &f->run, &f->lineage, f->diags);
 	assert_fine(f->diags);
 	g_assert_true(ok);
 }

@@ -116,8 +116,9 @@ static bool begin_with_labels(Fixture *f, const char *team)
 	g_autofree char *run = NULL, *lineage = NULL;
 	g_autoptr(RgJson) meta =
 		json_pack("{s:s, s:{s:s}}", "command", "apply", "labels", "team", team);
-	return rg_store_begin_run(
-		f->store, CLUSTER, "aws", "us-east-1", NULL, NULL, meta, &run, &lineage, f->diags);
+	const RgRunBegin begin = {
+		.cluster = CLUSTER, .provider = "aws", .region = "us-east-1", .meta = meta};
+	return rg_store_begin_run(f->store, &begin, &run, &lineage, f->diags);
 }
 
 static const char *team_of(const json_t *lifetimes, size_t i)

@@ -35,12 +35,17 @@ static void test_first_run_mints_the_lineage(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(f->run, !=, run);
 }
 
+static bool begin(const char *cluster, const char *region, Fixture *f, char **run, char **lineage)
+{
+	const RgRunBegin told = {.cluster = cluster, .provider = "aws", .region = region};
+	return rg_store_begin_run(f->store, &told, run, lineage, f->diags);
+}
+
 static void test_facts_stay_when_none_are_given(Fixture *f, gconstpointer unused)
 {
 	g_autofree char *run = NULL, *lineage = NULL;
 	fixture_open(f);
-	g_assert_true(rg_store_begin_run(
-		f->store, CLUSTER, "aws", "us-east-1", NULL, NULL, NULL, &run, &lineage, f->diags));
+	g_assert_true(begin(CLUSTER, "us-east-1", f, &run, &lineage));
 	g_autoptr(RgSnapshot) snapshot = load(f);
 	g_assert_nonnull(json_object_get(snapshot->facts, "images"));
 	g_assert_nonnull(json_object_get(snapshot->config, "endpoint"));
@@ -464,15 +469,13 @@ static void test_a_cluster_does_not_move_away_from_its_resources(Fixture *f, gco
 	const char *const gone[] = {T0};
 	fixture_open(f);
 	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-0"));
-	g_assert_false(rg_store_begin_run(
-		f->store, CLUSTER, "aws", "eu-west-1", NULL, NULL, NULL, &run, &lineage, f->diags));
+	g_assert_false(begin(CLUSTER, "eu-west-1", f, &run, &lineage));
 	assert_code(f->diags, "state.moved");
 	g_assert_null(run);
 	g_assert_null(lineage);
 	diags_reset(f);
 	g_assert_true(rg_store_removed(f->store, CLUSTER, gone, 1, f->diags));
-	g_assert_true(rg_store_begin_run(
-		f->store, CLUSTER, "aws", "eu-west-1", NULL, NULL, NULL, &run, &lineage, f->diags));
+	g_assert_true(begin(CLUSTER, "eu-west-1", f, &run, &lineage));
 	g_assert_cmpstr(lineage, ==, f->lineage);
 }
 
@@ -483,8 +486,7 @@ static void test_clusters_share_a_file_but_nothing_else(Fixture *f, gconstpointe
 	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-0"));
 	g_autoptr(RgLock) lock = rg_lock_take(f->store, "alpha", "apply", 0, f->diags);
 	g_assert_nonnull(lock);
-	g_assert_true(rg_store_begin_run(
-		f->store, "alpha", "aws", "us-east-1", NULL, NULL, NULL, &run, &lineage, f->diags));
+	g_assert_true(begin("alpha", "us-east-1", f, &run, &lineage));
 	g_assert_cmpstr(lineage, !=, f->lineage);
 	g_autoptr(RgSnapshot) alpha = rg_store_load(f->store, "alpha", f->diags);
 	g_assert_cmpuint(rg_resource_set_size(alpha->recorded), ==, 0);
