@@ -6,11 +6,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-extern const struct rg_embedded rg_aws_data[];
+extern const struct rg_embedded rg_aws_data[], rg_azure_data[], rg_gcp_data[];
 const struct rgp_provider *raygpu_provider_v1_aws(void);
 
 static const RgBuiltinProvider builtins[] = {
 	{"aws", raygpu_provider_v1_aws, rg_aws_data},
+	{"azure", NULL, rg_azure_data},
+	{"gcp", NULL, rg_gcp_data},
 	{NULL, NULL, NULL},
 };
 

@@ -10,19 +10,25 @@ static void free_type(void *data)
 	g_free(type);
 }
 
-RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data, RgDiags *diags)
+RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags)
 {
 	g_autoptr(RgCatalog) catalog = g_new0(RgCatalog, 1);
-	catalog->provider = g_strdup(provider);
+	catalog->provider = g_strdup(source->provider);
 	catalog->texts = g_string_chunk_new(8192);
-	catalog->gpus = rg_gpus_open(diags);
+	catalog->gpus = source->gpus != NULL ? rg_gpus_ref(source->gpus) : rg_gpus_open(diags);
 	catalog->types = g_ptr_array_new_with_free_func(free_type);
 	catalog->regions = g_ptr_array_new();
 	catalog->type_of_name = g_hash_table_new(g_str_hash, g_str_equal);
 	catalog->region_known = g_hash_table_new(g_str_hash, g_str_equal);
-	if (catalog->gpus == NULL || !rg_catalog_load(catalog, text, data, diags))
+	if (catalog->gpus == NULL || !rg_catalog_load(catalog, source, diags))
 		return NULL;
 	return g_steal_pointer(&catalog);
+}
+
+RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data, RgDiags *diags)
+{
+	RgCatalogSource source = {.provider = provider, .text = text, .data = data};
+	return rg_catalog_open_from(&source, diags);
 }
 
 void rg_catalog_free(RgCatalog *catalog)
@@ -65,15 +71,30 @@ const GPtrArray *rg_catalog_get_types(const RgCatalog *catalog)
 	return catalog->types;
 }
 
-/* At most a few dozen rows a type: a walk is as fast as an index. */
-const RgPrice *rg_catalog_find_price(const RgInstanceType *type, const char *region)
+static bool is_cheaper(const RgPrice *a, const RgPrice *b)
 {
+	if (b == NULL || b->microusd_hour == RG_MONEY_UNKNOWN)
+		return b == NULL || a->microusd_hour != RG_MONEY_UNKNOWN;
+	return a->microusd_hour != RG_MONEY_UNKNOWN && a->microusd_hour < b->microusd_hour;
+}
+
+/* At most a few dozen rows a type: a walk is as fast as an index. */
+const RgPrice *rg_catalog_find_price_of(
+	const RgInstanceType *type, const char *region, RgPriceKind kind)
+{
+	const RgPrice *best = NULL;
 	for (guint i = 0; i < type->prices->len; i++) {
 		const RgPrice *price = type->prices->pdata[i];
-		if (strcmp(price->region, region) == 0)
-			return price;
+		if (price->kind == kind && strcmp(price->region, region) == 0 &&
+			is_cheaper(price, best))
+			best = price;
 	}
-	return NULL;
+	return best;
+}
+
+const RgPrice *rg_catalog_find_price(const RgInstanceType *type, const char *region)
+{
+	return rg_catalog_find_price_of(type, region, RG_PRICE_ON_DEMAND);
 }
 
 RgOfferState rg_catalog_offer_state(

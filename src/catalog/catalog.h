@@ -1,8 +1,8 @@
 /* catalog: which instance types a provider has, which GPUs they carry, what they cost where.
  * Read by fit. Does no I/O: texts come through a callback (embedded tables, or files the caller
  * read). A catalog owns all it hands out, never changes once opened, and may be read by any
- * thread at once. Opening parses the CSV files (about a millisecond for AWS), so open it only when
- * a command needs it. */
+ * thread at once. Opening parses the CSV files (milliseconds), so open it only when a command
+ * needs it, and for one region where that will do. */
 #pragma once
 #include "base/diag.h"
 #include "base/money.h"
@@ -10,10 +10,17 @@
 
 typedef struct RgCatalog RgCatalog;
 
+typedef enum {
+	RG_PRICE_ON_DEMAND,
+	RG_PRICE_SPOT,
+} RgPriceKind;
+
 typedef struct {
 	const char *region;
+	const char *zone; /* the cloud's own word for it (AWS: the zone's id); empty: all zones */
+	RgPriceKind kind;
 	int64_t microusd_hour; /* RG_MONEY_UNKNOWN: offered there, price not known */
-	const char *quality;   /* "list", "derived", "unknown" */
+	const char *quality;   /* "list", "derived", "observed", "negotiated", "unknown" */
 	const char *date;      /* "2026-07-20", "2026-05", "2026" */
 } RgPrice;
 
@@ -23,10 +30,16 @@ typedef struct {
 	double memory_gib;
 	const RgGpuModel *gpu; /* NULL on CPU types */
 	unsigned gpus;
-	double gpu_fraction;	 /* 1 = whole GPUs; 0 on CPU types */
-	double gpu_memory_gib;	 /* of each, as the cloud's API says */
-	bool offers_known;	 /* a region without a price row doesn't offer it */
-	const GPtrArray *prices; /* RgPrice*, by region */
+	double gpu_fraction;   /* 1 = whole GPUs; 0 on CPU types */
+	double gpu_memory_gib; /* of each, as the cloud's API says */
+	/* sustained, and at its best; 0: not known */
+	double network_gbps, network_peak_gbps;
+	unsigned efa;	   /* AWS: EFA interfaces that it takes */
+	const char *rdma;  /* another fabric than EFA, "InfiniBand NDR 8x400Gb/s"; or empty */
+	bool offers_known; /* a region without a price row doesn't offer it */
+	/* on-demand, where it is cheapest; RG_MONEY_UNKNOWN: no price is known anywhere */
+	int64_t lowest_microusd_hour;
+	const GPtrArray *prices; /* RgPrice*, by region, kind and zone */
 } RgInstanceType;
 
 /* How sure we are that a region has a type, best first. */
@@ -41,9 +54,21 @@ typedef enum {
  * there is none. */
 typedef const char *(*RgCatalogText)(void *data, const char *name, size_t *len);
 
+/* Where a catalog's rows come from. */
+typedef struct {
+	const char *provider; /* for messages */
+	const char *region;   /* prices of this region only, which is several times as fast; NULL:
+				 all */
+	RgCatalogText text;
+	void *data;
+	RgGpus *gpus; /* shared with other catalogs, a reference is taken; NULL: its own */
+} RgCatalogSource;
+
 /* Reads instance_types.csv, prices.csv and, when there is one, regions.csv (else the regions are
  * those of the prices). NULL and catalog.bad-data diagnostics with file and line when anything in
- * them is wrong. `provider` is for messages. */
+ * them is wrong. */
+RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags);
+/* The same with all regions and GPU models of its own. */
 RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data, RgDiags *diags);
 void rg_catalog_free(RgCatalog *catalog);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCatalog, rg_catalog_free)
@@ -57,8 +82,11 @@ bool rg_catalog_has_region(const RgCatalog *catalog, const char *region);
 const RgInstanceType *rg_catalog_find_type(const RgCatalog *catalog, const char *name);
 /* All types, ordered by name; RgInstanceType*. */
 const GPtrArray *rg_catalog_get_types(const RgCatalog *catalog);
-/* The row of a type in a region; NULL when there is none. */
+/* The on-demand row of a type in a region; NULL when there is none. */
 const RgPrice *rg_catalog_find_price(const RgInstanceType *type, const char *region);
+/* Of several zones the cheapest, the first of them by name; NULL when there is none. */
+const RgPrice *rg_catalog_find_price_of(
+	const RgInstanceType *type, const char *region, RgPriceKind kind);
 RgOfferState rg_catalog_offer_state(
 	const RgCatalog *catalog, const RgInstanceType *type, const char *region);
 /* Whether a spec's word for an accelerator ("A100", any case) means this model. */

@@ -2,6 +2,7 @@
 #pragma once
 #include "catalog/catalog.h"
 #include "base/embedded.h"
+#include "catalog/table.h"
 
 /* The files of data/, made at build time. */
 extern const struct rg_embedded rg_catalog_data[];
@@ -16,4 +17,10 @@ struct RgCatalog {
 	GHashTable *region_known; /* char* -> GINT_TO_POINTER(offers_known) */
 };
 
-bool rg_catalog_load(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags);
+/* What the loaders share: a text that lives as long as the catalog, and a table of the source. */
+const char *rg_catalog_keep(RgCatalog *catalog, const char *text);
+RgTable *rg_catalog_read_table(const RgCatalogSource *source, const char *name,
+	const char *const *columns, RgDiags *diags);
+bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
+/* prices.c; after the types. */
+bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);

@@ -2,16 +2,16 @@
 #include <string.h>
 #include "catalog/table.h"
 
-static const char *keep(RgCatalog *catalog, const char *text)
+const char *rg_catalog_keep(RgCatalog *catalog, const char *text)
 {
 	return g_string_chunk_insert_const(catalog->texts, text);
 }
 
-static RgTable *read_table(RgCatalogText text, void *data, const char *name,
-	const char *const *columns, RgDiags *diags)
+RgTable *rg_catalog_read_table(
+	const RgCatalogSource *source, const char *name, const char *const *columns, RgDiags *diags)
 {
 	size_t len = 0;
-	const char *bytes = text(data, name, &len);
+	const char *bytes = source->text(source->data, name, &len);
 	if (bytes != NULL)
 		return rg_table_read(name, bytes, len, columns, diags);
 	rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing", name);
@@ -28,7 +28,12 @@ enum {
 	T_GPUS,
 	T_FRACTION,
 	T_GPU_MEMORY,
-	T_KNOWN
+	T_KNOWN,
+	T_NETWORK,
+	T_NETWORK_PEAK,
+	T_EFA,
+	T_RDMA,
+	T_LOWEST
 };
 
 static bool read_gpu(
@@ -57,13 +62,30 @@ static bool read_gpu(
 	return true;
 }
 
+/* Figures that a provider's table may leave out. */
+static bool read_rest(
+	RgCatalog *catalog, const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
+{
+	const char *lowest = rg_table_cell(table, row, T_LOWEST);
+	type->rdma = rg_catalog_keep(catalog, rg_table_cell(table, row, T_RDMA));
+	type->lowest_microusd_hour = RG_MONEY_UNKNOWN;
+	if (lowest[0] != '\0' && (!rg_money_parse(lowest, &type->lowest_microusd_hour) ||
+					 type->lowest_microusd_hour <= 0)) {
+		rg_table_complain(table, row, T_LOWEST, "a price above 0, or nothing", diags);
+		return false;
+	}
+	return rg_table_amount(table, row, T_NETWORK, true, &type->network_gbps, diags) &&
+	       rg_table_amount(table, row, T_NETWORK_PEAK, true, &type->network_peak_gbps, diags) &&
+	       rg_table_count_or_none(table, row, T_EFA, &type->efa, diags);
+}
+
 static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
 {
 	RgInstanceType *type = g_new0(RgInstanceType, 1);
 	g_ptr_array_add(catalog->types, type);
-	type->name = keep(catalog, rg_table_cell(table, row, T_NAME));
-	type->family = keep(catalog, rg_table_cell(table, row, T_FAMILY));
-	type->arch = keep(catalog, rg_table_cell(table, row, T_ARCH));
+	type->name = rg_catalog_keep(catalog, rg_table_cell(table, row, T_NAME));
+	type->family = rg_catalog_keep(catalog, rg_table_cell(table, row, T_FAMILY));
+	type->arch = rg_catalog_keep(catalog, rg_table_cell(table, row, T_ARCH));
 	type->prices = g_ptr_array_new_with_free_func(g_free);
 	if (strcmp(type->arch, "x86_64") != 0 && strcmp(type->arch, "arm64") != 0) {
 		rg_table_complain(table, row, T_ARCH, "\"x86_64\" or \"arm64\"", diags);
@@ -77,7 +99,8 @@ static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDi
 	return rg_table_count(table, row, T_VCPUS, &type->vcpus, diags) &&
 	       rg_table_amount(table, row, T_MEMORY, false, &type->memory_gib, diags) &&
 	       rg_table_yes_no(table, row, T_KNOWN, &type->offers_known, diags) &&
-	       read_gpu(catalog, table, row, type, diags);
+	       read_gpu(catalog, table, row, type, diags) &&
+	       read_rest(catalog, table, row, type, diags);
 }
 
 static int by_type_name(gconstpointer a, gconstpointer b)
@@ -87,12 +110,14 @@ static int by_type_name(gconstpointer a, gconstpointer b)
 	return strcmp(left->name, right->name);
 }
 
-static bool load_types(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
+static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
 	static const char *const columns[] = {"instance_type", "family", "arch", "vcpus",
 		"memory_gib", "gpu_model", "gpus", "gpu_fraction", "gpu_memory_gib", "offers_known",
+		"?network_gbps", "?network_peak_gbps", "?efa", "?rdma", "?lowest_usd_per_hour",
 		NULL};
-	g_autoptr(RgTable) table = read_table(text, data, "instance_types.csv", columns, diags);
+	g_autoptr(RgTable) table =
+		rg_catalog_read_table(source, "instance_types.csv", columns, diags);
 	if (table == NULL)
 		return false;
 	bool good = true;
@@ -102,93 +127,9 @@ static bool load_types(RgCatalog *catalog, RgCatalogText text, void *data, RgDia
 	return good;
 }
 
-enum { P_REGION, P_TYPE, P_KIND, P_USD, P_QUALITY, P_DATE };
-
-/* "2026", "2026-05" or "2026-05-31" */
-static bool is_date(const char *text)
-{
-	static const char form[] = "dddd-dd-dd";
-	size_t len = strlen(text);
-	if (len != 4 && len != 7 && len != 10)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (form[i] == 'd' ? !g_ascii_isdigit(text[i]) : text[i] != form[i])
-			return false;
-	}
-	return true;
-}
-
-static bool read_amount(const RgTable *table, size_t row, RgPrice *price, RgDiags *diags)
-{
-	const char *usd = rg_table_cell(table, row, P_USD);
-	bool unknown = strcmp(price->quality, "unknown") == 0;
-	price->microusd_hour = RG_MONEY_UNKNOWN;
-	if (unknown && usd[0] == '\0')
-		return true;
-	if (unknown || !rg_money_parse(usd, &price->microusd_hour) || price->microusd_hour <= 0) {
-		rg_table_complain(table, row, P_USD,
-			"a price above 0, or nothing when the quality is \"unknown\"", diags);
-		return false;
-	}
-	return true;
-}
-
-static bool read_price(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
-{
-	const RgInstanceType *type =
-		g_hash_table_lookup(catalog->type_of_name, rg_table_cell(table, row, P_TYPE));
-	if (type == NULL) {
-		rg_table_complain(table, row, P_TYPE, "a type of instance_types.csv", diags);
-		return false;
-	}
-	if (strcmp(rg_table_cell(table, row, P_KIND), "on_demand") != 0) {
-		rg_table_complain(table, row, P_KIND, "\"on_demand\"", diags);
-		return false;
-	}
-	const char *region = rg_table_cell(table, row, P_REGION);
-	if (region[0] == '\0' || rg_catalog_find_price(type, region) != NULL) {
-		rg_table_complain(
-			table, row, P_REGION, "a region that this type has one row for", diags);
-		return false;
-	}
-	RgPrice *price = g_new0(RgPrice, 1);
-	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
-	price->region = keep(catalog, region);
-	price->quality = keep(catalog, rg_table_cell(table, row, P_QUALITY));
-	price->date = keep(catalog, rg_table_cell(table, row, P_DATE));
-	if (!is_date(price->date)) {
-		rg_table_complain(table, row, P_DATE, "a date like 2026-07-20", diags);
-		return false;
-	}
-	return read_amount(table, row, price, diags);
-}
-
-static int by_region(gconstpointer a, gconstpointer b)
-{
-	const RgPrice *left = *(RgPrice *const *)a, *right = *(RgPrice *const *)b;
-	return strcmp(left->region, right->region);
-}
-
-static bool load_prices(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
-{
-	static const char *const columns[] = {
-		"region", "instance_type", "kind", "usd_per_hour", "quality", "date", NULL};
-	g_autoptr(RgTable) table = read_table(text, data, "prices.csv", columns, diags);
-	if (table == NULL)
-		return false;
-	bool good = true;
-	for (size_t row = 0; row < rg_table_rows(table); row++)
-		good &= read_price(catalog, table, row, diags);
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *type = catalog->types->pdata[i];
-		g_ptr_array_sort((GPtrArray *)(uintptr_t)type->prices, by_region);
-	}
-	return good;
-}
-
 static bool add_region(RgCatalog *catalog, const char *name, bool offers_known)
 {
-	const char *kept = keep(catalog, name);
+	const char *kept = rg_catalog_keep(catalog, name);
 	return g_hash_table_insert(
 		catalog->region_known, (void *)(uintptr_t)kept, GINT_TO_POINTER(offers_known));
 }
@@ -221,10 +162,10 @@ static bool read_regions(RgCatalog *catalog, const char *bytes, size_t len, RgDi
 	return good;
 }
 
-static bool load_regions(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
+static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
 	size_t len = 0;
-	const char *bytes = text(data, "regions.csv", &len);
+	const char *bytes = source->text(source->data, "regions.csv", &len);
 	if (bytes == NULL)
 		add_priced_regions(catalog);
 	else if (!read_regions(catalog, bytes, len, diags))
@@ -237,8 +178,9 @@ static bool load_regions(RgCatalog *catalog, RgCatalogText text, void *data, RgD
 	return true;
 }
 
-bool rg_catalog_load(RgCatalog *catalog, RgCatalogText text, void *data, RgDiags *diags)
+bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
-	return load_types(catalog, text, data, diags) && load_prices(catalog, text, data, diags) &&
-	       load_regions(catalog, text, data, diags);
+	return load_types(catalog, source, diags) &&
+	       rg_catalog_load_prices(catalog, source, diags) &&
+	       load_regions(catalog, source, diags);
 }

@@ -52,13 +52,8 @@ static bool carries(const RgInstanceType *type, const GPtrArray *models)
 
 static int64_t lowest_price(const RgInstanceType *type)
 {
-	int64_t lowest = INT64_MAX;
-	for (guint i = 0; i < type->prices->len; i++) {
-		const RgPrice *price = type->prices->pdata[i];
-		if (price->microusd_hour != RG_MONEY_UNKNOWN)
-			lowest = MIN(lowest, price->microusd_hour);
-	}
-	return lowest;
+	return type->lowest_microusd_hour != RG_MONEY_UNKNOWN ? type->lowest_microusd_hour
+							      : INT64_MAX;
 }
 
 static Candidate make_candidate(

@@ -1,6 +1,7 @@
 #include "catalog/table.h"
 #include <csv.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 #include "base/caps.h"
 
@@ -22,6 +23,8 @@ typedef struct {
 	GPtrArray *fields;	    /* of the row being read; texts of the table */
 	int column_of[MAX_COLUMNS]; /* index into the file's columns */
 	size_t file_width;
+	const char *first; /* rows that start with another cell are skipped; NULL: none */
+	size_t first_len;
 	unsigned line,
 		row_line; /* the line being fed; the one where the row began, 0 = between rows */
 	bool has_header, failed;
@@ -51,17 +54,19 @@ static void take_header(Reader *reader)
 	RgTable *table = reader->table;
 	reader->file_width = reader->fields->len;
 	for (size_t c = 0; c < table->width; c++) {
+		const char *name = table->columns[c];
+		bool may_be_missing = name[0] == '?';
+		name += may_be_missing;
 		reader->column_of[c] = -1;
 		for (guint i = 0; i < reader->fields->len; i++) {
-			if (strcmp(reader->fields->pdata[i], table->columns[c]) != 0)
+			if (strcmp(reader->fields->pdata[i], name) != 0)
 				continue;
 			if (reader->column_of[c] >= 0)
 				reader_fail(reader, "a column is there twice");
 			reader->column_of[c] = (int)i;
 		}
-		if (reader->column_of[c] < 0) {
-			g_autofree char *what =
-				g_strdup_printf("no column \"%s\"", table->columns[c]);
+		if (reader->column_of[c] < 0 && !may_be_missing) {
+			g_autofree char *what = g_strdup_printf("no column \"%s\"", name);
 			reader_fail(reader, what);
 		}
 	}
@@ -78,7 +83,9 @@ static void take_row(Reader *reader)
 		return;
 	}
 	for (size_t c = 0; c < table->width; c++)
-		g_ptr_array_add(table->cells, reader->fields->pdata[reader->column_of[c]]);
+		g_ptr_array_add(table->cells,
+			reader->column_of[c] < 0 ? (void *)(uintptr_t) ""
+						 : reader->fields->pdata[reader->column_of[c]]);
 	g_array_append_val(table->lines, reader->row_line);
 }
 
@@ -95,6 +102,14 @@ static void on_row(int end, void *data)
 	reader->row_line = 0;
 }
 
+static bool is_skipped(const Reader *reader, const char *line, size_t len)
+{
+	if (reader->first == NULL || reader->line == 1)
+		return false;
+	return len <= reader->first_len || line[reader->first_len] != ',' ||
+	       memcmp(line, reader->first, reader->first_len) != 0;
+}
+
 /* libcsv tells no positions, so it is fed line by line. */
 static void feed(Reader *reader, struct csv_parser *parser, const char *text, size_t len)
 {
@@ -103,7 +118,8 @@ static void feed(Reader *reader, struct csv_parser *parser, const char *text, si
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		size_t part = (size_t)((newline != NULL ? newline + 1 : end) - text);
 		reader->line++;
-		if (csv_parse(parser, text, part, on_field, on_row, reader) != part) {
+		if (!is_skipped(reader, text, part) &&
+			csv_parse(parser, text, part, on_field, on_row, reader) != part) {
 			reader->row_line = reader->line;
 			reader_fail(reader, csv_strerror(csv_error(parser)));
 		}
@@ -120,6 +136,12 @@ static void feed(Reader *reader, struct csv_parser *parser, const char *text, si
 RgTable *rg_table_read(
 	const char *file, const char *text, size_t len, const char *const *columns, RgDiags *diags)
 {
+	return rg_table_read_only(file, text, len, columns, NULL, diags);
+}
+
+RgTable *rg_table_read_only(const char *file, const char *text, size_t len,
+	const char *const *columns, const char *first, RgDiags *diags)
+{
 	g_autoptr(RgTable) table = g_new0(RgTable, 1);
 	table->file = g_intern_string(file);
 	table->columns = columns;
@@ -131,7 +153,11 @@ RgTable *rg_table_read(
 	g_assert(table->width <= MAX_COLUMNS);
 
 	g_autoptr(GPtrArray) fields = g_ptr_array_new();
-	Reader reader = {.table = table, .diags = diags, .fields = fields};
+	Reader reader = {.table = table,
+		.diags = diags,
+		.fields = fields,
+		.first = first,
+		.first_len = first != NULL ? strlen(first) : 0};
 	struct csv_parser parser;
 	if (len > RG_CAP_FILE_BYTES) {
 		reader_fail(&reader, "too large");
@@ -174,8 +200,10 @@ RgSource rg_table_source(const RgTable *table, size_t row)
 void rg_table_complain(
 	const RgTable *table, size_t row, size_t column, const char *expected, RgDiags *diags)
 {
+	const char *name = table->columns[column];
 	RgDiag *diag = rg_diags_error(diags, "catalog.bad-data", "%s: %s is \"%s\", expected %s",
-		table->file, table->columns[column], rg_table_cell(table, row, column), expected);
+		table->file, name[0] == '?' ? name + 1 : name, rg_table_cell(table, row, column),
+		expected);
 	rg_diag_at(diag, rg_table_source(table, row));
 }
 

@@ -5,10 +5,15 @@
 
 typedef struct RgTable RgTable;
 
-/* `columns` (NULL-ended, at most 32, borrowed) are what rg_table_cell's index counts; further ones
- * are ignored. NULL and catalog.bad-data with file and line on anything wrong. */
+/* `columns` (NULL-ended, at most 32, borrowed) are what rg_table_cell's index counts; a column
+ * written "?name" may be missing, and its cells are empty then; further ones are ignored. NULL and
+ * catalog.bad-data with file and line on anything wrong. */
 RgTable *rg_table_read(
 	const char *file, const char *text, size_t len, const char *const *columns, RgDiags *diags);
+/* Only the rows whose first cell is `first`; the others are skipped unread, so that a mistake in
+ * them is not seen. Rows must be lines then: no cell has a line break. */
+RgTable *rg_table_read_only(const char *file, const char *text, size_t len,
+	const char *const *columns, const char *first, RgDiags *diags);
 void rg_table_free(RgTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTable, rg_table_free)
 

@@ -1,10 +1,16 @@
 /* Private to src/pipeline: the arrows that both kinds of pass share. */
 #pragma once
+#include "fit/fit.h"
 #include "pipeline/pipeline.h"
 
 /* Opens transport and module into the pass. */
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags);
+/* catalogs.c. spec -> shapes with the catalog of the spec's region alone, which is read in a
+ * fraction of the time; only for a refusal, which names what other regions have, with all of it.
+ * `catalog` is what the shapes borrow from, the caller's; NULL when there is no such provider. */
+RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgCluster *cluster, const json_t *pins,
+	RgCatalog **catalog, RgDiags *diags);
 /* cluster -> desired, with the snapshot's pins: needs cluster, provider and snapshot. */
 bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags);
 /* clouds -> observed: needs provider and snapshot. */

@@ -1,6 +1,5 @@
 #include "pipeline/internal.h"
 #include "boot/boot.h"
-#include "fit/fit.h"
 #include "base/clock.h"
 #include "resource/expr.h"
 
@@ -30,26 +29,6 @@ static void tell(RgSession *session, const char *stage, const char *what, bool d
 
 /* ---- spec -> shapes */
 
-typedef struct {
-	RgProviderHost *providers;
-	const char *name;
-} DataSource;
-
-static const char *data_text(void *data, const char *file, size_t *len)
-{
-	const DataSource *source = data;
-	return rg_provider_data(source->providers, source->name, file, len);
-}
-
-static RgCatalog *open_catalog(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
-{
-	DataSource source = {providers, cluster->provider.name};
-	size_t len;
-	if (!rg_provider_data(providers, source.name, "schema.json", &len))
-		return NULL; /* no such provider: pass_check_settings says it */
-	return rg_catalog_open(source.name, data_text, &source, diags);
-}
-
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
@@ -57,8 +36,9 @@ RgCluster *rg_pipeline_validate(
 	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
 					   : rg_spec_load_file(spec_path, diags);
 	bool ok = cluster && pass_check_settings(providers, cluster, diags);
-	g_autoptr(RgCatalog) catalog = cluster ? open_catalog(providers, cluster, diags) : NULL;
-	g_autoptr(RgShapes) shapes = catalog ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;
+	g_autoptr(RgCatalog) catalog = NULL;
+	g_autoptr(RgShapes) shapes =
+		cluster ? pass_fit_shapes(providers, cluster, NULL, &catalog, diags) : NULL;
 	return ok && shapes ? g_steal_pointer(&cluster) : NULL;
 }
 
@@ -106,10 +86,10 @@ static RgSource source_of(const void *data, const char *pointer)
 
 bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	g_autoptr(RgCatalog) catalog = open_catalog(session->providers, pass->cluster, diags);
 	g_autoptr(RgJson) pins = rg_snapshot_pins(pass->snapshot);
+	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgShapes) shapes =
-		catalog ? rg_fit_shapes(pass->cluster, catalog, pins, diags) : NULL;
+		pass_fit_shapes(session->providers, pass->cluster, pins, &catalog, diags);
 	if (!shapes)
 		return false;
 	const json_t *request = rg_fit_request(shapes);

@@ -79,8 +79,10 @@ static void report_missing(
 	const RgProviderHost *host, const char *name, const char *searched, RgDiags *diags)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++)
-		g_ptr_array_add(names, g_strdup(b->name));
+	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++) {
+		if (b->entry != NULL)
+			g_ptr_array_add(names, g_strdup(b->name));
+	}
 	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++)
 		add_names_of_dir(host->directories[i], names);
 	g_ptr_array_add(names, NULL);
@@ -96,6 +98,27 @@ static void report_missing(
 		rg_diag_hint(diag, "raygpu providers list shows what there is");
 }
 
+static int by_text(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+GStrv rg_provider_host_names(RgProviderHost *host)
+{
+	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
+	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++)
+		g_ptr_array_add(all, g_strdup(b->name));
+	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++)
+		add_names_of_dir(host->directories[i], all);
+	g_ptr_array_sort(all, by_text);
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	for (guint i = 0; i < all->len; i++) {
+		if (i == 0 || strcmp(all->pdata[i], all->pdata[i - 1]) != 0)
+			g_strv_builder_add(names, all->pdata[i]);
+	}
+	return g_strv_builder_end(names);
+}
+
 RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiags *diags)
 {
 	RgModule *module = name != NULL ? g_hash_table_lookup(host->modules, name) : NULL;
@@ -105,7 +128,7 @@ RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiag
 	bool valid = rg_provider_module_name_is_valid(name);
 	const char *dir = valid ? find_dir(host, name, searched) : NULL;
 	const RgBuiltinProvider *builtin = valid && dir == NULL ? find_builtin(host, name) : NULL;
-	if (dir == NULL && builtin == NULL) {
+	if (dir == NULL && (builtin == NULL || builtin->entry == NULL)) {
 		g_strchomp(searched->str);
 		report_missing(host, name != NULL ? name : "", searched->str, diags);
 		return NULL;

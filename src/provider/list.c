@@ -88,6 +88,8 @@ static void add_dir(RgProviderHost *host, const char *path, json_t *rows)
 
 static void add_builtin(RgProviderHost *host, const RgBuiltinProvider *builtin, json_t *rows)
 {
+	if (builtin->entry == NULL)
+		return;
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	RgModule *module = rg_provider_module_find(host, builtin->name, unread);
 	if (module != NULL && module->builtin == builtin)

@@ -11,8 +11,8 @@
 struct rgp_provider;
 typedef struct {
 	const char *name;
-	const struct rgp_provider *(*entry)(void);
-	const struct rg_embedded *data; /* schema.json, *.csv */
+	const struct rgp_provider *(*entry)(void); /* NULL: data alone, the module comes later */
+	const struct rg_embedded *data;		   /* schema.json, *.csv */
 } RgBuiltinProvider;
 
 typedef struct {
@@ -46,6 +46,10 @@ bool rg_provider_check_config(
  * "built-in"), state: "ok" | "refused", reason: text or null}. A bad file is a row, not an error.
  */
 json_t *rg_provider_host_list(RgProviderHost *host);
+
+/* All that have a module or data, by name: NULL-ended, the caller frees. Not every one is usable.
+ */
+GStrv rg_provider_host_names(RgProviderHost *host);
 
 /* Loads and opens; `http` is borrowed and must outlive it. `region`, `config` from the spec.
  * NULL and provider.not-found | provider.refused | provider.bad-config. */

@@ -142,10 +142,10 @@ static char *brute_force(GPtrArray *types, GPtrArray *prices, const char *region
 			continue;
 		for (guint p = 0; p < prices->len; p++) {
 			GStrv price = prices->pdata[p];
-			if (strcmp(price[0], region) != 0 || strcmp(price[1], type[0]) != 0 ||
-				price[3][0] == '\0')
+			if (strcmp(price[0], region) != 0 || strcmp(price[2], type[0]) != 0 ||
+				strcmp(price[3], "on_demand") != 0 || price[4][0] == '\0')
 				continue;
-			double usd = g_ascii_strtod(price[3], NULL);
+			double usd = g_ascii_strtod(price[4], NULL);
 			if (usd < lowest || (usd == lowest && strcmp(type[0], best) < 0)) {
 				lowest = usd;
 				best = type[0];
@@ -283,7 +283,7 @@ static void test_broken_data_is_refused(void)
 		{"instance_types.csv", TYPES_HEAD ",a,x86_64,4,16,T4,1,1,16,yes\n", 2},
 		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,1\n", 2},
 		{"prices.csv", PRICES_HEAD "r,nope,on_demand,1,list,2026,x\n", 2},
-		{"prices.csv", PRICES_HEAD "r,m6i.large,spot,1,list,2026,x\n", 2},
+		{"prices.csv", PRICES_HEAD "r,m6i.large,reserved,1,list,2026,x\n", 2},
 		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,NaN,list,2026,x\n", 2},
 		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,-1,list,2026,x\n", 2},
 		{"prices.csv", PRICES_HEAD "r,m6i.large,on_demand,0,list,2026,x\n", 2},

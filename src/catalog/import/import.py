@@ -3,7 +3,7 @@
 
 usage: import.py CONTRACTS_DIR [TABLE...]
 
-Every other *.py here but files.py is one table (or one set of tables): a module with
+Every other *.py here but files.py and provider.py is one table (or one set of tables): a module with
 `write(contracts)`. They run in the order of their names, or only those named. The same input gives
 the same bytes; what is dropped or changed on the way is printed with its reason. Where the rows
 come from: src/catalog/data/README.md and providers/*/DATA.md.
@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def main():
     found = sorted(n[:-3] for n in os.listdir(HERE)
-                   if n.endswith('.py') and n not in ('import.py', 'files.py'))
+                   if n.endswith('.py') and n not in ('import.py', 'files.py', 'provider.py'))
     if len(sys.argv) < 2 or set(sys.argv[2:]) - set(found):
         sys.exit(f'{__doc__}\ntables: {" ".join(found)}')
     for name in sys.argv[2:] or found:

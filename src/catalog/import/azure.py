@@ -1,0 +1,28 @@
+"""providers/azure/{instance_types,prices,regions}.csv."""
+import re
+from provider import Provider
+
+
+def write(contracts):
+    provider = Provider(contracts, 'azure')
+    provider.take_prices()
+    drop_windows(provider)
+    provider.regions = {region for region, *_ in provider.prices}
+    provider.known_regions = set(provider.regions)
+    provider.known_types = {name for _, _, name, kind in provider.prices if kind == 'on_demand'}
+    provider.write()
+
+
+def drop_windows(provider):
+    """The source took the Windows price (USD 0.046 a vCPU more) of some AMD hosts. With Linux, an
+    AMD host (D16as_v5) is never dearer than its Intel sibling (D16s_v5)."""
+    for key, (usd, _, date) in sorted(provider.prices.items()):
+        region, zone, name, kind = key
+        sibling = provider.prices.get((region, zone, re.sub('as_v5$', 's_v5', name), kind))
+        if not name.endswith('as_v5') or kind != 'on_demand' or sibling is None:
+            continue
+        if float(usd) > float(sibling[0]):
+            provider.tell('prices', f'{region} {name}',
+                          f'{usd} USD/h, above {sibling[0]} of its Intel sibling, is the Windows '
+                          f'price: price not known')
+            provider.prices[key] = ('', 'unknown', date)

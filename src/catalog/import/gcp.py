@@ -1,0 +1,78 @@
+"""providers/gcp/{instance_types,prices,regions}.csv."""
+import decimal
+import re
+import files
+from provider import Provider
+
+# Offered, price not known: zones of skypilot-catalog v8 and, for accelerators of N1, Cyclenerd's.
+ZONES_DATE = '2026'
+ATTACHED_ZONES_DATE = '2023-05-02'
+
+# The most vCPUs of an N1 host by accelerator and count, from GCP's documentation of GPUs on N1, as
+# remembered. K80 was retired in 2024.
+N1_VCPUS = {
+    'nvidia-tesla-t4': {1: 48, 2: 48, 4: 96},
+    'nvidia-tesla-p4': {1: 24, 2: 48, 4: 96},
+    'nvidia-tesla-v100': {1: 12, 2: 24, 4: 48, 8: 96},
+    'nvidia-tesla-p100': {1: 16, 2: 32, 4: 64},
+}
+# Fewer vCPUs a GPU than any machine type with GPUs of its own has are left out.
+N1_LEAST_VCPUS_A_GPU = 4
+
+
+def write(contracts):
+    provider = Provider(contracts, 'gcp')
+    provider.take_prices()
+    provider.regions = {region for region, *_ in provider.prices}
+    provider.known_regions = set(provider.regions)
+    provider.known_types = {name for _, _, name, _ in provider.prices}
+    zones = files.read(contracts, 'gpu/gcp_gpu_zones.csv')
+    zoned_families(provider, zones)
+    for a in files.read(contracts, 'gpu/gcp_attached_gpus.csv'):
+        attached(provider, a, zones)
+    provider.write()
+
+
+def zoned_families(provider, zones):
+    """Types without a price whose zones are known."""
+    for z in zones:
+        if z['kind'] != 'machine_type_prefix':
+            continue
+        for name in provider.types:
+            if not re.fullmatch(re.escape(z['name']) + r'(-\d+g)?', name):
+                continue
+            provider.add_unknown(z['region'], name, ZONES_DATE)
+            provider.regions.add(z['region'])
+            if z['completeness'] == 'full':
+                provider.known_types.add(name)
+
+
+def attached(provider, accelerator, zones):
+    """N1 hosts with GPUs attached, one row a host and count: HOST+ACCELERATOR:COUNT, the price
+    being the sum of the host's and the accelerators'."""
+    kind = accelerator['accelerator_type']
+    if kind not in N1_VCPUS:
+        provider.tell('instance_types', kind, 'retired by GCP: dropped')
+        return
+    offered = {z['region'] for z in zones if z['name'] == kind}
+    hosts = [t for t in provider.types.values() if t['family'].startswith('n1-')
+             and '+' not in t['instance_type']]
+    for count, most in N1_VCPUS[kind].items():
+        for host in hosts:
+            if not N1_LEAST_VCPUS_A_GPU * count <= int(host['vcpu']) <= most:
+                continue
+            attach(provider, host, accelerator, count, offered)
+
+
+def attach(provider, host, accelerator, count, offered):
+    name = f'{host["instance_type"]}+{accelerator["accelerator_type"]}:{count}'
+    provider.types[name] = dict(
+        host, instance_type=name, gpu_vendor='NVIDIA', gpu_model=accelerator['gpu_model'],
+        gpu_count=str(count), gpu_partition='1.0', gpu_memory_gib_each=accelerator['memory_gib'])
+    for kind in ('on_demand', 'spot'):
+        usd, quality, date = provider.prices['us-central1', '', host['instance_type'], kind]
+        each = accelerator[f'us_central1_{kind}_usd_h']
+        total = decimal.Decimal(usd) + count * decimal.Decimal(each)
+        provider.add_price('us-central1', '', name, kind, f'{total:f}', 'derived', date)
+    for region in offered:
+        provider.add_unknown(region, name, ATTACHED_ZONES_DATE)

@@ -1,0 +1,141 @@
+#include <string.h>
+#include "catalog/internal.h"
+#include "catalog/table.h"
+
+enum { P_REGION, P_TYPE, P_KIND, P_USD, P_QUALITY, P_DATE, P_ZONE };
+
+/* "2026", "2026-05" or "2026-05-31" */
+static bool is_date(const char *text)
+{
+	static const char form[] = "dddd-dd-dd";
+	size_t len = strlen(text);
+	if (len != 4 && len != 7 && len != 10)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (form[i] == 'd' ? !g_ascii_isdigit(text[i]) : text[i] != form[i])
+			return false;
+	}
+	return true;
+}
+
+static bool read_amount(const RgTable *table, size_t row, RgPrice *price, RgDiags *diags)
+{
+	const char *usd = rg_table_cell(table, row, P_USD);
+	bool unknown = strcmp(price->quality, "unknown") == 0;
+	price->microusd_hour = RG_MONEY_UNKNOWN;
+	if (unknown && usd[0] == '\0')
+		return true;
+	if (unknown || !rg_money_parse(usd, &price->microusd_hour) || price->microusd_hour <= 0) {
+		rg_table_complain(table, row, P_USD,
+			"a price above 0, or nothing when the quality is \"unknown\"", diags);
+		return false;
+	}
+	return true;
+}
+
+static const char *const kinds[] = {[RG_PRICE_ON_DEMAND] = "on_demand", [RG_PRICE_SPOT] = "spot"};
+
+static bool read_kind(const RgTable *table, size_t row, RgPriceKind *kind, RgDiags *diags)
+{
+	const char *cell = rg_table_cell(table, row, P_KIND);
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (strcmp(cell, kinds[i]) != 0)
+			continue;
+		*kind = (RgPriceKind)i;
+		return true;
+	}
+	rg_table_complain(table, row, P_KIND, "\"on_demand\" or \"spot\"", diags);
+	return false;
+}
+
+static bool has_price(const RgInstanceType *type, const RgPrice *like)
+{
+	for (guint i = 0; i < type->prices->len; i++) {
+		const RgPrice *price = type->prices->pdata[i];
+		if (price->kind == like->kind && strcmp(price->region, like->region) == 0 &&
+			strcmp(price->zone, like->zone) == 0)
+			return true;
+	}
+	return false;
+}
+
+static RgInstanceType *type_of(
+	const RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
+{
+	RgInstanceType *type =
+		g_hash_table_lookup(catalog->type_of_name, rg_table_cell(table, row, P_TYPE));
+	if (type == NULL)
+		rg_table_complain(table, row, P_TYPE, "a type of instance_types.csv", diags);
+	return type;
+}
+
+static bool read_price(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
+{
+	RgPrice read = {.region = rg_table_cell(table, row, P_REGION),
+		.zone = rg_table_cell(table, row, P_ZONE)};
+	RgInstanceType *type = type_of(catalog, table, row, diags);
+	if (type == NULL || !read_kind(table, row, &read.kind, diags))
+		return false;
+	if (read.region[0] == '\0' || has_price(type, &read)) {
+		rg_table_complain(table, row, P_REGION,
+			"a region that this type has one row of the kind for", diags);
+		return false;
+	}
+	RgPrice *price = g_new0(RgPrice, 1);
+	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
+	price->kind = read.kind;
+	price->region = rg_catalog_keep(catalog, read.region);
+	price->zone = rg_catalog_keep(catalog, read.zone);
+	price->quality = rg_catalog_keep(catalog, rg_table_cell(table, row, P_QUALITY));
+	price->date = rg_catalog_keep(catalog, rg_table_cell(table, row, P_DATE));
+	if (!is_date(price->date)) {
+		rg_table_complain(table, row, P_DATE, "a date like 2026-07-20", diags);
+		return false;
+	}
+	return read_amount(table, row, price, diags);
+}
+
+static int by_region(gconstpointer a, gconstpointer b)
+{
+	const RgPrice *left = *(RgPrice *const *)a, *right = *(RgPrice *const *)b;
+	int order = strcmp(left->region, right->region);
+	if (order == 0)
+		order = (int)left->kind - (int)right->kind;
+	return order != 0 ? order : strcmp(left->zone, right->zone);
+}
+
+/* What the table of types doesn't say follows from the rows that were read. */
+static void finish_type(RgInstanceType *type)
+{
+	g_ptr_array_sort((GPtrArray *)(uintptr_t)type->prices, by_region);
+	for (guint i = 0; i < type->prices->len; i++) {
+		const RgPrice *price = type->prices->pdata[i];
+		if (price->kind != RG_PRICE_ON_DEMAND || price->microusd_hour == RG_MONEY_UNKNOWN)
+			continue;
+		if (type->lowest_microusd_hour == RG_MONEY_UNKNOWN ||
+			price->microusd_hour < type->lowest_microusd_hour)
+			type->lowest_microusd_hour = price->microusd_hour;
+	}
+}
+
+bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
+{
+	static const char *const columns[] = {"region", "instance_type", "kind", "usd_per_hour",
+		"quality", "date", "?zone", NULL};
+	size_t len = 0;
+	const char *bytes = source->text(source->data, "prices.csv", &len);
+	g_autoptr(RgTable) table = NULL;
+	if (bytes == NULL || source->region == NULL)
+		table = rg_catalog_read_table(source, "prices.csv", columns, diags);
+	else
+		table = rg_table_read_only(
+			"prices.csv", bytes, len, columns, source->region, diags);
+	if (table == NULL)
+		return false;
+	bool good = true;
+	for (size_t row = 0; row < rg_table_rows(table); row++)
+		good &= read_price(catalog, table, row, diags);
+	for (guint i = 0; i < catalog->types->len; i++)
+		finish_type(catalog->types->pdata[i]);
+	return good;
+}
