@@ -54,6 +54,10 @@
 	X("fit.image-arch", 4)                                                                     \
 	X("fit.gpu-not-supported", 4)                                                              \
 	X("fit.disk-too-small", 4)                                                                 \
+	X("fit.no-gpu-to-share", 4)                                                                \
+	X("fit.mig-unsupported", 4)                                                                \
+	X("fit.mig-profile", 4)                                                                    \
+	X("fit.mig-too-many", 4)                                                                   \
 	X("fit.bad-facts", 1)                                                                      \
 	X("boot.too-large", 4)                                                                     \
 	X("boot.bad-value", 4)                                                                     \

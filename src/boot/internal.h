@@ -18,4 +18,6 @@ typedef struct {
 char *rg_boot_env_file(const RgBootNode *node);
 char *rg_boot_node_conf(const RgBootNode *node);
 bool rg_boot_uses_token(const RgBootNode *node);
+/* Whether the GPUs are cut into MIG slices. */
+bool rg_boot_cuts_gpus(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);

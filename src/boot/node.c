@@ -50,6 +50,22 @@ static int64_t gpus_of(const RgBootNode *node)
 	return rg_json_int(json_object_get(node->node, "offer"), "gpus", 0);
 }
 
+static const json_t *slices_of(const RgBootNode *node)
+{
+	return json_object_get(json_object_get(node->node, "share"), "mig");
+}
+
+bool rg_boot_cuts_gpus(const RgBootNode *node)
+{
+	return slices_of(node) != NULL;
+}
+
+/* What Ray hands out: slices where the GPUs are cut. */
+static int64_t ray_gpus_of(const RgBootNode *node)
+{
+	return rg_json_int(json_object_get(node->node, "share"), "ray_gpus", gpus_of(node));
+}
+
 /* Keys of an object by name; borrowed, free the list. */
 static GList *sorted_keys(json_t *object)
 {
@@ -249,13 +265,33 @@ static bool add_ray_args(const RgBootNode *node, GString *text)
 		add_quoted(text, head_args[i]);
 	for (size_t i = 0; ports_all[i] != NULL; i++)
 		add_quoted(text, ports_all[i]);
-	g_autofree char *gpus = g_strdup_printf("%" G_GINT64_FORMAT, gpus_of(node));
+	g_autofree char *gpus = g_strdup_printf("%" G_GINT64_FORMAT, ray_gpus_of(node));
 	add_option(text, "--num-gpus=", gpus);
 	add_option(text, "--resources=", resources);
 	if (takes_labels(node))
 		add_option(text, "--labels=", labels);
 	g_string_append(text, "  --block\n)\n");
 	return true;
+}
+
+/* For cut-gpus: "1g.5gb", or "1g.5gb:4" with its place on the chip. */
+static void add_slices(const RgBootNode *node, GString *text)
+{
+	const json_t *slices = slices_of(node), *slice;
+	size_t i;
+	if (slices == NULL)
+		return;
+	g_string_append_printf(text, "slices=%" G_GINT64_FORMAT "\nmig=(\n", ray_gpus_of(node));
+	json_array_foreach (slices, i, slice) {
+		const json_t *start = json_object_get(slice, "start");
+		const char *profile = rg_json_str(slice, "profile", "");
+		g_autofree char *tuple = json_is_integer(start)
+						 ? g_strdup_printf("%s:%" JSON_INTEGER_FORMAT,
+							   profile, json_integer_value(start))
+						 : g_strdup(profile);
+		add_quoted(text, tuple);
+	}
+	g_string_append(text, ")\n");
 }
 
 /* Ray puts up to 30 % of the memory into /dev/shm. */
@@ -277,6 +313,7 @@ char *rg_boot_node_conf(const RgBootNode *node)
 	g_string_append_printf(text,
 		"gcs_port=%s\ngpus=%" G_GINT64_FORMAT "\nshm_mib=%" G_GINT64_FORMAT "\n", GCS_PORT,
 		gpus_of(node), shm_mib(node));
+	add_slices(node, text);
 	add_container_args(node, text);
 	if (!add_ray_args(node, text))
 		return NULL;

@@ -121,6 +121,8 @@ static bool write_config(Config *config, const RgBootNode *node)
 			config, RG_BOOT_HEAD_FILE, "0644", "@head", "private_ip", ADDRESS_LIKE);
 	add_file(config, "/etc/raygpu/ray.env", "0600", env);
 	add_file(config, "/etc/raygpu/node.conf", "0600", conf);
+	if (rg_boot_cuts_gpus(node))
+		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
 	add_embedded(config, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
 	add_embedded(
 		config, "/etc/systemd/system/raygpu-ray.service", "0644", "raygpu-ray.service");

@@ -47,7 +47,13 @@ check_gpus() {
 	local seen
 	seen=$(nvidia-smi --list-gpus | grep -c '^GPU ') || true
 	[ "$seen" -eq "$gpus" ] || try_again "nvidia-smi shows $seen GPUs of $gpus"
-	container_args+=(--gpus all)
+	if [ -e /usr/local/lib/raygpu/cut-gpus ]; then
+		# shellcheck source=/dev/null
+		. /usr/local/lib/raygpu/cut-gpus
+		cut_gpus
+	else
+		container_args+=(--gpus all)
+	fi
 }
 
 # The image's user may read a copy that lives until the next boot; the original is root's.

@@ -221,37 +221,6 @@ static json_t *disk_json(const Fit *fit, const RgShape *shape)
 	return json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", type);
 }
 
-/* The user's labels and what Ray can't find out by itself on a plain machine. */
-static json_t *labels_json(const Fit *fit, const RgShape *shape, const char *zone)
-{
-	json_t *labels = json_object();
-	json_object_update(labels, shape->pool->labels);
-	if (shape->type->gpu != NULL)
-		rg_json_set_str(labels, "ray.io/accelerator-type", shape->type->gpu->ray_type);
-	rg_json_set_str(labels, "ray.io/market-type", "on-demand");
-	rg_json_set_str(labels, "ray.io/availability-zone", zone);
-	rg_json_set_str(labels, "ray.io/region", fit->cluster->provider.region);
-	rg_json_set_str(labels, "ray.io/node-group", shape->pool->name);
-	rg_json_set_str(labels, "raygpu.io/cluster", fit->cluster->name);
-	return labels;
-}
-
-/* One accelerator_type:X a node, and a second one where Ray tells memory sizes apart. */
-static json_t *resources_json(const RgShape *shape)
-{
-	const RgGpuModel *gpu = shape->type->gpu;
-	json_t *resources = json_object();
-	json_object_update(resources, shape->pool->resources);
-	const char *types[] = {
-		gpu != NULL ? gpu->ray_type : "", gpu != NULL ? gpu->ray_memory_type : ""};
-	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
-		g_autofree char *name = g_strconcat("accelerator_type:", types[i], NULL);
-		if (types[i][0] != '\0')
-			json_object_set_new(resources, name, json_integer(1));
-	}
-	return resources;
-}
-
 static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *group)
 {
 	const RgPool *pool = shape->pool;
@@ -261,12 +230,13 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 	json_t *network = pool->public_ip ? json_pack("{s:b}", "public_ip", true) : NULL;
 	json_t *image = json_pack("{s:s, s:s, s:s?}", "key", shape->image_key, "id",
 		group->image_id, "root_device", root);
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o}", "pool",
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*}", "pool",
 		pool->name, "role", pool->is_head ? "head" : "worker", "origin", pool->origin,
 		"indexes", pool->is_head ? json_null() : json_incref(group->indexes), "offer",
 		offer_json(shape->type, group), "image", image, "disk", disk_json(fit, shape),
-		"network", network, "labels", labels_json(fit, shape, group->zone), "resources",
-		resources_json(shape), "env", env);
+		"network", network, "labels", rg_fit_labels(fit->cluster, shape, group->zone),
+		"resources", rg_fit_resources(shape), "env", env, "share",
+		rg_fit_share_json(shape));
 }
 
 static void warn_unpriced(const Fit *fit, const RgShape *shape)
@@ -309,25 +279,14 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 		fit->facts, "ray", ray_json(&cluster->ray), "nodes", nodes);
 }
 
-/* What the spec's language has and fit can weigh, but nothing builds yet. */
 static bool can_be_built(const RgPool *pool, RgDiags *diags)
 {
-	const char *what = NULL, *use = NULL;
-	RgSource source = pool->nodes_source;
-	if (pool->is_elastic) {
-		what = "nodes: {min, max}";
-		use = "give a fixed number of nodes; `raygpu fit` weighs the range already";
-	} else if (pool->share.mig != NULL || pool->share.time_slices > 0) {
-		what = "share";
-		use = "leave it out";
-		source = pool->share.source;
-	}
-	if (what == NULL)
+	if (!pool->is_elastic)
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "spec.not-supported-yet",
-		"pool %s: %s can't be built on virtual machines yet", pool->name, what);
-	rg_diag_at(diag, source);
-	rg_diag_hint(diag, "for now: %s", use);
+		"pool %s: nodes {min, max} can't be built on virtual machines yet", pool->name);
+	rg_diag_at(diag, pool->nodes_source);
+	rg_diag_hint(diag, "for now: give a fixed number of nodes; `raygpu fit` weighs the range");
 	return false;
 }
 

@@ -1,5 +1,6 @@
 /* Inside of fit: shapes.c fills, facts.c merges, zone.c chooses, fit.c writes the document. */
 #pragma once
+#include "catalog/mig.h"
 #include "fit/fit.h"
 
 /* One node: what its pin says of it, borrowed; NULL where it is not pinned. */
@@ -18,6 +19,8 @@ typedef struct {
 	RgFitNode *nodes;	  /* pool->nodes of them */
 	unsigned homeless;	  /* nodes whose zone is open */
 	GHashTable *nodes_in;	  /* zone -> how many keep it; keys borrowed */
+	GPtrArray *slices; /* of each GPU, RgMigProfile* borrowed from the catalog; NULL: whole */
+	unsigned starts[RG_MIG_MAX_SLICES]; /* where each lies */
 } RgShape;
 
 struct RgShapes {
@@ -26,6 +29,7 @@ struct RgShapes {
 	json_t *wish;	   /* what the spec says of the network; NULL: nothing */
 	bool moved;	   /* the pinned network answers another wish */
 	json_t *request;
+	RgMig *mig; /* opened when a pool asks for it */
 };
 
 #define RG_FIT_DEFAULT_IMAGE "default/x86_64"
@@ -48,3 +52,18 @@ bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const ch
  * fit.zone-not-offered. `beside`: the zone to prefer when the spec lists none, or NULL. */
 const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
 	const char *beside, const char *region, RgDiags *diags);
+
+/* share.c: cuts the shape's GPUs as its pool says. False with fit.mig-* or fit.no-gpu-to-share. */
+bool rg_fit_share(RgShapes *shapes, RgShape *shape, RgDiags *diags);
+
+/* ray.c: what Ray sees of a node. GPUs are slices where the GPUs are cut. */
+unsigned rg_fit_ray_gpus(const RgShape *shape);
+/* Of each of them, as sold; of different slices the smallest, because Ray can't tell them apart. */
+unsigned rg_fit_gpu_memory_gb(const RgShape *shape);
+/* "1g.5gb", "mixed", or NULL without slices. g_free the result. */
+char *rg_fit_slice_word(const RgShape *shape);
+/* New references; without the zone's label when `zone` is NULL. */
+json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char *zone);
+json_t *rg_fit_resources(const RgShape *shape);
+/* NULL when the GPUs are not shared. */
+json_t *rg_fit_share_json(const RgShape *shape);

@@ -10,6 +10,7 @@ static void free_shape(void *data)
 {
 	RgShape *shape = data;
 	g_clear_pointer(&shape->nodes_in, g_hash_table_unref);
+	g_clear_pointer(&shape->slices, g_ptr_array_unref);
 	g_free(shape->nodes);
 	g_free(shape);
 }
@@ -21,6 +22,7 @@ void rg_fit_shapes_free(RgShapes *shapes)
 	g_ptr_array_unref(shapes->shapes);
 	json_decref(shapes->wish);
 	json_decref(shapes->request);
+	rg_mig_free(shapes->mig);
 	g_free(shapes);
 }
 
@@ -145,6 +147,8 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 	shape->nodes_in = g_hash_table_new(g_str_hash, g_str_equal);
 	find_pins(shape, pins);
 	shape->type = resolve_type(cluster, shapes->catalog, shape, diags);
+	if (shape->type != NULL && !rg_fit_share(shapes, shape, diags))
+		shape->type = NULL;
 	if (shape->type == NULL)
 		return;
 	shape->image_key = pool->image != NULL			   ? pool->image

@@ -29,6 +29,25 @@ static void copy_member(json_t *to, const char *name, const json_t *from, const 
 		to, name, value != NULL ? json_incref((json_t *)(uintptr_t)value) : json_null());
 }
 
+/* GPUs as Ray will see them: "A100 1g.5gb", 7 a GPU; different slices are all told. */
+static void set_slices(json_t *pin, const json_t *share)
+{
+	const json_t *slices = json_object_get(share, "mig"), *slice;
+	g_autoptr(GString) name = g_string_new(rg_json_str(pin, "accelerator", ""));
+	const char *last = NULL;
+	size_t i;
+	if (slices == NULL)
+		return;
+	json_array_foreach (slices, i, slice) {
+		const char *profile = rg_json_str(slice, "profile", "");
+		if (g_strcmp0(profile, last) != 0)
+			g_string_append_printf(name, "%s%s", i > 0 ? "+" : " ", profile);
+		last = profile;
+	}
+	rg_json_set_str(pin, "accelerator", name->str);
+	copy_member(pin, "gpus", share, "ray_gpus");
+}
+
 /* The form that fit reads back, plus what counting GPUs of recorded nodes needs. */
 static json_t *pin_of(const json_t *node)
 {
@@ -44,6 +63,7 @@ static json_t *pin_of(const json_t *node)
 	copy_member(pin, "price_quality", offer, "price_quality");
 	copy_member(pin, "accelerator", offer, "gpu");
 	copy_member(pin, "gpus", offer, "gpus");
+	set_slices(pin, json_object_get(node, "share"));
 	return pin;
 }
 
