@@ -278,16 +278,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"wait so long for the state's lock (0)", "SECONDS"},
 		REF_ENTRY(context),
-		{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.targets,
-			"only this address and what it needs; may be repeated", "ADDRESS"},
-		{"exclude", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.excludes,
-			"all but this address and what needs it", "ADDRESS"},
-		{"replace", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.replaces,
-			"replace this resource though nothing asks for it", "ADDRESS"},
-		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,
-			"don't wait for young resources to show in the cloud", NULL},
-		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
-			"work from the state alone on this cluster", "NAME"},
+		CHANGE_ENTRIES(context, options.change),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;

@@ -26,6 +26,7 @@ typedef struct Context {
 	RgStore *store;
 	RgSession session;
 	RgProgress *progress; /* of a running apply */
+	bool several;	      /* one of several clusters is at hand */
 	bool live;	      /* stderr is a terminal: a status line is redrawn */
 	bool status_shown;
 	RgStyle out, err;
@@ -94,6 +95,19 @@ typedef struct {
 	char **targets, **excludes, **replaces;
 	gboolean no_settle;
 } ChangeOptions;
+#define CHANGE_ENTRIES(context, options)                                                           \
+	{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).targets,                            \
+		"only this address and what it needs; may be repeated", "ADDRESS"},                \
+		{"exclude", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).excludes,                  \
+			"all but this address and what needs it", "ADDRESS"},                      \
+		{"replace", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).replaces,                  \
+			"replace this resource though nothing asks for it", "ADDRESS"},            \
+		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &(options).no_settle,                       \
+			"don't wait for young resources to show in the cloud", NULL},              \
+	{                                                                                          \
+		"cluster", 0, 0, G_OPTION_ARG_STRING, &(context)->cluster,                         \
+			"work from the state alone on this cluster", "NAME"                        \
+	}
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy);
 void change_options_clear(ChangeOptions *options);
 /* The pass for SPEC, or for --cluster from the state. */
@@ -128,10 +142,25 @@ typedef struct {
 	}
 bool report_options_check(Context *context, ReportOptions *options);
 void report_options_clear(ReportOptions *options);
-/* plan and drift may be NULL: then the diagnostics are the report. false: a file can't be written.
- */
+bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports);
+/* The same of one cluster. plan and drift may be NULL: then the diagnostics are the report. false:
+ * a file can't be written. */
 bool report_write(
 	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift);
+
+/* several.c: plan and drift over several clusters, and what apply has of it */
+/* Fills in plan or drift (given away), with diagnostics in context->diags; the exit code. */
+typedef int (*Step)(Context *context, RgReport *report, void *data);
+int several_run(Context *context, const ReportOptions *options, const RgSpecs *specs, Step step,
+	void *data);
+/* 130, 3, 1, 4, 7, 8, 9, 5, 6, 2, 0: the first of them that is among the two. */
+int worst_exit_code(int a, int b);
+/* "[2/5] research (clusters/research.yaml)" to standard error. */
+void tell_turn(Context *context, size_t i, size_t n, const char *cluster, const char *spec);
+/* RgRemoved*, with a warning for each that runs; needs the store. Borrows from `specs`. */
+GPtrArray *removed_clusters(Context *context, const RgSpecs *specs);
+/* false and a diagnostic when an option means one cluster. */
+bool several_allows(Context *context, const ChangeOptions *options);
 
 int cmd_apply(Context *context, int argc, char **argv);
 int cmd_completion(Context *context, int argc, char **argv);

@@ -10,10 +10,22 @@ static RgSource source_of(const void *data, const char *pointer)
 	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
 }
 
+/* Among several clusters one that was never applied is no mistake when the state has others. */
+static bool is_new_among_others(Context *context, const char *cluster)
+{
+	g_auto(GStrv) names =
+		context->several ? rg_store_clusters(context->store, context->diags) : NULL;
+	if (!names || !names[0])
+		return false;
+	rg_diags_note(context->diags, "state.no-such-cluster",
+		"cluster %s was not applied yet: there is nothing to compare", cluster);
+	return true;
+}
+
 /* A mistyped state file must not look like "no drift". */
 static bool is_recorded(Context *context, const RgPass *pass)
 {
-	if (pass->snapshot->lineage)
+	if (pass->snapshot->lineage || is_new_among_others(context, pass->plan->cluster))
 		return true;
 	RgDiag *diag = rg_diags_error(context->diags, "state.no-such-cluster",
 		"nothing was ever applied to cluster %s in the state \"%s\"", pass->plan->cluster,
@@ -32,18 +44,46 @@ static RgPass *make(Context *context, const ChangeOptions *options, const char *
 	return pass && is_recorded(context, pass) ? g_steal_pointer(&pass) : NULL;
 }
 
-static int run(Context *context, const Options *options, const char *spec_path)
+/* spec_path NULL: --cluster. The report is the caller's. */
+static int drift_one(
+	Context *context, const Options *options, const char *spec_path, RgDrift **drift)
 {
 	g_autoptr(RgPass) pass = make(context, &options->change, spec_path);
-	g_autoptr(RgDrift) drift = pass ? rg_drift_new(pass->diff, pass->snapshot->recorded,
-						  pass->plan->cluster, source_of, pass->cluster)
-					: NULL;
-	if (!report_write(context, &options->report, NULL, drift))
-		return EXIT_ERROR;
+	*drift = pass ? rg_drift_new(pass->diff, pass->snapshot->recorded, pass->plan->cluster,
+				source_of, pass->cluster)
+		      : NULL;
 	/* a reading that failed is an error, whatever drift was seen */
-	if (!drift || rg_diags_has_errors(context->diags))
+	if (!*drift || rg_diags_has_errors(context->diags))
 		return rg_diags_exit_code(context->diags);
-	return drift->items->len ? EXIT_CHANGES : EXIT_FINE;
+	return (*drift)->items->len ? EXIT_CHANGES : EXIT_FINE;
+}
+
+static int run_one(Context *context, const Options *options, const char *spec_path)
+{
+	g_autoptr(RgDrift) drift = NULL;
+	int code = drift_one(context, options, spec_path, &drift);
+	return report_write(context, &options->report, NULL, drift) ? code : EXIT_ERROR;
+}
+
+static int step(Context *context, RgReport *report, void *data)
+{
+	RgDrift *drift = NULL;
+	int code = drift_one(context, data, report->spec, &drift);
+	report->drift = drift;
+	return code;
+}
+
+static int run(Context *context, Options *options, int argc, char **argv)
+{
+	if (context->cluster)
+		return run_one(context, options, argc > 1 ? argv[1] : NULL);
+	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
+	if (specs && !specs->several)
+		return run_one(context, options, ((RgSpecFile *)specs->files->pdata[0])->path);
+	if (specs && !rg_diags_has_errors(context->diags))
+		return several_run(context, &options->report, specs, step, options);
+	report_write(context, &options->report, NULL, NULL);
+	return rg_diags_exit_code(context->diags);
 }
 
 int cmd_drift(Context *context, int argc, char **argv)
@@ -51,6 +91,7 @@ int cmd_drift(Context *context, int argc, char **argv)
 	Options options = {0};
 	const GOptionEntry entries[] = {
 		REF_ENTRY(context),
+		CHANGED_ENTRY(context),
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"look at this cluster of the state, without a spec", "NAME"},
 		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,
@@ -59,9 +100,9 @@ int cmd_drift(Context *context, int argc, char **argv)
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
-	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
+	if (options_parse(context, entries, &argc, &argv, 0, -1, &code))
 		code = report_options_check(context, &options.report)
-			       ? run(context, &options, argc > 1 ? argv[1] : NULL)
+			       ? run(context, &options, argc, argv)
 			       : EXIT_USAGE;
 	report_options_clear(&options.report);
 	return code;

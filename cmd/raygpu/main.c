@@ -13,13 +13,15 @@ static const Command commands[] = {
 	{"completion", "bash | zsh | fish", "print a script that completes words in a shell",
 		"bash: source <(raygpu completion bash)", cmd_completion},
 	{"destroy", "[SPEC]", "destroy everything of a cluster", NULL, cmd_destroy},
-	{"drift", "[SPEC]", "tell what was changed behind raygpu's back",
+	{"drift", "[SPEC...]", "tell what was changed behind raygpu's back",
 		"Reads only. Exit code 2 when there is drift.", cmd_drift},
 	{"init", "[FILE]", "write a starter spec and prepare this folder", NULL, cmd_init},
 	{"log", "[RUN]", "tell what earlier runs did, and who ran them",
 		"Newest first. With RUN (its id, or the beginning of it) each change of that run.",
 		cmd_log},
-	{"plan", "[SPEC]", "show what apply would change, and what it costs", NULL, cmd_plan},
+	{"plan", "[SPEC...]", "show what apply would change, and what it costs",
+		"SPEC is a file, or a folder of specs: then one report over all clusters.",
+		cmd_plan},
 	{"providers", "list | check FILE", "list the provider modules that are found, or try one",
 		"check loads FILE, a module, and makes the calls that raygpu makes, with good and "
 		"with senseless\ninput. With --region it makes a head and two workers there and "

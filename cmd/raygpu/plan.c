@@ -1,4 +1,6 @@
 #include "command.h"
+#include <errno.h>
+#include <glib/gstdio.h>
 
 typedef struct {
 	ChangeOptions change;
@@ -18,27 +20,94 @@ static void tell_saved(const Options *options)
 	out_text(saved);
 }
 
-static RgPass *make(Context *context, const Options *options, const char *spec_path)
+/* spec_path NULL: --cluster. The plan is the caller's; `out` (may be NULL): where it is saved. */
+static int plan_one(Context *context, const Options *options, const char *spec_path,
+	const char *out, RgPlan **plan)
 {
 	if (!context_open_session(context, RG_STORE_READ))
-		return NULL;
+		return rg_diags_exit_code(context->diags);
 	change_options_use(context, &options->change, options->destroy);
-	return run_pass(context, spec_path);
+	g_autoptr(RgPass) pass = run_pass(context, spec_path);
+	if (!pass)
+		return rg_diags_exit_code(context->diags);
+	*plan = g_steal_pointer(&pass->plan);
+	if (out && !(*plan)->errored && !plan_file_save(context, out, *plan))
+		return EXIT_ERROR;
+	if (rg_diags_has_errors(context->diags))
+		return rg_diags_exit_code(context->diags);
+	return options->detailed && !rg_plan_is_noop(*plan) ? EXIT_CHANGES : EXIT_FINE;
 }
 
-static int run(Context *context, const Options *options, const char *spec_path)
+static int run_one(Context *context, const Options *options, const char *spec_path)
 {
-	g_autoptr(RgPass) pass = make(context, options, spec_path);
-	bool save = options->out && pass && !pass->plan->errored;
-	if (save && !plan_file_save(context, options->out, pass->plan))
+	g_autoptr(RgPlan) plan = NULL;
+	int code = plan_one(context, options, spec_path, options->out, &plan);
+	if (!report_write(context, &options->report, plan, NULL))
 		return EXIT_ERROR;
-	if (!report_write(context, &options->report, pass ? pass->plan : NULL, NULL))
-		return EXIT_ERROR;
-	if (pass)
+	if (plan && !plan->errored && code != EXIT_ERROR)
 		tell_saved(options);
-	if (!pass || rg_diags_has_errors(context->diags))
+	return code;
+}
+
+static int step(Context *context, RgReport *report, void *data)
+{
+	const Options *options = data;
+	RgPlan *plan = NULL;
+	g_autofree char *name = g_strdup_printf("%s.json", report->cluster);
+	g_autofree char *out =
+		options->out && report->cluster ? g_build_filename(options->out, name, NULL) : NULL;
+	int code = plan_one(context, options, report->spec, out, &plan);
+	report->plan = plan;
+	return code;
+}
+
+/* A plan that an earlier run left in the folder would be applied with those of this one. */
+static bool prepare_folder(Context *context, const char *out)
+{
+	g_autoptr(GDir) dir = g_dir_open(out, 0, NULL);
+	if (dir && !g_dir_read_name(dir))
+		return true;
+	if (!dir && g_mkdir(out, 0700) == 0)
+		return true;
+	int error = errno;
+	RgDiag *diag = dir ? rg_diags_error(context->diags, "usage.bad-argument",
+				     "the folder \"%s\" for the plans is not empty", out)
+			   : rg_diags_error(context->diags, "usage.bad-argument",
+				     "can't make the folder \"%s\" for the plans: %s", out,
+				     g_strerror(error));
+	rg_diag_hint(diag, "with several specs --out names a folder, which gets a file a cluster; "
+			   "remove it, or name another");
+	return false;
+}
+
+static int run_several(Context *context, Options *options, const RgSpecs *specs)
+{
+	if (options->destroy) {
+		RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
+			"--destroy is planned for one cluster at a time");
+		rg_diag_hint(diag, "name the one spec file, or --cluster NAME");
+	}
+	if (options->destroy || !several_allows(context, &options->change) ||
+		rg_diags_has_errors(context->diags) ||
+		(options->out && !prepare_folder(context, options->out)))
 		return rg_diags_exit_code(context->diags);
-	return options->detailed && !rg_plan_is_noop(pass->plan) ? EXIT_CHANGES : EXIT_FINE;
+	int code = several_run(context, &options->report, specs, step, options);
+	if (specs->files->len)
+		tell_saved(options);
+	return code;
+}
+
+static int run(Context *context, Options *options, int argc, char **argv)
+{
+	if (context->cluster)
+		return run_one(context, options, argc > 1 ? argv[1] : NULL);
+	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
+	if (specs && specs->several)
+		return run_several(context, options, specs);
+	if (specs)
+		return run_one(context, options, ((RgSpecFile *)specs->files->pdata[0])->path);
+	report_write(context, &options->report, NULL, NULL);
+	return rg_diags_exit_code(context->diags);
 }
 
 int cmd_plan(Context *context, int argc, char **argv)
@@ -46,29 +115,21 @@ int cmd_plan(Context *context, int argc, char **argv)
 	Options options = {0};
 	const GOptionEntry entries[] = {
 		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &options.out,
-			"save the plan for `raygpu apply FILE`", "FILE"},
+			"save the plan for `raygpu apply FILE`; several: a folder", "FILE"},
 		{"detailed-exitcode", 0, 0, G_OPTION_ARG_NONE, &options.detailed,
 			"exit with 2 when there are changes", NULL},
 		{"destroy", 0, 0, G_OPTION_ARG_NONE, &options.destroy, "plan to destroy everything",
 			NULL},
 		REF_ENTRY(context),
-		{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.targets,
-			"only this address and what it needs; may be repeated", "ADDRESS"},
-		{"exclude", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.excludes,
-			"all but this address and what needs it", "ADDRESS"},
-		{"replace", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.change.replaces,
-			"replace this resource though nothing asks for it", "ADDRESS"},
-		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,
-			"don't wait for young resources to show in the cloud", NULL},
-		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
-			"work from the state alone on this cluster", "NAME"},
+		CHANGED_ENTRY(context),
+		CHANGE_ENTRIES(context, options.change),
 		REPORT_ENTRIES(options.report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
-	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
+	if (options_parse(context, entries, &argc, &argv, 0, -1, &code))
 		code = report_options_check(context, &options.report)
-			       ? run(context, &options, argc > 1 ? argv[1] : NULL)
+			       ? run(context, &options, argc, argv)
 			       : EXIT_USAGE;
 	report_options_clear(&options.report);
 	change_options_clear(&options.change);

@@ -49,16 +49,18 @@ static bool write_json(Context *context, const char *path, const json_t *documen
 	return ok;
 }
 
-static json_t *document_of(const RgReport *report)
+static json_t *document_of(const RgReports *reports)
 {
-	return report->drift  ? rg_render_drift_json(report->drift)
-	       : report->plan ? rg_plan_to_json(report->plan)
-			      : NULL;
+	const RgReport *report = reports->items;
+	return reports->several ? rg_report_json(reports)
+	       : report->drift	? rg_render_drift_json(report->drift)
+	       : report->plan	? rg_plan_to_json(report->plan)
+				: NULL;
 }
 
 /* GitHub shows the file that GITHUB_STEP_SUMMARY names under the step, and refuses all of it above
  * 1 MiB: what an earlier command of the step wrote there counts too. */
-static bool add_step_summary(Context *context, const RgReport *report)
+static bool add_step_summary(Context *context, const RgReports *reports)
 {
 	const char *path = getenv("GITHUB_STEP_SUMMARY");
 	if (!path || !*path)
@@ -75,7 +77,8 @@ static bool add_step_summary(Context *context, const RgReport *report)
 	size_t taken = (size_t)now.st_size;
 	bool ok = true;
 	if (taken + 4096 < RG_REPORT_SUMMARY_BYTES) {
-		g_autofree char *text = rg_report_markdown(report, RG_REPORT_SUMMARY_BYTES - taken);
+		g_autofree char *text =
+			rg_report_markdown(reports, RG_REPORT_SUMMARY_BYTES - taken);
 		ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 	}
 	close(fd);
@@ -85,61 +88,70 @@ static bool add_step_summary(Context *context, const RgReport *report)
 	return ok;
 }
 
-static void print_text(Context *context, const RgReport *report)
+/* Of several clusters each was told as it was made (several.c). */
+static void print_text(Context *context, const RgReports *reports)
 {
-	g_autofree char *text = report->drift  ? rg_render_drift(report->drift, &context->out)
-				: report->plan ? rg_render_plan(report->plan, &context->out)
-					       : g_strdup("");
+	const RgReport *report = reports->items;
+	g_autofree char *text = reports->several ? rg_report_overview(reports, &context->out)
+				: report->drift	 ? rg_render_drift(report->drift, &context->out)
+				: report->plan	 ? rg_render_plan(report->plan, &context->out)
+						 : g_strdup("");
 	out_text(text);
 }
 
-static bool print_report(Context *context, const RgReport *report, RgReportFormat format)
+static bool print_report(Context *context, const RgReports *reports, RgReportFormat format)
 {
 	g_autofree char *text = NULL;
 	g_autoptr(RgJson) document = NULL;
 	switch (format) {
 	case RG_REPORT_TEXT:
-		print_text(context, report);
+		print_text(context, reports);
 		return true;
 	case RG_REPORT_JSON:
-		document = document_of(report);
+		document = document_of(reports);
 		break;
 	case RG_REPORT_SARIF:
-		document = rg_report_sarif(report);
+		document = rg_report_sarif(reports);
 		break;
 	case RG_REPORT_MARKDOWN:
-		text = rg_report_markdown(report, RG_REPORT_COMMENT_BYTES);
+		text = rg_report_markdown(reports, RG_REPORT_COMMENT_BYTES);
 		break;
 	case RG_REPORT_JUNIT:
-		text = rg_report_junit(report);
+		text = rg_report_junit(reports);
 		break;
 	case RG_REPORT_GITHUB:
-		text = rg_report_github(report);
+		text = rg_report_github(reports);
 		break;
 	}
 	if (document)
 		out_json(document);
 	if (text)
 		out_text(text);
-	return format != RG_REPORT_GITHUB || add_step_summary(context, report);
+	return format != RG_REPORT_GITHUB || add_step_summary(context, reports);
+}
+
+bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports)
+{
+	bool ok = print_report(context, reports, options->kind);
+	if (options->json_into) {
+		g_autoptr(RgJson) document = document_of(reports);
+		ok = (!document || write_json(context, options->json_into, document, 0600)) && ok;
+	}
+	const RgReport *report = reports->items;
+	if (options->gitlab && (reports->several || report->plan || report->drift)) {
+		g_autoptr(RgJson) counts = rg_report_gitlab(reports);
+		ok = write_json(context, options->gitlab, counts, 0644) && ok;
+	}
+	return ok;
 }
 
 bool report_write(
 	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift)
 {
-	RgReport report = {.command = plan ? "plan" : context->command->name,
+	const RgReport report = {.plan = plan, .drift = drift, .diags = context->diags};
+	const RgReports reports = {.command = plan ? "plan" : context->command->name,
 		.version = RG_VERSION,
-		.plan = plan,
-		.drift = drift,
-		.diags = context->diags};
-	bool ok = print_report(context, &report, options->kind);
-	if (options->json_into) {
-		g_autoptr(RgJson) document = document_of(&report);
-		ok = (!document || write_json(context, options->json_into, document, 0600)) && ok;
-	}
-	if (options->gitlab && (plan || drift)) {
-		g_autoptr(RgJson) counts = rg_report_gitlab(&report);
-		ok = write_json(context, options->gitlab, counts, 0644) && ok;
-	}
-	return ok;
+		.items = &report,
+		.n = 1};
+	return reports_write(context, options, &reports);
 }

@@ -128,15 +128,38 @@ static int by_severity(gconstpointer a, gconstpointer b)
 	return (x->severity > y->severity) - (x->severity < y->severity);
 }
 
-GPtrArray *findings_of(const RgReport *report)
+/* What came in since `from` belongs to that cluster; in a report over several its name leads. */
+static void mark(GPtrArray *findings, guint from, const RgReports *reports, const RgReport *report)
+{
+	for (guint i = from; i < findings->len; i++) {
+		Finding *finding = findings->pdata[i];
+		finding->cluster = report_cluster(report);
+		finding->file = report->plan ? report->plan->spec_file : report->spec;
+		if (!reports->several || g_str_equal(finding->cluster, "?"))
+			continue;
+		g_autofree char *plain = finding->message, *name = safe(finding->cluster);
+		finding->message = g_strdup_printf("%s: %s", name, plain);
+	}
+}
+
+GPtrArray *findings_of(const RgReports *reports)
 {
 	GPtrArray *findings = g_ptr_array_new_with_free_func(finding_free);
-	if (report->diags)
-		add_diags(findings, report->diags);
-	if (report->plan)
-		add_plan(findings, report->plan);
-	if (report->drift)
-		add_drift(findings, report->drift);
+	const RgReport nobody = {0};
+	if (reports->diags)
+		add_diags(findings, reports->diags);
+	mark(findings, 0, reports, &nobody);
+	for (size_t i = 0; i < reports->n; i++) {
+		const RgReport *report = &reports->items[i];
+		guint from = findings->len;
+		if (report->diags)
+			add_diags(findings, report->diags);
+		if (report->plan)
+			add_plan(findings, report->plan);
+		if (report->drift)
+			add_drift(findings, report->drift);
+		mark(findings, from, reports, report);
+	}
 	g_ptr_array_sort(findings, by_severity); /* stable: the order of the plan within */
 	return findings;
 }
@@ -145,7 +168,7 @@ const char *report_cluster(const RgReport *report)
 {
 	const char *name = report->plan	   ? report->plan->cluster
 			   : report->drift ? report->drift->cluster
-					   : NULL;
+					   : report->cluster;
 	return name ? name : "?";
 }
 
@@ -163,13 +186,13 @@ static char *drift_headline(const RgDrift *drift)
 		drift_count(drift, RG_DRIFT_UNMANAGED), drift->checked);
 }
 
-char *report_headline(const RgReport *report)
+char *report_headline(const RgReports *reports, const RgReport *report)
 {
 	if (report->drift)
 		return drift_headline(report->drift);
 	if (report->plan && !report->plan->errored)
 		return rg_render_plan_summary(report->plan);
-	return g_strdup_printf("raygpu %s failed: %zu error%s.", report->command,
+	return g_strdup_printf("raygpu %s failed: %zu error%s.", reports->command,
 		rg_diags_count_of(report->diags, RG_SEVERITY_ERROR),
 		rg_diags_count_of(report->diags, RG_SEVERITY_ERROR) == 1 ? "" : "s");
 }

@@ -8,11 +8,32 @@ typedef struct {
 	char *rule;    /* "plan.delete", "drift.missing", or the code of a diagnostic */
 	char *subject; /* address, kind and id, or NULL */
 	char *message;
-	RgSource source; /* line 0: none */
-	unsigned count;	 /* resources that it stands for */
+	RgSource source;     /* line 0: none */
+	unsigned count;	     /* resources that it stands for */
+	const char *cluster; /* "?" when it is not known; borrowed */
+	const char *file;    /* where it stands without a place; may be NULL; borrowed */
 } Finding;
 
-GPtrArray *findings_of(const RgReport *report);	    /* Finding*, owned */
+GPtrArray *findings_of(const RgReports *reports);   /* Finding*, owned */
 const char *report_cluster(const RgReport *report); /* "?" when it is not known */
 /* "Plan: 1 to add, ...", "Drift: ...", or that it failed. */
-char *report_headline(const RgReport *report);
+char *report_headline(const RgReports *reports, const RgReport *report);
+
+/* tally.c: what the overviews of several clusters say of one, or of all */
+typedef struct {
+	unsigned add, change, replace, destroy; /* drift: missing, changed, 0, unmanaged */
+	unsigned gpus_before, gpus_after, unpriced;
+	int64_t microusd_hour_before, microusd_hour_after;
+	GHashTable *accelerators; /* char* -> GpuCount*; NULL: not asked for */
+} Tally;
+typedef struct {
+	unsigned before, after;
+} GpuCount;
+void tally_add(Tally *tally, const RgReport *report);
+/* "changes", "no changes", "drift", "no drift", "failed", "not run" */
+const char *report_status(const RgReport *report);
+bool report_failed(const RgReport *report);
+/* The first error, or NULL. */
+const RgDiag *report_error(const RgReport *report);
+/* "All 3 clusters: 1 to add, ...", with how many failed. */
+char *reports_headline(const RgReports *reports);

@@ -61,25 +61,40 @@ static void add_kind(GString *to, const char *kind, RgSeverity severity, GPtrArr
 			kind, total - limit);
 }
 
-/* The log's text between stop-commands: a name in it can't give orders to the runner. The word that
- * ends it comes from the text itself, which therefore can't contain it. */
-static void add_text(GString *to, const RgReport *report)
+static void add_body(GString *to, const RgReport *report, bool headed)
 {
 	const RgStyle plain = {false, 100};
+	g_autofree char *heading = headed ? rg_report_heading(report, &plain) : g_strdup("");
 	g_autofree char *diags = rg_render_diags(report->diags, &plain);
 	g_autofree char *body = report->drift  ? rg_render_drift(report->drift, &plain)
 				: report->plan ? rg_render_plan(report->plan, &plain)
 					       : g_strdup("");
-	g_autofree char *text = g_strconcat(body, diags, NULL);
-	g_autofree char *word = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-	g_string_append_printf(to, "::stop-commands::%s\n%s\n::%s::\n", word, text, word);
+	g_string_append_printf(to, "%s%s%s", heading, body, diags);
 }
 
-char *rg_report_github(const RgReport *report)
+/* The log's text between stop-commands: a name in it can't give orders to the runner. The word that
+ * ends it comes from the text itself, which therefore can't contain it. */
+static void add_text(GString *to, const RgReports *reports)
 {
-	g_autoptr(GPtrArray) findings = findings_of(report);
+	const RgStyle plain = {false, 100};
+	g_autoptr(GString) text = g_string_new(NULL);
+	for (size_t i = 0; i < reports->n; i++)
+		add_body(text, &reports->items[i], reports->several);
+	if (reports->several) {
+		g_autofree char *overview = rg_report_overview(reports, &plain);
+		g_autofree char *diags =
+			reports->diags ? rg_render_diags(reports->diags, &plain) : g_strdup("");
+		g_string_append_printf(text, "%s%s", overview, diags);
+	}
+	g_autofree char *word = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text->str, -1);
+	g_string_append_printf(to, "::stop-commands::%s\n%s\n::%s::\n", word, text->str, word);
+}
+
+char *rg_report_github(const RgReports *reports)
+{
+	g_autoptr(GPtrArray) findings = findings_of(reports);
 	GString *out = g_string_new(NULL);
-	add_text(out, report);
+	add_text(out, reports);
 	add_kind(out, "error", RG_SEVERITY_ERROR, findings);
 	add_kind(out, "warning", RG_SEVERITY_WARNING, findings);
 	add_kind(out, "notice", RG_SEVERITY_NOTE, findings);

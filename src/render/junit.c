@@ -8,6 +8,7 @@
 
 typedef struct {
 	GString *cases;
+	const char *prefix; /* of the groups: the cluster's name and a dot among several; "" */
 	unsigned tests, failures, errors, skipped;
 } Suite;
 
@@ -28,7 +29,8 @@ static char *xml(const char *text)
 static void add_case(
 	Suite *suite, const char *group, const char *name, const char *outcome, const char *text)
 {
-	g_autofree char *safe_group = xml(group), *safe_name = xml(name), *safe_text = xml(text);
+	g_autofree char *whole = g_strconcat(suite->prefix, group, NULL);
+	g_autofree char *safe_group = xml(whole), *safe_name = xml(name), *safe_text = xml(text);
 	suite->tests++;
 	g_string_append_printf(
 		suite->cases, "    <testcase classname=\"%s\" name=\"%s\"", safe_group, safe_name);
@@ -93,23 +95,72 @@ static void add_diags(Suite *suite, const RgDiags *diags)
 	}
 }
 
-char *rg_report_junit(const RgReport *report)
+static char *counts_of(const Suite *suite, const char *plain_name)
+{
+	g_autofree char *name = xml(plain_name);
+	return g_strdup_printf(
+		"name=\"%s\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\"", name,
+		suite->tests, suite->failures, suite->errors, suite->skipped);
+}
+
+/* Appends the element of one cluster, and adds its counts to those of `all`. */
+static void add_suite(GString *to, Suite *all, const RgReports *reports, const RgReport *report)
 {
 	g_autoptr(GString) cases = g_string_new(NULL);
-	Suite suite = {.cases = cases};
-	add_diags(&suite, report->diags);
+	g_autofree char *prefix =
+		reports->several ? g_strdup_printf("%s.", report_cluster(report)) : g_strdup("");
+	Suite suite = {.cases = cases, .prefix = prefix};
+	if (report->diags)
+		add_diags(&suite, report->diags);
 	if (report->plan)
 		add_plan(&suite, report->plan);
 	if (report->drift)
 		add_drift(&suite, report->drift);
-	g_autofree char *plain =
-		g_strdup_printf("raygpu %s %s", report->command, report_cluster(report));
-	g_autofree char *name = xml(plain);
-	g_autofree char *counts = g_strdup_printf(
-		"name=\"%s\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\"", name,
-		suite.tests, suite.failures, suite.errors, suite.skipped);
+	if (report->not_run)
+		add_case(&suite, "raygpu", reports->command, "skipped", "not run");
+	g_autofree char *name =
+		g_strdup_printf("raygpu %s %s", reports->command, report_cluster(report));
+	g_autofree char *counts = counts_of(&suite, name);
+	g_string_append_printf(to, "  <testsuite %s>\n%s  </testsuite>\n", counts, cases->str);
+	all->tests += suite.tests;
+	all->failures += suite.failures;
+	all->errors += suite.errors;
+	all->skipped += suite.skipped;
+}
+
+/* A removed spec fails a case of its own: its cluster is in no other suite. */
+static void add_removed(GString *to, Suite *all, const RgReports *reports)
+{
+	g_autoptr(GString) cases = g_string_new(NULL);
+	Suite suite = {.cases = cases, .prefix = ""};
+	for (guint i = 0; reports->removed && i < reports->removed->len; i++) {
+		const RgRemoved *removed = reports->removed->pdata[i];
+		g_autofree char *text = g_strdup_printf(
+			"its spec %s was removed; %u resources are recorded and keep running",
+			removed->spec, removed->recorded);
+		add_case(&suite, "raygpu.removed", removed->cluster,
+			removed->recorded ? "failure" : NULL, text);
+	}
+	if (!suite.tests)
+		return;
+	g_autofree char *counts = counts_of(&suite, "raygpu removed specs");
+	g_string_append_printf(to, "  <testsuite %s>\n%s  </testsuite>\n", counts, cases->str);
+	all->tests += suite.tests;
+	all->failures += suite.failures;
+}
+
+char *rg_report_junit(const RgReports *reports)
+{
+	g_autoptr(GString) suites = g_string_new(NULL);
+	Suite all = {0};
+	for (size_t i = 0; i < reports->n; i++)
+		add_suite(suites, &all, reports, &reports->items[i]);
+	add_removed(suites, &all, reports);
+	g_autofree char *name = reports->several ? g_strdup_printf("raygpu %s", reports->command)
+						 : g_strdup_printf("raygpu %s %s", reports->command,
+							   report_cluster(&reports->items[0]));
+	g_autofree char *counts = counts_of(&all, name);
 	return g_strdup_printf(
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<testsuites %s>\n  <testsuite %s>\n%s  </testsuite>\n</testsuites>\n",
-		counts, counts, cases->str);
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites %s>\n%s</testsuites>\n",
+		counts, suites->str);
 }

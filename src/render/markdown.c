@@ -60,7 +60,7 @@ static void add_table(GString *to, const RgPlan *plan)
 }
 
 /* What an approver must not overlook, and what failed; the rest stands in the fold. */
-static void add_findings(GString *to, const RgReport *report, GPtrArray *findings)
+static void add_findings(GString *to, GPtrArray *findings)
 {
 	static const char *const words[] = {"**Error:** ", "**Warning:** "};
 	unsigned shown = 0, total = 0;
@@ -109,7 +109,8 @@ static char *fence_for(const char *text)
 	return g_strnfill(longest + 1, '`');
 }
 
-static void add_fold(GString *to, const RgReport *report, size_t bytes)
+/* `bytes`: what all of `to` may have afterwards. */
+static void add_fold(GString *to, const RgReport *report, const char *summary, size_t bytes)
 {
 	const RgStyle plain = {false, 100};
 	g_autofree char *text = report->drift  ? rg_render_drift(report->drift, &plain)
@@ -119,7 +120,8 @@ static void add_fold(GString *to, const RgReport *report, size_t bytes)
 	g_autoptr(GString) inner = g_string_new(NULL);
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	guint n = g_strv_length(lines), i = 0;
-	size_t frame = 2 * strlen(fence) + 200; /* the words around the lines, below */
+	/* the words around the lines, below */
+	size_t frame = 2 * strlen(fence) + strlen(summary) + 200;
 	for (; i < n; i++) {
 		gsize before = inner->len;
 		add_signed(inner, lines[i]);
@@ -129,31 +131,141 @@ static void add_fold(GString *to, const RgReport *report, size_t bytes)
 		}
 	}
 	g_string_append_printf(to,
-		"\n<details><summary>All of it</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence,
+		"\n<details><summary>%s</summary>\n\n%sdiff\n%s%s\n\n</details>\n", summary, fence,
 		inner->str, fence);
 	if (i < n)
 		g_string_append_printf(to, "\n%u more lines stand in the job's log.\n", n - i);
 }
 
-char *rg_report_markdown(const RgReport *report, size_t bytes)
+static void cut(GString *to, size_t bytes)
 {
-	g_autoptr(GPtrArray) findings = findings_of(report);
-	g_autofree char *headline = report_headline(report);
+	g_string_truncate(to, bytes);
+	g_autofree char *valid = g_utf8_make_valid(to->str, -1);
+	g_string_assign(to, valid);
+	g_string_append(to, "\n\nThe rest stands in the job's log.\n");
+}
+
+static char *one(const RgReports *reports, size_t bytes)
+{
+	const RgReport *report = &reports->items[0];
+	g_autoptr(GPtrArray) findings = findings_of(reports);
+	g_autofree char *headline = report_headline(reports, report);
 	g_autofree char *marker = clean(report_cluster(report));
 	GString *out = g_string_new(NULL);
-	g_string_append_printf(out, "<!-- raygpu:%s:%s -->\n## raygpu %s: ", report->command,
-		g_strdelimit(marker, "<>-", '_'), report->command);
+	g_string_append_printf(out, "<!-- raygpu:%s:%s -->\n## raygpu %s: ", reports->command,
+		g_strdelimit(marker, "<>-", '_'), reports->command);
 	add_escaped(out, report_cluster(report));
 	g_string_append_printf(out, "\n\n**%s**\n", headline);
 	if (report->plan)
 		add_table(out, report->plan);
-	add_findings(out, report, findings);
-	if (out->len + 1000 > bytes) { /* 200 pools with names as long as they may be */
-		g_string_truncate(out, bytes / 2);
-		g_autofree char *valid = g_utf8_make_valid(out->str, -1);
-		g_string_assign(out, valid);
-		g_string_append(out, "\n\nThe rest stands in the job's log.\n");
-	}
-	add_fold(out, report, bytes);
+	add_findings(out, findings);
+	if (out->len + 1000 > bytes) /* 200 pools with names as long as they may be */
+		cut(out, bytes / 2);
+	add_fold(out, report, "All of it", bytes);
 	return text_finish(out, &(RgStyle){0});
+}
+
+/* ---- several clusters */
+
+static char *row_money(const Tally *tally)
+{
+	g_autofree char *before = rg_money_format(tally->microusd_hour_before);
+	g_autofree char *after = rg_money_format(tally->microusd_hour_after);
+	return tally->microusd_hour_before == tally->microusd_hour_after
+		       ? g_strdup(after)
+		       : g_strdup_printf("%s → %s", before, after);
+}
+
+static void add_row(GString *to, const RgReports *reports, const RgReport *report)
+{
+	Tally tally = {0};
+	tally_add(&tally, report);
+	g_autofree char *cost = row_money(&tally);
+	g_autofree char *counts = g_strdup_printf("%u | %u | %u | ", tally.add + tally.replace,
+		tally.change, tally.destroy + tally.replace);
+	bool known = report->plan || report->drift;
+	g_string_append(to, "| ");
+	add_cell(to, report_cluster(report));
+	g_string_append(to, known ? counts : "- | - | - | ");
+	if (!g_str_equal(reports->command, "drift") && known) {
+		add_numbers(to, "", tally.gpus_before, tally.gpus_after);
+		add_cell(to, cost);
+	} else if (!g_str_equal(reports->command, "drift"))
+		g_string_append(to, "- | - | ");
+	g_string_append_printf(to, "%s |\n", report_status(report));
+}
+
+/* Clusters that have nothing to tell come last, and go first when there is no room. */
+static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
+{
+	size_t left = 0;
+	if (!reports->n)
+		return;
+	g_string_append(
+		to, g_str_equal(reports->command, "drift")
+			    ? "\n| Cluster | Missing | Changed | Unmanaged | Status |\n"
+			      "| --- | --- | --- | --- | --- |\n"
+			    : "\n| Cluster | Add | Change | Destroy | GPUs | Per hour | Status |\n"
+			      "| --- | --- | --- | --- | --- | --- | --- |\n");
+	for (int quiet = 0; quiet < 2; quiet++) {
+		for (size_t i = 0; i < reports->n; i++) {
+			const RgReport *report = &reports->items[i];
+			if (g_str_has_prefix(report_status(report), "no ") != quiet)
+				continue;
+			if (to->len < bytes)
+				add_row(to, reports, report);
+			else
+				left++;
+		}
+	}
+	if (left)
+		g_string_append_printf(to, "\n%zu more clusters stand in the job's log.\n", left);
+}
+
+#define FOLD_LEAST 600 /* bytes in which a fold says something */
+
+/* Each that has something to tell gets an equal part of the room that is left. */
+static void add_folds(GString *to, const RgReports *reports, size_t bytes)
+{
+	size_t folds = 0, missed = 0;
+	for (size_t i = 0; i < reports->n; i++)
+		folds += !g_str_has_prefix(report_status(&reports->items[i]), "no");
+	for (size_t i = 0; i < reports->n; i++) {
+		const RgReport *report = &reports->items[i];
+		if (g_str_has_prefix(report_status(report), "no"))
+			continue;
+		size_t room = bytes > to->len ? (bytes - to->len) / folds : 0;
+		folds--;
+		g_autofree char *headline = report_headline(reports, report);
+		g_autoptr(GString) summary = g_string_new(NULL);
+		add_escaped(summary, report_cluster(report));
+		g_string_append_printf(summary, ": %s", headline);
+		if (room < FOLD_LEAST + summary->len)
+			missed++;
+		else
+			add_fold(to, report, summary->str, to->len + room);
+	}
+	if (missed)
+		g_string_append_printf(
+			to, "\n%zu more clusters' texts stand in the job's log.\n", missed);
+}
+
+static char *all(const RgReports *reports, size_t bytes)
+{
+	g_autoptr(GPtrArray) findings = findings_of(reports);
+	g_autofree char *headline = reports_headline(reports);
+	GString *out = g_string_new(NULL);
+	g_string_append_printf(out, "<!-- raygpu:%s:* -->\n## raygpu %s\n\n**%s**\n",
+		reports->command, reports->command, headline);
+	add_clusters(out, reports, bytes / 2);
+	add_findings(out, findings);
+	if (out->len + 1000 > bytes)
+		cut(out, bytes / 2);
+	add_folds(out, reports, bytes - 200); /* the words about those that found no room */
+	return text_finish(out, &(RgStyle){0});
+}
+
+char *rg_report_markdown(const RgReports *reports, size_t bytes)
+{
+	return reports->several ? all(reports, bytes) : one(reports, bytes);
 }

@@ -22,23 +22,56 @@ typedef enum {
 #define RG_REPORT_FORMATS "text|json|markdown|junit|sarif|github"
 bool rg_report_format_parse(const char *word, RgReportFormat *format);
 
-/* At most one of plan and drift; neither when it failed before there was one. Borrowed. */
+/* One cluster of a report. At most one of plan and drift; neither when it failed before there was
+ * one, and then `cluster` says which it was. Borrowed. */
 typedef struct {
-	const char *command; /* "plan", "drift" */
-	const char *version; /* of raygpu */
+	const char *cluster, *spec; /* NULL: not known; spec as the user named it */
 	const RgPlan *plan;
 	const RgDrift *drift;
 	const RgDiags *diags;
+	int exit_code; /* as if it were alone */
+	bool not_run;  /* the command ended before it came to this one */
 } RgReport;
 
-/* A comment for a pull request: a hidden marker "<!-- raygpu:COMMAND:CLUSTER -->" to find it again,
- * the summary, the pools, and the text folded away. At most `bytes` long. */
-char *rg_report_markdown(const RgReport *report, size_t bytes);
+/* A cluster whose spec a branch took away. */
+typedef struct {
+	const char *cluster, *spec;
+	unsigned recorded; /* resources in the state: what keeps running */
+	int64_t microusd_hour;
+} RgRemoved;
+
+/* What one command reports. */
+typedef struct {
+	const char *command; /* "plan", "drift" */
+	const char *version; /* of raygpu */
+	const RgReport *items;
+	size_t n;
+	bool several; /* one report over all clusters, also when there is one or none; else n is 1
+		       */
+	/* only with `several` */
+	const RgDiags *diags;	  /* of no cluster in particular; may be NULL */
+	const GPtrArray *skipped; /* char*; may be NULL */
+	const GPtrArray *removed; /* RgRemoved*; may be NULL */
+	unsigned untouched;
+	int exit_code;
+} RgReports;
+
+/* A comment for a pull request: a hidden marker "<!-- raygpu:COMMAND:CLUSTER -->" to find it again
+ * (CLUSTER is "*" of several), the summary, the pools or clusters, and the texts folded away. At
+ * most `bytes` long. */
+char *rg_report_markdown(const RgReports *reports, size_t bytes);
 /* The text, in which no line is taken for a command, then annotations as workflow commands. */
-char *rg_report_github(const RgReport *report);
-/* One test case a resource: a pending change is skipped, drift and errors fail. */
-char *rg_report_junit(const RgReport *report);
-json_t *rg_report_sarif(const RgReport *report);
+char *rg_report_github(const RgReports *reports);
+/* One test case a resource, a suite a cluster: a pending change is skipped, drift and errors
+ * fail. */
+char *rg_report_junit(const RgReports *reports);
+json_t *rg_report_sarif(const RgReports *reports);
 /* {"create": N, "update": N, "delete": N} of GitLab's merge request widget. Drift counts as what an
  * apply would do about it. */
-json_t *rg_report_gitlab(const RgReport *report);
+json_t *rg_report_gitlab(const RgReports *reports);
+/* schemas/plans.schema.json and drifts.schema.json: one document over several clusters. */
+json_t *rg_report_json(const RgReports *reports);
+/* "Cluster NAME (SPEC)", before its text. */
+char *rg_report_heading(const RgReport *report, const RgStyle *style);
+/* Under the texts of several clusters: a row each, the sums, what failed and why. */
+char *rg_report_overview(const RgReports *reports, const RgStyle *style);

@@ -29,11 +29,9 @@ static json_t *rules_of(GPtrArray *findings)
 
 /* Where the spec asks for it; what no line asks for stands at the first line of the spec, because
  * GitHub drops a result without a place. */
-static json_t *location_of(const RgReport *report, const Finding *finding)
+static json_t *location_of(const Finding *finding)
 {
-	const char *file = finding->source.line ? finding->source.file
-			   : report->plan	? report->plan->spec_file
-						: NULL;
+	const char *file = finding->source.line ? finding->source.file : finding->file;
 	if (!file)
 		return NULL;
 	unsigned line = MAX(finding->source.line, 1), column = MAX(finding->source.column, 1);
@@ -48,33 +46,33 @@ static json_t *location_of(const RgReport *report, const Finding *finding)
 }
 
 /* The same finding in the next run has the same print, wherever its line has moved to. */
-static json_t *print_of(const RgReport *report, const Finding *finding)
+static json_t *print_of(const Finding *finding)
 {
-	g_autofree char *key = g_strdup_printf("%s\n%s\n%s", report_cluster(report), finding->rule,
+	g_autofree char *key = g_strdup_printf("%s\n%s\n%s", finding->cluster, finding->rule,
 		finding->subject ? finding->subject : finding->message);
 	g_autofree char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
 	return json_pack("{s:s}", "raygpuFinding/v1", digest);
 }
 
-static json_t *result_of(const RgReport *report, const Finding *finding)
+static json_t *result_of(const Finding *finding)
 {
 	json_t *result = json_pack("{s:s, s:s, s:{s:s}, s:o}", "ruleId", finding->rule, "level",
 		level_of(finding->severity), "message", "text", finding->message,
-		"partialFingerprints", print_of(report, finding));
-	json_t *locations = location_of(report, finding);
+		"partialFingerprints", print_of(finding));
+	json_t *locations = location_of(finding);
 	if (locations)
 		json_object_set_new(result, "locations", locations);
 	return result;
 }
 
-json_t *rg_report_sarif(const RgReport *report)
+json_t *rg_report_sarif(const RgReports *reports)
 {
-	g_autoptr(GPtrArray) findings = findings_of(report);
+	g_autoptr(GPtrArray) findings = findings_of(reports);
 	json_t *results = json_array(), *run;
 	for (guint i = 0; i < findings->len && i < RESULTS; i++)
-		json_array_append_new(results, result_of(report, findings->pdata[i]));
+		json_array_append_new(results, result_of(findings->pdata[i]));
 	run = json_pack("{s:{s:{s:s, s:s, s:o}}, s:o, s:s}", "tool", "driver", "name", "raygpu",
-		"version", report->version, "rules", rules_of(findings), "results", results,
+		"version", reports->version, "rules", rules_of(findings), "results", results,
 		"columnKind", "unicodeCodePoints");
 	if (findings->len > RESULTS) {
 		g_autofree char *text =

@@ -81,7 +81,7 @@ static void check_xml(const char *text)
 }
 
 /* Whatever the names are: well formed, within the limit, no secret, no order to GitHub's runner. */
-static void check_report(const RgReport *report)
+static void check_reports(const RgReports *report)
 {
 	g_autofree char *junit = rg_report_junit(report), *github = rg_report_github(report);
 	check_xml(junit);
@@ -104,6 +104,31 @@ static void check_report(const RgReport *report)
 	g_assert_null(strstr(dumped, "\\u001B"));
 	json_auto_t *counts = rg_report_gitlab(report);
 	g_assert_cmpuint(json_object_size(counts), ==, 3);
+	json_auto_t *document = rg_report_json(report);
+	g_autofree char *whole = rg_json_canonical(document);
+	g_assert_null(strstr(whole, "hush"));
+	g_autofree char *overview = rg_report_overview(report, &(RgStyle){0});
+	g_assert_null(strstr(overview, "\033"));
+}
+
+/* Alone, and three times in one report beside one that failed. */
+static void check_report(const char *command, RgReport report, const RgDiags *diags)
+{
+	report.diags = diags;
+	RgReports alone = {.command = command, .version = "1", .items = &report, .n = 1};
+	check_reports(&alone);
+	const RgReport items[] = {
+		report, {.cluster = "lost", .spec = "a`b.yaml", .diags = diags}, report, report};
+	RgRemoved gone = {.cluster = "gone", .spec = "gone.yaml", .recorded = 2};
+	g_autoptr(GPtrArray) removed = g_ptr_array_new();
+	g_ptr_array_add(removed, &gone);
+	RgReports many = {.command = command,
+		.version = "1",
+		.items = items,
+		.n = G_N_ELEMENTS(items),
+		.several = true,
+		.removed = removed};
+	check_reports(&many);
 }
 
 static char *render(const GoldenCase *test, const RgStyle *style)
@@ -114,10 +139,8 @@ static char *render(const GoldenCase *test, const RgStyle *style)
 	g_assert_nonnull(diff);
 	g_autoptr(RgPlan) plan = make_plan(test, diff, diags);
 	g_autoptr(RgDrift) drift = rg_drift_new(diff, test->recorded, "research", source_of, NULL);
-	RgReport report = {.command = "plan", .version = "1", .plan = plan, .diags = diags};
-	check_report(&report);
-	report = (RgReport){.command = "drift", .version = "1", .drift = drift, .diags = diags};
-	check_report(&report);
+	check_report("plan", (RgReport){.plan = plan}, diags);
+	check_report("drift", (RgReport){.drift = drift}, diags);
 	g_autofree char *text = rg_render_plan(plan, style);
 	g_autofree char *drifted = rg_render_drift(drift, style);
 	return g_strconcat(text, "\n---- drift\n", drifted, NULL);

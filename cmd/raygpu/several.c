@@ -1,0 +1,166 @@
+#include "command.h"
+#include "config.h"
+#include "base/money.h"
+#include <stdio.h>
+
+/* plan and drift over several clusters: one after the other, each with diagnostics of its own, so
+ * that one that fails stops no other; then one report. */
+
+int worst_exit_code(int a, int b)
+{
+	/* what a pipeline has to look at first; 2 is no failure */
+	static const int order[] = {EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_ERROR, EXIT_USAGE, 7, 8, 9,
+		5, EXIT_STALE, EXIT_CHANGES, EXIT_FINE};
+	for (size_t i = 0; i < G_N_ELEMENTS(order); i++) {
+		if (a == order[i] || b == order[i])
+			return order[i];
+	}
+	return EXIT_ERROR;
+}
+
+void tell_turn(Context *context, size_t i, size_t n, const char *cluster, const char *spec)
+{
+	g_autofree char *line =
+		g_strdup_printf("[%zu/%zu] %s%s%s%s\n", i + 1, n, cluster ? cluster : spec,
+			cluster ? " (" : "", cluster ? spec : "", cluster ? ")" : "");
+	err_text(context, line);
+}
+
+/* What nobody plans any more, but the state still records. */
+static RgRemoved *removed_of(Context *context, const RgSpecFile *file)
+{
+	g_autoptr(RgSnapshot) snapshot =
+		rg_store_load(context->store, file->cluster, context->diags);
+	RgRemoved *removed = g_new0(RgRemoved, 1);
+	*removed = (RgRemoved){.cluster = file->cluster, .spec = file->path};
+	for (size_t i = 0; snapshot && i < rg_resource_set_size(snapshot->recorded); i++) {
+		const json_t *pin = rg_resource_set_get(snapshot->recorded, i)->pin;
+		removed->microusd_hour += rg_json_int(pin, "price_microusd_hour", 0);
+		removed->recorded++;
+	}
+	return removed;
+}
+
+static void tell_removed(Context *context, const RgRemoved *removed)
+{
+	if (!removed->recorded) {
+		RgDiag *note = rg_diags_note(context->diags, "spec.removed",
+			"the spec of cluster %s was removed (%s)", removed->cluster, removed->spec);
+		rg_diag_detail(note, "the state records nothing of it");
+		return;
+	}
+	g_autofree char *cost = rg_money_format(removed->microusd_hour);
+	RgDiag *diag = rg_diags_warning(context->diags, "spec.removed",
+		"the spec of cluster %s was removed, but the cluster keeps running and costs money",
+		removed->cluster);
+	rg_diag_detail(diag, "it stood in %s; the state records %u resources, %s per hour",
+		removed->spec, removed->recorded, cost);
+	rg_diag_hint(diag, "`raygpu destroy --cluster %s` ends it; or bring the spec back",
+		removed->cluster);
+}
+
+GPtrArray *removed_clusters(Context *context, const RgSpecs *specs)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
+	for (guint i = 0; i < specs->removed->len; i++) {
+		RgRemoved *removed = removed_of(context, specs->removed->pdata[i]);
+		tell_removed(context, removed);
+		g_ptr_array_add(all, removed);
+	}
+	return all;
+}
+
+bool several_allows(Context *context, const ChangeOptions *options)
+{
+	const char *option = options->targets	 ? "--target"
+			     : options->excludes ? "--exclude"
+			     : options->replaces ? "--replace"
+						 : NULL;
+	if (context->cluster)
+		rg_diags_error(
+			context->diags, "usage.conflict", "give specs or --cluster, not both");
+	if (option) {
+		RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
+			"%s names resources of one cluster, and several were asked for", option);
+		rg_diag_hint(diag, "name the one spec file");
+	}
+	return !context->cluster && !option;
+}
+
+/* One cluster: its text comes at once, so that a long run can be watched. */
+static void run_one(Context *context, const ReportOptions *options, RgReport *report, Step step,
+	void *data, RgDiags *own)
+{
+	RgDiags *common = context->diags;
+	context->diags = own;
+	context->several = true;
+	report->diags = own;
+	report->exit_code = step(context, report, data);
+	status_clear(context);
+	if (options->kind == RG_REPORT_TEXT) {
+		g_autofree char *heading = rg_report_heading(report, &context->out);
+		g_autofree char *text =
+			report->drift  ? rg_render_drift(report->drift, &context->out)
+			: report->plan ? rg_render_plan(report->plan, &context->out)
+				       : g_strdup("No plan could be made: see the errors.\n");
+		out_text(heading);
+		out_text(text);
+	}
+	print_diags(context);
+	context->diags = common;
+}
+
+static void run_all(Context *context, const ReportOptions *options, const RgSpecs *specs,
+	RgReport *reports, GPtrArray *sinks, Step step, void *data)
+{
+	for (guint i = 0; i < specs->files->len; i++) {
+		const RgSpecFile *file = specs->files->pdata[i];
+		RgDiags *own = rg_diags_new();
+		g_ptr_array_add(sinks, own);
+		reports[i] = (RgReport){.cluster = file->cluster, .spec = file->path, .diags = own};
+		reports[i].not_run = signals_came(NULL);
+		reports[i].exit_code = EXIT_INTERRUPTED;
+		if (reports[i].not_run)
+			continue;
+		tell_turn(context, i, specs->files->len, file->cluster, file->path);
+		run_one(context, options, &reports[i], step, data, own);
+	}
+}
+
+static void diags_free(gpointer diags)
+{
+	rg_diags_free(diags);
+}
+
+int several_run(
+	Context *context, const ReportOptions *options, const RgSpecs *specs, Step step, void *data)
+{
+	if (!context_open_session(context, RG_STORE_READ))
+		return rg_diags_exit_code(context->diags);
+	guint n = specs->files->len;
+	g_autofree RgReport *items = g_new0(RgReport, n + 1);
+	g_autoptr(GPtrArray) sinks = g_ptr_array_new_with_free_func(diags_free);
+	int code = EXIT_FINE;
+	signals_start(); /* an interrupted run still reports what it has */
+	run_all(context, options, specs, items, sinks, step, data);
+	for (guint i = 0; i < n; i++)
+		code = worst_exit_code(code, items[i].exit_code);
+	g_autoptr(GPtrArray) removed = removed_clusters(context, specs);
+	const RgReports reports = {.command = context->command->name,
+		.version = RG_VERSION,
+		.items = items,
+		.n = n,
+		.several = true,
+		.diags = context->diags,
+		.skipped = specs->skipped,
+		.removed = removed,
+		.untouched = specs->untouched,
+		.exit_code = code};
+	if (!reports_write(context, options, &reports))
+		code = worst_exit_code(code, EXIT_ERROR);
+	for (guint i = 0; i < n; i++) {
+		rg_plan_free((RgPlan *)(uintptr_t)items[i].plan);
+		rg_drift_free((RgDrift *)(uintptr_t)items[i].drift);
+	}
+	return worst_exit_code(code, rg_diags_exit_code(context->diags));
+}

@@ -1,0 +1,190 @@
+#include "render/findings.h"
+#include "render/paint.h"
+#include "base/money.h"
+
+/* The end of a report over several clusters, as text: a row a cluster, the sums, what failed. */
+
+#define COLUMNS_MOST 8
+
+static char *arrow(unsigned before, unsigned after)
+{
+	return before == after ? g_strdup_printf("%u", after)
+			       : g_strdup_printf("%u -> %u", before, after);
+}
+
+static char *money_arrow(const Tally *tally)
+{
+	g_autofree char *before = rg_money_format(tally->microusd_hour_before);
+	g_autofree char *after = rg_money_format(tally->microusd_hour_after);
+	g_autofree char *both = tally->microusd_hour_before == tally->microusd_hour_after
+					? g_strdup(after)
+					: g_strdup_printf("%s -> %s", before, after);
+	return tally->unpriced ? g_strdup_printf("%s + %u unpriced", both, tally->unpriced)
+			       : g_steal_pointer(&both);
+}
+
+static void add_number(GPtrArray *row, bool known, unsigned number)
+{
+	g_ptr_array_add(row, known ? g_strdup_printf("%u", number) : g_strdup("-"));
+}
+
+static void row_free(gpointer row)
+{
+	g_ptr_array_unref(row);
+}
+
+static GPtrArray *row_of(const RgReports *reports, const char *name, const Tally *tally, bool known,
+	const char *status)
+{
+	bool drift = g_str_equal(reports->command, "drift");
+	GPtrArray *row = g_ptr_array_new_with_free_func(g_free);
+	g_ptr_array_add(row, clean(name));
+	add_number(row, known, tally->add);
+	add_number(row, known, tally->change);
+	if (!drift)
+		add_number(row, known, tally->replace);
+	add_number(row, known, tally->destroy);
+	if (!drift) {
+		g_ptr_array_add(
+			row, known ? arrow(tally->gpus_before, tally->gpus_after) : g_strdup("-"));
+		g_ptr_array_add(row, known ? money_arrow(tally) : g_strdup("-"));
+	}
+	g_ptr_array_add(row, g_strdup(status));
+	return row;
+}
+
+static GPtrArray *heading_of(const RgReports *reports)
+{
+	g_auto(GStrv) words = g_strsplit(g_str_equal(reports->command, "drift")
+						 ? "CLUSTER,MISSING,CHANGED,UNMANAGED,STATUS"
+						 : "CLUSTER,+,~,-/+,-,GPUS,PER HOUR,STATUS",
+		",", -1);
+	GPtrArray *row = g_ptr_array_new_with_free_func(g_free);
+	for (guint i = 0; words[i]; i++)
+		g_ptr_array_add(row, g_strdup(words[i]));
+	return row;
+}
+
+static void add_removed_rows(GPtrArray *rows, const RgReports *reports)
+{
+	for (guint i = 0; reports->removed && i < reports->removed->len; i++) {
+		const RgRemoved *removed = reports->removed->pdata[i];
+		const Tally tally = {.microusd_hour_before = removed->microusd_hour,
+			.microusd_hour_after = removed->microusd_hour};
+		GPtrArray *row = row_of(reports, removed->cluster, &tally, false,
+			removed->recorded ? "spec removed, runs on" : "spec removed");
+		if (row->len == COLUMNS_MOST && removed->recorded) {
+			g_free(row->pdata[COLUMNS_MOST - 2]);
+			row->pdata[COLUMNS_MOST - 2] = money_arrow(&tally);
+		}
+		g_ptr_array_add(rows, row);
+	}
+}
+
+static GPtrArray *rows_of(const RgReports *reports)
+{
+	GPtrArray *rows = g_ptr_array_new_with_free_func(row_free);
+	Tally all = {0};
+	g_ptr_array_add(rows, heading_of(reports));
+	for (size_t i = 0; i < reports->n; i++) {
+		const RgReport *report = &reports->items[i];
+		Tally tally = {0};
+		tally_add(&tally, report);
+		tally_add(&all, report);
+		g_ptr_array_add(
+			rows, row_of(reports, report_cluster(report), &tally,
+				      report->plan || report->drift, report_status(report)));
+	}
+	if (reports->n > 1)
+		g_ptr_array_add(rows, row_of(reports, "total", &all, true, ""));
+	add_removed_rows(rows, reports);
+	return rows;
+}
+
+static void add_table(GString *text, GPtrArray *rows, const RgStyle *style)
+{
+	unsigned widths[COLUMNS_MOST] = {0};
+	for (guint i = 0; i < rows->len; i++) {
+		const GPtrArray *row = rows->pdata[i];
+		for (guint c = 0; c < row->len; c++)
+			widths[c] = MAX(widths[c], columns_of(row->pdata[c]));
+	}
+	for (guint i = 0; i < rows->len; i++) {
+		const GPtrArray *row = rows->pdata[i];
+		g_autoptr(GString) line = g_string_new("  ");
+		for (guint c = 0; c + 1 < row->len; c++)
+			g_string_append_printf(line, "%s%*s", (char *)row->pdata[c],
+				(int)(widths[c] - columns_of(row->pdata[c])) + 2, "");
+		g_string_append(line, row->pdata[row->len - 1]);
+		g_strchomp(line->str);
+		paint(text, i ? &(RgStyle){0} : style, BOLD, line->str);
+		g_string_append_c(text, '\n');
+	}
+}
+
+static void add_failed(GString *text, const RgReports *reports, const RgStyle *style)
+{
+	for (size_t i = 0; i < reports->n; i++) {
+		const RgReport *report = &reports->items[i];
+		const RgDiag *error = report_failed(report) ? report_error(report) : NULL;
+		if (error)
+			wrapf(text, style, "  ", "%s failed: %s [%s]", report_cluster(report),
+				error->summary, error->code);
+		else if (report_failed(report))
+			wrapf(text, style, "  ", "%s failed", report_cluster(report));
+	}
+}
+
+static int by_name(gconstpointer a, gconstpointer b)
+{
+	return g_strcmp0(a, b);
+}
+
+static void add_gpus(GString *text, const RgReports *reports, const RgStyle *style)
+{
+	g_autoptr(GHashTable) gpus = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	Tally all = {.accelerators = gpus};
+	for (size_t i = 0; i < reports->n; i++)
+		tally_add(&all, &reports->items[i]);
+	g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(gpus), by_name);
+	g_autoptr(GString) line = g_string_new(NULL);
+	for (GList *at = names; at; at = at->next) {
+		const GpuCount *count = g_hash_table_lookup(gpus, at->data);
+		g_autofree char *number = arrow(count->before, count->after);
+		g_string_append_printf(
+			line, "%s%s %s", line->len ? ", " : "", (char *)at->data, number);
+	}
+	if (line->len)
+		wrapf(text, style, "", "GPUs of all clusters: %s", line->str);
+}
+
+char *rg_report_heading(const RgReport *report, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	g_autofree char *name = clean(report_cluster(report));
+	g_autofree char *spec = clean(report->spec ? report->spec : "?");
+	g_string_append_c(text, '\n');
+	paintf(text, style, BOLD, "Cluster %s (%s)", name, spec);
+	g_string_append(text, "\n\n");
+	return text_finish(text, style);
+}
+
+char *rg_report_overview(const RgReports *reports, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	g_autofree char *headline = reports_headline(reports);
+	if (reports->n || (reports->removed && reports->removed->len)) {
+		g_autoptr(GPtrArray) rows = rows_of(reports);
+		g_string_append_c(text, '\n');
+		add_table(text, rows, style);
+		g_string_append_c(text, '\n');
+		add_gpus(text, reports, style);
+	}
+	add_failed(text, reports, style);
+	if (reports->untouched)
+		wrapf(text, style, "", "%u spec%s not touched and left out.", reports->untouched,
+			reports->untouched == 1 ? " is" : "s are");
+	paint(text, style, BOLD, headline);
+	g_string_append_c(text, '\n');
+	return text_finish(text, style);
+}

@@ -1,0 +1,120 @@
+#include "render/findings.h"
+#include "render/paint.h"
+
+/* The JSON document over several clusters: schemas/plans.schema.json, drifts.schema.json. */
+
+static json_t *counts_json(const Tally *tally, bool drift)
+{
+	json_t *counts = json_object();
+	json_object_set_new(counts, drift ? "missing" : "add", json_integer(tally->add));
+	json_object_set_new(counts, drift ? "changed" : "change", json_integer(tally->change));
+	if (!drift)
+		json_object_set_new(counts, "replace", json_integer(tally->replace));
+	json_object_set_new(counts, drift ? "unmanaged" : "destroy", json_integer(tally->destroy));
+	return counts;
+}
+
+static void set_pair(json_t *to, const char *key, json_int_t before, json_int_t after)
+{
+	json_t *pair = json_object();
+	json_object_set_new(pair, "before", json_integer(before));
+	json_object_set_new(pair, "after", json_integer(after));
+	json_object_set_new(to, key, pair);
+}
+
+static void set_sums(json_t *to, const Tally *tally, bool drift)
+{
+	json_object_set_new(to, "counts", counts_json(tally, drift));
+	if (drift)
+		return;
+	json_t *gpus = json_object();
+	GHashTableIter iter;
+	gpointer name, value;
+	g_hash_table_iter_init(&iter, tally->accelerators);
+	while (g_hash_table_iter_next(&iter, &name, &value)) {
+		const GpuCount *count = value;
+		set_pair(gpus, name, count->before, count->after);
+	}
+	json_object_set_new(to, "gpus", gpus);
+	set_pair(to, "microusd_hour", tally->microusd_hour_before, tally->microusd_hour_after);
+	json_object_set_new(to, "unpriced_nodes", json_integer(tally->unpriced));
+}
+
+static GHashTable *accelerators_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+}
+
+static char *status_word(const RgReport *report)
+{
+	return g_strdelimit(g_strdup(report_status(report)), " ", '-');
+}
+
+static json_t *item_of(const RgReport *report, bool drift)
+{
+	json_t *item = json_object();
+	g_autofree char *status = status_word(report);
+	g_autoptr(GHashTable) gpus = accelerators_new();
+	Tally tally = {.accelerators = gpus};
+	const char *name = report_cluster(report);
+	rg_json_set_str(item, "cluster", g_str_equal(name, "?") ? NULL : name);
+	rg_json_set_str(item, "spec", report->spec);
+	rg_json_set_str(item, "status", status);
+	json_object_set_new(item, "exit_code", json_integer(report->exit_code));
+	tally_add(&tally, report);
+	if (report->plan || report->drift)
+		set_sums(item, &tally, drift);
+	json_object_set_new(item, "diagnostics",
+		report->diags ? rg_render_diags_json(report->diags) : json_array());
+	json_t *document = report->drift  ? rg_render_drift_json(report->drift)
+			   : report->plan ? rg_plan_to_json(report->plan)
+					  : json_null();
+	json_object_set_new(item, drift ? "drift" : "plan", document);
+	return item;
+}
+
+static json_t *removed_json(const GPtrArray *removed)
+{
+	json_t *list = json_array();
+	for (guint i = 0; removed && i < removed->len; i++) {
+		const RgRemoved *one = removed->pdata[i];
+		json_t *item = json_object();
+		rg_json_set_str(item, "cluster", one->cluster);
+		rg_json_set_str(item, "spec", one->spec);
+		json_object_set_new(item, "recorded", json_integer(one->recorded));
+		json_object_set_new(item, "microusd_hour", json_integer(one->microusd_hour));
+		json_array_append_new(list, item);
+	}
+	return list;
+}
+
+static json_t *skipped_json(const GPtrArray *skipped)
+{
+	json_t *list = json_array();
+	for (guint i = 0; skipped && i < skipped->len; i++)
+		json_array_append_new(list, json_string(skipped->pdata[i]));
+	return list;
+}
+
+json_t *rg_report_json(const RgReports *reports)
+{
+	bool drift = g_str_equal(reports->command, "drift");
+	g_autoptr(GHashTable) gpus = accelerators_new();
+	Tally all = {.accelerators = gpus};
+	json_t *document = json_object(), *items = json_array(), *totals = json_object();
+	for (size_t i = 0; i < reports->n; i++) {
+		tally_add(&all, &reports->items[i]);
+		json_array_append_new(items, item_of(&reports->items[i], drift));
+	}
+	set_sums(totals, &all, drift);
+	json_object_set_new(document, "raygpu_format", json_integer(1));
+	json_object_set_new(document, drift ? "drifts" : "plans", items);
+	json_object_set_new(document, "totals", totals);
+	json_object_set_new(document, "removed", removed_json(reports->removed));
+	json_object_set_new(document, "skipped", skipped_json(reports->skipped));
+	json_object_set_new(document, "untouched", json_integer(reports->untouched));
+	json_object_set_new(document, "diagnostics",
+		reports->diags ? rg_render_diags_json(reports->diags) : json_array());
+	json_object_set_new(document, "exit_code", json_integer(reports->exit_code));
+	return document;
+}

@@ -1,0 +1,114 @@
+#include "render/findings.h"
+#include "render/paint.h"
+
+/* What the overviews of several clusters count: the numbers are those of each plan's own summary.
+ */
+
+static void add_gpus(Tally *tally, const RgPlanPool *pool)
+{
+	tally->gpus_before += pool->gpus_before;
+	tally->gpus_after += pool->gpus_after;
+	if (!tally->accelerators || !pool->accelerator)
+		return;
+	GpuCount *count = g_hash_table_lookup(tally->accelerators, pool->accelerator);
+	if (!count) {
+		count = g_new0(GpuCount, 1);
+		g_hash_table_insert(tally->accelerators, g_strdup(pool->accelerator), count);
+	}
+	count->before += pool->gpus_before;
+	count->after += pool->gpus_after;
+}
+
+static void add_plan(Tally *tally, const RgPlan *plan)
+{
+	tally->add += plan->create;
+	tally->change += plan->update;
+	tally->replace += plan->replace;
+	tally->destroy += plan->remove;
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		add_gpus(tally, pool);
+		tally->microusd_hour_before += pool->microusd_hour_before;
+		tally->microusd_hour_after += pool->microusd_hour_after;
+		tally->unpriced += pool->unpriced_after;
+	}
+}
+
+void tally_add(Tally *tally, const RgReport *report)
+{
+	if (report->plan)
+		add_plan(tally, report->plan);
+	if (!report->drift)
+		return;
+	tally->add += drift_count(report->drift, RG_DRIFT_MISSING);
+	tally->change += drift_count(report->drift, RG_DRIFT_CHANGED);
+	tally->destroy += drift_count(report->drift, RG_DRIFT_UNMANAGED);
+}
+
+bool report_failed(const RgReport *report)
+{
+	return !report->not_run &&
+	       ((!report->plan && !report->drift) || (report->plan && report->plan->errored) ||
+		       (report->drift && report->drift->unread) || report_error(report));
+}
+
+const char *report_status(const RgReport *report)
+{
+	if (report->not_run)
+		return "not run";
+	if (report_failed(report))
+		return "failed";
+	if (report->drift)
+		return report->drift->items->len ? "drift" : "no drift";
+	return rg_plan_is_noop(report->plan) ? "no changes" : "changes";
+}
+
+const RgDiag *report_error(const RgReport *report)
+{
+	for (size_t i = 0; report->diags && i < rg_diags_count(report->diags); i++) {
+		const RgDiag *diag = rg_diags_get(report->diags, i);
+		if (diag->severity == RG_SEVERITY_ERROR)
+			return diag;
+	}
+	return NULL;
+}
+
+static char *counts_of(const RgReports *reports, const Tally *all, bool something)
+{
+	if (g_str_equal(reports->command, "drift"))
+		return something ? g_strdup_printf("%u missing, %u changed, %u unmanaged", all->add,
+					   all->change, all->destroy)
+				 : g_strdup("no drift");
+	return something
+		       ? g_strdup_printf("%u to add, %u to change, %u to destroy",
+				 all->add + all->replace, all->change, all->destroy + all->replace)
+		       : g_strdup("no changes");
+}
+
+char *reports_headline(const RgReports *reports)
+{
+	Tally all = {0};
+	size_t failed = 0, missed = 0;
+	bool something = false;
+	for (size_t i = 0; i < reports->n; i++) {
+		const char *status = report_status(&reports->items[i]);
+		tally_add(&all, &reports->items[i]);
+		failed += report_failed(&reports->items[i]);
+		missed += reports->items[i].not_run;
+		something =
+			something || g_str_equal(status, "changes") || g_str_equal(status, "drift");
+	}
+	if (!reports->n)
+		return g_strdup("No spec is touched.");
+	something = something || all.add || all.change || all.replace || all.destroy;
+	g_autofree char *counts = counts_of(reports, &all, something);
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_string_append_printf(text, "%s%zu cluster%s: %s", reports->n == 1 ? "" : "All ",
+		reports->n, reports->n == 1 ? "" : "s", counts);
+	if (failed)
+		g_string_append_printf(text, "; %zu failed", failed);
+	if (missed)
+		g_string_append_printf(text, "; %zu not run", missed);
+	g_string_append_c(text, '.');
+	return g_strdup(text->str);
+}
