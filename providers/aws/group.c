@@ -243,7 +243,7 @@ static rgp_status group_remove(const AwsCall *call, const json_t *items)
 	return aws_delete_each(call, items, "DeleteSecurityGroup", "GroupId", busy, gone);
 }
 
-static const char *const changeable[] = {"tags", "ingress", "egress", NULL};
+static const char *const changeable[] = {"tags", "marks", "ingress", "egress", NULL};
 
 const AwsKind aws_group_kind = {
 	.kind = AWS_GROUP,

@@ -202,8 +202,8 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 	return status;
 }
 
-static const char *const changeable[] = {"tags", "instance_state", "http_tokens", "security_groups",
-	"instance_profile", "instance_profile_arn", NULL};
+static const char *const changeable[] = {"tags", "marks", "instance_state", "http_tokens",
+	"security_groups", "instance_profile", "instance_profile_arn", NULL};
 
 static const char *const own[] = {
 	"network_interface", "private_dns", "private_ip", "public_address", "root_volume_id", NULL};

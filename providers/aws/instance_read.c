@@ -103,7 +103,7 @@ static void read_network(const json_t *record, const AwsMarks *marks, json_t *at
 	const json_t *interface = primary_interface(record);
 	copy_text(attributes, "network_interface", interface, "networkInterfaceId");
 	/* the head's groups are its interface's, a resource of its own (it has no index) */
-	if (marks->name && !marks->indexes)
+	if (marks->name && !aws_marks_has_index(marks))
 		return;
 	const json_t *set = json_object_get(interface ? interface : record, "groupSet");
 	if (set)

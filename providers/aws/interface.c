@@ -129,7 +129,7 @@ static rgp_status interface_remove(const AwsCall *call, const json_t *items)
 		call, items, "DeleteNetworkInterface", "NetworkInterfaceId", busy, gone);
 }
 
-static const char *const changeable[] = {"tags", "security_groups", "description", NULL};
+static const char *const changeable[] = {"tags", "marks", "security_groups", "description", NULL};
 
 const AwsKind aws_interface_kind = {
 	.kind = AWS_INTERFACE,

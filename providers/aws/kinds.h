@@ -19,6 +19,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsSeen, aws_seen_clear)
 
 /* How the members of an update call fare: one slot an item. */
 typedef struct {
+	const char *kind;
 	const json_t *items;
 	ModFailure *failures; /* class_ OK: nothing went wrong so far */
 } AwsUpdate;
@@ -61,7 +62,8 @@ rgp_status aws_lower(const AwsCall *call, const json_t *input);
 /* Gives the same failure for every item. */
 rgp_status aws_fail_items(const AwsCall *call, const json_t *items, const ModFailure *failure);
 
-/* update.c: brings the `tags` of all items of the call to what is wanted, many ids a request. */
+/* update.c: brings the `tags` and the marks of all items of the call to what is wanted, many ids a
+ * request. */
 rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update);
 bool aws_is_changed(const json_t *item, const char *attribute);
 

@@ -94,6 +94,8 @@ void aws_marks_clear(AwsMarks *marks)
 	g_free(marks->indexes);
 	g_free(marks->token);
 	g_free(marks->lineage);
+	g_free(marks->cluster);
+	g_free(marks->index);
 	*marks = (AwsMarks){0};
 }
 
@@ -133,17 +135,62 @@ json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks)
 		.name = mark_dup(ours, "name"),
 		.token = mark_dup(ours, "token"),
 		.lineage = mark_dup(ours, "lineage"),
+		.cluster = mark_dup(ours, "cluster"),
+		.index = mark_dup(ours, "index"),
 		.indexes = json_object_get(ours, "indexes") ? join_indexes(ours) : NULL,
 	};
 	return others;
+}
+
+#define NO_INDEX "none"
+
+/* "[3]" of an address, "" when it has none. */
+static const char *bracket_of(const char *address)
+{
+	const char *bracket = strchr(address, '[');
+	return bracket ? bracket : "";
+}
+
+static void add_mark(json_t *list, const char *mark, const char *value)
+{
+	g_autofree char *key = g_strconcat(AWS_MARK_PREFIX, mark, NULL);
+	if (*value)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "Key", key, "Value", value));
+}
+
+json_t *aws_marks_renew(const char *kind, const json_t *item)
+{
+	const json_t *marks = json_object_get(item, "marks");
+	const char *address = mod_str(item, "address"), *bracket = bracket_of(address);
+	const char *told = mod_str(json_object_get(item, "prior"), "marks");
+	const char *name = g_str_has_prefix(address, kind) ? address + strlen(kind) + 1 : "";
+	g_autofree char *bare = g_strndup(name, strcspn(name, "["));
+	g_autofree char *index =
+		*bracket ? g_strndup(bracket + 1, strcspn(bracket + 1, "]")) : g_strdup(NO_INDEX);
+	json_t *list = json_array();
+	add_mark(list, "cluster", mod_str(marks, "cluster"));
+	add_mark(list, "kind", kind);
+	add_mark(list, "lineage", mod_str(marks, "lineage"));
+	add_mark(list, "name", bare);
+	add_mark(list, "pool", mod_str(marks, "pool"));
+	if (!*told || strcmp(bracket_of(told), bracket))
+		add_mark(list, "index", index);
+	return list;
+}
+
+bool aws_marks_has_index(const AwsMarks *marks)
+{
+	return marks->index ? strcmp(marks->index, NO_INDEX) != 0 : marks->indexes != NULL;
 }
 
 char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place)
 {
 	if (!marks->kind || !marks->name || strcmp(marks->kind, kind))
 		return NULL;
-	if (!marks->indexes)
+	if (!aws_marks_has_index(marks))
 		return g_strdup_printf("%s.%s", kind, marks->name);
+	if (marks->index)
+		return g_strdup_printf("%s.%s[%s]", kind, marks->name, marks->index);
 	int64_t index;
 	if (!mod_indexes_at(marks->indexes, place, &index))
 		return NULL;

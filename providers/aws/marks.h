@@ -1,7 +1,8 @@
 /* Ownership marks as EC2 tags: raygpu:cluster, :lineage, :kind, :name, :pool, :indexes (cut into
  * raygpu:indexes, raygpu:indexes.2, ... of 256 characters), :token, :commit, :run. They are facts
- * of the creation: never part of the `tags` attribute, never changed. With them an address is told
- * from a tag list and the launch index. Pure. */
+ * of the creation: never part of the `tags` attribute, and changed only by `update` of "marks",
+ * which adds raygpu:index, the index of one thing that is no longer (or never was) of a batch. With
+ * them an address is told from a tag list and the launch index. Pure. */
 #pragma once
 #include "aws/aws.h"
 #include "aws/xml.h"
@@ -15,7 +16,8 @@ json_t *aws_marks_tags(const json_t *input);
 json_t *aws_marks_spec(const char *type, json_t *tags);
 
 typedef struct {
-	char *kind, *name, *indexes, *token, *lineage; /* NULL when the mark is not there */
+	/* NULL when the mark is not there */
+	char *kind, *name, *indexes, *index, *token, *lineage, *cluster;
 } AwsMarks;
 
 void aws_marks_clear(AwsMarks *marks);
@@ -23,6 +25,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsMarks, aws_marks_clear)
 /* Takes the object of a <tagSet> apart. The tags that are neither ours nor AWS's own, as an object.
  */
 json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks);
+/* Tags that mark what exists as the item's address, [{"Key", "Value"}]: none is ever taken away, so
+ * raygpu:index ("3", or "none") beats raygpu:indexes from then on. Items that keep their index need
+ * the same tags. A new reference. */
+json_t *aws_marks_renew(const char *kind, const json_t *item);
+bool aws_marks_has_index(const AwsMarks *marks);
 /* The address of the `place`-th resource of its batch; NULL when the marks don't tell. g_free. */
 char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place);
 

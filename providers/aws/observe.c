@@ -32,9 +32,16 @@ typedef struct {
 	GHashTable *seen;	/* ids handed out: pages may overlap while things change */
 	GString *page, *shared; /* the page's two lists */
 	unsigned n_shared;
-	json_t *last_shared; /* the newest of `shared`; NULL at the beginning of a page */
-	bool any_lineage;    /* the lineage is asked for, not given */
+	json_t *last_shared;	       /* the newest of `shared`; NULL at the beginning of a page */
+	bool any_lineage;	       /* the lineage is asked for, not given */
+	const char *cluster, *lineage; /* whose marks tell an address; "" = anybody's */
 } Pager;
+
+static bool is_foreign(const Pager *pager, const AwsMarks *marks)
+{
+	return *pager->lineage && (g_strcmp0(marks->lineage, pager->lineage) ||
+					  g_strcmp0(marks->cluster, pager->cluster));
+}
 
 static void append_json(GString *list, const json_t *value)
 {
@@ -64,7 +71,10 @@ static json_t *take_own(Pager *pager, json_t *attributes)
 
 static void add_resource(Pager *pager, const AwsSeen *seen)
 {
-	g_autofree char *address = aws_marks_address(&seen->marks, pager->kind->kind, seen->place);
+	g_autofree char *address =
+		is_foreign(pager, &seen->marks)
+			? NULL
+			: aws_marks_address(&seen->marks, pager->kind->kind, seen->place);
 	json_t *own = pager->kind->own ? take_own(pager, seen->attributes)
 				       : json_incref(seen->attributes);
 	g_autoptr(ModJson) resource = json_pack("{s:s, s:s?, s:o, s:s, s:s?, s:s?}", "id", seen->id,
@@ -134,6 +144,8 @@ static rgp_status run_pager(
 		.page = g_string_new(NULL),
 		.shared = g_string_new(NULL),
 		.any_lineage = json_is_null(json_object_get(input, "lineage")),
+		.lineage = mod_str(input, "lineage"),
+		.cluster = mod_str(input, "cluster"),
 	};
 	rgp_status status = aws_kind_describe(call, kind, params, on_record, on_page, &pager);
 	if (status == RGP_OK)

@@ -33,13 +33,16 @@ static bool is_changeable(const AwsKind *kind, const json_t *item)
 	return true;
 }
 
-/* What the tags of one item need, as text: items with the same need share a request. */
-static json_t *tag_need(const json_t *item)
+/* What the tags of one item need: items with the same need share a request. */
+static json_t *tag_need(const char *kind, const json_t *item)
 {
 	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
 	const json_t *prior = json_object_get(json_object_get(item, "prior"), "tags");
-	json_t *set = json_array(), *unset = json_array(), *value;
+	json_t *set = aws_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
+	json_t *unset = json_array(), *value;
 	const char *key;
+	if (!aws_is_changed(item, "tags"))
+		wanted = prior = NULL;
 	json_object_foreach ((json_t *)(uintptr_t)wanted, key, value)
 		if (json_is_string(value) && !json_equal(json_object_get(prior, key), value))
 			json_array_append_new(
@@ -84,9 +87,10 @@ rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)
 	size_t i;
 	const json_t *item;
 	json_array_foreach (update->items, i, item) {
-		if (!aws_is_changed(item, "tags") || update->failures[i].class_ != RGP_CLASS_OK)
+		if ((!aws_is_changed(item, "tags") && !aws_is_changed(item, "marks")) ||
+			update->failures[i].class_ != RGP_CLASS_OK)
 			continue;
-		g_autoptr(ModJson) need = tag_need(item);
+		g_autoptr(ModJson) need = tag_need(update->kind, item);
 		char *text = json_dumps(need, JSON_COMPACT | JSON_SORT_KEYS);
 		GArray *members = g_hash_table_lookup(groups, text);
 		if (!members) {
@@ -142,7 +146,7 @@ rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *in
 		else if (status == RGP_OK)
 			status = mod_give_item(&call->talk, mod_str(item, "address"), "unsupported",
 				mod_str(item, "id"), NULL);
-	AwsUpdate update = {.items = items};
+	AwsUpdate update = {.kind = kind->kind, .items = items};
 	update.failures = g_new0(ModFailure, json_array_size(items) + 1);
 	if (status == RGP_OK)
 		status = kind->update(call, &update);

@@ -113,6 +113,24 @@ static json_t *prior_new(const RgPlanChange *change)
 	return prior;
 }
 
+static bool changes_marks(const RgPlanChange *change)
+{
+	for (guint i = 0; i < change->attrs->len; i++) {
+		if (g_str_equal(((RgPlanAttr *)change->attrs->pdata[i])->name, RG_MARKS))
+			return true;
+	}
+	return false;
+}
+
+static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
+{
+	json_t *marks = json_object();
+	rg_json_set_str(marks, "cluster", apply->plan->cluster);
+	rg_json_set_str(marks, "lineage", apply->options->lineage);
+	rg_json_set_str(marks, "pool", change->group);
+	return marks;
+}
+
 static bool add_update(Apply *apply, json_t *items, Step *step)
 {
 	json_t *attributes = live_resolve(apply, step->change->desired, apply->diags);
@@ -124,6 +142,8 @@ static bool add_update(Apply *apply, json_t *items, Step *step)
 	json_object_set_new(item, "attributes", attributes);
 	json_object_set_new(item, "prior", prior_new(step->change));
 	json_object_set_new(item, "changed", changed_names(step->change));
+	if (changes_marks(step->change))
+		json_object_set_new(item, "marks", marks_new(apply, step->change));
 	json_array_append_new(items, item);
 	return true;
 }

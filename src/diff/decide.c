@@ -252,12 +252,72 @@ static int severity(RgAction action)
 					    : 0;
 }
 
+/* What all attributes together ask for. */
+typedef struct {
+	RgAction action;
+	bool moved, drift;
+} Worst;
+
+static void take_verdict(Worst *worst, const Verdict *verdict)
+{
+	if (severity(verdict->action) > severity(worst->action))
+		worst->action = verdict->action;
+	if (verdict->action != RG_ACTION_RECORD) {
+		worst->moved |= verdict->moved;
+		worst->drift |= verdict->drift;
+	}
+}
+
+/* The address that the marks on a thing tell; NULL: none. */
+static const char *marks_of(const RgResource *resource)
+{
+	return resource->mismarked ? resource->marked_as : resource->address;
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text != NULL ? json_string(text) : NULL;
+}
+
+static void add_marks(RgChange *change, const Verdict *verdict)
+{
+	RgAttrChange *attr = g_new0(RgAttrChange, 1);
+	attr->name = RG_MARKS;
+	attr->spec = verdict->moved;
+	attr->drift = verdict->drift;
+	attr->before = text_or_null(marks_of(change->observed));
+	attr->recorded = text_or_null(marks_of(change->recorded));
+	attr->after = json_string(change->address);
+	guint at = 0;
+	while (at < change->attrs->len &&
+		strcmp(((RgAttrChange *)change->attrs->pdata[at])->name, RG_MARKS) < 0)
+		at++;
+	g_ptr_array_insert(change->attrs, (gint)at, attr);
+}
+
+/* decide.md "Marks": an attribute of every kind whose module can write them anew. */
+static void judge_marks(Differ *differ, RgChange *change, Worst *worst)
+{
+	const RgKind *kind = rg_schema_kind(differ->schema, change->recorded->kind);
+	if (!kind->updates_marks || worst->action == RG_ACTION_REPLACE ||
+		scope_replaces(differ, change->address))
+		return;
+	const RgResource *was = change->recorded, *is = change->observed;
+	Verdict verdict = {.moved = was->mismarked,
+		.drift = is->mismarked && g_strcmp0(is->marked_as, marks_of(was)) != 0,
+		.action = is->mismarked ? RG_ACTION_UPDATE : RG_ACTION_RECORD};
+	if (!verdict.moved && !verdict.drift)
+		return;
+	change->drifted |= verdict.drift;
+	add_marks(change, &verdict);
+	take_verdict(worst, &verdict);
+}
+
 /* Rows 5, 6, 8, 9, 10: the worst of the attributes. */
 static void decide_present(Differ *differ, RgChange *change)
 {
 	const GArray *fields = fields_of(differ, change->desired, change->recorded);
-	RgAction worst = RG_ACTION_NONE;
-	bool moved = false, drift = false;
+	Worst worst = {.action = RG_ACTION_NONE};
 	for (guint i = 0; i < fields->len; i++) {
 		const Field *field = &g_array_index(fields, Field, i);
 		Verdict verdict = judge(field, change);
@@ -265,15 +325,11 @@ static void decide_present(Differ *differ, RgChange *change)
 		if (!verdict.listed)
 			continue;
 		add_attr(change, field, &verdict);
-		if (severity(verdict.action) > severity(worst))
-			worst = verdict.action;
-		if (verdict.action != RG_ACTION_RECORD) {
-			moved |= verdict.moved;
-			drift |= verdict.drift;
-		}
+		take_verdict(&worst, &verdict);
 	}
-	settle_present(change, worst, moved, drift);
-	if (worst != RG_ACTION_REPLACE && scope_replaces(differ, change->address)) {
+	judge_marks(differ, change, &worst);
+	settle_present(change, worst.action, worst.moved, worst.drift);
+	if (worst.action != RG_ACTION_REPLACE && scope_replaces(differ, change->address)) {
 		settle(change, RG_ACTION_REPLACE, RG_GRADE_DESTRUCTIVE, 8);
 		change->reason = "replace_by_request";
 	}

@@ -73,10 +73,16 @@ static void add_attrs(RgDriftItem *item, const RgChange *change, const RgResourc
 			continue;
 		RgDriftAttr *attr = g_new0(RgDriftAttr, 1);
 		attr->name = g_strdup(from->name);
+		g_ptr_array_add(item->attrs, attr);
+		if (g_str_equal(from->name, RG_MARKS)) { /* no attribute of the resource */
+			attr->desired = json_incref(from->after);
+			attr->recorded = json_incref(from->recorded);
+			attr->observed = json_incref(from->before);
+			continue;
+		}
 		attr->desired = shown(recorded, change->desired, from->name);
 		attr->recorded = shown(recorded, change->recorded, from->name);
 		attr->observed = shown(recorded, change->observed, from->name);
-		g_ptr_array_add(item->attrs, attr);
 	}
 }
 

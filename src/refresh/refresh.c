@@ -112,6 +112,9 @@ static void add_unseen(RgResourceSet *set, const RgResource *recorded, RgPresenc
  */
 static void add_seen(RgResourceSet *set, const RgResource *recorded, RgResource *observed)
 {
+	observed->mismarked = g_strcmp0(observed->address, recorded->address) != 0;
+	if (observed->mismarked)
+		observed->marked_as = g_steal_pointer(&observed->address);
 	g_free(observed->address);
 	observed->address = g_strdup(recorded->address);
 	observed->name = recorded->name;

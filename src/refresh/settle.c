@@ -51,11 +51,21 @@ static bool is_telling(const RgAttribute *attribute)
 	       !attribute->computed && !attribute->sensitive && !attribute->ignore_drift;
 }
 
+/* `observed` as it was read: its address is what its marks tell. */
+static bool shows_marks(
+	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
+{
+	const char *last = recorded->mismarked ? recorded->marked_as : recorded->address;
+	return !reader->kind->updates_marks || g_strcmp0(observed->address, last) == 0;
+}
+
 static bool shows_record(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
 	const char *name;
 	json_t *wanted;
+	if (!shows_marks(reader, recorded, observed))
+		return false;
 	/* The set is only looked at; the callback's type can't say so. */
 	void *set = (void *)(uintptr_t)reader->input->recorded;
 	json_object_foreach (recorded->attrs, name, wanted) {

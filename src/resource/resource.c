@@ -37,6 +37,7 @@ void rg_resource_free(RgResource *resource)
 	g_free(resource->status);
 	g_free(resource->token);
 	g_free(resource->lineage);
+	g_free(resource->marked_as);
 	g_free(resource);
 }
 

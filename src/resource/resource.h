@@ -8,6 +8,8 @@
 
 #define RG_SECRET_KIND "raygpu.secret"
 #define RG_SECRET_RAY_TOKEN "raygpu.secret.ray_token"
+/* The ownership marks in the attributes of a change: the address that they tell. */
+#define RG_MARKS "marks"
 
 typedef enum {
 	RG_PRESENT,
@@ -38,6 +40,10 @@ typedef struct {
 	json_t *pin;		      /* offer and price of a node, or NULL (fit.h "pins") */
 	char *run;		      /* pending: the run that left it open */
 	bool leaving; /* its removal was begun, and not seen to end (decide.md rows 19, 20) */
+	const char *ownership; /* interned: "created", "adopted", "shared" */
+	/* recorded: as they were last written; observed: as the cloud has them */
+	bool mismarked;	 /* the ownership marks on it tell another address than its own */
+	char *marked_as; /* that address; NULL: they tell none. Only when mismarked */
 	/* observed only */
 	char *status;	/* the cloud's word, "running" */
 	char *token;	/* creation token in the marks, or NULL */

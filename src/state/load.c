@@ -93,7 +93,7 @@ static const char *interned(const char *text)
 
 #define RESOURCE_COLUMNS                                                                           \
 	"kind, name, coalesce(idx, -1), pool, cloud_id, attrs, outputs, depends_on, origin, pin,"  \
-	" generation, created_s, updated_s, leaving, protect"
+	" generation, created_s, updated_s, leaving, protect, ownership, marked"
 
 static bool read_resource(Loader *loader, Sql *q)
 {
@@ -115,6 +115,11 @@ static bool read_resource(Loader *loader, Sql *q)
 	resource->updated_s = sql_column_int(q, 12);
 	resource->leaving = sql_column_int(q, 13) != 0;
 	resource->protect = sql_column_int(q, 14) != 0;
+	resource->ownership = interned(sql_column_text(q, 15));
+	resource->mismarked =
+		resource->id != NULL && g_strcmp0(sql_column_text(q, 16), resource->address) != 0;
+	if (resource->mismarked)
+		resource->marked_as = g_strdup(sql_column_text(q, 16));
 	rg_resource_set_add(loader->snapshot->recorded, g_steal_pointer(&resource));
 	return true;
 }

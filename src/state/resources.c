@@ -79,8 +79,8 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 	Sql q = sql_new(store,
 		"INSERT INTO resources (cluster, address, kind, name, idx, pool, cloud_id,"
 		" ownership, attrs, outputs, depends_on, origin, pin, generation, created_s,"
-		" updated_s) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8, ?9, ?10, ?11,"
-		" ?12, ?13, ?14, ?15, ?15)",
+		" updated_s, marked) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8, ?9, ?10,"
+		" ?11, ?12, ?13, ?14, ?15, ?15, ?16)",
 		diags);
 	sql_int(&q, cluster);
 	sql_text(&q, resource->address);
@@ -97,6 +97,9 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 	sql_json(&q, resource->pin);
 	sql_int(&q, resource->generation);
 	sql_int(&q, rg_clock_now_s());
+	sql_text(&q, resource->mismarked ? resource->marked_as
+		     : resource->id	 ? resource->address
+					 : NULL);
 	return sql_run(&q) &&
 	       lifetime_begin(
 		       store, cluster, sqlite3_last_insert_rowid(store->db), resource, diags) &&
@@ -133,7 +136,8 @@ static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 {
 	Sql q = sql_new(store,
 		"UPDATE resources SET attrs = coalesce(?3, attrs), outputs = coalesce(?4, outputs),"
-		" pin = coalesce(?5, pin), updated_s = max(?6, updated_s + 1)"
+		" pin = coalesce(?5, pin), updated_s = max(?6, updated_s + 1),"
+		" marked = CASE WHEN ?3 IS NULL OR cloud_id IS NULL THEN marked ELSE address END"
 		" WHERE cluster = ?1 AND address = ?2",
 		diags);
 	sql_int(&q, cluster);

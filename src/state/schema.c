@@ -127,7 +127,12 @@ static const char v2[] =
 	"ALTER TABLE clusters ADD COLUMN history_from_s INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE clusters SET history_from_s = unixepoch();";
 
-const RgMigration rg_state_migrations[] = {{v1}, {v2}};
+/* Version 3: the address that the ownership marks on a thing tell, as they were last written; NULL:
+ * none. `state mv` and `import` leave the marks to the next apply. */
+static const char v3[] = "ALTER TABLE resources ADD COLUMN marked TEXT;"
+			 "UPDATE resources SET marked = address WHERE cloud_id IS NOT NULL;";
+
+const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}};
 const unsigned rg_state_migrations_len = G_N_ELEMENTS(rg_state_migrations);
 
 static bool read_int(sqlite3 *db, const char *text, int64_t *value)

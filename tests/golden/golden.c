@@ -62,7 +62,10 @@ static void set_word(RgResource *resource, const char *word, const json_t *value
 		resource->token = g_strdup(text);
 	else if (strcmp(word, "status") == 0)
 		resource->status = g_strdup(text);
-	else if (strcmp(word, "after") == 0)
+	else if (strcmp(word, "marks") == 0) {
+		resource->mismarked = true; /* "" = none */
+		resource->marked_as = text && *text ? g_strdup(text) : NULL;
+	} else if (strcmp(word, "after") == 0)
 		set_depends(resource, text);
 	else if (strcmp(word, "pin") == 0)
 		resource->pin = json_deep_copy(value);

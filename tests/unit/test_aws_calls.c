@@ -82,6 +82,8 @@ static char *instance_xml(const char *id, int place, const char *state, const ch
 	"<item><key>raygpu:name</key><value>train</value></item>"                                  \
 	"<item><key>raygpu:indexes</key><value>2-3,7</value></item>"                               \
 	"<item><key>raygpu:token</key><value>tok</value></item>"                                   \
+	"<item><key>raygpu:cluster</key><value>c</value></item>"                                   \
+	"<item><key>raygpu:lineage</key><value>lin</value></item>"                                 \
 	"<item><key>aws:x</key><value>y</value></item>"                                            \
 	"<item><key>team</key><value>ml</value></item></tagSet>"
 

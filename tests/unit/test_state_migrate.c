@@ -2,11 +2,14 @@
 #include "state_fixture.h"
 #include "state/internal.h"
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define T0 "aws.instance.train[0]"
 
-static const unsigned versions[] = {1, 2};
+static const unsigned versions[] = {1, 2, 3};
 
 /* As if the program were one version further. */
 static RgStore *open_next(Fixture *f, RgStoreMode mode, const char *sql)
@@ -127,6 +130,7 @@ static void check_kept_content(Fixture *f)
 	g_assert_cmpstr(rg_json_str(made->attrs, "user_data", NULL), ==, "#!/bin/sh");
 	g_assert_cmpstr(rg_json_str(made->outputs, "private_ip", NULL), ==, "10.0.0.7");
 	g_assert_cmpint(rg_json_int(made->pin, "price_microusd_hour", 0), ==, 32772600);
+	g_assert_false(made->mismarked);
 	g_assert_cmpint(
 		rg_resource_set_find(recorded, "aws.instance.train[2]")->presence, ==, RG_PENDING);
 	g_assert_cmpstr(
@@ -163,6 +167,85 @@ static void test_every_kept_file_opens(Fixture *f, gconstpointer unused)
 		assert_fine(f->diags);
 		check_kept_content(f);
 		fixture_close(f);
+	}
+}
+
+/* Older versions put `marked` nowhere: what it recorded was marked as it is called. */
+static void test_version_3_knows_the_marks(Fixture *f, gconstpointer unused)
+{
+	put_kept_file(f, 1);
+	g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_WRITE, f->diags);
+	assert_fine(f->diags);
+	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM resources"
+					   " WHERE cloud_id IS NOT NULL AND marked = address"),
+		==, 2);
+	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM resources"
+					   " WHERE cloud_id IS NULL AND marked IS NULL"),
+		==, 1);
+}
+
+#define BIG_ROWS 5000
+#define MIGRATION_KILLS 25
+
+/* An old file whose migration takes long enough to be killed in. */
+static void make_big_old_file(Fixture *f)
+{
+	sqlite3 *db = NULL;
+	put_kept_file(f, 1);
+	g_assert_cmpint(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READWRITE, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(
+		sqlite3_exec(db,
+			"WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n "
+			"LIMIT " G_STRINGIFY(
+				BIG_ROWS) ")"
+					  " INSERT INTO resources (cluster, address, kind, name, "
+					  "idx, cloud_id,"
+					  " ownership, attrs, generation, created_s, updated_s)"
+					  " SELECT cluster, 'aws.instance.train[' || i || ']', "
+					  "kind, name, i, 'i-' || i,"
+					  " ownership, attrs, 0, 1, 1 FROM n, resources WHERE idx "
+					  "= 0",
+			NULL, NULL, NULL),
+		==, SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void kill_while_migrating(const Fixture *f, gulong delay_us)
+{
+	pid_t child = fork();
+	g_assert_cmpint(child, >=, 0);
+	if (child == 0) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_WRITE, diags);
+		_exit(store != NULL ? 0 : 1);
+	}
+	g_usleep(delay_us);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* Old or new, never between; and nothing is lost. */
+static void test_a_killed_migration_loses_nothing(Fixture *f, gconstpointer unused)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(11);
+	for (int i = 0; i < MIGRATION_KILLS; i++) {
+		make_big_old_file(f);
+		kill_while_migrating(f, (gulong)g_rand_int_range(rand, 0, 40000));
+		g_autoptr(RgStore) reading = rg_store_open(f->path, RG_STORE_READ, f->diags);
+		assert_fine(f->diags);
+		g_autoptr(RgSnapshot) snapshot = rg_store_load(reading, CLUSTER, f->diags);
+		g_assert_cmpuint(rg_resource_set_size(snapshot->recorded), ==, BIG_ROWS + 4);
+		f->store = rg_store_open(f->path, RG_STORE_WRITE, f->diags);
+		assert_fine(f->diags);
+		g_assert_cmpint(
+			query_int(f->path, "PRAGMA user_version"), ==, rg_state_migrations_len);
+		g_assert_cmpint(
+			query_int(f->path, "SELECT count(*) FROM resources WHERE marked = address"),
+			==, BIG_ROWS + 2);
+		fixture_close(f);
+		g_autofree char *hot = g_strconcat(f->path, "-journal", NULL);
+		g_assert_false(g_file_test(hot, G_FILE_TEST_EXISTS));
+		g_unlink(f->path);
 	}
 }
 
@@ -206,6 +289,8 @@ int main(int argc, char **argv)
 	ADD("writing-the-file", test_writing_migrates_the_file);
 	ADD("broken-migration", test_a_broken_migration_leaves_the_old_file);
 	ADD("every-kept-file", test_every_kept_file_opens);
+	ADD("version-3", test_version_3_knows_the_marks);
+	ADD("killed", test_a_killed_migration_loses_nothing);
 	ADD("tables-of-today", test_the_newest_kept_file_has_the_tables_of_today);
 	return g_test_run();
 }

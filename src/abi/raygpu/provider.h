@@ -47,7 +47,8 @@
  *          ids that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them.
  *          An error or a cut reply is a failed call, never a short list.
  *          With "lineage" null (`raygpu state rebuild`: the state is lost) it lists what carries the
- *          cluster's name, whatever the lineage, and each resource tells its "lineage".
+ *          cluster's name, whatever the lineage, and each resource tells its "lineage". With one,
+ *          what carries another cluster's name or lineage tells no "address".
  * create   input {"kind", "token": 32 hex digits, "min_count": n, "marks": {"cluster", "lineage",
  *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
@@ -60,6 +61,9 @@
  *          One look, no waiting: the host polls.
  * update   input {"kind", "items": [{"address", "id", "attributes": wanted, "prior": observed,
  *                 "changed": [attribute, ...]}]}
+ *          Where "changed" has "marks" (only kinds whose schema says "updates_marks"), the marks on it
+ *          tell another address, prior's "marks" (absent: none of ours): the item has "marks":
+ *          {"cluster", "lineage", "pool"} to write, together with what makes `list` tell "address".
  *          gives "item": {"address", "outcome": "done" | "failed" | "unsupported", "attributes"}
  * remove   input {"kind", "items": [{"address", "id"}]}
  *          gives "item": {"address", "outcome": "done" | "failed"}; gone counts as done
