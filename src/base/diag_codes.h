@@ -59,6 +59,16 @@
 	X("fit.mig-profile", 4)                                                                    \
 	X("fit.mig-too-many", 4)                                                                   \
 	X("fit.bad-facts", 1)                                                                      \
+	X("compat.ray-python", 4)                                                                  \
+	X("compat.no-image", 4)                                                                    \
+	X("compat.moving-tag", 4)                                                                  \
+	X("compat.cpu-image", 4)                                                                   \
+	X("compat.ray-feature", 4)                                                                 \
+	X("compat.host-arch", 4)                                                                   \
+	X("compat.gpu-dropped", 4)                                                                 \
+	X("compat.gpu-too-new", 4)                                                                 \
+	X("compat.open-driver", 4)                                                                 \
+	X("compat.driver-too-old", 4)                                                              \
 	X("boot.too-large", 4)                                                                     \
 	X("boot.bad-value", 4)                                                                     \
 	/* provider modules and the calls to them */                                               \

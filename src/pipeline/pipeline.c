@@ -1,5 +1,6 @@
 #include "pipeline/internal.h"
 #include "boot/boot.h"
+#include "fit/compat.h"
 #include "base/clock.h"
 #include "resource/expr.h"
 
@@ -39,7 +40,8 @@ RgCluster *rg_pipeline_validate(
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgShapes) shapes =
 		cluster ? pass_fit_shapes(providers, cluster, NULL, &catalog, diags) : NULL;
-	return ok && shapes ? g_steal_pointer(&cluster) : NULL;
+	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
+	return ok ? g_steal_pointer(&cluster) : NULL;
 }
 
 /* ---- module and transport */
@@ -102,11 +104,12 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 			return false;
 	}
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
-	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
-	if (!pass->fitted || !rg_boot_render(pass->cluster, pass->fitted, (size_t)limit,
-				     rg_expr_gzip_size, diags))
-		return false;
 	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
+	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
+	if (!pass->fitted || !rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) ||
+		!rg_boot_render(
+			pass->cluster, pass->fitted, (size_t)limit, rg_expr_gzip_size, diags))
+		return false;
 	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
 	rg_diags_locate(diags, source_of, pass->cluster);
 	return pass->desired != NULL;

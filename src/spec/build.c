@@ -81,6 +81,7 @@ static RgPool *build_pool(
 	pool->zones = build_zones(json_object_get(value, "zones"));
 	pool->zones_source = member_source(document, pointer, "zones");
 	pool->image = dup_str(value, "image");
+	pool->driver = dup_str(value, "driver");
 	pool->image_source = member_source(document, pointer, "image");
 	const json_t *disk = json_object_get(value, "disk");
 	const json_t *size = json_object_get(disk, "size");
@@ -131,6 +132,7 @@ static void free_pool(gpointer data)
 	g_free(pool->instance_type);
 	g_strfreev(pool->zones);
 	g_free(pool->image);
+	g_free(pool->driver);
 	g_free(pool->disk.type);
 	g_strfreev(pool->share.mig);
 	json_decref(pool->labels);

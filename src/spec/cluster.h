@@ -43,6 +43,7 @@ typedef struct {
 	RgSource zones_source;
 	char *image; /* cloud image id; NULL = the provider's default GPU image */
 	RgSource image_source;
+	char *driver; /* of NVIDIA, that `image` holds, "535.183.01"; NULL = not stated */
 	RgDisk disk;
 	RgShare share;
 	bool public_ip;	   /* each node gets a public address */

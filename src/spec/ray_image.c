@@ -2,20 +2,6 @@
 
 #include <string.h>
 
-/* First version of each row's range and the Pythons of its images. Source: ray-project/ray,
- * ci/ray_ci/docker_container.py and ray-images.yaml, PRs 45621, 52593, 58374, 58581, issue 45904;
- * gathered 2026-08. 3.13 images exist from 2.52 on, earlier only wheels. */
-static const struct {
-	const char *from;
-	const char *const pythons[8];
-} image_rows[] = {
-	{"2.59.0", {NULL}}, /* not known yet */
-	{"2.52.0", {"3.10", "3.11", "3.12", "3.13", NULL}},
-	{"2.31.0", {"3.9", "3.10", "3.11", "3.12", NULL}},
-	{"2.11.0", {"3.9", "3.10", "3.11", NULL}},
-	{"2.7.0", {"3.8", "3.9", "3.10", "3.11", NULL}},
-};
-
 /* Ray's tag grammar, ci/ray_ci/automation/push_ray_image.py: version, or version and commit,
  * then -extra, -pyXY, platform and architecture, each optional. */
 #define TAG_PATTERN                                                                                \
@@ -26,6 +12,8 @@ void rg_ray_tag_clear(RgRayTag *tag)
 {
 	g_clear_pointer(&tag->version, g_free);
 	g_clear_pointer(&tag->python, g_free);
+	g_clear_pointer(&tag->platform, g_free);
+	g_clear_pointer(&tag->arch, g_free);
 }
 
 /* The tag's text inside "host:port/name:tag@digest", NULL when there is none. g_free. */
@@ -51,6 +39,15 @@ static bool is_rays_own(const char *image)
 	return known && (strcmp(name, "rayproject") == 0 || g_str_has_suffix(name, "/rayproject"));
 }
 
+/* NULL when the group took no part. */
+static char *fetch(const GMatchInfo *match, int group)
+{
+	char *text = g_match_info_fetch(match, group);
+	if (text != NULL && *text == '\0')
+		g_clear_pointer(&text, g_free);
+	return text;
+}
+
 bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 {
 	g_autofree char *text = dup_tag(image);
@@ -64,6 +61,8 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 	g_autofree char *minor = g_match_info_fetch(match, 5);
 	tag->version = g_match_info_fetch(match, 1);
 	tag->python = minor != NULL && *minor != '\0' ? g_strconcat("3.", minor, NULL) : NULL;
+	tag->platform = fetch(match, 7);
+	tag->arch = fetch(match, 9);
 	return true;
 }
 
@@ -86,27 +85,4 @@ char *rg_ray_image_default(const char *version, const char *python)
 	g_assert(dot != NULL);
 	return g_strdup_printf(
 		"rayproject/ray:%s-py%.*s%s-cu121", version, (int)(dot - python), python, dot + 1);
-}
-
-int rg_ray_version_compare(const char *a, const char *b)
-{
-	for (;;) {
-		char *a_end, *b_end;
-		guint64 x = g_ascii_strtoull(a, &a_end, 10), y = g_ascii_strtoull(b, &b_end, 10);
-		if (x != y)
-			return x < y ? -1 : 1;
-		if (*a_end != '.' || *b_end != '.')
-			return (*a_end == '.') - (*b_end == '.');
-		a = a_end + 1;
-		b = b_end + 1;
-	}
-}
-
-const char *const *rg_ray_pythons(const char *version)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(image_rows); i++) {
-		if (rg_ray_version_compare(version, image_rows[i].from) >= 0)
-			return image_rows[i].pythons[0] != NULL ? image_rows[i].pythons : NULL;
-	}
-	return NULL;
 }

@@ -6,8 +6,10 @@
 
 /* What a tag says; the fields are NULL where it is silent. */
 typedef struct {
-	char *version; /* "2.52.0" */
-	char *python;  /* "3.11" */
+	char *version;	/* "2.52.0" */
+	char *python;	/* "3.11" */
+	char *platform; /* "cu121", "gpu", "cpu" */
+	char *arch;	/* "aarch64", "x86_64" */
 } RgRayTag;
 
 void rg_ray_tag_clear(RgRayTag *tag);
@@ -19,8 +21,3 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag);
 bool rg_ray_image_is_pinned(const char *image);
 /* "rayproject/ray:2.52.0-py311-cu121". g_free. */
 char *rg_ray_image_default(const char *version, const char *python);
-/* Less than, equal to or greater than 0, as "x.y.z" texts compare by number. */
-int rg_ray_version_compare(const char *a, const char *b);
-/* The Pythons of which rayproject/ray has images for a version, "3.10, 3.11"; NULL when not known
- * (newer than the table, or before 2.7, whose images have no cu121). */
-const char *const *rg_ray_pythons(const char *version);

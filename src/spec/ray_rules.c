@@ -1,6 +1,7 @@
 #include "spec/check.h"
 
 #include <string.h>
+#include "base/version.h"
 #include "spec/ray_image.h"
 #include "spec/words.h"
 
@@ -26,7 +27,7 @@ static void check_age(const Ray *ray)
 {
 	if (ray->version == NULL || g_strcmp0(ray->auth, "none") == 0 ||
 		rg_document_is_spoiled(ray->document, "/ray/auth") ||
-		rg_ray_version_compare(ray->version, FIRST_WITH_TOKEN) >= 0)
+		rg_version_compare(ray->version, FIRST_WITH_TOKEN) >= 0)
 		return;
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
 		"Ray %s has no token authentication; it came with %s", ray->version,
@@ -72,7 +73,7 @@ static void check_derived(const Ray *ray)
 	if (ray->version == NULL)
 		return;
 	RgDocument *document = ray->document;
-	bool has_cu121 = rg_ray_version_compare(ray->version, FIRST_WITH_CU121) >= 0;
+	bool has_cu121 = rg_version_compare(ray->version, FIRST_WITH_CU121) >= 0;
 	if (json_object_get(json_object_get(document->value, "ray"), "python") == NULL ||
 		!has_cu121) {
 		RgDiag *diag = rg_diags_error(ray->diags, "spec.missing-key",
@@ -86,13 +87,6 @@ static void check_derived(const Ray *ray)
 			ray->version);
 		return;
 	}
-	const char *const *pythons = rg_ray_pythons(ray->version);
-	if (ray->python == NULL || pythons == NULL || g_strv_contains(pythons, ray->python))
-		return;
-	g_autofree char *list = g_strjoinv(", ", (char **)(uintptr_t)pythons);
-	RgDiag *diag = rg_spec_report(document, "/ray/python", "spec.bad-value", ray->diags,
-		"rayproject/ray has no image of Ray %s with Python %s", ray->version, ray->python);
-	rg_diag_hint(diag, "take one of %s, or name your own ray.image", list);
 }
 
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags)

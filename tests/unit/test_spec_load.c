@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "base/caps.h"
 #include "base/redact.h"
+#include "base/version.h"
 #include "spec/ray_image.h"
 #include "spec/spec.h"
 
@@ -222,12 +223,12 @@ static void tokens_in_the_environment_are_redacted(void)
 	g_assert_null(strstr(shown, "fedcba9876543210"));
 }
 
-static void ray_versions_compare_by_number(void)
+static void versions_compare_by_number(void)
 {
-	g_assert_cmpint(rg_ray_version_compare("2.9.0", "2.52.0"), <, 0);
-	g_assert_cmpint(rg_ray_version_compare("2.52.0", "2.52.0"), ==, 0);
-	g_assert_cmpint(rg_ray_version_compare("2.52.10", "2.52.9"), >, 0);
-	g_assert_cmpint(rg_ray_version_compare("10.0.0", "9.99.99"), >, 0);
+	g_assert_cmpint(rg_version_compare("2.9.0", "2.52.0"), <, 0);
+	g_assert_cmpint(rg_version_compare("2.52.0", "2.52.0"), ==, 0);
+	g_assert_cmpint(rg_version_compare("2.52.10", "2.52.9"), >, 0);
+	g_assert_cmpint(rg_version_compare("10.0.0", "9.99.99"), >, 0);
 }
 
 /* Tags of compat/ray_image_tags, with what they say. */
@@ -283,7 +284,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/spec/load/files-are-read-or-refused", files_are_read_or_refused);
 	g_test_add_func("/spec/load/standard-input-is-a-dash", standard_input_is_a_dash);
 	g_test_add_func(
-		"/spec/load/ray-versions-compare-by-number", ray_versions_compare_by_number);
+		"/spec/load/ray-versions-compare-by-number", versions_compare_by_number);
 	g_test_add_func("/spec/load/ray-tags-are-read", ray_tags_are_read);
 	g_test_add_func(
 		"/spec/load/misplaced-secrets-are-redacted", misplaced_secrets_are_redacted);
