@@ -6,8 +6,7 @@
 
 /* Releases of a node image from a date or version on. */
 typedef struct {
-	const char *name, *driver;
-	unsigned from;
+	const char *name, *from, *driver;
 } NodeImage;
 
 struct RgCompat {
@@ -128,11 +127,11 @@ static bool read_arch(RgCompat *compat, const RgTable *table, size_t row, RgDiag
 static bool read_image(RgCompat *compat, const RgTable *table, size_t row, RgDiags *diags)
 {
 	enum { NAME, FROM, DRIVER };
-	NodeImage image = {.name = keep(compat, table, row, NAME)};
-	if (!rg_table_count(table, row, FROM, &image.from, diags) ||
+	NodeImage image = {keep(compat, table, row, NAME), keep(compat, table, row, FROM),
+		keep(compat, table, row, DRIVER)};
+	if (!is_version(table, row, FROM, false, diags) ||
 		!is_version(table, row, DRIVER, false, diags))
 		return false;
-	image.driver = keep(compat, table, row, DRIVER);
 	g_array_append_val(compat->images, image);
 	return true;
 }
@@ -221,21 +220,15 @@ const RgCudaArch *rg_compat_arch(const RgCompat *compat, unsigned capability)
 	return NULL;
 }
 
-/* The number at the end of an image's name: "20261001", or the 71 of "Version 71.6". */
-static unsigned release_of(const char *image_name)
-{
-	const char *last = strrchr(image_name, ' ');
-	return last != NULL ? (unsigned)g_ascii_strtoull(last + 1, NULL, 10) : 0;
-}
-
 const char *rg_compat_image_driver(const RgCompat *compat, const char *image_name)
 {
 	const NodeImage *best = NULL;
-	unsigned release = release_of(image_name);
-	for (guint i = 0; i < compat->images->len; i++) {
+	const char *last = strrchr(image_name, ' '); /* "20261001", or the 71.6 of "Version 71.6" */
+	for (guint i = 0; i < compat->images->len && last != NULL; i++) {
 		const NodeImage *image = &g_array_index(compat->images, NodeImage, i);
-		if (strstr(image_name, image->name) != NULL && image->from <= release &&
-			(best == NULL || best->from < image->from))
+		if (strstr(image_name, image->name) != NULL &&
+			rg_version_compare(image->from, last + 1) <= 0 &&
+			(best == NULL || rg_version_compare(best->from, image->from) < 0))
 			best = image;
 	}
 	return best != NULL ? best->driver : NULL;

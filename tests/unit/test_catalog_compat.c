@@ -96,6 +96,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	compat = rg_compat_open(diags);
+	for (size_t i = 0; i < rg_diags_count(diags); i++)
+		g_test_message("%s", rg_diags_get(diags, i)->summary);
 	g_assert_nonnull(compat);
 	g_test_add_func("/catalog/compat/ray", test_ray);
 	g_test_add_func("/catalog/compat/cuda", test_cuda);

@@ -283,8 +283,7 @@ int main(int argc, char **argv)
 		"/spec/load/digest-sees-content-not-layout", digest_sees_content_not_layout);
 	g_test_add_func("/spec/load/files-are-read-or-refused", files_are_read_or_refused);
 	g_test_add_func("/spec/load/standard-input-is-a-dash", standard_input_is_a_dash);
-	g_test_add_func(
-		"/spec/load/ray-versions-compare-by-number", versions_compare_by_number);
+	g_test_add_func("/spec/load/ray-versions-compare-by-number", versions_compare_by_number);
 	g_test_add_func("/spec/load/ray-tags-are-read", ray_tags_are_read);
 	g_test_add_func(
 		"/spec/load/misplaced-secrets-are-redacted", misplaced_secrets_are_redacted);

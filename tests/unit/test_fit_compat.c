@@ -1,0 +1,137 @@
+/* What fit says of Ray, images, drivers and GPUs that don't get on: a row a finding. */
+#include "fit/compat.h"
+#include <string.h>
+#include "spec/spec.h"
+
+#define OSS "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) 20261001"
+#define OLD "Deep Learning Base Proprietary Nvidia Driver AMI (Amazon Linux 2) Version 71.6"
+
+typedef struct {
+	const char *name, *ray, *pool;
+	const char *image;  /* name of the pool's node image; NULL: not asked */
+	const char *expect; /* "code severity line" a finding, separated by blanks and bars */
+	const char *said;   /* in the first finding or its hint */
+} Case;
+
+static const Case cases[] = {
+	{"default", "version: 2.52.0, python: \"3.11\"", "accelerators: \"A100:8\"", OSS, "", NULL},
+	{"default-v100", "version: 2.52.0, python: \"3.11\"", "accelerators: \"V100:4\"", OLD, "",
+		NULL},
+	{"python-without-image", "version: 2.52.0, python: \"3.9\"", "accelerators: T4", NULL,
+		"compat.ray-python error 3", "3.10, 3.11, 3.12, 3.13"},
+	{"python-of-own-image", "version: 2.58.0, python: \"3.9\", image: \"example.com/mine:1\"",
+		"accelerators: T4", NULL, "compat.ray-python error 3",
+		"Ray 2.58.0 does not run on Python 3.9"},
+	{"python-of-tag", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py39-cu121\"",
+		"accelerators: T4", NULL, "compat.ray-python error 3", "has no image"},
+	{"newer-than-the-table", "version: 2.99.0, image: \"rayproject/ray:2.99.0-py39-cu121\"",
+		"accelerators: T4", NULL, "", NULL},
+	{"no-such-cuda", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu130\"",
+		"accelerators: T4", NULL, "compat.no-image error 3", "cu128, cu129"},
+	{"gpu-alias", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-gpu\"",
+		"accelerators: T4", NULL, "compat.moving-tag warning 3", "write -cu121"},
+	{"cpu-image", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311\"", "accelerators: T4",
+		NULL, "compat.cpu-image warning 3", "without CUDA"},
+	{"cpu-image-on-cpus", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cpu\"",
+		"instance_type: m5.large", NULL, "", NULL},
+	{"labels", "version: 2.48.0, auth: none, image: \"rayproject/ray:2.48.0-py311-cu121\"",
+		"accelerators: T4, labels: {tier: gold}", NULL, "compat.ray-feature warning 6",
+		"2.49.0"},
+	{"arm", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu121\"",
+		"instance_type: g5g.xlarge, image: ami-1", NULL, "compat.host-arch error 6",
+		"g5g.xlarge is an arm64 host"},
+	{"arm-image", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu121-aarch64\"",
+		"accelerators: T4", NULL, "compat.host-arch error 4|compat.host-arch error 6",
+		"m5.large is an x86_64 host"},
+	{"v100-and-cuda-13", "version: 2.58.0, image: \"rayproject/ray:2.58.0-py311-cu130\"",
+		"accelerators: \"V100:4\"", OLD,
+		"compat.gpu-dropped error 6|compat.driver-too-old error 6",
+		"CUDA 13.0 of ray.image no longer knows the V100"},
+	{"b200-and-cuda-12.1", "version: 2.52.0, python: \"3.11\"",
+		"instance_type: p6-b200.48xlarge", OSS, "compat.gpu-too-new warning 6",
+		"came with 12.8"},
+	{"v100-and-open-modules", "version: 2.52.0, python: \"3.11\"",
+		"accelerators: \"V100:4\", image: ami-1", OSS,
+		"compat.open-driver error 6|compat.gpu-dropped error 6", "begin with Turing"},
+	{"old-driver", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu129\"",
+		"accelerators: T4, image: ami-1, driver: \"470.82.01\"", "mine",
+		"compat.driver-too-old error 6", "needs 525.60.13"},
+	{"minor-compatibility", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu129\"",
+		"accelerators: T4, image: ami-1, driver: \"550.54.15\"", "mine",
+		"compat.driver-too-old warning 6", "minor version compatibility"},
+	{"driver-that-suffices", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu129\"",
+		"accelerators: T4, image: ami-1, driver: \"580.65.06\"", NULL, "", NULL},
+	{"driver-older-than-gpu", "version: 2.52.0, image: \"example.com/mine:1\"",
+		"accelerators: \"H100:8\", image: ami-1, driver: \"470.82.01\"", NULL,
+		"compat.driver-too-old error 6", "older than the H100"},
+};
+
+static RgCatalog *catalog;
+static GPtrArray *texts;
+
+static const char *catalog_text(void *data, const char *name, size_t *len)
+{
+	g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
+	char *text = NULL;
+	g_assert_true(g_file_get_contents(path, &text, len, NULL));
+	g_ptr_array_add(texts, text);
+	return text;
+}
+
+static json_t *facts_of(const Case *c)
+{
+	json_t *image = json_pack("{s:s}", "name", c->image);
+	return json_pack("{s:{s:O, s:O, s:o}}", "images", "default/x86_64", image,
+		"default/x86_64/proprietary", image, "ami-1", image);
+}
+
+static void test_case(gconstpointer data)
+{
+	const Case *c = data;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autofree char *text =
+		g_strdup_printf("cluster: c\nprovider: {name: aws, region: us-east-1}\nray: {%s}\n"
+				"head: {instance_type: m5.large}\npools:\n  p: {%s, nodes: 1}\n",
+			c->ray, c->pool);
+	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
+	g_autoptr(RgShapes) shapes =
+		cluster != NULL ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;
+	json_auto_t *facts = c->image != NULL ? facts_of(c) : NULL;
+	g_autoptr(GString) got = g_string_new(NULL);
+	for (size_t i = 0; i < rg_diags_count(diags); i++)
+		g_test_message("before: %s", rg_diags_get(diags, i)->summary);
+	g_assert_nonnull(shapes);
+	rg_diags_clear(diags);
+	bool good = rg_fit_check_compat(cluster, shapes, facts, diags);
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		g_test_message("%s: %s; %s", diag->code, diag->summary, diag->hint);
+		g_string_append_printf(got, "%s%s %s %u", i > 0 ? "|" : "", diag->code,
+			diag->severity == RG_SEVERITY_ERROR ? "error" : "warning",
+			diag->source.line);
+	}
+	g_assert_cmpstr(got->str, ==, c->expect);
+	g_assert_true(good == (strstr(c->expect, " error ") == NULL));
+	if (c->said == NULL)
+		return;
+	const RgDiag *first = rg_diags_get(diags, 0);
+	g_assert_true(
+		strstr(first->summary, c->said) != NULL || strstr(first->hint, c->said) != NULL);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	texts = g_ptr_array_new_with_free_func(g_free);
+	catalog = rg_catalog_open("aws", catalog_text, NULL, diags);
+	g_assert_nonnull(catalog);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *path = g_strconcat("/fit/compat/", cases[i].name, NULL);
+		g_test_add_data_func(path, &cases[i], test_case);
+	}
+	int result = g_test_run();
+	rg_catalog_free(catalog);
+	g_ptr_array_unref(texts);
+	return result;
+}
