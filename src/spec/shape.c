@@ -115,9 +115,9 @@ static GPtrArray *known_keys(const json_t *properties, bool now)
 	return keys;
 }
 
-static const char *find_meant(const json_t *properties, const char *name)
+/* `keys`: known_keys, made once for all the names of an object, of which there may be 100,000. */
+static const char *find_meant(const GPtrArray *keys, const char *name)
 {
-	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	const char *const *words = (const char *const *)keys->pdata;
 	const char *meant = rg_words_synonym(name, words);
 	return meant != NULL ? meant : rg_nearest_word(name, words);
@@ -125,7 +125,8 @@ static const char *find_meant(const json_t *properties, const char *name)
 
 static void hint_known_key(RgDiag *diag, const json_t *properties, const char *name)
 {
-	const char *meant = find_meant(properties, name);
+	g_autoptr(GPtrArray) keys = known_keys(properties, false);
+	const char *meant = find_meant(keys, name);
 	if (meant != NULL) {
 		rg_diag_hint(diag, "did you mean `%s`?", meant);
 		return;
@@ -143,13 +144,14 @@ static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
 	const char *key;
 	/* An open object's unknown keys are somebody else's to judge, and not told here. */
 	bool closed = json_is_false(json_object_get(found->schema, "additionalProperties"));
+	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	json_object_foreach (object, key, member) {
 		const json_t *property = json_object_get(properties, key);
 		const json_t *later = json_object_get(property, "x-raygpu-later");
 		if (rg_json_has_text(json_object_get(later, "instead_of"), found->name))
 			return true;
 		if (closed && property == NULL &&
-			g_strcmp0(find_meant(properties, key), found->name) == 0)
+			g_strcmp0(find_meant(keys, key), found->name) == 0)
 			return true;
 	}
 	return false;
@@ -160,9 +162,10 @@ static const char *find_meant_for(const RgSchemaFinding *found, json_t *properti
 {
 	json_t *object = (json_t *)(uintptr_t)found->value, *member; /* only iterated */
 	const char *key;
+	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	json_object_foreach (object, key, member) {
 		if (json_object_get(properties, key) == NULL &&
-			g_strcmp0(find_meant(properties, key), found->name) == 0)
+			g_strcmp0(find_meant(keys, key), found->name) == 0)
 			return key;
 	}
 	return NULL;
