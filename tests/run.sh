@@ -56,6 +56,8 @@ say "gcc, warnings are errors"
 build gcc || exit 1
 unit gcc
 if [ -z "$quick" ]; then
+  say "cppcheck and clang-tidy"
+  py analysis gcc tests/analysis
   say "clang, warnings are errors"
   CC=clang build clang || failed=1
   say "ASan and UBSan: unit tests"

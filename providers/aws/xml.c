@@ -64,6 +64,7 @@ static const AwsShape *choose_shape(Reader *reader, const char *name, bool quali
 	return NULL;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the type is libxml2's */
 static void on_start(void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
 	int n_spaces, const xmlChar **spaces, int n_attributes, int n_defaulted,
 	const xmlChar **attributes)

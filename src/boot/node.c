@@ -9,7 +9,7 @@ static const char *const ports_all[] = {"--node-manager-port=6380",
 	"--object-manager-port=8076", "--metrics-export-port=8080",
 	"--dashboard-agent-listen-port=52365", "--min-worker-port=10002", "--max-worker-port=19999",
 	NULL};
-static const char *const head_args[] = {"--head", "--port=" GCS_PORT,
+static const char *const head_args[] = {"--head", ("--port=" GCS_PORT),
 	"--ray-client-server-port=10001", "--dashboard-host=127.0.0.1", "--dashboard-port=8265",
 	"--disable-usage-stats", NULL};
 

@@ -136,14 +136,14 @@ static const char *verb(RgAction action, bool done)
 	case RG_ACTION_DELETE:
 		return done ? "Destruction" : "Destroying";
 	case RG_ACTION_RECORD:
-		return done ? "Recording" : "Recording";
+		return "Recording";
 	case RG_ACTION_FORGET:
 	case RG_ACTION_REPLACE:
 	case RG_ACTION_STOP:
 	case RG_ACTION_NONE:
 		break;
 	}
-	return done ? "Forgetting" : "Forgetting";
+	return "Forgetting";
 }
 
 static char *event_text(const RgEvent *event)

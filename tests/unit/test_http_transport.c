@@ -103,7 +103,7 @@ static void final_answers_are_handed_over_at_once(void)
 		g_auto(Sent) sent = send_one(test_server_url(server), (RgHttpOptions){0},
 			(RgHttpRequest){.method = "GET"});
 		g_assert_true(sent.ok);
-		g_assert_cmpint(sent.reply.status, ==, atoi(statuses[i]));
+		g_assert_cmpint(sent.reply.status, ==, g_ascii_strtoll(statuses[i], NULL, 10));
 		g_assert_cmpuint(test_server_count(server), ==, 1);
 		int64_t expected = 784111777 - rg_clock_now_s();
 		g_assert_cmpint(ABS(sent.reply.skew_s - expected), <=, 2);

@@ -1,0 +1,86 @@
+"""cppcheck and clang-tidy find nothing, by the settings beside this file and in .clang-tidy.
+
+RAYGPU_LONG=1 (tests/run.sh --long) adds clang's path-sensitive analyzer, some 3 s of CPU a file."""
+import concurrent.futures
+import json
+import os
+import subprocess
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get('RAYGPU_BUILD', os.path.join(ROOT, 'build'))
+# the analyzer alone, as the other checks have run by then; the options of its exclusions stand in .clang-tidy
+FAST, PATHS = '-clang-analyzer-*', '-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
+
+
+def sources():
+    """{file below the root: folder}: what the build compiles, each once."""
+    with open(os.path.join(BUILD, 'compile_commands.json'), encoding='utf-8') as f:
+        rows = json.load(f)
+    found = {os.path.relpath(os.path.join(row['directory'], row['file']), ROOT) for row in rows}
+    return {name: '/'.join(name.split('/')[:2]) for name in sorted(found)
+            if name.endswith('.c') and name.startswith(('src/', 'cmd/', 'providers/', 'tests/'))}
+
+
+FILES = sources()
+
+
+def tidy(checks, *files):
+    """What clang-tidy says of these files; a few at a time, on all cores."""
+    def one(some):
+        return subprocess.run(['clang-tidy', '-p', BUILD, '--quiet', f'--checks={checks}', *some], cwd=ROOT,
+                              capture_output=True, text=True, check=False).stdout
+    batches = [files[i:i + 4] for i in range(0, len(files), 4)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return ''.join(pool.map(one, batches)).strip()
+
+
+def cppcheck(*paths, cwd=ROOT):
+    kept = os.path.join(BUILD, 'cppcheck')
+    os.makedirs(kept, exist_ok=True)
+    libraries = [f'--library={name}' for name in ('posix', 'gnu', 'gtk', 'sqlite3', 'libcurl', 'zlib',
+                                                  os.path.join(HERE, 'macros.cfg'))]
+    return subprocess.run(
+        ['cppcheck', '--quiet', '--std=c11', f'--cppcheck-build-dir={kept}', '-D_GNU_SOURCE', '-Isrc', '-Isrc/abi',
+         *libraries, '--enable=warning,style,performance,portability', f'-j{os.cpu_count()}',
+         f'--suppressions-list={os.path.join(HERE, "suppressed.txt")}',
+         '--template={file}:{line}: {message} [{id}]', *paths],
+        cwd=cwd, capture_output=True, text=True, check=False).stderr.strip()
+
+
+@pytest.mark.parametrize('folder', sorted(set(FILES.values())))
+def test_clang_tidy_finds_nothing(folder):
+    said = tidy(FAST, *(name for name, place in FILES.items() if place == folder))
+    assert not said, said
+
+
+@pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='with --long')
+@pytest.mark.parametrize('folder', sorted(set(FILES.values())))
+def test_clangs_analyzer_finds_nothing(folder):
+    said = tidy(PATHS, *(name for name, place in FILES.items() if place == folder))
+    assert not said, said
+
+
+def test_cppcheck_finds_nothing():
+    said = cppcheck('cmd', 'src', 'providers', 'tests')
+    assert not said, said
+
+
+# What the programs above must find, or they check nothing.
+FAULTS = '''int fault(int n);
+int fault(int n)
+{
+	int table[4] = {0};
+	return n > 7 || n > 7 ? table[7] : table[0];
+}
+'''
+
+
+def test_a_fault_is_found(tmp_path):
+    (tmp_path / 'fault.c').write_text(FAULTS)
+    assert '[arrayIndexOutOfBounds]' in cppcheck('fault.c', cwd=tmp_path)
+    said = subprocess.run(['clang-tidy', '--quiet', f'--config-file={ROOT}/.clang-tidy', str(tmp_path / 'fault.c'), '--'],
+                          capture_output=True, text=True, check=False).stdout
+    assert '[misc-redundant-expression]' in said
