@@ -34,8 +34,8 @@ typedef struct {
 	/* is the thing usable? RGP_CLASS_OK: yes; RGP_CLASS_TRANSIENT: not yet; else failed */
 	void (*readiness)(const AwsCall *, const json_t *record, ModFailure *failure);
 	rgp_status (*create)(const AwsCall *, const json_t *input);
-	/* attributes that each has of its own; a page tells the others once for neighbours that are
-	 * alike in them. NULL-ended; NULL: everything is its own */
+	/* attributes, texts all, that each has of its own; a page tells the others once for
+	 * neighbours that are alike in them. NULL-ended; NULL: everything is its own */
 	const char *const *own;
 	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
 	rgp_status (*update)(const AwsCall *, AwsUpdate *);

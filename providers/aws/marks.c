@@ -99,12 +99,12 @@ void aws_marks_clear(AwsMarks *marks)
 	*marks = (AwsMarks){0};
 }
 
-static char *join_indexes(const json_t *parts)
+static char *join_indexes(const json_t *tags)
 {
-	GString *text = g_string_new(mod_str(parts, "indexes"));
+	GString *text = g_string_new(mod_str(tags, AWS_MARK_PREFIX "indexes"));
 	for (int part = 2;; part++) {
-		g_autofree char *name = g_strdup_printf("indexes.%d", part);
-		const char *more = mod_str(parts, name);
+		g_autofree char *name = g_strdup_printf(AWS_MARK_PREFIX "indexes.%d", part);
+		const char *more = mod_str(tags, name);
 		if (!*more)
 			break;
 		g_string_append(text, more);
@@ -112,32 +112,29 @@ static char *join_indexes(const json_t *parts)
 	return g_string_free(text, FALSE);
 }
 
-static char *mark_dup(const json_t *ours, const char *mark)
+static char *mark_dup(const json_t *tags, const char *key)
 {
-	const char *value = mod_str(ours, mark);
+	const char *value = mod_str(tags, key);
 	return *value ? g_strdup(value) : NULL;
 }
 
-json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks)
+json_t *aws_marks_read(const json_t *tags, AwsMarks *marks)
 {
-	g_autoptr(ModJson) ours = json_object();
 	json_t *others = json_object();
 	const char *key;
 	json_t *value;
-	json_object_foreach ((json_t *)(uintptr_t)tag_set, key, value) {
-		if (g_str_has_prefix(key, AWS_MARK_PREFIX))
-			json_object_set_nocheck(ours, key + strlen(AWS_MARK_PREFIX), value);
-		else if (!g_str_has_prefix(key, "aws:"))
+	json_object_foreach ((json_t *)(uintptr_t)tags, key, value)
+		if (!g_str_has_prefix(key, AWS_MARK_PREFIX) && !g_str_has_prefix(key, "aws:"))
 			json_object_set_nocheck(others, key, value);
-	}
+	bool has_indexes = json_object_get(tags, AWS_MARK_PREFIX "indexes") != NULL;
 	*marks = (AwsMarks){
-		.kind = mark_dup(ours, "kind"),
-		.name = mark_dup(ours, "name"),
-		.token = mark_dup(ours, "token"),
-		.lineage = mark_dup(ours, "lineage"),
-		.cluster = mark_dup(ours, "cluster"),
-		.index = mark_dup(ours, "index"),
-		.indexes = json_object_get(ours, "indexes") ? join_indexes(ours) : NULL,
+		.kind = mark_dup(tags, AWS_MARK_PREFIX "kind"),
+		.name = mark_dup(tags, AWS_MARK_PREFIX "name"),
+		.token = mark_dup(tags, AWS_MARK_PREFIX "token"),
+		.lineage = mark_dup(tags, AWS_MARK_PREFIX "lineage"),
+		.cluster = mark_dup(tags, AWS_MARK_PREFIX "cluster"),
+		.index = mark_dup(tags, AWS_MARK_PREFIX "index"),
+		.indexes = has_indexes ? join_indexes(tags) : NULL,
 	};
 	return others;
 }

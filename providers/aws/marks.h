@@ -24,7 +24,7 @@ void aws_marks_clear(AwsMarks *marks);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsMarks, aws_marks_clear)
 /* Takes the object of a <tagSet> apart. The tags that are neither ours nor AWS's own, as an object.
  */
-json_t *aws_marks_read(const json_t *tag_set, AwsMarks *marks);
+json_t *aws_marks_read(const json_t *tags, AwsMarks *marks);
 /* Tags that mark what exists as the item's address, [{"Key", "Value"}]: none is ever taken away, so
  * raygpu:index ("3", or "none") beats raygpu:indexes from then on. Items that keep their index need
  * the same tags. A new reference. */

@@ -43,48 +43,89 @@ static bool is_foreign(const Pager *pager, const AwsMarks *marks)
 					  g_strcmp0(marks->cluster, pager->cluster));
 }
 
-static void append_json(GString *list, const json_t *value)
+static int append_bytes(const char *bytes, size_t len, void *text)
 {
-	char *text = json_dumps(value, JSON_COMPACT);
-	g_string_append(list, list->len ? "," : "");
-	g_string_append(list, text);
-	free(text);
+	g_string_append_len(text, bytes, (gssize)len);
+	return 0;
 }
 
-/* Takes what neighbours may have alike out of `attributes` and makes sure that the newest of
- * `shared` is just that. What is left, a new reference. */
-static json_t *take_own(Pager *pager, json_t *attributes)
+static void append_json(GString *text, const json_t *value)
 {
-	json_t *own = json_object();
+	json_dump_callback(value, append_bytes, text, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if ((guchar)*text < ' ' || *text == '"' || *text == '\\')
+			return false;
+	return true;
+}
+
+/* `,"name":"text"`; nothing for NULL. A list has thousands of these, and nearly all are ids and
+ * words that need no escapes: they cost a copy, not a pass of the JSON writer. */
+static void append_text(GString *out, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	g_string_append(out, ",\"");
+	g_string_append(out, name);
+	g_string_append(out, "\":");
+	if (is_plain(text)) {
+		g_string_append_c(out, '"');
+		g_string_append(out, text);
+		g_string_append_c(out, '"');
+	} else {
+		g_autoptr(ModJson) value = json_string(text);
+		append_json(out, value);
+	}
+}
+
+/* The attributes that each has of its own, taken out of `attributes`; then makes sure that the
+ * newest of the page's shared ones is just what is left. */
+static void append_own(Pager *pager, json_t *attributes)
+{
+	GString *page = pager->page;
+	size_t begin = page->len;
 	for (const char *const *name = pager->kind->own; *name; name++) {
-		json_object_set(own, *name, json_object_get(attributes, *name));
+		append_text(page, *name, json_string_value(json_object_get(attributes, *name)));
 		json_object_del(attributes, *name);
 	}
+	if (page->len > begin)
+		page->str[begin] = '{'; /* instead of the comma */
+	else
+		g_string_append_c(page, '{');
+	g_string_append_c(page, '}');
 	if (pager->last_shared && json_equal(pager->last_shared, attributes))
-		return own;
+		return;
+	g_string_append(pager->shared, pager->shared->len ? "," : "");
 	append_json(pager->shared, attributes);
 	json_decref(pager->last_shared);
 	pager->last_shared = json_incref(attributes);
 	pager->n_shared++;
-	return own;
 }
 
 static void add_resource(Pager *pager, const AwsSeen *seen)
 {
+	GString *page = pager->page;
 	g_autofree char *address =
 		is_foreign(pager, &seen->marks)
 			? NULL
 			: aws_marks_address(&seen->marks, pager->kind->kind, seen->place);
-	json_t *own = pager->kind->own ? take_own(pager, seen->attributes)
-				       : json_incref(seen->attributes);
-	g_autoptr(ModJson) resource = json_pack("{s:s, s:s?, s:o, s:s, s:s?, s:s?}", "id", seen->id,
-		"address", address, "attributes", own, "state", seen->gone ? "gone" : "present",
-		"token", seen->marks.token, "status", seen->status);
-	if (pager->kind->own)
-		json_object_set_new(resource, "shared", json_integer(pager->n_shared - 1));
-	if (pager->any_lineage && seen->marks.lineage)
-		json_object_set_new(resource, "lineage", json_string(seen->marks.lineage));
-	append_json(pager->page, resource);
+	g_string_append(page, page->len ? ",{\"attributes\":" : "{\"attributes\":");
+	if (pager->kind->own) {
+		append_own(pager, seen->attributes);
+		g_string_append_printf(page, ",\"shared\":%u", pager->n_shared - 1);
+	} else {
+		append_json(page, seen->attributes);
+	}
+	append_text(page, "id", seen->id);
+	append_text(page, "address", address);
+	append_text(page, "state", seen->gone ? "gone" : "present");
+	append_text(page, "token", seen->marks.token);
+	append_text(page, "status", seen->status);
+	append_text(page, "lineage", pager->any_lineage ? seen->marks.lineage : NULL);
+	g_string_append_c(page, '}');
 }
 
 static void on_record(void *data, const json_t *record)

@@ -20,7 +20,8 @@ typedef struct {
 	int depth;   /* frames in use */
 	int skipped; /* elements open inside an unwanted one */
 	GString *text;
-	json_t *pair[2]; /* key and value of the pair that is open; NULL: not there (yet) */
+	GString *key;	    /* of the pair that is open; empty: not there (yet) */
+	json_t *pair_value; /* of it, or NULL */
 	json_t *result;
 	char *problem;
 } Reader;
@@ -89,11 +90,10 @@ static void on_start(void *data, const xmlChar *name, const xmlChar *prefix, con
 /* A pair is complete: a member of the object that it stands in. A later one of its key wins. */
 static void settle_pair(Reader *reader, json_t *object)
 {
-	const char *key = json_string_value(reader->pair[0]);
-	if (key)
-		json_object_set_nocheck(object, key, reader->pair[1]);
-	for (size_t i = 0; i < G_N_ELEMENTS(reader->pair); i++)
-		g_clear_pointer(&reader->pair[i], json_decref);
+	if (reader->key->len && reader->pair_value)
+		json_object_set_nocheck(object, reader->key->str, reader->pair_value);
+	g_string_truncate(reader->key, 0);
+	g_clear_pointer(&reader->pair_value, json_decref);
 }
 
 /* Puts a finished value where its shape says; steals it. */
@@ -111,9 +111,8 @@ static void settle(Reader *reader, const AwsShape *shape, json_t *value)
 	} else if (shape->fate == AWS_PAIR) {
 		settle_pair(reader, parent->value);
 	} else if (parent->shape->fate == AWS_PAIR) {
-		json_t **place = &reader->pair[shape != parent->shape->kids];
-		json_decref(*place);
-		*place = value;
+		json_decref(reader->pair_value);
+		reader->pair_value = value;
 	} else if (json_is_array(parent->value)) {
 		json_array_append_new(parent->value, value);
 	} else {
@@ -131,6 +130,11 @@ static void on_end(void *data, const xmlChar *name, const xmlChar *prefix, const
 		return;
 	}
 	Frame frame = reader->frames[--reader->depth];
+	const AwsShape *parent = reader->depth ? reader->frames[reader->depth - 1].shape : NULL;
+	if (parent && parent->fate == AWS_PAIR && frame.shape == parent->kids) {
+		g_string_assign(reader->key, reader->text->str);
+		return;
+	}
 	if (!frame.value)
 		frame.value = json_stringn_nocheck(reader->text->str, reader->text->len);
 	settle(reader, frame.shape, frame.value);
@@ -202,12 +206,13 @@ json_t *aws_xml_read(
 		.record = record,
 		.data = data,
 		.text = g_string_new(NULL),
+		.key = g_string_new(NULL),
 	};
 	parse(&reader, body);
 	while (reader.depth)
 		json_decref(reader.frames[--reader.depth].value);
-	for (size_t i = 0; i < G_N_ELEMENTS(reader.pair); i++)
-		json_decref(reader.pair[i]);
+	json_decref(reader.pair_value);
+	g_string_free(reader.key, TRUE);
 	g_string_free(reader.text, TRUE);
 	*problem = reader.problem;
 	if (!reader.problem)

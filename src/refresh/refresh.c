@@ -108,8 +108,8 @@ static void add_unseen(RgResourceSet *set, const RgResource *recorded, RgPresenc
 	rg_resource_set_add(set, resource);
 }
 
-/* Puts an observed thing under the address of its record; its attributes are shared from here on.
- */
+/* Puts an observed thing under the address of its record. Its attributes are not interned: each has
+ * ids and addresses of its own. */
 static void add_seen(RgResourceSet *set, const RgResource *recorded, RgResource *observed)
 {
 	observed->mismarked = g_strcmp0(observed->address, recorded->address) != 0;
@@ -121,7 +121,6 @@ static void add_seen(RgResourceSet *set, const RgResource *recorded, RgResource 
 	observed->index = recorded->index;
 	observed->group = recorded->group;
 	observed->unmanaged = false;
-	observed->attrs = rg_resource_set_intern(set, observed->attrs);
 	rg_resource_set_add(set, observed);
 }
 
@@ -205,7 +204,6 @@ static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet
 		return true;
 	}
 	observed->unmanaged = true;
-	observed->attrs = rg_resource_set_intern(set, observed->attrs);
 	rg_resource_set_add_extra(set, observed);
 	return true;
 }
