@@ -78,5 +78,10 @@ say "kill -9 and scale, the default build"
 py crash gcc tests/crash
 say "the README's first command"
 py quickstart gcc tests/quickstart
+if [ -n "$long" ]; then
+  say "figures: a release build beside curl and Terraform"
+  build release --buildtype=release && tests/bench/run "$work/release" --long | tee "$results/bench.md"
+  [ "${PIPESTATUS[0]}" = 0 ] || failed=1
+fi
 /usr/bin/python3 tests/count.py "$results"/*.xml "$results"/*.json || failed=1
 exit $failed

@@ -2,6 +2,7 @@
 import os
 import statistics
 import subprocess
+import threading
 import time
 
 
@@ -16,38 +17,29 @@ class Used:
         self.out = out
 
 
-def run(argv, cwd=None, env=None, timeout=None):
-    """Runs argv to its end; stdout in a file, so that reading it costs nobody time."""
+def run(argv, cwd=None, env=None, timeout=900):
+    """Runs argv to its end; stdout in a file, so that reading it costs nobody time. Killed after `timeout` s."""
     with open(os.path.join(cwd or '.', '.bench-out'), 'w+b') as out:
         start = time.perf_counter()
         child = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
                                  stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(child.pid, 0) if timeout is None else wait(child, start + timeout)
+        watch = threading.Timer(timeout, child.kill)
+        watch.start()
+        _, status, usage = os.wait4(child.pid, 0)
         wall_s = time.perf_counter() - start
+        watch.cancel()
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         return Used(wall_s, usage, child.returncode, out.read().decode(errors='replace'))
 
 
-def wait(child, deadline):
-    """wait4 with an end; one kill when the time is over."""
-    while True:
-        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-        if pid:
-            return pid, status, usage
-        if time.perf_counter() > deadline:
-            child.kill()
-            return os.wait4(child.pid, 0)
-        time.sleep(0.02)
+def politely(argv):
+    """argv under the usual scheduler, ahead of others: under `chrt -f` Go's spinning threads let no server run."""
+    return ['chrt', '-o', '0', 'nice', '-n', '-15', *argv]
 
 
 def median(runs, name):
     return statistics.median(getattr(used, name) for used in runs)
-
-
-def repeat(times, one):
-    """Runs `one` so often and gives the list of what it used."""
-    return [one() for _ in range(times)]
 
 
 def seconds(value):

@@ -52,4 +52,15 @@ def row(nodes, repeats, indented=False, latency_ms=0):
 
 def section(counts, repeats):
     print('### No-op plan, full refresh, static server\n')
-    print(table(HEAD, [row(nodes, repeats if nodes <= 10000 else min(repeats, 3)) for nodes in counts]), '\n')
+    print(table(HEAD, [row(nodes, repeats if nodes <= 10000 else min(repeats, 3)) for nodes in counts]), '\n',
+          flush=True)
+
+
+def section_indented(repeats):
+    print('### The same, documents indented by four spaces a level, as EC2 sends them\n')
+    print(table(HEAD, [row(10000, repeats, indented=True)]), '\n', flush=True)
+
+
+def section_latency(repeats):
+    print('### The same, each answer 100 ms after its request (EC2 itself takes longer for 1,000 instances)\n')
+    print(table(HEAD, [row(10000, min(repeats, 3), latency_ms=100)]), '\n', flush=True)

@@ -35,25 +35,18 @@ def write_spec(home, workers):
     home.write('cluster.yaml', spec(pools={name: (shape, workers[name]) for name, shape in POOLS}))
 
 
-def indent(xml, depth=0):
+def indent(xml):
     """EC2 sends its documents indented by four spaces a level; the simulator saves the room."""
-    out = []
-    for tag in re.findall(r'<[^>]*>[^<]*', xml):
-        if tag.startswith('</'):
-            depth -= 1
-            out.append(('' if out and not out[-1].endswith('\n') else '    ' * depth) + tag.rstrip('\n') + '\n')
-        elif tag.startswith('<?'):
-            out.append(tag.rstrip('\n') + '\n')
-        else:
-            single = tag.endswith('/>')
-            text = not tag.endswith('>')
-            out.append('    ' * depth + tag + ('' if text else '\n'))
-            depth += not single
-    return unsplit_empty(''.join(out))
-
-
-def unsplit_empty(text):
-    return text
+    out, depth, after_text = [], 0, False
+    for tag, text in re.findall(r'(<[^>]*>)([^<]*)', xml):
+        closing = tag.startswith('</')
+        depth -= closing
+        out.append(tag if closing and after_text else '\n' + '    ' * depth + tag if out else tag)
+        text = text.strip('\n')
+        out.append(text)
+        depth += not closing and not tag.endswith(('/>', '?>'))
+        after_text = bool(text) or not closing and not tag.endswith(('/>', '?>'))
+    return ''.join(out)
 
 
 class World:
