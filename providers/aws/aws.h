@@ -24,6 +24,7 @@ typedef struct {
 #define AWS_GROUP "aws.security_group"
 #define AWS_INTERFACE "aws.network_interface"
 #define AWS_INSTANCE "aws.instance"
+#define AWS_PLACEMENT "aws.placement_group"
 /* The resource that carries the head's address: what boot's "@head" stands for. */
 #define AWS_HEAD_INTERFACE AWS_INTERFACE ".head"
 #define AWS_GROUP_ADDRESS AWS_GROUP ".nodes"

@@ -1,10 +1,8 @@
-/* The kind aws.security_group. CreateSecurityGroup takes no ClientToken: the name is derived from
- * the token instead, and a taken name whose marks say so is what a lost call made. */
+/* The kind aws.security_group. CreateSecurityGroup takes no ClientToken (named.h). */
 #include "aws/group.h"
 #include "aws/form.h"
+#include "aws/named.h"
 #include <string.h>
-
-#define TOKEN_IN_NAME 8
 
 static const AwsShape group_members[] = {
 	{"groupId"},
@@ -88,53 +86,13 @@ static rgp_status bring_rules(const AwsCall *call, const char *group_id, const c
 		group_id, take, failure);
 }
 
-typedef struct {
-	json_t *record; /* the last one seen, a copy */
-} Sighting;
-
-static void on_sighting(void *data, const json_t *record)
+/* Filters that show the group of that name in the VPC, a new reference. */
+static json_t *by_name(const char *name, const char *vpc_id)
 {
-	Sighting *sighting = data;
-	json_decref(sighting->record);
-	sighting->record = json_deep_copy(record);
-}
-
-static rgp_status look_up(
-	const AwsCall *call, const char *name, const char *vpc_id, Sighting *sighting)
-{
-	g_autoptr(ModJson) params = json_object();
-	aws_form_filter(params, "group-name", &name, 1);
-	aws_form_filter(params, "vpc-id", &vpc_id, 1);
-	return aws_kind_describe(call, &aws_group_kind, params, on_sighting, NULL, sighting);
-}
-
-/* The name is taken. It is ours when the marks carry our lineage and token. As lists lag behind,
- * an invisible group is looked for again. */
-static rgp_status adopt(
-	const AwsCall *call, const json_t *input, const char *name, char **id, ModFailure *failure)
-{
-	const char *vpc_id = mod_str(json_object_get(input, "attributes"), "vpc_id");
-	ModBackoff backoff = mod_backoff_start(&call->talk, 60);
-	Sighting sighting = {0};
-	rgp_status status;
-	do {
-		status = look_up(call, name, vpc_id, &sighting);
-		if (status != RGP_OK || sighting.record)
-			break;
-		status = mod_backoff_wait(&call->talk, &backoff);
-	} while (status == RGP_OK);
-	g_autoptr(ModJson) record = sighting.record;
-	if (!record)
-		return status == RGP_FAIL ? RGP_OK : status;
-	g_auto(AwsSeen) seen = {0};
-	group_read(record, &seen);
-	const char *lineage = mod_str(json_object_get(input, "marks"), "lineage");
-	if (!g_strcmp0(seen.marks.token, mod_str(input, "token")) &&
-		!g_strcmp0(seen.marks.lineage, lineage)) {
-		*id = g_strdup(seen.id);
-		mod_failure_clear(failure);
-	}
-	return RGP_OK;
+	json_t *filters = json_object();
+	aws_form_filter(filters, "group-name", &name, 1);
+	aws_form_filter(filters, "vpc-id", &vpc_id, 1);
+	return filters;
 }
 
 static rgp_status make(
@@ -157,8 +115,10 @@ static rgp_status make(
 		return RGP_OK;
 	}
 	mod_failure_copy(failure, &reply.failure);
-	if (ec2_match(failure, duplicate_codes))
-		return adopt(call, input, name, id, failure);
+	if (ec2_match(failure, duplicate_codes)) {
+		g_autoptr(ModJson) filters = by_name(name, mod_str(attributes, "vpc_id"));
+		return aws_adopt(call, &aws_group_kind, input, filters, id, failure);
+	}
 	if (failure->class_ == RGP_CLASS_OK)
 		mod_failure_set(failure, RGP_CLASS_UNKNOWN, NULL, "the answer holds no group id");
 	return RGP_OK;
@@ -169,9 +129,10 @@ static rgp_status make(
 static rgp_status read_rules(
 	const AwsCall *call, const char *name, const json_t *attributes, json_t **prior)
 {
-	Sighting sighting = {0};
-	rgp_status status = look_up(call, name, mod_str(attributes, "vpc_id"), &sighting);
-	g_autoptr(ModJson) record = sighting.record;
+	g_autoptr(ModJson) filters = by_name(name, mod_str(attributes, "vpc_id"));
+	json_t *found = NULL;
+	rgp_status status = aws_look_up(call, &aws_group_kind, filters, &found);
+	g_autoptr(ModJson) record = found;
 	if (status != RGP_OK)
 		return status;
 	if (record) {
@@ -192,7 +153,7 @@ static rgp_status group_create(const AwsCall *call, const json_t *input)
 		mod_str(json_array_get(json_object_get(input, "items"), 0), "address");
 	g_autofree char *id = NULL;
 	g_autofree char *name = g_strdup_printf("raygpu-%s-%.*s",
-		mod_str(json_object_get(input, "marks"), "cluster"), TOKEN_IN_NAME,
+		mod_str(json_object_get(input, "marks"), "cluster"), AWS_TOKEN_IN_NAME,
 		mod_str(input, "token"));
 	ModFailure failure = {0};
 	g_autoptr(ModJson) prior = NULL;

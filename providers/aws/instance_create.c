@@ -15,6 +15,9 @@ static const Ec2Code passing_codes[] = {
 	{"InvalidNetworkInterface.InUse", NULL, 300},
 	{"InvalidParameterValue", "in use", 300},
 	{"DependencyViolation", NULL, 300},
+	{"InvalidPlacementGroup.Unknown", NULL, 60},
+	/* a pool that moves to another zone: until the last of its old nodes is terminated */
+	{"InvalidPlacementGroup.InUse", "another availability zone", 300},
 	AWS_YOUNG_PROFILE_CODES,
 	{0},
 };
@@ -149,6 +152,9 @@ static json_t *run_params(const AwsCall *call, const json_t *input)
 	json_t *profile = aws_instance_profile_spec(attributes);
 	if (profile)
 		json_object_set_new(params, "IamInstanceProfile", profile);
+	if (*mod_str(attributes, "placement_group"))
+		json_object_set_new(params, "Placement",
+			json_pack("{s:s}", "GroupName", mod_str(attributes, "placement_group")));
 	json_object_set_new(params, "InstanceInitiatedShutdownBehavior", json_string("terminate"));
 	json_object_set_new(params, "TagSpecification", tag_specs(input));
 	return params;

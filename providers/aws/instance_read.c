@@ -5,7 +5,7 @@
 
 static const AwsShape state_members[] = {{"name"}, {0}};
 static const AwsShape reason_members[] = {{"code"}, {"message"}, {0}};
-static const AwsShape placement_members[] = {{"availabilityZone"}, {0}};
+static const AwsShape placement_members[] = {{"availabilityZone"}, {"groupName"}, {0}};
 static const AwsShape profile_members[] = {{"arn"}, {0}};
 static const AwsShape metadata_members[] = {{"httpTokens"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
@@ -143,6 +143,7 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "launch_time", record, "launchTime");
 	copy_text(attributes, "availability_zone", json_object_get(record, "placement"),
 		"availabilityZone");
+	copy_text(attributes, "placement_group", json_object_get(record, "placement"), "groupName");
 	copy_text(attributes, "http_tokens", json_object_get(record, "metadataOptions"),
 		"httpTokens");
 	aws_instance_profile_set(

@@ -17,6 +17,9 @@ typedef struct {
 void aws_seen_clear(AwsSeen *seen);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsSeen, aws_seen_clear)
 
+/* Member of an update's item, set by the kind's own update. */
+#define AWS_TAGGED_ID "tagged_id"
+
 /* How the members of an update call fare: one slot an item. */
 typedef struct {
 	const char *kind;
@@ -27,7 +30,7 @@ typedef struct {
 typedef struct {
 	const char *kind, *describe, *id_filter, *token_filter;
 	const AwsShape *shape;
-	int64_t page;	     /* MaxResults */
+	int64_t page;	     /* MaxResults; 0: the action takes none */
 	bool shares_lineage; /* things of other kinds carry our lineage too and must be filtered out
 			      */
 	void (*read)(const json_t *record, AwsSeen *seen);
@@ -38,13 +41,15 @@ typedef struct {
 	 * neighbours that are alike in them. NULL-ended; NULL: everything is its own */
 	const char *const *own;
 	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
+	/* all changes but those of tags; NULL: there are none. Where CreateTags calls a thing
+	 * otherwise than by its id, it puts that into the item as AWS_TAGGED_ID. */
 	rgp_status (*update)(const AwsCall *, AwsUpdate *);
 	rgp_status (*remove)(const AwsCall *, const json_t *items);
 	/* attributes that Describe doesn't tell, a new reference; NULL: all are told */
 	json_t *(*reveal)(const AwsCall *, const char *id, ModFailure *failure);
 } AwsKind;
 
-extern const AwsKind aws_group_kind, aws_interface_kind, aws_instance_kind;
+extern const AwsKind aws_group_kind, aws_interface_kind, aws_instance_kind, aws_placement_kind;
 
 /* Reads things by filters, all pages. `record` gets every record. */
 rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *params,

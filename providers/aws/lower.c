@@ -203,10 +203,30 @@ static void add_head(Lowering *lowering, const json_t *node)
 	add(lowering, &wanted);
 }
 
+/* One group a pool, however many groups of equal nodes the pool has. */
+static void add_placement(Lowering *lowering, const json_t *node, json_t *attributes)
+{
+	const char *pool = mod_str(node, "pool");
+	if (!*mod_str(json_object_get(node, "network"), "placement"))
+		return;
+	g_autofree char *address = g_strconcat(AWS_PLACEMENT ".", pool, NULL);
+	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/network", NULL);
+	json_object_set_new(attributes, "placement_group",
+		json_pack("{s:s, s:s}", "$ref", address, "attr", "group_name"));
+	const json_t *other;
+	size_t i;
+	json_array_foreach (lowering->resources, i, other)
+		if (!strcmp(mod_str(other, "address"), address))
+			return;
+	add_single(lowering, AWS_PLACEMENT, pool, origin,
+		json_pack("{s:s, s:o}", "strategy", "cluster", "tags", tags_for(lowering, pool)));
+}
+
 static void add_workers(Lowering *lowering, const json_t *node)
 {
 	g_autoptr(ModJson) attributes = instance_attributes(lowering, node);
 	json_object_set_new(attributes, "security_groups", groups(lowering));
+	add_placement(lowering, node, attributes);
 	if (json_is_true(json_object_get(json_object_get(node, "network"), "public_ip")))
 		json_object_set_new(attributes, "public_ip", json_true());
 	g_autoptr(ModJson) dependencies = depends_on(attributes);

@@ -21,7 +21,8 @@ rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *p
 		.record = record,
 		.data = data,
 	};
-	json_object_set_new(params, "MaxResults", json_integer(kind->page));
+	if (kind->page)
+		json_object_set_new(params, "MaxResults", json_integer(kind->page));
 	return ec2_pages(call, &request, params, page_done);
 }
 

@@ -5,7 +5,8 @@
 #include "aws/open.h"
 #include <string.h>
 
-static const AwsKind *const kinds[] = {&aws_group_kind, &aws_interface_kind, &aws_instance_kind};
+static const AwsKind *const kinds[] = {
+	&aws_group_kind, &aws_interface_kind, &aws_instance_kind, &aws_placement_kind};
 
 static const AwsKind *find_kind(const AwsCall *call, const json_t *input)
 {

@@ -53,6 +53,13 @@ static json_t *tag_need(const char *kind, const json_t *item)
 	return json_pack("{s:o, s:o}", "CreateTags", set, "DeleteTags", unset);
 }
 
+/* What CreateTags calls the item. */
+static json_t *tagged_id(const json_t *item)
+{
+	json_t *other = json_object_get(item, AWS_TAGGED_ID);
+	return other ? other : json_object_get(item, "id");
+}
+
 /* Sends one action for the given members; a failure is every member's. */
 static rgp_status send_tags(
 	const AwsCall *call, AwsUpdate *update, const char *action, json_t *tags, GArray *members)
@@ -63,10 +70,8 @@ static rgp_status send_tags(
 		guint end = MIN(at + IDS_MAX, members->len);
 		json_t *ids = json_array();
 		for (guint i = at; i < end; i++)
-			json_array_append(
-				ids, json_object_get(json_array_get(update->items,
-							     g_array_index(members, size_t, i)),
-					     "id"));
+			json_array_append(ids, tagged_id(json_array_get(update->items,
+						       g_array_index(members, size_t, i))));
 		g_autoptr(ModJson) params = json_pack("{s:o, s:O}", "ResourceId", ids, "Tag", tags);
 		const Ec2Request request = {.action = action, .params = params};
 		g_auto(Ec2Reply) reply = {0};
@@ -148,7 +153,7 @@ rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *in
 				mod_str(item, "id"), NULL);
 	AwsUpdate update = {.kind = kind->kind, .items = items};
 	update.failures = g_new0(ModFailure, json_array_size(items) + 1);
-	if (status == RGP_OK)
+	if (status == RGP_OK && kind->update)
 		status = kind->update(call, &update);
 	if (status == RGP_OK)
 		status = aws_update_tags(call, &update);

@@ -54,6 +54,7 @@
 	X("fit.image-arch", 4)                                                                     \
 	X("fit.gpu-not-supported", 4)                                                              \
 	X("fit.disk-too-small", 4)                                                                 \
+	X("fit.no-placement", 4)                                                                   \
 	X("fit.no-gpu-to-share", 4)                                                                \
 	X("fit.mig-unsupported", 4)                                                                \
 	X("fit.mig-profile", 4)                                                                    \

@@ -24,3 +24,5 @@ RgTable *rg_catalog_read_table(const RgCatalogSource *source, const char *name,
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* prices.c; after the types. */
 bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
+/* refusals.c; after the types. */
+bool rg_catalog_load_refusals(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);

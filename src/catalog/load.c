@@ -182,5 +182,6 @@ bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags 
 {
 	return load_types(catalog, source, diags) &&
 	       rg_catalog_load_prices(catalog, source, diags) &&
-	       load_regions(catalog, source, diags);
+	       load_regions(catalog, source, diags) &&
+	       rg_catalog_load_refusals(catalog, source, diags);
 }

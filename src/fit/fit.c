@@ -41,6 +41,15 @@ static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *no
 	return rg_fit_zone_works(fit->facts, shape->type, node->zone);
 }
 
+/* `chosen` NULL: all nodes are at home. Nodes with a placement go together. */
+static const char *zone_of(
+	const Fit *fit, const RgShape *shape, const RgFitNode *node, const char *chosen)
+{
+	if (shape->pool->placement && chosen != NULL)
+		return chosen;
+	return is_at_home(fit, shape, node) ? node->zone : chosen;
+}
+
 /* Where the first pool with nodes is, or will be: Ray's head talks to all of them. */
 static const char *first_pool_zone(const Fit *fit, const char *const *chosen)
 {
@@ -48,7 +57,7 @@ static const char *first_pool_zone(const Fit *fit, const char *const *chosen)
 		const RgShape *shape = fit->shapes->shapes->pdata[i];
 		if (shape->pool->nodes == 0)
 			continue;
-		return is_at_home(fit, shape, &shape->nodes[0]) ? shape->nodes[0].zone : chosen[i];
+		return zone_of(fit, shape, &shape->nodes[0], chosen[i]);
 	}
 	return NULL;
 }
@@ -144,7 +153,7 @@ static Group make_group(
 	const Fit *fit, const RgShape *shape, const RgFitNode *node, const char *chosen)
 {
 	Group group = {0};
-	group.zone = is_at_home(fit, shape, node) ? node->zone : chosen;
+	group.zone = zone_of(fit, shape, node, chosen);
 	group.image_id = node->image_id != NULL ? node->image_id : shape->pinned_image;
 	if (group.image_id == NULL)
 		group.image_id = rg_json_str(image_facts(fit, shape), "id", "");
@@ -221,13 +230,26 @@ static json_t *disk_json(const Fit *fit, const RgShape *shape)
 	return json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", type);
 }
 
+/* NULL without wishes. */
+static json_t *network_json(const RgPool *pool)
+{
+	if (!pool->public_ip && !pool->placement)
+		return NULL;
+	json_t *network = json_object();
+	if (pool->public_ip)
+		json_object_set_new(network, "public_ip", json_true());
+	if (pool->placement)
+		json_object_set_new(network, "placement", json_string("cluster"));
+	return network;
+}
+
 static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *group)
 {
 	const RgPool *pool = shape->pool;
 	const char *root = rg_json_str(image_facts(fit, shape), "root_device", NULL);
 	json_t *env = json_object();
 	json_object_update(env, pool->env);
-	json_t *network = pool->public_ip ? json_pack("{s:b}", "public_ip", true) : NULL;
+	json_t *network = network_json(pool);
 	json_t *image = json_pack("{s:s, s:s, s:s?}", "key", shape->image_key, "id",
 		group->image_id, "root_device", root);
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*}", "pool",

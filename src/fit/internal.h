@@ -18,6 +18,8 @@ typedef struct {
 	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
 	RgFitNode *nodes;	  /* pool->nodes of them */
 	unsigned homeless;	  /* nodes whose zone is open */
+	const char *gathered;	  /* zone of a pool with a placement, of which nodes are there;
+				     NULL: none */
 	GHashTable *nodes_in;	  /* zone -> how many keep it; keys borrowed */
 	GPtrArray *slices; /* of each GPU, RgMigProfile* borrowed from the catalog; NULL: whole */
 	unsigned starts[RG_MIG_MAX_SLICES]; /* where each lies */
@@ -44,6 +46,11 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 
 /* What the spec says of the network, of the provider's settings; a new reference, NULL: nothing. */
 json_t *rg_fit_network_wish(const RgCluster *cluster);
+
+/* False and fit.no-placement where the type can't be placed as the pool wants (placement.c). */
+bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
+/* A pool with a placement stands in one zone: nodes pinned elsewhere become homeless. */
+void rg_fit_gather(RgShape *shape);
 
 bool rg_fit_has_subnet(const json_t *facts, const char *zone);
 /* The zone has a subnet, and the type is offered there as far as the facts tell. */

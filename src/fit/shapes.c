@@ -94,7 +94,10 @@ static const RgInstanceType *resolve_type(
 	else if ((type = pinned_type(shape, catalog)) == NULL)
 		type = rg_catalog_offer(catalog, region, pool->accelerator.model,
 			pool->accelerator.count, pool->shape_source, diags);
-	return type != NULL && check_type(pool, type, diags) ? type : NULL;
+	return type != NULL && check_type(pool, type, diags) &&
+			       rg_fit_check_placement(pool, type, diags)
+		       ? type
+		       : NULL;
 }
 
 bool rg_fit_takes_open_driver(const RgInstanceType *type)
@@ -155,6 +158,7 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 			   : rg_fit_takes_open_driver(shape->type) ? RG_FIT_DEFAULT_IMAGE
 								   : RG_FIT_OLD_GPU_IMAGE;
 	read_pins(shapes, shape);
+	rg_fit_gather(shape);
 }
 
 static bool has_key(const json_t *list, const char *key)

@@ -148,7 +148,9 @@ const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, con
 {
 	const RgPool *pool = shape->pool;
 	const char *zone = NULL;
-	if (pool->zones != NULL) {
+	if (shape->gathered != NULL && rg_fit_zone_works(facts, shape->type, shape->gathered)) {
+		zone = shape->gathered;
+	} else if (pool->zones != NULL) {
 		for (size_t i = 0; pool->zones[i] != NULL && zone == NULL; i++) {
 			if (rg_fit_zone_works(facts, shape->type, pool->zones[i]))
 				zone = pool->zones[i];

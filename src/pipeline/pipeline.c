@@ -134,6 +134,7 @@ void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags)
 	RgRefreshInput input = {.cluster = pass->snapshot->cluster,
 		.lineage = pass->snapshot->lineage,
 		.recorded = pass->snapshot->recorded,
+		.desired = pass->desired,
 		.tombstones = pass->snapshot->tombstones,
 		.now_s = rg_clock_now_s(),
 		.settle_ms = session->settle_ms,

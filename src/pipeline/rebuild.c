@@ -15,13 +15,31 @@ static void take_marked(void *data, RgResource *resource)
 		rg_resource_free(resource);
 }
 
+/* A kind that not every API knows is left out with a warning: a plan that wants one reads it. */
+static void warn_unread(Rebuild *rebuild, const RgKind *kind, const RgDiags *why)
+{
+	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
+		"%s could not be read: what there is of it is left out", kind->name);
+	if (rg_diags_count(why))
+		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
+	rg_diag_hint(diag, "if the cluster has one, make sure that it can be read and try again");
+}
+
 static bool read_marked(Rebuild *rebuild, GPtrArray *marked)
 {
 	RgPass *pass = rebuild->pass;
-	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(pass->provider));
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	GStrv kinds = rg_schema_kinds(schema);
 	for (size_t i = 0; kinds[i]; i++) {
-		if (!rg_provider_list(pass->provider, kinds[i], pass->cluster->name, NULL, NULL,
-			    take_marked, marked, rebuild->diags))
+		const RgKind *kind = rg_schema_kind(schema, kinds[i]);
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		bool ok = rg_provider_list(pass->provider, kinds[i], pass->cluster->name, NULL,
+			NULL, take_marked, marked, diags);
+		if (!ok && kind->read_if_used)
+			warn_unread(rebuild, kind, diags);
+		else
+			rg_diags_take_all(rebuild->diags, diags);
+		if (!ok && !kind->read_if_used)
 			return false;
 	}
 	return true;

@@ -301,13 +301,30 @@ static void add_strange_kinds(
 	}
 }
 
+static bool has_kind(const RgResourceSet *set, const char *kind)
+{
+	for (size_t i = 0; set != NULL && i < rg_resource_set_size(set); i++) {
+		if (strcmp(rg_resource_set_get(set, i)->kind, kind) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_read(RgProvider *provider, const RgRefreshInput *input, const char *name)
+{
+	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(provider), name);
+	return strcmp(name, RG_SECRET_KIND) != 0 &&
+	       (!kind->read_if_used || has_kind(input->recorded, name) ||
+		       has_kind(input->desired, name));
+}
+
 RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
 {
 	RgResourceSet *set = rg_resource_set_new();
 	g_autoptr(GPtrArray) readers = g_ptr_array_new_with_free_func(free_reader);
 	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(provider));
 	for (size_t i = 0; input->lineage != NULL && kinds[i] != NULL; i++) {
-		if (strcmp(kinds[i], RG_SECRET_KIND) != 0)
+		if (is_read(provider, input, kinds[i]))
 			g_ptr_array_add(readers, new_reader(provider, input, kinds[i]));
 	}
 	run_all(readers);

@@ -8,6 +8,7 @@ typedef struct {
 	const char *cluster,
 		*lineage; /* lineage NULL: nothing was ever applied, nothing is listed */
 	const RgResourceSet *recorded;
+	const RgResourceSet *desired; /* only which kinds are wanted; NULL: nothing */
 	const GHashTable *tombstones; /* ids (char*) removed a short while ago: seeing them still is
 				       * not "unmanaged" */
 	int64_t now_s;

@@ -49,6 +49,7 @@ static RgKind *read_kind(const char *name, json_t *object)
 	const char *key;
 	kind->name = g_intern_string(name);
 	kind->node = rg_json_bool(object, "node", false);
+	kind->read_if_used = rg_json_bool(object, "read_if_used", false);
 	kind->updates_marks = rg_json_bool(object, "updates_marks", false);
 	kind->version = rg_json_int(object, "version", 1);
 	kind->batch_create = MAX(1, rg_json_int(batch, "create", 1));

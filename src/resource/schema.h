@@ -12,6 +12,7 @@ typedef struct {
 typedef struct {
 	const char *name; /* "aws.instance" */
 	bool node;
+	bool read_if_used;  /* not read when neither spec nor state has one */
 	bool updates_marks; /* `update` can write the ownership marks anew */
 	int64_t version, batch_create, batch_update, batch_remove, list_page;
 	int64_t consistency_s, replay_s, ready_timeout_s;

@@ -51,6 +51,18 @@ static bool supports(const json_t *type, const char *strategy)
 	return !info; /* not told for this type */
 }
 
+/* As EC2 words it for cluster groups: dstackai/dstack#2872. */
+static bool refuse_type(RgSimCall *call, const RgSimLaunch *launch)
+{
+	const char *strategy = rg_sim_doc_str(launch->placement, "strategy");
+	g_autofree char *name = g_strdup(strategy);
+	name[0] = g_ascii_toupper(name[0]);
+	return rg_sim_fail(call, 400, "InvalidParameterCombination",
+		"%s placement groups are not supported by the '%s' instance type. Specify a "
+		"supported instance type or change the placement group strategy, and try again.",
+		name, launch->type);
+}
+
 bool rg_sim_placement_group_read(RgSimCall *call, RgSimLaunch *launch)
 {
 	const char *name = rg_sim_param_str(call->params, "Placement.GroupName");
@@ -64,9 +76,7 @@ bool rg_sim_placement_group_read(RgSimCall *call, RgSimLaunch *launch)
 	if (!launch->placement)
 		return false;
 	if (!supports(launch->type_entry, rg_sim_doc_str(launch->placement, "strategy")))
-		return rg_sim_fail(call, 400, "InvalidParameterCombination",
-			"Placement groups may not be used with instances of type '%s'.",
-			launch->type);
+		return refuse_type(call, launch);
 	return true;
 }
 
@@ -79,10 +89,10 @@ bool rg_sim_placement_group_fits(RgSimCall *call, const RgSimLaunch *launch)
 	const char *zone = rg_sim_doc_str(json_object_get(other, "placement"), "availabilityZone");
 	if (!other || g_str_equal(zone, launch->zone))
 		return true;
-	return rg_sim_fail(call, 400, "InvalidParameterCombination",
-		"The cluster placement group '%s' has instances in %s; it cannot take others in "
-		"%s.",
-		rg_sim_doc_str(launch->placement, "groupName"), zone, launch->zone);
+	/* EC2's words: bcbio/bcbio-nextgen-vm#45 */
+	return rg_sim_fail(call, 400, "InvalidPlacementGroup.InUse",
+		"The placement group '%s' is in use in another availability zone: %s",
+		rg_sim_doc_str(launch->placement, "groupName"), zone);
 }
 
 static bool check_form(RgSimCall *call, const char *name, const char *strategy)

@@ -90,6 +90,10 @@ static RgPool *build_pool(
 	pool->disk.source = member_source(document, pointer, "disk");
 	rg_share_build(&pool->share, document, pointer, json_object_get(value, "share"));
 	pool->public_ip = json_is_true(json_object_get(value, "public_ip"));
+	const char *placement = rg_json_str(json_object_get(value, "network"), "placement", NULL);
+	pool->placement = g_strcmp0(placement, "cluster") == 0;
+	g_autofree char *network = rg_json_pointer_add(pointer, "network");
+	pool->placement_source = member_source(document, network, "placement");
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");

@@ -46,7 +46,9 @@ typedef struct {
 	char *driver; /* of NVIDIA, that `image` holds, "535.183.01"; NULL = not stated */
 	RgDisk disk;
 	RgShare share;
-	bool public_ip;	   /* each node gets a public address */
+	bool public_ip; /* each node gets a public address */
+	bool placement; /* all nodes in one zone, as near to each other as the cloud can */
+	RgSource placement_source;
 	bool protect;	   /* no plan may destroy or replace its nodes */
 	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
 	json_t *resources; /* object of numbers: Ray custom resources */

@@ -178,10 +178,10 @@ def schema_rows(validator, properties, at=''):
         later = sub.get('x-raygpu-later', {}).get('issue') if sub.get('not') == {} else None
         found[at + name] = f'{later[0]}, later' if later else 'now'
         if sub.get('properties') and at + name not in ('head', 'pools'):
-            del_mapping = at + name == 'disk'
+            is_mapping = at + name in ('disk', 'network')
             found.update(schema_rows(validator, sub['properties'], f'{at}{name}.'))
-            if del_mapping:
-                del found['disk']
+            if is_mapping:
+                del found[name]
     return found
 
 

@@ -185,7 +185,7 @@ static void test_schema(void)
 	const struct rgp_provider *provider = raygpu_provider_v1_aws();
 	g_assert_cmpint(provider->schema(&aws_test_host, call), ==, RGP_OK);
 	const json_t *kinds = json_object_get(aws_test_given(call, "schema", 0), "kinds");
-	g_assert_cmpuint(json_object_size(kinds), ==, 3);
+	g_assert_cmpuint(json_object_size(kinds), ==, 4);
 	g_assert_cmpuint(json_array_size(call->diags), ==, 0);
 	g_assert_cmpstr(provider->name, ==, "aws");
 	g_assert_true(provider->flags & RGP_PARALLEL);

@@ -245,6 +245,7 @@ static void test_unpriced_come_last_and_ties_by_name(void)
 			"r1,b.one,on_demand,2,list,2026,x\nr1,a.one,on_demand,2,list,2026,x\n"
 			"r2,b.one,on_demand,9,list,2026,x\nr2,a.one,on_demand,,unknown,2026,x\n"
 			"r3,b.one,on_demand,,unknown,2026,x\n"},
+		{"refusals.csv", NULL},
 		{"regions.csv", "region,offers_known\nr1,yes\nr2,yes\nr3,yes\nr4,no\n"},
 		{NULL, NULL},
 	};
@@ -296,6 +297,8 @@ static void test_broken_data_is_refused(void)
 			3},
 		{"regions.csv", "region,offers_known\nr,yes\nr,no\n", 3},
 		{"regions.csv", "region,offers_known\nr,1\n", 2},
+		{"refusals.csv", "instance_type,wish\nt3.large,placement\nnope,placement\n", 3},
+		{"refusals.csv", "instance_type,wish\nt3.large,colour\n", 2},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		const Override files[] = {{cases[i].name, cases[i].text}, {NULL, NULL}};

@@ -449,6 +449,49 @@ static void test_same_input_same_bytes(void)
 	}
 }
 
+#define PLACED(zones)                                                                              \
+	CPU_HEAD "pools:\n  t: {instance_type: g4dn.xlarge, nodes: 3" zones                        \
+		 ", network: {placement: cluster}}\n"
+#define SPREAD(type)                                                                               \
+	PINS("'t/0': " PIN(type, "us-east-1a", "ami-1", "7") ", 't/1': " PIN(type, "us-east-1b",   \
+		"ami-1", "7") ", 't/2': " PIN(type, "us-east-1b", "ami-1", "7"))
+
+static void test_a_placement_gathers_the_pool(void)
+{
+	g_auto(Outcome) first = run(PLACED(""), FACTS, NULL);
+	assert_node(&first, 1, "t", "g4dn.xlarge", "us-east-1a", "[0,1,2]");
+	g_assert_cmpstr(
+		rg_json_str(json_object_get(node_at(&first, 1), "network"), "placement", NULL), ==,
+		"cluster");
+	/* where most are, whatever the list prefers, of this type or of another */
+	g_auto(Outcome) spread =
+		run(PLACED(", zones: [us-east-1a, us-east-1b]"), NULL, SPREAD("g4dn.xlarge"));
+	assert_node(&spread, 1, "t", "g4dn.xlarge", "us-east-1b", "[0]"); /* of today's price */
+	assert_node(&spread, 2, "t", "g4dn.xlarge", "us-east-1b", "[1,2]");
+	g_auto(Outcome) moved = run(PLACED(""), NULL, SPREAD("p4d.24xlarge"));
+	assert_node(&moved, 1, "t", "g4dn.xlarge", "us-east-1b", "[0,1,2]");
+	/* unless the spec no longer admits it */
+	g_auto(Outcome) left = run(PLACED(", zones: [us-east-1a]"), NULL, SPREAD("g4dn.xlarge"));
+	assert_node(&left, 1, "t", "g4dn.xlarge", "us-east-1a", "[0]");
+	assert_node(&left, 2, "t", "g4dn.xlarge", "us-east-1a", "[1,2]");
+	/* of a tie the list decides */
+	g_auto(Outcome) tie = run(CPU_HEAD "pools:\n  t: {instance_type: g4dn.xlarge, nodes: 2, "
+					   "zones: [us-east-1b, us-east-1a], "
+					   "network: {placement: cluster}}\n",
+		NULL, SPREAD("g4dn.xlarge"));
+	assert_node(&tie, 1, "t", "g4dn.xlarge", "us-east-1b", "[0]");
+	assert_node(&tie, 2, "t", "g4dn.xlarge", "us-east-1b", "[1]");
+}
+
+static void test_a_type_without_placement_is_refused(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n"
+					 "  t: {instance_type: t3.large, nodes: 1,\n"
+					 "      network: {placement: cluster}}\n",
+		FACTS, NULL);
+	assert_error(&o, "fit.no-placement", 7, "take another instance type");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -481,6 +524,9 @@ int main(int argc, char **argv)
 		test_types_without_offerings_facts_are_tried);
 	g_test_add_func("/fit/unknown_prices_are_null_and_warned_of",
 		test_unknown_prices_are_null_and_warned_of);
+	g_test_add_func("/fit/a_placement_gathers_the_pool", test_a_placement_gathers_the_pool);
+	g_test_add_func("/fit/a_type_without_placement_is_refused",
+		test_a_type_without_placement_is_refused);
 	g_test_add_func("/fit/labels_and_resources", test_labels_and_resources);
 	g_test_add_func("/fit/document_keeps_the_schema", test_document_keeps_the_schema);
 	g_test_add_func("/fit/same_input_same_bytes", test_same_input_same_bytes);

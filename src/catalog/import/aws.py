@@ -1,4 +1,4 @@
-"""providers/aws/{instance_types,prices,regions}.csv."""
+"""providers/aws/{instance_types,refusals,prices,regions}.csv."""
 import json
 import os
 import re
@@ -22,6 +22,7 @@ def write(contracts):
             provider.regions |= {r for r in partition['regions'] if not r.startswith('aws-')}
     provider.regions |= provider.known_regions
     provider.write()
+    refusals(contracts)
 
 
 def drop_local_zones(provider):
@@ -31,3 +32,10 @@ def drop_local_zones(provider):
         if zone and not re.fullmatch(r'[a-z]+\d-az\d+', zone):
             provider.tell('prices', f'{region} {zone} {name}', 'a local zone: dropped')
             del provider.prices[key]
+
+
+def refusals(contracts):
+    """Types of which DescribeInstanceTypes says that they have no cluster placement."""
+    rows = [(t['instance_type'], 'placement', t['source']) for t in files.read(contracts, 'gpu/instance_types.csv')
+            if t['cloud'] == 'aws' and t['placement'] and 'cluster' not in t['placement'].split('|')]
+    files.write('providers/aws/refusals.csv', ('instance_type', 'wish', 'source'), sorted(rows))

@@ -86,7 +86,7 @@ def test_a_cluster_group_stays_in_one_zone(sim):
              if sim.ec2('RunInstances', run(sim, kind='p4d.24xlarge', SubnetId=subnet(sim, z)))[0] == 200]
     first, = launch(sim, SubnetId=subnet(sim, zones[0]), **place)
     assert sim.error('RunInstances', run(sim, SubnetId=subnet(sim, zones[1]), **place)) == (
-        400, 'InvalidParameterCombination')
+        400, 'InvalidPlacementGroup.InUse')
     shown = sim.ok('DescribeInstances', {'Filter.1.Name': 'placement-group-name', 'Filter.1.Value.1': 'ring'})
     group = sim.ok('DescribePlacementGroups', {'GroupName.1': 'ring'}).find('placementGroupSet/item')
     assert shown.findtext('.//placement/groupId') == group.findtext('groupId')

@@ -1,0 +1,73 @@
+/* Pools with `placement: cluster`: all nodes in one zone, of a type that can be placed so. */
+#include <string.h>
+#include "fit/internal.h"
+
+bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDiags *diags)
+{
+	if (!pool->placement || !type->refuses_placement)
+		return true;
+	RgDiag *diag = rg_diags_error(
+		diags, "fit.no-placement", "%s can't be placed as a cluster", type->name);
+	rg_diag_at(diag, pool->placement_source);
+	rg_diag_detail(diag, "the cloud has no cluster placement for this instance type");
+	rg_diag_hint(diag, "take another instance type, or leave `placement` out");
+	return false;
+}
+
+/* Where `zone` stands in the spec's list; without a list all are alike. */
+static guint wish_rank(const RgPool *pool, const char *zone)
+{
+	guint rank = 0;
+	while (pool->zones != NULL && pool->zones[rank] != NULL &&
+		strcmp(pool->zones[rank], zone) != 0)
+		rank++;
+	return rank;
+}
+
+/* The zone that keeps most nodes where they are; then the spec's order, then the name. */
+static const char *fullest_zone(const RgShape *shape)
+{
+	const char *best = NULL;
+	guint most = 0;
+	GHashTableIter iter;
+	gpointer key, count;
+	g_hash_table_iter_init(&iter, shape->nodes_in);
+	while (g_hash_table_iter_next(&iter, &key, &count)) {
+		const char *zone = key;
+		guint nodes = GPOINTER_TO_UINT(count);
+		int order = best == NULL ? -1
+					 : (int)wish_rank(shape->pool, zone) -
+						   (int)wish_rank(shape->pool, best);
+		if (order == 0)
+			order = strcmp(zone, best);
+		if (nodes > most || (nodes == most && order < 0)) {
+			best = zone;
+			most = nodes;
+		}
+	}
+	return best;
+}
+
+void rg_fit_gather(RgShape *shape)
+{
+	if (!shape->pool->placement)
+		return;
+	shape->gathered = fullest_zone(shape);
+	g_hash_table_remove_all(shape->nodes_in);
+	guint here = 0;
+	for (unsigned i = 0; i < shape->pool->nodes; i++) {
+		RgFitNode *node = &shape->nodes[i];
+		if (node->zone == NULL)
+			continue;
+		if (strcmp(node->zone, shape->gathered) == 0) {
+			here++;
+			continue;
+		}
+		node->zone = NULL;
+		if (node->same_type)
+			shape->homeless++;
+	}
+	if (here > 0)
+		g_hash_table_insert(shape->nodes_in, (void *)(uintptr_t)shape->gathered,
+			GUINT_TO_POINTER(here));
+}
