@@ -70,6 +70,11 @@
 	X("compat.gpu-too-new", 4)                                                                 \
 	X("compat.open-driver", 4)                                                                 \
 	X("compat.driver-too-old", 4)                                                              \
+	X("topology.slow-network", 1)                                                              \
+	X("topology.gang-over-zones", 1)                                                           \
+	X("topology.no-placement", 1)                                                              \
+	X("topology.no-efa", 1)                                                                    \
+	X("topology.head-far", 1)                                                                  \
 	X("boot.too-large", 4)                                                                     \
 	X("boot.bad-value", 4)                                                                     \
 	/* provider modules and the calls to them */                                               \

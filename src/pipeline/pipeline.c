@@ -1,6 +1,7 @@
 #include "pipeline/internal.h"
 #include "boot/boot.h"
 #include "fit/compat.h"
+#include "fit/topology.h"
 #include "base/clock.h"
 #include "resource/expr.h"
 
@@ -106,6 +107,8 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
 	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
 	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
+	if (pass->fitted)
+		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, diags);
 	if (!pass->fitted || !rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) ||
 		!rg_boot_render(
 			pass->cluster, pass->fitted, (size_t)limit, rg_expr_gzip_size, diags))

@@ -1,0 +1,212 @@
+#include "fit/topology.h"
+#include <string.h>
+#include "spec/workload.h"
+
+/* A gang shares its gradients after every step. raygpu's own rule of thumb: a node should have this
+ * much bandwidth for each dense FP16 TFLOPS of its GPUs. p4d (0.16) and p3dn (0.1) keep it, the
+ * p3 types of 10 and 25 Gbps (0.02), which are known to wait for their network, don't. */
+#define GBPS_A_TFLOPS 0.05
+/* What the message counts: gradients of a model of 7 billion parameters in 16 bits. */
+#define GRADIENTS_GB 14.0
+
+typedef struct {
+	const RgCluster *cluster;
+	const RgCatalog *catalog;
+	const json_t *fitted;
+	RgDiags *diags;
+} Topology;
+
+/* ---- what of the document belongs to a pool */
+
+static const char *zone_of(const json_t *node)
+{
+	return rg_json_str(json_object_get(node, "offer"), "zone", "");
+}
+
+static size_t count_of(const json_t *node)
+{
+	const json_t *indexes = json_object_get(node, "indexes");
+	return json_is_array(indexes) ? json_array_size(indexes) : 1;
+}
+
+static const json_t *first_of(const Topology *topology, const char *pool)
+{
+	size_t i;
+	const json_t *node;
+	json_array_foreach (json_object_get(topology->fitted, "nodes"), i, node) {
+		if (strcmp(rg_json_str(node, "pool", ""), pool) == 0)
+			return node;
+	}
+	return NULL;
+}
+
+static const RgInstanceType *type_of(const Topology *topology, const json_t *node)
+{
+	const char *name = rg_json_str(json_object_get(node, "offer"), "instance_type", "");
+	return rg_catalog_find_type(topology->catalog, name);
+}
+
+static bool may_run_on(
+	const Topology *topology, const RgWorkload *load, const RgPool *pool, const RgGpuModel *gpu)
+{
+	if (load->pools != NULL)
+		return g_strv_contains((const char *const *)load->pools, pool->name);
+	if (load->models == NULL)
+		return true;
+	for (size_t i = 0; load->models[i] != NULL; i++) {
+		if (rg_catalog_is_model(topology->catalog, load->models[i], gpu))
+			return true;
+	}
+	return false;
+}
+
+/* The first workload that needs several nodes of this pool at once; NULL: none does. */
+static const RgWorkload *gang_on(
+	const Topology *topology, const RgPool *pool, const RgInstanceType *type)
+{
+	const GPtrArray *loads = topology->cluster->workloads;
+	for (guint i = 0; loads != NULL && type->gpu != NULL && i < loads->len; i++) {
+		const RgWorkload *load = loads->pdata[i];
+		if (load->nodes > 1 && load->gpus > 0 &&
+			may_run_on(topology, load, pool, type->gpu))
+			return load;
+	}
+	return NULL;
+}
+
+/* ---- findings */
+
+/* The slowest type of the catalog with as many of the same GPUs and enough bandwidth. */
+static const RgInstanceType *faster_type(
+	const Topology *topology, const RgInstanceType *type, double gbps)
+{
+	const RgInstanceType *best = NULL;
+	const GPtrArray *types = rg_catalog_get_types(topology->catalog);
+	for (guint i = 0; i < types->len; i++) {
+		const RgInstanceType *other = types->pdata[i];
+		if (other->gpu == NULL || other->gpus < type->gpus ||
+			other->gpu->compute_capability != type->gpu->compute_capability ||
+			other->network_gbps < gbps ||
+			rg_catalog_offer_state(topology->catalog, other,
+				topology->cluster->provider.region) == RG_OFFER_NONE)
+			continue;
+		if (best == NULL || other->network_gbps < best->network_gbps)
+			best = other;
+	}
+	return best;
+}
+
+static void check_speed(const Topology *topology, const RgPool *pool, const RgInstanceType *type,
+	const RgWorkload *gang)
+{
+	double tflops = type->gpu->fp16_tflops * type->gpus;
+	double wanted = tflops * GBPS_A_TFLOPS;
+	if (type->network_gbps <= 0 || tflops <= 0 || type->network_gbps >= wanted)
+		return;
+	RgDiag *diag = rg_diags_warning(topology->diags, "topology.slow-network",
+		"%s has %.4g Gbps for %u %s (%.0f TFLOPS): workload %s waits %.2g s a step to "
+		"share %.0f GB of gradients",
+		type->name, type->network_gbps, type->gpus, type->gpu->name, tflops, gang->name,
+		2 * GRADIENTS_GB * 8 / type->network_gbps, GRADIENTS_GB);
+	rg_diag_at(diag, pool->shape_source);
+	const RgInstanceType *faster = faster_type(topology, type, wanted);
+	if (faster != NULL)
+		rg_diag_hint(diag, "%s has %.4g Gbps; network: {min_gbps: %.0f} asks for it",
+			faster->name, faster->network_gbps, wanted);
+	else
+		rg_diag_hint(diag,
+			"GPUs of this kind want %.0f Gbps a node; keep the gang on one "
+			"node where it fits",
+			wanted);
+}
+
+static void check_zones(const Topology *topology, const RgPool *pool, const RgWorkload *gang)
+{
+	g_autoptr(GString) list = g_string_new(NULL);
+	size_t i, zones = 0;
+	const json_t *node;
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	json_array_foreach (json_object_get(topology->fitted, "nodes"), i, node) {
+		const char *zone = zone_of(node);
+		if (strcmp(rg_json_str(node, "pool", ""), pool->name) != 0 ||
+			!g_hash_table_add(seen, (void *)(uintptr_t)zone))
+			continue;
+		g_string_append_printf(
+			list, "%s%zu in %s", zones++ > 0 ? ", " : "", count_of(node), zone);
+	}
+	if (zones < 2)
+		return;
+	RgDiag *diag = rg_diags_warning(topology->diags, "topology.gang-over-zones",
+		"workload %s needs %u nodes of pool %s at once, and they stand in %zu zones: %s",
+		gang->name, gang->nodes, pool->name, zones, list->str);
+	rg_diag_at(diag, pool->source);
+	rg_diag_hint(diag, "traffic between zones is slower and is charged for; name one zone in "
+			   "`zones`, or ask for network: {placement: cluster}");
+}
+
+static void check_placement(const Topology *topology, const RgPool *pool,
+	const RgInstanceType *type, const RgWorkload *gang)
+{
+	if (!pool->placement) {
+		RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-placement",
+			"workload %s needs %u nodes of pool %s at once, and nothing keeps them "
+			"near "
+			"each other",
+			gang->name, gang->nodes, pool->name);
+		rg_diag_at(diag, pool->source);
+		rg_diag_hint(diag, "network: {placement: cluster} puts them into one %s",
+			strcmp(topology->cluster->provider.name, "aws") == 0 ? "placement group"
+									     : "place");
+	}
+	if (type->efa == 0)
+		return;
+	RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-efa",
+		"%s takes %u EFA interfaces (%.4g Gbps), and pool %s has none: workload %s shares "
+		"its gradients by TCP",
+		type->name, type->efa, type->network_gbps, pool->name, gang->name);
+	rg_diag_at(diag, pool->source);
+	rg_diag_hint(diag, "one flow of TCP gets 10 Gbps in a placement group and 5 outside (AWS: "
+			   "EC2 network bandwidth); let NCCL open several (NCCL_SOCKET_NTHREADS, "
+			   "NCCL_NSOCKS_PERTHREAD in `env`)");
+}
+
+/* Ray's control store is on the head: all tasks and objects are announced to it. */
+static void check_head(const Topology *topology)
+{
+	size_t i, near = 0, far = 0;
+	const json_t *node;
+	const char *head = zone_of(first_of(topology, topology->cluster->head->name));
+	json_array_foreach (json_object_get(topology->fitted, "nodes"), i, node) {
+		if (strcmp(rg_json_str(node, "role", ""), "head") == 0)
+			continue;
+		*(strcmp(zone_of(node), head) == 0 ? &near : &far) += count_of(node);
+	}
+	if (far == 0 || near > 0)
+		return;
+	RgDiag *diag = rg_diags_warning(topology->diags, "topology.head-far",
+		"the head stands in %s, and all %zu workers in other zones", head, far);
+	rg_diag_at(diag, topology->cluster->head->source);
+	rg_diag_hint(diag, "give the head the workers' zone; a head that is there keeps its zone "
+			   "and address until it is replaced");
+}
+
+static void check_pool(const Topology *topology, const RgPool *pool)
+{
+	const json_t *node = first_of(topology, pool->name);
+	const RgInstanceType *type = node != NULL ? type_of(topology, node) : NULL;
+	const RgWorkload *gang = type != NULL ? gang_on(topology, pool, type) : NULL;
+	if (gang == NULL)
+		return;
+	check_speed(topology, pool, type, gang);
+	check_zones(topology, pool, gang);
+	check_placement(topology, pool, type, gang);
+}
+
+void rg_fit_check_topology(
+	const RgCluster *cluster, const RgCatalog *catalog, const json_t *fitted, RgDiags *diags)
+{
+	Topology topology = {cluster, catalog, fitted, diags};
+	check_head(&topology);
+	for (guint i = 0; i < cluster->pools->len; i++)
+		check_pool(&topology, cluster->pools->pdata[i]);
+}

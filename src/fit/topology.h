@@ -1,0 +1,9 @@
+/* Whether the nodes that work together stand near enough and talk fast enough for their GPUs.
+ * After fit, pure: warnings only, each with its figure. */
+#pragma once
+#include "fit/fit.h"
+
+/* topology.* warnings under the spec's lines. `fitted`: the fitted document, whose zones and types
+ * count. */
+void rg_fit_check_topology(
+	const RgCluster *cluster, const RgCatalog *catalog, const json_t *fitted, RgDiags *diags);

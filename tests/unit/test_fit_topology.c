@@ -1,0 +1,118 @@
+/* Warnings about where the nodes of a gang stand and how fast they talk: a row a finding. */
+#include "fit/topology.h"
+#include <string.h>
+#include "spec/spec.h"
+
+#define NODE(pool, type, zone, indexes)                                                            \
+	"{'pool': '" pool "', 'role': 'worker', 'indexes': " indexes ", 'offer': "                 \
+	"{'instance_type': '" type "', 'zone': '" zone "'}}"
+#define HEAD(zone)                                                                                 \
+	"{'pool': 'head', 'role': 'head', 'indexes': null, 'offer': {'instance_type': "            \
+	"'m5.large', 'zone': '" zone "'}}, "
+#define GANG "workloads: {finetune: {gpus: 4, nodes: 2}}\n"
+
+typedef struct {
+	const char *name, *pool, *rest;
+	const char *nodes;  /* of the fitted document */
+	const char *expect; /* codes */
+	const char *said;   /* in the first finding or its hint */
+} Case;
+
+static const Case cases[] = {
+	{"no-gang", "accelerators: \"V100:4\", nodes: 2", "",
+		HEAD("us-east-1a") NODE("p", "p3.8xlarge", "us-east-1a", "[0]") "," NODE(
+			"p", "p3.8xlarge", "us-east-1b", "[1]"),
+		"", NULL},
+	{"slow", "accelerators: \"V100:4\", nodes: 2, network: {placement: cluster}", GANG,
+		HEAD("us-east-1a") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"),
+		"topology.slow-network", "10 Gbps for 4 V100-16GB (500 TFLOPS)"},
+	{"spread", "accelerators: \"A100:8\", nodes: 3, network: {placement: cluster}", GANG,
+		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,2]") "," NODE(
+			"p", "p4d.24xlarge", "us-east-1b", "[1]"),
+		"topology.gang-over-zones topology.no-efa", "2 in us-east-1a, 1 in us-east-1b"},
+	{"no-placement", "accelerators: \"A100:8\", nodes: 2", GANG,
+		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,1]"),
+		"topology.no-placement topology.no-efa", "network: {placement: cluster}"},
+	{"no-efa", "accelerators: \"A100:8\", nodes: 2, network: {placement: cluster}", GANG,
+		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,1]"),
+		"topology.no-efa", "4 EFA interfaces (400 Gbps)"},
+	{"other-pool", "accelerators: \"V100:4\", nodes: 2",
+		"workloads: {finetune: {gpus: 4, nodes: 2, accelerators: A100}}\n",
+		HEAD("us-east-1a") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"), "", NULL},
+	{"head-far", "accelerators: \"V100:4\", nodes: 2", "",
+		HEAD("us-east-1c") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"),
+		"topology.head-far", "all 2 workers in other zones"},
+	{"no-workers", "accelerators: \"V100:4\", nodes: 0", "", HEAD("us-east-1c") "null", "",
+		NULL},
+};
+
+static RgCatalog *catalog;
+static GPtrArray *texts;
+
+static const char *catalog_text(void *data, const char *name, size_t *len)
+{
+	g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
+	char *text = NULL;
+	g_assert_true(g_file_get_contents(path, &text, len, NULL));
+	g_ptr_array_add(texts, text);
+	return text;
+}
+
+static json_t *fitted_of(const Case *c)
+{
+	g_autofree char *text = g_strdup_printf("{'nodes': [%s]}", c->nodes);
+	json_error_t error;
+	json_t *fitted = json_loads(g_strdelimit(text, "'", '"'), 0, &error);
+	if (fitted == NULL)
+		g_error("%s in %s", error.text, text);
+	return fitted;
+}
+
+static void test_case(gconstpointer data)
+{
+	const Case *c = data;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autofree char *text = g_strdup_printf(
+		"cluster: c\nprovider: {name: aws, region: us-east-1}\n"
+		"ray: {version: 2.52.0, python: \"3.11\"}\nhead: {instance_type: m5.large}\n"
+		"pools:\n  p: {%s}\n%s",
+		c->pool, c->rest);
+	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
+	for (size_t i = 0; i < rg_diags_count(diags); i++)
+		g_test_message("before: %s", rg_diags_get(diags, i)->summary);
+	g_assert_nonnull(cluster);
+	json_auto_t *fitted = fitted_of(c);
+	rg_diags_clear(diags);
+	rg_fit_check_topology(cluster, catalog, fitted, diags);
+	g_autoptr(GString) got = g_string_new(NULL);
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		g_test_message("%s: %s; %s", diag->code, diag->summary, diag->hint);
+		g_string_append_printf(got, "%s%s", i > 0 ? " " : "", diag->code);
+		g_assert_cmpint(diag->severity, ==, RG_SEVERITY_WARNING);
+		g_assert_cmpuint(diag->source.line, >, 0);
+	}
+	g_assert_cmpstr(got->str, ==, c->expect);
+	if (c->said == NULL)
+		return;
+	const RgDiag *first = rg_diags_get(diags, 0);
+	g_assert_true(
+		strstr(first->summary, c->said) != NULL || strstr(first->hint, c->said) != NULL);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	texts = g_ptr_array_new_with_free_func(g_free);
+	catalog = rg_catalog_open("aws", catalog_text, NULL, diags);
+	g_assert_nonnull(catalog);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *path = g_strconcat("/fit/topology/", cases[i].name, NULL);
+		g_test_add_data_func(path, &cases[i], test_case);
+	}
+	int result = g_test_run();
+	rg_catalog_free(catalog);
+	g_ptr_array_unref(texts);
+	return result;
+}
