@@ -42,7 +42,8 @@ static const Case cases[] = {
 	{"head-far", "accelerators: \"V100:4\", nodes: 2", "",
 		HEAD("us-east-1c") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"),
 		"topology.head-far", "all 2 workers in other zones"},
-	{"no-workers", "accelerators: \"V100:4\", nodes: 0", "", HEAD("us-east-1c") "null", "",
+	{"no-workers", "accelerators: \"V100:4\", nodes: 0", "",
+		"{'pool': 'head', 'role': 'head', 'offer': {'instance_type': 'm5.large'}}", "",
 		NULL},
 };
 
