@@ -80,6 +80,10 @@ static json_t *run_meta(const Context *context, const RgPass *pass)
 	json_object_set_new(meta, "dirty", json_boolean(pass->plan->dirty));
 	rg_json_set_str(meta, "spec", pass->plan->spec_file);
 	rg_json_set_str(meta, "digest", pass->plan->spec_digest);
+	if (pass->plan->labels)
+		json_object_set(meta, "labels", pass->plan->labels);
+	if (pass->plan->override)
+		rg_json_set_str(meta, "budget_override", pass->plan->override);
 	return meta;
 }
 
@@ -199,6 +203,19 @@ static int from_spec(Context *context, const Options *options, const char *spec_
 	return execute(context, options, pass);
 }
 
+/* A saved plan carries the limits that it was held against, and the reason that passed them. */
+static bool check_saved_budget(Context *context, const Options *options, RgPlan *plan)
+{
+	const char *reason = options->change.override ? options->change.override : plan->override;
+	bool passed = false;
+	if (!rg_plan_check_budget(plan, reason, &passed, context->diags))
+		return false;
+	char *kept = passed ? g_strdup(reason) : NULL;
+	g_free(plan->override);
+	plan->override = kept;
+	return true;
+}
+
 static int from_plan(Context *context, const Options *options, RgPlan *plan)
 {
 	g_autoptr(RgPass) pass = rg_pipeline_open_saved(&context->session, plan, context->diags);
@@ -215,6 +232,10 @@ static int from_plan(Context *context, const Options *options, RgPlan *plan)
 	}
 	if (!rg_plan_has_changes(plan))
 		return nothing_to_do(context, options, plan);
+	if (!check_saved_budget(context, options, plan))
+		return rg_diags_exit_code(context->diags);
+	print_diags(context);
+	rg_diags_clear(context->diags);
 	return execute(context, options, pass);
 }
 
@@ -271,6 +292,7 @@ static int run(Context *context, const Options *options, const char *argument)
 static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 {
 	Options options = {.destroy = destroy, .parallelism = 10};
+	const GOptionEntry end = {NULL, 0, 0, 0, NULL, NULL, NULL};
 	const GOptionEntry entries[] = {
 		{"auto-approve", 0, 0, G_OPTION_ARG_NONE, &options.auto_approve, "don't ask", NULL},
 		{"parallelism", 0, 0, G_OPTION_ARG_INT, &options.parallelism,
@@ -279,12 +301,15 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 			"wait so long for the state's lock (0)", "SECONDS"},
 		REF_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
-		{NULL, 0, 0, 0, NULL, NULL, NULL},
+		destroy ? end : (GOptionEntry)OVERRIDE_ENTRY(options.change),
+		end,
 	};
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, 1, &code)) {
-		if (options.parallelism < 1 || options.parallelism > 256 ||
-			options.lock_timeout_s < 0) {
+		if (!change_options_check(context, &options.change)) {
+			code = EXIT_USAGE;
+		} else if (options.parallelism < 1 || options.parallelism > 256 ||
+			   options.lock_timeout_s < 0) {
 			rg_diags_error(context->diags, "usage.bad-argument",
 				"--parallelism wants 1 to 256, --lock-timeout 0 or more");
 			code = EXIT_USAGE;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define REASON_MAX 500 /* characters of why a budget may be exceeded */
+
 /* What plan, apply, destroy and drift share: the pass over the arrows, and plan files. */
 
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy)
@@ -12,6 +14,7 @@ void change_options_use(Context *context, const ChangeOptions *options, bool des
 	diff->targets = options->targets;
 	diff->excludes = options->excludes;
 	diff->replace = options->replaces;
+	context->session.override = options->override;
 	if (options->no_settle)
 		context->session.settle_ms = 0;
 }
@@ -21,6 +24,21 @@ void change_options_clear(ChangeOptions *options)
 	g_strfreev(options->targets);
 	g_strfreev(options->excludes);
 	g_strfreev(options->replaces);
+	g_free(options->override);
+}
+
+bool change_options_check(Context *context, ChangeOptions *options)
+{
+	if (!options->override)
+		return true;
+	g_strstrip(options->override);
+	if (*options->override && g_utf8_validate(options->override, -1, NULL) &&
+		g_utf8_strlen(options->override, -1) <= REASON_MAX)
+		return true;
+	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
+		"--override-budget wants a reason of 1 to %d characters", REASON_MAX);
+	rg_diag_hint(diag, "say who allowed it, and why: the log keeps it");
+	return false;
 }
 
 RgPass *run_pass(Context *context, const char *spec_path)

@@ -93,6 +93,7 @@ bool signals_cut_requests(void *unused); /* second signal, or 4.5 s after the fi
 /* changes.c: what plan, apply, destroy and drift share */
 typedef struct {
 	char **targets, **excludes, **replaces;
+	char *override; /* of the budget */
 	gboolean no_settle;
 } ChangeOptions;
 #define CHANGE_ENTRIES(context, options)                                                           \
@@ -108,8 +109,14 @@ typedef struct {
 		"cluster", 0, 0, G_OPTION_ARG_STRING, &(context)->cluster,                         \
 			"work from the state alone on this cluster", "NAME"                        \
 	}
+#define OVERRIDE_ENTRY(options)                                                                    \
+	{                                                                                          \
+		"override-budget", 0, 0, G_OPTION_ARG_STRING, &(options).override,                 \
+			"exceed the budget all the same; the log keeps the reason", "REASON"       \
+	}
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy);
 void change_options_clear(ChangeOptions *options);
+bool change_options_check(Context *context, ChangeOptions *options);
 /* The pass for SPEC, or for --cluster from the state. */
 RgPass *run_pass(Context *context, const char *spec_path);
 

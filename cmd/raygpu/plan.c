@@ -123,12 +123,14 @@ int cmd_plan(Context *context, int argc, char **argv)
 		REF_ENTRY(context),
 		CHANGED_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
+		OVERRIDE_ENTRY(options.change),
 		REPORT_ENTRIES(options.report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, -1, &code))
-		code = report_options_check(context, &options.report)
+		code = report_options_check(context, &options.report) &&
+				       change_options_check(context, &options.change)
 			       ? run(context, &options, argc, argv)
 			       : EXIT_USAGE;
 	report_options_clear(&options.report);

@@ -39,6 +39,7 @@ static void diag_free(gpointer data)
 	g_free(diag->cloud_code);
 	g_free(diag->request_id);
 	g_free(diag->origin);
+	g_free(diag->related_text);
 	g_free(diag);
 }
 
@@ -155,6 +156,13 @@ RgDiag *rg_diag_cloud(
 RgDiag *rg_diag_origin(RgDiag *diag, const char *origin)
 {
 	replace(&diag->origin, g_strdup(origin));
+	return diag;
+}
+
+RgDiag *rg_diag_related(RgDiag *diag, RgSource source, const char *what)
+{
+	diag->related = source;
+	replace(&diag->related_text, g_strdup(what));
 	return diag;
 }
 

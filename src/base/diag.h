@@ -31,6 +31,9 @@ typedef struct {
 	char *cloud_code; /* "InsufficientInstanceCapacity" */
 	char *request_id;
 	char *origin; /* JSON pointer into the spec, told by who does not know its lines */
+	/* a second place, "the policy": what the first collides with; line 0 = none */
+	RgSource related;
+	char *related_text;
 } RgDiag;
 
 typedef struct RgDiags RgDiags;
@@ -57,6 +60,9 @@ RgDiag *rg_diag_cloud(
 	RgDiag *diag, const char *provider, const char *cloud_code, const char *request_id);
 
 RgDiag *rg_diag_origin(RgDiag *diag, const char *origin);
+
+/* The place that the finding's own place collides with; `what` is a word for it. */
+RgDiag *rg_diag_related(RgDiag *diag, RgSource source, const char *what);
 
 /* Gives the findings that have an origin and no place yet the place that `source` tells. */
 void rg_diags_locate(

@@ -110,6 +110,17 @@
 	X("plan.wrong-state", 6)                                                                   \
 	X("plan.target-unknown", 4)                                                                \
 	X("plan.protected", 9)                                                                     \
+	X("policy.max-nodes", 9)                                                                   \
+	X("policy.accelerator", 9)                                                                 \
+	X("policy.instance-type", 9)                                                               \
+	X("policy.region", 9)                                                                      \
+	X("policy.provider", 9)                                                                    \
+	X("policy.market", 9)                                                                      \
+	X("policy.label", 9)                                                                       \
+	X("policy.public-address", 9)                                                              \
+	X("policy.image", 9)                                                                       \
+	X("budget.exceeded", 9)                                                                    \
+	X("budget.unknown", 9)                                                                     \
 	/* state */                                                                                \
 	X("state.unreadable", 1)                                                                   \
 	X("state.not-a-state", 1)                                                                  \

@@ -12,18 +12,15 @@ static const char *data_text(void *data, const char *file, size_t *len)
 	return rg_provider_data(source->providers, source->name, file, len);
 }
 
-/* The catalog of the cluster's region, or, `whole`, of all of them. */
-static RgCatalog *open_catalog(
-	RgProviderHost *providers, const RgCluster *cluster, bool whole, RgDiags *diags)
+RgCatalog *pass_open_catalog(
+	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags)
 {
-	DataSource data = {providers, cluster->provider.name};
+	DataSource data = {providers, provider};
 	size_t len;
 	if (!rg_provider_data(providers, data.name, "schema.json", &len))
 		return NULL; /* no such provider: pass_check_settings says it */
-	RgCatalogSource source = {.provider = data.name,
-		.region = whole ? NULL : cluster->provider.region,
-		.text = data_text,
-		.data = &data};
+	RgCatalogSource source = {
+		.provider = data.name, .region = region, .text = data_text, .data = &data};
 	return rg_catalog_open_from(&source, diags);
 }
 
@@ -31,13 +28,14 @@ RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgCluster *cluster, c
 	RgCatalog **catalog, RgDiags *diags)
 {
 	g_autoptr(RgDiags) first = rg_diags_new();
-	*catalog = open_catalog(providers, cluster, false, first);
+	const RgProviderRef *place = &cluster->provider;
+	*catalog = pass_open_catalog(providers, place->name, place->region, first);
 	RgShapes *shapes = *catalog ? rg_fit_shapes(cluster, *catalog, pins, first) : NULL;
 	if (shapes) {
 		rg_diags_take_new(diags, first);
 		return shapes;
 	}
 	rg_catalog_free(*catalog);
-	*catalog = open_catalog(providers, cluster, true, diags);
+	*catalog = pass_open_catalog(providers, place->name, NULL, diags);
 	return *catalog ? rg_fit_shapes(cluster, *catalog, pins, diags) : NULL;
 }

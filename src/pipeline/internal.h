@@ -3,6 +3,19 @@
 #include "fit/fit.h"
 #include "pipeline/pipeline.h"
 
+/* The project file that holds for a spec; *project NULL: there is none. false: it has errors. */
+bool pass_load_project(const char *spec_path, RgProject **project, RgDiags *diags);
+/* policy.* of the spec and the project file; false when anything is not admitted. */
+bool pass_check_policy(
+	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags);
+/* RgPlanLimit*: the budgets of both. */
+GPtrArray *pass_limits(const RgPass *pass);
+/* RgPlanInput.carbon for all types of the pass; NULL with errors. */
+json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags);
+/* catalogs.c: the tables of a provider by name, of one region or (NULL) of all; NULL without a
+ * diagnostic when there is no such provider. */
+RgCatalog *pass_open_catalog(
+	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags);
 /* Opens transport and module into the pass. */
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags);

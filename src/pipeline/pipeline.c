@@ -19,6 +19,7 @@ void rg_pass_free(RgPass *pass)
 	rg_http_close(pass->http);
 	rg_snapshot_free(pass->snapshot);
 	rg_provenance_free(pass->provenance);
+	rg_project_free(pass->project);
 	rg_cluster_free(pass->cluster);
 	g_free(pass);
 }
@@ -42,6 +43,9 @@ RgCluster *rg_pipeline_validate(
 	g_autoptr(RgShapes) shapes =
 		cluster ? pass_fit_shapes(providers, cluster, NULL, &catalog, diags) : NULL;
 	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
+	g_autoptr(RgProject) project = NULL;
+	ok = pass_load_project(spec_path, &project, diags) && ok;
+	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
 
@@ -93,7 +97,7 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgShapes) shapes =
 		pass_fit_shapes(session->providers, pass->cluster, pins, &catalog, diags);
-	if (!shapes)
+	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
 		return false;
 	const json_t *request = rg_fit_request(shapes);
 	g_autoptr(RgJson) facts = NULL;
@@ -177,6 +181,10 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass_check_protection(session, pass, diags);
 	g_autoptr(RgJson) protect = pass_protected_pools(session, pass);
 	g_autoptr(GPtrArray) order = pool_order(cluster);
+	g_autoptr(GPtrArray) limits = session->diff.destroy ? NULL : pass_limits(pass);
+	g_autoptr(RgJson) carbon = pass_carbon(session, pass, diags);
+	if (!carbon)
+		return false;
 	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",
 		.lineage = snapshot->lineage,
 		.serial = snapshot->serial,
@@ -197,7 +205,10 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.spec_digest = cluster ? cluster->digest : NULL,
 		.source = source_of,
 		.source_data = cluster,
-		.pool_order = order};
+		.pool_order = order,
+		.limits = limits,
+		.override = session->override,
+		.carbon = carbon};
 	pass->plan = rg_plan_new(pass->diff, schema, &input, diags);
 	return pass->plan != NULL;
 }
@@ -207,6 +218,8 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
 	if (!pass->cluster || !pass_check_settings(session->providers, pass->cluster, diags))
+		return NULL;
+	if (!pass_load_project(spec_path, &pass->project, diags))
 		return NULL;
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	if (!pass->provenance || !pass->snapshot ||

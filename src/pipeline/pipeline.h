@@ -10,6 +10,7 @@
 #include "apply/apply.h"
 #include "git/git.h"
 #include "refresh/refresh.h"
+#include "spec/project.h"
 #include "spec/spec.h"
 
 /* What one command works with; opened by cmd/, borrowed here. */
@@ -20,7 +21,8 @@ typedef struct {
 	const char *state_path;
 	const char *ref; /* a git revision to read specs from; NULL: the files as they are */
 	RgDiffOptions diff;
-	unsigned settle_ms; /* how long a refresh may wait for young things to show */
+	const char *override; /* why the budget may be exceeded; NULL: it may not */
+	unsigned settle_ms;   /* how long a refresh may wait for young things to show */
 	/* told before each stage that talks to a cloud, and while it reads; may be NULL; any thread
 	 */
 	void (*progress)(void *data, const char *stage, const char *what, size_t n, bool done);
@@ -30,6 +32,7 @@ typedef struct {
 /* All products of one pass over the arrows, up to the plan. */
 typedef struct {
 	RgCluster *cluster; /* NULL when working from the state alone */
+	RgProject *project; /* NULL: none */
 	RgProvenance *provenance;
 	RgSnapshot *snapshot;
 	RgHttp *http;

@@ -31,7 +31,8 @@ static bool load_recorded(RgSession *session, RgPass *pass, const char *cluster,
 RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	if (!load_recorded(session, pass, cluster, diags))
+	if (!load_recorded(session, pass, cluster, diags) ||
+		!pass_load_project(NULL, &pass->project, diags))
 		return NULL;
 	const RgSnapshot *snapshot = pass->snapshot;
 	if (!pass_open_provider(

@@ -10,7 +10,8 @@ typedef struct {
 typedef struct {
 	json_t *pin; /* what the state remembers of such a node (src/fit/fit.h), owned */
 	const char *instance_type, *accelerator, *price_date; /* may be NULL; of `pin` */
-	int64_t price;					      /* RG_MONEY_UNKNOWN */
+	const char *market; /* "on-demand" when the pin is silent */
+	int64_t price;	    /* RG_MONEY_UNKNOWN */
 	unsigned gpus;
 } Offer;
 
@@ -43,8 +44,10 @@ bool node_before(const RgChange *change);
 bool node_after(const RgChange *change);
 
 /* pools.c, budget.c */
-GPtrArray *pools_new(Maker *maker);
+/* Fills the plan's pools and markets. */
+void pools_make(Maker *maker);
 void plan_pool_free(gpointer pool);
+void plan_market_free(gpointer market);
 void budget_estimate(Maker *maker);
 void plan_count(RgPlan *plan);
 bool plan_is_partial(const RgPlan *plan);

@@ -9,6 +9,8 @@
  * policies and hashes saw is what apply does, and nothing beside it. */
 
 #define CODE "plan.bad-file"
+/* Of one pool, in micro-USD or milligrams an hour: 200 pools and 730 hours stay within 63 bits. */
+#define MOST INT64_C(10000000000000)
 
 typedef struct {
 	const json_t *blobs;
@@ -320,6 +322,62 @@ static void load_pools(Loader *loader, RgPlan *plan, const json_t *own)
 		pool->microusd_hour_after = money_of(loader, after, "microusd_hour");
 		pool->unpriced_before = count_of(loader, before, "unpriced");
 		pool->unpriced_after = count_of(loader, after, "unpriced");
+		pool->carbon_mg_hour_before = money_of(loader, before, "carbon_mg_hour");
+		pool->carbon_mg_hour_after = money_of(loader, after, "carbon_mg_hour");
+		pool->uncounted_before = count_of(loader, before, "uncounted");
+		pool->uncounted_after = count_of(loader, after, "uncounted");
+	}
+}
+
+static void load_markets(Loader *loader, RgPlan *plan, const json_t *cost)
+{
+	const json_t *item;
+	size_t i;
+	json_array_foreach (json_object_get(cost, "markets"), i, item) {
+		const json_t *before = json_object_get(item, "before");
+		const json_t *after = json_object_get(item, "after");
+		RgPlanMarket *market = g_new0(RgPlanMarket, 1);
+		g_ptr_array_add(plan->markets, market);
+		market->market = needed_text(loader, item, "market");
+		market->nodes_before = count_of(loader, before, "nodes");
+		market->nodes_after = count_of(loader, after, "nodes");
+		market->microusd_hour_before = money_of(loader, before, "microusd_hour");
+		market->microusd_hour_after = money_of(loader, after, "microusd_hour");
+		market->unpriced_before = count_of(loader, before, "unpriced");
+		market->unpriced_after = count_of(loader, after, "unpriced");
+	}
+}
+
+/* A sum of unknowns is no sum: only known amounts may stand where sums are made. */
+static void check_amounts(Loader *loader, const RgPlan *plan)
+{
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		if (MIN(pool->microusd_hour_before, pool->microusd_hour_after) < 0 ||
+			MIN(pool->carbon_mg_hour_before, pool->carbon_mg_hour_after) < 0 ||
+			MAX(pool->microusd_hour_before, pool->microusd_hour_after) > MOST ||
+			MAX(pool->carbon_mg_hour_before, pool->carbon_mg_hour_after) > MOST)
+			fail(loader, "pools", "an amount that no pool has");
+	}
+}
+
+static void load_limits(Loader *loader, RgPlan *plan, const json_t *own)
+{
+	const json_t *item;
+	size_t i;
+	json_array_foreach (json_object_get(own, "limits"), i, item) {
+		const json_t *at = json_object_get(item, "source");
+		g_autofree char *pool = text_of(loader, item, "pool");
+		g_autofree char *period = needed_text(loader, item, "period");
+		g_autofree char *file = text_of(loader, at, "file");
+		RgSource source = {.file = file ? g_intern_string(file) : NULL,
+			.line = count_of(loader, at, "line"),
+			.column = count_of(loader, at, "column")};
+		int64_t most = money_of(loader, item, "microusd");
+		if (most < 0)
+			fail(loader, "limits", "a limit without an amount");
+		g_ptr_array_add(plan->limits,
+			rg_plan_limit_new(pool, g_strcmp0(period, "month") == 0, most, source));
 	}
 }
 
@@ -394,6 +452,8 @@ static RgPlan *plan_empty(void)
 	RgPlan *plan = g_new0(RgPlan, 1);
 	plan->changes = g_ptr_array_new_with_free_func(plan_change_free);
 	plan->pools = g_ptr_array_new_with_free_func(plan_pool_free);
+	plan->markets = g_ptr_array_new_with_free_func(plan_market_free);
+	plan->limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
 	plan->unmanaged = g_ptr_array_new_with_free_func(unref_json);
 	return plan;
 }
@@ -416,6 +476,11 @@ RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
 	load_head(&loader, plan, own);
 	load_changes(&loader, plan, json_object_get(document, "resource_changes"));
 	load_pools(&loader, plan, own);
+	check_amounts(&loader, plan);
+	load_markets(&loader, plan, json_object_get(own, "cost"));
+	load_limits(&loader, plan, own);
+	plan->override = text_of(&loader, own, "budget_override");
+	plan->carbon = take_value(&loader, json_object_get(own, "carbon"), "basis", JSON_OBJECT);
 	load_unmanaged(&loader, plan, own);
 	plan->errored = flag_of(&loader, document, "errored");
 	plan_count(plan);

@@ -21,6 +21,10 @@ void rg_plan_free(RgPlan *plan)
 	g_free(plan->catalog_date);
 	g_clear_pointer(&plan->changes, g_ptr_array_unref);
 	g_clear_pointer(&plan->pools, g_ptr_array_unref);
+	g_clear_pointer(&plan->markets, g_ptr_array_unref);
+	g_clear_pointer(&plan->limits, g_ptr_array_unref);
+	g_free(plan->override);
+	json_decref(plan->carbon);
 	g_clear_pointer(&plan->unmanaged, g_ptr_array_unref);
 	json_decref(plan->touched);
 	g_free(plan);
@@ -50,6 +54,13 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->commit = g_strdup(input->commit);
 	plan->in_git = input->in_git;
 	plan->dirty = input->dirty;
+	plan->carbon = copy_json(json_object_get(input->carbon, "basis"));
+	plan->limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
+	for (guint i = 0; input->limits != NULL && i < input->limits->len; i++) {
+		const RgPlanLimit *limit = input->limits->pdata[i];
+		g_ptr_array_add(plan->limits, rg_plan_limit_new(limit->pool, limit->month,
+						      limit->microusd, limit->source));
+	}
 	return plan;
 }
 
@@ -137,11 +148,14 @@ RgPlan *rg_plan_new(
 	plan->changes = g_ptr_array_new_full(diff->changes->len, plan_change_free);
 	for (guint i = 0; i < diff->changes->len; i++)
 		g_ptr_array_add(plan->changes, plan_change_new(&maker, diff->changes->pdata[i]));
-	plan->pools = pools_new(&maker);
+	pools_make(&maker);
 	plan->unmanaged = unmanaged_of(diff);
 	plan->touched = touched_rows(diff);
 	plan_count(plan);
 	budget_estimate(&maker);
+	bool passed = false;
+	rg_plan_check_budget(plan, input->override, &passed, diags);
+	plan->override = passed ? g_strdup(input->override) : NULL;
 	plan->errored = plan->stop > 0 || rg_diags_has_errors(diags);
 	offers_clear(&maker.offers);
 	return plan;

@@ -45,8 +45,29 @@ typedef struct {
 	unsigned nodes_before, nodes_after;
 	unsigned gpus_before, gpus_after;
 	int64_t microusd_hour_before, microusd_hour_after;
-	unsigned unpriced_before, unpriced_after; /* nodes whose price is unknown */
+	unsigned unpriced_before, unpriced_after;	     /* nodes whose price is unknown */
+	int64_t carbon_mg_hour_before, carbon_mg_hour_after; /* milligrams of CO2e */
+	unsigned uncounted_before, uncounted_after;	     /* nodes without a carbon figure */
 } RgPlanPool;
+
+/* A limit of a budget that the plan was held against. */
+typedef struct {
+	char *pool; /* NULL: the whole cluster */
+	bool month; /* a month of RG_MONTH_HOURS, else an hour */
+	int64_t microusd;
+	RgSource source; /* its line in the spec or the project file */
+} RgPlanLimit;
+
+/* As the clouds' own calculators have it. */
+#define RG_MONTH_HOURS 730
+
+/* What all nodes bought on one market cost, before and after. */
+typedef struct {
+	char *market; /* "on-demand", "spot" */
+	unsigned nodes_before, nodes_after;
+	int64_t microusd_hour_before, microusd_hour_after;
+	unsigned unpriced_before, unpriced_after;
+} RgPlanMarket;
 
 typedef struct {
 	char *command;		 /* "plan" or "destroy" */
@@ -60,9 +81,13 @@ typedef struct {
 	char *spec_file, *spec_digest;
 	char *commit; /* NULL: not in git or no commit */
 	bool dirty, in_git;
-	char *catalog_date;   /* newest price date used, or NULL */
-	GPtrArray *changes;   /* RgPlanChange*: NONE included, in apply order */
-	GPtrArray *pools;     /* RgPlanPool*, head first, then as in the spec, then vanished ones */
+	char *catalog_date; /* newest price date used, or NULL */
+	GPtrArray *changes; /* RgPlanChange*: NONE included, in apply order */
+	GPtrArray *pools;   /* RgPlanPool*, head first, then as in the spec, then vanished ones */
+	GPtrArray *markets; /* RgPlanMarket*, by name */
+	GPtrArray *limits;  /* RgPlanLimit* */
+	char *override;	    /* why the budget may be exceeded; NULL: it is not */
+	json_t *carbon; /* what the carbon figures rest on: {"year", "source", ...}; NULL: none */
 	GPtrArray *unmanaged; /* json_t*: {"address","kind","id","status"} */
 	/* {address: [generation, updated_s], with the run when pending; null = no row}: rows that
 	 * must not have moved */
@@ -88,6 +113,11 @@ typedef struct {
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;
 	GPtrArray *pool_order; /* char* names as in the spec; may be NULL */
+	GPtrArray *limits;     /* RgPlanLimit*, copied; may be NULL */
+	const char *override;  /* the user's reason to pass them, or NULL */
+	/* {"types": {instance type: mg CO2e an hour or null}, "basis": what becomes plan->carbon};
+	 * NULL: carbon is not asked for */
+	const json_t *carbon;
 } RgPlanInput;
 
 /* Pure. Takes nothing over; the plan copies or references what it needs. */
@@ -98,6 +128,20 @@ bool rg_plan_has_changes(const RgPlan *plan);
 /* "No changes." is true: nothing to do and nothing stopped or unmanaged-blocking. One function
  * decides what the text says and what the exit code is. */
 bool rg_plan_is_noop(const RgPlan *plan);
+
+/* Sums over the pools; `unpriced` and `uncounted` nodes are in none. */
+typedef struct {
+	unsigned nodes, unpriced, uncounted;
+	int64_t microusd_hour, carbon_mg_hour;
+} RgPlanSum;
+/* `pool` NULL: of all. */
+RgPlanSum rg_plan_sum(const RgPlan *plan, const char *pool, bool after);
+/* The plan against its own limits: budget.exceeded and budget.unknown as errors, or as warnings
+ * with a reason in `override` and where the plan raises nothing. *passed (may be NULL): the reason
+ * was needed. A saved plan is held against them again before it is applied. */
+bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags);
+RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source);
+void rg_plan_limit_free(gpointer limit);
 
 /* Saved form; deterministic. `rg_plan_from_json` checks shape and caps (plan.bad-file). */
 json_t *rg_plan_to_json(const RgPlan *plan);

@@ -11,6 +11,13 @@ void plan_pool_free(gpointer data)
 	g_free(pool);
 }
 
+void plan_market_free(gpointer data)
+{
+	RgPlanMarket *market = data;
+	g_free(market->market);
+	g_free(market);
+}
+
 static RgPlanPool *find_pool(GPtrArray *pools, GHashTable *by_name, const char *name)
 {
 	RgPlanPool *pool = g_hash_table_lookup(by_name, name);
@@ -40,6 +47,30 @@ static void add_price(int64_t price, int64_t *sum, unsigned *unpriced)
 		*sum += price;
 }
 
+static RgPlanMarket *find_market(RgPlan *plan, const char *name)
+{
+	for (guint i = 0; i < plan->markets->len; i++) {
+		RgPlanMarket *market = plan->markets->pdata[i];
+		if (strcmp(market->market, name) == 0)
+			return market;
+	}
+	RgPlanMarket *market = g_new0(RgPlanMarket, 1);
+	market->market = g_strdup(name);
+	g_ptr_array_add(plan->markets, market);
+	return market;
+}
+
+/* The same for carbon, by instance type. */
+static void add_carbon(const Maker *maker, const Offer *offer, int64_t *sum, unsigned *uncounted)
+{
+	const json_t *types = json_object_get(maker->input->carbon, "types");
+	const json_t *mg = json_object_get(types, offer->instance_type ? offer->instance_type : "");
+	if (json_is_integer(mg))
+		*sum += json_integer_value(mg);
+	else
+		(*uncounted)++;
+}
+
 static void name_pool(RgPlanPool *pool, const Offer *offer)
 {
 	g_free(pool->instance_type);
@@ -55,6 +86,10 @@ static void add_before(Maker *maker, RgPlanPool *pool, const RgChange *change)
 	pool->nodes_before++;
 	pool->gpus_before += offer.gpus;
 	add_price(offer.price, &pool->microusd_hour_before, &pool->unpriced_before);
+	add_carbon(maker, &offer, &pool->carbon_mg_hour_before, &pool->uncounted_before);
+	RgPlanMarket *market = find_market(maker->plan, offer.market);
+	market->nodes_before++;
+	add_price(offer.price, &market->microusd_hour_before, &market->unpriced_before);
 	newer_date(maker->plan, offer.price_date);
 	if (pool->nodes_after == 0)
 		name_pool(pool, &offer);
@@ -77,6 +112,10 @@ static void add_after(Maker *maker, RgPlanPool *pool, const RgChange *change)
 		name_pool(pool, offer);
 	pool->gpus_after += offer->gpus;
 	add_price(offer->price, &pool->microusd_hour_after, &pool->unpriced_after);
+	add_carbon(maker, offer, &pool->carbon_mg_hour_after, &pool->uncounted_after);
+	RgPlanMarket *market = find_market(maker->plan, offer->market);
+	market->nodes_after++;
+	add_price(offer->price, &market->microusd_hour_after, &market->unpriced_after);
 	newer_date(maker->plan, offer->price_date);
 }
 
@@ -107,9 +146,16 @@ static gint compare_pools(gconstpointer a, gconstpointer b)
 	return strcmp((*(RgPlanPool *const *)a)->pool, (*(RgPlanPool *const *)b)->pool);
 }
 
-GPtrArray *pools_new(Maker *maker)
+static gint compare_markets(gconstpointer a, gconstpointer b)
+{
+	return strcmp((*(RgPlanMarket *const *)a)->market, (*(RgPlanMarket *const *)b)->market);
+}
+
+void pools_make(Maker *maker)
 {
 	GPtrArray *pools = g_ptr_array_new_with_free_func(plan_pool_free);
+	maker->plan->pools = pools;
+	maker->plan->markets = g_ptr_array_new_with_free_func(plan_market_free);
 	g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
 	const GPtrArray *order = maker->input->pool_order, *changes = maker->diff->changes;
 	find_pool(pools, by_name, "head");
@@ -124,5 +170,5 @@ GPtrArray *pools_new(Maker *maker)
 	}
 	qsort(pools->pdata + known, pools->len - known, sizeof(gpointer), compare_pools);
 	drop_empty(pools);
-	return pools;
+	g_ptr_array_sort(maker->plan->markets, compare_markets);
 }

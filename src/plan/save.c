@@ -142,31 +142,124 @@ static json_t *own_change(const RgPlanChange *change, Blobs *blobs)
 	return object;
 }
 
-static json_t *side_json(unsigned nodes, unsigned gpus, int64_t microusd, unsigned unpriced)
+/* A pool before or after; carbon only where it was asked for. */
+static json_t *side_json(const RgPlan *plan, const RgPlanPool *pool, bool after)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "nodes", (json_int_t)nodes, "gpus",
-		(json_int_t)gpus, "microusd_hour", (json_int_t)microusd, "unpriced",
-		(json_int_t)unpriced);
+	json_t *side = json_pack("{s:I, s:I, s:I, s:I}", "nodes",
+		(json_int_t)(after ? pool->nodes_after : pool->nodes_before), "gpus",
+		(json_int_t)(after ? pool->gpus_after : pool->gpus_before), "microusd_hour",
+		(json_int_t)(after ? pool->microusd_hour_after : pool->microusd_hour_before),
+		"unpriced", (json_int_t)(after ? pool->unpriced_after : pool->unpriced_before));
+	if (plan->carbon == NULL)
+		return side;
+	json_object_set_new(side, "carbon_mg_hour",
+		json_integer(after ? pool->carbon_mg_hour_after : pool->carbon_mg_hour_before));
+	json_object_set_new(side, "uncounted",
+		json_integer(after ? pool->uncounted_after : pool->uncounted_before));
+	return side;
 }
 
-static json_t *pools_json(const GPtrArray *pools)
+static json_t *pools_json(const RgPlan *plan)
 {
 	json_t *list = json_array();
-	for (guint i = 0; i < pools->len; i++) {
-		const RgPlanPool *pool = pools->pdata[i];
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
 		json_t *object = json_object();
 		put_text(object, "pool", pool->pool);
 		put_text(object, "instance_type", pool->instance_type);
 		put_text(object, "accelerator", pool->accelerator);
-		json_object_set_new(object, "before",
-			side_json(pool->nodes_before, pool->gpus_before, pool->microusd_hour_before,
-				pool->unpriced_before));
-		json_object_set_new(object, "after",
-			side_json(pool->nodes_after, pool->gpus_after, pool->microusd_hour_after,
-				pool->unpriced_after));
+		json_object_set_new(object, "before", side_json(plan, pool, false));
+		json_object_set_new(object, "after", side_json(plan, pool, true));
 		json_array_append_new(list, object);
 	}
 	return list;
+}
+
+static json_t *market_side(unsigned nodes, int64_t microusd, unsigned unpriced)
+{
+	return json_pack("{s:I, s:I, s:I}", "nodes", (json_int_t)nodes, "microusd_hour",
+		(json_int_t)microusd, "unpriced", (json_int_t)unpriced);
+}
+
+static json_t *markets_json(const RgPlan *plan)
+{
+	json_t *list = json_array();
+	for (guint i = 0; i < plan->markets->len; i++) {
+		const RgPlanMarket *market = plan->markets->pdata[i];
+		json_array_append_new(list,
+			json_pack("{s:s, s:o, s:o}", "market", market->market, "before",
+				market_side(market->nodes_before, market->microusd_hour_before,
+					market->unpriced_before),
+				"after",
+				market_side(market->nodes_after, market->microusd_hour_after,
+					market->unpriced_after)));
+	}
+	return list;
+}
+
+static json_t *sum_json(const RgPlanSum *sum)
+{
+	return json_pack("{s:I, s:I, s:I}", "microusd_hour", (json_int_t)sum->microusd_hour,
+		"microusd_month", (json_int_t)(sum->microusd_hour * RG_MONTH_HOURS), "unpriced",
+		(json_int_t)sum->unpriced);
+}
+
+/* null where a node without a price stands on either side: the difference isn't known then. */
+static json_t *delta_json(int64_t before, int64_t after, bool known)
+{
+	return known ? json_integer(after - before) : json_null();
+}
+
+static json_t *cost_json(const RgPlan *plan)
+{
+	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	bool known = before.unpriced == 0 && after.unpriced == 0;
+	json_t *delta = json_object();
+	json_object_set_new(delta, "microusd_hour",
+		delta_json(before.microusd_hour, after.microusd_hour, known));
+	json_object_set_new(delta, "microusd_month",
+		delta_json(before.microusd_hour * RG_MONTH_HOURS,
+			after.microusd_hour * RG_MONTH_HOURS, known));
+	return json_pack("{s:o, s:o, s:o, s:o}", "before", sum_json(&before), "after",
+		sum_json(&after), "delta", delta, "markets", markets_json(plan));
+}
+
+static json_t *carbon_json(const RgPlan *plan)
+{
+	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	bool known = before.uncounted == 0 && after.uncounted == 0;
+	return json_pack("{s:O, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:o}}", "basis", plan->carbon,
+		"before", "mg_hour", (json_int_t)before.carbon_mg_hour, "uncounted",
+		(json_int_t)before.uncounted, "after", "mg_hour", (json_int_t)after.carbon_mg_hour,
+		"uncounted", (json_int_t)after.uncounted, "delta", "mg_hour",
+		delta_json(before.carbon_mg_hour, after.carbon_mg_hour, known));
+}
+
+static json_t *limits_json(const RgPlan *plan)
+{
+	json_t *list = json_array();
+	for (guint i = 0; i < plan->limits->len; i++) {
+		const RgPlanLimit *limit = plan->limits->pdata[i];
+		json_t *object = json_object();
+		put_text(object, "pool", limit->pool);
+		put_text(object, "period", limit->month ? "month" : "hour");
+		json_object_set_new(object, "microusd", json_integer(limit->microusd));
+		json_object_set_new(object, "source", source_json(&limit->source));
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+/* What it costs and emits, and what it was held against. */
+static void put_money(json_t *object, const RgPlan *plan)
+{
+	json_object_set_new(object, "pools", pools_json(plan));
+	json_object_set_new(object, "cost", cost_json(plan));
+	if (plan->carbon != NULL)
+		json_object_set_new(object, "carbon", carbon_json(plan));
+	if (plan->limits->len > 0)
+		json_object_set_new(object, "limits", limits_json(plan));
+	put_text(object, "budget_override", plan->override);
 }
 
 static json_t *summary_json(const RgPlan *plan)
@@ -207,7 +300,7 @@ static json_t *own_plan(const RgPlan *plan)
 	json_object_set_new(git, "dirty", json_boolean(plan->dirty));
 	json_object_set_new(object, "git", git);
 	put_text(object, "catalog_date", plan->catalog_date);
-	json_object_set_new(object, "pools", pools_json(plan->pools));
+	put_money(object, plan);
 	for (guint i = 0; i < plan->unmanaged->len; i++)
 		json_array_append(unmanaged, plan->unmanaged->pdata[i]);
 	json_object_set_new(object, "unmanaged", unmanaged);

@@ -59,27 +59,46 @@ static unsigned caret_width(const char *from, unsigned characters)
 	return MAX(width, 1);
 }
 
-static void add_place(GString *text, const RgDiags *diags, const RgDiag *diag, const RgStyle *style)
+/* The line at a place with a caret under it, when the text is at hand. */
+static void add_line(GString *text, const RgDiags *diags, const RgSource *at, const char *color,
+	const RgStyle *style)
 {
-	RgSource at = diag->source;
-	g_autofree char *file = clean(at.file);
-	if (file && !at.line)
-		g_string_append_printf(text, "  on %s\n", file);
-	if (!at.line || !file)
-		return;
-	g_string_append_printf(text, "  on %s:%u:%u\n", file, at.line, at.column);
-	g_autofree char *whole = shown_line(diags, &at);
+	g_autofree char *whole = shown_line(diags, at);
 	if (!whole)
 		return;
-	g_autofree char *number = g_strdup_printf("%u", at.line);
-	unsigned column = MAX(at.column, 1), taken = (unsigned)strlen(number) + 5;
+	g_autofree char *number = g_strdup_printf("%u", at->line);
+	unsigned column = MAX(at->column, 1), taken = (unsigned)strlen(number) + 5;
 	g_autofree char *line = window(whole, &column, MAX(style_width(style), taken + 30) - taken);
 	g_string_append_printf(text, "  %s | %s\n  %*s | ", number, line, (int)strlen(number), "");
 	const char *from = add_blanks(text, line, column);
-	g_autofree char *caret = g_strnfill(
-		caret_width(from, at.end_column > at.column ? at.end_column - at.column : 1), '^');
-	paint(text, style, RED, caret);
+	unsigned marked = at->end_column > at->column ? at->end_column - at->column : 1;
+	g_autofree char *caret = g_strnfill(caret_width(from, marked), '^');
+	paint(text, style, color, caret);
 	g_string_append_c(text, '\n');
+}
+
+static void add_place(GString *text, const RgDiags *diags, const RgDiag *diag, const RgStyle *style)
+{
+	const RgSource *at = &diag->source;
+	g_autofree char *file = clean(at->file);
+	if (file && !at->line)
+		g_string_append_printf(text, "  on %s\n", file);
+	if (!at->line || !file)
+		return;
+	g_string_append_printf(text, "  on %s:%u:%u\n", file, at->line, at->column);
+	add_line(text, diags, at, RED, style);
+}
+
+static void add_related(
+	GString *text, const RgDiags *diags, const RgDiag *diag, const RgStyle *style)
+{
+	const RgSource *at = &diag->related;
+	g_autofree char *file = clean(at->file), *what = clean(diag->related_text);
+	if (!at->line || !file)
+		return;
+	g_string_append_printf(
+		text, "  %s: %s:%u:%u\n", what ? what : "see", file, at->line, at->column);
+	add_line(text, diags, at, CYAN, style);
 }
 
 static void add_subject(GString *text, const RgDiag *diag, const RgStyle *style)
@@ -106,6 +125,7 @@ static void add_diag(GString *text, const RgDiags *diags, const RgDiag *diag, co
 	wrap(line, style, "", whole);
 	g_string_append(text, line->str + strlen(words[diag->severity]));
 	add_place(text, diags, diag, style);
+	add_related(text, diags, diag, style);
 	add_subject(text, diag, style);
 	if (diag->detail)
 		wrap(text, style, "  ", diag->detail);
@@ -145,6 +165,20 @@ static void set_text(json_t *row, const char *key, const char *text)
 	rg_json_set_str(row, key, safe);
 }
 
+static void set_place(json_t *row, const RgDiags *diags, const RgSource *at)
+{
+	if (!at->file || !at->line)
+		return;
+	json_object_set_new(row, "range", range_json(at));
+	g_autofree char *line = rg_diags_dup_line(diags, at->file, at->line);
+	if (!line)
+		return;
+	json_t *snippet = json_object();
+	set_text(snippet, "code", line);
+	json_object_set_new(snippet, "start_line", json_integer(at->line));
+	json_object_set_new(row, "snippet", snippet);
+}
+
 static json_t *diag_json(const RgDiags *diags, const RgDiag *diag)
 {
 	static const char *const words[] = {"error", "warning", "note"};
@@ -162,15 +196,12 @@ static json_t *diag_json(const RgDiags *diags, const RgDiag *diag)
 		rg_json_set_str(row, "request_id", diag->request_id);
 	if (diag->cloud_code)
 		rg_json_set_str(row, "cloud_code", diag->cloud_code);
-	if (!diag->source.file || !diag->source.line)
-		return row;
-	json_object_set_new(row, "range", range_json(&diag->source));
-	g_autofree char *line = rg_diags_dup_line(diags, diag->source.file, diag->source.line);
-	if (line) {
-		json_t *snippet = json_object();
-		set_text(snippet, "code", line);
-		json_object_set_new(snippet, "start_line", json_integer(diag->source.line));
-		json_object_set_new(row, "snippet", snippet);
+	set_place(row, diags, &diag->source);
+	if (diag->related.line) {
+		json_t *related = json_object();
+		set_text(related, "message", diag->related_text ? diag->related_text : "");
+		set_place(related, diags, &diag->related);
+		json_object_set_new(row, "related", json_pack("[o]", related));
 	}
 	return row;
 }

@@ -21,6 +21,7 @@ static void finding_free(gpointer data)
 	g_free(finding->rule);
 	g_free(finding->subject);
 	g_free(finding->message);
+	g_free(finding->related_text);
 	g_free(finding);
 }
 
@@ -43,16 +44,29 @@ static Finding *add(GPtrArray *findings, RgSeverity severity, const char *rule, 
 	return finding;
 }
 
+char *related_phrase(const RgDiag *diag)
+{
+	if (!diag->related.line || !diag->related.file)
+		return g_strdup("");
+	return g_strdup_printf(" (%s: %s:%u)", diag->related_text ? diag->related_text : "see",
+		diag->related.file, diag->related.line);
+}
+
 static void add_diags(GPtrArray *findings, const RgDiags *diags)
 {
 	for (size_t i = 0; i < rg_diags_count(diags); i++) {
 		const RgDiag *diag = rg_diags_get(diags, i);
-		g_autofree char *text = g_strdup_printf("%s%s%s%s%s", diag->summary,
+		g_autofree char *related = related_phrase(diag);
+		g_autofree char *text = g_strdup_printf("%s%s%s%s%s%s", diag->summary, related,
 			diag->detail ? ": " : "", diag->detail ? diag->detail : "",
 			diag->hint ? "; " : "", diag->hint ? diag->hint : "");
 		g_strdelimit(text, "\n", ' ');
 		Finding *finding = add(findings, diag->severity, diag->code, diag->address, text);
 		finding->source = diag->source;
+		if (!diag->related.line)
+			continue;
+		finding->related = diag->related;
+		finding->related_text = safe(diag->related_text ? diag->related_text : "see");
 	}
 }
 

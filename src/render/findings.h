@@ -8,12 +8,16 @@ typedef struct {
 	char *rule;    /* "plan.delete", "drift.missing", or the code of a diagnostic */
 	char *subject; /* address, kind and id, or NULL */
 	char *message;
-	RgSource source;     /* line 0: none */
+	RgSource source; /* line 0: none */
+	RgSource related;
+	char *related_text;  /* of the place that it collides with; NULL: none */
 	unsigned count;	     /* resources that it stands for */
 	const char *cluster; /* "?" when it is not known; borrowed */
 	const char *file;    /* where it stands without a place; may be NULL; borrowed */
 } Finding;
 
+/* " (policy: raygpu.yaml:3)", or "", where a format has room for one place only; g_free it. */
+char *related_phrase(const RgDiag *diag);
 GPtrArray *findings_of(const RgReports *reports);   /* Finding*, owned */
 const char *report_cluster(const RgReport *report); /* "?" when it is not known */
 /* "Plan: 1 to add, ...", "Drift: ...", or that it failed. */

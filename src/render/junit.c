@@ -89,7 +89,9 @@ static void add_diags(Suite *suite, const RgDiags *diags)
 		const RgDiag *diag = rg_diags_get(diags, i);
 		if (diag->severity != RG_SEVERITY_ERROR)
 			continue;
-		g_autofree char *text = place_of(diag->summary, diag->source);
+		g_autofree char *related = related_phrase(diag);
+		g_autofree char *place = place_of(diag->summary, diag->source);
+		g_autofree char *text = g_strconcat(place, related, NULL);
 		add_case(suite, "raygpu.error", diag->address ? diag->address : diag->code, "error",
 			text);
 	}

@@ -39,6 +39,9 @@ static void add_source(GString *text, const json_t *run)
 	author = rg_json_str(run, "author", NULL);
 	if (author)
 		g_string_append_printf(text, "    author  %s\n", author);
+	const char *reason = rg_json_str(run, "budget_override", NULL);
+	if (reason)
+		g_string_append_printf(text, "    budget  exceeded: %s\n", reason);
 	g_string_append_printf(text, "    by      %s on %s\n", rg_json_str(run, "user", "?"),
 		rg_json_str(run, "host", "?"));
 }

@@ -3,7 +3,6 @@
 
 /* The table of pools under a plan; GPUs as Ray will see them; the cost. */
 
-#define MONTH_HOURS 730 /* as the clouds' own calculators have it */
 #define COLUMNS 5
 
 static char *arrow(unsigned before, unsigned after)
@@ -90,26 +89,111 @@ static void add_ray(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "", "GPUs that Ray will see: %s", line->str);
 }
 
+/* "$1.00 -> $3.00 (+$2.00)", "$1.00 -> at least $3.00": without the difference where a price is
+ * missing. */
+static char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours)
+{
+	int64_t from = before->microusd_hour * hours, to = after->microusd_hour * hours;
+	g_autofree char *was = rg_money_format(from), *is = rg_money_format(to);
+	g_autofree char *delta = rg_money_format(to - from);
+	const char *least[] = {
+		before->unpriced ? "at least " : "", after->unpriced ? "at least " : ""};
+	bool same = from == to && before->unpriced == after->unpriced;
+	if (same || !before->nodes)
+		return g_strdup_printf(
+			"%s%s%s%s", same ? "" : was, same ? "" : " -> ", least[1], is);
+	if (before->unpriced || after->unpriced)
+		return g_strdup_printf("%s%s -> %s%s", least[0], was, least[1], is);
+	return g_strdup_printf("%s -> %s (%s%s)", was, is, to > from ? "+" : "", delta);
+}
+
+/* Which markets the money goes to: said in two words when there is one. */
+static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	for (guint i = 0; i < plan->markets->len && plan->markets->len > 1; i++) {
+		const RgPlanMarket *market = plan->markets->pdata[i];
+		const RgPlanSum before = {.nodes = market->nodes_before,
+			.unpriced = market->unpriced_before,
+			.microusd_hour = market->microusd_hour_before};
+		const RgPlanSum after = {.nodes = market->nodes_after,
+			.unpriced = market->unpriced_after,
+			.microusd_hour = market->microusd_hour_after};
+		g_autofree char *cost = money_change(&before, &after, 1);
+		g_string_append_printf(
+			line, "%s%s %s", line->len ? ", " : "", market->market, cost);
+	}
+	if (line->len)
+		wrapf(text, style, "      ", "of it %s", line->str);
+}
+
+static const char *market_words(const RgPlan *plan)
+{
+	if (plan->markets->len != 1)
+		return "";
+	const char *market = ((RgPlanMarket *)plan->markets->pdata[0])->market;
+	return g_str_equal(market, "on-demand") ? " on demand"
+	       : g_str_equal(market, "spot")	? " on spot"
+						: "";
+}
+
 static void add_cost(GString *text, const RgPlan *plan, const RgStyle *style)
 {
-	int64_t before = 0, after = 0;
-	unsigned unpriced = 0;
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
-		before += pool->microusd_hour_before;
-		after += pool->microusd_hour_after;
-		unpriced += pool->unpriced_after;
-	}
-	g_autofree char *hour = money_arrow(before, after);
-	g_autofree char *month = rg_money_format(after * MONTH_HOURS);
-	g_string_append_printf(text, "Cost: %s per hour on demand", hour);
+	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	g_autofree char *hour = money_change(&before, &after, 1);
+	g_autofree char *month = money_change(&before, &after, RG_MONTH_HOURS);
+	g_string_append_printf(text, "Cost: %s per hour%s\n      %s per month of %d hours", hour,
+		market_words(plan), month, RG_MONTH_HOURS);
 	if (plan->catalog_date)
-		g_string_append_printf(text, " (prices of %s)", plan->catalog_date);
-	g_string_append_printf(text, "\n      %s%s per month of %d hours\n",
-		unpriced ? "at least " : "", month, MONTH_HOURS);
-	if (unpriced)
+		g_string_append_printf(text, "\n      prices of %s", plan->catalog_date);
+	g_string_append_c(text, '\n');
+	add_markets(text, plan, style);
+	if (after.unpriced)
 		wrapf(text, style, "      ", "%u node%s without a known price not counted",
-			unpriced, unpriced == 1 ? "" : "s");
+			after.unpriced, after.unpriced == 1 ? "" : "s");
+	if (before.unpriced)
+		wrapf(text, style, "      ", "before, %u node%s without a known price",
+			before.unpriced, before.unpriced == 1 ? " was" : "s were");
+	if (plan->override)
+		wrapf(text, style, "      ", "above the budget, overridden: %s", plan->override);
+}
+
+static char *kilograms(int64_t mg)
+{
+	int64_t grams = (mg + 500) / 1000;
+	return g_strdup_printf(
+		"%" G_GINT64_FORMAT ".%03" G_GINT64_FORMAT, grams / 1000, grams % 1000);
+}
+
+static void add_carbon(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	const char *region = rg_json_str(plan->carbon, "region", "?");
+	const char *source = rg_json_str(plan->carbon, "source", NULL);
+	if (!plan->carbon)
+		return;
+	if (!source) {
+		wrapf(text, style, "", "Carbon: unknown, no grid figure for %s", region);
+		return;
+	}
+	int64_t delta = after.carbon_mg_hour - before.carbon_mg_hour;
+	g_autofree char *from = kilograms(before.carbon_mg_hour),
+			*to = kilograms(after.carbon_mg_hour);
+	g_autofree char *size = kilograms(ABS(delta));
+	g_string_append_printf(text, "Carbon: %s", after.uncounted ? "at least " : "");
+	if (delta == 0 || before.carbon_mg_hour == 0)
+		g_string_append_printf(text, "%s%s%s", delta ? from : "", delta ? " -> " : "", to);
+	else
+		g_string_append_printf(
+			text, "%s -> %s (%s%s)", from, to, delta > 0 ? "+" : "-", size);
+	g_string_append(text, " kg CO2e per hour\n");
+	wrapf(text, style, "        ",
+		"grid of %s %s: %s; %" G_GINT64_FORMAT " %% utilisation assumed", region,
+		rg_json_str(plan->carbon, "year", "?"), source,
+		rg_json_int(plan->carbon, "utilisation_percent", 0));
+	if (after.uncounted)
+		wrapf(text, style, "        ", "%u node%s without a figure not counted",
+			after.uncounted, after.uncounted == 1 ? "" : "s");
 }
 
 void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
@@ -120,4 +204,5 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
 	g_string_append_c(text, '\n');
 	add_ray(text, plan, style);
 	add_cost(text, plan, style);
+	add_carbon(text, plan, style);
 }

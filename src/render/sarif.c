@@ -27,22 +27,34 @@ static json_t *rules_of(GPtrArray *findings)
 	return rules;
 }
 
+static json_t *place_of(const char *file, const RgSource *at)
+{
+	unsigned line = MAX(at->line, 1), column = MAX(at->column, 1);
+	g_autofree char *uri = g_uri_escape_string(file, "/", FALSE);
+	json_t *region = json_object();
+	json_object_set_new(region, "startLine", json_integer(line));
+	json_object_set_new(region, "startColumn", json_integer(column));
+	if (at->end_column > column)
+		json_object_set_new(region, "endColumn", json_integer(at->end_column));
+	return json_pack("{s:{s:s}, s:o}", "artifactLocation", "uri", uri, "region", region);
+}
+
 /* Where the spec asks for it; what no line asks for stands at the first line of the spec, because
  * GitHub drops a result without a place. */
 static json_t *location_of(const Finding *finding)
 {
 	const char *file = finding->source.line ? finding->source.file : finding->file;
-	if (!file)
+	return file ? json_pack("[{s:o}]", "physicalLocation", place_of(file, &finding->source))
+		    : NULL;
+}
+
+/* The place that it collides with: a policy's line. */
+static json_t *related_of(const Finding *finding)
+{
+	if (!finding->related_text || !finding->related.file)
 		return NULL;
-	unsigned line = MAX(finding->source.line, 1), column = MAX(finding->source.column, 1);
-	g_autofree char *uri = g_uri_escape_string(file, "/", FALSE);
-	json_t *region = json_object();
-	json_object_set_new(region, "startLine", json_integer(line));
-	json_object_set_new(region, "startColumn", json_integer(column));
-	if (finding->source.end_column > column)
-		json_object_set_new(region, "endColumn", json_integer(finding->source.end_column));
-	return json_pack("[{s:{s:{s:s}, s:o}}]", "physicalLocation", "artifactLocation", "uri", uri,
-		"region", region);
+	return json_pack("[{s:i, s:{s:s}, s:o}]", "id", 0, "message", "text", finding->related_text,
+		"physicalLocation", place_of(finding->related.file, &finding->related));
 }
 
 /* The same finding in the next run has the same print, wherever its line has moved to. */
@@ -59,9 +71,11 @@ static json_t *result_of(const Finding *finding)
 	json_t *result = json_pack("{s:s, s:s, s:{s:s}, s:o}", "ruleId", finding->rule, "level",
 		level_of(finding->severity), "message", "text", finding->message,
 		"partialFingerprints", print_of(finding));
-	json_t *locations = location_of(finding);
+	json_t *locations = location_of(finding), *related = related_of(finding);
 	if (locations)
 		json_object_set_new(result, "locations", locations);
+	if (related)
+		json_object_set_new(result, "relatedLocations", related);
 	return result;
 }
 

@@ -3,6 +3,11 @@
 #include "spec/cluster.h"
 #include "spec/document.h"
 
+/* What becomes of a checked document: an object of its own, or NULL with errors. */
+typedef void *(*SpecBuild)(RgDocument *document, RgDiags *diags);
+/* load.c: reads a file ("-": standard input), tells its findings in the order of its lines. */
+void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags);
+
 /* Takes the document's JSON and its table of sources over. */
 RgCluster *rg_cluster_build(RgDocument *document);
 

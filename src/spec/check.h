@@ -4,10 +4,10 @@
 #pragma once
 #include "spec/document.h"
 
-/* The embedded schema as JSON, a new reference; a build that carries a broken one is a bug. */
-json_t *rg_spec_schema(void);
-/* Spoils every pointer that it reports. */
-void rg_spec_check_shape(RgDocument *document, RgDiags *diags);
+/* An embedded schema as JSON, a new reference; a build that carries a broken one is a bug. */
+json_t *rg_spec_schema(const char *name);
+/* Spoils every pointer that it reports. `schema`: "cluster.schema.json". */
+void rg_spec_check_shape(RgDocument *document, const char *schema, RgDiags *diags);
 /* Rules over values whose shape is right; skips what is spoiled. */
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags);
 /* Those of them that concern Ray, its image and Python (ray_rules.c). */
@@ -18,6 +18,9 @@ void rg_spec_check_network(RgDocument *document, RgDiags *diags);
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags);
 /* A pool's count, also as {min, max}; the most nodes that it can have. */
 double rg_spec_check_nodes(RgDocument *document, const char *pointer, RgDiags *diags);
+
+/* Those about `budget` (limits_rules.c). */
+void rg_spec_check_budget(RgDocument *document, RgDiags *diags);
 
 /* A finding about the value at `pointer`, and its pointer spoiled. */
 RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *code, RgDiags *diags,

@@ -5,6 +5,7 @@
 
 typedef struct {
 	const char *file;    /* interned */
+	const char *what;    /* how findings call the whole of it; NULL: "the spec" */
 	json_t *value;	     /* merged and with aliases resolved: what `validate --json` shows */
 	GHashTable *sources; /* JSON pointer -> RgSource*: the value */
 	GHashTable *keys;    /* JSON pointer -> RgSource*: the key of the member there */

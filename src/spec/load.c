@@ -40,6 +40,8 @@ static void copy_diag(RgDiags *to, const RgDiag *from)
 		rg_diag_detail(diag, "%s", from->detail);
 	if (from->hint != NULL)
 		rg_diag_hint(diag, "%s", from->hint);
+	if (from->related.line > 0)
+		rg_diag_related(diag, from->related, from->related_text);
 }
 
 /* An anchor's content is seen again at each of its aliases; its faults are told once. */
@@ -140,17 +142,15 @@ static bool is_readable(const char *file, const char *text, size_t len, RgDiags 
 	return false;
 }
 
-static RgCluster *load(const char *file, const char *text, size_t len, RgDiags *diags)
+static void *build_cluster(RgDocument *document, RgDiags *diags)
 {
-	g_autoptr(RgDocument) document = rg_document_load(file, text, len, diags);
-	if (document == NULL)
-		return NULL;
-	rg_spec_check_shape(document, diags);
+	rg_spec_check_shape(document, "cluster.schema.json", diags);
 	rg_spec_check_rules(document, diags);
 	return rg_diags_has_errors(diags) ? NULL : rg_cluster_build(document);
 }
 
-RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags)
+/* `build` gets the document, and takes what it needs out of it. */
+static void *load(const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags)
 {
 	static const char byte_order_mark[] = "\xef\xbb\xbf";
 	if (len >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
@@ -162,13 +162,20 @@ RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags 
 	memcpy(copy, text, MIN(len, RG_CAP_SPEC_BYTES));
 	copy[MIN(len, RG_CAP_SPEC_BYTES)] = '\0';
 	g_autoptr(RgDiags) found = rg_diags_new();
-	RgCluster *cluster = NULL;
+	g_autoptr(RgDocument) document = NULL;
+	void *built = NULL;
 	if (is_readable(file, copy, len, found)) {
 		rg_diags_add_text(diags, file, copy, len);
-		cluster = load(file, copy, len, found);
+		document = rg_document_load(file, copy, len, found);
+		built = document != NULL ? build(document, found) : NULL;
 	}
 	deliver(diags, found);
-	return cluster;
+	return built;
+}
+
+RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	return load(file, text, len, build_cluster, diags);
 }
 
 static void report_unreadable(const char *path, int error, RgDiags *diags)
@@ -208,7 +215,7 @@ static GString *read_path(const char *path, int *error)
 	return text;
 }
 
-RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
+void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags)
 {
 	int error = 0;
 	g_autoptr(GString) text = read_path(path, &error);
@@ -217,7 +224,12 @@ RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
 		return NULL;
 	}
 	bool is_stdin = strcmp(path, "-") == 0;
-	return rg_spec_load(is_stdin ? "<stdin>" : path, text->str, text->len, diags);
+	return load(is_stdin ? "<stdin>" : path, text->str, text->len, build, diags);
+}
+
+RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
+{
+	return spec_load_file(path, build_cluster, diags);
 }
 
 bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags)

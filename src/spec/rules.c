@@ -165,6 +165,7 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 	check_names(document, "/labels", judge_tag, "spec.reserved-label", "label", diags);
 	rg_spec_check_network(document, diags);
 	rg_spec_check_ray(document, diags);
+	rg_spec_check_budget(document, diags);
 	check_pool(document, "/head", diags);
 	check_pools(document, diags);
 	rg_spec_check_workloads(document, diags);

@@ -7,10 +7,10 @@
 
 extern const struct rg_embedded rg_schemas[];
 
-json_t *rg_spec_schema(void)
+json_t *rg_spec_schema(const char *name)
 {
 	const struct rg_embedded *file = rg_schemas;
-	while (file->name != NULL && strcmp(file->name, "cluster.schema.json") != 0)
+	while (file->name != NULL && strcmp(file->name, name) != 0)
 		file++;
 	g_assert(file->name != NULL);
 	json_t *schema = json_loadb(file->data, file->len, 0, NULL);
@@ -34,7 +34,7 @@ RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *co
 char *rg_spec_path(const RgDocument *document, const char *pointer)
 {
 	if (*pointer == '\0')
-		return g_strdup("the spec");
+		return g_strdup(document->what != NULL ? document->what : "the spec");
 	g_auto(GStrv) steps = g_strsplit(pointer + 1, "/", -1);
 	GString *path = g_string_new(NULL);
 	const json_t *at = document->value;
@@ -271,9 +271,9 @@ static void check_words11(RgDocument *document, RgDiags *diags)
 	}
 }
 
-void rg_spec_check_shape(RgDocument *document, RgDiags *diags)
+void rg_spec_check_shape(RgDocument *document, const char *name, RgDiags *diags)
 {
-	g_autoptr(RgJson) root = rg_spec_schema();
+	g_autoptr(RgJson) root = rg_spec_schema(name);
 	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
 	if (schema == NULL)
 		return;

@@ -186,8 +186,6 @@ LATER = {
     '`gang`': ('nodes: 1', 'nodes: 1, gang: true'),
     '`share`': ('nodes: 1', 'nodes: 1, share: {time_slices: 4}'),
     '`workloads`': ('pools:', 'workloads: {tune: {gpus: 1}}\npools:'),
-    '`budget`': ('pools:', 'budget: {hourly_usd: 400}\npools:'),
-    '`policy`': ('pools:', 'policy: {max_nodes: 40}\npools:'),
     '`any_of`': ('{name: aws, region: us-east-1}', '{any_of: [{name: aws, region: us-east-1}]}'),
 }
 SPEC = """\

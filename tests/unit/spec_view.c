@@ -51,7 +51,7 @@ static void print_file(const RgJsonSchema *schema, const char *path)
 int main(int argc, char **argv)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) root = rg_spec_schema();
+	g_autoptr(RgJson) root = rg_spec_schema("cluster.schema.json");
 	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
 	g_assert(schema != NULL);
 	for (int i = 1; i < argc; i++)

@@ -1,0 +1,261 @@
+#include "fit/policy.h"
+#include <string.h>
+#include "fit/internal.h"
+
+/* One policy of one file against one cluster. */
+typedef struct {
+	const RgCluster *cluster;
+	const RgShapes *shapes;
+	const RgLimits *limits;
+	const json_t *policy;
+	RgDiags *diags;
+	bool good;
+} Check;
+
+static const json_t *rule_of(const Check *check, const char *name)
+{
+	return json_object_get(check->policy, name);
+}
+
+/* `pointer`: of the rule, under /policy. */
+static RgDiag *refuse(Check *check, const char *code, RgSource at, const char *pointer,
+	const char *format, ...) G_GNUC_PRINTF(5, 6);
+
+static RgDiag *refuse(
+	Check *check, const char *code, RgSource at, const char *pointer, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	g_autofree char *summary = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_autofree char *whole = g_strconcat("/policy", pointer, NULL);
+	RgDiag *diag = rg_diags_error(check->diags, code, "%s", summary);
+	rg_diag_at(diag, at);
+	rg_diag_related(diag, rg_limits_source(check->limits, whole), "policy");
+	check->good = false;
+	return diag;
+}
+
+static bool is_like(const char *name, const char *pattern)
+{
+	return g_pattern_match_simple(pattern, name);
+}
+
+static bool is_same(const Check *check, const char *name, const char *pattern, const void *model)
+{
+	(void)check;
+	(void)model;
+	return is_like(name, pattern);
+}
+
+/* Any word for the model, "A100" for an A100-40GB, or a pattern over its names. */
+static bool is_gpu(const Check *check, const char *name, const char *pattern, const void *model)
+{
+	const RgGpuModel *gpu = model;
+	return rg_catalog_is_model(check->shapes->catalog, pattern, gpu) ||
+	       is_like(name, pattern) || is_like(gpu->ray_type, pattern);
+}
+
+/* What is held against allow_THING and deny_THING. */
+typedef struct {
+	const char *allow, *deny, *code, *what;
+	bool (*matches)(
+		const Check *check, const char *name, const char *pattern, const void *model);
+} Thing;
+
+static const Thing accelerators = {
+	"allow_accelerators", "deny_accelerators", "policy.accelerator", "accelerator", is_gpu};
+static const Thing types = {"allow_instance_types", "deny_instance_types", "policy.instance-type",
+	"instance type", is_same};
+static const Thing regions = {"allow_regions", "deny_regions", "policy.region", "region", is_same};
+static const Thing providers = {
+	"allow_providers", "deny_providers", "policy.provider", "provider", is_same};
+static const Thing markets = {"allow_markets", "deny_markets", "policy.market", "market", is_same};
+
+/* Index of the first pattern that matches, or -1. */
+static int find_match(const Check *check, const Thing *thing, const json_t *list, const char *name,
+	const void *model)
+{
+	size_t i;
+	json_t *pattern;
+	json_array_foreach (list, i, pattern) {
+		if (thing->matches(check, name, json_string_value(pattern), model))
+			return (int)i;
+	}
+	return -1;
+}
+
+static char *list_words(const json_t *list)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	size_t i;
+	json_t *word;
+	json_array_foreach (list, i, word)
+		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", json_string_value(word));
+	return g_strdup(text->str);
+}
+
+/* `whose`: " (pool train)" or "". */
+static void check_thing(Check *check, const Thing *thing, const char *name, const void *model,
+	RgSource at, const char *whose)
+{
+	const json_t *allow = rule_of(check, thing->allow), *deny = rule_of(check, thing->deny);
+	int denied = find_match(check, thing, deny, name, model);
+	if (denied >= 0) {
+		g_autofree char *pointer = g_strdup_printf("/%s/%d", thing->deny, denied);
+		refuse(check, thing->code, at, pointer, "the %s %s%s is denied by policy",
+			thing->what, name, whose);
+		return;
+	}
+	if (allow == NULL || find_match(check, thing, allow, name, model) >= 0)
+		return;
+	g_autofree char *pointer = g_strdup_printf("/%s", thing->allow);
+	g_autofree char *words = list_words(allow);
+	RgDiag *diag = refuse(check, thing->code, at, pointer,
+		"the %s %s%s is not among those that the policy allows", thing->what, name, whose);
+	rg_diag_hint(diag, "allowed: %s", words);
+}
+
+static void check_pool(Check *check, const RgShape *shape)
+{
+	const RgPool *pool = shape->pool;
+	g_autofree char *whose =
+		pool->is_head ? g_strdup(" (head)") : g_strdup_printf(" (pool %s)", pool->name);
+	const RgGpuModel *gpu = shape->type->gpu;
+	check_thing(check, &types, shape->type->name, NULL, pool->shape_source, whose);
+	if (gpu != NULL)
+		check_thing(check, &accelerators, gpu->name, gpu, pool->shape_source, whose);
+	check_thing(check, &markets, "on-demand", NULL, pool->source, whose);
+	if (pool->public_ip && json_is_false(rule_of(check, "public_addresses"))) {
+		g_autofree char *at = rg_json_pointer_add(pool->origin, "public_ip");
+		RgDiag *diag = refuse(check, "policy.public-address",
+			rg_cluster_source(check->cluster, at), "/public_addresses",
+			"public addresses are denied by policy%s", whose);
+		rg_diag_hint(diag, "leave public_ip out; reach the nodes over a VPN, peering or a "
+				   "bastion");
+	}
+}
+
+/* Ray's autoscaler may take an elastic pool to its max at any time. */
+static unsigned most_nodes(const RgCluster *cluster)
+{
+	unsigned nodes = cluster->head->nodes;
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		nodes += MAX(pool->nodes, pool->nodes_max);
+	}
+	return nodes;
+}
+
+static void check_nodes(Check *check)
+{
+	const json_t *most = rule_of(check, "max_nodes");
+	unsigned nodes = most_nodes(check->cluster);
+	/* a count may be written as 40.0, which is an integer to JSON Schema */
+	if (most == NULL || nodes <= json_number_value(most))
+		return;
+	refuse(check, "policy.max-nodes", rg_cluster_source(check->cluster, "/pools"), "/max_nodes",
+		"the cluster %s %u nodes, the head among them; the policy allows %.0f",
+		nodes > rg_cluster_nodes(check->cluster) ? "may come to" : "has", nodes,
+		json_number_value(most));
+}
+
+static void check_labels(Check *check)
+{
+	json_t *labels = (json_t *)(uintptr_t)rule_of(check, "required_labels"), *pattern;
+	const char *key;
+	json_object_foreach (labels, key, pattern) {
+		const char *value = rg_json_str(check->cluster->labels, key, NULL);
+		g_autofree char *rule = rg_json_pointer_add("/required_labels", key);
+		g_autofree char *at = rg_json_pointer_add("/labels", key);
+		RgSource source = rg_cluster_source(check->cluster, at);
+		if (value != NULL && is_like(value, json_string_value(pattern)))
+			continue;
+		if (value != NULL) {
+			refuse(check, "policy.label", source, rule,
+				"the label %s is \"%s\"; the policy wants \"%s\"", key, value,
+				json_string_value(pattern));
+			continue;
+		}
+		RgDiag *diag = refuse(check, "policy.label", source, rule,
+			"the label %s is missing, which the policy requires", key);
+		rg_diag_hint(diag, "add it to `labels`: {%s: ...}, as \"%s\"", key,
+			json_string_value(pattern));
+	}
+}
+
+/* A digest names one content for ever; a tag, a parameter and a default may move. */
+static void check_images(Check *check)
+{
+	const RgCluster *cluster = check->cluster;
+	if (!json_is_false(rule_of(check, "unpinned_images")))
+		return;
+	if (strstr(cluster->ray.image, "@sha256:") == NULL) {
+		RgDiag *diag = refuse(check, "policy.image",
+			rg_cluster_source(cluster, "/ray/image"), "/unpinned_images",
+			"the container image \"%s\" is not given by digest", cluster->ray.image);
+		rg_diag_hint(diag, "write it as NAME@sha256:DIGEST");
+	}
+	for (guint i = 0; i < check->shapes->shapes->len; i++) {
+		const RgPool *pool = ((RgShape *)check->shapes->shapes->pdata[i])->pool;
+		if (pool->image != NULL && !g_str_has_prefix(pool->image, "ssm:"))
+			continue;
+		RgDiag *diag = refuse(check, "policy.image",
+			pool->image != NULL ? pool->image_source : pool->source, "/unpinned_images",
+			"the image of the nodes of %s is %s", pool->name,
+			pool->image != NULL ? "whatever a parameter names"
+					    : "the provider's default, which moves");
+		rg_diag_hint(diag, "give `image` as the cloud's id, such as ami-...");
+	}
+}
+
+/* A word that no GPU has would deny, or allow, nothing, and nobody would know. */
+static void check_words(Check *check, const char *rule)
+{
+	const RgGpus *gpus = rg_catalog_get_gpus(check->shapes->catalog);
+	size_t i;
+	json_t *word;
+	json_array_foreach (rule_of(check, rule), i, word) {
+		const char *text = json_string_value(word);
+		if (strpbrk(text, "*?") != NULL || rg_gpus_named(gpus, text) != NULL)
+			continue;
+		g_autofree char *pointer = g_strdup_printf("/policy/%s/%zu", rule, i);
+		RgDiag *diag = rg_diags_error(check->diags, "catalog.unknown-accelerator",
+			"raygpu knows no accelerator \"%s\"", text);
+		rg_diag_at(diag, rg_limits_source(check->limits, pointer));
+		check->good = false;
+	}
+}
+
+static bool check_one(Check *check)
+{
+	const RgProviderRef *place = &check->cluster->provider;
+	check_words(check, "allow_accelerators");
+	check_words(check, "deny_accelerators");
+	check_thing(check, &providers, place->name, NULL,
+		rg_cluster_source(check->cluster, "/provider/name"), "");
+	check_thing(check, &regions, place->region, NULL, place->region_source, "");
+	for (guint i = 0; i < check->shapes->shapes->len; i++)
+		check_pool(check, check->shapes->shapes->pdata[i]);
+	check_nodes(check);
+	check_labels(check);
+	check_images(check);
+	return check->good;
+}
+
+bool rg_fit_check_policy(const RgCluster *cluster, const RgShapes *shapes, const RgLimits *limits,
+	size_t n, RgDiags *diags)
+{
+	bool good = true;
+	for (size_t i = 0; i < n; i++) {
+		Check check = {.cluster = cluster,
+			.shapes = shapes,
+			.limits = &limits[i],
+			.policy = json_object_get(limits[i].view, "policy"),
+			.diags = diags,
+			.good = true};
+		if (check.policy != NULL)
+			good = check_one(&check) && good;
+	}
+	return good;
+}

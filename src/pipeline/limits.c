@@ -1,0 +1,118 @@
+#include "pipeline/internal.h"
+#include <math.h>
+#include "catalog/carbon.h"
+#include "fit/policy.h"
+
+/* What the spec and the project file limit, and the figures that plans are held against. */
+
+bool pass_load_project(const char *spec_path, RgProject **project, RgDiags *diags)
+{
+	g_autofree char *path = rg_project_find(spec_path);
+	*project = path ? rg_project_load_file(path, diags) : NULL;
+	return !path || *project;
+}
+
+bool pass_check_policy(
+	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags)
+{
+	RgLimits limits[2] = {rg_limits_of_cluster(cluster)};
+	if (project)
+		limits[1] = rg_limits_of_project(project);
+	return rg_fit_check_policy(cluster, shapes, limits, project ? 2 : 1, diags);
+}
+
+/* ---- budgets */
+
+static void add_limits(GPtrArray *to, const RgLimits *limits, const char *pool, const char *pointer)
+{
+	static const char *const names[] = {"hourly_usd", "monthly_usd"};
+	const json_t *budget = rg_json_at(limits->view, pointer);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const json_t *usd = json_object_get(budget, names[i]);
+		g_autofree char *at = rg_json_pointer_add(pointer, names[i]);
+		if (json_is_number(usd))
+			g_ptr_array_add(to, rg_plan_limit_new(pool, i == 1,
+						    llround(json_number_value(usd) * 1000000),
+						    rg_limits_source(limits, at)));
+	}
+}
+
+/* A project file's limit of a pool counts for the clusters that have such a pool. */
+static void add_budget(GPtrArray *to, const RgLimits *limits)
+{
+	json_t *pools = rg_json_at(limits->view, "/budget/pools"), *pool;
+	const char *name;
+	add_limits(to, limits, NULL, "/budget");
+	json_object_foreach (pools, name, pool) {
+		g_autofree char *pointer = rg_json_pointer_add("/budget/pools", name);
+		add_limits(to, limits, name, pointer);
+	}
+}
+
+GPtrArray *pass_limits(const RgPass *pass)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(rg_plan_limit_free);
+	if (pass->cluster) {
+		RgLimits limits = rg_limits_of_cluster(pass->cluster);
+		add_budget(all, &limits);
+	}
+	if (pass->project) {
+		RgLimits limits = rg_limits_of_project(pass->project);
+		add_budget(all, &limits);
+	}
+	return all;
+}
+
+/* ---- carbon */
+
+static void add_type(json_t *types, const RgCarbon *carbon, const RgCatalog *catalog,
+	const char *provider, const char *region, const char *name)
+{
+	const RgInstanceType *type = name ? rg_catalog_find_type(catalog, name) : NULL;
+	if (!name || json_object_get(types, name))
+		return;
+	RgCarbonHour hour = {.mg_hour = RG_CARBON_UNKNOWN};
+	if (type)
+		hour = rg_carbon_hour(carbon, provider, type, region);
+	json_object_set_new(types, name,
+		hour.mg_hour == RG_CARBON_UNKNOWN ? json_null() : json_integer(hour.mg_hour));
+}
+
+static json_t *basis_of(const RgCarbon *carbon, const char *provider, const char *region)
+{
+	static const RgInstanceType nothing = {.name = ""};
+	RgCarbonHour hour = rg_carbon_hour(carbon, provider, &nothing, region);
+	json_t *basis = json_object();
+	rg_json_set_str(basis, "region", region);
+	json_object_set_new(
+		basis, "utilisation_percent", json_integer(RG_CARBON_UTILISATION_PERCENT));
+	if (!hour.source)
+		return basis;
+	rg_json_set_str(basis, "year", hour.year);
+	rg_json_set_str(basis, "source", hour.source);
+	json_object_set_new(basis, "g_per_kwh", json_real(hour.g_per_kwh));
+	return basis;
+}
+
+json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags)
+{
+	const RgSnapshot *snapshot = pass->snapshot;
+	const char *provider = pass->cluster ? pass->cluster->provider.name : snapshot->provider;
+	const char *region = pass->cluster ? pass->cluster->provider.region : snapshot->region;
+	g_autoptr(RgCatalog) catalog =
+		pass_open_catalog(session->providers, provider, region, diags);
+	g_autoptr(RgCarbon) carbon = catalog ? rg_carbon_open(diags) : NULL;
+	if (!carbon)
+		return NULL;
+	json_t *types = json_object(), *node;
+	size_t i;
+	json_array_foreach (json_object_get(pass->fitted, "nodes"), i, node)
+		add_type(types, carbon, catalog, provider, region,
+			rg_json_str(json_object_get(node, "offer"), "instance_type", NULL));
+	for (i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
+		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
+		add_type(types, carbon, catalog, provider, region,
+			rg_json_str(resource->pin, "instance_type", NULL));
+	}
+	return json_pack("{s:o, s:o}", "types", types, "basis", basis_of(carbon, provider, region));
+}

@@ -1,0 +1,118 @@
+#include "base/money.h"
+#include "plan/internal.h"
+#include <string.h>
+
+/* The plan's cost against the budget. What grows above a limit is refused; what is above it already
+ * and doesn't grow is told, but goes on: a cluster that costs too much must be able to shrink, and
+ * to be repaired on the way. A price that is not known can't be held against anything, so nodes of
+ * unknown price are not added under a budget either. */
+
+RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source)
+{
+	RgPlanLimit *limit = g_new0(RgPlanLimit, 1);
+	limit->pool = g_strdup(pool);
+	limit->month = month;
+	limit->microusd = microusd;
+	limit->source = source;
+	return limit;
+}
+
+void rg_plan_limit_free(gpointer data)
+{
+	RgPlanLimit *limit = data;
+	g_free(limit->pool);
+	g_free(limit);
+}
+
+RgPlanSum rg_plan_sum(const RgPlan *plan, const char *name, bool after)
+{
+	RgPlanSum sum = {0};
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		if (name != NULL && strcmp(pool->pool, name) != 0)
+			continue;
+		sum.nodes += after ? pool->nodes_after : pool->nodes_before;
+		sum.microusd_hour += after ? pool->microusd_hour_after : pool->microusd_hour_before;
+		sum.unpriced += after ? pool->unpriced_after : pool->unpriced_before;
+		sum.carbon_mg_hour +=
+			after ? pool->carbon_mg_hour_after : pool->carbon_mg_hour_before;
+		sum.uncounted += after ? pool->uncounted_after : pool->uncounted_before;
+	}
+	return sum;
+}
+
+/* What a limit is about: its sums in the limit's own unit of time. */
+typedef struct {
+	const RgPlanLimit *limit;
+	RgPlanSum before, after;
+	int64_t cost; /* after, in the limit's unit */
+	bool grows;
+	const char *override;
+	RgDiags *diags;
+} Judged;
+
+static RgDiag *tell(const Judged *judged, const char *code, const char *summary)
+{
+	bool refused = judged->grows && judged->override == NULL;
+	RgDiag *diag = refused ? rg_diags_error(judged->diags, code, "%s", summary)
+			       : rg_diags_warning(judged->diags, code, "%s", summary);
+	rg_diag_at(diag, judged->limit->source);
+	if (refused)
+		rg_diag_hint(diag, "plan less, raise the budget, or give --override-budget REASON, "
+				   "which `raygpu log` keeps");
+	else if (judged->grows)
+		rg_diag_detail(diag, "overridden: %s", judged->override);
+	else
+		rg_diag_detail(diag, "it is so already, and this plan doesn't raise it");
+	return diag;
+}
+
+static void tell_exceeded(const Judged *judged)
+{
+	const RgPlanLimit *limit = judged->limit;
+	g_autofree char *cost = rg_money_exact(judged->cost);
+	g_autofree char *most = rg_money_exact(limit->microusd);
+	g_autofree char *summary = g_strdup_printf("%s%s would cost %s$%s %s; the budget is $%s",
+		limit->pool ? "pool " : "the cluster", limit->pool ? limit->pool : "",
+		judged->after.unpriced > 0 ? "at least " : "", cost,
+		limit->month ? "a month of 730 hours" : "an hour", most);
+	tell(judged, "budget.exceeded", summary);
+}
+
+static void tell_unknown(const Judged *judged)
+{
+	const RgPlanLimit *limit = judged->limit;
+	unsigned n = judged->after.unpriced;
+	g_autofree char *summary = g_strdup_printf(
+		"no price is known for %u node%s%s%s, so the budget can't be held", n,
+		n == 1 ? "" : "s", limit->pool ? " of pool " : "", limit->pool ? limit->pool : "");
+	tell(judged, "budget.unknown", summary);
+}
+
+bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags)
+{
+	bool good = true, needed = false;
+	for (guint i = 0; i < plan->limits->len; i++) {
+		const RgPlanLimit *limit = plan->limits->pdata[i];
+		Judged judged = {.limit = limit,
+			.before = rg_plan_sum(plan, limit->pool, false),
+			.after = rg_plan_sum(plan, limit->pool, true),
+			.override = override,
+			.diags = diags};
+		judged.cost = judged.after.microusd_hour * (limit->month ? RG_MONTH_HOURS : 1);
+		judged.grows = judged.after.microusd_hour > judged.before.microusd_hour ||
+			       judged.after.unpriced > judged.before.unpriced;
+		bool over = judged.cost > limit->microusd;
+		bool unknown = !over && judged.grows && judged.after.unpriced > 0;
+		if (over)
+			tell_exceeded(&judged);
+		else if (unknown)
+			tell_unknown(&judged);
+		bool refused = judged.grows && (over || unknown);
+		needed |= refused;
+		good &= !refused || override != NULL;
+	}
+	if (passed != NULL)
+		*passed = needed && override != NULL;
+	return good;
+}

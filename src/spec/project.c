@@ -1,0 +1,90 @@
+#include "spec/project.h"
+#include <string.h>
+#include "spec/build.h"
+#include "spec/check.h"
+
+#define LEVELS 64 /* folders above the spec that are looked into */
+
+void rg_project_free(RgProject *project)
+{
+	if (project == NULL)
+		return;
+	g_free(project->file);
+	json_decref(project->view);
+	g_hash_table_unref(project->sources);
+	g_free(project);
+}
+
+/* "clusters" -> ".", "." -> "..", ".." -> "../..", "/a/b" -> "/a"; NULL above "/". */
+static char *folder_above(const char *folder)
+{
+	if (strcmp(folder, "/") == 0)
+		return NULL;
+	if (strcmp(folder, ".") == 0)
+		return g_strdup("..");
+	if (strcmp(folder, "..") == 0 || g_str_has_suffix(folder, "/.."))
+		return g_strconcat(folder, "/..", NULL);
+	return g_path_get_dirname(folder);
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+	g_autofree char *path = g_build_filename(folder, name, NULL);
+	return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+static bool is_top(const char *folder)
+{
+	g_autofree char *real = g_canonicalize_filename(folder, NULL);
+	return strcmp(real, "/") == 0 || is_there(folder, ".git");
+}
+
+char *rg_project_find(const char *spec_path)
+{
+	bool has_path = spec_path != NULL && strcmp(spec_path, "-") != 0;
+	g_autofree char *folder = has_path ? g_path_get_dirname(spec_path) : g_strdup(".");
+	for (unsigned i = 0; i < LEVELS && folder != NULL; i++) {
+		if (is_there(folder, RG_PROJECT_FILE))
+			return strcmp(folder, ".") == 0
+				       ? g_strdup(RG_PROJECT_FILE)
+				       : g_build_filename(folder, RG_PROJECT_FILE, NULL);
+		char *above = is_top(folder) ? NULL : folder_above(folder);
+		g_free(folder);
+		folder = above;
+	}
+	return NULL;
+}
+
+static void *build_project(RgDocument *document, RgDiags *diags)
+{
+	document->what = "the project file";
+	rg_spec_check_shape(document, "project.schema.json", diags);
+	if (rg_diags_has_errors(diags))
+		return NULL;
+	RgProject *project = g_new0(RgProject, 1);
+	project->file = g_strdup(document->file);
+	project->sources = g_steal_pointer(&document->sources);
+	project->view = g_steal_pointer(&document->value);
+	return project;
+}
+
+RgProject *rg_project_load_file(const char *path, RgDiags *diags)
+{
+	return spec_load_file(path, build_project, diags);
+}
+
+RgLimits rg_limits_of_cluster(const RgCluster *cluster)
+{
+	return (RgLimits){cluster->view, cluster->sources, cluster->file};
+}
+
+RgLimits rg_limits_of_project(const RgProject *project)
+{
+	return (RgLimits){project->view, project->sources, project->file};
+}
+
+RgSource rg_limits_source(const RgLimits *limits, const char *pointer)
+{
+	const RgSource *source = rg_source_find(limits->sources, pointer);
+	return source != NULL ? *source : (RgSource){.file = g_intern_string(limits->file)};
+}

@@ -1,0 +1,34 @@
+/* The project file, raygpu.yaml: what holds for every spec in its folder and below. Found and read
+ * beside the spec, before fit and plan, which take its budget and policy as they take the spec's.
+ * Owns all it points to, immutable once loaded, any thread. */
+#pragma once
+#include "spec/cluster.h"
+
+#define RG_PROJECT_FILE "raygpu.yaml"
+
+typedef struct RgProject {
+	char *file;	     /* as it was found: "../raygpu.yaml" */
+	json_t *view;	     /* the file as JSON, checked (schemas/project.schema.json) */
+	GHashTable *sources; /* as in RgCluster */
+} RgProject;
+
+void rg_project_free(RgProject *project);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProject, rg_project_free)
+
+/* The nearest raygpu.yaml in the spec's folder or above, up to the top of the git repository, or of
+ * the file system outside of one; NULL: there is none. `spec_path` NULL or "-": from the working
+ * folder. g_free it. */
+char *rg_project_find(const char *spec_path);
+/* NULL and diagnostics when it can't be read, or says what it may not. */
+RgProject *rg_project_load_file(const char *path, RgDiags *diags);
+
+/* A file that sets limits: the spec or the project file. Borrowed. */
+typedef struct {
+	const json_t *view; /* "budget" and "policy" of it count */
+	GHashTable *sources;
+	const char *file;
+} RgLimits;
+RgLimits rg_limits_of_cluster(const RgCluster *cluster);
+RgLimits rg_limits_of_project(const RgProject *project);
+/* Where "/policy/max_nodes" stands. */
+RgSource rg_limits_source(const RgLimits *limits, const char *pointer);
