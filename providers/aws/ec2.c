@@ -157,8 +157,10 @@ rgp_status ec2_send_waiting(
 
 rgp_status ec2_report(const AwsCall *call, const char *action, const ModFailure *failure)
 {
+	/* a fault of EC2's own is no refusal */
+	const char *did = failure->class_ == RGP_CLASS_TRANSIENT ? "failed in" : "refused";
 	g_autofree char *what =
-		failure->code ? g_strdup_printf("EC2 refused %s (%s)", action, failure->code)
+		failure->code ? g_strdup_printf("EC2 %s %s (%s)", did, action, failure->code)
 			      : g_strdup_printf("EC2's answer to %s", action);
 	mod_report(&call->talk, failure, what);
 	return RGP_FAIL;

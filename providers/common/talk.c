@@ -165,11 +165,10 @@ rgp_status mod_give_failed(
 	json_t *item = json_pack("{s:s, s:s, s:s, s:b, s:s?}", "address", address, "outcome",
 		"failed", "class", mod_class_name(failure->class_), "definite", failure->definite,
 		"code", failure->code);
-	g_autofree char *message =
-		failure->hint ? g_strdup_printf("%s (%s)", failure->message, failure->hint)
-			      : g_strdup(failure->message);
-	if (message)
-		json_object_set_new(item, "message", json_string(message));
+	if (failure->message)
+		json_object_set_new(item, "message", json_string(failure->message));
+	if (failure->hint)
+		json_object_set_new(item, "hint", json_string(failure->hint));
 	if (failure->request_id)
 		json_object_set_new(item, "request_id", json_string(failure->request_id));
 	if (failure->attribute)

@@ -48,6 +48,18 @@ void failures_add(Failures *failures, Step *step, const RgItemResult *result)
 	g_ptr_array_add(alike->steps, step);
 }
 
+/* The module's own words; of capacity people must also hear that nothing is lost. */
+static void hint_new(RgDiag *diag, const RgItemResult *result)
+{
+	if (result->class_ == RG_CLASS_CAPACITY)
+		rg_diag_hint(diag, "%s; what was obtained is kept and recorded",
+			result->hint ? result->hint
+				     : "the cloud has no more of these now: run apply again "
+				       "later or name another zone or type");
+	else if (result->hint)
+		rg_diag_hint(diag, "%s", result->hint);
+}
+
 static RgDiag *diag_new(
 	Apply *apply, const char *verb, const GPtrArray *failed, const RgItemResult *result)
 {
@@ -61,10 +73,7 @@ static RgDiag *diag_new(
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, result->attribute);
 	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
-	if (result->class_ == RG_CLASS_CAPACITY)
-		rg_diag_hint(diag,
-			"the cloud has no more of these now; run apply again later, or name "
-			"another zone or type: what was obtained is kept and recorded");
+	hint_new(diag, result);
 	return diag;
 }
 

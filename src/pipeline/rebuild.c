@@ -241,6 +241,8 @@ static bool take_revealed(Rebuild *rebuild, const RgItemResult *result)
 	rg_diag_address(diag, result->address, NULL);
 	rg_diag_cloud(
 		diag, rg_provider_name(rebuild->pass->provider), result->code, result->request_id);
+	if (result->hint)
+		rg_diag_hint(diag, "%s", result->hint);
 	return false;
 }
 

@@ -35,6 +35,7 @@ void rg_item_result_free(RgItemResult *result)
 	g_free(result->id);
 	g_free(result->code);
 	g_free(result->message);
+	g_free(result->hint);
 	g_free(result->request_id);
 	g_free(result->attribute);
 	g_free(result);
@@ -91,6 +92,7 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 		result->definite = false;
 	}
 	result->message = dup_text(item, "message");
+	result->hint = dup_text(item, "hint");
 	result->code = dup_text(item, "code");
 	result->request_id = dup_text(item, "request_id");
 	result->attribute = dup_text(item, "attribute");

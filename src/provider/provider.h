@@ -97,8 +97,8 @@ typedef struct {
 	char *id;
 	json_t *attributes; /* may be NULL */
 	RgClass class_;
-	bool definite; /* the cloud certainly did nothing */
-	char *code, *message, *request_id, *attribute;
+	bool definite;					      /* the cloud certainly did nothing */
+	char *code, *message, *hint, *request_id, *attribute; /* each may be NULL */
 } RgItemResult;
 void rg_item_result_free(RgItemResult *result);
 

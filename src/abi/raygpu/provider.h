@@ -78,7 +78,8 @@
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
  * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the cloud's),
- * "message", "request_id", "retry_after_ms", "attribute" (the one to blame, or absent),
+ * "message", "hint" (what to do about it), "request_id", "retry_after_ms", "attribute" (the one to
+ * blame; both may be absent),
  * "definite": true when the cloud certainly did nothing. A call that fails as a whole calls
  * host->diag and returns RGP_FAIL. */
 /* clang-format on */
