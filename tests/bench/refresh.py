@@ -62,5 +62,5 @@ def section_indented(repeats):
 
 
 def section_latency(repeats):
-    print('### The same, each answer 100 ms after its request (EC2 itself takes longer for 1,000 instances)\n')
+    print('### The same, each answer 100 ms after its request\n')
     print(table(HEAD, [row(10000, min(repeats, 3), latency_ms=100)]), '\n', flush=True)
