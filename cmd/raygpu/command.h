@@ -171,6 +171,7 @@ bool several_allows(Context *context, const ChangeOptions *options);
 
 int cmd_apply(Context *context, int argc, char **argv);
 int cmd_completion(Context *context, int argc, char **argv);
+int cmd_cost(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);

@@ -12,6 +12,10 @@ static const Command commands[] = {
 		cmd_apply},
 	{"completion", "bash | zsh | fish", "print a script that completes words in a shell",
 		"bash: source <(raygpu completion bash)", cmd_completion},
+	{"cost", "[SPEC | CLUSTER]", "tell what clusters cost, and have cost",
+		"From the state alone, at the prices of each node's creation; without an argument "
+		"of all its clusters.",
+		cmd_cost},
 	{"destroy", "[SPEC]", "destroy everything of a cluster", NULL, cmd_destroy},
 	{"drift", "[SPEC...]", "tell what was changed behind raygpu's back",
 		"Reads only. Exit code 2 when there is drift.", cmd_drift},

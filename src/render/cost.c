@@ -1,0 +1,214 @@
+#include "render/cost.h"
+#include "base/clock.h"
+#include "base/money.h"
+#include "plan/plan.h"
+#include "render/paint.h"
+#include <string.h>
+
+#define COLUMNS 6
+
+static const char *by_word(const RgSpend *spend)
+{
+	static const char *const words[] = {"cluster", "pool", "market", "label"};
+	return words[spend->by];
+}
+
+/* "12.5": hours to the hundredth, as many as a bill shows. */
+static char *hours_text(int64_t seconds)
+{
+	int64_t hundredths = (seconds + 18) / 36;
+	return g_strdup_printf(
+		"%" G_GINT64_FORMAT ".%02" G_GINT64_FORMAT, hundredths / 100, hundredths % 100);
+}
+
+static char *money_text(int64_t microusd, bool least, bool most)
+{
+	g_autofree char *text = rg_money_format(microusd);
+	return g_strconcat(least ? ">= " : most ? "<= " : "", text, NULL);
+}
+
+static GStrv row_texts(const RgSpendRow *row, const char *name)
+{
+	GStrv texts = g_new0(char *, COLUMNS + 1);
+	/* both at once say nothing about either side; the notes tell them */
+	bool least = row->unpriced_s > 0 || row->forgotten > 0, most = row->gone > 0;
+	texts[0] = row->cluster ? g_strdup_printf("%s/%s", row->cluster, name) : g_strdup(name);
+	texts[1] = g_strdup_printf("%u", row->nodes);
+	texts[2] = money_text(row->microusd_hour, row->unpriced > 0, false);
+	texts[3] = money_text(row->microusd_hour * RG_MONTH_HOURS, row->unpriced > 0, false);
+	texts[4] = money_text(row->microusd_spent, least && !most, most && !least);
+	texts[5] = hours_text(row->node_s);
+	for (size_t i = 0; i < COLUMNS; i++) {
+		char *shown = clean(texts[i]);
+		g_free(texts[i]);
+		texts[i] = shown;
+	}
+	return texts;
+}
+
+static void free_texts(gpointer texts)
+{
+	g_strfreev(texts);
+}
+
+static GPtrArray *table_of(const RgSpend *spend)
+{
+	static const char *const heads[] = {"CLUSTER", "POOL", "MARKET", NULL};
+	GPtrArray *rows = g_ptr_array_new_with_free_func(free_texts);
+	GStrv head = g_strsplit("?,NODES,PER HOUR,PER MONTH,SPENT,NODE HOURS", ",", -1);
+	g_free(head[0]);
+	head[0] = spend->label ? clean(spend->label) : g_strdup(heads[spend->by]);
+	g_ptr_array_add(rows, head);
+	for (guint i = 0; i < spend->rows->len; i++) {
+		const RgSpendRow *row = spend->rows->pdata[i];
+		g_ptr_array_add(rows, row_texts(row, row->key ? row->key : "(without)"));
+	}
+	g_ptr_array_add(rows, row_texts(&spend->total, "total"));
+	return rows;
+}
+
+static void add_table(GString *text, const RgSpend *spend, const RgStyle *style)
+{
+	g_autoptr(GPtrArray) rows = table_of(spend);
+	unsigned widths[COLUMNS] = {0};
+	for (guint i = 0; i < rows->len; i++) {
+		for (guint c = 0; c < COLUMNS; c++)
+			widths[c] = MAX(widths[c], columns_of(((GStrv)rows->pdata[i])[c]));
+	}
+	for (guint i = 0; i < rows->len; i++) {
+		GStrv row = rows->pdata[i];
+		g_autoptr(GString) line = g_string_new(NULL);
+		for (guint c = 0; c < COLUMNS; c++) {
+			int pad = (int)(widths[c] - columns_of(row[c]));
+			g_string_append_printf(
+				line, "%*s%s%*s", c ? pad + 2 : 0, "", row[c], c ? 0 : pad, "");
+		}
+		bool bold = i == 0 || i + 1 == rows->len;
+		paint(text, bold ? style : &(RgStyle){0}, BOLD, line->str);
+		g_string_append_c(text, '\n');
+	}
+}
+
+static void add_notes(
+	GString *text, const RgSpend *spend, int64_t history_from_s, const RgStyle *style)
+{
+	const RgSpendRow *total = &spend->total;
+	g_autofree char *now = rg_clock_format(spend->now_s);
+	g_autofree char *since = spend->since_s > 0 ? rg_clock_format(spend->since_s) : NULL;
+	wrapf(text, style, "",
+		"At %s, spent since %s, at the prices of each node's creation; a month has %d "
+		"hours. Nodes only: no disks, traffic or taxes.",
+		now, since ? since : "the beginning", RG_MONTH_HOURS);
+	if (total->unpriced_s > 0) {
+		g_autofree char *hours = hours_text(total->unpriced_s);
+		wrapf(text, style, "", "%s node hours without a known price are not in the money.",
+			hours);
+	}
+	if (total->gone > 0)
+		wrapf(text, style, "",
+			"%u node%s found missing: counted until that was noticed, so it is at "
+			"most that.",
+			total->gone, total->gone == 1 ? " was" : "s were");
+	if (total->forgotten > 0)
+		wrapf(text, style, "",
+			"%u record%s taken out of the state: not counted since then, though the "
+			"node may still run.",
+			total->forgotten, total->forgotten == 1 ? " was" : "s were");
+	if (history_from_s > spend->since_s) {
+		g_autofree char *from = rg_clock_format(history_from_s);
+		wrapf(text, style, "",
+			"Before %s only what was still there then is known: at least that.", from);
+	}
+}
+
+char *rg_render_cost(const RgSpend *spend, int64_t history_from_s, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	add_table(text, spend, style);
+	g_string_append_c(text, '\n');
+	add_notes(text, spend, history_from_s, style);
+	return text_finish(text, style);
+}
+
+static json_t *row_json(const RgSpend *spend, const RgSpendRow *row, bool is_total)
+{
+	json_t *object = json_object();
+	if (!is_total && row->cluster)
+		rg_json_set_str(object, "cluster", row->cluster);
+	if (!is_total)
+		rg_json_set_str(object, by_word(spend), row->key);
+	json_object_set_new(object, "nodes", json_integer(row->nodes));
+	json_object_set_new(object, "unpriced", json_integer(row->unpriced));
+	json_object_set_new(object, "microusd_hour", json_integer(row->microusd_hour));
+	json_object_set_new(
+		object, "microusd_month", json_integer(row->microusd_hour * RG_MONTH_HOURS));
+	json_object_set_new(object, "microusd_spent", json_integer(row->microusd_spent));
+	json_object_set_new(object, "node_seconds", json_integer(row->node_s));
+	json_object_set_new(object, "unpriced_seconds", json_integer(row->unpriced_s));
+	json_object_set_new(object, "gone", json_integer(row->gone));
+	json_object_set_new(object, "forgotten", json_integer(row->forgotten));
+	return object;
+}
+
+json_t *rg_render_cost_json(const RgSpend *spend, int64_t history_from_s)
+{
+	json_t *document = json_object(), *rows = json_array();
+	for (guint i = 0; i < spend->rows->len; i++)
+		json_array_append_new(rows, row_json(spend, spend->rows->pdata[i], false));
+	json_object_set_new(document, "format", json_integer(1));
+	rg_json_set_str(document, "by", by_word(spend));
+	if (spend->label)
+		rg_json_set_str(document, "label", spend->label);
+	json_object_set_new(document, "since_s",
+		spend->since_s > 0 ? json_integer(spend->since_s) : json_null());
+	json_object_set_new(document, "now_s", json_integer(spend->now_s));
+	json_object_set_new(document, "complete_since_s", json_integer(history_from_s));
+	json_object_set_new(document, "rows", rows);
+	json_object_set_new(document, "total", row_json(spend, &spend->total, true));
+	return document;
+}
+
+/* Quoted where it must be, quotes doubled. */
+static void add_field(GString *to, const char *text)
+{
+	if (to->len > 0 && to->str[to->len - 1] != '\n')
+		g_string_append_c(to, ',');
+	if (!strpbrk(text, ",\"\r\n")) {
+		g_string_append(to, text);
+		return;
+	}
+	g_autoptr(GString) quoted = g_string_new(text);
+	g_string_replace(quoted, "\"", "\"\"", 0);
+	g_string_append_printf(to, "\"%s\"", quoted->str);
+}
+
+static void add_csv_row(GString *to, const RgSpend *spend, const RgSpendRow *row)
+{
+	g_autofree char *hour = rg_money_exact(row->microusd_hour);
+	g_autofree char *month = rg_money_exact(row->microusd_hour * RG_MONTH_HOURS);
+	g_autofree char *spent = rg_money_exact(row->microusd_spent);
+	g_autofree char *numbers = g_strdup_printf(",%u,%u,%s,%s,%s,%" G_GINT64_FORMAT
+						   ",%" G_GINT64_FORMAT ",%u,%u\r\n",
+		row->nodes, row->unpriced, hour, month, spent, row->node_s, row->unpriced_s,
+		row->gone, row->forgotten);
+	if (spend->by == RG_SPEND_BY_POOL)
+		add_field(to, row->cluster);
+	/* an empty first field must not look like the beginning of the line */
+	if (!row->key && spend->by != RG_SPEND_BY_POOL)
+		g_string_append(to, "\"\"");
+	else
+		add_field(to, row->key ? row->key : "");
+	g_string_append(to, numbers);
+}
+
+char *rg_render_cost_csv(const RgSpend *spend)
+{
+	GString *text = g_string_new(spend->by == RG_SPEND_BY_POOL ? "cluster," : "");
+	g_string_append_printf(text,
+		"%s,nodes,unpriced,usd_hour,usd_month,usd_spent,node_seconds,unpriced_seconds,gone,"
+		"forgotten\r\n",
+		by_word(spend));
+	for (guint i = 0; i < spend->rows->len; i++)
+		add_csv_row(text, spend, spend->rows->pdata[i]);
+	return g_string_free(text, FALSE);
+}
