@@ -176,6 +176,7 @@ int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);
 int cmd_log(Context *context, int argc, char **argv);
+int cmd_offers(Context *context, int argc, char **argv);
 int cmd_plan(Context *context, int argc, char **argv);
 int cmd_providers(Context *context, int argc, char **argv);
 /* `raygpu providers check FILE`, the arguments after the word (check.c). */

@@ -23,6 +23,12 @@ static const Command commands[] = {
 	{"log", "[RUN]", "tell what earlier runs did, and who ran them",
 		"Newest first. With RUN (its id, or the beginning of it) each change of that run.",
 		cmd_log},
+	{"offers", "[SPEC | QUERY]", "compare instance types that have the GPUs asked for",
+		"QUERY is what may stand after accelerators: in a spec, such as A100:8 or\n"
+		"'{gpu_memory: \">=40GB\", count: 8}'. With SPEC a list for each pool, in its "
+		"region. No "
+		"network.",
+		cmd_offers},
 	{"plan", "[SPEC...]", "show what apply would change, and what it costs",
 		"SPEC is a file, or a folder of specs: then one report over all clusters.",
 		cmd_plan},

@@ -6,7 +6,7 @@ typedef struct {
 	ChangeOptions change;
 	ReportOptions report;
 	char *out;
-	gboolean detailed, destroy;
+	gboolean detailed, destroy, reoptimize;
 } Options;
 
 static void tell_saved(const Options *options)
@@ -27,6 +27,7 @@ static int plan_one(Context *context, const Options *options, const char *spec_p
 	if (!context_open_session(context, RG_STORE_READ))
 		return rg_diags_exit_code(context->diags);
 	change_options_use(context, &options->change, options->destroy);
+	context->session.reoptimize = options->reoptimize;
 	g_autoptr(RgPass) pass = run_pass(context, spec_path);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);
@@ -120,6 +121,8 @@ int cmd_plan(Context *context, int argc, char **argv)
 			"exit with 2 when there are changes", NULL},
 		{"destroy", 0, 0, G_OPTION_ARG_NONE, &options.destroy, "plan to destroy everything",
 			NULL},
+		{"reoptimize", 0, 0, G_OPTION_ARG_NONE, &options.reoptimize,
+			"take today's best instance types, not the pinned ones", NULL},
 		REF_ENTRY(context),
 		CHANGED_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),

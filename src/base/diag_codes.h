@@ -49,6 +49,8 @@
 	X("catalog.no-offer", 4)                                                                   \
 	X("catalog.bad-data", 1)                                                                   \
 	X("catalog.no-price", 1)                                                                   \
+	X("fit.choice-changed", 1)                                                                 \
+	X("fit.network-too-slow", 4)                                                               \
 	X("fit.zone-not-offered", 4)                                                               \
 	X("fit.no-zone", 4)                                                                        \
 	X("fit.image-arch", 4)                                                                     \

@@ -93,11 +93,14 @@ RgOfferState rg_catalog_offer_state(
 /* Whether a spec's word for an accelerator ("A100", any case) means this model. */
 bool rg_catalog_is_model(const RgCatalog *catalog, const char *word, const RgGpuModel *model);
 
-/* The three below put their finding under `source`. */
+/* The four below put their finding under `source`. */
 bool rg_catalog_check_region(
 	const RgCatalog *catalog, const char *region, RgSource source, RgDiags *diags);
 const RgInstanceType *rg_catalog_get_type(
 	const RgCatalog *catalog, const char *name, RgSource source, RgDiags *diags);
+/* Whether anything is called so: false with catalog.unknown-accelerator. */
+bool rg_catalog_check_accelerator(
+	const RgCatalog *catalog, const char *word, RgSource source, RgDiags *diags);
 /* The cheapest x86_64 type of the region with exactly `count` whole GPUs that `word` means: priced
  * ones first, by price; then unpriced, then unseen, by their lowest price anywhere; ties by name.
  * NULL with catalog.unknown-accelerator or catalog.no-offer, which names what exists. */

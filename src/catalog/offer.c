@@ -161,6 +161,15 @@ static void report_unknown(
 		rg_diag_hint(diag, "did you mean `%s`?", near);
 }
 
+bool rg_catalog_check_accelerator(
+	const RgCatalog *catalog, const char *word, RgSource source, RgDiags *diags)
+{
+	if (rg_gpus_named(catalog->gpus, word) != NULL)
+		return true;
+	report_unknown(catalog, word, source, diags);
+	return false;
+}
+
 const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *region,
 	const char *word, unsigned count, RgSource source, RgDiags *diags)
 {

@@ -19,7 +19,7 @@ typedef struct {
 
 /* Nodes of a pool that are equal in all that the document says. Borrowed texts. */
 typedef struct {
-	const char *zone, *image_id, *price_date, *price_quality;
+	const char *zone, *image_id, *price_date, *price_quality, *reason;
 	int64_t price;
 	json_t *indexes;
 } Group;
@@ -134,11 +134,13 @@ static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *nod
 	bool stays = node->same_type && node->zone != NULL && node->image_id != NULL;
 	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
 	group->price = RG_MONEY_UNKNOWN;
+	group->reason = shape->reason;
 	if (stays && pinned != NULL) {
 		if (json_is_integer(pinned))
 			group->price = json_integer_value(pinned);
 		group->price_date = rg_json_str(pin, "price_date", NULL);
 		group->price_quality = rg_json_str(pin, "price_quality", NULL);
+		group->reason = rg_json_str(pin, "reason", NULL);
 		return;
 	}
 	const RgPrice *price = rg_catalog_find_price(shape->type, fit->cluster->provider.region);
@@ -214,6 +216,8 @@ static json_t *offer_json(const RgInstanceType *type, const Group *group)
 		group->price != RG_MONEY_UNKNOWN ? json_integer(group->price) : json_null());
 	rg_json_set_str(offer, "price_date", group->price_date);
 	rg_json_set_str(offer, "price_quality", group->price_quality);
+	if (group->reason != NULL)
+		rg_json_set_str(offer, "reason", group->reason);
 	return offer;
 }
 

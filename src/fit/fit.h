@@ -8,7 +8,8 @@
  *    "nodes": {"head" or "POOL/INDEX":
  *        {"instance_type": text, "zone": text, "image_key": text, "image_id": text,
  *         "price_microusd_hour": integer or null, "price_date": text or null,
- *         "price_quality": text or null}}}
+ *         "price_quality": text or null, "reason": text or null}},
+ *    "reoptimize": true where pinned instance types don't hold}
  * A member that is missing counts as not pinned. The rules are in README.md. */
 #pragma once
 #include "catalog/catalog.h"

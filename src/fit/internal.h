@@ -1,5 +1,6 @@
 /* Inside of fit: shapes.c fills, facts.c merges, zone.c chooses, fit.c writes the document. */
 #pragma once
+#include "catalog/carbon.h"
 #include "catalog/mig.h"
 #include "fit/fit.h"
 
@@ -14,6 +15,7 @@ typedef struct {
 typedef struct {
 	const RgPool *pool;
 	const RgInstanceType *type;
+	char *reason;		  /* why this type; NULL: an older state's pin, which has none */
 	const char *image_key;	  /* borrowed from the pool, or static */
 	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
 	RgFitNode *nodes;	  /* pool->nodes of them */
@@ -31,11 +33,17 @@ struct RgShapes {
 	json_t *wish;	   /* what the spec says of the network; NULL: nothing */
 	bool moved;	   /* the pinned network answers another wish */
 	json_t *request;
-	RgMig *mig; /* opened when a pool asks for it */
+	RgMig *mig;	  /* opened when a pool asks for it */
+	RgCarbon *carbon; /* opened when the spec optimizes for it */
+	bool reoptimize;  /* pinned types don't hold */
 };
 
 #define RG_FIT_DEFAULT_IMAGE "default/x86_64"
 #define RG_FIT_OLD_GPU_IMAGE "default/x86_64/proprietary"
+
+/* choose.c: sets the shape's type and reason. False with catalog.* or fit.* under the spec's lines.
+ */
+bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, RgDiags *diags);
 
 /* Whether the GPU works with NVIDIA's open kernel modules, which are for Turing and later (NVIDIA's
  * driver README, "Open Linux Kernel Modules"); older ones need the proprietary ones. */

@@ -12,6 +12,7 @@ static void free_shape(void *data)
 	g_clear_pointer(&shape->nodes_in, g_hash_table_unref);
 	g_clear_pointer(&shape->slices, g_ptr_array_unref);
 	g_free(shape->nodes);
+	g_free(shape->reason);
 	g_free(shape);
 }
 
@@ -23,6 +24,7 @@ void rg_fit_shapes_free(RgShapes *shapes)
 	json_decref(shapes->wish);
 	json_decref(shapes->request);
 	rg_mig_free(shapes->mig);
+	rg_carbon_free(shapes->carbon);
 	g_free(shapes);
 }
 
@@ -40,64 +42,6 @@ static void find_pins(RgShape *shape, const json_t *pins)
 		g_autofree char *key = rg_fit_pin_key(pool->name, pool->is_head, i);
 		shape->nodes[i].pin = json_object_get(nodes, key);
 	}
-}
-
-/* A pinned type holds while it is what the spec asks for, whatever is cheapest today. */
-static const RgInstanceType *pinned_type(const RgShape *shape, const RgCatalog *catalog)
-{
-	const RgAccelerator *wish = &shape->pool->accelerator;
-	for (unsigned i = 0; i < shape->pool->nodes; i++) {
-		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
-		const RgInstanceType *type =
-			name != NULL ? rg_catalog_find_type(catalog, name) : NULL;
-		if (type == NULL || type->gpu == NULL || type->gpus != wish->count ||
-			type->gpu_fraction != 1)
-			continue;
-		if (rg_catalog_is_model(catalog, wish->model, type->gpu))
-			return type;
-	}
-	return NULL;
-}
-
-/* An explicit type may be anything in the catalog, also what raygpu can't run Ray on yet. */
-static bool check_type(const RgPool *pool, const RgInstanceType *type, RgDiags *diags)
-{
-	if (type->gpu != NULL &&
-		(strcmp(type->gpu->vendor, "NVIDIA") != 0 || type->gpu_fraction != 1)) {
-		RgDiag *diag = rg_diags_error(diags, "fit.gpu-not-supported",
-			"%s carries %s%s %s, which raygpu can't run Ray on", type->name,
-			type->gpu_fraction != 1 ? "a slice of an " : "", type->gpu->vendor,
-			type->gpu->name);
-		rg_diag_at(diag, pool->shape_source);
-		rg_diag_hint(diag, "take a type with whole NVIDIA GPUs");
-		return false;
-	}
-	if (strcmp(type->arch, "x86_64") != 0 && pool->image == NULL) {
-		RgDiag *diag = rg_diags_error(diags, "fit.image-arch",
-			"%s is an %s host, and the default image is for x86_64", type->name,
-			type->arch);
-		rg_diag_at(diag, pool->shape_source);
-		rg_diag_hint(diag, "give `image` for %s and a Ray image for it", type->arch);
-		return false;
-	}
-	return true;
-}
-
-static const RgInstanceType *resolve_type(
-	const RgCluster *cluster, const RgCatalog *catalog, const RgShape *shape, RgDiags *diags)
-{
-	const RgPool *pool = shape->pool;
-	const char *region = cluster->provider.region;
-	const RgInstanceType *type;
-	if (pool->instance_type != NULL)
-		type = rg_catalog_get_type(catalog, pool->instance_type, pool->shape_source, diags);
-	else if ((type = pinned_type(shape, catalog)) == NULL)
-		type = rg_catalog_offer(catalog, region, pool->accelerator.model,
-			pool->accelerator.count, pool->shape_source, diags);
-	return type != NULL && check_type(pool, type, diags) &&
-			       rg_fit_check_placement(pool, type, diags)
-		       ? type
-		       : NULL;
 }
 
 bool rg_fit_takes_open_driver(const RgInstanceType *type)
@@ -149,11 +93,12 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 	shape->pool = pool;
 	shape->nodes_in = g_hash_table_new(g_str_hash, g_str_equal);
 	find_pins(shape, pins);
-	shape->type = resolve_type(cluster, shapes->catalog, shape, diags);
-	if (shape->type != NULL && !rg_fit_share(shapes, shape, diags))
-		shape->type = NULL;
-	if (shape->type == NULL)
+	if (!rg_fit_choose_type(shapes, cluster, shape, diags))
 		return;
+	if (!rg_fit_share(shapes, shape, diags)) {
+		shape->type = NULL;
+		return;
+	}
 	shape->image_key = pool->image != NULL			   ? pool->image
 			   : rg_fit_takes_open_driver(shape->type) ? RG_FIT_DEFAULT_IMAGE
 								   : RG_FIT_OLD_GPU_IMAGE;
@@ -257,6 +202,10 @@ RgShapes *rg_fit_shapes(
 	shapes->catalog = catalog;
 	shapes->shapes = g_ptr_array_new_with_free_func(free_shape);
 	shapes->wish = rg_fit_network_wish(cluster);
+	shapes->reoptimize = json_is_true(json_object_get(pins, "reoptimize"));
+	if (cluster->optimize != RG_OPTIMIZE_COST &&
+		(shapes->carbon = rg_carbon_open(diags)) == NULL)
+		return NULL;
 	const json_t *known = rg_json_at(pins, "/facts/network");
 	shapes->moved = known != NULL && !same_wish(shapes->wish, json_object_get(known, "wish"));
 	add_shape(shapes, cluster, cluster->head, pins, diags);

@@ -94,6 +94,8 @@ static RgSource source_of(const void *data, const char *pointer)
 bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgJson) pins = rg_snapshot_pins(pass->snapshot);
+	if (session->reoptimize)
+		json_object_set_new(pins, "reoptimize", json_true());
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgShapes) shapes =
 		pass_fit_shapes(session->providers, pass->cluster, pins, &catalog, diags);

@@ -21,6 +21,7 @@ typedef struct {
 	const char *state_path;
 	const char *ref; /* a git revision to read specs from; NULL: the files as they are */
 	RgDiffOptions diff;
+	bool reoptimize;      /* pinned instance types don't hold */
 	const char *override; /* why the budget may be exceeded; NULL: it may not */
 	unsigned settle_ms;   /* how long a refresh may wait for young things to show */
 	/* told before each stage that talks to a cloud, and while it reads; may be NULL; any thread

@@ -31,16 +31,6 @@ static RgSource member_source(const RgDocument *document, const char *pointer, c
 	return rg_document_source(document, member);
 }
 
-static void build_accelerator(RgAccelerator *accelerator, const RgDocument *document,
-	const RgPool *pool, const char *text)
-{
-	const char *colon = strchr(text, ':');
-	accelerator->model =
-		colon != NULL ? g_strndup(text, (gsize)(colon - text)) : g_strdup(text);
-	accelerator->count = colon != NULL ? (unsigned)g_ascii_strtoull(colon + 1, NULL, 10) : 1;
-	accelerator->source = member_source(document, pool->origin, "accelerators");
-}
-
 static GStrv build_zones(const json_t *zones)
 {
 	if (zones == NULL)
@@ -71,9 +61,10 @@ static RgPool *build_pool(
 	pool->is_head = strcmp(pointer, "/head") == 0;
 	pool->source = rg_document_key_source(document, pointer);
 	pool->instance_type = dup_str(value, "instance_type");
-	const char *accelerators = rg_json_str(value, "accelerators", NULL);
+	const json_t *accelerators = json_object_get(value, "accelerators");
+	g_autofree char *wish = rg_json_pointer_add(pointer, "accelerators");
 	if (accelerators != NULL)
-		build_accelerator(&pool->accelerator, document, pool, accelerators);
+		pool->accelerators = rg_accelerators_build(document, wish, accelerators);
 	pool->shape_source = member_source(
 		document, pointer, accelerators != NULL ? "accelerators" : "instance_type");
 	build_nodes(pool, json_object_get(value, "nodes"));
@@ -89,6 +80,8 @@ static RgPool *build_pool(
 	pool->disk.type = dup_str(disk, "type");
 	pool->disk.source = member_source(document, pointer, "disk");
 	rg_share_build(&pool->share, document, pointer, json_object_get(value, "share"));
+	const json_t *near = json_object_get(value, "network");
+	pool->min_gbps = json_number_value(json_object_get(near, "min_gbps"));
 	pool->public_ip = json_is_true(json_object_get(value, "public_ip"));
 	const char *placement = rg_json_str(json_object_get(value, "network"), "placement", NULL);
 	pool->placement = g_strcmp0(placement, "cluster") == 0;
@@ -113,6 +106,20 @@ static void build_provider(RgProviderRef *provider, const RgDocument *document)
 	provider->region_source = rg_document_source(document, "/provider/region");
 }
 
+bool rg_optimize_parse(const char *text, RgOptimize *optimize)
+{
+	static const char *const words[] = {[RG_OPTIMIZE_COST] = "cost",
+		[RG_OPTIMIZE_CARBON] = "carbon",
+		[RG_OPTIMIZE_BALANCED] = "balanced"};
+	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+		if (strcmp(text, words[i]) != 0)
+			continue;
+		*optimize = (RgOptimize)i;
+		return true;
+	}
+	return false;
+}
+
 static void build_ray(RgRay *ray, const RgDocument *document)
 {
 	const json_t *value = json_object_get(document->value, "ray");
@@ -132,7 +139,8 @@ static void free_pool(gpointer data)
 		return;
 	g_free(pool->name);
 	g_free(pool->origin);
-	g_free(pool->accelerator.model);
+	if (pool->accelerators != NULL)
+		g_ptr_array_unref(pool->accelerators);
 	g_free(pool->instance_type);
 	g_strfreev(pool->zones);
 	g_free(pool->image);
@@ -166,6 +174,7 @@ RgCluster *rg_cluster_build(RgDocument *document)
 	cluster->digest = rg_json_digest(view);
 	cluster->labels = ref_object(view, "labels");
 	build_provider(&cluster->provider, document);
+	rg_optimize_parse(rg_json_str(view, "optimize", "cost"), &cluster->optimize);
 	build_ray(&cluster->ray, document);
 	cluster->head = build_pool(document, "head", "/head", json_object_get(view, "head"));
 	cluster->pools = g_ptr_array_new_with_free_func(free_pool);

@@ -3,14 +3,8 @@
  * pipeline. Safe to read from any thread. */
 #pragma once
 #include "base/json.h"
+#include "spec/accelerator.h"
 #include "spec/workload.h"
-
-/* An accelerator wish, "A100:8": the model as the user wrote it, and GPUs a node (>= 1). */
-typedef struct {
-	char *model;
-	unsigned count;
-	RgSource source;
-} RgAccelerator;
 
 typedef struct {
 	int64_t size_gb; /* 0 = the provider's default */
@@ -31,13 +25,13 @@ typedef struct {
 	char *name;   /* "head" or the key in `pools` */
 	char *origin; /* JSON pointer into the spec: "/head", "/pools/train" */
 	bool is_head;
-	RgSource source;	   /* the pool's key */
-	RgAccelerator accelerator; /* model NULL when instance_type is given */
-	char *instance_type;	   /* NULL when accelerators is given */
-	RgSource shape_source;	   /* value of accelerators or instance_type */
-	unsigned nodes;		   /* fixed count, 0 is allowed for workers; 1 for the head */
-	unsigned nodes_max;	   /* more than `nodes` in an elastic pool, whose min `nodes` is */
-	bool is_elastic;	   /* nodes: {min, max} */
+	RgSource source;	 /* the pool's key */
+	GPtrArray *accelerators; /* RgAccelerator*, best first; NULL when instance_type is given */
+	char *instance_type;	 /* NULL when accelerators is given */
+	RgSource shape_source;	 /* value of accelerators or instance_type */
+	unsigned nodes;		 /* fixed count, 0 is allowed for workers; 1 for the head */
+	unsigned nodes_max;	 /* more than `nodes` in an elastic pool, whose min `nodes` is */
+	bool is_elastic;	 /* nodes: {min, max} */
 	RgSource nodes_source;
 	GStrv zones; /* candidates in order; NULL = any */
 	RgSource zones_source;
@@ -46,8 +40,9 @@ typedef struct {
 	char *driver; /* of NVIDIA, that `image` holds, "535.183.01"; NULL = not stated */
 	RgDisk disk;
 	RgShare share;
-	bool public_ip; /* each node gets a public address */
-	bool placement; /* all nodes in one zone, as near to each other as the cloud can */
+	double min_gbps; /* sustained bandwidth of each node; 0: any */
+	bool public_ip;	 /* each node gets a public address */
+	bool placement;	 /* all nodes in one zone, as near to each other as the cloud can */
 	RgSource placement_source;
 	bool protect;	   /* no plan may destroy or replace its nodes */
 	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
@@ -70,12 +65,20 @@ typedef struct {
 	RgSource source, region_source;
 } RgProviderRef;
 
+/* What makes one offer better than another. */
+typedef enum {
+	RG_OPTIMIZE_COST,
+	RG_OPTIMIZE_CARBON,
+	RG_OPTIMIZE_BALANCED, /* half price, half carbon, each as a multiple of the least */
+} RgOptimize;
+
 typedef struct RgCluster {
 	char *name;
 	char *file;	/* as the user named it */
 	char *digest;	/* SHA-256 hex of the canonical JSON view of the file */
 	json_t *labels; /* object of strings: tags on every cloud resource */
 	RgProviderRef provider;
+	RgOptimize optimize;
 	RgRay ray;
 	RgPool *head;
 	GPtrArray *pools;     /* RgPool*, in the order of the file */
@@ -90,5 +93,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCluster, rg_cluster_free)
 
 /* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent. */
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
+/* "cost", "carbon" or "balanced"; false for another word. */
+bool rg_optimize_parse(const char *text, RgOptimize *optimize);
 /* Head and workers: nodes of the whole cluster. */
 unsigned rg_cluster_nodes(const RgCluster *cluster);

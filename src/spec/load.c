@@ -178,6 +178,16 @@ RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags 
 	return load(file, text, len, build_cluster, diags);
 }
 
+RgCluster *rg_spec_load_query(const char *query, RgDiags *diags)
+{
+	g_autofree char *text = g_strdup_printf("head: {accelerators: %s}\n"
+						"cluster: query\n"
+						"provider: {name: none, region: none}\n"
+						"ray: {version: 2.52.0, python: \"3.11\"}\n",
+		query);
+	return rg_spec_load("query", text, strlen(text), diags);
+}
+
 static void report_unreadable(const char *path, int error, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(

@@ -8,6 +8,10 @@ RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags 
 /* "-" reads standard input. */
 RgCluster *rg_spec_load_file(const char *path, RgDiags *diags);
 
+/* A wish by itself, as it may stand after `accelerators:` ("A100:8", '{gpu_memory: ">=40GB"}'): a
+ * cluster of which only the head's accelerators mean anything. NULL when there was any error. */
+RgCluster *rg_spec_load_query(const char *query, RgDiags *diags);
+
 /* What a YAML file among others is, by its top-level keys; a file with faults counts as a spec
  * unless it is clearly something else, so that its faults are told. */
 typedef struct {

@@ -45,6 +45,12 @@ static const RgPool *pool_at(const RgCluster *cluster, guint i)
 	return g_ptr_array_index(cluster->pools, i);
 }
 
+static const RgAccelerator *wish_of(const RgPool *pool)
+{
+	g_assert_cmpuint(pool->accelerators->len, ==, 1);
+	return pool->accelerators->pdata[0];
+}
+
 static void assert_at(RgSource source, unsigned line, unsigned column, unsigned end_column)
 {
 	g_assert_cmpstr(source.file, ==, "spec.yaml");
@@ -81,7 +87,7 @@ static void head_is_a_pool_of_one(void)
 	g_assert_cmpstr(head->origin, ==, "/head");
 	g_assert_cmpuint(head->nodes, ==, 1);
 	g_assert_cmpstr(head->instance_type, ==, "m5.2xlarge");
-	g_assert_null(head->accelerator.model);
+	g_assert_null(head->accelerators);
 	g_assert_cmpint(head->disk.size_gb, ==, 200);
 	g_assert_cmpstr(head->disk.type, ==, "gp3");
 	g_assert_null(head->zones);
@@ -97,8 +103,8 @@ static void pools_keep_the_files_order(void)
 	const RgPool *train = pool_at(cluster, 0);
 	g_assert_cmpstr(train->name, ==, "train");
 	g_assert_cmpstr(train->origin, ==, "/pools/train");
-	g_assert_cmpstr(train->accelerator.model, ==, "A100-80GB");
-	g_assert_cmpuint(train->accelerator.count, ==, 8);
+	g_assert_cmpstr(wish_of(train)->names[0], ==, "A100-80GB");
+	g_assert_cmpuint(wish_of(train)->count, ==, 8);
 	g_assert_cmpuint(train->nodes, ==, 2);
 	g_assert_cmpstr(train->zones[0], ==, "us-east-1b");
 	g_assert_cmpstr(train->zones[1], ==, "us-east-1a");
@@ -107,8 +113,8 @@ static void pools_keep_the_files_order(void)
 	g_assert_cmpint(train->disk.size_gb, ==, 2048);
 	g_assert_cmpfloat(json_number_value(json_object_get(train->resources, "slots")), ==, 1.5);
 	g_assert_cmpstr(rg_json_str(train->env, "NCCL_DEBUG", NULL), ==, "WARN");
-	g_assert_cmpstr(pool_at(cluster, 1)->accelerator.model, ==, "T4");
-	g_assert_cmpuint(pool_at(cluster, 1)->accelerator.count, ==, 1);
+	g_assert_cmpstr(wish_of(pool_at(cluster, 1))->names[0], ==, "T4");
+	g_assert_cmpuint(wish_of(pool_at(cluster, 1))->count, ==, 1);
 	g_assert_cmpuint(pool_at(cluster, 1)->nodes, ==, 0);
 	g_assert_cmpuint(pool_at(cluster, 2)->nodes, ==, 3);
 	g_assert_cmpstr(pool_at(cluster, 2)->instance_type, ==, "m5.2xlarge");
@@ -122,7 +128,7 @@ static void every_value_has_its_place(void)
 	assert_at(rg_cluster_source(cluster, "/pools/train/zones/1"), 13, 25, 35);
 	assert_at(pool_at(cluster, 0)->source, 10, 3, 8);
 	assert_at(pool_at(cluster, 0)->nodes_source, 12, 12, 15);
-	assert_at(pool_at(cluster, 0)->accelerator.source, 11, 19, 30);
+	assert_at(wish_of(pool_at(cluster, 0))->source, 11, 19, 30);
 	/* merged: where the text is */
 	assert_at(pool_at(cluster, 2)->shape_source, 7, 18, 28);
 }

@@ -1,0 +1,340 @@
+/* `raygpu offers [SPEC | QUERY]`: which instance types satisfy a wish, where, and what they cost.
+ */
+#include "command.h"
+#include "base/money.h"
+#include "pipeline/offers.h"
+#include <string.h>
+
+#define LIMIT_DEFAULT 20
+
+typedef struct {
+	char *provider, *region, *market, *optimize;
+	gint limit;
+	gboolean all, csv;
+} Options;
+
+/* ---- one list */
+
+static double gpu_memory_gb(const RgOffer *offer)
+{
+	const RgGpuModel *gpu = offer->type->gpu;
+	return gpu ? (double)gpu->memory_gb * offer->type->gpus * offer->type->gpu_fraction : 0;
+}
+
+static int64_t amount_of(const RgPrice *price)
+{
+	return price ? price->microusd_hour : RG_MONEY_UNKNOWN;
+}
+
+static json_t *amount_json(int64_t amount)
+{
+	return amount != RG_MONEY_UNKNOWN ? json_integer(amount) : json_null();
+}
+
+static json_t *price_json(const RgPrice *price)
+{
+	if (!price)
+		return json_null();
+	json_t *json = json_object();
+	json_object_set_new(json, "microusd_hour", amount_json(price->microusd_hour));
+	rg_json_set_str(json, "zone", *price->zone ? price->zone : NULL);
+	rg_json_set_str(json, "quality", price->quality);
+	rg_json_set_str(json, "date", price->date);
+	return json;
+}
+
+static void add_shares(json_t *row, const RgOffer *offer)
+{
+	double memory = gpu_memory_gb(offer);
+	bool known = offer->price != RG_MONEY_UNKNOWN && memory > 0;
+	json_object_set_new(row, "price_per_gpu_microusd_hour",
+		known ? json_integer(offer->price / offer->type->gpus) : json_null());
+	json_object_set_new(row, "price_per_gpu_memory_gb_microusd_hour",
+		known ? json_integer((json_int_t)((double)offer->price / memory)) : json_null());
+}
+
+static json_t *carbon_json(const RgCarbonHour *carbon)
+{
+	if (carbon->mg_hour == RG_CARBON_UNKNOWN)
+		return json_null();
+	return json_pack("{s:I, s:f, s:s?, s:s?}", "mg_hour", (json_int_t)carbon->mg_hour,
+		"grid_g_per_kwh", carbon->g_per_kwh, "grid_year", carbon->year, "grid_source",
+		carbon->source);
+}
+
+static json_t *offer_json(const RgMarketplace *market, const RgOffer *offer)
+{
+	const RgInstanceType *type = offer->type;
+	const RgGpuModel *gpu = type->gpu;
+	json_t *row = json_object();
+	rg_json_set_str(row, "provider", offer->provider);
+	rg_json_set_str(row, "region", offer->region);
+	rg_json_set_str(row, "instance_type", type->name);
+	rg_json_set_str(row, "gpu", gpu ? gpu->name : NULL);
+	rg_json_set_str(row, "accelerator", gpu && *gpu->ray_type ? gpu->ray_type : NULL);
+	json_object_set_new(row, "gpus", json_integer(type->gpus));
+	json_object_set_new(row, "gpu_memory_gb", gpu ? json_integer(gpu->memory_gb) : json_null());
+	json_object_set_new(row, "gpu_memory_gib", json_real(type->gpu_memory_gib));
+	json_object_set_new(row, "vcpus", json_integer(type->vcpus));
+	json_object_set_new(row, "memory_gib", json_real(type->memory_gib));
+	json_object_set_new(row, "network_gbps",
+		type->network_gbps > 0 ? json_real(type->network_gbps) : json_null());
+	json_object_set_new(row, "on_demand", price_json(offer->on_demand));
+	json_object_set_new(row, "spot", price_json(offer->spot));
+	add_shares(row, offer);
+	json_object_set_new(row, "carbon", carbon_json(&offer->carbon));
+	json_object_set_new(row, "preference", json_integer(offer->preference + 1));
+	json_object_set_new(row, "module_installed",
+		json_boolean(rg_marketplace_is_installed(market, offer->provider)));
+	rg_json_set_str(row, "rejected", offer->rejected);
+	return row;
+}
+
+/* "$1.2300", to the hundredth of a cent, or "-". */
+static char *dollars(int64_t microusd)
+{
+	if (microusd == RG_MONEY_UNKNOWN)
+		return g_strdup("-");
+	int64_t rounded = (microusd + 50) / 100;
+	return g_strdup_printf(
+		"%" G_GINT64_FORMAT ".%04" G_GINT64_FORMAT, rounded / 10000, rounded % 10000);
+}
+
+static char *cents(int64_t microusd)
+{
+	if (microusd == RG_MONEY_UNKNOWN)
+		return g_strdup("-");
+	int64_t rounded = (microusd + 5000) / 10000;
+	return g_strdup_printf(
+		"%" G_GINT64_FORMAT ".%02" G_GINT64_FORMAT, rounded / 100, rounded % 100);
+}
+
+static char *kilograms(const RgCarbonHour *carbon)
+{
+	return carbon->mg_hour != RG_CARBON_UNKNOWN
+		       ? g_strdup_printf("%.3f", (double)carbon->mg_hour / 1e6)
+		       : g_strdup("-");
+}
+
+/* Two lines where one would not fit in 80 columns: long type names (GCP's attached GPUs). */
+static void add_row(GString *text, const RgOffer *offer)
+{
+	const RgInstanceType *type = offer->type;
+	double memory = gpu_memory_gb(offer);
+	bool known = offer->price != RG_MONEY_UNKNOWN && memory > 0;
+	g_autofree char *on_demand = cents(amount_of(offer->on_demand));
+	g_autofree char *spot = cents(amount_of(offer->spot));
+	g_autofree char *each = cents(known ? offer->price / type->gpus : RG_MONEY_UNKNOWN);
+	g_autofree char *gigabyte =
+		dollars(known ? (int64_t)((double)offer->price / memory) : RG_MONEY_UNKNOWN);
+	g_autofree char *carbon = kilograms(&offer->carbon);
+	g_autofree char *place = g_strdup_printf("%s %s", offer->provider, offer->region);
+	g_autofree char *gpus =
+		g_strdup_printf("%ux%u", type->gpus, type->gpu ? type->gpu->memory_gb : 0);
+	g_string_append_printf(text, "%-20s %s\n", place, type->name);
+	g_string_append_printf(text, "  %-18s %-7s %9s %8s %8s %8s %7s\n",
+		type->gpu ? type->gpu->name : "-", gpus, on_demand, spot, each, gigabyte, carbon);
+	if (offer->rejected)
+		g_string_append_printf(text, "  rejected: %s\n", offer->rejected);
+}
+
+static guint shown_of(const Options *options, const GPtrArray *offers)
+{
+	return options->limit > 0 ? MIN(offers->len, (guint)options->limit) : offers->len;
+}
+
+static void print_table(const Options *options, const char *title, const RgMarketplace *market,
+	const GPtrArray *offers)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	guint shown = shown_of(options, offers);
+	g_autoptr(GHashTable) absent = g_hash_table_new(g_str_hash, g_str_equal);
+	g_string_append_printf(text, "%s: %u offer%s%s\n\n", title, offers->len,
+		offers->len == 1 ? "" : "s", offers->len ? "" : ".");
+	if (offers->len) {
+		g_string_append(text, "PLACE                INSTANCE TYPE\n");
+		g_string_append_printf(text, "  %-18s %-7s %9s %8s %8s %8s %7s\n", "GPU", "xGB",
+			"USD/h", "SPOT/h", "PER GPU", "PER GB", "kgCO2e");
+	}
+	for (guint i = 0; i < shown; i++) {
+		const RgOffer *offer = offers->pdata[i];
+		add_row(text, offer);
+		if (!rg_marketplace_is_installed(market, offer->provider))
+			g_hash_table_add(absent, (void *)(uintptr_t)offer->provider);
+	}
+	if (shown < offers->len)
+		g_string_append_printf(
+			text, "\n%u more; --limit 0 shows all.\n", offers->len - shown);
+	g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(absent), (GCompareFunc)strcmp);
+	for (const GList *name = names; name; name = name->next)
+		g_string_append_printf(text,
+			"\nThere is no module for %s here: it can't be planned, only compared.\n",
+			(const char *)name->data);
+	out_text(text->str);
+}
+
+static void print_csv(const Options *options, const GPtrArray *offers)
+{
+	g_autoptr(GString) text = g_string_new(
+		"provider,region,instance_type,gpu,gpus,gpu_memory_gb,on_demand_usd_hour,"
+		"spot_usd_hour,carbon_g_hour,rejected\n");
+	for (guint i = 0; i < shown_of(options, offers); i++) {
+		const RgOffer *offer = offers->pdata[i];
+		const RgGpuModel *gpu = offer->type->gpu;
+		int64_t on_demand = amount_of(offer->on_demand), spot = amount_of(offer->spot);
+		g_autofree char *whole =
+			on_demand != RG_MONEY_UNKNOWN ? rg_money_exact(on_demand) : g_strdup("");
+		g_autofree char *part =
+			spot != RG_MONEY_UNKNOWN ? rg_money_exact(spot) : g_strdup("");
+		g_autofree char *carbon =
+			offer->carbon.mg_hour != RG_CARBON_UNKNOWN
+				? g_strdup_printf("%.3f", (double)offer->carbon.mg_hour / 1e3)
+				: g_strdup("");
+		g_string_append_printf(text, "%s,%s,%s,%s,%u,%u,%s,%s,%s,\"%s\"\n", offer->provider,
+			offer->region, offer->type->name, gpu ? gpu->name : "", offer->type->gpus,
+			gpu ? gpu->memory_gb : 0, whole, part, carbon,
+			offer->rejected ? offer->rejected : "");
+	}
+	out_text(text->str);
+}
+
+static json_t *list_json(const Options *options, const char *title, const RgMarketplace *market,
+	const GPtrArray *offers)
+{
+	json_t *rows = json_array();
+	for (guint i = 0; i < shown_of(options, offers); i++)
+		json_array_append_new(rows, offer_json(market, offers->pdata[i]));
+	return json_pack(
+		"{s:s, s:I, s:o}", "wish", title, "found", (json_int_t)offers->len, "offers", rows);
+}
+
+/* ---- what is asked */
+
+static bool take_wish(Context *context, const Options *options, const RgMarketplace *market,
+	const char *title, RgWish wish, json_t *lists)
+{
+	for (guint i = 0; wish.accelerators && i < wish.accelerators->len; i++) {
+		const RgAccelerator *asked = wish.accelerators->pdata[i];
+		for (size_t n = 0; asked->names && asked->names[n]; n++) {
+			const RgCatalog *any = market->catalogs->pdata[0];
+			if (!rg_catalog_check_accelerator(
+				    any, asked->names[n], asked->source, context->diags))
+				return false;
+		}
+	}
+	wish.rejected = options->all;
+	wish.market = g_strcmp0(options->market, "spot") == 0 ? RG_PRICE_SPOT : wish.market;
+	if (options->optimize)
+		rg_optimize_parse(options->optimize, &wish.optimize);
+	g_autoptr(GPtrArray) offers = rg_marketplace_find(market, &wish);
+	if (context->json)
+		json_array_append_new(lists, list_json(options, title, market, offers));
+	else if (options->csv)
+		print_csv(options, offers);
+	else
+		print_table(options, title, market, offers);
+	return true;
+}
+
+static bool take_pools(Context *context, const Options *options, const RgMarketplace *market,
+	const RgCluster *cluster, json_t *lists)
+{
+	bool found = cluster->head->accelerators != NULL;
+	bool ok = !found || take_wish(context, options, market, "head",
+				    rg_wish_of_pool(cluster, cluster->head, NULL), lists);
+	for (guint i = 0; i < cluster->pools->len && ok; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		if (!pool->accelerators)
+			continue;
+		ok = take_wish(context, options, market, pool->name,
+			rg_wish_of_pool(cluster, pool, NULL), lists);
+		found = true;
+	}
+	if (ok && !found)
+		rg_diags_error(context->diags, "usage.bad-argument",
+			"no pool of \"%s\" asks for accelerators: their types are named",
+			cluster->file);
+	return ok && found;
+}
+
+static bool is_spec_file(const char *asked)
+{
+	return g_str_equal(asked, "-") || g_str_has_suffix(asked, ".yaml") ||
+	       g_str_has_suffix(asked, ".yml") || g_file_test(asked, G_FILE_TEST_EXISTS);
+}
+
+static int run(Context *context, const Options *options, const char *asked)
+{
+	bool is_spec = asked && is_spec_file(asked);
+	g_autoptr(RgCluster) cluster = NULL;
+	if (asked)
+		cluster = is_spec ? rg_spec_load_file(asked, context->diags)
+				  : rg_spec_load_query(asked, context->diags);
+	if (asked && !cluster)
+		return rg_diags_exit_code(context->diags);
+	context_open_providers(context);
+	const char *provider = options->provider, *region = options->region;
+	if (is_spec && !provider && !region) {
+		provider = cluster->provider.name;
+		region = cluster->provider.region;
+	}
+	g_autoptr(RgMarketplace) market =
+		rg_marketplace_open(context->providers, provider, region, context->diags);
+	if (!market)
+		return rg_diags_exit_code(context->diags);
+	g_autoptr(RgJson) lists = json_array();
+	bool ok = is_spec ? take_pools(context, options, market, cluster, lists)
+			  : take_wish(context, options, market, asked ? asked : "any GPU",
+				    (RgWish){.accelerators =
+						     cluster ? cluster->head->accelerators : NULL},
+				    lists);
+	if (ok && context->json) {
+		g_autoptr(RgJson) report =
+			json_pack("{s:s, s:O}", "format_version", "1.0", "lists", lists);
+		out_json(report);
+	}
+	return rg_diags_exit_code(context->diags);
+}
+
+static bool check_options(Context *context, const Options *options)
+{
+	RgOptimize unused;
+	if (options->market && strcmp(options->market, "spot") != 0 &&
+		strcmp(options->market, "on_demand") != 0)
+		rg_diags_error(context->diags, "usage.bad-argument",
+			"--market is on_demand or spot, not \"%s\"", options->market);
+	if (options->optimize && !rg_optimize_parse(options->optimize, &unused))
+		rg_diags_error(context->diags, "usage.bad-argument",
+			"--optimize is cost, carbon or balanced, not \"%s\"", options->optimize);
+	return !rg_diags_has_errors(context->diags);
+}
+
+int cmd_offers(Context *context, int argc, char **argv)
+{
+	Options options = {.limit = LIMIT_DEFAULT};
+	const GOptionEntry entries[] = {
+		{"provider", 0, 0, G_OPTION_ARG_STRING, &options.provider, "only of this provider",
+			"NAME"},
+		{"region", 0, 0, G_OPTION_ARG_STRING, &options.region, "only in this region",
+			"NAME"},
+		{"market", 0, 0, G_OPTION_ARG_STRING, &options.market,
+			"whose price counts (on_demand)", "on_demand|spot"},
+		{"optimize", 0, 0, G_OPTION_ARG_STRING, &options.optimize, "what is best (cost)",
+			"cost|carbon|balanced"},
+		{"limit", 0, 0, G_OPTION_ARG_INT, &options.limit, "show so many; 0: all (20)", "N"},
+		{"all", 0, 0, G_OPTION_ARG_NONE, &options.all, "also what is rejected, and why",
+			NULL},
+		{"csv", 0, 0, G_OPTION_ARG_NONE, &options.csv, "print CSV", NULL},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	int code = EXIT_FINE;
+	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
+		code = check_options(context, &options)
+			       ? run(context, &options, argc > 1 ? argv[1] : NULL)
+			       : EXIT_USAGE;
+	g_free(options.provider);
+	g_free(options.region);
+	g_free(options.market);
+	g_free(options.optimize);
+	return code;
+}

@@ -1,0 +1,243 @@
+/* Which instance type a pool gets: the one that the spec names, the pinned one while the spec
+ * admits it, else the best offer; and the reason, which plan and state keep. */
+#include <string.h>
+#include "fit/internal.h"
+#include "fit/offers.h"
+
+#define NEAR_LISTED 5
+
+/* What all steps of one choice share. */
+typedef struct {
+	const RgCluster *cluster;
+	const RgShapes *shapes;
+	const RgShape *shape;
+	RgWish wish;
+	RgDiags *diags;
+} Choice;
+
+/* An explicit type may be anything in the catalog, also what raygpu can't run Ray on yet. */
+static bool check_type(const Choice *choice, const RgInstanceType *type)
+{
+	const RgPool *pool = choice->shape->pool;
+	if (type->gpu != NULL &&
+		(strcmp(type->gpu->vendor, "NVIDIA") != 0 || type->gpu_fraction != 1)) {
+		RgDiag *diag = rg_diags_error(choice->diags, "fit.gpu-not-supported",
+			"%s carries %s%s %s, which raygpu can't run Ray on", type->name,
+			type->gpu_fraction != 1 ? "a slice of an " : "", type->gpu->vendor,
+			type->gpu->name);
+		rg_diag_at(diag, pool->shape_source);
+		rg_diag_hint(diag, "take a type with whole NVIDIA GPUs");
+		return false;
+	}
+	if (strcmp(type->arch, "x86_64") != 0 && pool->image == NULL) {
+		RgDiag *diag = rg_diags_error(choice->diags, "fit.image-arch",
+			"%s is an %s host, and the default image is for x86_64", type->name,
+			type->arch);
+		rg_diag_at(diag, pool->shape_source);
+		rg_diag_hint(diag, "give `image` for %s and a Ray image for it", type->arch);
+		return false;
+	}
+	return true;
+}
+
+static const RgInstanceType *named_type(const Choice *choice)
+{
+	const RgPool *pool = choice->shape->pool;
+	const RgInstanceType *type = rg_catalog_get_type(
+		choice->shapes->catalog, pool->instance_type, pool->shape_source, choice->diags);
+	if (type == NULL || !check_type(choice, type))
+		return NULL;
+	g_autofree char *why = rg_offers_reject_network(&choice->wish, type);
+	if (why == NULL)
+		return rg_fit_check_placement(pool, type, choice->diags) ? type : NULL;
+	RgDiag *diag =
+		rg_diags_error(choice->diags, "fit.network-too-slow", "%s has %s", type->name, why);
+	rg_diag_at(diag, pool->shape_source);
+	rg_diag_hint(diag, "take another type, or lower the pool's `network` wish");
+	return NULL;
+}
+
+/* ---- pinned */
+
+static char *reject_pinned(const Choice *choice, const RgInstanceType *type)
+{
+	return rg_offers_judge(&choice->wish, rg_catalog_get_gpus(choice->shapes->catalog), type)
+		.why;
+}
+
+static void tell_moved(const Choice *choice, const char *name, const char *why)
+{
+	RgDiag *diag = rg_diags_note(choice->diags, "fit.choice-changed",
+		"%s was chosen for %s%s, and no longer fits the spec: %s", name,
+		choice->shape->pool->is_head ? "the " : "pool ", choice->shape->pool->name, why);
+	rg_diag_at(diag, choice->shape->pool->shape_source);
+}
+
+/* A pinned type holds while it is what the spec asks for, whatever is best today. The first node's
+ * that does, for all. */
+static const RgInstanceType *pinned_type(const Choice *choice, const char **reason)
+{
+	const RgShape *shape = choice->shape;
+	const char *lost = NULL;
+	g_autofree char *why_lost = NULL;
+	for (unsigned i = 0; i < shape->pool->nodes; i++) {
+		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
+		const RgInstanceType *type =
+			name != NULL ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;
+		if (name == NULL || name == lost)
+			continue;
+		g_autofree char *why = type != NULL ? reject_pinned(choice, type)
+						    : g_strdup("it left the catalog");
+		if (why == NULL) {
+			*reason = rg_json_str(shape->nodes[i].pin, "reason", NULL);
+			return type;
+		}
+		if (lost == NULL) {
+			lost = name;
+			why_lost = g_steal_pointer(&why);
+		}
+	}
+	if (lost != NULL)
+		tell_moved(choice, lost, why_lost);
+	return NULL;
+}
+
+/* ---- best */
+
+static bool check_names(const Choice *choice)
+{
+	const GPtrArray *asked = choice->shape->pool->accelerators;
+	bool good = true;
+	for (guint i = 0; i < asked->len; i++) {
+		const RgAccelerator *accelerator = asked->pdata[i];
+		for (size_t n = 0; accelerator->names != NULL && accelerator->names[n]; n++)
+			good &= rg_catalog_check_accelerator(choice->shapes->catalog,
+				accelerator->names[n], accelerator->source, choice->diags);
+	}
+	return good;
+}
+
+static int by_nearness(gconstpointer left, gconstpointer right)
+{
+	const RgOffer *a = *(RgOffer *const *)left, *b = *(RgOffer *const *)right;
+	if (a->nearness != b->nearness)
+		return a->nearness > b->nearness ? -1 : 1;
+	return strcmp(a->type->name, b->type->name);
+}
+
+/* "p4d.24xlarge (8 GPUs, not 4), ...": those that came nearest. */
+static void list_nearest(const Choice *choice, const RgPlace *place, RgDiag *diag)
+{
+	RgWish wish = choice->wish;
+	wish.rejected = true;
+	g_autoptr(GPtrArray) offers = rg_offers_find(&wish, place, 1);
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_ptr_array_sort(offers, by_nearness);
+	for (guint i = 0; i < offers->len && i < NEAR_LISTED; i++) {
+		const RgOffer *offer = offers->pdata[i];
+		if (offer->type->gpu == NULL)
+			break;
+		g_string_append_printf(text, "%s%s (%s)", text->len > 0 ? ", " : "",
+			offer->type->name, offer->rejected);
+	}
+	if (text->len > 0)
+		rg_diag_detail(diag, "nearest: %s", text->str);
+}
+
+/* One model and a count, without further wishes: rg_catalog_offer says best what there is. */
+static bool is_plain(const Choice *choice)
+{
+	const GPtrArray *asked = choice->wish.accelerators;
+	const RgAccelerator *first = asked->pdata[0];
+	return asked->len == 1 &&
+	       g_str_has_prefix(first->text, first->names ? first->names[0] : "{") &&
+	       choice->wish.min_gbps == 0 && !choice->wish.placement;
+}
+
+static void report_none(const Choice *choice, const RgPlace *place)
+{
+	const RgPool *pool = choice->shape->pool;
+	const RgAccelerator *first = pool->accelerators->pdata[0];
+	if (is_plain(choice) && first->names != NULL) {
+		rg_catalog_offer(choice->shapes->catalog, place->region, first->names[0],
+			first->count, pool->shape_source, choice->diags);
+		return;
+	}
+	g_autofree char *network = choice->wish.placement || choice->wish.min_gbps > 0
+					   ? g_strdup(" with the network that the pool wants")
+					   : g_strdup("");
+	RgDiag *diag = rg_diags_error(choice->diags, "catalog.no-offer",
+		"no %s instance type in %s has %s%s%s", place->provider, place->region,
+		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network, "");
+	rg_diag_at(diag, pool->shape_source);
+	list_nearest(choice, place, diag);
+	rg_diag_hint(diag, "`raygpu offers` tells what there is elsewhere");
+}
+
+static char *reason_of(const Choice *choice, const GPtrArray *offers)
+{
+	static const char *const words[] = {[RG_OPTIMIZE_COST] = "cheapest",
+		[RG_OPTIMIZE_CARBON] = "least carbon",
+		[RG_OPTIMIZE_BALANCED] = "best balance of price and carbon"};
+	const RgOffer *best = offers->pdata[0];
+	guint n = 0;
+	while (n < offers->len && ((RgOffer *)offers->pdata[n])->preference == best->preference)
+		n++;
+	const RgAccelerator *asked = choice->wish.accelerators->pdata[best->preference];
+	g_autofree char *which =
+		choice->wish.accelerators->len > 1
+			? g_strdup_printf(", choice %u of %u", best->preference + 1,
+				  choice->wish.accelerators->len)
+			: g_strdup("");
+	if (n == 1)
+		return g_strdup_printf(
+			"the only offer of %s in %s%s", asked->text, best->region, which);
+	return g_strdup_printf("%s of %u offers of %s in %s%s", words[choice->wish.optimize], n,
+		asked->text, best->region, which);
+}
+
+static const RgInstanceType *best_type(const Choice *choice, char **reason)
+{
+	RgPlace place = {choice->cluster->provider.name, choice->shapes->catalog,
+		choice->cluster->provider.region};
+	if (!check_names(choice))
+		return NULL;
+	g_autoptr(GPtrArray) offers = rg_offers_find(&choice->wish, &place, 1);
+	if (offers->len == 0) {
+		report_none(choice, &place);
+		return NULL;
+	}
+	*reason = reason_of(choice, offers);
+	return ((RgOffer *)offers->pdata[0])->type;
+}
+
+RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCarbon *carbon)
+{
+	return (RgWish){.accelerators = pool->accelerators,
+		.market = RG_PRICE_ON_DEMAND,
+		.min_gbps = pool->min_gbps,
+		.placement = pool->placement,
+		.optimize = cluster->optimize,
+		.carbon = carbon};
+}
+
+bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, RgDiags *diags)
+{
+	const RgPool *pool = shape->pool;
+	Choice choice = {
+		cluster, shapes, shape, rg_wish_of_pool(cluster, pool, shapes->carbon), diags};
+	const char *pinned = NULL;
+	char *reason = NULL;
+	const RgInstanceType *type = NULL;
+	if (pool->instance_type != NULL) {
+		type = named_type(&choice);
+		reason = g_strdup("named in the spec");
+	} else if (!shapes->reoptimize && (type = pinned_type(&choice, &pinned)) != NULL) {
+		reason = g_strdup(pinned);
+	} else {
+		type = best_type(&choice, &reason);
+	}
+	shape->type = type;
+	shape->reason = reason;
+	return type != NULL;
+}

@@ -1,0 +1,130 @@
+/* Why a type doesn't satisfy a wish: one reason, that of the accelerator which it comes nearest. */
+#include <string.h>
+#include "fit/offers.h"
+
+static char *number(double value)
+{
+	char text[G_ASCII_DTOSTR_BUF_SIZE];
+	return g_strdup(g_ascii_formatd(text, sizeof text, "%.6g", value));
+}
+
+static const char *sign(RgBoundKind kind)
+{
+	switch (kind) {
+	case RG_BOUND_MORE:
+		return ">";
+	case RG_BOUND_EQUAL:
+		return "=";
+	case RG_BOUND_LESS:
+		return "<";
+	case RG_BOUND_MOST:
+		return "<=";
+	case RG_BOUND_NONE:
+	case RG_BOUND_LEAST:
+		break;
+	}
+	return ">=";
+}
+
+/* Of the host, whatever accelerator is asked for. */
+static char *reject_host(const RgWish *wish, const RgInstanceType *type)
+{
+	if (type->gpu == NULL)
+		return g_strdup("no GPU");
+	if (strcmp(type->gpu->vendor, "NVIDIA") != 0)
+		return g_strdup_printf("%s GPUs, not NVIDIA's", type->gpu->vendor);
+	if (type->gpu_fraction != 1)
+		return g_strdup("a slice of a GPU, not whole ones");
+	if (!wish->any_arch && strcmp(type->arch, "x86_64") != 0)
+		return g_strdup_printf("an %s host, not x86_64", type->arch);
+	return NULL;
+}
+
+char *rg_offers_reject_network(const RgWish *wish, const RgInstanceType *type)
+{
+	if (type->network_gbps >= wish->min_gbps)
+		return NULL;
+	g_autofree char *least = number(wish->min_gbps), *has = number(type->network_gbps);
+	if (type->network_gbps == 0)
+		return g_strdup_printf("network speed not known, not >=%s Gbps", least);
+	return g_strdup_printf("%s Gbps of network, not >=%s", has, least);
+}
+
+static char *reject_bound(const RgBound *bound, double value, double scale, const char *unit)
+{
+	if (rg_bound_holds(bound, value))
+		return NULL;
+	g_autofree char *has = number(value / scale), *asked = number(bound->value / scale);
+	return g_strdup_printf("%s%s, not %s%s", has, unit, sign(bound->kind), asked);
+}
+
+static bool names_model(const RgAccelerator *asked, const RgGpus *gpus, const RgGpuModel *model)
+{
+	for (size_t i = 0; asked->names != NULL && asked->names[i] != NULL; i++) {
+		if (rg_gpus_is_model(gpus, asked->names[i], model))
+			return true;
+	}
+	return asked->names == NULL;
+}
+
+/* Of `nearness`: the host, then the model, then what it must have, then their number, then the
+ * network, then the region. */
+enum { NEAR_HOST, NEAR_MODEL, NEAR_BOUND, NEAR_COUNT, NEAR_NETWORK, NEAR_REGION };
+
+static RgVerdict judge_accelerator(
+	const RgAccelerator *asked, const RgGpus *gpus, const RgInstanceType *type)
+{
+	const RgGpuModel *model = type->gpu;
+	if (!names_model(asked, gpus, model)) {
+		g_autofree char *names = g_strjoinv(" or ", asked->names);
+		return (RgVerdict){
+			g_strdup_printf("%s, not %s", model->name, names), 0, NEAR_MODEL};
+	}
+	char *why = reject_bound(&asked->memory_gb, model->memory_gb, 1, " GB a GPU");
+	if (why == NULL)
+		why = reject_bound(&asked->memory_gib, type->gpu_memory_gib, 1, " GiB a GPU");
+	if (why == NULL)
+		why = reject_bound(
+			&asked->capability, model->compute_capability, 10, " compute capability");
+	if (why != NULL)
+		return (RgVerdict){why, 0, NEAR_BOUND};
+	if (type->gpus == asked->count)
+		return (RgVerdict){NULL, 0, NEAR_NETWORK};
+	why = g_strdup_printf(
+		"%u GPU%s, not %u", type->gpus, type->gpus == 1 ? "" : "s", asked->count);
+	return (RgVerdict){why, 0, NEAR_COUNT};
+}
+
+/* The first accelerator that the type satisfies, else the one that it comes nearest. */
+static RgVerdict judge_gpus(const RgWish *wish, const RgGpus *gpus, const RgInstanceType *type)
+{
+	RgVerdict nearest = {NULL, 0, wish->accelerators != NULL ? NEAR_HOST : NEAR_NETWORK};
+	for (guint i = 0; wish->accelerators != NULL && i < wish->accelerators->len; i++) {
+		RgVerdict verdict = judge_accelerator(wish->accelerators->pdata[i], gpus, type);
+		verdict.preference = i;
+		if (verdict.why != NULL && verdict.nearness <= nearest.nearness) {
+			g_free(verdict.why);
+			continue;
+		}
+		g_free(nearest.why);
+		nearest = verdict;
+		if (verdict.why == NULL)
+			break;
+	}
+	return nearest;
+}
+
+RgVerdict rg_offers_judge(const RgWish *wish, const RgGpus *gpus, const RgInstanceType *type)
+{
+	RgVerdict verdict = {reject_host(wish, type), 0, NEAR_HOST};
+	if (verdict.why != NULL)
+		return verdict;
+	verdict = judge_gpus(wish, gpus, type);
+	if (verdict.why != NULL)
+		return verdict;
+	verdict.why = rg_offers_reject_network(wish, type);
+	if (verdict.why == NULL && wish->placement && type->refuses_placement)
+		verdict.why = g_strdup("can't be placed as a cluster");
+	verdict.nearness = verdict.why != NULL ? NEAR_NETWORK : NEAR_REGION;
+	return verdict;
+}

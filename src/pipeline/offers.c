@@ -1,0 +1,114 @@
+#include "pipeline/offers.h"
+#include <string.h>
+
+typedef struct {
+	RgProviderHost *providers;
+	const char *name;
+} DataSource;
+
+static const char *data_text(void *data, const char *file, size_t *len)
+{
+	const DataSource *source = data;
+	return rg_provider_data(source->providers, source->name, file, len);
+}
+
+static bool has_file(RgProviderHost *providers, const char *name, const char *file)
+{
+	size_t len;
+	return rg_provider_data(providers, name, file, &len) != NULL;
+}
+
+static bool add_catalog(RgMarketplace *market, RgProviderHost *providers, const char *name,
+	const char *region, RgDiags *diags)
+{
+	DataSource data = {providers, name};
+	RgCatalogSource source = {.provider = name,
+		.region = region,
+		.text = data_text,
+		.data = &data,
+		.gpus = market->gpus};
+	RgCatalog *catalog = rg_catalog_open_from(&source, diags);
+	if (!catalog)
+		return false;
+	g_ptr_array_add(market->catalogs, catalog);
+	RgPlace place = {name, catalog, region};
+	if (!region || rg_catalog_has_region(catalog, region))
+		g_array_append_val(market->places, place);
+	return true;
+}
+
+static GStrv installed_of(RgProviderHost *providers, const GStrv names)
+{
+	g_autoptr(GStrvBuilder) installed = g_strv_builder_new();
+	for (size_t i = 0; names[i]; i++) {
+		if (has_file(providers, names[i], "schema.json"))
+			g_strv_builder_add(installed, names[i]);
+	}
+	return g_strv_builder_end(installed);
+}
+
+static bool add_catalogs(RgMarketplace *market, RgProviderHost *providers, const char *provider,
+	const char *region, RgDiags *diags)
+{
+	for (size_t i = 0; market->names[i]; i++) {
+		const char *name = market->names[i];
+		if ((provider && !g_str_equal(provider, name)) ||
+			!has_file(providers, name, "instance_types.csv"))
+			continue;
+		if (!add_catalog(market, providers, name, region, diags))
+			return false;
+	}
+	if (market->places->len)
+		return true;
+	if (provider && !market->catalogs->len) {
+		RgDiag *diag = rg_diags_error(diags, "provider.not-found",
+			"there is no catalog of a provider \"%s\"", provider);
+		g_autofree char *known = g_strjoinv(", ", market->names);
+		rg_diag_hint(diag, "known: %s", known);
+		return false;
+	}
+	rg_diags_error(diags, "catalog.unknown-region", "%s has no region \"%s\" that raygpu knows",
+		provider ? provider : "no provider", region ? region : "");
+	return false;
+}
+
+RgMarketplace *rg_marketplace_open(
+	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags)
+{
+	g_autoptr(RgMarketplace) market = g_new0(RgMarketplace, 1);
+	market->catalogs = g_ptr_array_new_with_free_func((GDestroyNotify)rg_catalog_free);
+	market->places = g_array_new(FALSE, FALSE, sizeof(RgPlace));
+	market->names = rg_provider_host_names(providers);
+	market->installed = installed_of(providers, market->names);
+	market->gpus = rg_gpus_open(diags);
+	market->carbon = rg_carbon_open(diags);
+	if (!market->gpus || !market->carbon ||
+		!add_catalogs(market, providers, provider, region, diags))
+		return NULL;
+	return g_steal_pointer(&market);
+}
+
+void rg_marketplace_free(RgMarketplace *market)
+{
+	if (!market)
+		return;
+	g_array_unref(market->places);
+	g_ptr_array_unref(market->catalogs);
+	rg_carbon_free(market->carbon);
+	rg_gpus_unref(market->gpus);
+	g_strfreev(market->installed);
+	g_strfreev(market->names);
+	g_free(market);
+}
+
+GPtrArray *rg_marketplace_find(const RgMarketplace *market, const RgWish *wish)
+{
+	RgWish filled = *wish;
+	filled.carbon = market->carbon;
+	return rg_offers_find(&filled, (const RgPlace *)market->places->data, market->places->len);
+}
+
+bool rg_marketplace_is_installed(const RgMarketplace *market, const char *provider)
+{
+	return g_strv_contains((const char *const *)market->installed, provider);
+}

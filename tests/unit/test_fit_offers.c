@@ -1,0 +1,289 @@
+/* Offers against properties and against a search written differently, over random catalogs and
+ * wishes; the seed is GLib's (--seed). */
+#include <string.h>
+#include "fit/offers.h"
+#include "spec/spec.h"
+
+typedef struct {
+	const char *types, *prices;
+} Files;
+
+static const char *file_text(void *data, const char *name, size_t *len)
+{
+	const Files *files = data;
+	const char *text = strcmp(name, "instance_types.csv") == 0 ? files->types
+			   : strcmp(name, "prices.csv") == 0	   ? files->prices
+								   : NULL;
+	*len = text != NULL ? strlen(text) : 0;
+	return text;
+}
+
+static const char *const gpus[] = {
+	"T4", "V100-16GB", "A100-40GB", "A100-80GB", "A10G", "H100-80GB", "MI300X-192GB", "K80"};
+static const char *const regions[] = {"east", "north", "south", "west"};
+
+static char *random_types(unsigned n)
+{
+	GString *text = g_string_new(
+		"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
+		"gpu_memory_gib,offers_known,network_gbps,efa\n");
+	for (unsigned i = 0; i < n; i++) {
+		static const char *const fractions[] = {"1", "1", "1", "1", "0.5"};
+		static const char *const archs[] = {"x86_64", "x86_64", "x86_64", "arm64"};
+		static const char *const speeds[] = {"", "10", "25", "100", "400"};
+		bool cpu = g_test_rand_int_range(0, 8) == 0;
+		g_string_append_printf(text, "t%u,f,%s,8,32,%s,%d,%s,%s,%s,%s,%d\n", i,
+			archs[g_test_rand_int_range(0, 4)],
+			cpu ? "" : gpus[g_test_rand_int_range(0, G_N_ELEMENTS(gpus))],
+			cpu ? 0 : 1 << g_test_rand_int_range(0, 4),
+			cpu ? "" : fractions[g_test_rand_int_range(0, 5)], cpu ? "" : "16.5",
+			g_test_rand_bit() ? "yes" : "no", speeds[g_test_rand_int_range(0, 5)],
+			g_test_rand_int_range(0, 3));
+	}
+	return g_string_free(text, FALSE);
+}
+
+static char *random_prices(unsigned n)
+{
+	GString *text = g_string_new("region,instance_type,kind,usd_per_hour,quality,date\n");
+	for (unsigned i = 0; i < n; i++) {
+		for (size_t r = 0; r < G_N_ELEMENTS(regions); r++) {
+			int kind = g_test_rand_int_range(0, 4);
+			/* few different prices, so that there are ties */
+			int usd = g_test_rand_int_range(2, 8);
+			if (kind == 0)
+				continue;
+			if (kind == 1)
+				g_string_append_printf(
+					text, "%s,t%u,on_demand,,unknown,2026\n", regions[r], i);
+			else
+				g_string_append_printf(text, "%s,t%u,on_demand,%d,list,2026\n",
+					regions[r], i, usd);
+			if (kind == 3)
+				g_string_append_printf(text, "%s,t%u,spot,%d.5,observed,2026\n",
+					regions[r], i, usd / 2);
+		}
+	}
+	return g_string_free(text, FALSE);
+}
+
+static RgCatalog *random_catalog(char **types, char **prices)
+{
+	unsigned n = (unsigned)g_test_rand_int_range(1, 40);
+	*types = random_types(n);
+	*prices = random_prices(n);
+	Files files = {*types, *prices};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgCatalog *catalog = rg_catalog_open("cloud", file_text, &files, diags);
+	for (size_t i = 0; i < rg_diags_count(diags); i++)
+		g_test_message("%s", rg_diags_get(diags, i)->summary);
+	g_assert_nonnull(catalog);
+	return catalog;
+}
+
+static RgCluster *random_query(void)
+{
+	static const char *const queries[] = {"T4:1", "A100:8", "A100-80GB:8", "V100:4", "K80:2",
+		"[A100-80GB:8, A100:8, V100:4]", "[H100:8, {gpu_memory: 1}]",
+		"{gpu_memory: \">=40GB\", count: 8}", "{gpu_memory: \"<17GiB\", count: 2}",
+		"{compute_capability: \">=8.0\", count: 4}",
+		"{name: [T4, A10G], compute_capability: \"<8.0\"}",
+		"[{name: A100, count: 4}, {gpu_memory: \">16GB\", count: 4}, T4:4]"};
+	size_t pick = (size_t)g_test_rand_int_range(0, G_N_ELEMENTS(queries));
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgCluster *cluster = rg_spec_load_query(queries[pick], diags);
+	g_assert_nonnull(cluster);
+	return cluster;
+}
+
+/* The rules again, from their description in raygpu-spec(5). */
+static bool satisfies_one(
+	const RgCatalog *catalog, const RgAccelerator *asked, const RgInstanceType *type)
+{
+	bool named = asked->names == NULL;
+	for (size_t i = 0; asked->names != NULL && asked->names[i] != NULL; i++)
+		named = named || rg_catalog_is_model(catalog, asked->names[i], type->gpu);
+	return named && type->gpus == asked->count &&
+	       rg_bound_holds(&asked->memory_gb, type->gpu->memory_gb) &&
+	       rg_bound_holds(&asked->memory_gib, type->gpu_memory_gib) &&
+	       rg_bound_holds(&asked->capability, type->gpu->compute_capability);
+}
+
+/* -1: none */
+static int first_satisfied(const RgCatalog *catalog, const RgWish *wish, const RgInstanceType *type)
+{
+	if (type->gpu == NULL || strcmp(type->gpu->vendor, "NVIDIA") != 0 ||
+		type->gpu_fraction != 1 || strcmp(type->arch, "x86_64") != 0 ||
+		type->network_gbps < wish->min_gbps)
+		return -1;
+	for (guint i = 0; i < wish->accelerators->len; i++) {
+		if (satisfies_one(catalog, wish->accelerators->pdata[i], type))
+			return (int)i;
+	}
+	return -1;
+}
+
+static RgWish random_wish(const RgCluster *query)
+{
+	static const double speeds[] = {0, 0, 10, 100};
+	return (RgWish){.accelerators = query->head->accelerators,
+		.market = g_test_rand_bit() ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND,
+		.min_gbps = speeds[g_test_rand_int_range(0, 4)]};
+}
+
+static bool is_row(const RgInstanceType *type, const char *region)
+{
+	return rg_catalog_find_price(type, region) != NULL;
+}
+
+/* No offer breaks the wish, and none that keeps it is missing. */
+static void check_members(const RgCatalog *catalog, const RgWish *wish, const GPtrArray *offers)
+{
+	const GPtrArray *types = rg_catalog_get_types(catalog);
+	unsigned expected = 0;
+	for (guint i = 0; i < types->len; i++) {
+		for (size_t r = 0; r < G_N_ELEMENTS(regions); r++)
+			expected += is_row(types->pdata[i], regions[r]) &&
+				    first_satisfied(catalog, wish, types->pdata[i]) >= 0;
+	}
+	g_assert_cmpuint(offers->len, ==, expected);
+	for (guint i = 0; i < offers->len; i++) {
+		const RgOffer *offer = offers->pdata[i];
+		g_assert_null(offer->rejected);
+		g_assert_true(is_row(offer->type, offer->region));
+		g_assert_cmpint(
+			first_satisfied(catalog, wish, offer->type), ==, (int)offer->preference);
+	}
+}
+
+/* The cheapest priced one of the best preference that has a priced one. */
+static void check_first(const RgCatalog *catalog, const RgWish *wish, const GPtrArray *offers)
+{
+	const GPtrArray *types = rg_catalog_get_types(catalog);
+	int best_preference = G_MAXINT;
+	int64_t best = INT64_MAX;
+	for (guint i = 0; i < types->len; i++) {
+		int preference = first_satisfied(catalog, wish, types->pdata[i]);
+		for (size_t r = 0; r < G_N_ELEMENTS(regions) && preference >= 0; r++) {
+			const RgPrice *price =
+				rg_catalog_find_price_of(types->pdata[i], regions[r], wish->market);
+			if (!is_row(types->pdata[i], regions[r]) || preference > best_preference)
+				continue;
+			if (preference < best_preference)
+				best = INT64_MAX;
+			best_preference = preference;
+			if (price != NULL && price->microusd_hour != RG_MONEY_UNKNOWN)
+				best = MIN(best, price->microusd_hour);
+		}
+	}
+	g_assert_cmpint(offers->len > 0, ==, best_preference != G_MAXINT);
+	if (offers->len == 0)
+		return;
+	const RgOffer *first = offers->pdata[0];
+	g_assert_cmpint((int)first->preference, ==, best_preference);
+	g_assert_cmpint(first->price, ==, best != INT64_MAX ? best : RG_MONEY_UNKNOWN);
+}
+
+static char *text_of(const GPtrArray *offers)
+{
+	GString *text = g_string_new(NULL);
+	for (guint i = 0; i < offers->len; i++) {
+		const RgOffer *offer = offers->pdata[i];
+		g_string_append_printf(text, "%s %s %u %" G_GINT64_FORMAT " %s\n", offer->region,
+			offer->type->name, offer->preference, offer->price,
+			offer->rejected ? offer->rejected : "");
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void test_properties(void)
+{
+	for (unsigned round = 0; round < 400; round++) {
+		g_autofree char *types = NULL, *prices = NULL;
+		g_autoptr(RgCatalog) catalog = random_catalog(&types, &prices);
+		g_autoptr(RgCluster) query = random_query();
+		RgWish wish = random_wish(query);
+		RgPlace place = {"cloud", catalog, NULL};
+		g_autoptr(GPtrArray) offers = rg_offers_find(&wish, &place, 1);
+		g_autoptr(GPtrArray) again = rg_offers_find(&wish, &place, 1);
+		g_autofree char *text = text_of(offers), *same = text_of(again);
+		check_members(catalog, &wish, offers);
+		check_first(catalog, &wish, offers);
+		g_assert_cmpstr(text, ==, same);
+	}
+}
+
+/* Every pair is there once, satisfying or with a reason, and the satisfying are the same. */
+static void test_rejected_have_reasons(void)
+{
+	for (unsigned round = 0; round < 100; round++) {
+		g_autofree char *types = NULL, *prices = NULL;
+		g_autoptr(RgCatalog) catalog = random_catalog(&types, &prices);
+		g_autoptr(RgCluster) query = random_query();
+		RgWish wish = random_wish(query);
+		RgPlace place = {"cloud", catalog, "north"};
+		g_autoptr(GPtrArray) offers = rg_offers_find(&wish, &place, 1);
+		wish.rejected = true;
+		g_autoptr(GPtrArray) all = rg_offers_find(&wish, &place, 1);
+		g_assert_cmpuint(all->len, ==, rg_catalog_get_types(catalog)->len);
+		for (guint i = 0; i < all->len; i++) {
+			const RgOffer *offer = all->pdata[i];
+			g_assert_cmpint(offer->rejected == NULL, ==, i < offers->len);
+			if (offer->rejected != NULL)
+				g_assert_cmpuint(strlen(offer->rejected), >, 4);
+			else
+				g_assert_true(offer->type == ((RgOffer *)offers->pdata[i])->type);
+		}
+	}
+}
+
+static void test_reasons(void)
+{
+	static const struct {
+		const char *query, *type;
+		double gbps;
+		const char *why;
+	} rows[] = {
+		{"A100:8", "cpu", 0, "no GPU"},
+		{"A100:8", "amd", 0, "AMD GPUs, not NVIDIA's"},
+		{"T4:1", "slice", 0, "a slice of a GPU, not whole ones"},
+		{"T4G:1", "arm", 0, "an arm64 host, not x86_64"},
+		{"A100:8", "t4", 0, "T4, not A100"},
+		{"A100:8", "a100", 0, "4 GPUs, not 8"},
+		{"{gpu_memory: \">=40GB\"}", "t4", 0, "16 GB a GPU, not >=40"},
+		{"{gpu_memory: \">40.5GiB\", count: 4}", "a100", 0, "40 GiB a GPU, not >40.5"},
+		{"{compute_capability: \">=8.0\"}", "t4", 0, "7.5 compute capability, not >=8"},
+		{"A100:4", "a100", 400, "100 Gbps of network, not >=400"},
+		{"T4:1", "t4", 10, "network speed not known, not >=10 Gbps"},
+		{"[A100:8, A100:4]", "a100", 100, NULL},
+		{"T4:1", "t4", 0, NULL},
+	};
+	Files files = {
+		"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
+		"gpu_memory_gib,offers_known,network_gbps\n"
+		"cpu,f,x86_64,8,32,,0,,,yes,\namd,f,x86_64,8,32,V520,1,1,8,yes,\n"
+		"slice,f,x86_64,8,32,T4,1,0.5,16,yes,\narm,f,arm64,8,32,T4G,1,1,16,yes,\n"
+		"t4,f,x86_64,8,32,T4,1,1,16,yes,\na100,f,x86_64,8,32,A100-40GB,4,1,40,yes,100\n",
+		"region,instance_type,kind,usd_per_hour,quality,date\n"};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCatalog) catalog = rg_catalog_open("cloud", file_text, &files, diags);
+	g_assert_nonnull(catalog);
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autoptr(RgCluster) query = rg_spec_load_query(rows[i].query, diags);
+		g_assert_nonnull(query);
+		RgWish wish = {.accelerators = query->head->accelerators, .min_gbps = rows[i].gbps};
+		RgVerdict verdict = rg_offers_judge(&wish, rg_catalog_get_gpus(catalog),
+			rg_catalog_find_type(catalog, rows[i].type));
+		g_assert_cmpstr(verdict.why, ==, rows[i].why);
+		g_free(verdict.why);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/offers/properties", test_properties);
+	g_test_add_func("/offers/rejected-have-reasons", test_rejected_have_reasons);
+	g_test_add_func("/offers/reasons", test_reasons);
+	return g_test_run();
+}
