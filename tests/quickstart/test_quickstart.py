@@ -181,7 +181,6 @@ def test_the_tour_of_readme_is_real_output(story):
 
 LATER = {
     '`nodes: {min: 0, max: 4}`': ('nodes: 1', 'nodes: {min: 0, max: 4}'),
-    '`accelerators: [A100:8, V100:8]`': ('accelerators: T4:1', 'accelerators: [A100:8, V100:8]'),
     '`market`': ('nodes: 1', 'nodes: 1, market: spot'),
     '`gang`': ('nodes: 1', 'nodes: 1, gang: true'),
     '`share`': ('nodes: 1', 'nodes: 1, share: {time_slices: 4}'),
