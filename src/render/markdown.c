@@ -59,6 +59,28 @@ static void add_table(GString *to, const RgPlan *plan)
 	}
 }
 
+static void add_money(GString *to, const RgPlan *plan)
+{
+	if (!plan->pools->len)
+		return;
+	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	g_autofree char *hour = money_change(&before, &after, 1);
+	g_autofree char *month = money_change(&before, &after, RG_MONTH_HOURS);
+	g_autofree char *carbon =
+		json_object_get(plan->carbon, "source") ? carbon_change(&before, &after) : NULL;
+	g_autoptr(GString) line = g_string_new(NULL);
+	g_string_append_printf(
+		line, "%s per hour, %s per month of %d hours", hour, month, RG_MONTH_HOURS);
+	if (carbon)
+		g_string_append_printf(line, "; %s", carbon);
+	if (plan->override)
+		g_string_append_printf(line, "; budget overridden: %s", plan->override);
+	g_string_replace(line, "->", "→", 0);
+	g_string_append(to, "\nCost: ");
+	add_escaped(to, line->str);
+	g_string_append_c(to, '\n');
+}
+
 /* What an approver must not overlook, and what failed; the rest stands in the fold. */
 static void add_findings(GString *to, GPtrArray *findings)
 {
@@ -156,8 +178,10 @@ static char *one(const RgReports *reports, size_t bytes)
 		g_strdelimit(marker, "<>-", '_'), reports->command);
 	add_escaped(out, report_cluster(report));
 	g_string_append_printf(out, "\n\n**%s**\n", headline);
-	if (report->plan)
+	if (report->plan) {
 		add_table(out, report->plan);
+		add_money(out, report->plan);
+	}
 	add_findings(out, findings);
 	if (out->len + 1000 > bytes) /* 200 pools with names as long as they may be */
 		cut(out, bytes / 2);

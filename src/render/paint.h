@@ -45,6 +45,11 @@ void add_value(GString *to, const RgStyle *style, const char *prefix, json_t *va
 void add_difference(GString *to, const RgStyle *style, const char *prefix, json_t *before,
 	json_t *after, const char *note);
 
+/* pools.c. "$1.00 -> $3.00 (+$2.00)", "$1.00 -> at least $3.00": without the difference where a
+ * price is missing; g_free both. */
+char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours);
+/* "0.036 -> 0.106 (+0.070) kg CO2e per hour" */
+char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);
 /* pools.c: the table of pools, what Ray will see, what it costs */
 void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
 

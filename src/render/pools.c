@@ -89,9 +89,7 @@ static void add_ray(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "", "GPUs that Ray will see: %s", line->str);
 }
 
-/* "$1.00 -> $3.00 (+$2.00)", "$1.00 -> at least $3.00": without the difference where a price is
- * missing. */
-static char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours)
+char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours)
 {
 	int64_t from = before->microusd_hour * hours, to = after->microusd_hour * hours;
 	g_autofree char *was = rg_money_format(from), *is = rg_money_format(to);
@@ -165,6 +163,20 @@ static char *kilograms(int64_t mg)
 		"%" G_GINT64_FORMAT ".%03" G_GINT64_FORMAT, grams / 1000, grams % 1000);
 }
 
+char *carbon_change(const RgPlanSum *before, const RgPlanSum *after)
+{
+	int64_t delta = after->carbon_mg_hour - before->carbon_mg_hour;
+	g_autofree char *from = kilograms(before->carbon_mg_hour),
+			*to = kilograms(after->carbon_mg_hour), *size = kilograms(ABS(delta));
+	const char *least = after->uncounted ? "at least " : "";
+	if (delta == 0)
+		return g_strdup_printf("%s%s kg CO2e per hour", least, to);
+	if (!before->nodes || before->uncounted || after->uncounted)
+		return g_strdup_printf("%s -> %s%s kg CO2e per hour", from, least, to);
+	return g_strdup_printf(
+		"%s -> %s (%s%s) kg CO2e per hour", from, to, delta > 0 ? "+" : "-", size);
+}
+
 static void add_carbon(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
@@ -176,17 +188,8 @@ static void add_carbon(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "", "Carbon: unknown, no grid figure for %s", region);
 		return;
 	}
-	int64_t delta = after.carbon_mg_hour - before.carbon_mg_hour;
-	g_autofree char *from = kilograms(before.carbon_mg_hour),
-			*to = kilograms(after.carbon_mg_hour);
-	g_autofree char *size = kilograms(ABS(delta));
-	g_string_append_printf(text, "Carbon: %s", after.uncounted ? "at least " : "");
-	if (delta == 0 || before.carbon_mg_hour == 0)
-		g_string_append_printf(text, "%s%s%s", delta ? from : "", delta ? " -> " : "", to);
-	else
-		g_string_append_printf(
-			text, "%s -> %s (%s%s)", from, to, delta > 0 ? "+" : "-", size);
-	g_string_append(text, " kg CO2e per hour\n");
+	g_autofree char *change = carbon_change(&before, &after);
+	g_string_append_printf(text, "Carbon: %s\n", change);
 	wrapf(text, style, "        ",
 		"grid of %s %s: %s; %" G_GINT64_FORMAT " %% utilisation assumed", region,
 		rg_json_str(plan->carbon, "year", "?"), source,

@@ -140,6 +140,9 @@ def test_sums_of_the_plan(home):
         assert carbon['after']['mg_hour'] == grams[1] + nodes * grams[0]
         assert carbon['basis'] == {'region': 'us-east-1', 'year': '2021-2023', 'g_per_kwh': 379.07,
                                    'source': 'cloud-carbon-footprint', 'utilisation_percent': 50}
+    markdown = home.run('plan', '--format', 'markdown').out
+    assert 'Cost: $0.91 → $2.49 \\(\\+$1.58\\) per hour, $664.30 → $1816.24 \\(\\+$1151.94\\) per month' in markdown
+    assert '; 0.036 → 0.106 \\(\\+0.070\\) kg CO2e per hour' in markdown
     text = home.run('plan').out
     assert 'Cost: $0.91 -> $2.49 (+$1.58) per hour on demand' in text
     assert '      $664.30 -> $1816.24 (+$1151.94) per month of 730 hours' in text
