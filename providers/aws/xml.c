@@ -195,6 +195,10 @@ static void parse(Reader *reader, struct rgp_bytes body)
 	xmlParseDocument(reader->parser);
 	if (!reader->parser->wellFormed && !reader->problem)
 		tell_error(reader);
+	/* libxml2 makes one for entities that are declared after an error, when on_doctype is not
+	 * asked any more */
+	if (reader->parser->myDoc)
+		xmlFreeDoc(reader->parser->myDoc);
 	xmlFreeParserCtxt(reader->parser);
 }
 

@@ -84,6 +84,7 @@ static void test_hostile(void)
 	refuses("<!DOCTYPE R SYSTEM \"file:///etc/passwd\"><R/>", "document type");
 	refuses("<html><body>502 Bad Gateway</body></html>", "<html> instead of <R>");
 	refuses("<!DOCTYPE html><html></html>", NULL);
+	refuses("<?x</value>ml?><!DOCTYPE a [<!ENTITY b \"c\"c -->>]><R/>", NULL);
 	refuses("<R><nextToken>\xff\xfe</nextToken></R>", NULL);
 	refuses("<Other/>", "<Other> instead of <R>");
 	refuses("<R></R><R></R>", NULL);
