@@ -61,6 +61,11 @@
 	X("fit.mig-unsupported", 4)                                                                \
 	X("fit.mig-profile", 4)                                                                    \
 	X("fit.mig-too-many", 4)                                                                   \
+	X("fit.never", 4)                                                                          \
+	X("fit.gang-too-large", 4)                                                                 \
+	X("fit.deadlock", 4)                                                                       \
+	X("fit.short", 1)                                                                          \
+	X("fit.contended", 1)                                                                      \
 	X("fit.bad-facts", 1)                                                                      \
 	X("compat.ray-python", 4)                                                                  \
 	X("compat.no-image", 4)                                                                    \

@@ -1,4 +1,5 @@
 #include "pipeline/internal.h"
+#include "fit/workloads.h"
 #include "boot/boot.h"
 #include "fit/compat.h"
 #include "fit/topology.h"
@@ -14,6 +15,7 @@ void rg_pass_free(RgPass *pass)
 	rg_resource_set_free(pass->observed);
 	rg_resource_set_free(pass->desired);
 	json_decref(pass->fitted);
+	json_decref(pass->fit);
 	json_decref(pass->facts);
 	rg_provider_close(pass->provider);
 	rg_http_close(pass->http);
@@ -47,6 +49,19 @@ RgCluster *rg_pipeline_validate(
 	ok = pass_load_project(spec_path, &project, diags) && ok;
 	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
 	return ok ? g_steal_pointer(&cluster) : NULL;
+}
+
+json_t *rg_pipeline_fit(
+	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
+{
+	g_autoptr(RgProvenance) unused = NULL;
+	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
+					   : rg_spec_load_file(spec_path, diags);
+	g_autoptr(RgCatalog) catalog = NULL;
+	if (!cluster || !pass_check_settings(providers, cluster, diags))
+		return NULL;
+	g_autoptr(RgShapes) shapes = pass_fit_shapes(providers, cluster, NULL, &catalog, diags);
+	return shapes ? rg_fit_workloads(cluster, shapes, diags) : NULL;
 }
 
 /* ---- module and transport */
@@ -110,6 +125,7 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 		if (!facts)
 			return false;
 	}
+	pass->fit = rg_fit_workloads(pass->cluster, shapes, diags);
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
 	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
 	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
@@ -199,6 +215,7 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.provider = cluster ? cluster->provider.name : snapshot->provider,
 		.region = cluster ? cluster->provider.region : snapshot->region,
 		.config = cluster ? cluster->provider.config : snapshot->config,
+		.fit = pass->fit,
 		.facts = pass->facts ? pass->facts : snapshot->facts,
 		.protect = protect,
 		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path

@@ -39,6 +39,7 @@ typedef struct {
 	RgHttp *http;
 	RgProvider *provider;
 	json_t *facts, *fitted;
+	json_t *fit; /* of the workloads; NULL without any */
 	RgResourceSet *desired, *observed;
 	RgDiff *diff;
 	RgPlan *plan;
@@ -65,6 +66,11 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 /* A spec file with its provenance, at a git revision when `ref` is not NULL. */
 RgCluster *rg_pipeline_load_spec(
 	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags);
+/* Whether the spec's workloads fit (src/fit/workloads.h), by the catalog alone, as if nothing ran
+ * yet: no network, no state. A new reference; NULL with or, for a spec without workloads, without
+ * diagnostics. */
+json_t *rg_pipeline_fit(
+	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);
 /* Only validation: spec, catalog, shapes. No network, no module, and no git without `ref`. */
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);

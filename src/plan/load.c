@@ -393,6 +393,7 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 	plan->config = take_value(loader, own, "config", JSON_OBJECT);
 	plan->facts = take_value(loader, own, "facts", JSON_OBJECT);
 	plan->labels = take_value(loader, own, "labels", JSON_OBJECT);
+	plan->fit = take_value(loader, own, "fit", JSON_OBJECT);
 	plan->protect = take_value(loader, own, "protect", JSON_ARRAY);
 	serial = json_object_get(own, "serial");
 	if (!json_is_integer(serial))

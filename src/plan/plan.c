@@ -14,6 +14,7 @@ void rg_plan_free(RgPlan *plan)
 	json_decref(plan->facts);
 	json_decref(plan->labels);
 	json_decref(plan->protect);
+	json_decref(plan->fit);
 	g_free(plan->state);
 	g_free(plan->spec_file);
 	g_free(plan->spec_digest);
@@ -46,6 +47,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->config = copy_json(input->config);
 	plan->facts = copy_json(input->facts);
 	plan->labels = copy_json(json_object_get(input->fitted, "labels"));
+	plan->fit = copy_json(input->fit);
 	plan->protect = copy_json(input->protect);
 	plan->serial = input->serial;
 	plan->state = g_strdup(input->state);

@@ -75,6 +75,7 @@ typedef struct {
 	char *provider, *region;
 	json_t *config, *facts; /* for the apply of a saved plan */
 	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
+	json_t *fit;		/* of the workloads (src/fit/workloads.h); NULL without any */
 	json_t *protect;	/* pools that the state is to protect; NULL: as it is there */
 	int64_t serial;		/* of the state that it was made from */
 	char *state;		/* identity of the state store as the user gave it */
@@ -109,6 +110,7 @@ typedef struct {
 	const json_t *fitted; /* NULL when destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
 	const json_t *config, *facts, *protect;
+	const json_t *fit; /* NULL without workloads */
 	/* where "/pools/train" stands in the spec; may be NULL */
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;

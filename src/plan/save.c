@@ -290,6 +290,7 @@ static json_t *own_plan(const RgPlan *plan)
 	put_json(object, "facts", plan->facts);
 	put_json(object, "labels", plan->labels);
 	put_json(object, "protect", plan->protect);
+	put_json(object, "fit", plan->fit);
 	json_object_set_new(object, "serial", json_integer(plan->serial));
 	put_text(object, "state", plan->state);
 	put_text(spec, "file", plan->spec_file);

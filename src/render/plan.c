@@ -1,3 +1,4 @@
+#include "render/fit.h"
 #include "render/paint.h"
 #include <string.h>
 
@@ -263,6 +264,10 @@ char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
 		add_changes(text, plan, style);
 	}
 	add_pools(text, plan, style);
+	if (plan->fit) {
+		rg_render_fit_into(text, plan->fit, style);
+		g_string_append_c(text, '\n');
+	}
 	add_origin(text, plan, style);
 	if (plan->record)
 		g_string_append_printf(text,

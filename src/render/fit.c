@@ -1,0 +1,224 @@
+/* What fit found, as text: workloads, what stays unused, and the options that Ray wants. */
+#include "render/fit.h"
+#include <string.h>
+#include "render/paint.h"
+
+#define COLUMNS 6
+
+static void row_free(gpointer row)
+{
+	g_strfreev(row);
+}
+
+static void add_row(GPtrArray *rows, const char *const *cells)
+{
+	GStrv row = g_new0(char *, COLUMNS + 1);
+	for (size_t i = 0; i < COLUMNS; i++)
+		row[i] = clean(cells[i]);
+	g_ptr_array_add(rows, row);
+}
+
+static void add_rows(GString *text, const GPtrArray *rows, const RgStyle *style)
+{
+	unsigned widths[COLUMNS] = {0};
+	for (guint i = 0; i < rows->len; i++) {
+		for (guint c = 0; c < COLUMNS; c++)
+			widths[c] = MAX(widths[c], columns_of(((GStrv)rows->pdata[i])[c]));
+	}
+	for (guint i = 0; i < rows->len; i++) {
+		GStrv row = rows->pdata[i];
+		g_autoptr(GString) line = g_string_new("  ");
+		for (guint c = 0; c + 1 < COLUMNS; c++)
+			g_string_append_printf(line, "%s%*s", row[c],
+				(int)(widths[c] - columns_of(row[c])) + 2, "");
+		g_string_append(line, row[COLUMNS - 1]);
+		paint(text, i ? &(RgStyle){0} : style, BOLD, g_strchomp(line->str));
+		g_string_append_c(text, '\n');
+	}
+}
+
+static char *number_text(const json_t *object, const char *key)
+{
+	return g_strdup_printf("%.6g", json_number_value(json_object_get(object, key)));
+}
+
+/* "8", "4 x 2 nodes", "8 as a gang" */
+static char *wanted_text(const json_t *workload)
+{
+	int64_t nodes = rg_json_int(workload, "nodes", 0);
+	g_autofree char *spans = nodes > 0 ? g_strdup_printf(" x %" G_GINT64_FORMAT " node%s",
+						     nodes, nodes == 1 ? "" : "s")
+					   : g_strdup("");
+	return g_strdup_printf("%" G_GINT64_FORMAT "%s%s", rg_json_int(workload, "replicas", 0),
+		spans, rg_json_bool(workload, "gang", false) ? ", gang" : "");
+}
+
+/* Where it was placed, else where it could be. */
+static char *pools_text(const json_t *workload)
+{
+	const json_t *groups = json_object_get(workload, "ray"), *group;
+	g_autoptr(GString) names = g_string_new(NULL);
+	size_t i;
+	json_array_foreach (groups, i, group) {
+		const json_t *pools = json_object_get(group, "pools");
+		for (size_t k = 0; k < json_array_size(pools); k++)
+			g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "",
+				json_string_value(json_array_get(pools, k)));
+	}
+	return g_strdup(names->len > 0 ? names->str : "nowhere");
+}
+
+static char *at_once_text(const json_t *fit, const json_t *workload)
+{
+	g_autofree char *most = number_text(workload, "at_once");
+	g_autofree char *least = number_text(workload, "at_once_min");
+	return rg_json_bool(fit, "elastic", false) && strcmp(most, least) != 0
+		       ? g_strdup_printf("%s to %s", least, most)
+		       : g_steal_pointer(&most);
+}
+
+static void add_workloads(GString *text, const json_t *fit, const RgStyle *style)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
+	static const char *const heads[] = {
+		"WORKLOAD", "WANTED", "ALONE", "TOGETHER", "VERDICT", "RUNS ON"};
+	const json_t *workload;
+	size_t i;
+	add_row(rows, heads);
+	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
+		g_autofree char *wanted = wanted_text(workload);
+		g_autofree char *alone = at_once_text(fit, workload);
+		g_autofree char *together = number_text(workload, "together");
+		g_autofree char *pools = pools_text(workload);
+		const char *cells[] = {rg_json_str(workload, "workload", "?"), wanted, alone,
+			together, rg_json_str(workload, "verdict", "?"), pools};
+		add_row(rows, cells);
+	}
+	add_rows(text, rows, style);
+}
+
+/* "16 A100-40GB", "7 A100-40GB 1g.5gb", "2 T4 / 4" */
+static char *gpus_text(const json_t *pool)
+{
+	const char *accelerator = rg_json_str(pool, "accelerator", NULL);
+	const char *slice = rg_json_str(pool, "slice", NULL);
+	int64_t turns = rg_json_int(pool, "time_slices", 0);
+	if (accelerator == NULL)
+		return g_strdup("-");
+	g_autofree char *gpus = number_text(pool, "gpus");
+	g_autofree char *shared =
+		turns > 0 ? g_strdup_printf(" / %" G_GINT64_FORMAT, turns) : g_strdup("");
+	return g_strdup_printf("%s %s%s%s%s", gpus, accelerator, slice != NULL ? " " : "",
+		slice != NULL ? slice : "", shared);
+}
+
+static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
+	static const char *const heads[] = {"POOL", "TYPE", "NODES", "GPUS", "USED", "STRANDED"};
+	const json_t *pool;
+	size_t i;
+	add_row(rows, heads);
+	json_array_foreach (json_object_get(fit, "pools"), i, pool) {
+		g_autofree char *most = number_text(pool, "nodes");
+		g_autofree char *least = number_text(pool, "nodes_min");
+		g_autofree char *nodes = strcmp(most, least) != 0
+						 ? g_strdup_printf("%s to %s", least, most)
+						 : g_strdup(most);
+		g_autofree char *gpus = gpus_text(pool);
+		g_autofree char *used = number_text(pool, "gpus_used");
+		g_autofree char *stranded = number_text(pool, "gpus_stranded");
+		bool has = strcmp(gpus, "-") != 0;
+		const char *cells[] = {rg_json_str(pool, "pool", "?"),
+			rg_json_str(pool, "instance_type", "?"), nodes, gpus, has ? used : "-",
+			has ? stranded : "-"};
+		add_row(rows, cells);
+	}
+	add_rows(text, rows, style);
+}
+
+static void add_sum(GString *text, const json_t *fit, const RgStyle *style)
+{
+	const json_t *gpus = json_object_get(fit, "gpus");
+	g_autofree char *total = number_text(gpus, "total");
+	g_autofree char *used = number_text(gpus, "used");
+	g_autofree char *stranded = number_text(gpus, "stranded");
+	wrapf(text, style, "",
+		"With all workloads placed, %s of %s GPUs are used; %s are stranded "
+		"(fragmentation %.1f %%): free, but on nodes where no workload fits any more.",
+		used, total, stranded,
+		100 * json_number_value(json_object_get(fit, "fragmentation")));
+	if (!rg_json_bool(fit, "exact", true))
+		wrapf(text, style, "",
+			"Found by a search that may miss a better placing: the cluster and its "
+			"workloads are too many to try them all.");
+}
+
+static void add_reasons(GString *text, const json_t *fit, const RgStyle *style)
+{
+	const json_t *workload, *pool;
+	size_t i, k;
+	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
+		json_array_foreach (json_object_get(workload, "pools"), k, pool) {
+			const char *why = rg_json_str(pool, "why", NULL);
+			if (why != NULL && strcmp(why, "not named by pool") != 0)
+				wrapf(text, style, "  ", "%s not on %s: %s",
+					rg_json_str(workload, "workload", "?"),
+					rg_json_str(pool, "pool", "?"), why);
+		}
+	}
+}
+
+static void add_options(GString *text, const json_t *fit, const RgStyle *style)
+{
+	const json_t *workload, *group;
+	size_t i, k;
+	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
+		json_array_foreach (json_object_get(workload, "ray"), k, group) {
+			const json_t *bundles = json_object_get(group, "placement_group");
+			const json_t *shown =
+				bundles != NULL ? bundles : json_object_get(group, "options");
+			g_autofree char *json =
+				json_dumps(shown, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+			wrapf(text, style, "  ", "%s: %s%s", rg_json_str(workload, "workload", "?"),
+				bundles != NULL ? "placement group " : "", json);
+		}
+	}
+}
+
+static void add_heading(GString *text, const RgStyle *style, const char *heading)
+{
+	g_string_append_c(text, '\n');
+	paint(text, style, BOLD, heading);
+	g_string_append(text, "\n");
+}
+
+void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style)
+{
+	bool all = rg_json_bool(fit, "all_fit", false);
+	paintf(text, style, all ? GREEN : YELLOW, "Workloads: %s",
+		all ? "all of them fit at once."
+		    : "not all of them fit at once; see the findings.");
+	g_string_append_c(text, '\n');
+	add_workloads(text, fit, style);
+	g_string_append_c(text, '\n');
+	add_pool_rows(text, fit, style);
+	add_sum(text, fit, style);
+}
+
+char *rg_render_fit(const json_t *fit, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	rg_render_fit_into(text, fit, style);
+	size_t before = text->len;
+	add_reasons(text, fit, style);
+	if (text->len > before) {
+		g_autofree char *reasons = g_strdup(text->str + before);
+		g_string_truncate(text, before);
+		add_heading(text, style, "Pools that can't take a workload:");
+		g_string_append(text, reasons);
+	}
+	add_heading(text, style, "Ray's options (`--emit python` writes them as a module):");
+	add_options(text, fit, style);
+	return text_finish(text, style);
+}

@@ -1,0 +1,11 @@
+/* Texts of a fit report (schemas/fit.schema.json, made by src/fit/workloads.h). Pure; results are
+ * the caller's (g_free). */
+#pragma once
+#include "render/render.h"
+
+/* The whole report: workloads, pools, why not elsewhere, Ray's options. */
+char *rg_render_fit(const json_t *fit, const RgStyle *style);
+/* Its first part, as a plan shows it. */
+void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style);
+/* A Python module of Ray's options. */
+char *rg_render_fit_python(const json_t *fit);

@@ -1,0 +1,75 @@
+/* A fit report as a Python module: data and two functions, no import, so that it compiles and runs
+ * anywhere. The values are numbers, texts, lists and maps, whose JSON is Python as well. */
+#include "render/fit.h"
+
+static const char head[] = "\"\"\"Ray options of the workloads of cluster %s, for Ray %s.\n"
+			   "\n"
+			   "Written by `raygpu fit --emit python`. Use them so:\n"
+			   "\n"
+			   "    task.options(**options(\"NAME\")).remote()\n"
+			   "    group = ray.util.placement_group(**placement_group(\"NAME\"))\n"
+			   "\n"
+			   "A part of a GPU differs from pool to pool where GPUs differ in memory: "
+			   "name the pool then.\n"
+			   "\"\"\"\n"
+			   "\n"
+			   "WORKLOADS = {\n";
+
+static const char tail[] =
+	"}\n"
+	"\n"
+	"\n"
+	"def _entry(workload, pool):\n"
+	"    for entry in WORKLOADS[workload]:\n"
+	"        if pool is None or pool in entry[\"pools\"]:\n"
+	"            return entry\n"
+	"    raise LookupError(f\"workload {workload} does not run on pool {pool}\")\n"
+	"\n"
+	"\n"
+	"def options(workload, pool=None):\n"
+	"    \"\"\"For .options() of a task or actor that is one replica, on one node.\"\"\"\n"
+	"    return dict(_entry(workload, pool)[\"options\"])\n"
+	"\n"
+	"\n"
+	"def placement_group(workload, pool=None):\n"
+	"    \"\"\"For ray.util.placement_group(); KeyError when the workload needs none.\"\"\"\n"
+	"    group = _entry(workload, pool)[\"placement_group\"]\n"
+	"    count = group[\"count\"]\n"
+	"    made = {\"bundles\": [dict(group[\"bundle\"]) for _ in range(count)],\n"
+	"            \"strategy\": group[\"strategy\"]}\n"
+	"    if \"label_selector\" in group:\n"
+	"        made[\"bundle_label_selector\"] = [dict(group[\"label_selector\"]) "
+	"for _ in range(count)]\n"
+	"    return made\n";
+
+static void add_member(GString *text, const char *name, const json_t *value)
+{
+	if (value == NULL)
+		return;
+	g_autofree char *json = json_dumps(value, JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
+	g_string_append_printf(text, "            \"%s\": %s,\n", name, json);
+}
+
+char *rg_render_fit_python(const json_t *fit)
+{
+	GString *text = g_string_new(NULL);
+	const json_t *workload, *entry;
+	size_t i, k;
+	g_string_append_printf(
+		text, head, rg_json_str(fit, "cluster", "?"), rg_json_str(fit, "ray", "?"));
+	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
+		g_string_append_printf(
+			text, "    \"%s\": [\n", rg_json_str(workload, "workload", "?"));
+		json_array_foreach (json_object_get(workload, "ray"), k, entry) {
+			g_string_append(text, "        {\n");
+			add_member(text, "pools", json_object_get(entry, "pools"));
+			add_member(text, "options", json_object_get(entry, "options"));
+			add_member(
+				text, "placement_group", json_object_get(entry, "placement_group"));
+			g_string_append(text, "        },\n");
+		}
+		g_string_append(text, "    ],\n");
+	}
+	g_string_append(text, tail);
+	return g_string_free(text, FALSE);
+}
