@@ -180,11 +180,8 @@ def test_the_tour_of_readme_is_real_output(story):
 
 
 LATER = {
-    '`nodes: {min: 0, max: 4}`': ('nodes: 1', 'nodes: {min: 0, max: 4}'),
     '`market`': ('nodes: 1', 'nodes: 1, market: spot'),
     '`gang`': ('nodes: 1', 'nodes: 1, gang: true'),
-    '`share`': ('nodes: 1', 'nodes: 1, share: {time_slices: 4}'),
-    '`workloads`': ('pools:', 'workloads: {tune: {gpus: 1}}\npools:'),
     '`any_of`': ('{name: aws, region: us-east-1}', '{any_of: [{name: aws, region: us-east-1}]}'),
 }
 SPEC = """\
