@@ -74,6 +74,10 @@ if [ -z "$quick" ]; then
     cp "$work/tsan/meson-logs/testlog.junit.xml" "$results/unit-tsan.xml"
   }
 fi
+if [ -n "$long" ]; then
+  say "the recipes of src/HACKING.md, each done in a copy of the tree"
+  py recipes gcc tests/recipes
+fi
 say "kill -9 and scale, the default build"
 py crash gcc tests/crash
 say "the README's first command"
