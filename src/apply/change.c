@@ -24,24 +24,29 @@ static json_t *item_new(Apply *apply, const Step *step)
 	return item;
 }
 
-static bool mark_leaving(Apply *apply, const GPtrArray *steps)
+typedef bool (*MarkFn)(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	bool mark, RgDiags *diags);
+
+/* Durable before the first request; when it can't be, the steps have failed. */
+static bool mark_all(Apply *apply, MarkFn mark, const GPtrArray *steps)
 {
 	g_autoptr(GPtrArray) addresses = g_ptr_array_new();
 	for (guint i = 0; i < steps->len; i++)
 		g_ptr_array_add(addresses, ((Step *)steps->pdata[i])->change->address);
-	return rg_store_leaving(apply->store, apply->plan->cluster,
-		(const char *const *)addresses->pdata, addresses->len, true, apply->diags);
+	if (mark(apply->store, apply->plan->cluster, (const char *const *)addresses->pdata,
+		    addresses->len, true, apply->diags))
+		return true;
+	apply->store_failed = true;
+	for (guint i = 0; i < steps->len; i++)
+		step_fail(apply, steps->pdata[i], last_diag(apply));
+	return false;
 }
 
 Job *remove_prepare(Apply *apply, GPtrArray *steps)
 {
-	/* durable before the first request: decide.md rows 19 and 20 */
-	if (!mark_leaving(apply, steps)) {
-		apply->store_failed = true;
-		for (guint i = 0; i < steps->len; i++)
-			step_fail(apply, steps->pdata[i], last_diag(apply));
+	/* decide.md rows 19 and 20 */
+	if (!mark_all(apply, rg_store_leaving, steps))
 		return NULL;
-	}
 	json_t *input = input_new(steps);
 	for (guint i = 0; i < steps->len; i++)
 		json_array_append_new(
@@ -156,7 +161,8 @@ Job *update_prepare(Apply *apply, GPtrArray *steps)
 		if (add_update(apply, json_object_get(input, "items"), steps->pdata[i]))
 			g_ptr_array_add(going, steps->pdata[i]);
 	}
-	if (going->len)
+	/* a crash must not leave a record that an old view confirms: decide.md */
+	if (going->len && mark_all(apply, rg_store_updating, going))
 		return job_new(JOB_UPDATE, input, going);
 	json_decref(input);
 	return NULL;
@@ -177,10 +183,13 @@ static void not_in_place(Apply *apply, Step *step)
 static bool record_updated(Apply *apply, const Job *job)
 {
 	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
+	g_autoptr(GPtrArray) refused = g_ptr_array_new();
 	size_t n = 0;
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		const RgPlanChange *change = ((Step *)job->steps->pdata[i])->change;
+		if (result->outcome == RG_OUTCOME_UNSUPPORTED || result->definite)
+			g_ptr_array_add(refused, change->address);
 		if (result->outcome != RG_OUTCOME_DONE)
 			continue;
 		bool learnt = live_learn(apply, change, result->attributes);
@@ -188,6 +197,10 @@ static bool record_updated(Apply *apply, const Job *job)
 		news[n++] = (RgRecordNews){change->address, change->desired,
 			learnt ? live->outputs : NULL, change->pin};
 	}
+	if (refused->len &&
+		!rg_store_updating(apply->store, apply->plan->cluster,
+			(const char *const *)refused->pdata, refused->len, false, apply->diags))
+		apply->store_failed = true;
 	if (!n || rg_store_record_many(apply->store, apply->plan->cluster, news, n, apply->diags))
 		return true;
 	apply->store_failed = true;

@@ -313,6 +313,19 @@ static void judge_marks(Differ *differ, RgChange *change, Worst *worst)
 	take_verdict(worst, &verdict);
 }
 
+/* Row 15. */
+static void decide_unread(Differ *differ, RgChange *change, const char *note)
+{
+	change_stop(change, RG_GRADE_UNKNOWN, 15, note);
+	const char *kind = change->recorded->kind;
+	GPtrArray *others = g_hash_table_lookup(differ->unread, kind);
+	if (others == NULL) {
+		others = g_ptr_array_new();
+		g_hash_table_insert(differ->unread, (gpointer)(uintptr_t)kind, others);
+	}
+	g_ptr_array_add(others, change);
+}
+
 /* Rows 5, 6, 8, 9, 10: the worst of the attributes. */
 static void decide_present(Differ *differ, RgChange *change)
 {
@@ -335,6 +348,10 @@ static void decide_present(Differ *differ, RgChange *change)
 	}
 	if (change->action == RG_ACTION_REPLACE && blocked_by_stray(differ, change))
 		return;
+	if (change->observed != NULL && change->observed->doubtful &&
+		severity(change->action) <= severity(RG_ACTION_RECORD))
+		decide_unread(
+			differ, change, "an interrupted run was changing it, which may yet show");
 }
 
 /* Rows 19 and 20: what the cloud still shows, or shows no longer, proves nothing. */
@@ -354,19 +371,6 @@ static void decide_half_removed(Differ *differ, RgChange *change, RgPresence fou
 			 "created again");
 	if (change->action == RG_ACTION_CREATE)
 		list_references(differ, change);
-}
-
-/* Row 15. */
-static void decide_unread(Differ *differ, RgChange *change)
-{
-	change_stop(change, RG_GRADE_UNKNOWN, 15, "the cloud's view of it could not be read");
-	const char *kind = change->recorded->kind;
-	GPtrArray *others = g_hash_table_lookup(differ->unread, kind);
-	if (others == NULL) {
-		others = g_ptr_array_new();
-		g_hash_table_insert(differ->unread, (gpointer)(uintptr_t)kind, others);
-	}
-	g_ptr_array_add(others, change);
 }
 
 /* The crashed create itself among what has our marks but no record; it is no stray then. */
@@ -420,7 +424,7 @@ void decide(Differ *differ, RgChange *change)
 	}
 	RgPresence found = presence(differ, recorded, &change->observed);
 	if (found == RG_UNKNOWN)
-		decide_unread(differ, change);
+		decide_unread(differ, change, "the cloud's view of it could not be read");
 	else if (recorded->leaving)
 		decide_half_removed(differ, change, found);
 	else if (found == RG_ABSENT)

@@ -27,5 +27,9 @@ bool rg_reader_read(RgReader *reader);
 bool rg_reader_settle(RgReader *reader);
 /* Made or changed so short a while ago that the cloud may still tell the old view. */
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
+/* `observed` equals the record, but an update of it was begun so short a while ago, and not seen to
+ * end, that this may be the view from before. */
+bool rg_reader_is_doubtful(
+	const RgReader *reader, const RgResource *recorded, const RgResource *observed);
 /* Seconds until then it is no longer young. */
 int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded);

@@ -149,6 +149,7 @@ static void judge_record(RgReader *reader, const RgResource *recorded, RgResourc
 {
 	RgResource *observed = steal_seen(reader, recorded->id);
 	if (observed != NULL) {
+		observed->doubtful = rg_reader_is_doubtful(reader, recorded, observed);
 		add_seen(set, recorded, observed);
 	} else if (rg_reader_is_young(reader, recorded)) {
 		report_unsettled(reader, recorded);

@@ -92,6 +92,13 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 	return observed->presence == RG_ABSENT || shows_record(reader, recorded, observed);
 }
 
+bool rg_reader_is_doubtful(
+	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
+{
+	return recorded->updating && rg_reader_is_young(reader, recorded) &&
+	       observed->presence == RG_PRESENT && shows_record(reader, recorded, observed);
+}
+
 static bool tombstones_are_settled(const RgReader *reader)
 {
 	for (guint i = 0; reader->input->tombstones != NULL && i < reader->seen->len; i++) {

@@ -39,7 +39,8 @@ typedef struct {
 	bool protect;		      /* the state's word: not to be destroyed or replaced */
 	json_t *pin;		      /* offer and price of a node, or NULL (fit.h "pins") */
 	char *run;		      /* pending: the run that left it open */
-	bool leaving; /* its removal was begun, and not seen to end (decide.md rows 19, 20) */
+	bool leaving;  /* its removal was begun, and not seen to end (decide.md rows 19, 20) */
+	bool updating; /* an update was begun, and not seen to end: it may yet show */
 	const char *ownership; /* interned: "created", "adopted", "shared" */
 	/* recorded: as they were last written; observed: as the cloud has them */
 	bool mismarked;	 /* the ownership marks on it tell another address than its own */
@@ -48,6 +49,7 @@ typedef struct {
 	char *status;	/* the cloud's word, "running" */
 	char *token;	/* creation token in the marks, or NULL */
 	char *lineage;	/* in the marks, when the reading asked for any (state rebuild); or NULL */
+	bool doubtful;	/* equals the record, but an update begun a moment ago may yet show */
 	bool unmanaged; /* carries our lineage, but no record has its id */
 } RgResource;
 

@@ -93,7 +93,8 @@ static const char *interned(const char *text)
 
 #define RESOURCE_COLUMNS                                                                           \
 	"kind, name, coalesce(idx, -1), pool, cloud_id, attrs, outputs, depends_on, origin, pin,"  \
-	" generation, created_s, updated_s, leaving, protect, ownership, marked"
+	" generation, created_s, updated_s, leaving, protect, ownership, marked,"                  \
+	" updating"
 
 static bool read_resource(Loader *loader, Sql *q)
 {
@@ -120,6 +121,7 @@ static bool read_resource(Loader *loader, Sql *q)
 		resource->id != NULL && g_strcmp0(sql_column_text(q, 16), resource->address) != 0;
 	if (resource->mismarked)
 		resource->marked_as = g_strdup(sql_column_text(q, 16));
+	resource->updating = sql_column_int(q, 17) != 0;
 	rg_resource_set_add(loader->snapshot->recorded, g_steal_pointer(&resource));
 	return true;
 }

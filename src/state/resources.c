@@ -137,7 +137,8 @@ static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 	Sql q = sql_new(store,
 		"UPDATE resources SET attrs = coalesce(?3, attrs), outputs = coalesce(?4, outputs),"
 		" pin = coalesce(?5, pin), updated_s = max(?6, updated_s + 1),"
-		" marked = CASE WHEN ?3 IS NULL OR cloud_id IS NULL THEN marked ELSE address END"
+		" marked = CASE WHEN ?3 IS NULL OR cloud_id IS NULL THEN marked ELSE address END,"
+		" updating = CASE WHEN ?3 IS NULL THEN updating ELSE 0 END"
 		" WHERE cluster = ?1 AND address = ?2",
 		diags);
 	sql_int(&q, cluster);
@@ -258,16 +259,14 @@ bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resou
 	return tx_end(store, ok, diags);
 }
 
-static bool set_leaving(
-	RgStore *store, int64_t cluster, const char *address, bool leaving, RgDiags *diags)
+/* `text` sets a mark of one resource, and updated_s: from now on views of it may be old. */
+static bool set_mark(RgStore *store, const char *text, int64_t cluster, const char *address,
+	bool mark, RgDiags *diags)
 {
-	Sql q = sql_new(store,
-		"UPDATE resources SET leaving = ?3, updated_s = ?4"
-		" WHERE cluster = ?1 AND address = ?2",
-		diags);
+	Sql q = sql_new(store, text, diags);
 	sql_int(&q, cluster);
 	sql_text(&q, address);
-	sql_int(&q, leaving);
+	sql_int(&q, mark);
 	sql_int(&q, rg_clock_now_s());
 	return sql_run(&q);
 }
@@ -281,7 +280,26 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
 		return false;
 	bool ok = true;
 	for (size_t i = 0; i < n && ok; i++)
-		ok = set_leaving(store, id, addresses[i], leaving, diags);
+		ok = set_mark(store,
+			"UPDATE resources SET leaving = ?3, updated_s = ?4"
+			" WHERE cluster = ?1 AND address = ?2",
+			id, addresses[i], leaving, diags);
+	return tx_end(store, ok, diags);
+}
+
+bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	bool updating, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = true;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = set_mark(store,
+			"UPDATE resources SET updating = ?3, updated_s = max(?4, updated_s + 1)"
+			" WHERE cluster = ?1 AND address = ?2",
+			id, addresses[i], updating, diags);
 	return tx_end(store, ok, diags);
 }
 

@@ -132,7 +132,10 @@ static const char v2[] =
 static const char v3[] = "ALTER TABLE resources ADD COLUMN marked TEXT;"
 			 "UPDATE resources SET marked = address WHERE cloud_id IS NOT NULL;";
 
-const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}};
+/* Version 4: an update was begun and not seen to end. */
+static const char v4[] = "ALTER TABLE resources ADD COLUMN updating INTEGER NOT NULL DEFAULT 0;";
+
+const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}, {v4}};
 const unsigned rg_state_migrations_len = G_N_ELEMENTS(rg_state_migrations);
 
 static bool read_int(sqlite3 *db, const char *text, int64_t *value)

@@ -134,6 +134,10 @@ bool rg_store_adopt(
  * its absence in a list can be trusted. One transaction; unknown addresses are passed over. */
 bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool leaving, RgDiags *diags);
+/* The same before the first request that changes them in place: until the cloud must show what it
+ * was last told, a view that equals the record may be an old one. rg_store_record takes it off. */
+bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	bool updating, RgDiags *diags);
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);

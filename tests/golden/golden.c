@@ -73,6 +73,8 @@ static void set_word(RgResource *resource, const char *word, const json_t *value
 		json_object_set(resource->outputs, word + 4, (json_t *)(uintptr_t)value);
 	else if (strcmp(word, "leaving") == 0)
 		resource->leaving = true;
+	else if (strcmp(word, "doubtful") == 0)
+		resource->doubtful = true;
 	else if (strcmp(word, "pending") == 0)
 		resource->presence = RG_PENDING;
 	else if (strcmp(word, "absent") == 0)

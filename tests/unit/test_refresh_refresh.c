@@ -177,6 +177,32 @@ static void test_is_unknown_when_a_young_one_does_not_appear_in_time(void)
 	g_assert_cmpuint(lists(&world), >=, 2);
 }
 
+/* What a crashed update left: the record is marked, and young. */
+static void test_doubts_a_view_that_an_update_may_yet_change(void)
+{
+	static const struct {
+		int64_t updated_s;
+		bool updating;
+		const char *recorded;
+		bool doubtful;
+	} cases[] = {
+		{YOUNG, true, "{'size': 'big'}", true},
+		{YOUNG, false, "{'size': 'big'}", false},
+		{OLD, true, "{'size': 'big'}", false},
+		{YOUNG, true, "{'size': 'small'}", false},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(World) world;
+		world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+		world.input.settle_ms = 0;
+		RgResource *resource = record(&world, 0, "i-0", OLD, cases[i].recorded);
+		resource->updated_s = cases[i].updated_s;
+		resource->updating = cases[i].updating;
+		assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
+		g_assert_true(look(&world, "scripted.node.p[0]")->doubtful == cases[i].doubtful);
+	}
+}
+
 static void test_reads_again_while_a_young_one_shows_the_old_view(void)
 {
 	g_auto(World) world;
@@ -502,6 +528,8 @@ int main(int argc, char **argv)
 			test_reads_again_until_a_young_one_appears},
 		{"is unknown when a young one does not appear in time",
 			test_is_unknown_when_a_young_one_does_not_appear_in_time},
+		{"doubts a view that an update may yet change",
+			test_doubts_a_view_that_an_update_may_yet_change},
 		{"reads again while a young one shows the old view",
 			test_reads_again_while_a_young_one_shows_the_old_view},
 		{"believes a difference that stays", test_believes_a_difference_that_stays},
