@@ -1,31 +1,10 @@
-#include "command.h"
+#include "turn.h"
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-typedef struct {
-	ChangeOptions change;
-	gboolean auto_approve;
-	int parallelism;
-	int lock_timeout_s;
-	bool destroy;
-} Options;
-
-static void write_progress(void *data, const char *text)
-{
-	fflush(stdout); /* the plan comes first also where both go into one log */
-	fputs(text, stderr);
-	fflush(stderr);
-}
-
-static void on_event(void *data, const RgEvent *event)
-{
-	Context *context = data;
-	status_clear(context);
-	rg_progress_event(context->progress, event);
-}
+/* apply and destroy: which clusters, the question, and one after the other. */
 
 /* Signals are counted on a thread, so reading must not sleep through Ctrl-C. */
 static bool read_line(char *line, int size)
@@ -38,260 +17,331 @@ static bool read_line(char *line, int size)
 	return false;
 }
 
+static void put_question(bool destroy, bool several, size_t n)
+{
+	g_autofree char *where =
+		several ? g_strdup_printf(" in %zu cluster%s", n, n == 1 ? "" : "s") : g_strdup("");
+	fflush(stdout);
+	if (destroy)
+		fprintf(stderr,
+			"\nDo you really want to destroy all of this%s?\n  There is no undo. Only "
+			"'yes' will be accepted to confirm.\n\n  Enter a value: ",
+			where);
+	else
+		fprintf(stderr,
+			"\nDo you want to perform these actions%s?\n  raygpu will perform the "
+			"actions described above.\n  Only 'yes' will be accepted to approve.\n\n"
+			"  Enter a value: ",
+			where);
+}
+
 /* Terraform's question: only the whole word counts. */
-static bool ask(Context *context, bool destroy)
+static bool ask(Context *context, const ApplyOptions *options, size_t n)
 {
 	if (!isatty(STDIN_FILENO)) {
 		RgDiag *diag = rg_diags_error(context->diags, "apply.no-terminal",
 			"there is no terminal to ask for approval on");
 		rg_diag_hint(diag, "give --auto-approve, or save a plan with `raygpu plan --out "
-				   "FILE` and apply "
-				   "that");
+				   "FILE` and apply that");
 		return false;
 	}
-	fflush(stdout);
-	fputs(destroy ? "\nDo you really want to destroy all of this?\n  There is no undo. Only "
-			"'yes' will be "
-			"accepted to confirm.\n\n  Enter a value: "
-		      : "\nDo you want to perform these actions?\n  raygpu will perform the "
-			"actions described "
-			"above.\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: ",
-		stderr);
+	put_question(options->destroy, options->several, n);
 	char line[64] = "";
 	if (!read_line(line, sizeof(line)) || !g_str_equal(g_strstrip(line), "yes")) {
 		fputs("\n", stderr);
 		rg_diags_error(context->diags, "apply.declined", "%s cancelled",
-			destroy ? "destroy" : "apply");
+			options->destroy ? "destroy" : "apply");
 		return false;
 	}
 	fputs("\n", stderr);
 	return true;
 }
 
-static json_t *run_meta(const Context *context, const RgPass *pass)
+/* ---- arguments -> turns */
+
+static void turn_release(gpointer turn)
 {
-	struct utsname host;
-	json_t *meta = json_object();
-	rg_json_set_str(meta, "command", context->command->name);
-	rg_json_set_str(meta, "user", g_get_user_name());
-	rg_json_set_str(meta, "host", uname(&host) == 0 ? host.nodename : "?");
-	rg_json_set_str(meta, "commit", pass->plan->commit);
-	rg_json_set_str(meta, "author", pass->provenance ? pass->provenance->author : NULL);
-	json_object_set_new(meta, "dirty", json_boolean(pass->plan->dirty));
-	rg_json_set_str(meta, "spec", pass->plan->spec_file);
-	rg_json_set_str(meta, "digest", pass->plan->spec_digest);
-	if (pass->plan->labels)
-		json_object_set(meta, "labels", pass->plan->labels);
-	if (pass->plan->override)
-		rg_json_set_str(meta, "budget_override", pass->plan->override);
-	return meta;
+	turn_free(turn);
 }
 
-static int exit_code_of(const Context *context, const RgApplyResult *result, bool done)
+static int by_text(gconstpointer a, gconstpointer b)
 {
-	if (result->interrupted)
-		return EXIT_INTERRUPTED;
-	if (done)
-		return EXIT_FINE;
-	if (result->added || result->changed || result->destroyed)
-		return EXIT_PARTIAL;
-	int code = rg_diags_exit_code(context->diags);
-	return code ? code : EXIT_ERROR;
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What the next run has to clear up, as the journal has it. */
-static void print_open(Context *context, const char *cluster)
+/* The plans that `plan --out FOLDER` left there; none when it is another folder. false: an error.
+ */
+static bool add_saved_folder(Context *context, const char *folder, GPtrArray *turns)
 {
-	g_autoptr(RgSnapshot) snapshot = rg_store_load(context->store, cluster, context->diags);
-	g_autoptr(GString) text = g_string_new(NULL);
-	for (size_t i = 0; snapshot && i < rg_resource_set_size(snapshot->recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
-		if (resource->presence == RG_PENDING)
-			g_string_append_printf(
-				text, "  %s: its creation is open\n", resource->address);
-		else if (resource->leaving)
-			g_string_append_printf(
-				text, "  %s: its removal is open\n", resource->address);
+	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	for (const char *name; dir && (name = g_dir_read_name(dir));) {
+		if (*name != '.' && g_str_has_suffix(name, ".json"))
+			g_ptr_array_add(paths, g_build_filename(folder, name, NULL));
 	}
-	if (!text->len)
-		return;
-	out_text("Open, cleared up by the next apply:\n");
-	out_text(text->str);
-}
-
-/* What the spec says of protection goes into the state with everything else, also when nothing in
- * the cloud changes: it must hold when the pool is taken out of the spec. */
-static bool keep_protection(Context *context, const RgPlan *plan)
-{
-	return !plan->protect ||
-	       rg_store_protect(context->store, plan->cluster, plan->protect, context->diags);
-}
-
-static int execute(Context *context, const Options *options, RgPass *pass)
-{
-	g_autofree char *run = NULL, *lineage = NULL;
-	g_autoptr(RgJson) meta = run_meta(context, pass);
-	const RgPlan *plan = pass->plan;
-	const RgRunBegin begin = {
-		.cluster = plan->cluster,
-		.provider = plan->provider,
-		.region = plan->region,
-		.config = plan->config,
-		.facts = plan->facts,
-		.meta = meta,
-	};
-	if (!rg_store_begin_run(context->store, &begin, &run, &lineage, context->diags))
-		return rg_diags_exit_code(context->diags);
-	RgApplyOptions apply = {.parallelism = (unsigned)options->parallelism,
-		.interrupted = signals_level,
-		.event = on_event,
-		.event_data = context,
-		.run = run,
-		.lineage = lineage,
-		.commit = plan->commit,
-		.labels = plan->labels};
-	context->progress =
-		rg_progress_new(plan, context->live, &context->err, write_progress, context);
-	RgApplyResult result;
-	signals_now_changing();
-	bool done = rg_apply(pass->provider, context->store, pass->snapshot, plan, &apply, &result,
-		context->diags);
-	rg_progress_finish(context->progress);
-	g_clear_pointer(&context->progress, rg_progress_free);
-	const char *outcome = result.interrupted				   ? "interrupted"
-			      : done						   ? "done"
-			      : result.added || result.changed || result.destroyed ? "partial"
-										   : "failed";
-	if (!keep_protection(context, plan))
-		done = false;
-	if (!rg_store_end_run(context->store, run, outcome, context->diags))
-		done = false;
-	g_autofree char *text = rg_render_apply_result(&result, options->destroy, &context->out);
-	out_text(text);
-	if (result.interrupted || result.open)
-		print_open(context, plan->cluster);
-	return exit_code_of(context, &result, done);
-}
-
-static int nothing_to_do(Context *context, const Options *options, const RgPlan *plan)
-{
-	if (plan->lineage && !keep_protection(context, plan))
-		return rg_diags_exit_code(context->diags);
-	RgApplyResult result = {0};
-	g_autofree char *text = rg_render_apply_result(&result, options->destroy, &context->out);
-	out_text(text);
-	return EXIT_FINE;
-}
-
-static int from_spec(Context *context, const Options *options, const char *spec_path)
-{
-	g_autoptr(RgPass) pass = run_pass(context, spec_path);
-	if (!pass)
-		return rg_diags_exit_code(context->diags);
-	g_autofree char *text = rg_render_plan(pass->plan, &context->out);
-	out_text(text);
-	if (pass->plan->errored || rg_diags_has_errors(context->diags))
-		return rg_diags_exit_code(context->diags);
-	print_diags(context); /* warnings belong before the question */
-	rg_diags_clear(context->diags);
-	if (!rg_plan_has_changes(pass->plan))
-		return nothing_to_do(context, options, pass->plan);
-	if (!options->auto_approve && !ask(context, options->destroy))
-		return rg_diags_exit_code(context->diags);
-	if (signals_came(NULL))
-		return EXIT_INTERRUPTED;
-	return execute(context, options, pass);
-}
-
-/* A saved plan carries the limits that it was held against, and the reason that passed them. */
-static bool check_saved_budget(Context *context, const Options *options, RgPlan *plan)
-{
-	const char *reason = options->change.override ? options->change.override : plan->override;
-	bool passed = false;
-	if (!rg_plan_check_budget(plan, reason, &passed, context->diags))
-		return false;
-	char *kept = passed ? g_strdup(reason) : NULL;
-	g_free(plan->override);
-	plan->override = kept;
+	g_ptr_array_sort(paths, by_text);
+	for (guint i = 0; i < paths->len; i++) {
+		bool is_plan = false;
+		RgPlan *plan = plan_file_load(context, paths->pdata[i], &is_plan);
+		if (plan)
+			g_ptr_array_add(turns, turn_new(plan->cluster, paths->pdata[i], plan));
+		else if (is_plan)
+			return false;
+	}
 	return true;
 }
 
-static int from_plan(Context *context, const Options *options, RgPlan *plan)
+/* Jobs for the arguments that are saved plans; *others counts the rest. */
+static bool add_saved(Context *context, char *const *arguments, GPtrArray *turns, guint *others)
 {
-	g_autoptr(RgPass) pass = rg_pipeline_open_saved(&context->session, plan, context->diags);
-	if (!pass) {
-		rg_plan_free(plan);
-		return rg_diags_exit_code(context->diags);
+	for (guint i = 0; arguments[i]; i++) {
+		guint before = turns->len;
+		bool is_plan = false;
+		if (g_file_test(arguments[i], G_FILE_TEST_IS_DIR)) {
+			if (!add_saved_folder(context, arguments[i], turns))
+				return false;
+		} else if (!g_str_equal(arguments[i], "-")) {
+			RgPlan *plan = plan_file_load(context, arguments[i], &is_plan);
+			if (plan)
+				g_ptr_array_add(turns, turn_new(plan->cluster, arguments[i], plan));
+			else if (is_plan)
+				return false;
+		}
+		*others += turns->len == before;
 	}
-	pass->plan = plan;
-	if (plan->errored) {
-		RgDiag *diag = rg_diags_error(
-			context->diags, "plan.bad-file", "the plan says itself that it has errors");
-		rg_diag_hint(diag, "plan again: what has errors is not saved, and not applied");
-		return rg_diags_exit_code(context->diags);
+	return true;
+}
+
+/* Folders in which plans and specs lie together could mean either. */
+static bool has_specs(char *const *arguments)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	const RgSpecsFrom from = {0};
+	for (guint i = 0; arguments[i]; i++) {
+		char *const one[] = {arguments[i], NULL};
+		g_autoptr(RgSpecs) specs = g_file_test(arguments[i], G_FILE_TEST_IS_DIR)
+						   ? rg_specs_find(one, &from, unused)
+						   : NULL;
+		if (specs && specs->files->len)
+			return true;
 	}
-	if (!rg_plan_has_changes(plan))
-		return nothing_to_do(context, options, plan);
-	if (!check_saved_budget(context, options, plan))
-		return rg_diags_exit_code(context->diags);
+	return false;
+}
+
+static bool check_saved(Context *context, char *const *arguments, GPtrArray *turns, guint others)
+{
+	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+	if (others || has_specs(arguments)) {
+		rg_diags_error(
+			context->diags, "usage.conflict", "give saved plans or specs, not both");
+		return false;
+	}
+	for (guint i = 0; i < turns->len; i++) {
+		const Turn *turn = turns->pdata[i];
+		if (g_hash_table_add(names, turn->cluster))
+			continue;
+		rg_diags_error(context->diags, "usage.conflict",
+			"there are two plans of cluster %s: the second is stale once the first "
+			"is applied",
+			turn->cluster);
+		return false;
+	}
+	return true;
+}
+
+/* Nobody destroys a folder by a slip of the pen: specs are named one by one. */
+static bool check_destroy(Context *context, const RgSpecs *specs)
+{
+	if (!specs->folder)
+		return true;
+	g_autoptr(GString) names = g_string_new(NULL);
+	for (guint i = 0; i < specs->files->len; i++)
+		g_string_append_printf(names, " %s", ((RgSpecFile *)specs->files->pdata[i])->path);
+	RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
+		"destroy takes no folder: the clusters have to be named");
+	rg_diag_hint(diag, "raygpu destroy%s", names->str);
+	return false;
+}
+
+static bool add_specs(
+	Context *context, ApplyOptions *options, const RgSpecs *specs, GPtrArray *turns)
+{
+	options->several = specs->several;
+	if (rg_diags_has_errors(context->diags) ||
+		(specs->several && !several_allows(context, &options->change)) ||
+		(options->destroy && !check_destroy(context, specs)))
+		return false;
+	for (guint i = 0; i < specs->files->len; i++) {
+		const RgSpecFile *file = specs->files->pdata[i];
+		g_ptr_array_add(turns, turn_new(file->cluster, file->path, NULL));
+	}
+	return true;
+}
+
+/* false and diagnostics; *specs stays NULL with saved plans and --cluster. */
+static bool find_turns(Context *context, ApplyOptions *options, int argc, char **argv,
+	GPtrArray *turns, RgSpecs **specs)
+{
+	guint others = 0;
+	if (context->cluster) {
+		g_ptr_array_add(turns, turn_new(context->cluster, argc > 1 ? argv[1] : NULL, NULL));
+		return true;
+	}
+	/* a saved plan has its commit in it: with --ref the argument is a spec's path */
+	if (argc > 1 && !options->destroy && !context->ref && !context->changed_since &&
+		!add_saved(context, argv + 1, turns, &others))
+		return false;
+	if (turns->len) {
+		options->several = turns->len > 1 || g_file_test(argv[1], G_FILE_TEST_IS_DIR);
+		return (!options->several || several_allows(context, &options->change)) &&
+		       check_saved(context, argv + 1, turns, others);
+	}
+	*specs = specs_of(context, argc, argv);
+	return *specs && add_specs(context, options, *specs, turns);
+}
+
+/* ---- the run */
+
+static int by_cluster(gconstpointer a, gconstpointer b)
+{
+	return g_strcmp0((*(Turn *const *)a)->cluster, (*(Turn *const *)b)->cluster);
+}
+
+/* In the order of the names, so that two runs never wait for each other. */
+static void lock_all(Context *context, const ApplyOptions *options, GPtrArray *turns)
+{
+	g_autoptr(GPtrArray) ordered = g_ptr_array_copy(turns, NULL, NULL);
+	g_ptr_array_set_free_func(ordered, NULL);
+	g_ptr_array_sort(ordered, by_cluster);
+	for (guint i = 0; i < ordered->len && !signals_came(NULL); i++)
+		turn_lock(context, options, ordered->pdata[i]);
+}
+
+static void plan_all(Context *context, const ApplyOptions *options, GPtrArray *turns)
+{
+	for (guint i = 0; i < turns->len && !signals_came(NULL); i++) {
+		Turn *turn = turns->pdata[i];
+		if (!turn->lock)
+			continue;
+		if (options->several)
+			tell_turn(context, i, turns->len, turn->cluster, turn->file);
+		turn_plan(context, options, turn);
+	}
+}
+
+static void show_overview(Context *context, GPtrArray *turns, const RgSpecs *specs)
+{
+	g_autofree RgReport *items = g_new0(RgReport, turns->len + 1);
+	g_autoptr(GPtrArray) removed = removed_clusters(context, specs);
+	for (guint i = 0; i < turns->len; i++) {
+		const Turn *turn = turns->pdata[i];
+		items[i] = (RgReport){.cluster = turn->cluster,
+			.spec = turn->file,
+			.plan = turn->pass ? turn->pass->plan : NULL,
+			.diags = turn->diags};
+	}
+	const RgReports reports = {.command = "plan",
+		.items = items,
+		.n = turns->len,
+		.several = true,
+		.removed = removed,
+		.untouched = specs->untouched};
+	g_autofree char *text = rg_report_overview(&reports, &context->out);
+	say(context, text);
 	print_diags(context);
 	rg_diags_clear(context->diags);
-	return execute(context, options, pass);
 }
 
-/* Whose lock: the cluster's name, before anything of its state is read. */
-static char *cluster_name(Context *context, const char *spec_path, const RgPlan *plan)
+static size_t count_ready(GPtrArray *turns)
 {
-	if (plan)
-		return g_strdup(plan->cluster);
-	if (context->cluster)
-		return g_strdup(context->cluster);
-	if (!spec_path && !context->ref && !g_file_test("cluster.yaml", G_FILE_TEST_EXISTS))
-		return g_strdup("?"); /* run_pass tells what is missing */
-	if (g_strcmp0(spec_path, "-") == 0) {
-		rg_diags_error(context->diags, "usage.bad-argument",
-			"raygpu %s can't read the spec from standard input",
-			context->command->name);
-		return NULL;
+	size_t n = 0;
+	for (guint i = 0; i < turns->len; i++)
+		n += turn_is_ready(turns->pdata[i]);
+	return n;
+}
+
+static void execute_all(Context *context, const ApplyOptions *options, GPtrArray *turns)
+{
+	size_t n = count_ready(turns), nth = 0;
+	for (guint i = 0; i < turns->len && !signals_came(NULL); i++) {
+		Turn *turn = turns->pdata[i];
+		if (!turn_is_ready(turn)) {
+			if (!turn->code && turn->pass)
+				turn_keep(context, options, turn);
+			continue;
+		}
+		if (options->several)
+			tell_turn(context, nth++, n, turn->cluster, turn->file);
+		turn_execute(context, options, turn);
 	}
-	g_autoptr(RgDiags) diags = rg_diags_new(); /* run_pass reads it again and tells warnings */
-	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster = rg_pipeline_load_spec(
-		spec_path ? spec_path : "cluster.yaml", context->ref, &provenance, diags);
-	if (!cluster)
-		rg_diags_take_all(context->diags, diags);
-	return cluster ? g_strdup(cluster->name) : NULL;
 }
 
-static int run(Context *context, const Options *options, const char *argument)
+/* What became of all, and the worst exit code. */
+static int finish(Context *context, const ApplyOptions *options, GPtrArray *turns)
 {
-	bool is_plan = false;
-	/* a saved plan has its commit in it: with --ref the argument is a spec's path */
-	RgPlan *plan = argument && !g_str_equal(argument, "-") && !options->destroy && !context->ref
-			       ? plan_file_load(context, argument, &is_plan)
-			       : NULL;
-	if (is_plan && !plan)
-		return rg_diags_exit_code(context->diags);
+	int code = rg_diags_exit_code(context->diags);
+	g_autofree RgApplied *items = g_new0(RgApplied, turns->len + 1);
+	for (guint i = 0; i < turns->len; i++) {
+		Turn *turn = turns->pdata[i];
+		if (!turn->code && !turn->tried && signals_came(NULL))
+			turn->code = EXIT_INTERRUPTED;
+		code = worst_exit_code(code, turn->code);
+		items[i] = (RgApplied){.cluster = turn->cluster,
+			.file = turn->file,
+			.outcome = turn->outcome,
+			.run = turn->run,
+			.result = turn->tried ? &turn->result : NULL,
+			.changes = turn->changes,
+			.open = turn->open,
+			.diagnostics = turn->told,
+			.exit_code = turn->code};
+	}
+	if (code != EXIT_FINE && signals_came(NULL))
+		code = EXIT_INTERRUPTED;
+	if (options->several) {
+		g_autofree char *text = rg_render_applied(items, turns->len, &context->out);
+		say(context, text);
+	}
+	if (context->json) {
+		g_autoptr(RgJson) document = rg_render_applied_json(
+			context->command->name, items, turns->len, context->diags, code);
+		out_json(document);
+	}
+	return code;
+}
+
+static void work(
+	Context *context, const ApplyOptions *options, GPtrArray *turns, const RgSpecs *specs)
+{
 	signals_start();
-	g_autofree char *name = cluster_name(context, argument, plan);
-	if (!name || !context_open_session(context, RG_STORE_WRITE)) {
-		rg_plan_free(plan);
-		return rg_diags_exit_code(context->diags);
-	}
+	if (!context_open_session(context, RG_STORE_WRITE))
+		return;
 	change_options_use(context, &options->change, options->destroy);
 	rg_store_set_canceled(context->store, signals_came, NULL);
-	g_autoptr(RgLock) lock = rg_lock_take(context->store, name, context->command->name,
-		(unsigned)options->lock_timeout_s * 1000, context->diags);
-	if (!lock) {
-		rg_plan_free(plan);
-		return rg_diags_exit_code(context->diags);
-	}
-	return plan ? from_plan(context, options, plan) : from_spec(context, options, argument);
+	lock_all(context, options, turns);
+	plan_all(context, options, turns);
+	if (options->several && specs && !signals_came(NULL))
+		show_overview(context, turns, specs);
+	size_t ready = count_ready(turns);
+	/* a saved plan was approved when it was handed over */
+	bool approved = options->auto_approve || (!specs && !context->cluster);
+	if (ready && !approved && !signals_came(NULL) && !ask(context, options, ready))
+		return;
+	execute_all(context, options, turns);
+}
+
+static int run(Context *context, ApplyOptions *options, int argc, char **argv)
+{
+	g_autoptr(GPtrArray) turns = g_ptr_array_new_with_free_func(turn_release);
+	g_autoptr(RgSpecs) specs = NULL;
+	if (find_turns(context, options, argc, argv, turns, &specs))
+		work(context, options, turns, specs);
+	return finish(context, options, turns);
 }
 
 static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 {
-	Options options = {.destroy = destroy, .parallelism = 10};
+	ApplyOptions options = {.destroy = destroy, .parallelism = 10};
 	const GOptionEntry end = {NULL, 0, 0, 0, NULL, NULL, NULL};
 	const GOptionEntry entries[] = {
 		{"auto-approve", 0, 0, G_OPTION_ARG_NONE, &options.auto_approve, "don't ask", NULL},
@@ -301,11 +351,13 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 			"wait so long for the state's lock (0)", "SECONDS"},
 		REF_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
+		/* a branch that touches a spec is no order to destroy its cluster */
+		destroy ? end : (GOptionEntry)CHANGED_ENTRY(context),
 		destroy ? end : (GOptionEntry)OVERRIDE_ENTRY(options.change),
 		end,
 	};
 	int code = EXIT_FINE;
-	if (options_parse(context, entries, &argc, &argv, 0, 1, &code)) {
+	if (options_parse(context, entries, &argc, &argv, 0, -1, &code)) {
 		if (!change_options_check(context, &options.change)) {
 			code = EXIT_USAGE;
 		} else if (options.parallelism < 1 || options.parallelism > 256 ||
@@ -314,9 +366,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 				"--parallelism wants 1 to 256, --lock-timeout 0 or more");
 			code = EXIT_USAGE;
 		} else {
-			code = run(context, &options, argc > 1 ? argv[1] : NULL);
-			if (code != EXIT_FINE && signals_came(NULL))
-				code = EXIT_INTERRUPTED;
+			code = run(context, &options, argc, argv);
 		}
 	}
 	change_options_clear(&options.change);

@@ -65,7 +65,7 @@ static char *read_file(Context *context, const char *path, size_t *len)
 	char *text = NULL;
 	g_autoptr(GError) error = NULL;
 	if (!g_file_get_contents(path, &text, len, &error)) {
-		rg_diags_error(context->diags, "file.unreadable", "%s", error->message);
+		report_unreadable(context, path, error);
 		return NULL;
 	}
 	if (*len > RG_CAP_PLAN_BYTES) {
@@ -105,7 +105,6 @@ bool plan_file_save(Context *context, const char *path, const RgPlan *plan)
 		G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600, &error);
 	free(text);
 	if (!ok)
-		rg_diags_error(context->diags, "file.unreadable", "can't write the plan: %s",
-			error->message);
+		report_unwritable(context, "file.unreadable", path, error);
 	return ok;
 }

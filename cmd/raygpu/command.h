@@ -74,6 +74,9 @@ void out_text(const char *text);
 void out_json(const json_t *value);
 void err_text(Context *context, const char *text);
 void print_diags(Context *context);
+/* What GLib says of a file, in our words. */
+void report_unwritable(Context *context, const char *code, const char *path, const GError *error);
+void report_unreadable(Context *context, const char *path, const GError *error);
 /* true when everything written to stdout got there */
 bool out_close(void);
 void status_progress(void *data, const char *stage, const char *what, size_t n, bool done);
@@ -136,6 +139,7 @@ int state_rebuild(
 /* report.c: what plan and drift print, and write beside it */
 typedef struct {
 	char *format, *json_into, *gitlab;
+	char **reports; /* "FORMAT=FILE" */
 	RgReportFormat kind;
 } ReportOptions;
 #define REPORT_ENTRIES(options)                                                                    \
@@ -143,6 +147,8 @@ typedef struct {
 		RG_REPORT_FORMATS},                                                                \
 		{"json-into", 0, 0, G_OPTION_ARG_FILENAME, &(options).json_into,                   \
 			"also write the JSON to FILE", "FILE"},                                    \
+		{"report", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &(options).reports,                  \
+			"also write a report; may be repeated", "FORMAT=FILE"},                    \
 	{                                                                                          \
 		"report-gitlab", 0, 0, G_OPTION_ARG_FILENAME, &(options).gitlab,                   \
 			"write the counts for GitLab's merge request widget", "FILE"               \

@@ -15,22 +15,35 @@ static const char starter[] =
 	"pinned\n"
 	"    nodes: 1\n";
 
-static bool write_starter(Context *context, const char *path)
+/* With --json standard output is the document's. */
+static void tell(const Context *context, const char *text)
 {
-	if (g_file_test(path, G_FILE_TEST_EXISTS)) {
+	if (!context->json)
+		out_text(text);
+}
+
+static bool write_file(Context *context, const char *path, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	if (g_file_set_contents(path, text, -1, &error))
+		return true;
+	report_unwritable(context, "file.unreadable", path, error);
+	return false;
+}
+
+static bool write_starter(Context *context, const char *path, bool *wrote)
+{
+	*wrote = !g_file_test(path, G_FILE_TEST_EXISTS);
+	if (!*wrote) {
 		g_autofree char *text =
 			g_strdup_printf("%s is there already and stays as it is.\n", path);
-		out_text(text);
+		tell(context, text);
 		return true;
 	}
-	g_autoptr(GError) error = NULL;
-	if (!g_file_set_contents(path, starter, -1, &error)) {
-		rg_diags_error(context->diags, "file.unreadable",
-			"can't write the starter spec: %s", error->message);
+	if (!write_file(context, path, starter))
 		return false;
-	}
 	g_autofree char *text = g_strdup_printf("Wrote %s.\n", path);
-	out_text(text);
+	tell(context, text);
 	return true;
 }
 
@@ -42,44 +55,56 @@ static bool is_listed(const char *text)
 }
 
 /* The state holds secrets: it must never be committed by accident. */
-static bool ignore_state(Context *context)
+static bool ignore_state(Context *context, bool *added)
 {
 	g_autofree char *text = NULL;
-	g_autoptr(GError) error = NULL;
+	*added = false;
 	if (!g_file_get_contents(".gitignore", &text, NULL, NULL))
 		text = g_strdup("");
 	if (is_listed(text))
 		return true;
 	g_autofree char *more = g_strconcat(
 		text, *text && !g_str_has_suffix(text, "\n") ? "\n" : "", ".raygpu/\n", NULL);
-	if (!g_file_set_contents(".gitignore", more, -1, &error)) {
-		rg_diags_error(context->diags, "file.unreadable", "can't write .gitignore: %s",
-			error->message);
+	if (!write_file(context, ".gitignore", more))
 		return false;
-	}
-	out_text("Added .raygpu/ to .gitignore (the state holds the Ray token).\n");
+	*added = true;
+	tell(context, "Added .raygpu/ to .gitignore (the state holds the Ray token).\n");
 	return true;
+}
+
+static void print_done(const Context *context, const char *path, bool wrote, bool ignored)
+{
+	g_autofree char *text =
+		g_strdup_printf("\nNext:\n    raygpu validate %s\n    raygpu plan %s\n    "
+				"raygpu apply %s\n",
+			path, path, path);
+	tell(context, text);
+	if (!context->json)
+		return;
+	g_autoptr(RgJson) document = json_object();
+	json_object_set_new(document, "raygpu_format", json_integer(1));
+	rg_json_set_str(document, "spec", path);
+	json_object_set_new(document, "wrote_spec", json_boolean(wrote));
+	json_object_set_new(document, "wrote_gitignore", json_boolean(ignored));
+	out_json(document);
 }
 
 int cmd_init(Context *context, int argc, char **argv)
 {
 	int code = EXIT_FINE;
+	bool wrote = false, ignored = false;
 	if (!options_parse(context, NULL, &argc, &argv, 0, 1, &code))
 		return code;
-	const char *path = argc > 1 ? argv[1] : "cluster.yaml";
-	if (!write_starter(context, path))
-		return EXIT_ERROR;
+	const char *path = argc > 1 ? argv[1] : DEFAULT_SPEC;
+	if (!write_starter(context, path, &wrote))
+		return rg_diags_exit_code(context->diags);
 	if (g_mkdir(".raygpu", 0700) && errno != EEXIST) {
-		rg_diags_error(context->diags, "state.unwritable", "can't make .raygpu: %s",
-			g_strerror(errno));
+		rg_diags_error(context->diags, "state.unwritable",
+			"the folder \".raygpu\" can't be made: %s", g_strerror(errno));
 		return EXIT_ERROR;
 	}
-	if (!ignore_state(context))
-		return EXIT_ERROR;
-	g_autofree char *text =
-		g_strdup_printf("\nNext:\n    raygpu validate %s\n    raygpu plan %s\n    "
-				"raygpu apply %s\n",
-			path, path, path);
-	out_text(text);
+	if (!ignore_state(context, &ignored))
+		return rg_diags_exit_code(context->diags);
+	print_done(context, path, wrote, ignored);
 	return EXIT_FINE;
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static const Command commands[] = {
-	{"apply", "[SPEC | PLANFILE]", "make the clouds match the spec",
+	{"apply", "[SPEC... | PLANFILE...]", "make the clouds match the spec",
 		"Without SPEC, cluster.yaml in this folder. A saved plan is applied as it was "
 		"shown, without a "
 		"prompt, and refused when what it touches has moved since.",
@@ -16,7 +16,7 @@ static const Command commands[] = {
 		"From the state alone, at the prices of each node's creation; without an argument "
 		"of all its clusters.",
 		cmd_cost},
-	{"destroy", "[SPEC]", "destroy everything of a cluster", NULL, cmd_destroy},
+	{"destroy", "[SPEC...]", "destroy everything of a cluster", NULL, cmd_destroy},
 	{"drift", "[SPEC...]", "tell what was changed behind raygpu's back",
 		"Reads only. Exit code 2 when there is drift.", cmd_drift},
 	{"fit", "[SPEC]", "tell whether the workloads of a spec fit on its pools",

@@ -63,22 +63,59 @@ static void add_names(GPtrArray *names, const GOptionEntry *entries)
 		g_ptr_array_add(names, g_strdup_printf("--%s", entry->long_name));
 }
 
+/* The option that GOption's message is about, "--name" or "-n": the last word with a dash. */
+static char *option_in(const char *message)
+{
+	const char *at = g_strrstr(message, " -");
+	return at ? g_strndup(at + 1, strcspn(at + 1, " =")) : g_strdup("?");
+}
+
+static const GOptionEntry *find_entry(const GOptionEntry *entries, const char *option)
+{
+	for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++) {
+		g_autofree char *name = g_strdup_printf("--%s", entry->long_name);
+		const char brief[] = {'-', entry->short_name, 0};
+		if (g_str_equal(name, option) || (entry->short_name && g_str_equal(brief, option)))
+			return entry;
+	}
+	return NULL;
+}
+
+static RgDiag *report_unknown(Context *context, const char *option, GPtrArray *names)
+{
+	RgDiag *diag = rg_diags_error(
+		context->diags, "usage.unknown-option", "there is no option \"%s\"", option);
+	const char *near = rg_nearest_word(option, (const char *const *)names->pdata);
+	if (near)
+		rg_diag_hint(diag, "did you mean `%s`? `raygpu %s -h` lists the options", near,
+			context->command->name);
+	return diag;
+}
+
+static RgDiag *report_value(Context *context, const char *option, const GOptionEntry *entry)
+{
+	bool is_number = entry && entry->arg == G_OPTION_ARG_INT;
+	return rg_diags_error(context->diags, "usage.bad-argument", "%s wants %s", option,
+		is_number			  ? "a whole number"
+		: entry && entry->arg_description ? entry->arg_description
+						  : "another value");
+}
+
+/* GOption's messages are its own: only what they are about is taken. */
 static void report(Context *context, const GError *error, const GOptionEntry *entries,
 	const GOptionEntry *common)
 {
-	const char *code = error->code == G_OPTION_ERROR_UNKNOWN_OPTION ? "usage.unknown-option"
-									: "usage.bad-argument";
-	RgDiag *diag = rg_diags_error(context->diags, code, "%s", error->message);
-	const char *word = strstr(error->message, "--");
+	g_autofree char *option = option_in(error->message);
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	add_names(names, entries);
 	add_names(names, common);
 	g_ptr_array_add(names, NULL);
-	const char *near = word ? rg_nearest_word(word, (const char *const *)names->pdata) : NULL;
-	if (near && error->code == G_OPTION_ERROR_UNKNOWN_OPTION)
-		rg_diag_hint(diag, "did you mean `%s`? `raygpu %s -h` lists the options", near,
-			context->command->name);
-	else
+	const GOptionEntry *entry = find_entry(entries, option);
+	RgDiag *diag =
+		error->code == G_OPTION_ERROR_UNKNOWN_OPTION
+			? report_unknown(context, option, names)
+			: report_value(context, option, entry ? entry : find_entry(common, option));
+	if (!diag->hint)
 		rg_diag_hint(diag, "`raygpu %s -h` lists the options", context->command->name);
 }
 

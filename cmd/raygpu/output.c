@@ -40,6 +40,35 @@ bool out_close(void)
 	return ok || errno == EPIPE;
 }
 
+/* GLib's own texts name temporary files and begin in upper case: only its reason is taken. */
+static const char *reason_of(const GError *error)
+{
+	static const struct {
+		int code, number;
+	} reasons[] = {{G_FILE_ERROR_NOENT, ENOENT}, {G_FILE_ERROR_ACCES, EACCES},
+		{G_FILE_ERROR_PERM, EPERM}, {G_FILE_ERROR_ISDIR, EISDIR},
+		{G_FILE_ERROR_NOTDIR, ENOTDIR}, {G_FILE_ERROR_NOSPC, ENOSPC},
+		{G_FILE_ERROR_ROFS, EROFS}, {G_FILE_ERROR_IO, EIO}, {G_FILE_ERROR_LOOP, ELOOP},
+		{G_FILE_ERROR_MFILE, EMFILE}, {G_FILE_ERROR_NAMETOOLONG, ENAMETOOLONG},
+		{G_FILE_ERROR_EXIST, EEXIST}, {G_FILE_ERROR_TXTBSY, ETXTBSY}};
+	for (size_t i = 0; error->domain == G_FILE_ERROR && i < G_N_ELEMENTS(reasons); i++) {
+		if (error->code == reasons[i].code)
+			return g_strerror(reasons[i].number);
+	}
+	return error->message;
+}
+
+void report_unwritable(Context *context, const char *code, const char *path, const GError *error)
+{
+	rg_diags_error(context->diags, code, "\"%s\" can't be written: %s", path, reason_of(error));
+}
+
+void report_unreadable(Context *context, const char *path, const GError *error)
+{
+	rg_diags_error(context->diags, "file.unreadable", "\"%s\" can't be read: %s", path,
+		reason_of(error));
+}
+
 void status_clear(Context *context)
 {
 	if (!context->status_shown)

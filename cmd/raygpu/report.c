@@ -10,12 +10,31 @@
 /* --format, --json-into and --report-gitlab of plan, drift and show PLANFILE: what is printed and
  * what is written beside it in the same run. */
 
+/* "junit=FILE": the format and where it goes; false when it is something else. */
+static bool split_report(const char *word, RgReportFormat *format, const char **path)
+{
+	const char *mark = strchr(word, '=');
+	g_autofree char *name = mark ? g_strndup(word, (gsize)(mark - word)) : NULL;
+	*path = mark ? mark + 1 : NULL;
+	return mark && mark[1] && rg_report_format_parse(name, format) && *format != RG_REPORT_TEXT;
+}
+
 bool report_options_check(Context *context, ReportOptions *options)
 {
 	if (options->format && !rg_report_format_parse(options->format, &options->kind)) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
 			"there is no format \"%s\"", options->format);
 		rg_diag_hint(diag, "--format wants one of " RG_REPORT_FORMATS);
+		return false;
+	}
+	for (guint i = 0; options->reports && options->reports[i]; i++) {
+		RgReportFormat format;
+		const char *path;
+		if (split_report(options->reports[i], &format, &path))
+			continue;
+		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
+			"--report wants FORMAT=FILE, and got \"%s\"", options->reports[i]);
+		rg_diag_hint(diag, "FORMAT is one of json|markdown|junit|sarif|github");
 		return false;
 	}
 	if (context->json && options->format && options->kind != RG_REPORT_JSON) {
@@ -33,6 +52,7 @@ void report_options_clear(ReportOptions *options)
 	g_free(options->format);
 	g_free(options->json_into);
 	g_free(options->gitlab);
+	g_strfreev(options->reports);
 }
 
 /* Whole or not at all. */
@@ -44,8 +64,7 @@ static bool write_json(Context *context, const char *path, const json_t *documen
 		path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, mode, &error);
 	free(text);
 	if (!ok)
-		rg_diags_error(context->diags, "file.unreadable", "can't write the report: %s",
-			error->message);
+		report_unwritable(context, "file.unreadable", path, error);
 	return ok;
 }
 
@@ -99,14 +118,13 @@ static void print_text(Context *context, const RgReports *reports)
 	out_text(text);
 }
 
-static bool print_report(Context *context, const RgReports *reports, RgReportFormat format)
+/* As it goes to a file or to standard output; NULL: there is nothing of the kind. */
+static char *format_report(const RgReports *reports, RgReportFormat format)
 {
-	g_autofree char *text = NULL;
 	g_autoptr(RgJson) document = NULL;
 	switch (format) {
 	case RG_REPORT_TEXT:
-		print_text(context, reports);
-		return true;
+		break;
 	case RG_REPORT_JSON:
 		document = document_of(reports);
 		break;
@@ -114,25 +132,54 @@ static bool print_report(Context *context, const RgReports *reports, RgReportFor
 		document = rg_report_sarif(reports);
 		break;
 	case RG_REPORT_MARKDOWN:
-		text = rg_report_markdown(reports, RG_REPORT_COMMENT_BYTES);
-		break;
+		return rg_report_markdown(reports, RG_REPORT_COMMENT_BYTES);
 	case RG_REPORT_JUNIT:
-		text = rg_report_junit(reports);
-		break;
+		return rg_report_junit(reports);
 	case RG_REPORT_GITHUB:
-		text = rg_report_github(reports);
-		break;
+		return rg_report_github(reports);
 	}
-	if (document)
-		out_json(document);
+	if (!document)
+		return NULL;
+	char *dumped = json_dumps(document, JSON_INDENT(2));
+	char *text = g_strconcat(dumped, "\n", NULL);
+	free(dumped);
+	return text;
+}
+
+static bool print_report(Context *context, const RgReports *reports, RgReportFormat format)
+{
+	if (format == RG_REPORT_TEXT) {
+		print_text(context, reports);
+		return true;
+	}
+	g_autofree char *text = format_report(reports, format);
 	if (text)
 		out_text(text);
 	return format != RG_REPORT_GITHUB || add_step_summary(context, reports);
 }
 
+static bool write_reports(Context *context, const ReportOptions *options, const RgReports *reports)
+{
+	bool ok = true;
+	for (guint i = 0; options->reports && options->reports[i]; i++) {
+		RgReportFormat format;
+		const char *path;
+		g_autoptr(GError) error = NULL;
+		split_report(options->reports[i], &format, &path); /* checked with the options */
+		g_autofree char *text = format_report(reports, format);
+		if (!text || g_file_set_contents_full(
+				     path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
+			continue;
+		report_unwritable(context, "file.unreadable", path, error);
+		ok = false;
+	}
+	return ok;
+}
+
 bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports)
 {
 	bool ok = print_report(context, reports, options->kind);
+	ok = write_reports(context, options, reports) && ok;
 	if (options->json_into) {
 		g_autoptr(RgJson) document = document_of(reports);
 		ok = (!document || write_json(context, options->json_into, document, 0600)) && ok;

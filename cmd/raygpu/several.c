@@ -75,13 +75,14 @@ bool several_allows(Context *context, const ChangeOptions *options)
 	const char *option = options->targets	 ? "--target"
 			     : options->excludes ? "--exclude"
 			     : options->replaces ? "--replace"
+			     : options->override ? "--override-budget"
 						 : NULL;
 	if (context->cluster)
 		rg_diags_error(
 			context->diags, "usage.conflict", "give specs or --cluster, not both");
 	if (option) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
-			"%s names resources of one cluster, and several were asked for", option);
+			"%s is meant for one cluster, and several were asked for", option);
 		rg_diag_hint(diag, "name the one spec file");
 	}
 	return !context->cluster && !option;

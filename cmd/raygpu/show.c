@@ -10,7 +10,7 @@ static int show_plan(Context *context, const ReportOptions *report, const char *
 
 static bool is_for_state(Context *context, const ReportOptions *report)
 {
-	if (!report->json_into && !report->gitlab &&
+	if (!report->json_into && !report->gitlab && !report->reports &&
 		(report->kind == RG_REPORT_TEXT || report->kind == RG_REPORT_JSON))
 		return true;
 	rg_diags_error(context->diags, "usage.conflict",

@@ -158,6 +158,7 @@ static bool add_argument(Finder *finder, const char *argument)
 	g_autoptr(GPtrArray) names = list(argument, finder->from->ref, &is_file, finder->diags);
 	if (is_file)
 		return add_file(finder, argument, true);
+	finder->specs->folder = true;
 	return names && add_folder(finder, argument, names);
 }
 

@@ -18,6 +18,7 @@ typedef struct {
 	/* the arguments ask for one report over all: a folder, several of them, or changed_since;
 	 * also when one spec or none is found */
 	bool several;
+	bool folder; /* one of the arguments is a folder */
 } RgSpecs;
 void rg_specs_free(RgSpecs *specs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSpecs, rg_specs_free)

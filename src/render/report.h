@@ -75,3 +75,21 @@ json_t *rg_report_json(const RgReports *reports);
 char *rg_report_heading(const RgReport *report, const RgStyle *style);
 /* Under the texts of several clusters: a row each, the sums, what failed and why. */
 char *rg_report_overview(const RgReports *reports, const RgStyle *style);
+
+/* What apply or destroy made of one cluster. Borrowed. */
+typedef struct {
+	const char *cluster, *file; /* spec or saved plan; may be NULL */
+	/* "done", "nothing-to-do", "partial", "failed", "interrupted", "not-run" */
+	const char *outcome;
+	const char *run;	     /* NULL: none was begun */
+	const RgApplyResult *result; /* NULL: nothing was tried */
+	const json_t *changes;	     /* rg_store_run_changes, or NULL */
+	const json_t *open;	     /* addresses that the next apply clears up */
+	const json_t *diagnostics;
+	int exit_code;
+} RgApplied;
+/* The end of a run over several clusters: a row each. */
+char *rg_render_applied(const RgApplied *items, size_t n, const RgStyle *style);
+/* schemas/apply.schema.json, also of one cluster. `diags`: of none in particular. */
+json_t *rg_render_applied_json(
+	const char *command, const RgApplied *items, size_t n, const RgDiags *diags, int exit_code);

@@ -101,14 +101,21 @@ char *reports_headline(const RgReports *reports)
 	if (!reports->n)
 		return g_strdup("No spec is touched.");
 	something = something || all.add || all.change || all.replace || all.destroy;
+	size_t sound = reports->n - failed - missed;
 	g_autofree char *counts = counts_of(reports, &all, something);
 	g_autoptr(GString) text = g_string_new(NULL);
-	g_string_append_printf(text, "%s%zu cluster%s: %s", reports->n == 1 ? "" : "All ",
-		reports->n, reports->n == 1 ? "" : "s", counts);
+	g_string_append_printf(text,
+		"%s%zu cluster%s: ", reports->n > 1 && sound == reports->n ? "All " : "",
+		reports->n, reports->n == 1 ? "" : "s");
+	if (something || sound == reports->n)
+		g_string_append(text, counts);
+	else if (sound)
+		g_string_append_printf(text, "%s in %zu", counts, sound);
+	const char *comma = something || sound ? "; " : "";
 	if (failed)
-		g_string_append_printf(text, "; %zu failed", failed);
+		g_string_append_printf(text, "%s%zu failed", comma, failed);
 	if (missed)
-		g_string_append_printf(text, "; %zu not run", missed);
+		g_string_append_printf(text, "%s%zu not run", failed ? ", " : comma, missed);
 	g_string_append_c(text, '.');
 	return g_strdup(text->str);
 }

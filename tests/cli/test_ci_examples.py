@@ -24,7 +24,7 @@ def commands(name):
     lines = [line for line in text_of(name).split('\n') if not re.match(r'\s*(#|//)', line)]
     found = [m for line in lines for m in re.findall(r"(?:^|[ '])(raygpu [a-z]+ [^'|]*)", line)
              if not line.strip().startswith(('name:', 'runs-on:', 'tags:'))]
-    return [shlex.split(re.sub(r'(>.*|\}.*)$', '', command)) for command in found]
+    return [shlex.split(re.sub(r'(\|\|.*|>.*|\}.*)$', '', command)) for command in found]
 
 
 def known_options(command):
@@ -35,7 +35,7 @@ def known_options(command):
 @pytest.mark.parametrize('name', FILES)
 def test_every_command_exists_with_its_options(name):
     found = commands(name)
-    assert {'plan', 'apply', 'drift', 'validate', 'show'} <= {words[1] for words in found}
+    assert {'plan', 'apply', 'drift', 'validate'} <= {words[1] for words in found}
     for words in found:
         given = {word for word in words if word.startswith('--')}
         assert given <= known_options(words[1]), words
@@ -63,17 +63,37 @@ def test_shell_steps_of_the_workflow_pass_shellcheck():
 
 @pytest.mark.parametrize('name', FILES)
 def test_the_commands_work_in_their_order(name, tmp_path):
-    """validate, plan, show, apply, drift as the file has them; then nothing is left to do."""
-    order = ['validate', 'plan', 'show', 'apply', 'drift']
+    """validate and plan on a branch, plan, apply and drift as the file has them; then nothing is left."""
+    order = ['validate', 'plan', 'apply', 'drift']
     with Sim('--boot-ms', '20') as sim:
         home = Home(tmp_path, {**sim.env(), 'GITHUB_STEP_SUMMARY': ''})
-        home.write('cluster.yaml', spec(pools={'serve': 1}))
+        os.mkdir(home.path('clusters'))
+        home.git('init', '-q', '-b', 'main')
+        home.write('clusters/a.yaml', spec('a'))
+        home.write('clusters/b.yaml', spec('b'))
+        home.git('add', '-A')
+        home.git('commit', '-qm', 'two')
+        home.git('update-ref', 'refs/remotes/origin/main', 'main')
+        home.write('clusters/b.yaml', spec('b', pools={'serve': 2}))
+        words_of = {'$BASE': 'origin/main', '$CHANGE_TARGET': 'main',
+                    '$CI_MERGE_REQUEST_DIFF_BASE_SHA': home.git('rev-parse', 'main')}
+        branch = 0
         for words in sorted(commands(name), key=lambda words: order.index(words[1])):
-            if words[1] == 'apply':  # that job has the plan and no checkout
-                os.rename(home.path('cluster.yaml'), home.path('away.yaml'))
+            for variable, value in words_of.items():
+                words = [word.replace(variable, value) for word in words]
+            assert not [word for word in words if '$' in word]
+            if words[1] == 'apply':  # that job has the plans and no checkout
+                os.rename(home.path('clusters'), home.path('away'))
             result = home.run(*words[1:], code=None)
             if words[1] == 'apply':
-                os.rename(home.path('away.yaml'), home.path('cluster.yaml'))
+                os.rename(home.path('away'), home.path('clusters'))
             assert result.code == (2 if '--detailed-exitcode' in words else 0), result
-        home.run('plan', 'cluster.yaml', '--detailed-exitcode')
-        assert len(sim.live_instances()) == 2
+            if words[1] == 'plan' and '--changed-since' in words:
+                assert 'Cluster b' in result.out and 'Cluster a' not in result.out
+                branch += 1
+            for word in words:
+                if re.match(r'\w+=\S+$', word):
+                    assert os.path.getsize(home.path(word.split('=')[1])), word
+        assert branch == 1
+        home.run('plan', 'clusters', '--detailed-exitcode')
+        assert len(sim.live_instances()) == 5

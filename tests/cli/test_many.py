@@ -4,12 +4,10 @@ import os
 import time
 import xml.etree.ElementTree as ElementTree
 
-import jsonschema
 import pytest
 from program import Home, spec
+from report_schemas import validator
 from sim_server import Sim
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @pytest.fixture(scope='module')
@@ -31,18 +29,6 @@ def home(tmp_path, sim):
     home.apply('c/c.yaml')
     home.write('c/c.yaml', spec('c', pools={'serve': 2}))
     return home
-
-
-def validator(name):
-    schemas = {}
-    for file in os.listdir(os.path.join(ROOT, 'schemas')):
-        if file.endswith('.json'):
-            with open(os.path.join(ROOT, 'schemas', file), encoding='utf-8') as f:
-                schemas[file] = json.load(f)
-    base = 'https://raygpu.dev/schemas/'
-    resolver = jsonschema.RefResolver(base + name, schemas[name], store={base + f: s for f, s in schemas.items()})
-    jsonschema.Draft202012Validator.check_schema(schemas[name])
-    return jsonschema.Draft202012Validator(schemas[name], resolver=resolver)
 
 
 def break_b(home):
@@ -254,3 +240,18 @@ def test_an_interrupt_reports_what_there_is(sim, home):
     validator('plans.schema.json').validate(document)
     assert [p['status'] for p in document['plans']] == ['failed', 'not-run', 'not-run']
     assert document['exit_code'] == 130
+
+
+def test_reports_beside_what_is_printed(home):
+    """--report FORMAT=FILE: one plan, several readers."""
+    plain = home.run('plan', 'c')
+    result = home.run('plan', 'c', '--report', 'markdown=m.md', '--report', 'junit=j.xml', '--report', 'json=j.json')
+    assert result.out == plain.out
+    assert home.read('m.md') == home.run('plan', 'c', '--format', 'markdown').out
+    assert home.read('j.xml') == home.run('plan', 'c', '--format', 'junit').out
+    assert home.read('j.json') == home.run('plan', 'c', '--json').out
+    home.run('plan', 'c/a.yaml', '--report', 'sarif=s.json')
+    assert json.loads(home.read('s.json'))['version'] == '2.1.0'
+    for word in ('junit', 'junit=', 'text=x', 'html=x', '=x'):
+        assert 'wants FORMAT=FILE' in home.run('plan', 'c', '--report', word, code=4).err
+    assert "can't be written" in home.run('plan', 'c', '--report', 'junit=no/j.xml', code=1).err

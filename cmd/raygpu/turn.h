@@ -1,0 +1,44 @@
+/* One cluster in an apply or destroy: from its lock to what became of it. Private to apply.c and
+ * turn.c, main thread. While a turn is at work its diagnostics are the context's. */
+#pragma once
+#include "command.h"
+
+typedef struct {
+	ChangeOptions change;
+	gboolean auto_approve;
+	int parallelism;
+	int lock_timeout_s;
+	bool destroy;
+	bool several; /* among others, or of a folder */
+} ApplyOptions;
+
+typedef struct {
+	char *cluster; /* NULL: not known yet */
+	char *file;    /* the spec or the saved plan; NULL: --cluster */
+	RgPlan *saved; /* until it is opened */
+	RgDiags *diags;
+	json_t *told; /* array: diagnostics that were printed */
+	RgLock *lock;
+	RgPass *pass;
+	const char *outcome; /* see RgApplied */
+	int code;
+	char *run;
+	bool tried;
+	RgApplyResult result;
+	json_t *changes, *open;
+} Turn;
+
+Turn *turn_new(const char *cluster, const char *file, RgPlan *saved);
+void turn_free(Turn *turn);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Turn, turn_free)
+/* Each reports into the turn; one that failed does nothing. */
+void turn_lock(Context *context, const ApplyOptions *options, Turn *turn);
+/* Makes the plan, or opens the saved one; the text of a new one is printed. */
+void turn_plan(Context *context, const ApplyOptions *options, Turn *turn);
+/* There is something to do and nothing forbids it. */
+bool turn_is_ready(const Turn *turn);
+void turn_execute(Context *context, const ApplyOptions *options, Turn *turn);
+/* For those with nothing to do. */
+void turn_keep(Context *context, const ApplyOptions *options, Turn *turn);
+/* What people read: with --json standard output is the document's, so it goes to stderr. */
+void say(Context *context, const char *text);
