@@ -181,6 +181,7 @@ int cmd_cost(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_fit(Context *context, int argc, char **argv);
+int cmd_graph(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);
 int cmd_log(Context *context, int argc, char **argv);
 int cmd_offers(Context *context, int argc, char **argv);

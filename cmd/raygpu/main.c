@@ -21,6 +21,8 @@ static const Command commands[] = {
 		"Reads only. Exit code 2 when there is drift.", cmd_drift},
 	{"fit", "[SPEC]", "tell whether the workloads of a spec fit on its pools",
 		"From the spec and the catalog alone, as if nothing ran yet.", cmd_fit},
+	{"graph", "[SPEC | PLANFILE]", "print a plan's order as a graph, for dot",
+		"raygpu graph | dot -Tsvg > plan.svg", cmd_graph},
 	{"init", "[FILE]", "write a starter spec and prepare this folder", NULL, cmd_init},
 	{"log", "[RUN]", "tell what earlier runs did, and who ran them",
 		"Newest first. With RUN (its id, or the beginning of it) each change of that run.",

@@ -24,6 +24,9 @@ char *rg_render_plan(const RgPlan *plan, const RgStyle *style);
 /* "No changes. ..." or "Plan: N to add, N to change, N to destroy." */
 char *rg_render_plan_summary(const RgPlan *plan);
 
+/* DOT: what is done to what, and in which order. */
+char *rg_render_graph(const RgPlan *plan);
+
 char *rg_render_drift(const RgDrift *drift, const RgStyle *style);
 json_t *rg_render_drift_json(const RgDrift *drift);
 

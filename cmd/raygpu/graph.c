@@ -1,0 +1,47 @@
+#include "command.h"
+
+/* What a plan would do and in which order, for Graphviz: `raygpu graph | dot -Tsvg`. */
+
+static int print_graph(Context *context, const RgPlan *plan)
+{
+	if (!plan)
+		return rg_diags_exit_code(context->diags);
+	g_autofree char *text = rg_render_graph(plan);
+	out_text(text);
+	return rg_diags_exit_code(context->diags);
+}
+
+static int of_spec(Context *context, const char *path)
+{
+	const ChangeOptions options = {0};
+	if (!context_open_session(context, RG_STORE_READ))
+		return rg_diags_exit_code(context->diags);
+	change_options_use(context, &options, false);
+	g_autoptr(RgPass) pass = run_pass(context, path);
+	return print_graph(context, pass ? pass->plan : NULL);
+}
+
+static int run(Context *context, const char *path)
+{
+	bool is_plan = false;
+	if (path && !context->ref && !g_str_equal(path, "-")) {
+		g_autoptr(RgPlan) plan = plan_file_load(context, path, &is_plan);
+		if (is_plan)
+			return print_graph(context, plan);
+	}
+	return of_spec(context, path);
+}
+
+int cmd_graph(Context *context, int argc, char **argv)
+{
+	const GOptionEntry entries[] = {
+		REF_ENTRY(context),
+		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
+			"work from the state alone on this cluster", "NAME"},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	int code = EXIT_FINE;
+	return options_parse(context, entries, &argc, &argv, 0, 1, &code)
+		       ? run(context, argc > 1 ? argv[1] : NULL)
+		       : code;
+}

@@ -1,0 +1,98 @@
+#include "render/paint.h"
+
+/* A plan as Graphviz' DOT language (graphviz.org/doc/info/lang.html): a box for the nodes of a pool
+ * that go the same way, an arrow to what it needs, as Terraform's graph has it, and a dashed one to
+ * what is done first without being needed. */
+
+/* In double quotes only the quote and the backslash mean something. */
+static char *quoted(const char *text)
+{
+	g_autofree char *line = clean(text);
+	g_autoptr(GString) out = g_string_new("\"");
+	for (const char *at = line; *at; at++) {
+		if (*at == '"' || *at == '\\')
+			g_string_append_c(out, '\\');
+		g_string_append_c(out, *at);
+	}
+	g_string_append_c(out, '"');
+	return g_strdup(out->str);
+}
+
+typedef struct {
+	const RgPlan *plan;
+	GString *text;
+	GHashTable *boxes; /* address -> name of its box, owned */
+	GHashTable *edges; /* lines that stand there already, owned */
+} Graph;
+
+static char *box_of(const RgPlanChange *change)
+{
+	return change->index < 0 ? g_strdup(change->address)
+				 : g_strdup_printf("%s.%s %s", change->kind, change->name,
+					   change_phrase(change));
+}
+
+static void add_boxes(Graph *graph)
+{
+	g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
+	const GPtrArray *changes = graph->plan->changes;
+	for (guint i = 0; i < changes->len; i++) {
+		const RgPlanChange *change = changes->pdata[i];
+		char *box = box_of(change);
+		g_hash_table_insert(graph->boxes, change->address, box);
+		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, box));
+		g_hash_table_replace(counts, box, GUINT_TO_POINTER(n + 1));
+	}
+	for (guint i = 0; i < changes->len; i++) {
+		const RgPlanChange *change = changes->pdata[i];
+		const char *box = g_hash_table_lookup(graph->boxes, change->address);
+		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, box));
+		if (!n)
+			continue;
+		g_hash_table_remove(counts, box);
+		g_autofree char *label =
+			n > 1 ? g_strdup_printf("%s.%s, %u alike", change->kind, change->name, n)
+			      : g_strdup(change->address);
+		g_autofree char *name = quoted(box), *words = quoted(label);
+		g_string_append_printf(graph->text, "  %s [label=%.*s\\n%s %s\"]\n", name,
+			(int)strlen(words) - 1, words, change_symbol(change),
+			change_phrase(change));
+	}
+}
+
+static void add_edge(Graph *graph, const RgPlanChange *from, const char *address, bool needs)
+{
+	const char *a = g_hash_table_lookup(graph->boxes, from->address);
+	const char *b = g_hash_table_lookup(graph->boxes, address);
+	if (!b || g_str_equal(a, b))
+		return;
+	g_autofree char *tail = quoted(a), *head = quoted(b);
+	char *edge = g_strdup_printf("%s -> %s", tail, head);
+	if (!g_hash_table_add(graph->edges, edge))
+		return;
+	g_string_append_printf(
+		graph->text, "  %s -> %s%s\n", tail, head, needs ? "" : " [style=dashed]");
+}
+
+char *rg_render_graph(const RgPlan *plan)
+{
+	g_autoptr(GHashTable) boxes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	g_autoptr(GHashTable) edges = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Graph graph = {plan, g_string_new(NULL), boxes, edges};
+	g_autofree char *name = quoted(plan->cluster);
+	g_string_append_printf(
+		graph.text, "digraph %s {\n  rankdir = \"RL\"\n  node [shape = \"box\"]\n", name);
+	add_boxes(&graph);
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		for (guint k = 0; change->depends_on && change->depends_on[k]; k++)
+			add_edge(&graph, change, change->depends_on[k], true);
+	}
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		for (guint k = 0; change->after && k < change->after->len; k++)
+			add_edge(&graph, change, change->after->pdata[k], false);
+	}
+	g_string_append(graph.text, "}\n");
+	return text_finish(graph.text, &(RgStyle){0});
+}
