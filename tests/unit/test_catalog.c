@@ -235,6 +235,10 @@ static void test_says_what_exists(void)
 	"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,gpu_memory_gib,"   \
 	"offers_known\n"
 #define PRICES_HEAD "region,instance_type,kind,usd_per_hour,quality,date,source\n"
+#define WIDE_HEAD                                                                                  \
+	"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,gpu_memory_gib,"   \
+	"offers_known,network_gbps,lowest_usd_per_hour\n"
+#define ZONE_HEAD "region,zone,instance_type,kind,usd_per_hour,quality,date\n"
 #define TYPES TYPES_HEAD "b.one,b,x86_64,4,16,T4,1,1,16,yes\na.one,a,x86_64,4,16,T4,1,1,16,yes\n"
 
 static void test_unpriced_come_last_and_ties_by_name(void)
@@ -295,6 +299,16 @@ static void test_broken_data_is_refused(void)
 			PRICES_HEAD "r,m6i.large,on_demand,1,list,2026,x\nr,m6i.large,on_demand,2,"
 				    "list,2026,x\n",
 			3},
+		{"instance_types.csv", WIDE_HEAD "a.one,a,x86_64,4,16,T4,1,1,16,yes,10Gbps,1\n", 2},
+		{"instance_types.csv", WIDE_HEAD "a.one,a,x86_64,4,16,T4,1,1,16,yes,-10,1\n", 2},
+		{"instance_types.csv", WIDE_HEAD "a.one,a,x86_64,4,16,T4,1,1,16,yes,inf,1\n", 2},
+		{"instance_types.csv", WIDE_HEAD "a.one,a,x86_64,4,16,T4,1,1,16,yes,10,-1\n", 2},
+		{"instance_types.csv", WIDE_HEAD "a.one,a,x86_64,4,16,T4,1,1,16,yes,10,$1\n", 2},
+		{"prices.csv",
+			ZONE_HEAD
+			"r,z1,m6i.large,spot,1,list,2026\nr,z2,m6i.large,spot,1,list,2026\n"
+			"r,z1,m6i.large,spot,2,list,2026\n",
+			4},
 		{"regions.csv", "region,offers_known\nr,yes\nr,no\n", 3},
 		{"regions.csv", "region,offers_known\nr,1\n", 2},
 		{"refusals.csv", "instance_type,wish\nt3.large,placement\nnope,placement\n", 3},
