@@ -130,6 +130,14 @@ RgPass *run_pass(Context *context, const char *spec_path);
 bool spec_is_here(Context *context); /* the default one; else a diagnostic */
 RgSpecs *specs_of(Context *context, int argc, char **argv);
 
+/* note.c: a run of `raygpu log` for a command that changes the state alone. Its id, g_free it; NULL
+ * and diagnostics. `place`: cluster, provider, region, config. */
+char *note_begin(Context *context, const char *command, const RgRunBegin *place);
+/* true when `done` and written */
+bool note_end(Context *context, const char *run, bool done);
+
+/* move.c: state mv, under the lock unless `dry_run`; two addresses */
+int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, bool dry_run);
 /* orphans.c */
 int state_orphans(Context *context);
 /* rebuild.c: spec and lineage may be NULL */
@@ -182,6 +190,7 @@ int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_fit(Context *context, int argc, char **argv);
 int cmd_graph(Context *context, int argc, char **argv);
+int cmd_import(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);
 int cmd_log(Context *context, int argc, char **argv);
 int cmd_offers(Context *context, int argc, char **argv);

@@ -23,6 +23,12 @@ static const Command commands[] = {
 		"From the spec and the catalog alone, as if nothing ran yet.", cmd_fit},
 	{"graph", "[SPEC | PLANFILE]", "print a plan's order as a graph, for dot",
 		"raygpu graph | dot -Tsvg > plan.svg", cmd_graph},
+	{"import", "SPEC ADDRESS ID [ADDRESS ID...]",
+		"take what exists into a cluster, without touching it",
+		"Shows what would be recorded and the plan that follows, then records it; the "
+		"cloud "
+		"is only read.\nThe next apply marks it as the cluster's.",
+		cmd_import},
 	{"init", "[FILE]", "write a starter spec and prepare this folder", NULL, cmd_init},
 	{"log", "[RUN]", "tell what earlier runs did, and who ran them",
 		"Newest first. With RUN (its id, or the beginning of it) each change of that run.",
@@ -42,8 +48,9 @@ static const Command commands[] = {
 		"removes them again: use a cloud\nthat is there to be played with.",
 		cmd_providers},
 	{"show", "[PLANFILE]", "show a saved plan, or what the state records", NULL, cmd_show},
-	{"state", "list | show ADDRESS | rm ADDRESS... | orphans | rebuild [SPEC]",
-		"look at the state, forget a record, or rebuild a lost one",
+	{"state", "list | show ADDRESS | rm ADDRESS... | mv SRC DST | orphans | rebuild [SPEC]",
+		"look at the state, forget or move a record, or rebuild a lost one",
+		"mv gives a record, or with KIND.NAME all of a pool, another address. "
 		"orphans asks the cloud for what carries the cluster's marks without being "
 		"recorded: exit code 2\nwhen there is something. rebuild makes a lost state "
 		"again from these marks and the spec.",

@@ -51,7 +51,15 @@ static RgPass *rebuild(Context *context, const char *spec, const char *lineage, 
 	context->session.http.read_only = true;
 	g_autoptr(RgLock) lock = rg_lock_take(
 		context->store, cluster->name, "state rebuild", timeout_ms, context->diags);
-	return lock ? rg_pipeline_rebuild(&context->session, spec, lineage, context->diags) : NULL;
+	g_autoptr(RgPass) pass =
+		lock ? rg_pipeline_rebuild(&context->session, spec, lineage, context->diags) : NULL;
+	if (!pass)
+		return NULL;
+	const RgRunBegin begin = {.cluster = cluster->name,
+		.provider = cluster->provider.name,
+		.region = cluster->provider.region};
+	g_autofree char *run = note_begin(context, "state rebuild", &begin);
+	return run && note_end(context, run, true) ? g_steal_pointer(&pass) : NULL;
 }
 
 int state_rebuild(Context *context, const char *spec, const char *lineage, unsigned timeout_ms)

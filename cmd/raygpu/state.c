@@ -5,6 +5,7 @@ typedef struct {
 	RgSnapshot *snapshot;
 	char **addresses;
 	int n;
+	bool dry_run;
 } Call;
 
 static int list(Call *call)
@@ -46,9 +47,44 @@ static int show(Call *call)
 		rg_provider_schema(context->providers, call->snapshot->provider, context->diags);
 	if (!schema)
 		return rg_diags_exit_code(context->diags);
+	if (context->json) {
+		g_autoptr(RgJson) document = rg_render_resource_json(resource, schema);
+		out_json(document);
+		return EXIT_FINE;
+	}
 	g_autofree char *text = rg_render_resource(resource, schema, &context->out);
 	out_text(text);
 	return EXIT_FINE;
+}
+
+static bool forget_all(Call *call)
+{
+	Context *context = call->context;
+	for (int i = 0; i < call->n; i++) {
+		if (!rg_store_forget(context->store, call->snapshot->cluster, call->addresses[i],
+			    context->diags))
+			return false;
+	}
+	return true;
+}
+
+static void print_forgotten(const Call *call)
+{
+	g_autoptr(RgJson) rows = json_array();
+	g_autoptr(GString) text = g_string_new(NULL);
+	for (int i = 0; i < call->n; i++) {
+		const RgResource *resource =
+			rg_resource_set_find(call->snapshot->recorded, call->addresses[i]);
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s?}", "address", resource->address, "id", resource->id));
+		g_string_append_printf(text,
+			"Removed %s from the state. It still exists in the cloud.\n",
+			resource->address);
+	}
+	if (call->context->json)
+		out_json(rows);
+	else
+		out_text(text->str);
 }
 
 static int forget(Call *call)
@@ -58,78 +94,121 @@ static int forget(Call *call)
 		if (!find(call, call->addresses[i]))
 			return EXIT_USAGE;
 	}
-	for (int i = 0; i < call->n; i++) {
-		if (!rg_store_forget(context->store, call->snapshot->cluster, call->addresses[i],
-			    context->diags))
-			return rg_diags_exit_code(context->diags);
-		g_autofree char *text =
-			g_strdup_printf("Removed %s from the state. It still exists in the "
-					"cloud.\n",
-				call->addresses[i]);
-		out_text(text);
-	}
+	const RgRunBegin begin = {.cluster = call->snapshot->cluster,
+		.provider = call->snapshot->provider,
+		.region = call->snapshot->region};
+	g_autofree char *run = note_begin(context, "state rm", &begin);
+	if (!run || !note_end(context, run, forget_all(call)))
+		return rg_diags_exit_code(context->diags);
+	print_forgotten(call);
 	return EXIT_FINE;
+}
+
+static int move(Call *call)
+{
+	return state_move(call->context, call->snapshot, call->addresses, call->dry_run);
 }
 
 static int usage(Context *context)
 {
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-		"raygpu state wants list, show ADDRESS, rm ADDRESS..., orphans or rebuild "
-		"[SPEC]");
+		"raygpu state wants list, show ADDRESS, rm ADDRESS..., mv SOURCE DESTINATION, "
+		"orphans or rebuild [SPEC]");
 	rg_diag_hint(diag, "`raygpu state -h` tells more");
 	return EXIT_USAGE;
 }
 
-static int run(Context *context, int argc, char **argv, const char *lineage, int lock_timeout_s)
+/* What the words after `state` ask for. */
+typedef struct {
+	const char *name;
+	int (*action)(Call *);
+	bool changes;
+	int min, max; /* addresses */
+} Verb;
+
+static const Verb verbs[] = {
+	{"list", list, false, 0, 0},
+	{"show", show, false, 1, 1},
+	{"rm", forget, true, 1, G_MAXINT},
+	{"mv", move, true, 2, 2},
+};
+
+static const Verb *find_verb(const char *name, int addresses)
 {
-	const char *verb = argv[1];
-	if (g_str_equal(verb, "orphans"))
-		return argc > 2 ? usage(context) : state_orphans(context);
-	if (g_str_equal(verb, "rebuild"))
-		return argc > 3 ? usage(context)
-				: state_rebuild(context, argc > 2 ? argv[2] : NULL, lineage,
-					  (unsigned)lock_timeout_s * 1000);
-	bool changes = g_str_equal(verb, "rm");
-	int (*action)(Call *) = g_str_equal(verb, "list")   ? list
-				: g_str_equal(verb, "show") ? show
-				: changes		    ? forget
-							    : NULL;
-	if (!action || (action == list && argc > 2) || (action == show && argc != 3) ||
-		(changes && argc < 3))
-		return usage(context);
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+		if (g_str_equal(verbs[i].name, name))
+			return addresses >= verbs[i].min && addresses <= verbs[i].max ? &verbs[i]
+										      : NULL;
+	}
+	return NULL;
+}
+
+typedef struct {
+	char *lineage;
+	int lock_timeout_s;
+	gboolean dry_run;
+} Options;
+
+static int run_verb(Context *context, const Verb *verb, const Options *options, Call *call)
+{
+	bool changes = verb->changes && !options->dry_run;
+	g_autofree char *command = g_strconcat("state ", verb->name, NULL);
 	context->store = rg_store_open(context_state_path(context),
 		changes ? RG_STORE_WRITE : RG_STORE_READ, context->diags);
 	g_autofree char *cluster = context->store ? context_one_cluster(context) : NULL;
 	if (!cluster)
 		return rg_diags_exit_code(context->diags);
-	g_autoptr(RgLock) lock = changes ? rg_lock_take(context->store, cluster, "state rm",
-						   (unsigned)lock_timeout_s * 1000, context->diags)
-					 : NULL;
+	g_autoptr(RgLock) lock =
+		changes ? rg_lock_take(context->store, cluster, command,
+				  (unsigned)MAX(options->lock_timeout_s, 0) * 1000, context->diags)
+			: NULL;
 	if (changes && !lock)
 		return rg_diags_exit_code(context->diags);
-	Call call = {.context = context, .addresses = argv + 2, .n = argc - 2};
 	g_autoptr(RgSnapshot) snapshot = rg_store_load(context->store, cluster, context->diags);
 	if (!snapshot)
 		return rg_diags_exit_code(context->diags);
-	call.snapshot = snapshot;
-	return action(&call);
+	call->snapshot = snapshot;
+	return verb->action(call);
+}
+
+static int run(Context *context, int argc, char **argv, const Options *options)
+{
+	const char *verb = argv[1];
+	if (g_str_equal(verb, "orphans"))
+		return argc > 2 ? usage(context) : state_orphans(context);
+	if (g_str_equal(verb, "rebuild"))
+		return argc > 3
+			       ? usage(context)
+			       : state_rebuild(context, argc > 2 ? argv[2] : NULL, options->lineage,
+					 (unsigned)MAX(options->lock_timeout_s, 0) * 1000);
+	const Verb *known = find_verb(verb, argc - 2);
+	if (!known || (options->dry_run && known->action != move))
+		return usage(context);
+	Call call = {.context = context,
+		.addresses = argv + 2,
+		.n = argc - 2,
+		.dry_run = options->dry_run};
+	return run_verb(context, known, options, &call);
 }
 
 int cmd_state(Context *context, int argc, char **argv)
 {
-	int lock_timeout_s = 0;
-	g_autofree char *lineage = NULL;
+	Options options = {0};
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"which cluster of the state (the only one)", "NAME"},
-		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &lock_timeout_s,
+		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"wait so long for the state's lock (0)", "SECONDS"},
-		{"lineage", 0, 0, G_OPTION_ARG_STRING, &lineage,
+		{"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run,
+			"mv: only tell what would be moved", NULL},
+		{"lineage", 0, 0, G_OPTION_ARG_STRING, &options.lineage,
 			"rebuild: which of several states of that name", "LINEAGE"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
 	if (!options_parse(context, entries, &argc, &argv, 1, -1, &code))
 		return code;
-	return run(context, argc, argv, lineage, MAX(lock_timeout_s, 0));
+	code = run(context, argc, argv, &options);
+	g_free(options.lineage);
+	return code;
 }

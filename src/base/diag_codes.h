@@ -142,6 +142,7 @@
 	X("state.no-marks", 4)                                                                     \
 	X("state.ambiguous", 1)                                                                    \
 	X("state.not-told", 1)                                                                     \
+	X("import.refused", 4)                                                                     \
 	/* apply */                                                                                \
 	X("apply.blocked", 1)                                                                      \
 	X("apply.declined", 1)                                                                     \

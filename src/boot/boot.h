@@ -13,3 +13,7 @@ typedef size_t (*RgBootGzipSize)(const char *data, size_t len);
  * `fitted` is unchanged. */
 bool rg_boot_render(const RgCluster *cluster, json_t *fitted, size_t limit_bytes,
 	RgBootGzipSize gzip_size, RgDiags *diags);
+
+/* Recorded attributes of a node, its user data among them, as they would be had its pool been
+ * called `to`; a new reference. The node that runs goes on telling Ray the old name. */
+json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *to);

@@ -16,6 +16,8 @@ json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags);
  * diagnostic when there is no such provider. */
 RgCatalog *pass_open_catalog(
 	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags);
+/* What is recorded is where the spec says, or plan.wrong-state. */
+bool pass_same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags);
 /* Opens transport and module into the pass. */
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags);

@@ -81,7 +81,7 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 	return pass->provider != NULL;
 }
 
-static bool same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags)
+bool pass_same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags)
 {
 	if (!rg_resource_set_size(snapshot->recorded) ||
 		(g_str_equal(cluster->provider.name, snapshot->provider) &&
@@ -242,7 +242,7 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 		return NULL;
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	if (!pass->provenance || !pass->snapshot ||
-		!same_place(pass->cluster, pass->snapshot, diags))
+		!pass_same_place(pass->cluster, pass->snapshot, diags))
 		return NULL;
 	const RgProviderRef *place = &pass->cluster->provider;
 	if (!pass_open_provider(session, pass, place->name, place->region, place->config, diags))

@@ -60,6 +60,16 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
  * `lineage` may be NULL. The pass's snapshot has what was found. */
 RgPass *rg_pipeline_rebuild(
 	RgSession *session, const char *spec_path, const char *lineage, RgDiags *diags);
+/* What `import` names: something that exists, and what of the spec it is. */
+typedef struct {
+	const char *address, *id;
+} RgImport;
+/* The plan as it would be with records of these things, which are `records` (RgResource*, borrowed
+ * from the pass's snapshot; the caller frees the array). Writes nothing. `keep`: what no cloud
+ * tells back (user data, disks) is taken to be as the spec says, so that no node is replaced for
+ * its sake. */
+RgPass *rg_pipeline_import(RgSession *session, const char *spec_path, const RgImport *imports,
+	size_t n, bool keep, GPtrArray **records, RgDiags *diags);
 /* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
  * stale or of another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);

@@ -1,8 +1,6 @@
 /* The state out of the cloud's marks: what carries the cluster's name is read, fitted with what it
  * is as pins, and recorded as it is. Writes to the state alone, once, at the end. */
 #include "pipeline/rebuild.h"
-#include "base/redact.h"
-#include <string.h>
 
 /* ---- what carries the cluster's marks */
 
@@ -110,195 +108,7 @@ static bool sort_out(Rebuild *rebuild, GPtrArray *marked, const char *lineage)
 	return ok;
 }
 
-/* ---- pins: what a node is decides what is wanted of it, as if it had been recorded */
-
-static bool is_node(const Rebuild *rebuild, const RgResource *found)
-{
-	const RgSchema *schema = rg_provider_get_schema(rebuild->pass->provider);
-	return rg_schema_kind(schema, found->kind)->node;
-}
-
-/* Kinds of nodes name these attributes so in every module. */
-static void pin_observed(json_t *pin, const RgResource *found)
-{
-	static const char *const names[][2] = {{"instance_type", "instance_type"},
-		{"zone", "availability_zone"}, {"zone", "zone"}, {"image_id", "image_id"}};
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		json_t *value = json_object_get(found->attrs, names[i][1]);
-		if (json_is_string(value))
-			json_object_set(pin, names[i][0], value);
-	}
-}
-
-static void pin_nodes(Rebuild *rebuild)
-{
-	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
-		RgResource *found = rg_resource_set_get(rebuild->found, i);
-		if (!is_node(rebuild, found))
-			continue;
-		found->group = g_intern_string(found->name);
-		found->pin = json_object();
-		pin_observed(found->pin, found);
-	}
-}
-
-static bool has_index(const json_t *indexes, int64_t index)
-{
-	size_t i;
-	json_t *one;
-	json_array_foreach (indexes, i, one) {
-		if (json_integer_value(one) == index)
-			return true;
-	}
-	return !json_is_array(indexes) && index < 0;
-}
-
-/* Image, accelerator and price of the fitted group that the node is in. An image that the spec
- * names itself is no pin: it would hide that the node has another. */
-static void pin_fitted(RgResource *found, const json_t *node)
-{
-	static const char *const same[] = {"price_microusd_hour", "price_date", "price_quality"};
-	const json_t *offer = json_object_get(node, "offer"),
-		     *image = json_object_get(node, "image");
-	const char *type = rg_json_str(found->pin, "instance_type", "");
-	const char *key = rg_json_str(image, "key", "");
-	if (!g_str_equal(key, rg_json_str(image, "id", "")))
-		rg_json_set_str(found->pin, "image_key", key);
-	if (!g_str_equal(type, rg_json_str(offer, "instance_type", "")))
-		return;
-	for (size_t i = 0; i < G_N_ELEMENTS(same); i++)
-		json_object_set(found->pin, same[i], json_object_get(offer, same[i]));
-	json_object_set(found->pin, "accelerator", json_object_get(offer, "gpu"));
-	json_object_set(found->pin, "gpus", json_object_get(offer, "gpus"));
-}
-
-static void pin_from_fitted(Rebuild *rebuild)
-{
-	size_t n;
-	const json_t *node;
-	json_array_foreach (json_object_get(rebuild->pass->fitted, "nodes"), n, node) {
-		const char *pool = rg_json_str(node, "pool", "");
-		for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
-			RgResource *found = rg_resource_set_get(rebuild->found, i);
-			if (found->pin && g_str_equal(found->name, pool) &&
-				has_index(json_object_get(node, "indexes"), found->index))
-				pin_fitted(found, node);
-		}
-	}
-}
-
-/* Twice: the first tells by which key each pool's image was chosen, the second keeps the image. */
-static bool fit_found(Rebuild *rebuild)
-{
-	RgPass *pass = rebuild->pass;
-	pin_nodes(rebuild);
-	if (!pass_fit(rebuild->session, pass, rebuild->diags))
-		return false;
-	pin_from_fitted(rebuild);
-	pass->snapshot->facts = json_incref(pass->facts);
-	g_clear_pointer(&pass->facts, json_decref);
-	g_clear_pointer(&pass->fitted, json_decref);
-	g_clear_pointer(&pass->desired, rg_resource_set_free);
-	return pass_fit(rebuild->session, pass, rebuild->diags);
-}
-
-/* ---- what no list tells */
-
-static bool has_unreadable(const RgKind *kind)
-{
-	GHashTableIter iter;
-	gpointer attribute;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, NULL, &attribute)) {
-		if (((RgAttribute *)attribute)->unreadable)
-			return true;
-	}
-	return false;
-}
-
-static json_t *reveal_input(const Rebuild *rebuild, const char *kind)
-{
-	json_t *items = json_array();
-	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
-		const RgResource *found = rg_resource_set_get(rebuild->found, i);
-		if (g_str_equal(found->kind, kind))
-			json_array_append_new(items, json_pack("{s:s, s:s}", "address",
-							     found->address, "id", found->id));
-	}
-	return json_pack("{s:s, s:o}", "kind", kind, "items", items);
-}
-
-static bool take_revealed(Rebuild *rebuild, const RgItemResult *result)
-{
-	if (result->outcome == RG_OUTCOME_DONE) {
-		g_hash_table_insert(rebuild->revealed, g_strdup(result->address),
-			json_incref(result->attributes));
-		return true;
-	}
-	RgDiag *diag = rg_diags_error(rebuild->diags, rg_class_code(result->class_),
-		"could not read the user data of %s: %s", result->address,
-		result->message ? result->message : "no reason given");
-	rg_diag_address(diag, result->address, NULL);
-	rg_diag_cloud(
-		diag, rg_provider_name(rebuild->pass->provider), result->code, result->request_id);
-	if (result->hint)
-		rg_diag_hint(diag, "%s", result->hint);
-	return false;
-}
-
-static bool reveal(Rebuild *rebuild)
-{
-	RgProvider *provider = rebuild->pass->provider;
-	const RgSchema *schema = rg_provider_get_schema(provider);
-	GStrv kinds = rg_schema_kinds(schema);
-	bool ok = true;
-	for (size_t i = 0; kinds[i] && rg_provider_offers(provider, "reveal"); i++) {
-		if (!has_unreadable(rg_schema_kind(schema, kinds[i])))
-			continue;
-		g_autoptr(RgJson) input = reveal_input(rebuild, kinds[i]);
-		g_autoptr(GPtrArray) results = rg_provider_reveal(provider, input, rebuild->diags);
-		/* the first refusal says it for all */
-		for (guint r = 0; ok && r < results->len; r++)
-			ok = take_revealed(rebuild, results->pdata[r]);
-	}
-	return ok;
-}
-
-static void find_token(Rebuild *rebuild)
-{
-	const RgResourceSet *desired = rebuild->pass->desired;
-	for (size_t i = 0; !rebuild->token && i < rg_resource_set_size(desired); i++) {
-		const RgResource *wanted = rg_resource_set_get(desired, i);
-		const json_t *revealed = g_hash_table_lookup(rebuild->revealed, wanted->address);
-		if (revealed)
-			rebuild->token = rebuild_find_token(wanted, revealed);
-	}
-	if (rebuild->token)
-		rg_redact_add(rebuild->token, strlen(rebuild->token));
-}
-
 /* ---- records */
-
-static void add_secret(Rebuild *rebuild, RgResourceSet *records)
-{
-	const RgResource *wanted =
-		rg_resource_set_find(rebuild->pass->desired, RG_SECRET_RAY_TOKEN);
-	if (!wanted)
-		return;
-	RgResource *secret = rg_resource_new(wanted->kind, wanted->name, wanted->index);
-	secret->attrs = json_incref(wanted->attrs);
-	secret->outputs = json_object();
-	rg_json_set_str(secret->outputs, "value", rebuild->token);
-	rg_resource_set_add(records, secret);
-	if (rebuild->token)
-		return;
-	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
-		"the Ray token of the running nodes could not be read back");
-	rg_diag_address(diag, RG_SECRET_RAY_TOKEN, NULL);
-	rg_diag_hint(diag,
-		"nodes that run are not touched, but no node can be added before `raygpu "
-		"apply --replace " RG_SECRET_RAY_TOKEN "` has given all of them a new one");
-}
 
 static RgResourceSet *make_records(Rebuild *rebuild)
 {
@@ -309,7 +119,7 @@ static RgResourceSet *make_records(Rebuild *rebuild)
 			rebuild_record(rebuild, found,
 				rg_resource_set_find(rebuild->pass->desired, found->address)));
 	}
-	add_secret(rebuild, records);
+	found_secret(rebuild, records);
 	if (rebuild->untold)
 		rg_diags_note(rebuild->diags, "state.not-told",
 			"what the cloud doesn't tell back (disks, for one) is recorded as the spec "
@@ -363,9 +173,9 @@ static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
 	rebuild->found = pass->snapshot->recorded;
 	pass->snapshot->lineage = choose_lineage(rebuild, marked, asked);
 	if (!pass->snapshot->lineage || !sort_out(rebuild, marked, pass->snapshot->lineage) ||
-		!fit_found(rebuild) || !reveal(rebuild))
+		!found_fit(rebuild) || !found_reveal(rebuild))
 		return false;
-	find_token(rebuild);
+	found_token(rebuild);
 	return store_records(rebuild);
 }
 

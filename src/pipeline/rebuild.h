@@ -1,19 +1,32 @@
-/* Private to the rebuilding of a lost state: what one run of it holds, between rebuild.c (reading
- * the marks, fitting, storing) and rebuild_records.c (what becomes a record). Main thread only. */
+/* Private to the rebuilding of a lost state (rebuild.c) and to import.c: what one run of them
+ * holds, on its way through found.c (fitting, what no list tells) and rebuild_records.c (what
+ * becomes a record). Main thread only. */
 #pragma once
 #include "pipeline/internal.h"
 
 typedef struct {
 	RgSession *session;
-	RgPass *pass;	      /* its snapshot: what was found, with pins */
-	RgResourceSet *found; /* borrowed from the snapshot */
+	RgPass *pass;		       /* its snapshot: what was found, with pins */
+	RgResourceSet *found;	       /* rebuild: borrowed from the snapshot */
+	const RgResourceSet *recorded; /* import: what has records already; else NULL */
+	bool keep;	      /* import: what no list tells is taken to be as the spec says */
 	GHashTable *revealed; /* address -> json_t*: attributes that reveal told */
 	char *token;	      /* Ray's, out of the user data; NULL: not told */
 	bool untold;	      /* something unreadable was taken as the spec says */
 	RgDiags *diags;
 } Rebuild;
 
-/* The Ray token in the user data of `address`, when it is made as `wanted` says; NULL. */
+/* found.c: `found` -> pass->desired, with what was found as pins; false and diagnostics */
+bool found_fit(Rebuild *rebuild);
+/* Fills `revealed`; a request a node. */
+bool found_reveal(Rebuild *rebuild);
+/* Looks for `token` in what was revealed. */
+void found_token(Rebuild *rebuild);
+/* The record of the Ray token, and a warning when it is not known. */
+void found_secret(Rebuild *rebuild, RgResourceSet *records);
+
+/* rebuild_records.c. The Ray token in the user data of `address`, when it is made as `wanted` says;
+ * NULL. */
 char *rebuild_find_token(const RgResource *wanted, const json_t *revealed);
 /* The record of one found thing; `wanted` NULL: the spec doesn't have it. */
 RgResource *rebuild_record(Rebuild *rebuild, const RgResource *found, const RgResource *wanted);

@@ -75,11 +75,15 @@ static json_t *look_up(void *data, const char *address, const char *attr)
 	if (g_str_equal(address, RG_SECRET_RAY_TOKEN))
 		return rebuild->token ? json_string(rebuild->token) : NULL;
 	const RgResource *found = rg_resource_set_find(rebuild->found, address);
-	if (!found)
+	if (!found && rebuild->recorded)
+		found = rg_resource_set_find(rebuild->recorded, address);
+	if (!found || !found->id)
 		return NULL;
 	if (g_str_equal(attr, "id"))
 		return json_string(found->id);
-	json_t *value = json_object_get(found->attrs, attr);
+	json_t *value = json_object_get(found->outputs, attr);
+	if (!value)
+		value = json_object_get(found->attrs, attr);
 	return value && !json_is_null(value) ? json_incref(value) : NULL;
 }
 
@@ -130,7 +134,7 @@ static json_t *digest_of(const json_t *value)
 static json_t *unreadable_value(
 	Rebuild *rebuild, const json_t *revealed, const char *name, json_t *wanted)
 {
-	const json_t *told = json_object_get(revealed, name);
+	const json_t *told = rebuild->keep ? NULL : json_object_get(revealed, name);
 	if (!told) {
 		rebuild->untold = true;
 		return json_incref(wanted);
@@ -188,7 +192,7 @@ static json_t *attributes_of(
 	}
 	/* user data that the spec has in another form, or no longer has */
 	json_object_foreach ((json_t *)(uintptr_t)revealed, name, value) {
-		if (!json_object_get(attrs, name) && *json_string_value(value))
+		if (!rebuild->keep && !json_object_get(attrs, name) && *json_string_value(value))
 			json_object_set_new(attrs, name, digest_of(value));
 	}
 	add_told(kind, found, false, attrs);
@@ -239,5 +243,7 @@ RgResource *rebuild_record(Rebuild *rebuild, const RgResource *found, const RgRe
 	add_told(kind, found, true, record->outputs);
 	record->depends_on = wanted ? g_strdupv(wanted->depends_on) : users_order(rebuild, found);
 	record->pin = json_incref(found->pin);
+	record->mismarked = found->mismarked;
+	record->marked_as = g_strdup(found->marked_as);
 	return record;
 }

@@ -34,6 +34,8 @@ json_t *rg_render_drift_json(const RgDrift *drift);
 char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const RgStyle *style);
 json_t *rg_render_state_json(const RgSnapshot *snapshot, const RgSchema *schema);
 char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style);
+/* One row of rg_render_state_json. */
+json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema);
 
 /* One run as rg_store_runs tells it; `changes` (rg_store_run_changes) may be NULL. */
 char *rg_render_run(const json_t *run, const json_t *changes, const RgStyle *style);

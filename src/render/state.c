@@ -58,6 +58,8 @@ char *rg_render_resource(const RgResource *resource, const RgSchema *schema, con
 		g_string_append(
 			text, "    # its creation was interrupted; the next apply clears it up\n");
 	add_values(text, resource, schema, style);
+	if (g_strcmp0(resource->ownership, "adopted") == 0)
+		g_string_append(text, "    # imported: it was not made by raygpu\n");
 	if (resource->created_s) {
 		g_autofree char *when = rg_clock_format(resource->created_s);
 		g_string_append_printf(text, "    # created %s, generation %" G_GINT64_FORMAT "\n",
@@ -94,7 +96,7 @@ static json_t *visible(const RgResource *resource, const RgSchema *schema, json_
 	return shown;
 }
 
-static json_t *resource_json(const RgResource *resource, const RgSchema *schema)
+json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema)
 {
 	json_t *row = json_object(), *values = visible(resource, schema, resource->attrs);
 	g_autoptr(RgJson) outputs = visible(resource, schema, resource->outputs);
@@ -109,6 +111,7 @@ static json_t *resource_json(const RgResource *resource, const RgSchema *schema)
 		json_object_set_new(row, "index", json_integer(resource->index));
 	json_object_set_new(row, "values", values);
 	json_object_set_new(row, "pending", json_boolean(resource->presence == RG_PENDING));
+	rg_json_set_str(row, "ownership", resource->ownership);
 	return row;
 }
 
@@ -119,7 +122,8 @@ json_t *rg_render_state_json(const RgSnapshot *snapshot, const RgSchema *schema)
 	json_t *rows = json_array();
 	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++)
 		json_array_append_new(
-			rows, resource_json(rg_resource_set_get(snapshot->recorded, i), schema));
+			rows, rg_render_resource_json(
+				      rg_resource_set_get(snapshot->recorded, i), schema));
 	rg_json_set_str(document, "format_version", "1.0");
 	rg_json_set_str(document, "cluster", snapshot->cluster);
 	rg_json_set_str(document, "lineage", snapshot->lineage);

@@ -140,6 +140,14 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool *found, char **id,
 	RgDiags *diags);
 
+/* One without record, and without an open creation; or one that is recorded so already. */
+bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags);
+/* Takes over the attributes, outputs and pin of `news` that are not NULL. */
+bool resource_renew(
+	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags);
+bool resource_is_pending(
+	RgStore *store, int64_t cluster, const char *address, bool *pending, RgDiags *diags);
+
 /* identity.c: the pair that the next create of an address will use; never used before */
 bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,
 	int64_t *attempt, RgDiags *diags);

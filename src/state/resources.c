@@ -150,8 +150,7 @@ static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 	return sql_run(&q);
 }
 
-/* Takes over the attributes, outputs and pin of `news` that are not NULL. */
-static bool replace_values(
+bool resource_renew(
 	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags)
 {
 	unsigned char old[HASH_BYTES], now[HASH_BYTES];
@@ -177,7 +176,7 @@ static bool record_one(
 		.attrs = (json_t *)(uintptr_t)news->attrs,
 		.outputs = (json_t *)(uintptr_t)news->outputs,
 		.pin = (json_t *)(uintptr_t)news->pin};
-	bool ok = replace_values(store, id, &values, &found, diags);
+	bool ok = resource_renew(store, id, &values, &found, diags);
 	if (ok && !found)
 		no_such_resource(cluster, news->address, diags);
 	return ok && found &&
@@ -204,7 +203,7 @@ bool rg_store_record(RgStore *store, const char *cluster, const char *address, c
 	return rg_store_record_many(store, cluster, &news, 1, diags);
 }
 
-static bool is_pending(
+bool resource_is_pending(
 	RgStore *store, int64_t cluster, const char *address, bool *pending, RgDiags *diags)
 {
 	Sql q = sql_new(
@@ -223,13 +222,13 @@ static void still_pending(const char *address, RgDiags *diags)
 	rg_diag_hint(diag, "`raygpu apply` finds out what became of it");
 }
 
-static bool adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags)
+bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags)
 {
 	unsigned char attrs[HASH_BYTES];
 	g_autoptr(RgJson) nothing = json_object();
 	g_autofree char *id = NULL;
 	bool found, pending;
-	if (!is_pending(store, cluster, resource->address, &pending, diags) ||
+	if (!resource_is_pending(store, cluster, resource->address, &pending, diags) ||
 		!resource_find_id(store, cluster, resource->address, &found, &id, diags))
 		return false;
 	if (pending) {
@@ -237,7 +236,7 @@ static bool adopt(RgStore *store, int64_t cluster, const RgResource *resource, R
 		return false;
 	}
 	if (found && g_strcmp0(id, resource->id) == 0)
-		return replace_values(store, cluster, resource, &found, diags);
+		return resource_renew(store, cluster, resource, &found, diags);
 	if (found) {
 		RgDiag *diag = rg_diags_error(diags, "state.moved", "%s is recorded already, as %s",
 			resource->address, id ? id : "?");
@@ -254,7 +253,7 @@ bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resou
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
-	bool ok = adopt(store, id, resource, diags) &&
+	bool ok = resource_adopt(store, id, resource, diags) &&
 		  run_note(store, id, resource->address, "adopt", "done", diags);
 	return tx_end(store, ok, diags);
 }
@@ -335,7 +334,7 @@ static bool put_secret(RgStore *store, int64_t cluster, const RgResource *secret
 {
 	unsigned char attrs[HASH_BYTES];
 	bool found;
-	if (!replace_values(store, cluster, secret, &found, diags))
+	if (!resource_renew(store, cluster, secret, &found, diags))
 		return false;
 	if (found)
 		return true;
@@ -373,7 +372,7 @@ bool rg_store_forget(RgStore *store, const char *cluster, const char *address, R
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
 	bool ok = resource_delete(store, id, address, END_FORGOTTEN, &found, diags) &&
-		  is_pending(store, id, address, &pending, diags);
+		  resource_is_pending(store, id, address, &pending, diags);
 	if (ok && !found) {
 		if (pending)
 			still_pending(address, diags);

@@ -62,8 +62,8 @@ GStrv rg_store_clusters(RgStore *store, RgDiags *diags); /* names, sorted; g_str
  * killed and none came after it), all of begin_run's meta, "changes": {"create": n, "failed": n}}]
  */
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags);
-/* [{"address", "action": "create" | "update" | "delete" | "adopt" | "forget", "outcome": "done" |
- * "failed", "at_s"}] in the order in which they ended. */
+/* [{"address", "action": "create" | "update" | "delete" | "adopt" | "forget" | "import" | "move",
+ * "outcome": "done" | "failed", "at_s"}] in the order in which they ended. */
 json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags);
 
 /* What each node cost from when to when, in the order of their beginning, of all that lived after
@@ -150,6 +150,24 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 /* `state rm`: forgets the record, touches no cloud. */
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
 
+/* Under which address of which cluster the file records this thing ("aws.instance.a[0] of cluster
+ * c"), g_free it; NULL: nowhere, or diagnostics. Reads only. */
+char *rg_store_find_holder(RgStore *store, const char *provider, const char *region,
+	const char *kind, const char *id, RgDiags *diags);
+/* `import`: things that exist (RgResource*, borrowed) become records, all or none, with ownership
+ * "adopted"; state.moved when an address is taken. */
+bool rg_store_import(RgStore *store, const char *cluster, const GPtrArray *records, RgDiags *diags);
+/* `state mv`: records get other addresses of the same kind, all or none; the marks in the cloud are
+ * left to the next apply. state.moved when an address is taken, or one's creation or removal open.
+ */
+typedef struct {
+	const char *from, *to;
+	const char *group;   /* the new one, or NULL */
+	const char *origin;  /* into the spec, or NULL */
+	const json_t *attrs; /* NULL: as they are */
+} RgMove;
+bool rg_store_move(
+	RgStore *store, const char *cluster, const RgMove *moves, size_t n, RgDiags *diags);
 /* From now on the nodes of these pools (array of names) are protected and no others. Nothing is
  * written when that is so already. */
 bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags);

@@ -1,0 +1,61 @@
+#include "base/json.h"
+#include "boot/boot.h"
+#include <string.h>
+
+/* What a node's user data says of its pool: node.c. */
+static const char *const sayings[] = {"RAY_NODE_TYPE_NAME=", "ray.io/node-group="};
+
+static bool ends_name(char c)
+{
+	return !g_ascii_isalnum(c) && c != '-' && c != '_' && c != '.';
+}
+
+static char *rename_saying(const char *text, const char *saying, const char *from, const char *to)
+{
+	g_autofree char *old = g_strconcat(saying, from, NULL);
+	GString *renamed = g_string_new(NULL);
+	const char *at;
+	while ((at = strstr(text, old)) != NULL) {
+		const char *after = at + strlen(old);
+		g_string_append_len(renamed, text, at - text);
+		if (ends_name(*after))
+			g_string_append_printf(renamed, "%s%s", saying, to);
+		else
+			g_string_append(renamed, old);
+		text = after;
+	}
+	g_string_append(renamed, text);
+	return g_string_free(renamed, FALSE);
+}
+
+static json_t *renamed_text(const char *text, const char *from, const char *to)
+{
+	g_autofree char *renamed = g_strdup(text);
+	for (size_t i = 0; i < G_N_ELEMENTS(sayings); i++) {
+		char *next = rename_saying(renamed, sayings[i], from, to);
+		g_free(renamed);
+		renamed = next;
+	}
+	return json_string(renamed);
+}
+
+json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *to)
+{
+	size_t i;
+	const char *key;
+	json_t *member, *copy;
+	if (json_is_string(value))
+		return renamed_text(json_string_value(value), from, to);
+	if (json_is_array(value)) {
+		copy = json_array();
+		json_array_foreach (value, i, member)
+			json_array_append_new(copy, rg_boot_rename_pool(member, from, to));
+		return copy;
+	}
+	if (!json_is_object(value))
+		return json_incref((json_t *)(uintptr_t)value);
+	copy = json_object();
+	json_object_foreach ((json_t *)(uintptr_t)value, key, member)
+		json_object_set_new(copy, key, rg_boot_rename_pool(member, from, to));
+	return copy;
+}

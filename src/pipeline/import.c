@@ -1,0 +1,301 @@
+/* `import`: things that exist, and what of the spec each of them is. They are read by their ids and
+ * held against the spec; the records that would come of it go into a snapshot in memory, of which
+ * the plan is made. Only reading calls: the marks are written by the next apply, as any other
+ * attribute, so that there is no instant at which a thing carries our marks and no record has it.
+ */
+#include "pipeline/rebuild.h"
+
+/* Nothing carries it: a cluster that the state doesn't have yet is read by known ids alone. */
+#define NO_LINEAGE "00000000000000000000000000000000"
+
+typedef struct {
+	Rebuild rebuild;
+	const RgImport *imports;
+	size_t n;
+	GHashTable *read;    /* "kind id" -> RgResource* */
+	const char *lineage; /* of the state; NULL: it doesn't have the cluster */
+} Importing;
+
+static bool G_GNUC_PRINTF(4, 5) refuse(const Importing *importing, const RgImport *import,
+	const char *hint, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	g_autofree char *text = g_strdup_vprintf(format, args);
+	va_end(args);
+	RgDiag *diag = rg_diags_error(importing->rebuild.diags, "import.refused", "%s", text);
+	rg_diag_address(diag, import->address, NULL);
+	if (hint)
+		rg_diag_hint(diag, "%s", hint);
+	return false;
+}
+
+static char *key_of(const char *kind, const char *id)
+{
+	return g_strconcat(kind, " ", id, NULL);
+}
+
+static char *kind_of(const RgImport *import)
+{
+	g_autofree char *name = NULL;
+	char *kind = NULL;
+	int64_t index;
+	return rg_address_parse(import->address, &kind, &name, &index) ? kind : NULL;
+}
+
+/* What needs no look at the cloud. */
+static bool check_request(const Importing *importing, size_t i)
+{
+	const RgPass *pass = importing->rebuild.pass;
+	const RgImport *import = &importing->imports[i];
+	g_autofree char *kind = kind_of(import);
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	if (!kind || !rg_schema_kind(schema, kind) || g_str_equal(kind, RG_SECRET_KIND))
+		return refuse(importing, import, "an address is KIND.NAME or KIND.NAME[INDEX]",
+			"\"%s\" is no address of provider %s", import->address,
+			rg_provider_name(pass->provider));
+	const RgResource *recorded =
+		rg_resource_set_find(pass->snapshot->recorded, import->address);
+	if (recorded && recorded->presence == RG_PENDING)
+		return refuse(importing, import, "`raygpu apply` finds out what became of it",
+			"an interrupted creation of %s is still open", import->address);
+	if (recorded)
+		return refuse(importing, import, "`raygpu state rm` lets that one go",
+			"%s is recorded already, as %s", import->address, recorded->id);
+	/* the same thing under two records would be removed by the one while the other wants it */
+	g_autofree char *holder = rg_store_find_holder(importing->rebuild.session->store,
+		pass->cluster->provider.name, pass->cluster->provider.region, kind, import->id,
+		importing->rebuild.diags);
+	if (holder)
+		return refuse(importing, import,
+			"`raygpu state mv` gives a record another address, `raygpu state rm` lets "
+			"it "
+			"go",
+			"%s is recorded already, as %s", import->id, holder);
+	for (size_t k = 0; k < i; k++) {
+		const RgImport *other = &importing->imports[k];
+		if (g_str_equal(other->address, import->address) ||
+			g_str_equal(other->id, import->id))
+			return refuse(importing, import, NULL, "%s %s is given twice",
+				import->address, import->id);
+	}
+	return true;
+}
+
+static void take_read(void *data, RgResource *resource)
+{
+	Importing *importing = data;
+	g_hash_table_replace(importing->read, key_of(resource->kind, resource->id), resource);
+}
+
+/* One reading a kind. */
+static bool read_all(Importing *importing)
+{
+	RgPass *pass = importing->rebuild.pass;
+	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(pass->provider));
+	for (size_t k = 0; kinds[k]; k++) {
+		g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+		for (size_t i = 0; i < importing->n; i++) {
+			g_autofree char *kind = kind_of(&importing->imports[i]);
+			if (g_str_equal(kind, kinds[k]))
+				g_strv_builder_add(builder, importing->imports[i].id);
+		}
+		g_auto(GStrv) ids = g_strv_builder_end(builder);
+		if (ids[0] && !rg_provider_list(pass->provider, kinds[k], pass->cluster->name, NULL,
+				      ids, take_read, importing, importing->rebuild.diags))
+			return false;
+	}
+	return true;
+}
+
+/* What the cloud tells of it. */
+static const RgResource *check_read(const Importing *importing, const RgImport *import)
+{
+	const RgPass *pass = importing->rebuild.pass;
+	g_autofree char *kind = kind_of(import), *key = key_of(kind, import->id);
+	const RgResource *read = g_hash_table_lookup(importing->read, key);
+	if (!read)
+		refuse(importing, import, "is it the right kind, region and account?",
+			"there is no %s \"%s\" in %s", kind, import->id,
+			pass->cluster->provider.region);
+	else if (read->presence != RG_PRESENT)
+		refuse(importing, import, NULL, "%s is %s: there is nothing left to import",
+			import->id, read->status && *read->status ? read->status : "gone");
+	else if (read->lineage && g_strcmp0(read->lineage, importing->lineage) != 0)
+		refuse(importing, import,
+			"use that state; or let go of it there with `raygpu state rm`, and take "
+			"the "
+			"tag off",
+			"%s belongs to another state: it carries the lineage %s", import->id,
+			read->lineage);
+	else
+		return read;
+	return NULL;
+}
+
+/* As if its marks had told the address that was asked for. */
+static RgResource *found_new(const RgImport *import, const RgResource *read)
+{
+	g_autofree char *kind = NULL, *name = NULL;
+	int64_t index;
+	rg_address_parse(import->address, &kind, &name, &index);
+	RgResource *found = rg_resource_new(kind, name, index);
+	found->id = g_strdup(read->id);
+	found->attrs = json_incref(read->attrs);
+	found->lineage = g_strdup(read->lineage);
+	const char *told = read->lineage ? read->address : NULL;
+	found->mismarked = g_strcmp0(told, import->address) != 0;
+	if (found->mismarked)
+		found->marked_as = g_strdup(told);
+	return found;
+}
+
+static bool find_all(Importing *importing)
+{
+	bool ok = true;
+	for (size_t i = 0; i < importing->n; i++)
+		ok = check_request(importing, i) && ok;
+	if (!ok || !read_all(importing))
+		return false;
+	for (size_t i = 0; i < importing->n; i++) {
+		const RgImport *import = &importing->imports[i];
+		const RgResource *read = check_read(importing, import);
+		ok = read && ok;
+		if (read)
+			rg_resource_set_add(importing->rebuild.found, found_new(import, read));
+	}
+	return ok;
+}
+
+static bool check_wanted(const Importing *importing)
+{
+	bool ok = true;
+	for (size_t i = 0; i < importing->n; i++) {
+		const RgImport *import = &importing->imports[i];
+		if (!rg_resource_set_find(importing->rebuild.pass->desired, import->address))
+			ok = refuse(importing, import,
+				"write it into the spec first; `raygpu plan` on an empty state "
+				"tells "
+				"all addresses of a spec",
+				"the spec has no %s", import->address);
+	}
+	return ok;
+}
+
+/* The token that joins new nodes to those that run: recorded, else out of user data of ours. */
+static void know_token(Rebuild *rebuild)
+{
+	const RgResource *secret = rg_resource_set_find(rebuild->recorded, RG_SECRET_RAY_TOKEN);
+	rebuild->token = g_strdup(rg_json_str(secret ? secret->outputs : NULL, "value", NULL));
+	if (!rebuild->token)
+		found_token(rebuild);
+}
+
+/* Records go into the fresh snapshot, which takes the place of the one that was fitted with. */
+static GPtrArray *add_records(Importing *importing, RgSnapshot *fresh)
+{
+	Rebuild *rebuild = &importing->rebuild;
+	GPtrArray *records = g_ptr_array_new();
+	g_autoptr(GPtrArray) made = g_ptr_array_new();
+	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
+		const RgResource *found = rg_resource_set_get(rebuild->found, i);
+		RgResource *record = rebuild_record(rebuild, found,
+			rg_resource_set_find(rebuild->pass->desired, found->address));
+		record->ownership = g_intern_static_string("adopted");
+		g_ptr_array_add(made, record);
+	}
+	bool unknown_token = !rg_resource_set_find(fresh->recorded, RG_SECRET_RAY_TOKEN) &&
+			     (rebuild->token || rebuild->keep);
+	for (guint i = 0; i < made->len; i++) {
+		g_ptr_array_add(records, made->pdata[i]);
+		rg_resource_set_add(fresh->recorded, made->pdata[i]);
+	}
+	if (unknown_token) {
+		found_secret(rebuild, fresh->recorded);
+		RgResource *secret = rg_resource_set_find(fresh->recorded, RG_SECRET_RAY_TOKEN);
+		if (secret)
+			g_ptr_array_add(records, secret);
+	}
+	return records;
+}
+
+static void tell_untold(const Importing *importing)
+{
+	if (!importing->rebuild.untold)
+		return;
+	rg_diags_note(importing->rebuild.diags, "state.not-told",
+		"%s is recorded as the spec has it now",
+		importing->rebuild.keep ? "what the cloud doesn't tell back (disks), and the user "
+					  "data that it booted "
+					  "with,"
+					: "what the cloud doesn't tell back (disks, for one)");
+}
+
+static bool plan_with(Importing *importing, GPtrArray **records)
+{
+	Rebuild *rebuild = &importing->rebuild;
+	RgPass *pass = rebuild->pass;
+	RgSnapshot *fresh =
+		rg_store_load(rebuild->session->store, pass->cluster->name, rebuild->diags);
+	if (!fresh)
+		return false;
+	g_autoptr(GPtrArray) made = add_records(importing, fresh);
+	rg_snapshot_free(pass->snapshot);
+	pass->snapshot = fresh;
+	if (!fresh->lineage)
+		fresh->lineage = g_strdup(NO_LINEAGE);
+	tell_untold(importing);
+	if (!pass_make_plan(rebuild->session, pass, rebuild->diags))
+		return false;
+	*records = g_steal_pointer(&made);
+	return true;
+}
+
+static bool run(Importing *importing, const char *spec_path, GPtrArray **records)
+{
+	Rebuild *rebuild = &importing->rebuild;
+	RgSession *session = rebuild->session;
+	RgPass *pass = rebuild->pass;
+	RgDiags *diags = rebuild->diags;
+	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
+	if (!pass->cluster || !pass_check_settings(session->providers, pass->cluster, diags) ||
+		!pass_load_project(spec_path, &pass->project, diags))
+		return false;
+	const RgProviderRef *place = &pass->cluster->provider;
+	g_autoptr(RgSnapshot) known = rg_store_load(session->store, pass->cluster->name, diags);
+	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
+	if (!known || !pass->snapshot || !pass_same_place(pass->cluster, known, diags) ||
+		!pass_open_provider(
+			session, pass, place->name, place->region, place->config, diags))
+		return false;
+	rebuild->recorded = known->recorded;
+	importing->lineage = known->lineage;
+	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||
+		!found_reveal(rebuild))
+		return false;
+	know_token(rebuild);
+	return plan_with(importing, records);
+}
+
+RgPass *rg_pipeline_import(RgSession *session, const char *spec_path, const RgImport *imports,
+	size_t n, bool keep, GPtrArray **records, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
+	g_autoptr(GHashTable) revealed =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref);
+	g_autoptr(GHashTable) read = g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)rg_resource_free);
+	g_autoptr(RgResourceSet) found = rg_resource_set_new();
+	Importing importing = {.rebuild = {.session = session,
+				       .pass = pass,
+				       .found = found,
+				       .keep = keep,
+				       .revealed = revealed,
+				       .diags = diags},
+		.imports = imports,
+		.n = n,
+		.read = read};
+	bool ok = run(&importing, spec_path, records);
+	g_free(importing.rebuild.token);
+	return ok ? g_steal_pointer(&pass) : NULL;
+}

@@ -1,0 +1,118 @@
+/* `state mv`: records under other addresses. `marked` stays what the cloud has. */
+#include "state/internal.h"
+
+static bool refuse(const char *address, const char *why, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "state.moved", "%s %s", address, why);
+	rg_diag_address(diag, address, NULL);
+	return false;
+}
+
+static bool check_one(RgStore *store, int64_t cluster, const RgMove *move, RgDiags *diags)
+{
+	bool found, pending_from, pending_to;
+	g_autofree char *id = NULL;
+	if (!resource_is_pending(store, cluster, move->from, &pending_from, diags) ||
+		!resource_is_pending(store, cluster, move->to, &pending_to, diags) ||
+		!resource_find_id(store, cluster, move->to, &found, &id, diags))
+		return false;
+	if (pending_from || pending_to)
+		return refuse(pending_from ? move->from : move->to,
+			"has an interrupted creation that is still open: `raygpu apply` finds out "
+			"what became of it",
+			diags);
+	return !found || refuse(move->to, "is recorded already: nothing may be moved there", diags);
+}
+
+/* The row keeps its number, so its lifetime goes with it. */
+static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int64_t *row,
+	int64_t *generation, RgDiags *diags)
+{
+	g_autofree char *kind = NULL, *name = NULL;
+	int64_t index;
+	bool is_address = rg_address_parse(move->to, &kind, &name, &index);
+	g_assert(is_address);
+	Sql q = sql_new(store,
+		"UPDATE resources SET address = ?3, name = ?4, idx = nullif(?5, -1), pool = ?6,"
+		" origin = ?7, updated_s = updated_s + 1 WHERE cluster = ?1 AND address = ?2"
+		" AND kind = ?8 AND leaving = 0 RETURNING id, generation",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, move->from);
+	sql_text(&q, move->to);
+	sql_text(&q, name);
+	sql_int(&q, index);
+	sql_text(&q, move->group);
+	sql_text(&q, move->origin);
+	sql_text(&q, kind);
+	*row = 0;
+	if (sql_next(&q)) {
+		*row = sql_column_int(&q, 0);
+		*generation = sql_column_int(&q, 1);
+	}
+	if (!sql_run(&q))
+		return false;
+	return *row != 0 ||
+	       refuse(move->from, "can't be moved: it is gone, or being removed", diags);
+}
+
+static bool rename_lifetime(RgStore *store, int64_t row, const RgMove *move, RgDiags *diags)
+{
+	Sql q = sql_new(
+		store, "UPDATE lifetimes SET address = ?2, pool = ?3 WHERE resource = ?1", diags);
+	sql_int(&q, row);
+	sql_text(&q, move->to);
+	sql_text(&q, move->group);
+	return sql_run(&q);
+}
+
+/* The new attributes are no update of the thing: its marks stay as they were last written. */
+static bool renew_attrs(RgStore *store, int64_t cluster, const RgMove *move, RgDiags *diags)
+{
+	bool found;
+	g_autofree char *marked = NULL;
+	const RgResource news = {
+		.address = (char *)(uintptr_t)move->to, .attrs = (json_t *)(uintptr_t)move->attrs};
+	if (!move->attrs)
+		return true;
+	Sql q = sql_new(
+		store, "SELECT marked FROM resources WHERE cluster = ?1 AND address = ?2", diags);
+	sql_int(&q, cluster);
+	sql_text(&q, move->to);
+	if (sql_next(&q))
+		marked = g_strdup(sql_column_text(&q, 0));
+	if (!sql_ok(&q) || !resource_renew(store, cluster, &news, &found, diags))
+		return false;
+	Sql back = sql_new(store,
+		"UPDATE resources SET marked = ?3 WHERE cluster = ?1 AND address = ?2", diags);
+	sql_int(&back, cluster);
+	sql_text(&back, move->to);
+	sql_text(&back, marked);
+	return sql_run(&back);
+}
+
+/* What stands at an address has used its identity there: no token of it comes again. */
+static bool move_one(RgStore *store, int64_t cluster, const RgMove *move, RgDiags *diags)
+{
+	int64_t row, generation = 0;
+	return check_one(store, cluster, move, diags) &&
+	       rename_row(store, cluster, move, &row, &generation, diags) &&
+	       rename_lifetime(store, row, move, diags) &&
+	       renew_attrs(store, cluster, move, diags) &&
+	       identity_raise(store, cluster, move->from, generation + 1, 0, diags) &&
+	       identity_raise(store, cluster, move->to, generation + 1, 0, diags) &&
+	       run_note(store, cluster, move->to, "move", "done", diags);
+}
+
+bool rg_store_move(
+	RgStore *store, const char *cluster, const RgMove *moves, size_t n, RgDiags *diags)
+{
+	store_check_writer(store, cluster);
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = true;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = move_one(store, id, &moves[i], diags);
+	return tx_end(store, ok, diags);
+}
