@@ -168,11 +168,17 @@ static const xmlSAXHandler handlers = {
 	.cdataBlock = on_text,
 };
 
+/* What a conversion of characters finds wrong is no parser's, so without this libxml2 would write
+ * it to the program's stderr; wellFormed tells of it all the same. */
+static void say_nothing(void *data, xmlErrorPtr error) // NOLINT(readability-non-const-parameter)
+{
+}
+
 static void tell_error(Reader *reader)
 {
 	const xmlError *error = xmlCtxtGetLastError(reader->parser);
-	g_autofree char *words =
-		g_strdup(error && error->message ? error->message : "not a well-formed document");
+	g_autofree char *words = g_utf8_make_valid(
+		error && error->message ? error->message : "not a well-formed document", -1);
 	reader->problem =
 		g_strdup_printf("%s in line %d", g_strchomp(words), error ? error->line : 0);
 }
@@ -192,7 +198,12 @@ static void parse(Reader *reader, struct rgp_bytes body)
 	reader->parser->userData = reader;
 	xmlCtxtUseOptions(
 		reader->parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	/* libxml2 keeps them for each thread */
+	xmlStructuredErrorFunc others = xmlStructuredError;
+	void *others_data = xmlStructuredErrorContext;
+	xmlSetStructuredErrorFunc(NULL, say_nothing);
 	xmlParseDocument(reader->parser);
+	xmlSetStructuredErrorFunc(others_data, others);
 	if (!reader->parser->wellFormed && !reader->problem)
 		tell_error(reader);
 	/* libxml2 makes one for entities that are declared after an error, when on_doctype is not
