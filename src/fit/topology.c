@@ -1,6 +1,5 @@
 #include "fit/topology.h"
 #include <string.h>
-#include "spec/workload.h"
 
 /* A gang shares its gradients after every step. raygpu's own rule of thumb: a node should have this
  * much bandwidth for each dense FP16 TFLOPS of its GPUs. p4d (0.16) and p3dn (0.1) keep it, the
@@ -12,9 +11,15 @@
 typedef struct {
 	const RgCluster *cluster;
 	const RgCatalog *catalog;
-	const json_t *fitted;
+	const json_t *fitted, *report;
 	RgDiags *diags;
 } Topology;
+
+/* A workload that was placed on several nodes of a pool at once. */
+typedef struct {
+	const char *name;
+	unsigned nodes;
+} Gang;
 
 /* ---- what of the document belongs to a pool */
 
@@ -46,32 +51,29 @@ static const RgInstanceType *type_of(const Topology *topology, const json_t *nod
 	return rg_catalog_find_type(topology->catalog, name);
 }
 
-static bool may_run_on(
-	const Topology *topology, const RgWorkload *load, const RgPool *pool, const RgGpuModel *gpu)
+static bool is_placed_on(const json_t *load, const char *pool)
 {
-	if (load->pools != NULL)
-		return g_strv_contains((const char *const *)load->pools, pool->name);
-	if (load->models == NULL)
-		return true;
-	for (size_t i = 0; load->models[i] != NULL; i++) {
-		if (rg_catalog_is_model(topology->catalog, load->models[i], gpu))
-			return true;
+	size_t i;
+	const json_t *place;
+	json_array_foreach (json_object_get(load, "pools"), i, place) {
+		if (strcmp(rg_json_str(place, "pool", ""), pool) == 0)
+			return rg_json_int(place, "placed", 0) > 1;
 	}
 	return false;
 }
 
-/* The first workload that needs several nodes of this pool at once; NULL: none does. */
-static const RgWorkload *gang_on(
-	const Topology *topology, const RgPool *pool, const RgInstanceType *type)
+static bool find_gang(const Topology *topology, const char *pool, Gang *gang)
 {
-	const GPtrArray *loads = topology->cluster->workloads;
-	for (guint i = 0; loads != NULL && type->gpu != NULL && i < loads->len; i++) {
-		const RgWorkload *load = loads->pdata[i];
-		if (load->nodes > 1 && load->gpus > 0 &&
-			may_run_on(topology, load, pool, type->gpu))
-			return load;
+	size_t i;
+	const json_t *load;
+	json_array_foreach (json_object_get(topology->report, "workloads"), i, load) {
+		int64_t nodes = rg_json_int(load, "nodes", 0);
+		if (nodes < 2 || !is_placed_on(load, pool))
+			continue;
+		*gang = (Gang){rg_json_str(load, "workload", ""), (unsigned)nodes};
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* ---- findings */
@@ -96,8 +98,8 @@ static const RgInstanceType *faster_type(
 	return best;
 }
 
-static void check_speed(const Topology *topology, const RgPool *pool, const RgInstanceType *type,
-	const RgWorkload *gang)
+static void check_speed(
+	const Topology *topology, const RgPool *pool, const RgInstanceType *type, const Gang *gang)
 {
 	double tflops = type->gpu->fp16_tflops * type->gpus;
 	double wanted = tflops * GBPS_A_TFLOPS;
@@ -120,7 +122,7 @@ static void check_speed(const Topology *topology, const RgPool *pool, const RgIn
 			wanted);
 }
 
-static void check_zones(const Topology *topology, const RgPool *pool, const RgWorkload *gang)
+static void check_zones(const Topology *topology, const RgPool *pool, const Gang *gang)
 {
 	g_autoptr(GString) list = g_string_new(NULL);
 	size_t i, zones = 0;
@@ -144,8 +146,8 @@ static void check_zones(const Topology *topology, const RgPool *pool, const RgWo
 			   "`zones`, or ask for network: {placement: cluster}");
 }
 
-static void check_placement(const Topology *topology, const RgPool *pool,
-	const RgInstanceType *type, const RgWorkload *gang)
+static void check_placement(
+	const Topology *topology, const RgPool *pool, const RgInstanceType *type, const Gang *gang)
 {
 	if (!pool->placement) {
 		RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-placement",
@@ -194,18 +196,18 @@ static void check_pool(const Topology *topology, const RgPool *pool)
 {
 	const json_t *node = first_of(topology, pool->name);
 	const RgInstanceType *type = node != NULL ? type_of(topology, node) : NULL;
-	const RgWorkload *gang = type != NULL ? gang_on(topology, pool, type) : NULL;
-	if (gang == NULL)
+	Gang gang;
+	if (type == NULL || type->gpu == NULL || !find_gang(topology, pool->name, &gang))
 		return;
-	check_speed(topology, pool, type, gang);
-	check_zones(topology, pool, gang);
-	check_placement(topology, pool, type, gang);
+	check_speed(topology, pool, type, &gang);
+	check_zones(topology, pool, &gang);
+	check_placement(topology, pool, type, &gang);
 }
 
-void rg_fit_check_topology(
-	const RgCluster *cluster, const RgCatalog *catalog, const json_t *fitted, RgDiags *diags)
+void rg_fit_check_topology(const RgCluster *cluster, const RgCatalog *catalog, const json_t *fitted,
+	const json_t *report, RgDiags *diags)
 {
-	Topology topology = {cluster, catalog, fitted, diags};
+	Topology topology = {cluster, catalog, fitted, report, diags};
 	check_head(&topology);
 	for (guint i = 0; i < cluster->pools->len; i++)
 		check_pool(&topology, cluster->pools->pdata[i]);

@@ -32,38 +32,6 @@ static void tell(RgSession *session, const char *stage, const char *what, bool d
 		session->progress(session->progress_data, stage, what, 0, done);
 }
 
-/* ---- spec -> shapes */
-
-RgCluster *rg_pipeline_validate(
-	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
-{
-	g_autoptr(RgProvenance) unused = NULL;
-	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
-					   : rg_spec_load_file(spec_path, diags);
-	bool ok = cluster && pass_check_settings(providers, cluster, diags);
-	g_autoptr(RgCatalog) catalog = NULL;
-	g_autoptr(RgShapes) shapes =
-		cluster ? pass_fit_shapes(providers, cluster, NULL, &catalog, diags) : NULL;
-	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
-	g_autoptr(RgProject) project = NULL;
-	ok = pass_load_project(spec_path, &project, diags) && ok;
-	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
-	return ok ? g_steal_pointer(&cluster) : NULL;
-}
-
-json_t *rg_pipeline_fit(
-	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
-{
-	g_autoptr(RgProvenance) unused = NULL;
-	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
-					   : rg_spec_load_file(spec_path, diags);
-	g_autoptr(RgCatalog) catalog = NULL;
-	if (!cluster || !pass_check_settings(providers, cluster, diags))
-		return NULL;
-	g_autoptr(RgShapes) shapes = pass_fit_shapes(providers, cluster, NULL, &catalog, diags);
-	return shapes ? rg_fit_workloads(cluster, shapes, diags) : NULL;
-}
-
 /* ---- module and transport */
 
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
@@ -130,7 +98,7 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
 	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
 	if (pass->fitted)
-		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, diags);
+		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, pass->fit, diags);
 	if (!pass->fitted || !rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) ||
 		!rg_boot_render(
 			pass->cluster, pass->fitted, (size_t)limit, rg_expr_gzip_size, diags))

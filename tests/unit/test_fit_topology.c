@@ -9,17 +9,21 @@
 #define HEAD(zone)                                                                                 \
 	"{'pool': 'head', 'role': 'head', 'indexes': null, 'offer': {'instance_type': "            \
 	"'m5.large', 'zone': '" zone "'}}, "
-#define GANG "workloads: {finetune: {gpus: 4, nodes: 2}}\n"
+#define PLACED(nodes, placed)                                                                      \
+	"{'workloads': [{'workload': 'finetune', 'nodes': " nodes ", 'pools': [{'pool': 'q', "     \
+	"'placed': 9}, {'pool': 'p', 'placed': " placed "}]}]}"
+#define GANG PLACED("2", "2")
 
 typedef struct {
-	const char *name, *pool, *rest;
+	const char *name, *pool;
+	const char *report; /* of rg_fit_workloads */
 	const char *nodes;  /* of the fitted document */
 	const char *expect; /* codes */
 	const char *said;   /* in the first finding or its hint */
 } Case;
 
 static const Case cases[] = {
-	{"no-gang", "accelerators: \"V100:4\", nodes: 2", "",
+	{"no-gang", "accelerators: \"V100:4\", nodes: 2", NULL,
 		HEAD("us-east-1a") NODE("p", "p3.8xlarge", "us-east-1a", "[0]") "," NODE(
 			"p", "p3.8xlarge", "us-east-1b", "[1]"),
 		"", NULL},
@@ -36,13 +40,14 @@ static const Case cases[] = {
 	{"no-efa", "accelerators: \"A100:8\", nodes: 2, network: {placement: cluster}", GANG,
 		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,1]"),
 		"topology.no-efa", "4 EFA interfaces (400 Gbps)"},
-	{"other-pool", "accelerators: \"V100:4\", nodes: 2",
-		"workloads: {finetune: {gpus: 4, nodes: 2, accelerators: A100}}\n",
+	{"other-pool", "accelerators: \"V100:4\", nodes: 2", PLACED("2", "0"),
 		HEAD("us-east-1a") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"), "", NULL},
-	{"head-far", "accelerators: \"V100:4\", nodes: 2", "",
+	{"one-node", "accelerators: \"V100:4\", nodes: 2", PLACED("1", "2"),
+		HEAD("us-east-1a") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"), "", NULL},
+	{"head-far", "accelerators: \"V100:4\", nodes: 2", NULL,
 		HEAD("us-east-1c") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"),
 		"topology.head-far", "all 2 workers in other zones"},
-	{"no-workers", "accelerators: \"V100:4\", nodes: 0", "",
+	{"no-workers", "accelerators: \"V100:4\", nodes: 0", NULL,
 		"{'pool': 'head', 'role': 'head', 'offer': {'instance_type': 'm5.large'}}", "",
 		NULL},
 };
@@ -59,14 +64,15 @@ static const char *catalog_text(void *data, const char *name, size_t *len)
 	return text;
 }
 
-static json_t *fitted_of(const Case *c)
+/* JSON with ' for ". */
+static json_t *json_of(const char *text)
 {
-	g_autofree char *text = g_strdup_printf("{'nodes': [%s]}", c->nodes);
+	g_autofree char *quoted = g_strdelimit(g_strdup(text), "'", '"');
 	json_error_t error;
-	json_t *fitted = json_loads(g_strdelimit(text, "'", '"'), 0, &error);
-	if (fitted == NULL)
-		g_error("%s in %s", error.text, text);
-	return fitted;
+	json_t *value = json_loads(quoted, 0, &error);
+	if (value == NULL)
+		g_error("%s in %s", error.text, quoted);
+	return value;
 }
 
 static void test_case(gconstpointer data)
@@ -76,15 +82,17 @@ static void test_case(gconstpointer data)
 	g_autofree char *text = g_strdup_printf(
 		"cluster: c\nprovider: {name: aws, region: us-east-1}\n"
 		"ray: {version: 2.52.0, python: \"3.11\"}\nhead: {instance_type: m5.large}\n"
-		"pools:\n  p: {%s}\n%s",
-		c->pool, c->rest);
+		"pools:\n  p: {%s}\n",
+		c->pool);
+	g_autofree char *nodes = g_strdup_printf("{'nodes': [%s]}", c->nodes);
 	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_test_message("before: %s", rg_diags_get(diags, i)->summary);
 	g_assert_nonnull(cluster);
-	json_auto_t *fitted = fitted_of(c);
+	json_auto_t *fitted = json_of(nodes);
+	json_auto_t *report = c->report != NULL ? json_of(c->report) : NULL;
 	rg_diags_clear(diags);
-	rg_fit_check_topology(cluster, catalog, fitted, diags);
+	rg_fit_check_topology(cluster, catalog, fitted, report, diags);
 	g_autoptr(GString) got = g_string_new(NULL);
 	for (size_t i = 0; i < rg_diags_count(diags); i++) {
 		const RgDiag *diag = rg_diags_get(diags, i);
