@@ -129,8 +129,8 @@ static bool blocked_by_stray(Differ *differ, RgChange *change)
 		stray->kind, id);
 	rg_diag_address(diag, change->address, NULL);
 	rg_diag_hint(diag,
-		"no record has it, so it is left alone: remove `%s` by hand, or, if another state "
-		"file made it, use that one",
+		"no record has it, so it is left alone: take it in with `raygpu import`, remove "
+		"`%s` by hand, or, if another state file made it, use that one",
 		id);
 	return true;
 }

@@ -274,7 +274,9 @@ static void report_strays(Differ *differ)
 			"%s `%s` carries this cluster's marks, but no record has it", stray->kind,
 			stray->id ? stray->id : "?");
 		rg_diag_address(diag, stray->address, NULL);
-		rg_diag_hint(diag, "it is left alone; remove it by hand if nothing needs it");
+		rg_diag_hint(diag,
+			"it is left alone: `raygpu import` takes it in; remove it by hand if "
+			"nothing needs it");
 	}
 }
 
