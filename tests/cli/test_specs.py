@@ -65,7 +65,7 @@ OTHERS = {
     'launcher.yaml': 'cluster_name: x\nprovider: {type: aws}\nhead_node_type: h\n',
     'chart/values.yaml': 'image: x\nhead: {a: 1}\nworker: {}\n',
     'list.yml': '- a\n- b\n',
-    'raygpu.yaml': 'state: x\nprovider: {region: us-east-1}\n',
+    'raygpu.yaml': 'budget: {hourly_usd: 400}\n',
     'empty.yaml': '# nothing\n',
 }
 
@@ -141,7 +141,7 @@ def test_a_branch_touches_what_it_changed_not_what_main_changed(repository):
 
 def test_the_project_file_touches_all_specs_below_it(repository):
     home = repository
-    put(home, 'clusters/prod/raygpu.yaml', 'state: x\n')
+    put(home, 'clusters/prod/raygpu.yaml', 'budget: {hourly_usd: 400}\n')
     assert validated(home, '--changed-since', 'main') == ['clusters/prod/a.yaml', 'clusters/prod/b.yaml']
     commit(home, 'project')
     home.git('mv', 'clusters/prod/raygpu.yaml', 'raygpu.yaml')
@@ -183,7 +183,9 @@ def test_a_shallow_clone_says_how_to_fetch(repository, tmp_path):
     subprocess.run(['git', 'clone', '-q', '--depth', '1', '--no-single-branch', '-b', 'work',
                     'file://' + home.folder, str(tmp_path / 'ci')], check=True, capture_output=True)
     ci = Home(tmp_path / 'ci')
-    err = ' '.join(ci.run('validate', 'clusters', '--changed-since', 'origin/main', code=4).err.split())
+    # libgit2 1.5 leaks 64 bytes when its search for the ancestor ends at the edge of a shallow clone
+    err = ' '.join(ci.run('validate', 'clusters', '--changed-since', 'origin/main', code=4,
+                          env={'ASAN_OPTIONS': 'detect_leaks=0'}).err.split())
     assert 'git.no-ancestor' in err and 'git fetch --unshallow' in err
     err = ' '.join(ci.run('validate', 'clusters', '--changed-since', 'HEAD~1', code=4).err.split())
     assert 'git.no-revision' in err and 'git fetch --unshallow' in err
