@@ -85,18 +85,21 @@ static GPtrArray *rows_of(const RgReports *reports)
 {
 	GPtrArray *rows = g_ptr_array_new_with_free_func(row_free);
 	Tally all = {0};
+	size_t known = 0;
 	g_ptr_array_add(rows, heading_of(reports));
 	for (size_t i = 0; i < reports->n; i++) {
 		const RgReport *report = &reports->items[i];
 		Tally tally = {0};
 		tally_add(&tally, report);
 		tally_add(&all, report);
+		known += report->plan || report->drift;
 		g_ptr_array_add(
 			rows, row_of(reports, report_cluster(report), &tally,
 				      report->plan || report->drift, report_status(report)));
 	}
 	if (reports->n > 1)
-		g_ptr_array_add(rows, row_of(reports, "total", &all, true, ""));
+		g_ptr_array_add(rows, row_of(reports, "total", &all, known > 0,
+					      known < reports->n ? "without the failed" : ""));
 	add_removed_rows(rows, reports);
 	return rows;
 }
