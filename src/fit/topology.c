@@ -181,7 +181,10 @@ static void check_head(const Topology *topology)
 	json_array_foreach (json_object_get(topology->fitted, "nodes"), i, node) {
 		if (strcmp(rg_json_str(node, "role", ""), "head") == 0)
 			continue;
-		*(strcmp(zone_of(node), head) == 0 ? &near : &far) += count_of(node);
+		if (strcmp(zone_of(node), head) == 0)
+			near += count_of(node);
+		else
+			far += count_of(node);
 	}
 	if (far == 0 || near > 0)
 		return;

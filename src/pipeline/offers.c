@@ -37,7 +37,7 @@ static bool add_catalog(RgMarketplace *market, RgProviderHost *providers, const 
 	return true;
 }
 
-static GStrv installed_of(RgProviderHost *providers, const GStrv names)
+static GStrv installed_of(RgProviderHost *providers, GStrv names)
 {
 	g_autoptr(GStrvBuilder) installed = g_strv_builder_new();
 	for (size_t i = 0; names[i]; i++) {

@@ -200,7 +200,7 @@ static json_t *markets_json(const RgPlan *plan)
 static json_t *sum_json(const RgPlanSum *sum)
 {
 	return json_pack("{s:I, s:I, s:I}", "microusd_hour", (json_int_t)sum->microusd_hour,
-		"microusd_month", (json_int_t)(sum->microusd_hour * RG_MONTH_HOURS), "unpriced",
+		"microusd_month", (json_int_t)sum->microusd_hour * RG_MONTH_HOURS, "unpriced",
 		(json_int_t)sum->unpriced);
 }
 

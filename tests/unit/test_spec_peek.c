@@ -54,8 +54,8 @@ static void test_faulty(void)
 	check("x: [\n", true, NULL, 0);
 	check("cluster: a\n---\ncluster: b\n", true, NULL, 0);
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autofree char *large = g_strnfill(3 << 20, ' ');
-	memcpy(large, "cluster: a\nx: '", strlen("cluster: a\nx: '"));
+	g_autofree char *blanks = g_strnfill(3 << 20, ' ');
+	g_autofree char *large = g_strconcat("cluster: a\nx: '", blanks, NULL);
 	RgSpecPeek found = rg_spec_peek("f.yaml", large, strlen(large), diags);
 	g_assert_true(found.is_spec);
 	g_assert_null(found.cluster);

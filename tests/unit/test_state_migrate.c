@@ -175,6 +175,7 @@ static void test_version_3_knows_the_marks(Fixture *f, gconstpointer unused)
 {
 	put_kept_file(f, 1);
 	g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_WRITE, f->diags);
+	g_assert_nonnull(store);
 	assert_fine(f->diags);
 	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM resources"
 					   " WHERE cloud_id IS NOT NULL AND marked = address"),
