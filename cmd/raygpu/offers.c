@@ -223,7 +223,9 @@ static bool take_wish(Context *context, const Options *options, const RgMarketpl
 		}
 	}
 	wish.rejected = options->all;
-	wish.market = g_strcmp0(options->market, "spot") == 0 ? RG_PRICE_SPOT : wish.market;
+	if (options->market)
+		wish.market =
+			g_str_equal(options->market, "spot") ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND;
 	if (options->optimize)
 		rg_optimize_parse(options->optimize, &wish.optimize);
 	g_autoptr(GPtrArray) offers = rg_marketplace_find(market, &wish);

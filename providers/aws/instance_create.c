@@ -133,6 +133,20 @@ static void set_user_data(const AwsCall *call, const json_t *attributes, json_t 
 	json_object_set_new(params, "UserData", json_string(text));
 }
 
+/* One-time and terminated when reclaimed: EC2 neither starts an instance again behind the plan's
+ * back nor keeps one stopped that nobody counts. NULL: on demand. */
+static json_t *market_options(const json_t *attributes)
+{
+	const char *max = mod_str(attributes, "spot_max_price");
+	if (strcmp(mod_str(attributes, "market"), "spot") != 0)
+		return NULL;
+	json_t *options = json_pack("{s:s, s:s}", "SpotInstanceType", "one-time",
+		"InstanceInterruptionBehavior", "terminate");
+	if (*max)
+		json_object_set_new(options, "MaxPrice", json_string(max));
+	return json_pack("{s:s, s:o}", "MarketType", "spot", "SpotOptions", options);
+}
+
 static json_t *run_params(const AwsCall *call, const json_t *input)
 {
 	const json_t *attributes = json_object_get(input, "attributes");
@@ -155,6 +169,9 @@ static json_t *run_params(const AwsCall *call, const json_t *input)
 	if (*mod_str(attributes, "placement_group"))
 		json_object_set_new(params, "Placement",
 			json_pack("{s:s}", "GroupName", mod_str(attributes, "placement_group")));
+	json_t *market = market_options(attributes);
+	if (market)
+		json_object_set_new(params, "InstanceMarketOptions", market);
 	json_object_set_new(params, "InstanceInitiatedShutdownBehavior", json_string("terminate"));
 	json_object_set_new(params, "TagSpecification", tag_specs(input));
 	return params;

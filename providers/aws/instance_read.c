@@ -29,6 +29,7 @@ static const AwsShape instance_members[] = {
 	{"launchTime"},
 	{"clientToken"},
 	{"amiLaunchIndex"},
+	{"instanceLifecycle"},
 	{"rootDeviceName"},
 	{"instanceState", state_members},
 	{"stateReason", reason_members},
@@ -130,6 +131,14 @@ static const char *settled_state(const char *state)
 	return is_one_of(state, "stopping", "stopped") ? "stopped" : "terminated";
 }
 
+static const char *status_of(const json_t *record)
+{
+	const char *reason = mod_str(json_object_get(record, "stateReason"), "code");
+	if (aws_instance_is_gone(record) && !strcmp(reason, "Server.SpotInstanceTermination"))
+		return "reclaimed by EC2 (spot)";
+	return state_of(record);
+}
+
 void aws_instance_read(const json_t *record, AwsSeen *seen)
 {
 	json_t *tags = aws_marks_read(json_object_get(record, "tagSet"), &seen->marks);
@@ -141,6 +150,8 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "private_dns", record, "privateDnsName");
 	copy_text(attributes, "public_address", record, "ipAddress");
 	copy_text(attributes, "launch_time", record, "launchTime");
+	/* spot, scheduled, capacity-block; on-demand instances have none */
+	copy_text(attributes, "market", record, "instanceLifecycle");
 	copy_text(attributes, "availability_zone", json_object_get(record, "placement"),
 		"availabilityZone");
 	copy_text(attributes, "placement_group", json_object_get(record, "placement"), "groupName");
@@ -156,7 +167,7 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	seen->id = mod_str(record, "instanceId");
 	seen->place = g_ascii_strtoull(mod_str(record, "amiLaunchIndex"), NULL, 10);
 	seen->gone = aws_instance_is_gone(record);
-	seen->status = state;
+	seen->status = status_of(record);
 	if (!seen->marks.token && *token)
 		seen->marks.token = g_strdup(token);
 }

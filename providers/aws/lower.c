@@ -159,6 +159,29 @@ static void add_interface(Lowering *lowering, const json_t *node)
 			tags_for(lowering, "head")));
 }
 
+/* USD an hour as RunInstances wants it: "1.5". */
+static json_t *price_text(int64_t microusd)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_string_printf(
+		text, "%" G_GINT64_FORMAT ".%06d", microusd / 1000000, (int)(microusd % 1000000));
+	while (g_str_has_suffix(text->str, "0"))
+		g_string_truncate(text, text->len - 1);
+	if (g_str_has_suffix(text->str, "."))
+		g_string_truncate(text, text->len - 1);
+	return json_string(text->str);
+}
+
+static void set_market(json_t *attributes, const json_t *offer)
+{
+	int64_t max = mod_int(offer, "max_price_microusd_hour");
+	if (strcmp(mod_str(offer, "market"), "spot") != 0)
+		return;
+	json_object_set_new(attributes, "market", json_string("spot"));
+	if (max > 0)
+		json_object_set_new(attributes, "spot_max_price", price_text(max));
+}
+
 /* What RunInstances takes, for the head and for workers. */
 static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 {
@@ -174,6 +197,7 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 		json_object_set(attributes, "disk_size_gb", json_object_get(disk, "size_gb"));
 	if (*mod_str(disk, "type"))
 		json_object_set(attributes, "disk_type", json_object_get(disk, "type"));
+	set_market(attributes, offer);
 	const char *profile = json_string_value(setting(lowering, "instance_profile"));
 	aws_instance_profile_set(attributes, profile ? profile : "");
 	const json_t *user_data = json_object_get(json_object_get(node, "boot"), "user_data");

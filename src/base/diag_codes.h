@@ -50,6 +50,7 @@
 	X("catalog.bad-data", 1)                                                                   \
 	X("catalog.no-price", 1)                                                                   \
 	X("fit.choice-changed", 1)                                                                 \
+	X("fit.above-max-price", 1)                                                                \
 	X("fit.network-too-slow", 4)                                                               \
 	X("fit.zone-not-offered", 4)                                                               \
 	X("fit.no-zone", 4)                                                                        \

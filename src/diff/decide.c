@@ -187,6 +187,8 @@ static void decide_absent(Differ *differ, RgChange *change)
 	if (blocked_by_stray(differ, change))
 		return;
 	bool moved = spec_moved(differ, change);
+	const RgResource *gone = rg_resource_set_find(differ->observed, change->recorded->address);
+	change->gone_status = gone != NULL ? gone->status : NULL;
 	settle(change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? 11 : 7);
 	set_note(change, "it vanished from the cloud; it is created again");
 	list_references(differ, change);

@@ -44,6 +44,9 @@ typedef struct {
 	int row; /* decide.md; 1 stands for 1b, 0: left out */
 	/* borrowed from the sets; NULL = absent. observed: PRESENT or UNKNOWN, never ABSENT */
 	const RgResource *desired, *recorded, *observed;
+	/* the cloud's own word for a vanished thing that it still shows, "terminated"; borrowed
+	 * from the observed set; NULL = it shows nothing */
+	const char *gone_status;
 	GPtrArray *attrs;   /* RgAttrChange*, sorted by name. CREATE: only those whose value
 			     * holds references; DELETE: only drifted ones (row 13); NONE: empty */
 	const char *reason; /* Terraform's action_reason ("replace_because_cannot_update",

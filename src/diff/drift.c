@@ -100,9 +100,10 @@ static void add_change(RgDrift *drift, const RgChange *change, const RgResourceS
 	if (!missing && !change->drifted)
 		return;
 	RgDriftItem *item = item_new(missing ? RG_DRIFT_MISSING : RG_DRIFT_CHANGED, record);
-	if (change->observed && change->observed->status) {
+	const char *status = change->observed ? change->observed->status : change->gone_status;
+	if (status) {
 		g_free(item->status);
-		item->status = g_strdup(change->observed->status);
+		item->status = g_strdup(status);
 	}
 	item->origin = g_strdup(change->desired ? change->desired->origin : record->origin);
 	if (!missing)

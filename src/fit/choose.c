@@ -214,7 +214,7 @@ static const RgInstanceType *best_type(const Choice *choice, char **reason)
 RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCarbon *carbon)
 {
 	return (RgWish){.accelerators = pool->accelerators,
-		.market = RG_PRICE_ON_DEMAND,
+		.market = pool->market.is_spot ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND,
 		.min_gbps = pool->min_gbps,
 		.placement = pool->placement,
 		.optimize = cluster->optimize,

@@ -131,7 +131,10 @@ static bool check_image(const Fit *fit, const RgShape *shape)
 static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *node, Group *group)
 {
 	const json_t *pin = node->pin;
-	bool stays = node->same_type && node->zone != NULL && node->image_id != NULL;
+	const RgMarket *market = &shape->pool->market;
+	bool same_market =
+		strcmp(rg_json_str(pin, "market", "on-demand"), rg_market_word(market)) == 0;
+	bool stays = node->same_type && same_market && node->zone != NULL && node->image_id != NULL;
 	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
 	group->price = RG_MONEY_UNKNOWN;
 	group->reason = shape->reason;
@@ -143,7 +146,10 @@ static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *nod
 		group->reason = rg_json_str(pin, "reason", NULL);
 		return;
 	}
-	const RgPrice *price = rg_catalog_find_price(shape->type, fit->cluster->provider.region);
+	const RgPrice *price =
+		market->is_spot
+			? rg_fit_spot_price(shape->type, fit->cluster->provider.region, group->zone)
+			: rg_catalog_find_price(shape->type, fit->cluster->provider.region);
 	if (price != NULL) {
 		group->price = price->microusd_hour;
 		group->price_date = price->date;
@@ -199,13 +205,18 @@ static json_t *size_json(double value)
 	return (double)whole == value ? json_integer(whole) : json_real(value);
 }
 
-static json_t *offer_json(const RgInstanceType *type, const Group *group)
+static json_t *offer_json(const RgShape *shape, const Group *group)
 {
+	const RgInstanceType *type = shape->type;
+	const RgMarket *market = &shape->pool->market;
 	const RgGpuModel *gpu = type->gpu;
 	json_t *offer = json_object();
 	json_object_set_new(offer, "instance_type", json_string(type->name));
 	json_object_set_new(offer, "zone", json_string(group->zone));
-	json_object_set_new(offer, "market", json_string("on-demand"));
+	json_object_set_new(offer, "market", json_string(rg_market_word(market)));
+	if (market->max_microusd > 0)
+		json_object_set_new(
+			offer, "max_price_microusd_hour", json_integer(market->max_microusd));
 	rg_json_set_str(offer, "gpu", gpu != NULL ? gpu->ray_type : NULL);
 	json_object_set_new(offer, "gpus", json_integer(type->gpus));
 	json_object_set_new(offer, "gpu_memory_gib",
@@ -259,29 +270,49 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*}", "pool",
 		pool->name, "role", pool->is_head ? "head" : "worker", "origin", pool->origin,
 		"indexes", pool->is_head ? json_null() : json_incref(group->indexes), "offer",
-		offer_json(shape->type, group), "image", image, "disk", disk_json(fit, shape),
-		"network", network, "labels", rg_fit_labels(fit->cluster, shape, group->zone),
-		"resources", rg_fit_resources(shape), "env", env, "share",
-		rg_fit_share_json(shape));
+		offer_json(shape, group), "image", image, "disk", disk_json(fit, shape), "network",
+		network, "labels", rg_fit_labels(fit->cluster, shape, group->zone), "resources",
+		rg_fit_resources(shape), "env", env, "share", rg_fit_share_json(shape));
 }
 
 static void warn_unpriced(const Fit *fit, const RgShape *shape)
 {
 	RgDiag *diag = rg_diags_warning(fit->diags, "catalog.no-price",
-		"no price is known for %s in %s", shape->type->name, fit->cluster->provider.region);
+		"no %sprice is known for %s in %s", shape->pool->market.is_spot ? "spot " : "",
+		shape->type->name, fit->cluster->provider.region);
 	rg_diag_at(diag, shape->pool->shape_source);
 	rg_diag_detail(diag, "the cost of these nodes is left out of sums");
+}
+
+/* Prices of spot move: the cloud alone knows whether it sells at the limit now. */
+static void warn_above_limit(const Fit *fit, const RgShape *shape, const Group *group)
+{
+	const RgMarket *market = &shape->pool->market;
+	g_autofree char *limit = rg_money_exact(market->max_microusd);
+	g_autofree char *price = rg_money_exact(group->price);
+	RgDiag *diag = rg_diags_warning(fit->diags, "fit.above-max-price",
+		"max_price is %s USD an hour, and %s cost %s on spot when it was last seen (%s)",
+		limit, shape->type->name, price, group->price_date ? group->price_date : "?");
+	rg_diag_at(diag, market->source);
+	rg_diag_detail(diag, "below its price of the day the cloud makes no such node");
+	rg_diag_hint(diag, "raise max_price, or leave it out to pay up to the on-demand price");
 }
 
 static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, json_t *nodes)
 {
 	g_autoptr(GPtrArray) groups = make_groups(fit, shape, chosen);
+	const Group *dear = NULL;
 	bool unpriced = false;
 	for (guint i = 0; i < groups->len; i++) {
 		const Group *group = groups->pdata[i];
 		json_array_append_new(nodes, node_json(fit, shape, group));
 		unpriced |= group->price == RG_MONEY_UNKNOWN;
+		if (group->price != RG_MONEY_UNKNOWN && shape->pool->market.max_microusd > 0 &&
+			group->price > shape->pool->market.max_microusd)
+			dear = group;
 	}
+	if (dear != NULL)
+		warn_above_limit(fit, shape, dear);
 	if (unpriced)
 		warn_unpriced(fit, shape);
 }

@@ -45,6 +45,11 @@ struct RgShapes {
  */
 bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, RgDiags *diags);
 
+/* spot.c: the price that a spot node of the zone is counted with: the zone's own where the catalog
+ * has one, else the dearest of the region's zones, as the cloud says which one is meant (AWS
+ * numbers zones for each account) only after the purchase. NULL: none is known. */
+const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region, const char *zone);
+
 /* Whether the GPU works with NVIDIA's open kernel modules, which are for Turing and later (NVIDIA's
  * driver README, "Open Linux Kernel Modules"); older ones need the proprietary ones. */
 bool rg_fit_takes_open_driver(const RgInstanceType *type);

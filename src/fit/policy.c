@@ -125,7 +125,8 @@ static void check_pool(Check *check, const RgShape *shape)
 	check_thing(check, &types, shape->type->name, NULL, pool->shape_source, whose);
 	if (gpu != NULL)
 		check_thing(check, &accelerators, gpu->name, gpu, pool->shape_source, whose);
-	check_thing(check, &markets, "on-demand", NULL, pool->source, whose);
+	check_thing(check, &markets, rg_market_word(&pool->market), NULL,
+		pool->market.is_spot ? pool->market.source : pool->source, whose);
 	if (pool->public_ip && json_is_false(rule_of(check, "public_addresses"))) {
 		g_autofree char *at = rg_json_pointer_add(pool->origin, "public_ip");
 		RgDiag *diag = refuse(check, "policy.public-address",

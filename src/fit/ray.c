@@ -51,7 +51,7 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 	json_object_update(labels, shape->pool->labels);
 	if (shape->type->gpu != NULL)
 		rg_json_set_str(labels, "ray.io/accelerator-type", shape->type->gpu->ray_type);
-	rg_json_set_str(labels, "ray.io/market-type", "on-demand");
+	rg_json_set_str(labels, "ray.io/market-type", rg_market_word(&shape->pool->market));
 	if (zone != NULL)
 		rg_json_set_str(labels, "ray.io/availability-zone", zone);
 	rg_json_set_str(labels, "ray.io/region", cluster->provider.region);

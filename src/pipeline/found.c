@@ -16,7 +16,8 @@ static bool is_node(const Rebuild *rebuild, const RgResource *found)
 static void pin_observed(json_t *pin, const RgResource *found)
 {
 	static const char *const names[][2] = {{"instance_type", "instance_type"},
-		{"zone", "availability_zone"}, {"zone", "zone"}, {"image_id", "image_id"}};
+		{"zone", "availability_zone"}, {"zone", "zone"}, {"image_id", "image_id"},
+		{"market", "market"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		json_t *value = json_object_get(found->attrs, names[i][1]);
 		if (json_is_string(value))
@@ -73,7 +74,9 @@ static void pin_fitted(RgResource *found, const json_t *node, bool chosen)
 		rg_json_set_str(found->pin, "image_key", key);
 	if (!g_str_equal(type, rg_json_str(offer, "instance_type", "")))
 		return;
-	for (size_t i = 0; i < G_N_ELEMENTS(same); i++)
+	bool same_market = g_str_equal(rg_json_str(found->pin, "market", "on-demand"),
+		rg_json_str(offer, "market", "on-demand"));
+	for (size_t i = 0; i < G_N_ELEMENTS(same) && same_market; i++)
 		json_object_set(found->pin, same[i], json_object_get(offer, same[i]));
 	json_object_set(found->pin, "accelerator", json_object_get(offer, "gpu"));
 	json_object_set(found->pin, "gpus", json_object_get(offer, "gpus"));

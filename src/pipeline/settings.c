@@ -39,6 +39,36 @@ static bool check_all_zones(const RgCluster *cluster, RgDiags *diags)
 	return ok;
 }
 
+/* A module that knows the market of its nodes says so by the attribute; another would make spot
+ * nodes on demand, whatever the plan says. */
+static bool sells_spot(const RgSchema *schema)
+{
+	GStrv kinds = rg_schema_kinds(schema);
+	for (size_t i = 0; kinds[i] != NULL; i++) {
+		const RgKind *kind = rg_schema_kind(schema, kinds[i]);
+		if (kind->node && rg_kind_attribute(kind, "market") != NULL)
+			return true;
+	}
+	return false;
+}
+
+static bool check_markets(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
+{
+	bool ok = true, sold = sells_spot(schema);
+	for (guint i = 0; i < cluster->pools->len && !sold; i++) {
+		const RgPool *pool = g_ptr_array_index(cluster->pools, i);
+		if (!pool->market.is_spot)
+			continue;
+		RgDiag *diag = rg_diags_error(diags, "spec.conflict",
+			"the provider %s makes no spot nodes (pool %s)", cluster->provider.name,
+			pool->name);
+		rg_diag_at(diag, pool->market.source);
+		rg_diag_hint(diag, "leave `market` out: its nodes are bought on demand");
+		ok = false;
+	}
+	return ok;
+}
+
 bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	const char *name = cluster->provider.name;
@@ -57,6 +87,7 @@ bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, Rg
 	bool ok = rg_provider_check_config(providers, name, cluster->provider.config, diags);
 	if (rg_schema_zones_start_with_region(schema))
 		ok = check_all_zones(cluster, diags) && ok;
+	ok = check_markets(cluster, schema, diags) && ok;
 	rg_diags_locate(diags, source_of, cluster);
 	return ok;
 }

@@ -62,6 +62,8 @@ static json_t *pin_of(const json_t *node)
 	copy_member(pin, "price_microusd_hour", offer, "price_microusd_hour");
 	copy_member(pin, "price_date", offer, "price_date");
 	copy_member(pin, "price_quality", offer, "price_quality");
+	if (g_str_equal(rg_json_str(offer, "market", "on-demand"), "spot"))
+		copy_member(pin, "market", offer, "market");
 	if (json_object_get(offer, "reason") != NULL)
 		copy_member(pin, "reason", offer, "reason");
 	copy_member(pin, "accelerator", offer, "gpu");

@@ -109,8 +109,12 @@ char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hour
 static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
-	for (guint i = 0; i < plan->markets->len && plan->markets->len > 1; i++) {
+	bool buys_spot = false;
+	for (guint i = 0; i < plan->markets->len; i++) {
 		const RgPlanMarket *market = plan->markets->pdata[i];
+		buys_spot |= g_str_equal(market->market, "spot") && market->nodes_after > 0;
+		if (plan->markets->len == 1)
+			break;
 		const RgPlanSum before = {.nodes = market->nodes_before,
 			.unpriced = market->unpriced_before,
 			.microusd_hour = market->microusd_hour_before};
@@ -123,6 +127,8 @@ static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 	}
 	if (line->len)
 		wrapf(text, style, "      ", "of it %s", line->str);
+	if (buys_spot)
+		wrapf(text, style, "      ", "spot prices move: counted as they were last seen");
 }
 
 static const char *market_words(const RgPlan *plan)

@@ -1,5 +1,6 @@
 #include "spec/build.h"
 
+#include <math.h>
 #include <string.h>
 #include "spec/disk.h"
 #include "spec/ray_image.h"
@@ -52,6 +53,23 @@ static void build_nodes(RgPool *pool, const json_t *nodes)
 	pool->nodes_max = pool->is_head ? 1 : (unsigned)json_number_value(max);
 }
 
+static void build_market(
+	RgMarket *market, const RgDocument *document, const char *pointer, const json_t *value)
+{
+	const json_t *max = json_object_get(json_object_get(value, "spot"), "max_price");
+	g_autofree char *at = rg_json_pointer_add(pointer, "market");
+	g_autofree char *limit = g_strconcat(at, "/spot/max_price", NULL);
+	market->is_spot = json_is_object(value) || g_strcmp0(json_string_value(value), "spot") == 0;
+	if (max != NULL)
+		market->max_microusd = llround(json_number_value(max) * 1e6);
+	market->source = rg_document_source(document, max != NULL ? limit : at);
+}
+
+const char *rg_market_word(const RgMarket *market)
+{
+	return market->is_spot ? "spot" : "on-demand";
+}
+
 static RgPool *build_pool(
 	const RgDocument *document, const char *name, const char *pointer, const json_t *value)
 {
@@ -87,6 +105,7 @@ static RgPool *build_pool(
 	pool->placement = g_strcmp0(placement, "cluster") == 0;
 	g_autofree char *network = rg_json_pointer_add(pointer, "network");
 	pool->placement_source = member_source(document, network, "placement");
+	build_market(&pool->market, document, pointer, json_object_get(value, "market"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");

@@ -20,6 +20,13 @@ typedef struct {
 	RgSource source;
 } RgShare;
 
+/* How nodes are bought. */
+typedef struct {
+	bool is_spot;
+	int64_t max_microusd; /* an hour, of one spot node; 0: the spec has no limit */
+	RgSource source;      /* of the limit, else of `market` */
+} RgMarket;
+
 /* One pool of equal nodes; the head is a pool of one with role head. */
 typedef struct {
 	char *name;   /* "head" or the key in `pools` */
@@ -44,6 +51,7 @@ typedef struct {
 	bool public_ip;	 /* each node gets a public address */
 	bool placement;	 /* all nodes in one zone, as near to each other as the cloud can */
 	RgSource placement_source;
+	RgMarket market;
 	bool protect;	   /* no plan may destroy or replace its nodes */
 	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
 	json_t *resources; /* object of numbers: Ray custom resources */
@@ -91,6 +99,8 @@ typedef struct RgCluster {
 void rg_cluster_free(RgCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCluster, rg_cluster_free)
 
+/* "on-demand" or "spot", as fitted document, pins and plans call it. */
+const char *rg_market_word(const RgMarket *market);
 /* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent. */
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
 /* "cost", "carbon" or "balanced"; false for another word. */

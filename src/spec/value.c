@@ -161,8 +161,11 @@ static void report_enum(RgFinding *finding)
 		finding, "spec.bad-value", "%s must be %s, not %s", finding->path, list, got);
 	const char *nearest =
 		value != NULL ? rg_nearest_word(value, (const char *const *)words->pdata) : NULL;
+	const char *hint = rg_json_str(finding->found->schema, "x-raygpu-hint", NULL);
 	if (nearest != NULL)
 		rg_diag_hint(diag, "did you mean `%s`?", nearest);
+	else if (hint != NULL)
+		rg_diag_hint(diag, "%s", hint);
 }
 
 static void report_pattern(RgFinding *finding)

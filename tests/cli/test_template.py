@@ -123,6 +123,12 @@ def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
     assert not cloud.requests
 
 
+def test_spot_is_refused_of_a_module_that_does_not_know_it(home, cloud):
+    home.write('cluster.yaml', spec(cloud).replace('zones: [b2]', 'zones: [b2], market: spot'))
+    said = home.run('validate', 'cluster.yaml', code=4)
+    assert 'the provider template makes no spot nodes (pool big)' in said.err and '[spec.conflict]' in said.err
+
+
 def test_whole_story(home, cloud):
     plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
     assert 'Plan: 7 to add, 0 to change, 0 to destroy.' in plan.out

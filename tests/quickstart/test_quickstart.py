@@ -180,7 +180,8 @@ def test_the_tour_of_readme_is_real_output(story):
 
 
 LATER = {
-    '`market`': ('nodes: 1', 'nodes: 1, market: spot'),
+    '`on_demand_floor`': ('nodes: 1', 'nodes: 1, market: {spot: {on_demand_floor: 1}}'),
+    '`fallback`': ('nodes: 1', 'nodes: 1, market: {spot: {fallback: on_demand}}'),
     '`gang`': ('nodes: 1', 'nodes: 1, gang: true'),
     '`any_of`': ('{name: aws, region: us-east-1}', '{any_of: [{name: aws, region: us-east-1}]}'),
 }

@@ -394,6 +394,64 @@ static void test_unknown_prices_are_null_and_warned_of(void)
 	g_assert_cmpint(rg_diags_get(o.diags, 0)->severity, ==, RG_SEVERITY_WARNING);
 }
 
+/* The plan of pool t on spot. */
+static Outcome run_spot(const char *market, const char *pins)
+{
+	g_autofree char *spec = g_strdup_printf(CPU_HEAD
+		"pools:\n  t: {accelerators: \"A100-40GB:8\", nodes: 1, market: %s}\n",
+		market);
+	return run(spec, FACTS, pins);
+}
+
+static void assert_offer(const Outcome *o, const char *market, int64_t price, const char *quality)
+{
+	const json_t *offer = json_object_get(node_at(o, 1), "offer");
+	g_assert_cmpstr(rg_json_str(offer, "instance_type", ""), ==, "p4d.24xlarge");
+	g_assert_cmpstr(rg_json_str(offer, "market", ""), ==, market);
+	g_assert_cmpint(rg_json_int(offer, "price_microusd_hour", 0), ==, price);
+	g_assert_cmpstr(rg_json_str(offer, "price_quality", ""), ==, quality);
+	g_assert_cmpstr(
+		rg_json_str(json_object_get(node_at(o, 1), "labels"), "ray.io/market-type", ""), ==,
+		market);
+}
+
+/* 8.1915: the dearest zone of us-east-1 in prices.csv. */
+static void test_spot_is_counted_at_the_dearest_zone(void)
+{
+	g_auto(Outcome) o = run_spot("spot", NULL);
+	assert_offer(&o, "spot", 8191500, "observed");
+	g_assert_cmpuint(rg_diags_count(o.diags), ==, 0);
+	g_assert_null(json_object_get(
+		json_object_get(node_at(&o, 1), "offer"), "max_price_microusd_hour"));
+	g_auto(Outcome) capped = run_spot("{spot: {max_price: 2.5}}", NULL);
+	assert_offer(&capped, "spot", 8191500, "observed");
+	g_assert_cmpint(rg_json_int(json_object_get(node_at(&capped, 1), "offer"),
+				"max_price_microusd_hour", 0),
+		==, 2500000);
+	g_assert_cmpuint(rg_diags_count(capped.diags), ==, 1);
+	g_assert_cmpstr(rg_diags_get(capped.diags, 0)->code, ==, "fit.above-max-price");
+	g_assert_cmpint(rg_diags_get(capped.diags, 0)->severity, ==, RG_SEVERITY_WARNING);
+}
+
+#define PIN_OF(market)                                                                             \
+	"{'nodes': {'t/0': {'instance_type': 'p4d.24xlarge', 'zone': 'us-east-1b', " market        \
+	" 'image_key': 'default/x86_64', 'image_id': 'ami-1', 'price_microusd_hour': 5,"           \
+	" 'price_date': '2025', 'price_quality': 'pinned'}}}"
+
+static void test_a_pinned_price_holds_on_its_market_only(void)
+{
+	g_auto(Outcome) same = run_spot("spot", PIN_OF("'market': 'spot',"));
+	assert_offer(&same, "spot", 5, "pinned");
+	g_auto(Outcome) moved = run_spot("spot", PIN_OF(""));
+	assert_offer(&moved, "spot", 8191500, "observed");
+	g_auto(Outcome) stays = run_spot("on_demand", PIN_OF(""));
+	assert_offer(&stays, "on-demand", 5, "pinned");
+	g_auto(Outcome) back = run_spot("on_demand", PIN_OF("'market': 'spot',"));
+	const RgInstanceType *type = rg_catalog_find_type(catalog, "p4d.24xlarge");
+	const RgPrice *price = rg_catalog_find_price(type, "us-east-1");
+	assert_offer(&back, "on-demand", price->microusd_hour, price->quality);
+}
+
 static void test_labels_and_resources(void)
 {
 	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  t: {accelerators: \"A100-80GB:8\", nodes: 1, "
@@ -527,6 +585,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/a_placement_gathers_the_pool", test_a_placement_gathers_the_pool);
 	g_test_add_func("/fit/a_type_without_placement_is_refused",
 		test_a_type_without_placement_is_refused);
+	g_test_add_func("/fit/spot-is-counted-at-the-dearest-zone",
+		test_spot_is_counted_at_the_dearest_zone);
+	g_test_add_func("/fit/a-pinned-price-holds-on-its-market-only",
+		test_a_pinned_price_holds_on_its_market_only);
 	g_test_add_func("/fit/labels_and_resources", test_labels_and_resources);
 	g_test_add_func("/fit/document_keeps_the_schema", test_document_keeps_the_schema);
 	g_test_add_func("/fit/same_input_same_bytes", test_same_input_same_bytes);
