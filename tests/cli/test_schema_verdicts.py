@@ -152,10 +152,13 @@ def test_every_property_has_a_description(validator):
 
 
 def man_rows():
-    """{field: "now", or what is said of later} of raygpu-spec(5)'s tables: cluster, node, workload."""
+    """{field: "now", or what is said of later} of raygpu-spec(5)'s tables: cluster, node, workload; and the
+    names in the section on budgets and in the first cells of the policy's table."""
     with open(os.path.join(ROOT, 'man', 'raygpu-spec.5.scd'), encoding='utf-8') as f:
         text = f.read()
     cluster, node = text[text.index('## The cluster'):].split('## The head', 1)
+    cluster, budget = cluster.split('## Budget', 1)
+    budget, policy = budget.split('## Policy', 1)
     node, workload = node[:node.index("# THE CLUSTER'S")].split('## Each workload', 1)
 
     def rows(part, columns=5):
@@ -167,7 +170,8 @@ def man_rows():
                 part_of = cells[-1].strip()
                 found.setdefault(name, part_of if 'later' in part_of else 'now')
         return found
-    return rows(cluster), rows(node), rows(workload, 3)
+    policy = re.findall(r'\*([a-z_]+)\*', ''.join(re.findall(r'^\|  (.*)', policy, flags=re.M)))
+    return rows(cluster), rows(node), rows(workload, 3), set(re.findall('[a-z_]+(?=:)', budget)), set(policy)
 
 
 def schema_rows(validator, properties, at=''):
@@ -186,8 +190,12 @@ def schema_rows(validator, properties, at=''):
 
 
 def test_the_man_page_lists_every_field_of_the_schema(validator):
-    cluster, node, workload = man_rows()
-    assert cluster == schema_rows(validator, validator.schema['properties'])
+    cluster, node, workload, budget, policy = man_rows()
+    of_cluster = schema_rows(validator, validator.schema['properties'])
+    limits = {k: v for k, v in of_cluster.items() if k.startswith(('budget.', 'policy.'))}
+    assert cluster == {k: v for k, v in of_cluster.items() if k not in limits}
+    assert {k.split('.')[1] for k in limits if k.startswith('budget.')} <= budget
+    assert {k.split('.')[1] for k in limits if k.startswith('policy.')} == policy
     pool = schema_rows(validator, validator.schema['$defs']['pool']['properties'])
     assert {k: v for k, v in node.items() if ':' not in k} == pool
     assert workload == schema_rows(validator, validator.schema['$defs']['workload']['properties'])
