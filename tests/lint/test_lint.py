@@ -103,3 +103,11 @@ def test_the_linter_finds(name):
 def test_the_linter_ignores_comments_and_strings():
     assert not list(rules.banned({'src/x/y.c': '/* printf( */ a = "printf(x)"; g_strdup(b); json->exit(1);\n'}))
     assert list(rules.acyclic({'a': ({'b'}, set()), 'b': ({'a'}, set())}))
+
+
+def test_each_test_file_has_a_name_of_its_own():
+    """pytest takes two files of one name, in folders without __init__.py, for one module."""
+    names = subprocess.run(['git', 'ls-files', 'tests/**/test_*.py', 'tests/test_*.py'], cwd=rules.ROOT, check=True,
+                           capture_output=True, text=True).stdout.split()
+    files = [os.path.basename(n) for n in names]
+    assert len(files) > 40 and not {n for n in files if files.count(n) > 1}
