@@ -44,7 +44,7 @@ static void add_move(Moving *moving, const RgResource *from, const char *name, i
 {
 	RgMove move = {.from = from->address,
 		.to = keep_text(moving, rg_address_format(from->kind, name, index)),
-		.group = from->group ? name : NULL,
+		.group = from->group ? keep_text(moving, g_strdup(name)) : NULL,
 		.origin = moved_origin(moving, from, name)};
 	if (from->group && !g_str_equal(from->group, name)) {
 		json_t *attrs = rg_boot_rename_pool(from->attrs, from->group, name);
