@@ -66,7 +66,7 @@ if [ -z "$quick" ]; then
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   unit asan
   say "ASan and UBSan: the whole program"
-  py asan asan tests/cli
+  py asan asan -n "$(nproc)" --dist loadfile tests/cli # each waits more than it works
   say "TSan: apply, http, provider"
   CC=clang build tsan -Db_sanitize=thread -Db_lundef=false && {
     meson test -C "$work/tsan" --no-rebuild --print-errorlogs --suite threads --timeout-multiplier 4 ||
