@@ -270,8 +270,8 @@ static bool set_mark(RgStore *store, const char *text, int64_t cluster, const ch
 	return sql_run(&q);
 }
 
-bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
-	bool leaving, RgDiags *diags)
+static bool set_marks(RgStore *store, const char *text, const char *cluster,
+	const char *const *addresses, size_t n, bool mark, RgDiags *diags)
 {
 	store_check_writer(store, cluster);
 	int64_t id;
@@ -279,27 +279,26 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
 		return false;
 	bool ok = true;
 	for (size_t i = 0; i < n && ok; i++)
-		ok = set_mark(store,
-			"UPDATE resources SET leaving = ?3, updated_s = ?4"
-			" WHERE cluster = ?1 AND address = ?2",
-			id, addresses[i], leaving, diags);
+		ok = set_mark(store, text, id, addresses[i], mark, diags);
 	return tx_end(store, ok, diags);
+}
+
+bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
+	bool leaving, RgDiags *diags)
+{
+	return set_marks(store,
+		"UPDATE resources SET leaving = ?3, updated_s = ?4"
+		" WHERE cluster = ?1 AND address = ?2",
+		cluster, addresses, n, leaving, diags);
 }
 
 bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool updating, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
-	int64_t id;
-	if (!tx_begin_cluster(store, cluster, &id, diags))
-		return false;
-	bool ok = true;
-	for (size_t i = 0; i < n && ok; i++)
-		ok = set_mark(store,
-			"UPDATE resources SET updating = ?3, updated_s = max(?4, updated_s + 1)"
-			" WHERE cluster = ?1 AND address = ?2",
-			id, addresses[i], updating, diags);
-	return tx_end(store, ok, diags);
+	return set_marks(store,
+		"UPDATE resources SET updating = ?3, updated_s = max(?4, updated_s + 1)"
+		" WHERE cluster = ?1 AND address = ?2",
+		cluster, addresses, n, updating, diags);
 }
 
 static bool delete_all(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
