@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/embedded.h"
-#include "catalog/table.h"
+#include "catalog/internal.h"
 
 typedef struct {
 	double g_per_kwh;
@@ -116,17 +116,10 @@ static const struct {
 		read_host},
 };
 
-static bool load_file(RgCarbon *carbon, size_t file, RgCatalogText text, void *data, RgDiags *diags)
+static bool load_file(RgCarbon *carbon, size_t file, const RgCatalogSource *source, RgDiags *diags)
 {
-	size_t len = 0;
-	const char *bytes = text(data, files[file].file, &len);
-	if (bytes == NULL) {
-		rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing",
-			files[file].file);
-		return false;
-	}
 	g_autoptr(RgTable) table =
-		rg_table_read(files[file].file, bytes, len, files[file].columns, diags);
+		rg_catalog_read_table(source, files[file].file, files[file].columns, diags);
 	bool good = table != NULL;
 	for (size_t row = 0; table != NULL && row < rg_table_rows(table); row++)
 		good = files[file].read(carbon, table, row, diags) && good;
@@ -140,9 +133,10 @@ RgCarbon *rg_carbon_open_with(RgCatalogText text, void *data, RgDiags *diags)
 	carbon->grids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	carbon->gpus = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	carbon->hosts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	const RgCatalogSource source = {.text = text, .data = data};
 	bool good = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
-		good = load_file(carbon, i, text, data, diags) && good;
+		good = load_file(carbon, i, &source, diags) && good;
 	return good ? g_steal_pointer(&carbon) : NULL;
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "base/embedded.h"
 #include "base/version.h"
-#include "catalog/table.h"
+#include "catalog/internal.h"
 
 /* Releases of a node image from a date or version on. */
 typedef struct {
@@ -152,17 +152,10 @@ static const struct {
 	{"node_images.csv", {"name", "from", "driver"}, read_image},
 };
 
-static bool load_file(RgCompat *compat, size_t file, RgCatalogText text, void *data, RgDiags *diags)
+static bool load_file(RgCompat *compat, size_t file, const RgCatalogSource *source, RgDiags *diags)
 {
-	size_t len = 0;
-	const char *bytes = text(data, files[file].file, &len);
-	if (bytes == NULL) {
-		rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing",
-			files[file].file);
-		return false;
-	}
 	g_autoptr(RgTable) table =
-		rg_table_read(files[file].file, bytes, len, files[file].columns, diags);
+		rg_catalog_read_table(source, files[file].file, files[file].columns, diags);
 	bool good = table != NULL;
 	for (size_t row = 0; table != NULL && row < rg_table_rows(table); row++)
 		good = files[file].read(compat, table, row, diags) && good;
@@ -177,9 +170,10 @@ RgCompat *rg_compat_open_with(RgCatalogText text, void *data, RgDiags *diags)
 	compat->cudas = g_array_new(FALSE, FALSE, sizeof(RgCudaRelease));
 	compat->archs = g_array_new(FALSE, FALSE, sizeof(RgCudaArch));
 	compat->images = g_array_new(FALSE, FALSE, sizeof(NodeImage));
+	const RgCatalogSource source = {.text = text, .data = data};
 	bool good = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
-		good = load_file(compat, i, text, data, diags) && good;
+		good = load_file(compat, i, &source, diags) && good;
 	return good ? g_steal_pointer(&compat) : NULL;
 }
 

@@ -1,7 +1,7 @@
 #include "catalog/mig.h"
 #include <string.h>
 #include "base/embedded.h"
-#include "catalog/table.h"
+#include "catalog/internal.h"
 
 struct RgMig {
 	GStringChunk *texts;
@@ -128,17 +128,11 @@ RgMig *rg_mig_open_text(RgCatalogText text, void *data, RgDiags *diags)
 	mig->texts = g_string_chunk_new(4096);
 	mig->profiles_of = g_hash_table_new_full(
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+	const RgCatalogSource source = {.text = text, .data = data};
 	bool good = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(tables) && good; i++) {
-		size_t len = 0;
-		const char *bytes = text(data, tables[i].file, &len);
-		if (bytes == NULL) {
-			rg_diags_error(diags, "catalog.bad-data",
-				"the catalog file \"%s\" is missing", tables[i].file);
-			return NULL;
-		}
 		g_autoptr(RgTable) table =
-			rg_table_read(tables[i].file, bytes, len, tables[i].columns, diags);
+			rg_catalog_read_table(&source, tables[i].file, tables[i].columns, diags);
 		good = table != NULL;
 		for (size_t row = 0; good && row < rg_table_rows(table); row++)
 			good = tables[i].read(mig, table, row, diags);
