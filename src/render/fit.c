@@ -18,25 +18,6 @@ static void add_row(GPtrArray *rows, const char *const *cells)
 	g_ptr_array_add(rows, row);
 }
 
-static void add_rows(GString *text, const GPtrArray *rows, const RgStyle *style)
-{
-	unsigned widths[COLUMNS] = {0};
-	for (guint i = 0; i < rows->len; i++) {
-		for (guint c = 0; c < COLUMNS; c++)
-			widths[c] = MAX(widths[c], columns_of(((GStrv)rows->pdata[i])[c]));
-	}
-	for (guint i = 0; i < rows->len; i++) {
-		GStrv row = rows->pdata[i];
-		g_autoptr(GString) line = g_string_new("  ");
-		for (guint c = 0; c + 1 < COLUMNS; c++)
-			g_string_append_printf(line, "%s%*s", row[c],
-				(int)(widths[c] - columns_of(row[c])) + 2, "");
-		g_string_append(line, row[COLUMNS - 1]);
-		paint(text, i ? &(RgStyle){0} : style, BOLD, g_strchomp(line->str));
-		g_string_append_c(text, '\n');
-	}
-}
-
 static char *number_text(const json_t *object, const char *key)
 {
 	return g_strdup_printf("%.6g", json_number_value(json_object_get(object, key)));
@@ -94,7 +75,7 @@ static void add_workloads(GString *text, const json_t *fit, const RgStyle *style
 			together, rg_json_str(workload, "verdict", "?"), pools};
 		add_row(rows, cells);
 	}
-	add_rows(text, rows, style);
+	paint_rows(text, rows, style);
 }
 
 /* "16 A100-40GB", "7 A100-40GB 1g.5gb", "2 T4 / 4" */
@@ -134,7 +115,7 @@ static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style
 			has ? stranded : "-"};
 		add_row(rows, cells);
 	}
-	add_rows(text, rows, style);
+	paint_rows(text, rows, style);
 }
 
 static void add_sum(GString *text, const json_t *fit, const RgStyle *style)

@@ -30,14 +30,14 @@ static void add_number(GPtrArray *row, bool known, unsigned number)
 
 static void row_free(gpointer row)
 {
-	g_ptr_array_unref(row);
+	g_strfreev(row);
 }
 
-static GPtrArray *row_of(const RgReports *reports, const char *name, const Tally *tally, bool known,
+static GStrv row_of(const RgReports *reports, const char *name, const Tally *tally, bool known,
 	const char *status)
 {
 	bool drift = g_str_equal(reports->command, "drift");
-	GPtrArray *row = g_ptr_array_new_with_free_func(g_free);
+	GPtrArray *row = g_ptr_array_new();
 	g_ptr_array_add(row, clean(name));
 	add_number(row, known, tally->add);
 	add_number(row, known, tally->change);
@@ -50,19 +50,16 @@ static GPtrArray *row_of(const RgReports *reports, const char *name, const Tally
 		g_ptr_array_add(row, known ? money_arrow(tally) : g_strdup("-"));
 	}
 	g_ptr_array_add(row, g_strdup(status));
-	return row;
+	g_ptr_array_add(row, NULL);
+	return (GStrv)g_ptr_array_free(row, FALSE);
 }
 
-static GPtrArray *heading_of(const RgReports *reports)
+static GStrv heading_of(const RgReports *reports)
 {
-	g_auto(GStrv) words = g_strsplit(g_str_equal(reports->command, "drift")
-						 ? "CLUSTER,MISSING,CHANGED,UNMANAGED,STATUS"
-						 : "CLUSTER,+,~,-/+,-,GPUS,PER HOUR,STATUS",
+	return g_strsplit(g_str_equal(reports->command, "drift")
+				  ? "CLUSTER,MISSING,CHANGED,UNMANAGED,STATUS"
+				  : "CLUSTER,+,~,-/+,-,GPUS,PER HOUR,STATUS",
 		",", -1);
-	GPtrArray *row = g_ptr_array_new_with_free_func(g_free);
-	for (guint i = 0; words[i]; i++)
-		g_ptr_array_add(row, g_strdup(words[i]));
-	return row;
 }
 
 static void add_removed_rows(GPtrArray *rows, const RgReports *reports)
@@ -71,11 +68,11 @@ static void add_removed_rows(GPtrArray *rows, const RgReports *reports)
 		const RgRemoved *removed = reports->removed->pdata[i];
 		const Tally tally = {.microusd_hour_before = removed->microusd_hour,
 			.microusd_hour_after = removed->microusd_hour};
-		GPtrArray *row = row_of(reports, removed->cluster, &tally, false,
+		GStrv row = row_of(reports, removed->cluster, &tally, false,
 			removed->recorded ? "spec removed, runs on" : "spec removed");
-		if (row->len == COLUMNS_MOST && removed->recorded) {
-			g_free(row->pdata[COLUMNS_MOST - 2]);
-			row->pdata[COLUMNS_MOST - 2] = money_arrow(&tally);
+		if (g_strv_length(row) == COLUMNS_MOST && removed->recorded) {
+			g_free(row[COLUMNS_MOST - 2]);
+			row[COLUMNS_MOST - 2] = money_arrow(&tally);
 		}
 		g_ptr_array_add(rows, row);
 	}
@@ -102,27 +99,6 @@ static GPtrArray *rows_of(const RgReports *reports)
 					      known < reports->n ? "without the failed" : ""));
 	add_removed_rows(rows, reports);
 	return rows;
-}
-
-static void add_table(GString *text, GPtrArray *rows, const RgStyle *style)
-{
-	unsigned widths[COLUMNS_MOST] = {0};
-	for (guint i = 0; i < rows->len; i++) {
-		const GPtrArray *row = rows->pdata[i];
-		for (guint c = 0; c < row->len; c++)
-			widths[c] = MAX(widths[c], columns_of(row->pdata[c]));
-	}
-	for (guint i = 0; i < rows->len; i++) {
-		const GPtrArray *row = rows->pdata[i];
-		g_autoptr(GString) line = g_string_new("  ");
-		for (guint c = 0; c + 1 < row->len; c++)
-			g_string_append_printf(line, "%s%*s", (char *)row->pdata[c],
-				(int)(widths[c] - columns_of(row->pdata[c])) + 2, "");
-		g_string_append(line, row->pdata[row->len - 1]);
-		g_strchomp(line->str);
-		paint(text, i ? &(RgStyle){0} : style, BOLD, line->str);
-		g_string_append_c(text, '\n');
-	}
 }
 
 static void add_failed(GString *text, const RgReports *reports, const RgStyle *style)
@@ -179,7 +155,7 @@ char *rg_report_overview(const RgReports *reports, const RgStyle *style)
 	if (reports->n || (reports->removed && reports->removed->len)) {
 		g_autoptr(GPtrArray) rows = rows_of(reports);
 		g_string_append_c(text, '\n');
-		add_table(text, rows, style);
+		paint_rows(text, rows, style);
 		g_string_append_c(text, '\n');
 		add_gpus(text, reports, style);
 	}

@@ -137,3 +137,23 @@ void wrapf(GString *to, const RgStyle *style, const char *indent, const char *fo
 	g_autofree char *line = clean(text);
 	wrap_line(to, style_width(style), indent, line);
 }
+
+void paint_rows(GString *text, const GPtrArray *rows, const RgStyle *style)
+{
+	guint columns = rows->len ? g_strv_length(rows->pdata[0]) : 0;
+	g_autofree unsigned *widths = g_new0(unsigned, columns + 1);
+	for (guint i = 0; i < rows->len; i++) {
+		for (guint c = 0; c < columns; c++)
+			widths[c] = MAX(widths[c], columns_of(((GStrv)rows->pdata[i])[c]));
+	}
+	for (guint i = 0; i < rows->len; i++) {
+		GStrv row = rows->pdata[i];
+		g_autoptr(GString) line = g_string_new("  ");
+		for (guint c = 0; c + 1 < columns; c++)
+			g_string_append_printf(line, "%s%*s", row[c],
+				(int)(widths[c] - columns_of(row[c])) + 2, "");
+		g_string_append(line, row[columns - 1]);
+		paint(text, i ? &(RgStyle){0} : style, BOLD, g_strchomp(line->str));
+		g_string_append_c(text, '\n');
+	}
+}

@@ -63,3 +63,6 @@ unsigned drift_count(const RgDrift *drift, RgDriftType type);
 char *drift_name(const RgDriftItem *item);
 /* "has been deleted", "has changed: tags, instance_state", ...; g_free. */
 char *drift_phrase(const RgDriftItem *item);
+/* A table: rows of as many cells as the first, the heading (GStrv each), each column as wide as its
+ * widest cell. */
+void paint_rows(GString *text, const GPtrArray *rows, const RgStyle *style);

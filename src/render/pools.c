@@ -51,21 +51,7 @@ static GPtrArray *table_of(const RgPlan *plan)
 static void add_table(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	g_autoptr(GPtrArray) rows = table_of(plan);
-	unsigned widths[COLUMNS] = {0};
-	for (guint i = 0; i < rows->len; i++) {
-		for (guint c = 0; c < COLUMNS; c++)
-			widths[c] = MAX(widths[c], columns_of(((GStrv)rows->pdata[i])[c]));
-	}
-	for (guint i = 0; i < rows->len; i++) {
-		GStrv row = rows->pdata[i];
-		g_autoptr(GString) line = g_string_new("  ");
-		for (guint c = 0; c + 1 < COLUMNS; c++)
-			g_string_append_printf(line, "%s%*s", row[c],
-				(int)(widths[c] - columns_of(row[c])) + 2, "");
-		g_string_append(line, row[COLUMNS - 1]);
-		paint(text, i ? &(RgStyle){0} : style, BOLD, line->str);
-		g_string_append_c(text, '\n');
-	}
+	paint_rows(text, rows, style);
 }
 
 static void add_ray(GString *text, const RgPlan *plan, const RgStyle *style)
