@@ -131,7 +131,7 @@ static bool add_pattern(Compiler *compiler, const char *pattern, const char *at)
 	if (g_hash_table_contains(patterns, pattern))
 		return true;
 	g_autoptr(GError) error = NULL;
-	GRegex *regex = g_regex_new(pattern, G_REGEX_DOLLAR_ENDONLY | G_REGEX_OPTIMIZE, 0, &error);
+	GRegex *regex = g_regex_new(pattern, G_REGEX_DOLLAR_ENDONLY, 0, &error);
 	if (regex == NULL)
 		return refuse(compiler, at, pattern, error->message);
 	g_hash_table_insert(patterns, (gpointer)(uintptr_t)pattern, regex);

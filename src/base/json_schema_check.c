@@ -104,31 +104,34 @@ static void check_any(Check *check, const json_t *schema, const json_t *value)
 
 static void check_number(Check *check, const json_t *schema, const json_t *value)
 {
-	long double number = rg_json_schema_number(value);
 	const json_t *rule;
 	if ((rule = json_object_get(schema, "minimum")) != NULL &&
-		number < rg_json_schema_number(rule))
+		rg_json_schema_compare(value, rule) < 0)
 		add(check, schema, "minimum", NULL, value);
 	if ((rule = json_object_get(schema, "maximum")) != NULL &&
-		number > rg_json_schema_number(rule))
+		rg_json_schema_compare(value, rule) > 0)
 		add(check, schema, "maximum", NULL, value);
 	if ((rule = json_object_get(schema, "exclusiveMinimum")) != NULL &&
-		number <= rg_json_schema_number(rule))
+		rg_json_schema_compare(value, rule) <= 0)
 		add(check, schema, "exclusiveMinimum", NULL, value);
 	if ((rule = json_object_get(schema, "exclusiveMaximum")) != NULL &&
-		number >= rg_json_schema_number(rule))
+		rg_json_schema_compare(value, rule) >= 0)
 		add(check, schema, "exclusiveMaximum", NULL, value);
+}
+
+static int compare_size(size_t size, const json_t *rule)
+{
+	json_auto_t *number = json_integer((json_int_t)size);
+	return rg_json_schema_compare(number, rule);
 }
 
 static void check_size(Check *check, const json_t *schema, const char *min, const char *max,
 	const json_t *value, size_t size)
 {
 	const json_t *rule;
-	if ((rule = json_object_get(schema, min)) != NULL &&
-		(long double)size < rg_json_schema_number(rule))
+	if ((rule = json_object_get(schema, min)) != NULL && compare_size(size, rule) < 0)
 		add(check, schema, min, NULL, value);
-	if ((rule = json_object_get(schema, max)) != NULL &&
-		(long double)size > rg_json_schema_number(rule))
+	if ((rule = json_object_get(schema, max)) != NULL && compare_size(size, rule) > 0)
 		add(check, schema, max, NULL, value);
 }
 

@@ -14,5 +14,5 @@ gboolean rg_json_schema_equal(gconstpointer a, gconstpointer b);
 guint rg_json_schema_hash(gconstpointer value);
 /* Whether a value is of a JSON Schema type; 1.0 is an integer. */
 bool rg_json_schema_is_type(const json_t *value, const char *type);
-/* As long double, which holds int64 and double alike (x86-64, aarch64). */
-long double rg_json_schema_number(const json_t *value);
+/* Two numbers: below 0, 0 or above. Exact, whatever the types: 2^53 + 1 is more than 2^53. */
+int rg_json_schema_compare(const json_t *a, const json_t *b);

@@ -28,11 +28,33 @@ bool rg_json_schema_is_type(const json_t *value, const char *type)
 	return false;
 }
 
-long double rg_json_schema_number(const json_t *value)
+/* Of an int64 and a double. Doubles from 2^63 on are above every int64; those between lose nothing
+ * but their fraction by the cast. */
+static int compare_mixed(json_int_t integer, double real)
 {
-	if (json_is_integer(value))
-		return (long double)json_integer_value(value);
-	return (long double)json_real_value(value);
+	if (real >= 0x1p63)
+		return -1;
+	if (real < -0x1p63)
+		return 1;
+	json_int_t whole = (json_int_t)real;
+	if (integer != whole)
+		return integer < whole ? -1 : 1;
+	double rest = real - (double)whole;
+	return (rest < 0) - (rest > 0);
+}
+
+int rg_json_schema_compare(const json_t *a, const json_t *b)
+{
+	if (json_is_integer(a) && json_is_integer(b)) {
+		json_int_t x = json_integer_value(a), y = json_integer_value(b);
+		return (x > y) - (x < y);
+	}
+	if (json_is_integer(a))
+		return compare_mixed(json_integer_value(a), json_real_value(b));
+	if (json_is_integer(b))
+		return -compare_mixed(json_integer_value(b), json_real_value(a));
+	double x = json_real_value(a), y = json_real_value(b);
+	return (x > y) - (x < y);
 }
 
 static bool are_objects_equal(const json_t *a, const json_t *b)
@@ -64,7 +86,7 @@ static bool are_arrays_equal(const json_t *a, const json_t *b)
 gboolean rg_json_schema_equal(gconstpointer a, gconstpointer b)
 {
 	if (json_is_number((const json_t *)a) && json_is_number((const json_t *)b))
-		return rg_json_schema_number(a) == rg_json_schema_number(b);
+		return rg_json_schema_compare(a, b) == 0;
 	if (json_typeof((const json_t *)a) != json_typeof((const json_t *)b))
 		return false;
 	if (json_is_object((const json_t *)a))

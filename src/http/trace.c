@@ -26,9 +26,9 @@ bool rg_trace_open(RgTrace *trace, const char *path, const RgHttpHost *host, RgD
 	}
 	pthread_mutex_init(&trace->lock, NULL);
 	trace->form = g_regex_new("((?:^|[?&])[\\w.]*(?:" SECRET_NAMES ")[\\w.]*=)[^&]*",
-		G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_OPTIMIZE, 0, NULL);
+		G_REGEX_RAW | G_REGEX_CASELESS, 0, NULL);
 	trace->xml = g_regex_new("(<(" SECRET_NAMES ")>).*?(</\\2>|$)",
-		G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL | G_REGEX_OPTIMIZE, 0, NULL);
+		G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL, 0, NULL);
 	return true;
 }
 

@@ -94,6 +94,19 @@ static void numbers_compare_exactly(void)
 	assert_findings(schema, "9007199254740992", "");
 	assert_findings(schema, "9007199254740993", " maximum;");
 	assert_findings(schema, "2", " not;");
+	g_autoptr(RgJsonSchema) real = compile("{\"exclusiveMinimum\":9007199254740993,"
+					       "\"maximum\":9223372036854775808.0}");
+	assert_findings(real, "9007199254740992.0", " exclusiveMinimum;");
+	assert_findings(real, "9007199254740993", " exclusiveMinimum;");
+	assert_findings(real, "9007199254740994.0", "");
+	assert_findings(real, "9223372036854775807", "");
+	assert_findings(real, "1e300", " maximum;");
+	assert_findings(real, "-1e300", " exclusiveMinimum;");
+	g_autoptr(RgJsonSchema) part = compile("{\"minimum\":-1.5,\"maximum\":1.5}");
+	assert_findings(part, "-1", "");
+	assert_findings(part, "-2", " minimum;");
+	assert_findings(part, "1", "");
+	assert_findings(part, "2", " maximum;");
 }
 
 static void schemas_outside_the_subset_are_refused(void)

@@ -327,19 +327,6 @@ static void test_broken_data_is_refused(void)
 	}
 }
 
-static void test_opens_quickly(void)
-{
-	gint64 best = G_MAXINT64;
-	for (int i = 0; i < 20; i++) {
-		gint64 start = g_get_monotonic_time();
-		rg_catalog_free(open_aws());
-		best = MIN(best, g_get_monotonic_time() - start);
-	}
-	g_test_message("opened in %" G_GINT64_FORMAT " us", best);
-	/* sanitizers slow it down tenfold */
-	g_assert_cmpint(best, <, 30000);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -352,6 +339,5 @@ int main(int argc, char **argv)
 	g_test_add_func("/catalog/unpriced_come_last_and_ties_by_name",
 		test_unpriced_come_last_and_ties_by_name);
 	g_test_add_func("/catalog/broken_data_is_refused", test_broken_data_is_refused);
-	g_test_add_func("/catalog/opens_quickly", test_opens_quickly);
 	return g_test_run();
 }
