@@ -5,20 +5,27 @@
 /* What a node's user data says of its pool: node.c. */
 static const char *const sayings[] = {"RAY_NODE_TYPE_NAME=", "ray.io/node-group="};
 
-static bool ends_name(char c)
+static bool is_of_name(char c)
 {
-	return !g_ascii_isalnum(c) && c != '-' && c != '_' && c != '.';
+	return g_ascii_isalnum(c) || c == '-' || c == '_' || c == '.' || c == '/';
+}
+
+/* Not the end of a longer word, such as a variable of the user's; an escaped newline ends one. */
+static bool begins_word(const char *text, const char *at)
+{
+	return at == text || !is_of_name(at[-1]) ||
+	       (at - text >= 2 && at[-2] == '\\' && at[-1] == 'n');
 }
 
 static char *rename_saying(const char *text, const char *saying, const char *from, const char *to)
 {
 	g_autofree char *old = g_strconcat(saying, from, NULL);
 	GString *renamed = g_string_new(NULL);
-	const char *at;
+	const char *whole = text, *at;
 	while ((at = strstr(text, old)) != NULL) {
 		const char *after = at + strlen(old);
 		g_string_append_len(renamed, text, at - text);
-		if (ends_name(*after))
+		if (begins_word(whole, at) && !is_of_name(*after))
 			g_string_append_printf(renamed, "%s%s", saying, to);
 		else
 			g_string_append(renamed, old);
