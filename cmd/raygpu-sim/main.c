@@ -189,7 +189,8 @@ static bool play(const Options *options, RgSim *sim)
 	json_error_t where;
 	json_auto_t *document = json_load_file(options->scenario, JSON_REJECT_DUPLICATES, &where);
 	g_autofree char *problem = NULL;
-	RgSimScenario *scenario = document ? rg_sim_scenario_new(document, &problem) : NULL;
+	RgSimScenario *scenario =
+		document ? rg_sim_scenario_new(sim->data, document, &problem) : NULL;
 	if (scenario)
 		rg_sim_play(sim, scenario);
 	else if (document)

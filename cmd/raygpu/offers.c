@@ -40,6 +40,7 @@ static json_t *price_json(const RgPrice *price)
 	rg_json_set_str(json, "zone", *price->zone ? price->zone : NULL);
 	rg_json_set_str(json, "quality", price->quality);
 	rg_json_set_str(json, "date", price->date);
+	rg_json_set_str(json, "own", price->own);
 	return json;
 }
 
@@ -86,6 +87,9 @@ static json_t *offer_json(const RgMarketplace *market, const RgOffer *offer)
 	json_object_set_new(row, "preference", json_integer(offer->preference + 1));
 	json_object_set_new(row, "module_installed",
 		json_boolean(rg_marketplace_is_installed(market, offer->provider)));
+	json_object_set_new(row, "own",
+		json_pack(
+			"{s:s?, s:s?}", "instance_type", type->own, "gpu", gpu ? gpu->own : NULL));
 	rg_json_set_str(row, "rejected", offer->rejected);
 	return row;
 }
@@ -116,6 +120,27 @@ static char *kilograms(const RgCarbonHour *carbon)
 		       : g_strdup("-");
 }
 
+/* Which of the row's figures the project file states, and where: never a built-in row in disguise.
+ */
+static void add_own(GString *text, const RgOffer *offer)
+{
+	const struct {
+		const char *what, *place;
+	} parts[] = {{"GPU", offer->type->gpu ? offer->type->gpu->own : NULL},
+		{"type", offer->type->own},
+		{"price", offer->on_demand ? offer->on_demand->own : NULL},
+		{"spot price", offer->spot ? offer->spot->own : NULL}};
+	const char *before = "  own: ";
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
+		if (!parts[i].place)
+			continue;
+		g_string_append_printf(text, "%s%s %s", before, parts[i].what, parts[i].place);
+		before = ", ";
+	}
+	if (g_str_equal(before, ", "))
+		g_string_append_c(text, '\n');
+}
+
 /* Two lines where one would not fit in 80 columns: long type names (GCP's attached GPUs). */
 static void add_row(GString *text, const RgOffer *offer)
 {
@@ -134,6 +159,7 @@ static void add_row(GString *text, const RgOffer *offer)
 	g_string_append_printf(text, "%-20s %s\n", place, type->name);
 	g_string_append_printf(text, "  %-18s %-7s %9s %8s %8s %8s %7s\n",
 		type->gpu ? type->gpu->name : "-", gpus, on_demand, spot, each, gigabyte, carbon);
+	add_own(text, offer);
 	if (offer->rejected)
 		g_string_append_printf(text, "  rejected: %s\n", offer->rejected);
 }
@@ -280,8 +306,8 @@ static int run(Context *context, const Options *options, const char *asked)
 		provider = cluster->provider.name;
 		region = cluster->provider.region;
 	}
-	g_autoptr(RgMarketplace) market =
-		rg_marketplace_open(context->providers, provider, region, context->diags);
+	g_autoptr(RgMarketplace) market = rg_marketplace_open(
+		context->providers, is_spec ? asked : NULL, provider, region, context->diags);
 	if (!market)
 		return rg_diags_exit_code(context->diags);
 	g_autoptr(RgJson) lists = json_array();

@@ -48,6 +48,7 @@
 	X("catalog.unknown-region", 4)                                                             \
 	X("catalog.no-offer", 4)                                                                   \
 	X("catalog.bad-data", 1)                                                                   \
+	X("catalog.bad-own-row", 4)                                                                \
 	X("catalog.no-price", 1)                                                                   \
 	X("fit.choice-changed", 1)                                                                 \
 	X("fit.above-max-price", 1)                                                                \

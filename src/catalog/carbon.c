@@ -151,6 +151,17 @@ static double watts_at(const Power *power)
 	return power->idle + (power->full - power->idle) * RG_CARBON_UTILISATION_PERCENT / 100;
 }
 
+/* Of a model of the user's own by its TDP, at the shares of it that data/CARBON.md states. */
+static bool find_gpu_power(const RgCarbon *carbon, const RgGpuModel *model, Power *power)
+{
+	const Power *row = g_hash_table_lookup(carbon->gpus, model->name);
+	if (model->own_power)
+		*power = (Power){model->power_w * 0.115, model->power_w * 1.02};
+	else if (row != NULL)
+		*power = *row;
+	return model->own_power || row != NULL;
+}
+
 RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
 	const RgInstanceType *type, const char *region)
 {
@@ -158,22 +169,21 @@ RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
 	g_autofree char *key = g_strconcat(provider, "/", region, NULL);
 	const Grid *grid = g_hash_table_lookup(carbon->grids, key);
 	const Host *host = g_hash_table_lookup(carbon->hosts, provider);
-	const Power *gpu =
-		type->gpu != NULL ? g_hash_table_lookup(carbon->gpus, type->gpu->name) : NULL;
+	Power gpu = {0};
+	bool has_power = type->gpu == NULL || find_gpu_power(carbon, type->gpu, &gpu);
 	if (grid != NULL) {
 		hour.year = grid->year;
 		hour.source = grid->source;
 		hour.g_per_kwh = grid->g_per_kwh;
 	}
-	hour.missing = host == NULL			  ? "provider"
-		       : grid == NULL			  ? "region"
-		       : type->gpu != NULL && gpu == NULL ? "GPU model"
-							  : NULL;
+	hour.missing = host == NULL   ? "provider"
+		       : grid == NULL ? "region"
+		       : !has_power   ? "GPU model"
+				      : NULL;
 	if (hour.missing != NULL)
 		return hour;
 	double watts = type->vcpus * watts_at(&host->vcpu) + type->memory_gib * host->memory_gb;
-	if (gpu != NULL)
-		watts += type->gpus * type->gpu_fraction * watts_at(gpu);
+	watts += type->gpus * type->gpu_fraction * watts_at(&gpu);
 	/* W / 1000 x g/kWh = g/h; times 1000 = mg/h */
 	hour.mg_hour = llround(watts * host->pue * grid->g_per_kwh);
 	return hour;

@@ -15,7 +15,8 @@ RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags)
 	g_autoptr(RgCatalog) catalog = g_new0(RgCatalog, 1);
 	catalog->provider = g_strdup(source->provider);
 	catalog->texts = g_string_chunk_new(8192);
-	catalog->gpus = source->gpus != NULL ? rg_gpus_ref(source->gpus) : rg_gpus_open(diags);
+	catalog->gpus = source->gpus != NULL ? rg_gpus_ref(source->gpus)
+					     : rg_gpus_open_with(source->own, diags);
 	catalog->types = g_ptr_array_new_with_free_func(free_type);
 	catalog->regions = g_ptr_array_new();
 	catalog->type_of_name = g_hash_table_new(g_str_hash, g_str_equal);

@@ -21,7 +21,8 @@ typedef struct {
 	RgPriceKind kind;
 	int64_t microusd_hour; /* RG_MONEY_UNKNOWN: offered there, price not known */
 	const char *quality;   /* "list", "derived", "observed", "negotiated", "unknown" */
-	const char *date;      /* "2026-07-20", "2026-05", "2026" */
+	const char *date;      /* "2026-07-20", "2026-05", "2026"; NULL: an own one without date */
+	const char *own; /* "raygpu.yaml:7", where the project file sets it; NULL: it doesn't */
 } RgPrice;
 
 typedef struct {
@@ -41,6 +42,7 @@ typedef struct {
 	/* on-demand, where it is cheapest; RG_MONEY_UNKNOWN: no price is known anywhere */
 	int64_t lowest_microusd_hour;
 	const GPtrArray *prices; /* RgPrice*, by region, kind and zone */
+	const char *own;	 /* "raygpu.yaml:5", where the project file says it; NULL: not */
 } RgInstanceType;
 
 /* How sure we are that a region has a type, best first. */
@@ -62,7 +64,8 @@ typedef struct {
 				 all */
 	RgCatalogText text;
 	void *data;
-	RgGpus *gpus; /* shared with other catalogs, a reference is taken; NULL: its own */
+	RgGpus *gpus;	      /* shared with other catalogs, a reference is taken; NULL: its own */
+	const RgOwnRows *own; /* NULL: none; with `gpus`, those were opened with it */
 } RgCatalogSource;
 
 /* Reads instance_types.csv, prices.csv and, when there is one, regions.csv (else the regions are

@@ -4,13 +4,6 @@
 #include "catalog/internal.h"
 #include "catalog/table.h"
 
-struct RgGpus {
-	GStringChunk *texts;
-	GPtrArray *models;	    /* RgGpuModel* */
-	GHashTable *model_of_name;  /* char* -> RgGpuModel*, borrowed */
-	GHashTable *models_of_word; /* lower-case char* -> GPtrArray of RgGpuModel*, borrowed */
-};
-
 static void clear(void *data)
 {
 	RgGpus *gpus = data;
@@ -25,7 +18,7 @@ static const char *keep(RgGpus *gpus, const char *text)
 	return g_string_chunk_insert_const(gpus->texts, text);
 }
 
-static void add_word(RgGpus *gpus, const char *name, RgGpuModel *model)
+void rg_gpus_add_word(RgGpus *gpus, const char *name, RgGpuModel *model)
 {
 	g_autofree char *word = g_ascii_strdown(name, -1);
 	GPtrArray *models = g_hash_table_lookup(gpus->models_of_word, word);
@@ -42,7 +35,7 @@ static void add_words(RgGpus *gpus, const char *names, RgGpuModel *model)
 	g_auto(GStrv) words = g_strsplit(names, "|", -1);
 	for (size_t i = 0; words[i] != NULL; i++) {
 		if (words[i][0] != '\0')
-			add_word(gpus, words[i], model);
+			rg_gpus_add_word(gpus, words[i], model);
 	}
 }
 
@@ -139,7 +132,14 @@ static bool read_model(RgGpus *gpus, const RgTable *table, size_t row, RgDiags *
 	return true;
 }
 
-RgGpus *rg_gpus_open(RgDiags *diags)
+static void free_model(void *data)
+{
+	RgGpuModel *model = data;
+	json_decref((json_t *)(uintptr_t)model->own_mig);
+	g_free(model);
+}
+
+RgGpus *rg_gpus_open_with(const RgOwnRows *own, RgDiags *diags)
 {
 	size_t len = 0;
 	const char *text = rg_catalog_embedded_text(
@@ -149,14 +149,20 @@ RgGpus *rg_gpus_open(RgDiags *diags)
 		return NULL;
 	g_autoptr(RgGpus) gpus = g_atomic_rc_box_new0(RgGpus);
 	gpus->texts = g_string_chunk_new(4096);
-	gpus->models = g_ptr_array_new_with_free_func(g_free);
+	gpus->models = g_ptr_array_new_with_free_func(free_model);
 	gpus->model_of_name = g_hash_table_new(g_str_hash, g_str_equal);
 	gpus->models_of_word = g_hash_table_new_full(
 		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
 	bool good = true;
 	for (size_t row = 0; row < rg_table_rows(table); row++)
 		good &= read_model(gpus, table, row, diags);
+	good = good && rg_own_add_gpus(gpus, own, diags);
 	return good ? g_steal_pointer(&gpus) : NULL;
+}
+
+RgGpus *rg_gpus_open(RgDiags *diags)
+{
+	return rg_gpus_open_with(NULL, diags);
 }
 
 RgGpus *rg_gpus_ref(RgGpus *gpus)

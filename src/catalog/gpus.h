@@ -2,7 +2,7 @@
  * embedded). Read by a provider's catalog, by fit, and by whoever needs a figure of a GPU. Owns all
  * it hands out, never changes once opened, may be read by any thread. Shared by reference. */
 #pragma once
-#include "base/diag.h"
+#include "catalog/own.h"
 
 /* Texts are never NULL. A figure of 0 is not known, or there is none. */
 typedef struct {
@@ -24,12 +24,19 @@ typedef struct {
 	const char *min_driver;		/* oldest Linux driver that knows the chip; or empty */
 	const char *min_cuda;		/* "11.0"; or empty */
 	unsigned last_cuda_major; /* the last CUDA that runs on it, as far as known; 0: no CUDA */
+	/* of the project file; NULL, false: the table's row as it is */
+	const char *own;       /* "raygpu.yaml:4", where it stands */
+	bool own_power;	       /* power_w is the user's */
+	const json_t *own_mig; /* {PROFILE: how many one GPU makes} */
 } RgGpuModel;
 
 typedef struct RgGpus RgGpus;
 
 /* A new reference; NULL and catalog.bad-data when the table is wrong. */
 RgGpus *rg_gpus_open(RgDiags *diags);
+/* With the models of `own` (NULL: none) added, or put over the table's; findings under their lines.
+ */
+RgGpus *rg_gpus_open_with(const RgOwnRows *own, RgDiags *diags);
 RgGpus *rg_gpus_ref(RgGpus *gpus);
 void rg_gpus_unref(RgGpus *gpus);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgGpus, rg_gpus_unref)

@@ -1,4 +1,4 @@
-/* Inside of a catalog: filled by load.c, read by catalog.c and offer.c. */
+/* Inside of a catalog: filled by load.c, then own_*.c; read by catalog.c and offer.c. */
 #pragma once
 #include "catalog/catalog.h"
 #include "base/embedded.h"
@@ -6,6 +6,16 @@
 
 /* The files of data/, made at build time. */
 extern const struct rg_embedded rg_catalog_data[];
+
+struct RgGpus {
+	GStringChunk *texts;
+	GPtrArray *models;	    /* RgGpuModel* */
+	GHashTable *model_of_name;  /* char* -> RgGpuModel*, borrowed */
+	GHashTable *models_of_word; /* lower-case char* -> GPtrArray of RgGpuModel*, borrowed */
+};
+
+/* Makes the model known by another word, in any case. */
+void rg_gpus_add_word(RgGpus *gpus, const char *word, RgGpuModel *model);
 
 struct RgCatalog {
 	char *provider;
@@ -24,5 +34,31 @@ RgTable *rg_catalog_read_table(const RgCatalogSource *source, const char *name,
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* prices.c; after the types. */
 bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
+/* After its prices are there: their order, and what the table of types doesn't say. */
+void rg_catalog_finish_type(RgInstanceType *type);
 /* refusals.c; after the types. */
 bool rg_catalog_load_refusals(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
+
+/* One row of the project file, with what is said about it. */
+typedef struct {
+	const RgOwnRows *own;
+	const json_t *row;
+	char *pointer; /* into own->rows */
+	RgDiags *diags;
+} RgOwnRow;
+/* Of its member, or of the row when `key` is NULL. */
+RgSource rg_own_source(const RgOwnRow *row, const char *key);
+/* catalog.bad-own-row. */
+RgDiag *rg_own_complain(const RgOwnRow *row, const char *key, char *what);
+/* "raygpu.yaml:4"; g_free the result. */
+char *rg_own_place(const RgOwnRow *row);
+/* Its size in GB or GiB, "288GB", "2TiB"; 0 when there is none. */
+double rg_own_size(const RgOwnRow *row, const char *key);
+/* Its number into `amount`, when there is one. */
+void rg_own_amount(const RgOwnRow *row, const char *key, double *amount);
+/* own_gpus.c, own_types.c, own_prices.c: after the built-in rows. `own` may be NULL. */
+bool rg_own_add_gpus(RgGpus *gpus, const RgOwnRows *own, RgDiags *diags);
+bool rg_own_add_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
+/* The provider's list; NULL without one. */
+const json_t *rg_own_prices(const RgCatalogSource *source);
+bool rg_own_add_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);

@@ -123,7 +123,6 @@ static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiag
 	bool good = true;
 	for (size_t row = 0; row < rg_table_rows(table); row++)
 		good &= read_type(catalog, table, row, diags);
-	g_ptr_array_sort(catalog->types, by_type_name);
 	return good;
 }
 
@@ -134,8 +133,13 @@ static bool add_region(RgCatalog *catalog, const char *name, bool offers_known)
 		catalog->region_known, (void *)(uintptr_t)kept, GINT_TO_POINTER(offers_known));
 }
 
-static void add_priced_regions(RgCatalog *catalog)
+static void add_priced_regions(RgCatalog *catalog, const json_t *own_prices)
 {
+	for (size_t i = 0; i < json_array_size(own_prices); i++) {
+		const json_t *row = json_array_get(own_prices, i);
+		if (json_object_get(row, "hourly_usd") != NULL)
+			add_region(catalog, rg_json_str(row, "region", ""), false);
+	}
 	for (guint i = 0; i < catalog->types->len; i++) {
 		const RgInstanceType *type = catalog->types->pdata[i];
 		for (guint p = 0; p < type->prices->len; p++)
@@ -167,7 +171,7 @@ static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDi
 	size_t len = 0;
 	const char *bytes = source->text(source->data, "regions.csv", &len);
 	if (bytes == NULL)
-		add_priced_regions(catalog);
+		add_priced_regions(catalog, rg_own_prices(source));
 	else if (!read_regions(catalog, bytes, len, diags))
 		return false;
 	g_autoptr(GList) names = g_hash_table_get_keys(catalog->region_known);
@@ -180,8 +184,11 @@ static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDi
 
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
-	return load_types(catalog, source, diags) &&
-	       rg_catalog_load_prices(catalog, source, diags) &&
+	if (!load_types(catalog, source, diags) || !rg_own_add_types(catalog, source, diags))
+		return false;
+	g_ptr_array_sort(catalog->types, by_type_name);
+	return rg_catalog_load_prices(catalog, source, diags) &&
 	       load_regions(catalog, source, diags) &&
-	       rg_catalog_load_refusals(catalog, source, diags);
+	       rg_catalog_load_refusals(catalog, source, diags) &&
+	       rg_own_add_prices(catalog, source, diags);
 }

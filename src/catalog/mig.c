@@ -140,10 +140,29 @@ RgMig *rg_mig_open_text(RgCatalogText text, void *data, RgDiags *diags)
 	return good ? g_steal_pointer(&mig) : NULL;
 }
 
-RgMig *rg_mig_open(RgDiags *diags)
+/* "2g.72gb": 2 compute slices, 72 GB. */
+static void add_own(RgMig *mig, const RgGpuModel *model)
 {
-	return rg_mig_open_text(
+	json_t *count;
+	const char *name;
+	json_object_foreach ((json_t *)(uintptr_t)model->own_mig, name, count) {
+		char *rest = NULL;
+		RgMigProfile profile = {.name = keep(mig, name),
+			.compute_slices = (unsigned)g_ascii_strtoull(name, &rest, 10),
+			.instances = (unsigned)json_integer_value(count)};
+		profile.memory_gb = (unsigned)g_ascii_strtoull(rest + strlen("g."), NULL, 10);
+		add_profile(mig, keep(mig, model->name), &profile);
+	}
+}
+
+RgMig *rg_mig_open(const RgGpus *gpus, RgDiags *diags)
+{
+	RgMig *mig = rg_mig_open_text(
 		rg_catalog_embedded_text, (void *)(uintptr_t)rg_catalog_data, diags);
+	const GPtrArray *models = gpus != NULL ? rg_gpus_get_all(gpus) : NULL;
+	for (guint i = 0; mig != NULL && models != NULL && i < models->len; i++)
+		add_own(mig, models->pdata[i]);
+	return mig;
 }
 
 /* ---- placing */

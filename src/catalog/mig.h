@@ -19,8 +19,9 @@ typedef struct {
 
 typedef struct RgMig RgMig;
 
-/* NULL and catalog.bad-data when a table is wrong. */
-RgMig *rg_mig_open(RgDiags *diags);
+/* NULL and catalog.bad-data when a table is wrong. With the profiles that the project file gives to
+ * models of `gpus` (may be NULL); where those may lie on the chip is not known. */
+RgMig *rg_mig_open(const RgGpus *gpus, RgDiags *diags);
 /* The same over other texts of the two files, for tests. */
 RgMig *rg_mig_open_text(RgCatalogText text, void *data, RgDiags *diags);
 void rg_mig_free(RgMig *mig);

@@ -104,8 +104,7 @@ static int by_region(gconstpointer a, gconstpointer b)
 	return order != 0 ? order : strcmp(left->zone, right->zone);
 }
 
-/* What the table of types doesn't say follows from the rows that were read. */
-static void finish_type(RgInstanceType *type)
+void rg_catalog_finish_type(RgInstanceType *type)
 {
 	g_ptr_array_sort((GPtrArray *)(uintptr_t)type->prices, by_region);
 	for (guint i = 0; i < type->prices->len; i++) {
@@ -136,6 +135,6 @@ bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, R
 	for (size_t row = 0; row < rg_table_rows(table); row++)
 		good &= read_price(catalog, table, row, diags);
 	for (guint i = 0; i < catalog->types->len; i++)
-		finish_type(catalog->types->pdata[i]);
+		rg_catalog_finish_type(catalog->types->pdata[i]);
 	return good;
 }

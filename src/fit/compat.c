@@ -139,7 +139,14 @@ static void check_gpu(const Check *check, const RgShape *shape)
 {
 	const RgGpuModel *gpu = shape->type->gpu;
 	const RgCudaArch *arch = rg_compat_arch(check->compat, gpu->compute_capability);
-	if (arch == NULL || check->cuda == NULL)
+	/* a model of the project file may be of an architecture that the table doesn't know */
+	const RgCudaArch own = {
+		.architecture = *gpu->architecture != '\0' ? gpu->architecture : "not built in",
+		.first_cuda = gpu->min_cuda,
+		.last_cuda = ""};
+	if (arch == NULL)
+		arch = &own;
+	if (check->cuda == NULL)
 		return;
 	const char *cuda = check->cuda->cuda;
 	if (*arch->last_cuda != '\0' && rg_version_compare(cuda, arch->last_cuda) > 0) {
@@ -149,7 +156,7 @@ static void check_gpu(const Check *check, const RgShape *shape)
 				cuda, gpu->name, arch->architecture, arch->last_cuda));
 		rg_diag_hint(diag, "take an image with CUDA %s or older, such as -cu121",
 			arch->last_cuda);
-	} else if (rg_version_compare(cuda, arch->first_cuda) < 0) {
+	} else if (*arch->first_cuda != '\0' && rg_version_compare(cuda, arch->first_cuda) < 0) {
 		RgDiag *diag = pool_warning(check, shape, "compat.gpu-too-new",
 			g_strdup_printf("CUDA %s of ray.image is older than the %s (%s), which "
 					"came with %s",

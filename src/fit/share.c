@@ -152,6 +152,6 @@ bool rg_fit_share(RgShapes *shapes, RgShape *shape, RgDiags *diags)
 	if (share->mig == NULL)
 		return true;
 	if (shapes->mig == NULL)
-		shapes->mig = rg_mig_open(diags);
+		shapes->mig = rg_mig_open(rg_catalog_get_gpus(shapes->catalog), diags);
 	return shapes->mig != NULL && cut(shapes->mig, shape, diags);
 }

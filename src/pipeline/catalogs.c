@@ -1,5 +1,6 @@
 /* Which catalogs a spec is fitted with, and how much of them is read. */
 #include "pipeline/internal.h"
+#include "pipeline/own.h"
 
 typedef struct {
 	RgProviderHost *providers;
@@ -12,30 +13,36 @@ static const char *data_text(void *data, const char *file, size_t *len)
 	return rg_provider_data(source->providers, source->name, file, len);
 }
 
-RgCatalog *pass_open_catalog(
-	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags)
+RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project,
+	const char *provider, const char *region, RgDiags *diags)
 {
+	RgOwnRows own;
 	DataSource data = {providers, provider};
 	size_t len;
 	if (!rg_provider_data(providers, data.name, "schema.json", &len))
 		return NULL; /* no such provider: pass_check_settings says it */
-	RgCatalogSource source = {
-		.provider = data.name, .region = region, .text = data_text, .data = &data};
+	if (!pass_own_rows(providers, project, &own, diags))
+		return NULL;
+	RgCatalogSource source = {.provider = data.name,
+		.region = region,
+		.text = data_text,
+		.data = &data,
+		.own = &own};
 	return rg_catalog_open_from(&source, diags);
 }
 
-RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgCluster *cluster, const json_t *pins,
-	RgCatalog **catalog, RgDiags *diags)
+RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,
+	const RgCluster *cluster, const json_t *pins, RgCatalog **catalog, RgDiags *diags)
 {
 	g_autoptr(RgDiags) first = rg_diags_new();
 	const RgProviderRef *place = &cluster->provider;
-	*catalog = pass_open_catalog(providers, place->name, place->region, first);
+	*catalog = pass_open_catalog(providers, project, place->name, place->region, first);
 	RgShapes *shapes = *catalog ? rg_fit_shapes(cluster, *catalog, pins, first) : NULL;
 	if (shapes) {
 		rg_diags_take_new(diags, first);
 		return shapes;
 	}
 	rg_catalog_free(*catalog);
-	*catalog = pass_open_catalog(providers, place->name, NULL, diags);
+	*catalog = pass_open_catalog(providers, project, place->name, NULL, diags);
 	return *catalog ? rg_fit_shapes(cluster, *catalog, pins, diags) : NULL;
 }

@@ -12,10 +12,10 @@ bool pass_check_policy(
 GPtrArray *pass_limits(const RgPass *pass);
 /* RgPlanInput.carbon for all types of the pass; NULL with errors. */
 json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags);
-/* catalogs.c: the tables of a provider by name, of one region or (NULL) of all; NULL without a
- * diagnostic when there is no such provider. */
-RgCatalog *pass_open_catalog(
-	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags);
+/* catalogs.c: the tables of a provider by name, of one region or (NULL) of all, with the rows of
+ * the project file (NULL: none); NULL without a diagnostic when there is no such provider. */
+RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project,
+	const char *provider, const char *region, RgDiags *diags);
 /* What is recorded is where the spec says, or plan.wrong-state. */
 bool pass_same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags);
 /* Opens transport and module into the pass. */
@@ -24,8 +24,8 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 /* catalogs.c. spec -> shapes with the catalog of the spec's region alone, which is read in a
  * fraction of the time; only for a refusal, which names what other regions have, with all of it.
  * `catalog` is what the shapes borrow from, the caller's; NULL when there is no such provider. */
-RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgCluster *cluster, const json_t *pins,
-	RgCatalog **catalog, RgDiags *diags);
+RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,
+	const RgCluster *cluster, const json_t *pins, RgCatalog **catalog, RgDiags *diags);
 /* cluster -> desired, with the snapshot's pins: needs cluster, provider and snapshot. */
 bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags);
 /* clouds -> observed: needs provider and snapshot. */

@@ -100,7 +100,7 @@ json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags)
 	const char *provider = pass->cluster ? pass->cluster->provider.name : snapshot->provider;
 	const char *region = pass->cluster ? pass->cluster->provider.region : snapshot->region;
 	g_autoptr(RgCatalog) catalog =
-		pass_open_catalog(session->providers, provider, region, diags);
+		pass_open_catalog(session->providers, pass->project, provider, region, diags);
 	g_autoptr(RgCarbon) carbon = catalog ? rg_carbon_open(diags) : NULL;
 	if (!carbon)
 		return NULL;

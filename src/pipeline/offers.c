@@ -1,5 +1,7 @@
 #include "pipeline/offers.h"
 #include <string.h>
+#include "pipeline/internal.h"
+#include "pipeline/own.h"
 
 typedef struct {
 	RgProviderHost *providers;
@@ -18,15 +20,24 @@ static bool has_file(RgProviderHost *providers, const char *name, const char *fi
 	return rg_provider_data(providers, name, file, &len) != NULL;
 }
 
-static bool add_catalog(RgMarketplace *market, RgProviderHost *providers, const char *name,
-	const char *region, RgDiags *diags)
+/* What is asked of all providers. */
+typedef struct {
+	RgProviderHost *providers;
+	const char *provider, *region; /* NULL: all */
+	RgOwnRows own;
+} Wanted;
+
+static bool add_catalog(
+	RgMarketplace *market, const Wanted *wanted, const char *name, RgDiags *diags)
 {
-	DataSource data = {providers, name};
+	const char *region = wanted->region;
+	DataSource data = {wanted->providers, name};
 	RgCatalogSource source = {.provider = name,
 		.region = region,
 		.text = data_text,
 		.data = &data,
-		.gpus = market->gpus};
+		.gpus = market->gpus,
+		.own = &wanted->own};
 	RgCatalog *catalog = rg_catalog_open_from(&source, diags);
 	if (!catalog)
 		return false;
@@ -47,15 +58,15 @@ static GStrv installed_of(RgProviderHost *providers, GStrv names)
 	return g_strv_builder_end(installed);
 }
 
-static bool add_catalogs(RgMarketplace *market, RgProviderHost *providers, const char *provider,
-	const char *region, RgDiags *diags)
+static bool add_catalogs(RgMarketplace *market, const Wanted *wanted, RgDiags *diags)
 {
+	const char *provider = wanted->provider, *region = wanted->region;
 	for (size_t i = 0; market->names[i]; i++) {
 		const char *name = market->names[i];
 		if ((provider && !g_str_equal(provider, name)) ||
-			!has_file(providers, name, "instance_types.csv"))
+			!has_file(wanted->providers, name, "instance_types.csv"))
 			continue;
-		if (!add_catalog(market, providers, name, region, diags))
+		if (!add_catalog(market, wanted, name, diags))
 			return false;
 	}
 	if (market->places->len)
@@ -72,18 +83,22 @@ static bool add_catalogs(RgMarketplace *market, RgProviderHost *providers, const
 	return false;
 }
 
-RgMarketplace *rg_marketplace_open(
-	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags)
+RgMarketplace *rg_marketplace_open(RgProviderHost *providers, const char *spec_path,
+	const char *provider, const char *region, RgDiags *diags)
 {
+	g_autoptr(RgProject) project = NULL;
+	Wanted wanted = {providers, provider, region, {0}};
+	if (!pass_load_project(spec_path, &project, diags) ||
+		!pass_own_rows(providers, project, &wanted.own, diags))
+		return NULL;
 	g_autoptr(RgMarketplace) market = g_new0(RgMarketplace, 1);
 	market->catalogs = g_ptr_array_new_with_free_func((GDestroyNotify)rg_catalog_free);
 	market->places = g_array_new(FALSE, FALSE, sizeof(RgPlace));
 	market->names = rg_provider_host_names(providers);
 	market->installed = installed_of(providers, market->names);
-	market->gpus = rg_gpus_open(diags);
+	market->gpus = rg_gpus_open_with(&wanted.own, diags);
 	market->carbon = rg_carbon_open(diags);
-	if (!market->gpus || !market->carbon ||
-		!add_catalogs(market, providers, provider, region, diags))
+	if (!market->gpus || !market->carbon || !add_catalogs(market, &wanted, diags))
 		return NULL;
 	return g_steal_pointer(&market);
 }

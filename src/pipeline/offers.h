@@ -14,10 +14,11 @@ typedef struct {
 	GStrv installed; /* those of which there is a module */
 } RgMarketplace;
 
-/* All providers, or the named one; all regions, or the named one. NULL and catalog.* or
+/* All providers, or the named one; all regions, or the named one; with the rows of the project file
+ * that holds for `spec_path` (NULL: for the working folder). NULL and catalog.*, spec.* or
  * provider.not-found. */
-RgMarketplace *rg_marketplace_open(
-	RgProviderHost *providers, const char *provider, const char *region, RgDiags *diags);
+RgMarketplace *rg_marketplace_open(RgProviderHost *providers, const char *spec_path,
+	const char *provider, const char *region, RgDiags *diags);
 void rg_marketplace_free(RgMarketplace *market);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgMarketplace, rg_marketplace_free)
 

@@ -11,12 +11,13 @@ RgCluster *rg_pipeline_validate(
 	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
 					   : rg_spec_load_file(spec_path, diags);
 	bool ok = cluster && pass_check_settings(providers, cluster, diags);
-	g_autoptr(RgCatalog) catalog = NULL;
-	g_autoptr(RgShapes) shapes =
-		cluster ? pass_fit_shapes(providers, cluster, NULL, &catalog, diags) : NULL;
-	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
 	g_autoptr(RgProject) project = NULL;
-	ok = pass_load_project(spec_path, &project, diags) && ok;
+	bool readable = pass_load_project(spec_path, &project, diags);
+	g_autoptr(RgCatalog) catalog = NULL;
+	g_autoptr(RgShapes) shapes = cluster && readable ? pass_fit_shapes(providers, project,
+								   cluster, NULL, &catalog, diags)
+							 : NULL;
+	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
 	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
@@ -28,8 +29,11 @@ json_t *rg_pipeline_fit(
 	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
 					   : rg_spec_load_file(spec_path, diags);
 	g_autoptr(RgCatalog) catalog = NULL;
-	if (!cluster || !pass_check_settings(providers, cluster, diags))
+	g_autoptr(RgProject) project = NULL;
+	if (!cluster || !pass_check_settings(providers, cluster, diags) ||
+		!pass_load_project(spec_path, &project, diags))
 		return NULL;
-	g_autoptr(RgShapes) shapes = pass_fit_shapes(providers, cluster, NULL, &catalog, diags);
+	g_autoptr(RgShapes) shapes =
+		pass_fit_shapes(providers, project, cluster, NULL, &catalog, diags);
 	return shapes ? rg_fit_workloads(cluster, shapes, diags) : NULL;
 }

@@ -80,8 +80,8 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
 	g_autoptr(RgCatalog) catalog = NULL;
-	g_autoptr(RgShapes) shapes =
-		pass_fit_shapes(session->providers, pass->cluster, pins, &catalog, diags);
+	g_autoptr(RgShapes) shapes = pass_fit_shapes(
+		session->providers, pass->project, pass->cluster, pins, &catalog, diags);
 	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
 		return false;
 	const json_t *request = rg_fit_request(shapes);

@@ -134,7 +134,7 @@ static void get_scenario(Control *control)
 static void put_scenario(Control *control)
 {
 	char *problem = NULL;
-	RgSimScenario *scenario = rg_sim_scenario_new(control->given, &problem);
+	RgSimScenario *scenario = rg_sim_scenario_new(control->sim->data, control->given, &problem);
 	if (!scenario) {
 		answer_problem(control, 400, problem);
 		return;

@@ -28,6 +28,8 @@ RgSimData *rg_sim_data_new(void)
 	data->images = load("images.json");
 	data->parameters = load("parameters.json");
 	data->type_by_name = json_object();
+	data->own_types = json_object();
+	data->own_offerings = json_object();
 	size_t i;
 	json_t *type;
 	json_array_foreach (data->types, i, type) {
@@ -44,6 +46,8 @@ void rg_sim_data_free(RgSimData *data)
 	json_decref(data->requests);
 	json_decref(data->types);
 	json_decref(data->type_by_name);
+	json_decref(data->own_types);
+	json_decref(data->own_offerings);
 	json_decref(data->offerings);
 	json_decref(data->regions);
 	json_decref(data->images);
@@ -76,6 +80,8 @@ bool rg_sim_data_offered(
 	const RgSimData *data, const char *type, const char *region, const char *zone_id)
 {
 	json_t *places = json_object_get(data->offerings, type);
+	if (!places)
+		places = json_object_get(data->own_offerings, type);
 	if (!places)
 		return true;
 	size_t i;

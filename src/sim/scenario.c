@@ -1,5 +1,6 @@
 #include "sim/scenario.h"
 #include "sim/lifecycle.h"
+#include "sim/own_types.h"
 #include "sim/sim.h"
 #include "sim/spot.h"
 
@@ -18,7 +19,8 @@ typedef struct {
 
 struct RgSimScenario {
 	json_t *document;
-	GArray *steps; /* of Step, in order of time; the first is the start */
+	const json_t *types; /* may be NULL */
+	GArray *steps;	     /* of Step, in order of time; the first is the start */
 	unsigned done;
 	gint64 started_ms;
 };
@@ -123,29 +125,31 @@ static bool read_steps(RgSimScenario *scenario, const json_t *list, char **probl
 	return true;
 }
 
-static bool read_document(RgSimScenario *scenario, char **problem)
+static bool read_document(RgSimScenario *scenario, const RgSimData *data, char **problem)
 {
 	const char *description = NULL;
-	json_t *knobs = NULL, *faults = NULL, *steps = NULL;
+	json_t *knobs = NULL, *faults = NULL, *steps = NULL, *types = NULL;
 	json_error_t error;
-	if (json_unpack_ex(scenario->document, &error, 0, "{s?s, s?o, s?o, s?o !}", "description",
-		    &description, "knobs", &knobs, "faults", &faults, "steps", &steps) < 0) {
+	if (json_unpack_ex(scenario->document, &error, 0, "{s?s, s?o, s?o, s?o, s?o !}",
+		    "description", &description, "knobs", &knobs, "faults", &faults, "steps",
+		    &steps, "instance_types", &types) < 0) {
 		*problem = g_strdup(error.text);
 		return false;
 	}
 	Step start = {.knobs = knobs, .faults = faults};
-	if (!check_parts(&start, problem))
+	if (!check_parts(&start, problem) || !rg_sim_own_types_check(data, types, problem))
 		return false;
+	scenario->types = types;
 	g_array_append_val(scenario->steps, start);
 	return read_steps(scenario, steps, problem);
 }
 
-RgSimScenario *rg_sim_scenario_new(const json_t *document, char **problem)
+RgSimScenario *rg_sim_scenario_new(const RgSimData *data, const json_t *document, char **problem)
 {
 	RgSimScenario *scenario = g_new0(RgSimScenario, 1);
 	scenario->document = json_deep_copy(document);
 	scenario->steps = g_array_new(FALSE, FALSE, sizeof(Step));
-	if (read_document(scenario, problem))
+	if (read_document(scenario, data, problem))
 		return scenario;
 	rg_sim_scenario_free(scenario);
 	return NULL;
@@ -180,6 +184,7 @@ void rg_sim_scenario_start(RgSimScenario *scenario, RgSim *sim)
 {
 	scenario->started_ms = sim->world->now_ms;
 	scenario->done = 0;
+	rg_sim_own_types_add(sim->data, scenario->types);
 	rg_sim_scenario_run(scenario, sim);
 }
 

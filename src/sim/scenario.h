@@ -5,12 +5,14 @@
 #include <glib.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include "sim/data.h"
 
 typedef struct RgSimScenario RgSimScenario;
 struct RgSim;
 
-/* NULL and *problem (g_free), with the member's path, when the document is not a scenario. */
-RgSimScenario *rg_sim_scenario_new(const json_t *document, char **problem);
+/* NULL and *problem (g_free), with the member's path, when the document is not a scenario. Reads
+ * only what never changes of `data`. */
+RgSimScenario *rg_sim_scenario_new(const RgSimData *data, const json_t *document, char **problem);
 void rg_sim_scenario_free(RgSimScenario *scenario);
 /* From the beginning, which is now: applies what holds at the start. */
 void rg_sim_scenario_start(RgSimScenario *scenario, struct RgSim *sim);

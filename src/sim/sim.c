@@ -1,5 +1,6 @@
 #include "sim/sim.h"
 #include "sim/lifecycle.h"
+#include "sim/own_types.h"
 
 static void start_over(RgSim *sim)
 {
@@ -11,6 +12,7 @@ static void start_over(RgSim *sim)
 	rg_sim_counters_reset(sim->counters);
 	rg_sim_throttle_clear(sim->throttle);
 	g_rand_set_seed(sim->random, (guint32)sim->seed);
+	rg_sim_own_types_forget(sim->data);
 	if (sim->scenario)
 		rg_sim_scenario_start(sim->scenario, sim);
 }

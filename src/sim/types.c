@@ -3,7 +3,22 @@
 
 json_t *rg_sim_type_find(const RgSimData *data, const char *type)
 {
-	return json_object_get(data->type_by_name, type);
+	json_t *found = json_object_get(data->type_by_name, type);
+	return found ? found : json_object_get(data->own_types, type);
+}
+
+/* Entries of all types, borrowed. */
+static GPtrArray *all_types(const RgSimData *data)
+{
+	GPtrArray *all = g_ptr_array_new();
+	size_t i;
+	const char *name;
+	json_t *type;
+	json_array_foreach (data->types, i, type)
+		g_ptr_array_add(all, type);
+	json_object_foreach (data->own_types, name, type)
+		g_ptr_array_add(all, type);
+	return all;
 }
 
 const char *rg_sim_type_arch(const json_t *type)
@@ -74,9 +89,9 @@ bool rg_sim_describe_types(RgSimCall *call)
 		return rg_sim_fail(call, 400, "InvalidParameterCombination",
 			"The parameter instanceTypes cannot be used with the parameter maxResults");
 	g_autoptr(GPtrArray) docs = g_ptr_array_new();
-	size_t i;
-	json_t *type;
-	json_array_foreach (call->world->data->types, i, type) {
+	g_autoptr(GPtrArray) all = all_types(call->world->data);
+	for (guint i = 0; i < all->len; i++) {
+		json_t *type = all->pdata[i];
 		const char *name = rg_sim_doc_str(type, "instanceType");
 		if (names->len ? g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL)
 			       : offered_in_region(call, name))
@@ -123,10 +138,9 @@ bool rg_sim_describe_offerings(RgSimCall *call)
 	if (!location_type)
 		location_type = "region";
 	g_autoptr(GPtrArray) docs = g_ptr_array_new_with_free_func(decref);
-	size_t i;
-	json_t *entry;
-	json_array_foreach (call->world->data->types, i, entry) {
-		const char *type = rg_sim_doc_str(entry, "instanceType");
+	g_autoptr(GPtrArray) all = all_types(call->world->data);
+	for (guint i = 0; i < all->len; i++) {
+		const char *type = rg_sim_doc_str(all->pdata[i], "instanceType");
 		if (!g_str_equal(location_type, "region"))
 			add_zones(call, docs, type, location_type);
 		else if (offered_in_region(call, type))

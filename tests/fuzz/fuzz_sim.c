@@ -3,6 +3,7 @@
 #include "fuzz.h"
 #include "sim/faults.h"
 #include "sim/knobs.h"
+#include "sim/own_types.h"
 #include "sim/scenario.h"
 
 static void try_knobs(const json_t *given)
@@ -45,9 +46,15 @@ static void try_fault(const json_t *given)
 
 static void try_scenario(const json_t *given)
 {
+	static RgSimData *data; /* made once: a fifth of a second */
+	if (data == NULL)
+		data = rg_sim_data_new();
 	g_autofree char *problem = NULL;
-	RgSimScenario *scenario = rg_sim_scenario_new(given, &problem);
+	RgSimScenario *scenario = rg_sim_scenario_new(data, given, &problem);
 	g_assert_true((scenario != NULL) == (problem == NULL));
+	if (scenario != NULL)
+		rg_sim_own_types_add(data, json_object_get(given, "instance_types"));
+	rg_sim_own_types_forget(data);
 	json_decref(rg_sim_scenario_json(scenario, 0));
 	rg_sim_scenario_free(scenario);
 }

@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	mig = rg_mig_open(diags);
+	mig = rg_mig_open(NULL, diags);
 	g_assert_nonnull(mig);
 	g_test_add_func("/catalog/mig/seven_not_eight", test_seven_small_slices_not_eight);
 	g_test_add_func("/catalog/mig/counts", test_counts_agree_with_placements);

@@ -10,6 +10,7 @@ from helpers import launch, run, states, wait_state
 from sim_server import Sim, sim_binary
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+TYPE = {'vcpus': 8, 'memory_gib': 32}
 SPOT = {'InstanceMarketOptions__MarketType': 'spot'}
 
 
@@ -58,6 +59,33 @@ def test_a_reset_starts_over_and_an_end_ends(sim):
     assert sim.knobs()['boot_ms'] == 30
 
 
+def test_a_type_of_its_own_is_told_offered_and_made_until_a_reset(sim):
+    wanted = run(sim, InstanceType='p9.48xlarge')
+    assert sim.error('DescribeInstanceTypes', {'InstanceType.1': 'p9.48xlarge'}) == (400, 'InvalidInstanceType')
+    assert sim.error('RunInstances', wanted)[0] == 400
+    play(sim, instance_types={'p9.48xlarge': {
+        'vcpus': 192, 'memory_gib': 4096, 'network_gbps': 3200, 'efa': 16, 'placement': False,
+        'gpus': {'name': 'H900', 'count': 8, 'memory_gib': 288}, 'zones': ['us-east-1b', 'us-west-2a']}})
+    told = sim.ok('DescribeInstanceTypes', {'InstanceType.1': 'p9.48xlarge'}).find('instanceTypeSet/item')
+    assert [told.findtext(path) for path in (
+        'vCpuInfo/defaultVCpus', 'memoryInfo/sizeInMiB', 'gpuInfo/gpus/item/name', 'gpuInfo/gpus/item/count',
+        'gpuInfo/totalGpuMemoryInMiB', 'networkInfo/efaInfo/maximumEfaInterfaces',
+        'processorInfo/supportedArchitectures/item')] == [
+            '192', '4194304', 'H900', '8', '2359296', '16', 'x86_64']
+    assert [s.text for s in told.iterfind('placementGroupInfo/supportedStrategies/item')] == ['partition', 'spread']
+    zones = sim.ok('DescribeInstanceTypeOfferings', {'LocationType': 'availability-zone', 'Filter.1.Name': 'instance-type',
+                                                     'Filter.1.Value.1': 'p9.48xlarge'})
+    assert [z.text for z in zones.iterfind('instanceTypeOfferingSet/item/location')] == ['us-east-1b']
+    assert sim.error('RunInstances', wanted | {'Placement.AvailabilityZone': 'us-east-1a'}) == (400, 'Unsupported')
+    launch(sim, InstanceType='p9.48xlarge', Placement__AvailabilityZone='us-east-1b')
+    sim.knobs(quotas={'L-417A185B': 300})
+    assert sim.error('RunInstances', wanted | {'Placement.AvailabilityZone': 'us-east-1b'}) == (400, 'VcpuLimitExceeded')
+    sim.control('DELETE', 'scenario')
+    sim.ok('DescribeInstanceTypes', {'InstanceType.1': 'p9.48xlarge'})
+    sim.reset()
+    assert sim.error('DescribeInstanceTypes', {'InstanceType.1': 'p9.48xlarge'}) == (400, 'InvalidInstanceType')
+
+
 @pytest.mark.parametrize('scenario, complaint', [
     ([], 'Expected object'), ({'colour': 1}, 'colour'), ({'steps': {}}, 'steps is a list'),
     ({'knobs': {'boot': 1}}, 'knobs: there is no knob called boot'),
@@ -67,6 +95,14 @@ def test_a_reset_starts_over_and_an_end_ends(sim):
     ({'steps': [{'at_s': 1, 'reclaims': [{'count': 1}, {'count': 0}]}]}, r'steps\[0\]: reclaims\[1\]: not a reclaim'),
     ({'steps': [{'at_s': 1e12}]}, 'at_s is from'), ({'steps': [{'at_s': 1, 'at': 2}]}, r'steps\[0\]: .*at'),
     ({'steps': [{'at_s': 1}] * 10001}, 'at most 10000'),
+    ({'instance_types': []}, 'instance_types is an object'), ({'instance_types': {'p9': TYPE}}, 'p9: a name is like'),
+    ({'instance_types': {'p9.x': {}}}, r'p9.x: .*vcpus'), ({'instance_types': {'p9.x': TYPE | {'x': 1}}}, r'p9.x: .*x'),
+    ({'instance_types': {'m5.2xlarge': TYPE}}, 'm5.2xlarge: is there already'),
+    ({'instance_types': {'p9.x': TYPE | {'vcpus': 0}}}, 'p9.x: vcpus is from 1'),
+    ({'instance_types': {'p9.x': TYPE | {'arch': 'sparc'}}}, 'p9.x: arch is'),
+    ({'instance_types': {'p9.x': TYPE | {'gpus': {'name': 'H900'}}}}, 'p9.x: .*count'),
+    ({'instance_types': {'p9.x': TYPE | {'zones': []}}}, 'p9.x: zones is a list'),
+    ({'instance_types': {'p9.x': TYPE | {'zones': ['us-east-1q']}}}, 'p9.x: there is no zone .*us-east-1q'),
 ])
 def test_what_is_no_scenario_is_refused_whole(sim, scenario, complaint):
     before = sim.knobs()
@@ -96,6 +132,10 @@ def test_the_man_page_names_every_member_and_its_example_is_one(sim):
     with open(os.path.join(ROOT, 'src/sim/scenario.c')) as f:
         members = set(re.findall(r'"([a-z_]+)",\s*&', f.read()))
     assert {'at_s', 'knobs', 'reclaims', 'clear_faults', 'note', 'description'} <= members
+    with open(os.path.join(ROOT, 'src/sim/own_types.c')) as f:
+        declared = set(re.findall(r'"([a-z_]+)",\s*&', f.read()))
+    assert {'vcpus', 'efa', 'gpus', 'zones'} <= declared
+    assert [m for m in declared if not re.search(rf'(?<![a-z]){m}(?![a-z])', page)] == []
     assert [m for m in members if f'*{m}*' not in page] == []
     example = re.search(r'\n\t(\{\+\+\n.*?\n\})\n', page, re.S).group(1).replace('++\n', '\n')
     assert play(sim, **json.loads(example))['steps'] == 2

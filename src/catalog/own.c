@@ -1,0 +1,40 @@
+/* What the three kinds of rows of the project file share. */
+#include "catalog/own.h"
+#include "catalog/internal.h"
+
+RgSource rg_own_source(const RgOwnRow *row, const char *key)
+{
+	g_autofree char *member =
+		key != NULL ? rg_json_pointer_add(row->pointer, key) : g_strdup(row->pointer);
+	return row->own->source(row->own->data, member);
+}
+
+RgDiag *rg_own_complain(const RgOwnRow *row, const char *key, char *what)
+{
+	g_autofree char *summary = what;
+	RgDiag *diag = rg_diags_error(row->diags, "catalog.bad-own-row", "%s", summary);
+	return rg_diag_at(diag, rg_own_source(row, key));
+}
+
+char *rg_own_place(const RgOwnRow *row)
+{
+	RgSource source = rg_own_source(row, NULL);
+	return g_strdup_printf(
+		"%s:%u", source.file != NULL ? source.file : "raygpu.yaml", source.line);
+}
+
+double rg_own_size(const RgOwnRow *row, const char *key)
+{
+	char *unit = NULL;
+	double size = g_ascii_strtod(rg_json_str(row->row, key, ""), &unit);
+	while (*unit == ' ')
+		unit++;
+	return *unit == 'T' ? size * 1024 : size;
+}
+
+void rg_own_amount(const RgOwnRow *row, const char *key, double *amount)
+{
+	const json_t *value = json_object_get(row->row, key);
+	if (value != NULL)
+		*amount = json_number_value(value);
+}

@@ -1,0 +1,143 @@
+/* GPU models of the project file: new ones, and other figures for those of the table. */
+#include <string.h>
+#include "catalog/internal.h"
+
+static const char *keep(RgGpus *gpus, const char *text)
+{
+	return g_string_chunk_insert_const(gpus->texts, text);
+}
+
+static char *list_names(const GPtrArray *models)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	for (guint i = 0; i < models->len; i++)
+		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "",
+			((const RgGpuModel *)models->pdata[i])->name);
+	return g_strdup(text->str);
+}
+
+/* A new model takes its own name as its word; a word of others would mean all of them. */
+static bool is_free(const RgGpus *gpus, const RgOwnRow *row, const char *name)
+{
+	const GPtrArray *others = rg_gpus_named(gpus, name);
+	if (others == NULL)
+		return true;
+	g_autofree char *names = list_names(others);
+	RgDiag *diag = rg_own_complain(
+		row, NULL, g_strdup_printf("\"%s\" is a word for built-in GPU models", name));
+	rg_diag_hint(
+		diag, "to change one, name it: %s; a new model needs a name of its own", names);
+	return false;
+}
+
+static bool has_all(const RgOwnRow *row, const char *name)
+{
+	static const char *const needed[] = {"memory", "compute_capability"};
+	bool good = true;
+	for (size_t i = 0; i < G_N_ELEMENTS(needed); i++) {
+		if (json_object_get(row->row, needed[i]) != NULL)
+			continue;
+		RgDiag *diag = rg_own_complain(row, NULL,
+			g_strdup_printf("the new GPU model %s has no \"%s\"", name, needed[i]));
+		rg_diag_hint(diag, "only a built-in model may be given in part");
+		good = false;
+	}
+	return good;
+}
+
+static RgGpuModel *add_model(RgGpus *gpus, const RgOwnRow *row, const char *name)
+{
+	if (!is_free(gpus, row, name) || !has_all(row, name))
+		return NULL;
+	RgGpuModel *model = g_new0(RgGpuModel, 1);
+	g_ptr_array_add(gpus->models, model);
+	model->name = model->ray_type = keep(gpus, name);
+	model->vendor = "NVIDIA";
+	model->architecture = model->form = model->ray_memory_type = model->precisions = "";
+	model->mig_min_driver = model->min_driver = model->min_cuda = "";
+	g_hash_table_insert(gpus->model_of_name, (void *)(uintptr_t)model->name, model);
+	rg_gpus_add_word(gpus, name, model);
+	return model;
+}
+
+static void put_texts(RgGpus *gpus, const RgOwnRow *row, RgGpuModel *model)
+{
+	const struct {
+		const char *key, **text;
+	} texts[] = {{"architecture", &model->architecture}, {"ray_type", &model->ray_type},
+		{"min_driver", &model->min_driver}, {"min_cuda", &model->min_cuda}};
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+		const char *text = rg_json_str(row->row, texts[i].key, NULL);
+		if (text != NULL)
+			*texts[i].text = keep(gpus, text);
+	}
+	const json_t *precisions = json_object_get(row->row, "precisions");
+	g_autoptr(GString) joined = g_string_new(NULL);
+	for (size_t i = 0; i < json_array_size(precisions); i++)
+		g_string_append_printf(joined, "%s%s", i > 0 ? "|" : "",
+			json_string_value(json_array_get(precisions, i)));
+	if (precisions != NULL)
+		model->precisions = keep(gpus, joined->str);
+	const json_t *names = json_object_get(row->row, "names");
+	for (size_t i = 0; i < json_array_size(names); i++)
+		rg_gpus_add_word(gpus, json_string_value(json_array_get(names, i)), model);
+}
+
+static void put_figures(const RgOwnRow *row, RgGpuModel *model)
+{
+	double memory = rg_own_size(row, "memory");
+	if (memory > 0)
+		model->memory_gb = (unsigned)memory;
+	const char *capability = rg_json_str(row->row, "compute_capability", NULL);
+	if (capability != NULL)
+		rg_gpu_parse_capability(capability, &model->compute_capability);
+	rg_own_amount(row, "bandwidth_gb_s", &model->bandwidth_gb_s);
+	rg_own_amount(row, "fp16_tflops", &model->fp16_tflops);
+	rg_own_amount(row, "fp8_tflops", &model->fp8_tflops);
+	rg_own_amount(row, "nvlink_gb_s", &model->nvlink_gb_s);
+	rg_own_amount(row, "power_w", &model->power_w);
+	model->own_power = json_object_get(row->row, "power_w") != NULL;
+}
+
+static bool put_mig(const RgOwnRow *row, RgGpuModel *model)
+{
+	json_t *mig = json_object_get(row->row, "mig"), *count;
+	const char *profile;
+	if (mig == NULL)
+		return true;
+	if (model->mig_instances > 0) {
+		rg_own_complain(row, "mig",
+			g_strdup_printf("the MIG profiles of %s are built in", model->name));
+		return false;
+	}
+	json_object_foreach (mig, profile, count)
+		model->mig_instances =
+			MAX(model->mig_instances, (unsigned)json_integer_value(count));
+	model->own_mig = json_incref(mig);
+	return true;
+}
+
+static bool read_model(RgGpus *gpus, const RgOwnRow *row, const char *name)
+{
+	RgGpuModel *model = g_hash_table_lookup(gpus->model_of_name, name);
+	if (model == NULL && (model = add_model(gpus, row, name)) == NULL)
+		return false;
+	g_autofree char *place = rg_own_place(row);
+	model->own = keep(gpus, place);
+	put_texts(gpus, row, model);
+	put_figures(row, model);
+	return put_mig(row, model);
+}
+
+bool rg_own_add_gpus(RgGpus *gpus, const RgOwnRows *own, RgDiags *diags)
+{
+	json_t *all = own != NULL ? json_object_get(own->rows, "gpus") : NULL, *value;
+	const char *name;
+	bool good = true;
+	json_object_foreach (all, name, value) {
+		g_autofree char *pointer = rg_json_pointer_add("/gpus", name);
+		RgOwnRow row = {own, value, pointer, diags};
+		good &= read_model(gpus, &row, name);
+	}
+	return good;
+}

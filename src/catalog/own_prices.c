@@ -1,0 +1,201 @@
+/* Prices of the project file: those of single types first, then discounts on what is built in. */
+#include <math.h>
+#include <string.h>
+#include "catalog/internal.h"
+
+const json_t *rg_own_prices(const RgCatalogSource *source)
+{
+	const json_t *providers =
+		source->own != NULL ? json_object_get(source->own->rows, "prices") : NULL;
+	return json_object_get(providers, source->provider);
+}
+
+static RgPriceKind kind_of(const json_t *row)
+{
+	return strcmp(rg_json_str(row, "market", "on_demand"), "spot") == 0 ? RG_PRICE_SPOT
+									    : RG_PRICE_ON_DEMAND;
+}
+
+/* ---- a price */
+
+static bool has_both(const RgOwnRow *row)
+{
+	static const char *const needed[] = {"instance_type", "region"};
+	bool good = true;
+	for (size_t i = 0; i < G_N_ELEMENTS(needed); i++) {
+		if (json_object_get(row->row, needed[i]) != NULL)
+			continue;
+		RgDiag *diag = rg_own_complain(
+			row, NULL, g_strdup_printf("this price has no \"%s\"", needed[i]));
+		rg_diag_hint(diag, "hourly_usd is of one instance type in one region; "
+				   "discount_percent may hold for all");
+		good = false;
+	}
+	return good;
+}
+
+/* What one list is read with. */
+typedef struct {
+	RgCatalog *catalog;
+	const RgCatalogSource *source;
+	GHashTable *seen; /* set of "on_demand us-west-2 p4d.24xlarge" */
+	RgDiags *diags;
+} Reader;
+
+static bool is_first(const Reader *reader, const RgOwnRow *row)
+{
+	const char *region = rg_json_str(row->row, "region", "");
+	const char *type = rg_json_str(row->row, "instance_type", "");
+	const char *market = rg_json_str(row->row, "market", "on_demand");
+	if (g_hash_table_add(reader->seen, g_strjoin(" ", market, region, type, NULL)))
+		return true;
+	RgDiag *diag = rg_own_complain(row, NULL,
+		g_strdup_printf("the %s price of %s in %s is there twice", market, type, region));
+	rg_diag_hint(diag, "keep one of the two");
+	return false;
+}
+
+static void remove_prices(RgInstanceType *type, const char *region, RgPriceKind kind)
+{
+	GPtrArray *prices = (GPtrArray *)(uintptr_t)type->prices;
+	for (guint i = prices->len; i > 0; i--) {
+		const RgPrice *price = prices->pdata[i - 1];
+		if (price->kind == kind && strcmp(price->region, region) == 0)
+			g_ptr_array_remove_index(prices, i - 1);
+	}
+}
+
+static void put_price(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType *type)
+{
+	const char *date = rg_json_str(row->row, "date", NULL);
+	g_autofree char *place = rg_own_place(row);
+	RgPrice *price = g_new0(RgPrice, 1);
+	price->region = rg_catalog_keep(catalog, rg_json_str(row->row, "region", ""));
+	price->zone = "";
+	price->kind = kind_of(row->row);
+	price->microusd_hour =
+		llround(json_number_value(json_object_get(row->row, "hourly_usd")) * 1e6);
+	price->quality = "negotiated";
+	price->date = date != NULL ? rg_catalog_keep(catalog, date) : NULL;
+	price->own = rg_catalog_keep(catalog, place);
+	remove_prices(type, price->region, price->kind);
+	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
+}
+
+static bool read_price(const Reader *reader, const RgOwnRow *row)
+{
+	if (!has_both(row))
+		return false;
+	const RgCatalog *catalog = reader->catalog;
+	const char *region = rg_json_str(row->row, "region", ""), *only = reader->source->region;
+	const char *name = rg_json_str(row->row, "instance_type", "");
+	bool known = rg_catalog_get_type(catalog, name, rg_own_source(row, "instance_type"),
+			     row->diags) != NULL;
+	known &= rg_catalog_check_region(catalog, region, rg_own_source(row, "region"), row->diags);
+	if (!known || !is_first(reader, row))
+		return false;
+	if (only == NULL || strcmp(only, region) == 0)
+		put_price(reader->catalog, row, g_hash_table_lookup(catalog->type_of_name, name));
+	return true;
+}
+
+/* ---- a discount */
+
+static bool matches(const json_t *row, const char *key, const char *name)
+{
+	return g_pattern_match_simple(rg_json_str(row, key, "*"), name);
+}
+
+static bool matches_any_type(const RgCatalog *catalog, const json_t *row)
+{
+	for (guint i = 0; i < catalog->types->len; i++) {
+		const RgInstanceType *type = catalog->types->pdata[i];
+		if (matches(row, "instance_type", type->name))
+			return true;
+	}
+	return false;
+}
+
+static bool matches_any_region(const RgCatalog *catalog, const json_t *row)
+{
+	for (guint i = 0; i + 1 < catalog->regions->len; i++) {
+		if (matches(row, "region", catalog->regions->pdata[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A discount on nothing is a slip of the pen that would cost money unseen. */
+static bool check_discount(const RgCatalog *catalog, const RgOwnRow *row)
+{
+	bool has_type = matches_any_type(catalog, row->row);
+	bool has_region = matches_any_region(catalog, row->row);
+	if (!has_type)
+		rg_own_complain(row, "instance_type",
+			g_strdup_printf("no %s instance type is like \"%s\"", catalog->provider,
+				rg_json_str(row->row, "instance_type", "")));
+	if (!has_region)
+		rg_own_complain(row, "region",
+			g_strdup_printf("no %s region is like \"%s\"", catalog->provider,
+				rg_json_str(row->row, "region", "")));
+	return has_type && has_region;
+}
+
+/* Of several, the last one of the file holds. */
+static void put_discount(
+	RgCatalog *catalog, const RgInstanceType *type, RgPrice *price, const RgOwnRow *row)
+{
+	if (price->own != NULL || price->microusd_hour == RG_MONEY_UNKNOWN ||
+		price->kind != kind_of(row->row) ||
+		!matches(row->row, "instance_type", type->name) ||
+		!matches(row->row, "region", price->region))
+		return;
+	double off = json_number_value(json_object_get(row->row, "discount_percent"));
+	g_autofree char *place = rg_own_place(row);
+	price->microusd_hour = llround((double)price->microusd_hour * (100 - off) / 100);
+	price->quality = "negotiated";
+	price->own = rg_catalog_keep(catalog, place);
+}
+
+static void put_discounts(RgCatalog *catalog, const RgOwnRow *row)
+{
+	for (guint i = 0; i < catalog->types->len; i++) {
+		const RgInstanceType *type = catalog->types->pdata[i];
+		for (guint p = 0; p < type->prices->len; p++)
+			put_discount(catalog, type, type->prices->pdata[p], row);
+	}
+}
+
+/* ---- both */
+
+static bool read_row(const Reader *reader, size_t i, bool discounts)
+{
+	g_autofree char *folder = rg_json_pointer_add("/prices", reader->source->provider);
+	g_autofree char *pointer = g_strdup_printf("%s/%zu", folder, i);
+	const json_t *value = json_array_get(rg_own_prices(reader->source), i);
+	RgOwnRow row = {reader->source->own, value, pointer, reader->diags};
+	if ((json_object_get(value, "discount_percent") != NULL) != discounts)
+		return true;
+	if (!discounts)
+		return read_price(reader, &row);
+	if (!check_discount(reader->catalog, &row))
+		return false;
+	put_discounts(reader->catalog, &row);
+	return true;
+}
+
+/* Discounts from the last to the first: what has one keeps it. */
+bool rg_own_add_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
+{
+	size_t n = json_array_size(rg_own_prices(source));
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Reader reader = {catalog, source, seen, diags};
+	bool good = true;
+	for (size_t i = 0; i < n; i++)
+		good &= read_row(&reader, i, false);
+	for (size_t i = n; i > 0; i--)
+		good &= read_row(&reader, i - 1, true);
+	for (guint i = 0; n > 0 && i < catalog->types->len; i++)
+		rg_catalog_finish_type(catalog->types->pdata[i]);
+	return good;
+}
