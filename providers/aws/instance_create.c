@@ -1,4 +1,5 @@
 /* RunInstances: one call a batch, idempotent by ClientToken. */
+#include "aws/efa.h"
 #include "aws/form.h"
 #include "aws/instance.h"
 #include <string.h>
@@ -103,6 +104,8 @@ static json_t *interface_spec(const json_t *attributes)
 	const char *interface = mod_str(attributes, "network_interface");
 	if (*interface)
 		return json_pack("[{s:i, s:s}]", "DeviceIndex", 0, "NetworkInterfaceId", interface);
+	if (mod_int(attributes, "efa_interfaces") > 0)
+		return aws_efa_interfaces(attributes);
 	return json_pack("[{s:i, s:s, s:O?, s:b, s:b}]", "DeviceIndex", 0, "SubnetId",
 		mod_str(attributes, "subnet_id"), "SecurityGroupId",
 		json_object_get(attributes, "security_groups"), "AssociatePublicIpAddress",

@@ -1,5 +1,6 @@
 /* DescribeInstances' and RunInstances' records -> attributes of aws.instance. Field names: EC2 API
  * 2016-11-15, shape Instance. */
+#include "aws/efa.h"
 #include "aws/instance.h"
 #include <string.h>
 
@@ -10,9 +11,9 @@ static const AwsShape profile_members[] = {{"arn"}, {0}};
 static const AwsShape metadata_members[] = {{"httpTokens"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
 static const AwsShape group_set[] = {{"item", group_members}, {0}};
-static const AwsShape attachment_members[] = {{"deviceIndex"}, {0}};
-static const AwsShape interface_members[] = {
-	{"networkInterfaceId"}, {"attachment", attachment_members}, {"groupSet", group_set}, {0}};
+static const AwsShape attachment_members[] = {{"deviceIndex"}, {"networkCardIndex"}, {0}};
+static const AwsShape interface_members[] = {{"networkInterfaceId"}, {"interfaceType"},
+	{"attachment", attachment_members}, {"groupSet", group_set}, {0}};
 static const AwsShape interface_set[] = {{"item", interface_members}, {0}};
 static const AwsShape volume_members[] = {{"volumeId"}, {0}};
 static const AwsShape device_members[] = {{"deviceName"}, {"ebs", volume_members}, {0}};
@@ -75,15 +76,16 @@ static void copy_text(json_t *attributes, const char *name, const json_t *from, 
 		json_object_set_new(attributes, name, json_string(text));
 }
 
-/* The interface at device 0; the first one while EC2 doesn't tell device indexes. */
+/* The interface at device 0 of card 0; the first one while EC2 doesn't tell indexes. */
 static const json_t *primary_interface(const json_t *record)
 {
 	const json_t *set = json_object_get(record, "networkInterfaceSet"), *interface;
 	size_t i;
 	json_array_foreach (set, i, interface) {
-		const char *device =
-			mod_str(json_object_get(interface, "attachment"), "deviceIndex");
-		if (!strcmp(device, "0"))
+		const json_t *attachment = json_object_get(interface, "attachment");
+		const char *card = mod_str(attachment, "networkCardIndex");
+		if (!strcmp(mod_str(attachment, "deviceIndex"), "0") &&
+			(!*card || !strcmp(card, "0")))
 			return interface;
 	}
 	return json_array_get(set, 0);
@@ -106,6 +108,9 @@ static void read_network(const json_t *record, const AwsMarks *marks, json_t *at
 	/* the head's groups are its interface's, a resource of its own (it has no index) */
 	if (marks->name && !aws_marks_has_index(marks))
 		return;
+	json_int_t efa = aws_efa_seen(record);
+	if (efa > 0)
+		json_object_set_new(attributes, "efa_interfaces", json_integer(efa));
 	const json_t *set = json_object_get(interface ? interface : record, "groupSet");
 	if (set)
 		json_object_set_new(attributes, "security_groups", group_ids(set));

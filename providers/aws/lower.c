@@ -1,4 +1,5 @@
 /* lower: the fitted cluster (src/fit/README.md) -> desired resources. Pure. */
+#include "aws/efa.h"
 #include "aws/instance.h"
 #include <string.h>
 
@@ -118,6 +119,27 @@ static void add_single(Lowering *lowering, const char *kind, const char *name, c
 	add(lowering, &wanted);
 }
 
+static bool has_efa(const Lowering *lowering)
+{
+	const json_t *node;
+	size_t i;
+	json_array_foreach (json_object_get(lowering->fitted, "nodes"), i, node)
+		if (mod_int(json_object_get(node, "network"), "efa") > 0)
+			return true;
+	return false;
+}
+
+/* EFA's traffic is no IP traffic: of it a rule for 0.0.0.0/0 lets nothing out, one that names the
+ * group does (EC2 user guide, "Prepare an EFA-enabled security group"). */
+static json_t *egress(const Lowering *lowering)
+{
+	json_t *rules = json_pack("[{s:s, s:s}]", "protocol", "all", "source", "0.0.0.0/0");
+	if (has_efa(lowering))
+		json_array_append_new(
+			rules, json_pack("{s:s, s:s}", "protocol", "all", "source", "self"));
+	return rules;
+}
+
 static void add_group(Lowering *lowering)
 {
 	const json_t *network =
@@ -126,10 +148,10 @@ static void add_group(Lowering *lowering)
 	g_autofree char *description =
 		g_strdup_printf("raygpu cluster %s: between its nodes only", cluster);
 	add_single(lowering, AWS_GROUP, "nodes", "/provider",
-		json_pack("{s:s, s:s, s:[{s:s, s:s}], s:[{s:s, s:s}], s:o}", "description",
-			description, "vpc_id", mod_str(network, "vpc_id"), "ingress", "protocol",
-			"all", "source", "self", "egress", "protocol", "all", "source", "0.0.0.0/0",
-			"tags", tags_for(lowering, "nodes")));
+		json_pack("{s:s, s:s, s:[{s:s, s:s}], s:o, s:o}", "description", description,
+			"vpc_id", mod_str(network, "vpc_id"), "ingress", "protocol", "all",
+			"source", "self", "egress", egress(lowering), "tags",
+			tags_for(lowering, "nodes")));
 }
 
 static const char *subnet_of(Lowering *lowering, const json_t *node)
@@ -246,13 +268,36 @@ static void add_placement(Lowering *lowering, const json_t *node, json_t *attrib
 		json_pack("{s:s, s:o}", "strategy", "cluster", "tags", tags_for(lowering, pool)));
 }
 
+/* EFA interfaces, and a public address, which several interfaces rule out. */
+static void set_network(Lowering *lowering, const json_t *node, json_t *attributes)
+{
+	const json_t *network = json_object_get(node, "network");
+	const char *type = mod_str(attributes, "instance_type");
+	json_int_t efa = mod_int(network, "efa");
+	bool public = json_is_true(json_object_get(network, "public_ip"));
+	if (efa > 0)
+		json_object_set_new(attributes, "efa_interfaces", json_integer(efa));
+	if (public)
+		json_object_set_new(attributes, "public_ip", json_true());
+	if (!public || efa <= 0 || aws_efa_count(type, efa) == 1 || lowering->status != RGP_OK)
+		return;
+	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/public_ip", NULL);
+	g_autofree char *summary = g_strdup_printf(
+		"EC2 gives no public address to an instance with several interfaces, and %s has "
+		"%" JSON_INTEGER_FORMAT " with EFA",
+		type, aws_efa_count(type, efa));
+	mod_report_origin(&lowering->call->talk, RGP_CLASS_INVALID, origin, summary,
+		"leave `public_ip` out (a NAT gateway lets nodes fetch images), or leave `efa` "
+		"out");
+	lowering->status = RGP_FAIL;
+}
+
 static void add_workers(Lowering *lowering, const json_t *node)
 {
 	g_autoptr(ModJson) attributes = instance_attributes(lowering, node);
 	json_object_set_new(attributes, "security_groups", groups(lowering));
 	add_placement(lowering, node, attributes);
-	if (json_is_true(json_object_get(json_object_get(node, "network"), "public_ip")))
-		json_object_set_new(attributes, "public_ip", json_true());
+	set_network(lowering, node, attributes);
 	g_autoptr(ModJson) dependencies = depends_on(attributes);
 	const Wanted wanted = {
 		.kind = AWS_INSTANCE,

@@ -20,4 +20,6 @@ char *rg_boot_node_conf(const RgBootNode *node);
 bool rg_boot_uses_token(const RgBootNode *node);
 /* Whether the GPUs are cut into MIG slices. */
 bool rg_boot_cuts_gpus(const RgBootNode *node);
+/* EFA interfaces of each node; 0: none. */
+int64_t rg_boot_efa_of(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);

@@ -60,6 +60,11 @@ bool rg_boot_cuts_gpus(const RgBootNode *node)
 	return slices_of(node) != NULL;
 }
 
+int64_t rg_boot_efa_of(const RgBootNode *node)
+{
+	return rg_json_int(json_object_get(node->node, "network"), "efa", 0);
+}
+
 /* What Ray hands out: slices where the GPUs are cut. */
 static int64_t ray_gpus_of(const RgBootNode *node)
 {
@@ -142,6 +147,9 @@ char *rg_boot_env_file(const RgBootNode *node)
 	/* CUDA images ask for all GPUs by themselves, and Ray would count what it then sees */
 	if (gpus_of(node) == 0)
 		add_variable(text, "NVIDIA_VISIBLE_DEVICES", "void");
+	/* libfabric would look for other providers too; the user's word goes first */
+	if (rg_boot_efa_of(node) > 0 && json_object_get(env, "FI_PROVIDER") == NULL)
+		add_variable(text, "FI_PROVIDER", "efa");
 	add_variable(text, "RAY_NODE_TYPE_NAME", rg_json_str(node->node, "pool", ""));
 	add_variable(text, "RAY_CLOUD_INSTANCE_TYPE_NAME",
 		rg_json_str(json_object_get(node->node, "offer"), "instance_type", ""));
@@ -313,6 +321,8 @@ char *rg_boot_node_conf(const RgBootNode *node)
 	g_string_append_printf(text,
 		"gcs_port=%s\ngpus=%" G_GINT64_FORMAT "\nshm_mib=%" G_GINT64_FORMAT "\n", GCS_PORT,
 		gpus_of(node), shm_mib(node));
+	if (rg_boot_efa_of(node) > 0)
+		g_string_append_printf(text, "efa=%" G_GINT64_FORMAT "\n", rg_boot_efa_of(node));
 	add_slices(node, text);
 	add_container_args(node, text);
 	if (!add_ray_args(node, text))

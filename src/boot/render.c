@@ -123,6 +123,8 @@ static bool write_config(Config *config, const RgBootNode *node)
 	add_file(config, "/etc/raygpu/node.conf", "0600", conf);
 	if (rg_boot_cuts_gpus(node))
 		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
+	if (rg_boot_efa_of(node) > 0)
+		add_embedded(config, "/usr/local/lib/raygpu/open-efa", "0755", "open-efa.sh");
 	add_embedded(config, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
 	add_embedded(
 		config, "/etc/systemd/system/raygpu-ray.service", "0644", "raygpu-ray.service");

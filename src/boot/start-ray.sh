@@ -56,6 +56,13 @@ check_gpus() {
 	fi
 }
 
+check_efa() {
+	[ -e /usr/local/lib/raygpu/open-efa ] || return 0
+	# shellcheck source=/dev/null
+	. /usr/local/lib/raygpu/open-efa
+	open_efa
+}
+
 # The image's user may read a copy that lives until the next boot; the original is root's.
 share_token() {
 	[ "$auth" = token ] || return 0
@@ -70,6 +77,7 @@ share_token() {
 
 check_docker
 check_gpus
+check_efa
 read_identity
 docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image" >/dev/null ||
 	try_again "can't pull $image"

@@ -49,7 +49,10 @@ static const RgInstanceType *named_type(const Choice *choice)
 		return NULL;
 	g_autofree char *why = rg_offers_reject_network(&choice->wish, type);
 	if (why == NULL)
-		return rg_fit_check_placement(pool, type, choice->diags) ? type : NULL;
+		return rg_fit_check_placement(pool, type, choice->diags) &&
+				       rg_fit_check_efa(pool, type, choice->diags)
+			       ? type
+			       : NULL;
 	RgDiag *diag =
 		rg_diags_error(choice->diags, "fit.network-too-slow", "%s has %s", type->name, why);
 	rg_diag_at(diag, pool->shape_source);
@@ -144,6 +147,11 @@ static void list_nearest(const Choice *choice, const RgPlace *place, RgDiag *dia
 		rg_diag_detail(diag, "nearest: %s", text->str);
 }
 
+static bool wants_network(const RgWish *wish)
+{
+	return wish->min_gbps > 0 || wish->placement || wish->efa;
+}
+
 /* One model and a count, without further wishes: rg_catalog_offer says best what there is. */
 static bool is_plain(const Choice *choice)
 {
@@ -151,7 +159,7 @@ static bool is_plain(const Choice *choice)
 	const RgAccelerator *first = asked->pdata[0];
 	return asked->len == 1 &&
 	       g_str_has_prefix(first->text, first->names ? first->names[0] : "{") &&
-	       choice->wish.min_gbps == 0 && !choice->wish.placement;
+	       !wants_network(&choice->wish);
 }
 
 static void report_none(const Choice *choice, const RgPlace *place)
@@ -163,12 +171,11 @@ static void report_none(const Choice *choice, const RgPlace *place)
 			first->count, pool->shape_source, choice->diags);
 		return;
 	}
-	g_autofree char *network = choice->wish.placement || choice->wish.min_gbps > 0
-					   ? g_strdup(" with the network that the pool wants")
-					   : g_strdup("");
+	const char *network =
+		wants_network(&choice->wish) ? " with the network that the pool wants" : "";
 	RgDiag *diag = rg_diags_error(choice->diags, "catalog.no-offer",
-		"no %s instance type in %s has %s%s%s", place->provider, place->region,
-		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network, "");
+		"no %s instance type in %s has %s%s", place->provider, place->region,
+		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network);
 	rg_diag_at(diag, pool->shape_source);
 	list_nearest(choice, place, diag);
 	rg_diag_hint(diag, "`raygpu offers` tells what there is elsewhere");
@@ -217,6 +224,7 @@ RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCar
 		.market = pool->market.is_spot ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND,
 		.min_gbps = pool->min_gbps,
 		.placement = pool->placement,
+		.efa = pool->efa,
 		.optimize = cluster->optimize,
 		.carbon = carbon};
 }

@@ -45,7 +45,7 @@ static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *no
 static const char *zone_of(
 	const Fit *fit, const RgShape *shape, const RgFitNode *node, const char *chosen)
 {
-	if (shape->pool->placement && chosen != NULL)
+	if (rg_fit_is_gathered(shape->pool) && chosen != NULL)
 		return chosen;
 	return is_at_home(fit, shape, node) ? node->zone : chosen;
 }
@@ -246,15 +246,17 @@ static json_t *disk_json(const Fit *fit, const RgShape *shape)
 }
 
 /* NULL without wishes. */
-static json_t *network_json(const RgPool *pool)
+static json_t *network_json(const RgPool *pool, const RgInstanceType *type)
 {
-	if (!pool->public_ip && !pool->placement)
+	if (!pool->public_ip && !pool->placement && !pool->efa)
 		return NULL;
 	json_t *network = json_object();
 	if (pool->public_ip)
 		json_object_set_new(network, "public_ip", json_true());
 	if (pool->placement)
 		json_object_set_new(network, "placement", json_string("cluster"));
+	if (pool->efa)
+		json_object_set_new(network, "efa", json_integer(type->efa));
 	return network;
 }
 
@@ -264,7 +266,7 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 	const char *root = rg_json_str(image_facts(fit, shape), "root_device", NULL);
 	json_t *env = json_object();
 	json_object_update(env, pool->env);
-	json_t *network = network_json(pool);
+	json_t *network = network_json(pool, shape->type);
 	json_t *image = json_pack("{s:s, s:s, s:s?}", "key", shape->image_key, "id",
 		group->image_id, "root_device", root);
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*}", "pool",

@@ -62,7 +62,11 @@ json_t *rg_fit_network_wish(const RgCluster *cluster);
 
 /* False and fit.no-placement where the type can't be placed as the pool wants (placement.c). */
 bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
-/* A pool with a placement stands in one zone: nodes pinned elsewhere become homeless. */
+/* False and fit.no-efa where the pool wants EFA and the type takes none (placement.c). */
+bool rg_fit_check_efa(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
+/* Whether the pool's nodes have to stand in one zone (placement.c). */
+bool rg_fit_is_gathered(const RgPool *pool);
+/* A pool with a placement or EFA stands in one zone: nodes pinned elsewhere become homeless. */
 void rg_fit_gather(RgShape *shape);
 
 bool rg_fit_has_subnet(const json_t *facts, const char *zone);

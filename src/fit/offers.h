@@ -18,6 +18,7 @@ typedef struct {
 	RgPriceKind market;	       /* whose price counts */
 	double min_gbps;	       /* sustained; 0: any */
 	bool placement;		       /* can be placed as a cluster */
+	bool efa;		       /* takes EFA interfaces */
 	bool any_arch;		       /* not for x86_64 alone, which the default images are for */
 	RgOptimize optimize;
 	const RgCarbon *carbon; /* NULL: no carbon is known */

@@ -1,4 +1,5 @@
-/* Pools with `placement: cluster`: all nodes in one zone, of a type that can be placed so. */
+/* Pools with `placement: cluster` or `efa: true`: all nodes in one zone, of a type that can. EFA's
+ * traffic doesn't leave its zone (EC2 user guide, "Elastic Fabric Adapter", limitations). */
 #include <string.h>
 #include "fit/internal.h"
 
@@ -12,6 +13,22 @@ bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDi
 	rg_diag_detail(diag, "the cloud has no cluster placement for this instance type");
 	rg_diag_hint(diag, "take another instance type, or leave `placement` out");
 	return false;
+}
+
+bool rg_fit_check_efa(const RgPool *pool, const RgInstanceType *type, RgDiags *diags)
+{
+	if (!pool->efa || type->efa > 0)
+		return true;
+	RgDiag *diag =
+		rg_diags_error(diags, "fit.no-efa", "%s takes no EFA interfaces", type->name);
+	rg_diag_at(diag, pool->efa_source);
+	rg_diag_hint(diag, "take another instance type, or leave `efa` out");
+	return false;
+}
+
+bool rg_fit_is_gathered(const RgPool *pool)
+{
+	return pool->placement || pool->efa;
 }
 
 /* Where `zone` stands in the spec's list; without a list all are alike. */
@@ -50,7 +67,7 @@ static const char *fullest_zone(const RgShape *shape)
 
 void rg_fit_gather(RgShape *shape)
 {
-	if (!shape->pool->placement)
+	if (!rg_fit_is_gathered(shape->pool))
 		return;
 	shape->gathered = fullest_zone(shape);
 	g_hash_table_remove_all(shape->nodes_in);

@@ -125,6 +125,8 @@ RgVerdict rg_offers_judge(const RgWish *wish, const RgGpus *gpus, const RgInstan
 	verdict.why = rg_offers_reject_network(wish, type);
 	if (verdict.why == NULL && wish->placement && type->refuses_placement)
 		verdict.why = g_strdup("can't be placed as a cluster");
+	if (verdict.why == NULL && wish->efa && type->efa == 0)
+		verdict.why = g_strdup("no EFA");
 	verdict.nearness = verdict.why != NULL ? NEAR_NETWORK : NEAR_REGION;
 	return verdict;
 }

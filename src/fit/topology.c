@@ -1,5 +1,6 @@
 #include "fit/topology.h"
 #include <string.h>
+#include "spec/ray_image.h"
 
 /* A gang shares its gradients after every step. raygpu's own rule of thumb: a node should have this
  * much bandwidth for each dense FP16 TFLOPS of its GPUs. p4d (0.16) and p3dn (0.1) keep it, the
@@ -160,16 +161,33 @@ static void check_placement(
 			strcmp(topology->cluster->provider.name, "aws") == 0 ? "placement group"
 									     : "place");
 	}
-	if (type->efa == 0)
+	if (type->efa == 0 || pool->efa)
 		return;
 	RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-efa",
 		"%s takes %u EFA interfaces (%.4g Gbps), and pool %s has none: workload %s shares "
 		"its gradients by TCP",
 		type->name, type->efa, type->network_gbps, pool->name, gang->name);
 	rg_diag_at(diag, pool->source);
-	rg_diag_hint(diag, "one flow of TCP gets 10 Gbps in a placement group and 5 outside (AWS: "
-			   "EC2 network bandwidth); let NCCL open several (NCCL_SOCKET_NTHREADS, "
-			   "NCCL_NSOCKS_PERTHREAD in `env`)");
+	rg_diag_hint(diag, "network: {efa: true} attaches them, and the Ray image must hold "
+			   "libfabric and the aws-ofi-nccl plugin; one flow of TCP gets 10 Gbps in "
+			   "a placement group and 5 outside (AWS: EC2 network bandwidth)");
+}
+
+/* Of Ray's images the -extra ones hold libfabric and aws-ofi-nccl (ray-project/ray,
+ * docker/base-extra/Dockerfile); of other images raygpu knows nothing. */
+static void check_efa_image(const Topology *topology, const RgPool *pool)
+{
+	const RgRay *ray = &topology->cluster->ray;
+	g_auto(RgRayTag) tag = {0};
+	if (!pool->efa || !rg_ray_tag_parse(ray->image, &tag) || tag.is_extra)
+		return;
+	RgDiag *diag = rg_diags_warning(topology->diags, "topology.efa-image",
+		"%s doesn't hold the libraries that use EFA (libfabric, aws-ofi-nccl): NCCL on "
+		"pool %s falls back to TCP",
+		ray->image, pool->name);
+	rg_diag_at(diag, pool->efa_source);
+	rg_diag_hint(diag, "Ray's images with -extra in their tag hold them; give one in `image` "
+			   "of ray, or an image of your own");
 }
 
 /* Ray's control store is on the head: all tasks and objects are announced to it. */
@@ -200,6 +218,7 @@ static void check_pool(const Topology *topology, const RgPool *pool)
 	const json_t *node = first_of(topology, pool->name);
 	const RgInstanceType *type = node != NULL ? type_of(topology, node) : NULL;
 	Gang gang;
+	check_efa_image(topology, pool);
 	if (type == NULL || type->gpu == NULL || !find_gang(topology, pool->name, &gang))
 		return;
 	check_speed(topology, pool, type, &gang);

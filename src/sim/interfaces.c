@@ -1,5 +1,6 @@
 #include "sim/interfaces.h"
 #include <arpa/inet.h>
+#include "sim/cards.h"
 #include "sim/describe.h"
 #include "sim/groups.h"
 #include "sim/instances.h"
@@ -32,8 +33,10 @@ gint64 rg_sim_subnet_free(const RgSimRegion *region, const json_t *subnet)
 	gint64 left = (gint64)size - FIRST_HOST - 1;
 	g_autoptr(GPtrArray) all = rg_sim_world_all(region, RG_SIM_INTERFACE);
 	for (unsigned i = 0; i < all->len; i++) {
-		if (g_str_equal(rg_sim_doc_str(g_ptr_array_index(all, i), "subnetId"),
-			    rg_sim_doc_str(subnet, "subnetId")))
+		const json_t *interface = g_ptr_array_index(all, i);
+		if (*rg_sim_doc_str(interface, "privateIpAddress") &&
+			g_str_equal(rg_sim_doc_str(interface, "subnetId"),
+				rg_sim_doc_str(subnet, "subnetId")))
 			left--;
 	}
 	return left;
@@ -120,9 +123,14 @@ static json_t *attachment_json(RgSimWorld *world, const RgSimAttachment *attachm
 		"instanceOwnerId", RG_SIM_ACCOUNT, "status", "attached");
 }
 
-/* Addresses are listed twice in EC2's answers: on the interface, and in its list of one. */
+/* Addresses are listed twice in EC2's answers: on the interface, and in its list of one. An
+ * EFA-only interface has none. */
 static void show_addresses(json_t *interface)
 {
+	if (!json_object_get(interface, "privateIpAddress")) {
+		json_object_set_new(interface, "privateIpAddressesSet", json_array());
+		return;
+	}
 	json_t *entry = json_pack("{s:b, s:O, s:O}", "primary", 1, "privateDnsName",
 		json_object_get(interface, "privateDnsName"), "privateIpAddress",
 		json_object_get(interface, "privateIpAddress"));
@@ -132,11 +140,27 @@ static void show_addresses(json_t *interface)
 	json_object_set_new(interface, "privateIpAddressesSet", json_pack("[o]", entry));
 }
 
+/* `id`: of the interface, which gets the next free address or the wanted one. */
+static void give_address(
+	RgSimCall *call, const RgSimInterfaceForm *form, json_t *interface, const char *id)
+{
+	if (!rg_sim_card_is_bare(form->interface_type)) {
+		g_autofree char *address = take_address(call->region, form->subnet, form->address);
+		g_autofree char *name = private_name(call->region, address);
+		json_object_set_new(interface, "privateDnsName", json_string(name));
+		json_object_set_new(interface, "privateIpAddress", json_string(address));
+		g_hash_table_insert(
+			call->region->addresses, g_steal_pointer(&address), g_strdup(id));
+	}
+	if (form->public_address)
+		json_object_set_new(
+			interface, "association", association_new(call->world, call->region));
+	show_addresses(interface);
+}
+
 static json_t *interface_new(RgSimCall *call, const RgSimInterfaceForm *form)
 {
 	g_autofree char *id = rg_sim_world_id(call->world, "eni-");
-	g_autofree char *address = take_address(call->region, form->subnet, form->address);
-	g_autofree char *name = private_name(call->region, address);
 	const char *hex = id + 4;
 	g_autofree char *mac = g_strdup_printf(
 		"02:%.2s:%.2s:%.2s:%.2s:%.2s", hex, hex + 2, hex + 4, hex + 6, hex + 8);
@@ -146,17 +170,12 @@ static json_t *interface_new(RgSimCall *call, const RgSimInterfaceForm *form)
 		form->description ? form->description : "", "groupSet", form->groups,
 		"interfaceType", form->interface_type ? form->interface_type : "interface",
 		"macAddress", mac, "networkInterfaceId", id);
-	json_auto_t *rest = json_pack("{s:s, s:s, s:s, s:b, s:b, s:s, s:s, s:O, s:s, s:[]}",
-		"ownerId", RG_SIM_ACCOUNT, "privateDnsName", name, "privateIpAddress", address,
-		"requesterManaged", 0, "sourceDestCheck", 1, "status", "available", "subnetId",
-		rg_sim_doc_str(form->subnet, "subnetId"), "tagSet", form->tags, "vpcId",
+	json_auto_t *rest = json_pack("{s:s, s:b, s:b, s:s, s:s, s:O, s:s, s:[]}", "ownerId",
+		RG_SIM_ACCOUNT, "requesterManaged", 0, "sourceDestCheck", 1, "status", "available",
+		"subnetId", rg_sim_doc_str(form->subnet, "subnetId"), "tagSet", form->tags, "vpcId",
 		rg_sim_doc_str(form->subnet, "vpcId"), "ipv6AddressesSet");
 	json_object_update(interface, rest);
-	if (form->public_address)
-		json_object_set_new(
-			interface, "association", association_new(call->world, call->region));
-	show_addresses(interface);
-	g_hash_table_insert(call->region->addresses, g_steal_pointer(&address), g_strdup(id));
+	give_address(call, form, interface, id);
 	return interface;
 }
 
@@ -223,9 +242,10 @@ void rg_sim_interfaces_restore(RgSimRegion *region)
 	g_autoptr(GPtrArray) all = rg_sim_world_all(region, RG_SIM_INTERFACE);
 	for (unsigned i = 0; i < all->len; i++) {
 		const json_t *interface = g_ptr_array_index(all, i);
-		g_hash_table_insert(region->addresses,
-			g_strdup(rg_sim_doc_str(interface, "privateIpAddress")),
-			g_strdup(rg_sim_doc_str(interface, "networkInterfaceId")));
+		const char *address = rg_sim_doc_str(interface, "privateIpAddress");
+		if (*address)
+			g_hash_table_insert(region->addresses, g_strdup(address),
+				g_strdup(rg_sim_doc_str(interface, "networkInterfaceId")));
 	}
 }
 

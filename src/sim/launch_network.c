@@ -1,3 +1,4 @@
+#include "sim/cards.h"
 #include "sim/groups.h"
 #include "sim/launch_form.h"
 #include "sim/network.h"
@@ -143,6 +144,8 @@ static bool read_interfaces(RgSimCall *call, RgSimLaunch *launch, const GPtrArra
 		return rg_sim_fail(call, 400, "AttachmentLimitExceeded",
 			"Interface count %u exceeds the limit for %s", launch->interfaces->len,
 			launch->type);
+	if (!rg_sim_cards_check(call, launch))
+		return false;
 	RgSimAttachment first = {.device = 0, .card = 0};
 	if (device_is_free(launch, &first))
 		return rg_sim_fail(call, 400, "InvalidParameterCombination",
@@ -224,8 +227,9 @@ static bool addresses_left(RgSimCall *call, const RgSimLaunch *launch)
 			g_array_index(launch->interfaces, RgSimLaunchInterface, i).form.subnet;
 		gint64 needed = 0;
 		for (unsigned j = 0; subnet && j < launch->interfaces->len; j++) {
-			if (g_array_index(launch->interfaces, RgSimLaunchInterface, j)
-					.form.subnet == subnet)
+			const RgSimInterfaceForm *form =
+				&g_array_index(launch->interfaces, RgSimLaunchInterface, j).form;
+			if (form->subnet == subnet && !rg_sim_card_is_bare(form->interface_type))
 				needed += launch->count;
 		}
 		if (subnet && rg_sim_subnet_free(call->region, subnet) < needed)

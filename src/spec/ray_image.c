@@ -59,7 +59,9 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 	if (!g_regex_match(grammar, text, 0, &match))
 		return false;
 	g_autofree char *minor = g_match_info_fetch(match, 5);
+	g_autofree char *extra = fetch(match, 3);
 	tag->version = g_match_info_fetch(match, 1);
+	tag->is_extra = extra != NULL;
 	tag->python = minor != NULL && *minor != '\0' ? g_strconcat("3.", minor, NULL) : NULL;
 	tag->platform = fetch(match, 7);
 	tag->arch = fetch(match, 9);

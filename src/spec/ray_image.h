@@ -10,6 +10,7 @@ typedef struct {
 	char *python;	/* "3.11" */
 	char *platform; /* "cu121", "gpu", "cpu" */
 	char *arch;	/* "aarch64", "x86_64" */
+	bool is_extra;	/* with what launchers and networks of clouds need */
 } RgRayTag;
 
 void rg_ray_tag_clear(RgRayTag *tag);

@@ -1,311 +1,6 @@
-/* The calls over a socket: what is sent, and what becomes of good, bad, lost and odd answers. */
-#include "aws_host.h"
-#include "aws_server.h"
+/* The other calls over a socket: list, ready, remove, groups, update, resolve, lower. */
+#include "aws_fixture.h"
 #include <string.h>
-
-const struct rgp_provider *raygpu_provider_v1_aws(void);
-
-typedef struct {
-	AwsServer *server;
-	struct rgp_call *call;
-	struct rgp_inst *inst;
-	const struct rgp_provider *aws;
-} Fixture;
-
-static void set_up(Fixture *f, gconstpointer data)
-{
-	f->server = aws_server_new();
-	f->call = aws_test_call_new();
-	f->aws = raygpu_provider_v1_aws();
-	g_autofree char *url = aws_server_url(f->server);
-	g_autofree char *config = g_strdup_printf(
-		"{\"region\": \"us-east-1\", \"config\": {\"endpoint\": \"%s\"}}", url);
-	const struct rgp_args args = {.size = sizeof args, .input = {config, strlen(config)}};
-	g_hash_table_insert(f->call->env, g_strdup("AWS_ACCESS_KEY_ID"), g_strdup("AKID"));
-	g_hash_table_insert(f->call->env, g_strdup("AWS_SECRET_ACCESS_KEY"), g_strdup("secret"));
-	g_assert_cmpint(f->aws->open(&aws_test_host, f->call, &args, &f->inst), ==, RGP_OK);
-}
-
-static void tear_down(Fixture *f, gconstpointer data)
-{
-	g_assert_cmpuint(aws_server_left(f->server), ==, 0);
-	f->aws->close(f->inst);
-	aws_test_call_free(f->call);
-	aws_server_free(f->server);
-}
-
-static void expect_field(Fixture *f, unsigned n, const char *name, const char *value)
-{
-	g_autofree char *field = aws_server_field(f->server, n, name);
-	if (g_strcmp0(field, value)) {
-		g_test_message("%s of request %u: %s", name, n, aws_server_form(f->server, n));
-		g_assert_cmpstr(field, ==, value);
-	}
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
-
-static void expect_item(Fixture *f, const char *address, const char *outcome, const char *class_)
-{
-	const json_t *item = aws_test_item(f->call, address);
-	g_assert_nonnull(item);
-	g_assert_cmpstr(text_of(item, "outcome"), ==, outcome);
-	g_assert_cmpstr(text_of(item, "class"), ==, class_);
-}
-
-static bool is_definite(Fixture *f, const char *address)
-{
-	return json_is_true(json_object_get(aws_test_item(f->call, address), "definite"));
-}
-
-static char *instance_xml(const char *id, int place, const char *state, const char *more)
-{
-	return g_strdup_printf(
-		"<item><instanceId>%s</instanceId><amiLaunchIndex>%d</amiLaunchIndex>"
-		"<instanceType>p3.2xlarge</instanceType><imageId>ami-1</imageId>"
-		"<subnetId>subnet-1</subnetId><privateIpAddress>10.0.0.%d</privateIpAddress>"
-		"<instanceState><name>%s</name></instanceState><launchTime>2026-01-01T00:00:00Z"
-		"</launchTime><placement><availabilityZone>us-east-1a</availabilityZone></"
-		"placement>"
-		"<networkInterfaceSet><item><networkInterfaceId>eni-%d</networkInterfaceId>"
-		"<groupSet><item><groupId>sg-1</groupId></item></groupSet></item>"
-		"</networkInterfaceSet>%s</item>",
-		id, place, place + 4, state, place, more);
-}
-
-#define MARKS                                                                                      \
-	"<tagSet><item><key>raygpu:kind</key><value>aws.instance</value></item>"                   \
-	"<item><key>raygpu:name</key><value>train</value></item>"                                  \
-	"<item><key>raygpu:indexes</key><value>2-3,7</value></item>"                               \
-	"<item><key>raygpu:token</key><value>tok</value></item>"                                   \
-	"<item><key>raygpu:cluster</key><value>c</value></item>"                                   \
-	"<item><key>raygpu:lineage</key><value>lin</value></item>"                                 \
-	"<item><key>aws:x</key><value>y</value></item>"                                            \
-	"<item><key>team</key><value>ml</value></item></tagSet>"
-
-static void say_instances(Fixture *f, const char *action, const char *items, const char *after)
-{
-	bool run = !strcmp(action, "RunInstances");
-	g_autofree char *inside = g_strdup_printf(run ? "<instancesSet>%s</instancesSet>%s"
-						      : "<reservationSet><item><instancesSet>%s"
-							"</instancesSet></item></reservationSet>%s",
-		items, after);
-	aws_server_say_ok(f->server, action, inside);
-}
-
-#define CREATE                                                                                     \
-	"{'kind': 'aws.instance', 'token': '00112233445566778899aabbccddeeff', 'min_count': 1,"    \
-	" 'marks': {'cluster': 'c', 'lineage': 'lin', 'pool': 'train', 'commit': null},"           \
-	" 'items': [{'address': 'aws.instance.train[2]', 'index': 2},"                             \
-	"  {'address': 'aws.instance.train[3]', 'index': 3},"                                      \
-	"  {'address': 'aws.instance.train[7]', 'index': 7}],"                                     \
-	" 'attributes': {'instance_type': 'p3.2xlarge', 'image_id': 'ami-1', 'subnet_id':"         \
-	"  'subnet-1', 'security_groups': ['sg-1'], 'user_data': 'hello', 'root_device':"          \
-	"  '/dev/sda1', 'disk_size_gb': 100, 'disk_type': 'gp3', 'disk_encrypted': true,"          \
-	"  'http_tokens': 'required', 'instance_state': 'running', 'tags': {'team': 'ml'}}}"
-
-static rgp_status create(Fixture *f)
-{
-	return aws_test_run(f->aws->create, f->inst, f->call, CREATE);
-}
-
-static void test_run_form(Fixture *f, gconstpointer data)
-{
-	g_autofree char *a = instance_xml("i-a", 0, "pending", "");
-	g_autofree char *b = instance_xml("i-b", 2, "pending", "");
-	g_autofree char *c = instance_xml("i-c", 1, "pending", "");
-	g_autofree char *all = g_strconcat(a, b, c, NULL);
-	say_instances(f, "RunInstances", all, "");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	static const char *const fields[][2] = {
-		{"Action", "RunInstances"},
-		{"MinCount", "1"},
-		{"MaxCount", "3"},
-		{"ClientToken", "00112233445566778899aabbccddeeff"},
-		{"UserData", "aGVsbG8="},
-		{"BlockDeviceMapping.1.DeviceName", "/dev/sda1"},
-		{"BlockDeviceMapping.1.Ebs.Encrypted", "true"},
-		{"BlockDeviceMapping.1.Ebs.VolumeSize", "100"},
-		{"MetadataOptions.HttpTokens", "required"},
-		{"MetadataOptions.HttpPutResponseHopLimit", "2"},
-		{"NetworkInterface.1.DeviceIndex", "0"},
-		{"NetworkInterface.1.SubnetId", "subnet-1"},
-		{"NetworkInterface.1.SecurityGroupId.1", "sg-1"},
-		{"NetworkInterface.1.AssociatePublicIpAddress", "false"},
-		{"NetworkInterface.1.DeleteOnTermination", "true"},
-		{"InstanceInitiatedShutdownBehavior", "terminate"},
-		{"TagSpecification.1.ResourceType", "instance"},
-		{"TagSpecification.2.ResourceType", "volume"},
-		{"TagSpecification.3.ResourceType", "network-interface"},
-		{"TagSpecification.1.Tag.2.Key", "raygpu:indexes"},
-		{"TagSpecification.1.Tag.2.Value", "2-3,7"},
-		{"SubnetId", NULL},
-		{"SecurityGroupId.1", NULL},
-	};
-	for (size_t i = 0; i < G_N_ELEMENTS(fields); i++)
-		expect_field(f, 0, fields[i][0], fields[i][1]);
-	g_assert_cmpstr(text_of(aws_test_item(f->call, "aws.instance.train[2]"), "id"), ==, "i-a");
-	g_assert_cmpstr(text_of(aws_test_item(f->call, "aws.instance.train[3]"), "id"), ==, "i-c");
-	g_assert_cmpstr(text_of(aws_test_item(f->call, "aws.instance.train[7]"), "id"), ==, "i-b");
-	/* user data hides the Ray token in base64: the host must redact it as a whole */
-	g_assert_true(
-		g_ptr_array_find_with_equal_func(f->call->secrets, "aGVsbG8=", g_str_equal, NULL));
-}
-
-static void test_head_form(Fixture *f, gconstpointer data)
-{
-	g_autofree char *a = instance_xml("i-h", 0, "pending", "");
-	say_instances(f, "RunInstances", a, "");
-	rgp_status status = aws_test_run(f->aws->create, f->inst, f->call,
-		"{'kind': 'aws.instance', 'token': 'aa', 'min_count': 1, 'marks': {'lineage': 'l'},"
-		" 'items': [{'address': 'aws.instance.head', 'index': null}], 'attributes':"
-		" {'instance_type': 'm5.large', 'image_id': 'ami-1', 'subnet_id': 'subnet-1',"
-		" 'network_interface': 'eni-9', 'user_data_base64': 'H4sI', 'root_device': "
-		"'/dev/x',"
-		" 'http_tokens': 'required', 'tags': {}}}");
-	g_assert_cmpint(status, ==, RGP_OK);
-	expect_item(f, "aws.instance.head", "done", "");
-	expect_field(f, 0, "NetworkInterface.1.NetworkInterfaceId", "eni-9");
-	expect_field(f, 0, "NetworkInterface.1.SubnetId", NULL);
-	expect_field(f, 0, "TagSpecification.3.ResourceType", NULL);
-	expect_field(f, 0, "UserData", "H4sI");
-	expect_field(f, 0, "TagSpecification.1.Tag.3.Key", "raygpu:name");
-	expect_field(f, 0, "TagSpecification.1.Tag.3.Value", "head");
-}
-
-static void test_partial(Fixture *f, gconstpointer data)
-{
-	g_autofree char *a = instance_xml("i-a", 0, "pending", "");
-	say_instances(f, "RunInstances", a, "");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_item(f, "aws.instance.train[2]", "done", "");
-	expect_item(f, "aws.instance.train[3]", "failed", "capacity");
-	expect_item(f, "aws.instance.train[7]", "failed", "capacity");
-	g_assert_true(is_definite(f, "aws.instance.train[7]"));
-}
-
-static void expect_all_failed(Fixture *f, const char *class_, bool definite)
-{
-	static const char *const addresses[] = {
-		"aws.instance.train[2]", "aws.instance.train[3]", "aws.instance.train[7]"};
-	for (size_t i = 0; i < G_N_ELEMENTS(addresses); i++) {
-		expect_item(f, addresses[i], "failed", class_);
-		g_assert_cmpint(is_definite(f, addresses[i]), ==, definite);
-	}
-}
-
-static void test_refusals(Fixture *f, gconstpointer data)
-{
-	static const struct {
-		int status;
-		const char *code, *class_, *attribute;
-	} cases[] = {
-		{500, "InsufficientInstanceCapacity", "capacity", "instance_type"},
-		{400, "VcpuLimitExceeded", "quota", "instance_type"},
-		{403, "UnauthorizedOperation", "denied", ""},
-		{400, "InvalidAMIID.NotFound", "invalid", "image_id"},
-		{400, "IdempotentParameterMismatch", "conflict", ""},
-		{400, "Unsupported", "capacity", "instance_type"},
-		{400, "NeverHeardOf", "invalid", ""},
-	};
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		aws_server_reset(f->server);
-		aws_server_say_error(f->server, cases[i].status, cases[i].code, "because");
-		g_assert_cmpint(create(f), ==, RGP_OK);
-		g_assert_cmpuint(aws_server_count(f->server), ==, 1); /* none is tried again */
-		expect_all_failed(f, cases[i].class_, true);
-		const json_t *item = aws_test_item(f->call, "aws.instance.train[2]");
-		g_assert_cmpstr(text_of(item, "code"), ==, cases[i].code);
-		g_assert_cmpstr(text_of(item, "attribute"), ==, cases[i].attribute);
-		g_assert_cmpstr(text_of(item, "request_id"), ==, "req-bad");
-		g_assert_true(g_str_has_prefix(text_of(item, "message"), "because"));
-	}
-}
-
-/* After a lost or doubtful answer a refusal of the next try proves nothing. */
-static void test_doubtful_refusals(Fixture *f, gconstpointer data)
-{
-	aws_server_say_error(f->server, 500, "InternalError", "oops");
-	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "no");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "denied", false);
-	aws_server_say(f->server, 0, "");
-	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "quota", false);
-	/* nor does a refusal after a wait, when what was before the wait was doubtful */
-	aws_server_say_error(f->server, 500, "InternalError", "oops");
-	aws_server_say_error(f->server, 400, "InvalidSubnetID.NotFound", "still unknown");
-	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "quota", false);
-	/* throttling is no doubt: nothing was done */
-	aws_server_say_error(f->server, 503, "RequestLimitExceeded", "slow");
-	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "quota", true);
-}
-
-static void test_lost_answers(Fixture *f, gconstpointer data)
-{
-	f->call->max_tries = 1;
-	aws_server_say(f->server, 0, "");
-	g_assert_cmpint(create(f), ==, RGP_FAIL);
-	g_assert_null(aws_test_given(f->call, "item", 0));
-	aws_server_say(f->server, 200, "<RunInstancesResponse><instancesSet><item><instanceId>i-a");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "unknown", false);
-	aws_server_say_ok(f->server, "RunInstances", "<instancesSet/>");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "unknown", false);
-	aws_server_say(f->server, 500, "<html>bad gateway</html>");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "transient", false);
-}
-
-static void test_waits_on_create(Fixture *f, gconstpointer data)
-{
-	g_autofree char *a = instance_xml("i-a", 0, "pending", "");
-	aws_server_say_error(f->server, 400, "InvalidGroup.NotFound", "not yet");
-	aws_server_say_error(f->server, 400, "InvalidNetworkInterface.InUse", "still held");
-	say_instances(f, "RunInstances", a, "");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_item(f, "aws.instance.train[2]", "done", "");
-	g_assert_cmpuint(f->call->sleeps, ==, 2);
-	g_assert_cmpuint(f->call->logs->len, ==, 1);
-	f->call->cancel_after_sleeps = 2;
-	aws_server_say_error(f->server, 400, "InvalidGroup.NotFound", "not yet");
-	aws_server_say_error(f->server, 400, "InvalidGroup.NotFound", "not yet");
-	g_assert_cmpint(create(f), ==, RGP_CANCELED);
-	f->call->cancel_after_sleeps = 0;
-	for (int i = 0; i < 13; i++)
-		aws_server_say_error(f->server, 400, "InvalidGroup.NotFound", "never");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_all_failed(f, "invalid", true);
-	g_assert_cmpuint(f->call->slept_ms, <, 70000);
-}
-
-static void test_terminated_token(Fixture *f, gconstpointer data)
-{
-	g_autofree char *a = instance_xml("i-a", 0, "running", "");
-	g_autofree char *b = instance_xml("i-b", 1, "terminated", "");
-	g_autofree char *c = instance_xml("i-c", 2, "running", "");
-	g_autofree char *all = g_strconcat(a, b, c, NULL);
-	aws_server_say_error(f->server, 400, "IdempotentInstanceTerminated", "one has ended");
-	say_instances(f, "DescribeInstances", a, ""); /* the list lags */
-	say_instances(f, "DescribeInstances", all, "");
-	g_assert_cmpint(create(f), ==, RGP_OK);
-	expect_field(f, 1, "Filter.1.Name", "client-token");
-	expect_field(f, 1, "Filter.1.Value.1", "00112233445566778899aabbccddeeff");
-	expect_item(f, "aws.instance.train[2]", "done", "");
-	expect_item(f, "aws.instance.train[3]", "failed", "gone");
-	expect_item(f, "aws.instance.train[7]", "done", "");
-	g_assert_true(is_definite(f, "aws.instance.train[3]"));
-}
 
 /* As the host puts them together: the page's shared ones and the resource's own. */
 static json_t *attributes_of(const json_t *page, const json_t *resource)
@@ -316,35 +11,35 @@ static json_t *attributes_of(const json_t *page, const json_t *resource)
 	return all;
 }
 
-static void test_list(Fixture *f, gconstpointer data)
+static void test_list(AwsFixture *f, gconstpointer data)
 {
-	g_autofree char *a = instance_xml("i-a", 0, "running", MARKS);
-	g_autofree char *b = instance_xml("i-b", 2, "shutting-down", MARKS);
-	g_autofree char *c = instance_xml("i-c", 9, "stopped", MARKS);
-	g_autofree char *d = instance_xml("i-d", 0, "running", "");
+	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
+	g_autofree char *b = aws_instance_xml("i-b", 2, "shutting-down", AWS_MARKS);
+	g_autofree char *c = aws_instance_xml("i-c", 9, "stopped", AWS_MARKS);
+	g_autofree char *d = aws_instance_xml("i-d", 0, "running", "");
 	g_autofree char *ab = g_strconcat(a, b, NULL);
-	say_instances(f, "DescribeInstances", ab, "<nextToken>t1</nextToken>");
-	say_instances(f, "DescribeInstances", "", "<nextToken>t2</nextToken>");
-	say_instances(f, "DescribeInstances", c, "<nextToken/>");
-	say_instances(f, "DescribeInstances", d, "");
+	aws_say_instances(f, "DescribeInstances", ab, "<nextToken>t1</nextToken>");
+	aws_say_instances(f, "DescribeInstances", "", "<nextToken>t2</nextToken>");
+	aws_say_instances(f, "DescribeInstances", c, "<nextToken/>");
+	aws_say_instances(f, "DescribeInstances", d, "");
 	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
 		"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'lin', 'known': ['i-a', "
 		"'i-d', 'i-e']}");
 	g_assert_cmpint(status, ==, RGP_OK);
-	expect_field(f, 0, "Filter.1.Name", "tag:raygpu:lineage");
-	expect_field(f, 0, "Filter.1.Value.1", "lin");
-	expect_field(f, 0, "MaxResults", "1000");
-	expect_field(f, 2, "NextToken", "t2");
-	expect_field(f, 3, "Filter.1.Name", "instance-id");
-	expect_field(f, 3, "Filter.1.Value.1", "i-d");
-	expect_field(f, 3, "Filter.1.Value.2", "i-e");
-	expect_field(f, 3, "Filter.1.Value.3", NULL);
+	aws_expect_field(f, 0, "Filter.1.Name", "tag:raygpu:lineage");
+	aws_expect_field(f, 0, "Filter.1.Value.1", "lin");
+	aws_expect_field(f, 0, "MaxResults", "1000");
+	aws_expect_field(f, 2, "NextToken", "t2");
+	aws_expect_field(f, 3, "Filter.1.Name", "instance-id");
+	aws_expect_field(f, 3, "Filter.1.Value.1", "i-d");
+	aws_expect_field(f, 3, "Filter.1.Value.2", "i-e");
+	aws_expect_field(f, 3, "Filter.1.Value.3", NULL);
 	const json_t *first = json_object_get(aws_test_given(f->call, "page", 0), "resources");
 	const json_t *one = json_array_get(first, 0), *two = json_array_get(first, 1);
-	g_assert_cmpstr(text_of(one, "address"), ==, "aws.instance.train[2]");
-	g_assert_cmpstr(text_of(one, "token"), ==, "tok");
-	g_assert_cmpstr(text_of(two, "address"), ==, "aws.instance.train[7]");
-	g_assert_cmpstr(text_of(two, "state"), ==, "gone");
+	g_assert_cmpstr(aws_text_of(one, "address"), ==, "aws.instance.train[2]");
+	g_assert_cmpstr(aws_text_of(one, "token"), ==, "tok");
+	g_assert_cmpstr(aws_text_of(two, "address"), ==, "aws.instance.train[7]");
+	g_assert_cmpstr(aws_text_of(two, "state"), ==, "gone");
 	json_t *attributes = attributes_of(aws_test_given(f->call, "page", 0), one);
 	json_t *expected =
 		json_loads("{\"instance_type\":\"p3.2xlarge\",\"image_id\":\"ami-1\",\"subnet_id\":"
@@ -361,7 +56,7 @@ static void test_list(Fixture *f, gconstpointer data)
 	const json_t *third = json_array_get(json_object_get(page, "resources"), 0);
 	g_assert_true(json_object_get(third, "address") == NULL); /* launch index past the marks */
 	attributes = attributes_of(page, third);
-	g_assert_cmpstr(text_of(attributes, "instance_state"), ==, "stopped");
+	g_assert_cmpstr(aws_text_of(attributes, "instance_state"), ==, "stopped");
 	json_decref(attributes);
 	g_assert_nonnull(aws_test_given(f->call, "done", 0));
 }
@@ -369,7 +64,7 @@ static void test_list(Fixture *f, gconstpointer data)
 static const char list_call[] =
 	"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'lin', 'known': []}";
 
-static void expect_no_list(Fixture *f, int32_t class_, const char *words)
+static void expect_no_list(AwsFixture *f, int32_t class_, const char *words)
 {
 	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call, list_call), ==, RGP_FAIL);
 	g_assert_null(aws_test_given(f->call, "done", 0));
@@ -385,14 +80,14 @@ static void expect_no_list(Fixture *f, int32_t class_, const char *words)
 	}
 }
 
-static void test_bad_lists(Fixture *f, gconstpointer data)
+static void test_bad_lists(AwsFixture *f, gconstpointer data)
 {
 	f->call->max_tries = 1;
-	g_autofree char *a = instance_xml("i-a", 0, "running", MARKS);
-	say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
-	say_instances(f, "DescribeInstances", "", "<nextToken>t1</nextToken>");
+	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
+	aws_say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
+	aws_say_instances(f, "DescribeInstances", "", "<nextToken>t1</nextToken>");
 	expect_no_list(f, RGP_CLASS_UNKNOWN, "the same page token came twice");
-	say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
+	aws_say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
 	aws_server_say(f->server, 200, "<DescribeInstancesResponse><reservationSet><item>");
 	expect_no_list(f, RGP_CLASS_TRANSIENT, "truncated reply");
 	aws_server_say(f->server, 200, "");
@@ -414,7 +109,7 @@ static void test_bad_lists(Fixture *f, gconstpointer data)
 	expect_no_list(f, RGP_CLASS_DENIED, "check the access key");
 }
 
-static void test_many_known(Fixture *f, gconstpointer data)
+static void test_many_known(AwsFixture *f, gconstpointer data)
 {
 	GString *input = g_string_new(
 		"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'lin', 'known': [");
@@ -422,54 +117,54 @@ static void test_many_known(Fixture *f, gconstpointer data)
 		g_string_append_printf(input, "%s'i-%d'", i ? "," : "", i);
 	g_string_append(input, "]}");
 	for (int i = 0; i < 4; i++)
-		say_instances(f, "DescribeInstances", "", "");
+		aws_say_instances(f, "DescribeInstances", "", "");
 	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call, input->str), ==, RGP_OK);
 	g_assert_cmpuint(aws_server_count(f->server), ==, 4);
-	expect_field(f, 1, "Filter.1.Value.200", "i-199");
-	expect_field(f, 1, "Filter.1.Value.201", NULL);
-	expect_field(f, 3, "Filter.1.Value.1", "i-400");
+	aws_expect_field(f, 1, "Filter.1.Value.200", "i-199");
+	aws_expect_field(f, 1, "Filter.1.Value.201", NULL);
+	aws_expect_field(f, 3, "Filter.1.Value.1", "i-400");
 	g_string_free(input, TRUE);
 }
 
-static void test_ready(Fixture *f, gconstpointer data)
+static void test_ready(AwsFixture *f, gconstpointer data)
 {
-	g_autofree char *a = instance_xml("i-a", 0, "running", MARKS);
-	g_autofree char *b = instance_xml("i-b", 1, "pending", MARKS);
-	g_autofree char *c = instance_xml("i-c", 2, "terminated",
+	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
+	g_autofree char *b = aws_instance_xml("i-b", 1, "pending", AWS_MARKS);
+	g_autofree char *c = aws_instance_xml("i-c", 2, "terminated",
 		"<stateReason><code>Server.InsufficientInstanceCapacity</code><message>none left"
 		"</message></stateReason>");
-	g_autofree char *d = instance_xml("i-d", 3, "shutting-down",
+	g_autofree char *d = aws_instance_xml("i-d", 3, "shutting-down",
 		"<stateReason><code>Client.InternalError</code><message>Client error on launch"
 		"</message></stateReason>");
 	g_autofree char *all = g_strconcat(a, b, c, d, NULL);
-	say_instances(f, "DescribeInstances", all, "");
+	aws_say_instances(f, "DescribeInstances", all, "");
 	rgp_status status = aws_test_run(f->aws->ready, f->inst, f->call,
 		"{'kind': 'aws.instance', 'items': [{'address': 'A', 'id': 'i-a'}, {'address': 'B',"
 		" 'id': 'i-b'}, {'address': 'C', 'id': 'i-c'}, {'address': 'D', 'id': 'i-d'},"
 		" {'address': 'E', 'id': 'i-e'}]}");
 	g_assert_cmpint(status, ==, RGP_OK);
 	g_assert_cmpuint(aws_server_count(f->server), ==, 1);
-	expect_item(f, "A", "done", "");
-	g_assert_cmpstr(
-		text_of(json_object_get(aws_test_item(f->call, "A"), "attributes"), "private_ip"),
+	aws_expect_item(f, "A", "done", "");
+	g_assert_cmpstr(aws_text_of(json_object_get(aws_test_item(f->call, "A"), "attributes"),
+				"private_ip"),
 		==, "10.0.0.4");
-	expect_item(f, "B", "pending", "");
-	expect_item(f, "C", "failed", "capacity");
-	expect_item(f, "D", "failed", "invalid");
-	expect_item(f, "E", "pending", "");
+	aws_expect_item(f, "B", "pending", "");
+	aws_expect_item(f, "C", "failed", "capacity");
+	aws_expect_item(f, "D", "failed", "invalid");
+	aws_expect_item(f, "E", "pending", "");
 }
 
 #define REMOVE                                                                                     \
 	"{'kind': 'aws.instance', 'items': [{'address': 'A', 'id': 'i-a'}, {'address': 'B',"       \
 	" 'id': 'i-b'}, {'address': 'C', 'id': 'i-bc'}]}"
 
-static void test_remove(Fixture *f, gconstpointer data)
+static void test_remove(AwsFixture *f, gconstpointer data)
 {
 	aws_server_say_ok(f->server, "TerminateInstances", "");
 	g_assert_cmpint(aws_test_run(f->aws->remove, f->inst, f->call, REMOVE), ==, RGP_OK);
 	g_assert_cmpuint(aws_server_count(f->server), ==, 1);
-	expect_item(f, "A", "done", "");
-	expect_item(f, "C", "done", "");
+	aws_expect_item(f, "A", "done", "");
+	aws_expect_item(f, "C", "done", "");
 	/* an id that is not known: the others go at once, it is asked for again before it counts */
 	aws_server_reset(f->server);
 	aws_server_say_error(f->server, 400, "InvalidInstanceID.NotFound",
@@ -477,12 +172,12 @@ static void test_remove(Fixture *f, gconstpointer data)
 	aws_server_say_ok(f->server, "TerminateInstances", "");
 	aws_server_say_ok(f->server, "TerminateInstances", "");
 	g_assert_cmpint(aws_test_run(f->aws->remove, f->inst, f->call, REMOVE), ==, RGP_OK);
-	expect_field(f, 1, "InstanceId.2", "i-a");
-	expect_field(f, 1, "InstanceId.1", "i-bc");
-	expect_field(f, 2, "InstanceId.1", "i-b");
-	expect_item(f, "A", "done", "");
-	expect_item(f, "B", "done", "");
-	expect_item(f, "C", "done", "");
+	aws_expect_field(f, 1, "InstanceId.2", "i-a");
+	aws_expect_field(f, 1, "InstanceId.1", "i-bc");
+	aws_expect_field(f, 2, "InstanceId.1", "i-b");
+	aws_expect_item(f, "A", "done", "");
+	aws_expect_item(f, "B", "done", "");
+	aws_expect_item(f, "C", "done", "");
 	/* one that stays unknown is gone; one that is protected fails alone */
 	aws_server_reset(f->server);
 	aws_server_say_error(f->server, 400, "OperationNotPermitted", "i-a is protected");
@@ -491,12 +186,12 @@ static void test_remove(Fixture *f, gconstpointer data)
 		aws_server_say_error(f->server, 400, "InvalidInstanceID.NotFound", "'i-b'");
 	aws_server_say_ok(f->server, "TerminateInstances", "");
 	g_assert_cmpint(aws_test_run(f->aws->remove, f->inst, f->call, REMOVE), ==, RGP_OK);
-	expect_item(f, "A", "failed", "conflict");
-	expect_item(f, "B", "done", "");
-	expect_item(f, "C", "done", "");
+	aws_expect_item(f, "A", "failed", "conflict");
+	aws_expect_item(f, "B", "done", "");
+	aws_expect_item(f, "C", "done", "");
 }
 
-static void test_delete_waits(Fixture *f, gconstpointer data)
+static void test_delete_waits(AwsFixture *f, gconstpointer data)
 {
 	for (int i = 0; i < 3; i++)
 		aws_server_say_error(f->server, 400, "InvalidParameterValue",
@@ -505,7 +200,7 @@ static void test_delete_waits(Fixture *f, gconstpointer data)
 	rgp_status status = aws_test_run(f->aws->remove, f->inst, f->call,
 		"{'kind': 'aws.network_interface', 'items': [{'address': 'A', 'id': 'eni-1'}]}");
 	g_assert_cmpint(status, ==, RGP_OK);
-	expect_item(f, "A", "done", "");
+	aws_expect_item(f, "A", "done", "");
 	f->call->cancel_after_sleeps = 4;
 	for (int i = 0; i < 4; i++)
 		aws_server_say_error(
@@ -520,7 +215,7 @@ static void test_delete_waits(Fixture *f, gconstpointer data)
 	status = aws_test_run(f->aws->remove, f->inst, f->call,
 		"{'kind': 'aws.security_group', 'items': [{'address': 'A', 'id': 'sg-1'}]}");
 	g_assert_cmpint(status, ==, RGP_OK);
-	expect_item(f, "A", "failed", "conflict");
+	aws_expect_item(f, "A", "failed", "conflict");
 	g_assert_cmpuint(f->call->slept_ms, >=, 600000);
 	g_assert_cmpuint(f->call->slept_ms, <, 620000);
 }
@@ -532,7 +227,7 @@ static void test_delete_waits(Fixture *f, gconstpointer data)
 	" [{'protocol': 'all', 'source': 'self'}], 'egress': [{'protocol': 'all', 'source':"       \
 	" '0.0.0.0/0'}], 'tags': {'team': 'ml'}}}"
 
-static void say_group(Fixture *f, const char *token, const char *egress)
+static void say_group(AwsFixture *f, const char *token, const char *egress)
 {
 	g_autofree char *inside = g_strdup_printf(
 		"<securityGroupInfo><item><groupId>sg-1</groupId><groupName>raygpu-c-01234567"
@@ -546,7 +241,7 @@ static void say_group(Fixture *f, const char *token, const char *egress)
 	aws_server_say_ok(f->server, "DescribeSecurityGroups", inside);
 }
 
-static void test_group_create(Fixture *f, gconstpointer data)
+static void test_group_create(AwsFixture *f, gconstpointer data)
 {
 	aws_server_say_ok(f->server, "CreateSecurityGroup", "<groupId>sg-1</groupId>");
 	say_group(f, "0123456789abcdef",
@@ -555,16 +250,16 @@ static void test_group_create(Fixture *f, gconstpointer data)
 	aws_server_say_ok(f->server, "AuthorizeSecurityGroupIngress", "");
 	aws_server_say_ok(f->server, "RevokeSecurityGroupEgress", "");
 	g_assert_cmpint(aws_test_run(f->aws->create, f->inst, f->call, GROUP), ==, RGP_OK);
-	expect_item(f, "aws.security_group.nodes", "done", "");
-	expect_field(f, 0, "GroupName", "raygpu-c-01234567");
-	expect_field(f, 0, "TagSpecification.1.ResourceType", "security-group");
-	expect_field(f, 3, "IpPermissions.1.IpProtocol", "-1");
-	expect_field(f, 3, "IpPermissions.1.Groups.1.GroupId", "sg-1");
-	expect_field(f, 4, "IpPermissions.1.Ipv6Ranges.1.CidrIpv6", "::/0");
-	expect_field(f, 4, "IpPermissions.1.IpRanges.1.CidrIp", NULL);
+	aws_expect_item(f, "aws.security_group.nodes", "done", "");
+	aws_expect_field(f, 0, "GroupName", "raygpu-c-01234567");
+	aws_expect_field(f, 0, "TagSpecification.1.ResourceType", "security-group");
+	aws_expect_field(f, 3, "IpPermissions.1.IpProtocol", "-1");
+	aws_expect_field(f, 3, "IpPermissions.1.Groups.1.GroupId", "sg-1");
+	aws_expect_field(f, 4, "IpPermissions.1.Ipv6Ranges.1.CidrIpv6", "::/0");
+	aws_expect_field(f, 4, "IpPermissions.1.IpRanges.1.CidrIp", NULL);
 }
 
-static void test_group_adopted(Fixture *f, gconstpointer data)
+static void test_group_adopted(AwsFixture *f, gconstpointer data)
 {
 	aws_server_say_error(f->server, 400, "InvalidGroup.Duplicate", "taken");
 	aws_server_say_ok(f->server, "DescribeSecurityGroups", "<securityGroupInfo/>");
@@ -572,25 +267,25 @@ static void test_group_adopted(Fixture *f, gconstpointer data)
 	say_group(f, "0123456789abcdef", "");
 	aws_server_say_error(f->server, 400, "InvalidPermission.Duplicate", "there");
 	g_assert_cmpint(aws_test_run(f->aws->create, f->inst, f->call, GROUP), ==, RGP_OK);
-	expect_item(f, "aws.security_group.nodes", "done", "");
+	aws_expect_item(f, "aws.security_group.nodes", "done", "");
 	g_assert_cmpstr(
-		text_of(aws_test_item(f->call, "aws.security_group.nodes"), "id"), ==, "sg-1");
+		aws_text_of(aws_test_item(f->call, "aws.security_group.nodes"), "id"), ==, "sg-1");
 	/* somebody else's group of that name */
 	aws_server_say_error(f->server, 400, "InvalidGroup.Duplicate", "taken");
 	say_group(f, "another", "");
 	g_assert_cmpint(aws_test_run(f->aws->create, f->inst, f->call, GROUP), ==, RGP_OK);
-	expect_item(f, "aws.security_group.nodes", "failed", "conflict");
+	aws_expect_item(f, "aws.security_group.nodes", "failed", "conflict");
 	/* the group stands, its rules don't: not definite, so that it is sent again and completed
 	 */
 	aws_server_say_ok(f->server, "CreateSecurityGroup", "<groupId>sg-1</groupId>");
 	say_group(f, "0123456789abcdef", "");
 	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "no");
 	g_assert_cmpint(aws_test_run(f->aws->create, f->inst, f->call, GROUP), ==, RGP_OK);
-	expect_item(f, "aws.security_group.nodes", "failed", "denied");
-	g_assert_false(is_definite(f, "aws.security_group.nodes"));
+	aws_expect_item(f, "aws.security_group.nodes", "failed", "denied");
+	g_assert_false(aws_is_definite(f, "aws.security_group.nodes"));
 }
 
-static void test_update(Fixture *f, gconstpointer data)
+static void test_update(AwsFixture *f, gconstpointer data)
 {
 	aws_server_say_error(f->server, 400, "IncorrectInstanceState", "still stopping");
 	aws_server_say_ok(f->server, "StartInstances", "");
@@ -607,20 +302,20 @@ static void test_update(Fixture *f, gconstpointer data)
 		"{'address': 'C', 'id': 'i-c', 'attributes': {}, 'prior': {}, 'changed':"
 		" ['instance_type', 'tags']}]}");
 	g_assert_cmpint(status, ==, RGP_OK);
-	expect_item(f, "A", "done", "");
-	expect_item(f, "B", "done", "");
-	expect_item(f, "C", "unsupported", "");
-	expect_field(f, 0, "InstanceId.1", "i-b");
-	expect_field(f, 0, "InstanceId.2", NULL);
-	expect_field(f, 2, "ResourceId.1", "i-a");
-	expect_field(f, 2, "ResourceId.2", "i-b");
-	expect_field(f, 2, "Tag.1.Key", "k");
-	expect_field(f, 2, "Tag.1.Value", "v");
-	expect_field(f, 3, "Tag.1.Key", "old");
-	expect_field(f, 3, "Tag.1.Value", NULL);
+	aws_expect_item(f, "A", "done", "");
+	aws_expect_item(f, "B", "done", "");
+	aws_expect_item(f, "C", "unsupported", "");
+	aws_expect_field(f, 0, "InstanceId.1", "i-b");
+	aws_expect_field(f, 0, "InstanceId.2", NULL);
+	aws_expect_field(f, 2, "ResourceId.1", "i-a");
+	aws_expect_field(f, 2, "ResourceId.2", "i-b");
+	aws_expect_field(f, 2, "Tag.1.Key", "k");
+	aws_expect_field(f, 2, "Tag.1.Value", "v");
+	aws_expect_field(f, 3, "Tag.1.Key", "old");
+	aws_expect_field(f, 3, "Tag.1.Value", NULL);
 }
 
-static void test_update_failure_is_the_items_own(Fixture *f, gconstpointer data)
+static void test_update_failure_is_the_items_own(AwsFixture *f, gconstpointer data)
 {
 	aws_server_say_error(f->server, 500, "InsufficientInstanceCapacity", "none");
 	aws_server_say_ok(f->server, "StartInstances", "");
@@ -630,11 +325,11 @@ static void test_update_failure_is_the_items_own(Fixture *f, gconstpointer data)
 		"{'address': 'A', 'id': 'i-a', 'attributes': {}, 'changed': ['instance_state']},"
 		"{'address': 'B', 'id': 'i-b', 'attributes': {}, 'changed': ['instance_state']}]}");
 	g_assert_cmpint(status, ==, RGP_OK);
-	expect_item(f, "A", "done", "");
-	expect_item(f, "B", "failed", "capacity");
+	aws_expect_item(f, "A", "done", "");
+	aws_expect_item(f, "B", "failed", "capacity");
 }
 
-static void test_resolve(Fixture *f, gconstpointer data)
+static void test_resolve(AwsFixture *f, gconstpointer data)
 {
 	static const char wants[] =
 		"{'images': [{'key': 'd', 'image': null, 'arch': 'x86_64'}, {'key': 'e', 'image': "
@@ -668,11 +363,11 @@ static void test_resolve(Fixture *f, gconstpointer data)
 		0, NULL);
 	g_assert_true(json_equal(aws_test_given(f->call, "facts", 0), expected));
 	json_decref(expected);
-	expect_field(f, 0, "Owner.1", "amazon");
-	expect_field(f, 0, "Filter.3.Value.1", "x86_64");
+	aws_expect_field(f, 0, "Owner.1", "amazon");
+	aws_expect_field(f, 0, "Filter.3.Value.1", "x86_64");
 }
 
-static void test_unresolved(Fixture *f, gconstpointer data)
+static void test_unresolved(AwsFixture *f, gconstpointer data)
 {
 	aws_server_say_ok(f->server, "DescribeImages", "<imagesSet/>");
 	g_assert_cmpint(aws_test_run(f->aws->resolve, f->inst, f->call,
@@ -688,7 +383,7 @@ static void test_unresolved(Fixture *f, gconstpointer data)
 	g_assert_nonnull(strstr(aws_test_said(f->call, 0, "hint"), "create-default-vpc"));
 }
 
-static void test_lower(Fixture *f, gconstpointer data)
+static void test_lower(AwsFixture *f, gconstpointer data)
 {
 	rgp_status status = aws_test_run(f->aws->lower, f->inst, f->call,
 		"{'cluster': 'c', 'lineage': null, 'labels': {'team': 'ml'}, 'facts': {'network':"
@@ -712,7 +407,7 @@ static void test_lower(Fixture *f, gconstpointer data)
 	g_assert_true(json_equal(json_object_get(json_array_get(all, 3), "indexes"), indexes));
 	json_decref(indexes);
 	for (size_t i = 0; i < G_N_ELEMENTS(addresses); i++)
-		g_assert_cmpstr(text_of(json_array_get(all, i), "address"), ==, addresses[i]);
+		g_assert_cmpstr(aws_text_of(json_array_get(all, i), "address"), ==, addresses[i]);
 	json_t *head_needs =
 		json_pack("[s, s]", "aws.network_interface.head", "raygpu.secret.ray_token");
 	json_t *worker_needs =
@@ -729,7 +424,7 @@ static void test_lower(Fixture *f, gconstpointer data)
 		"{\"$gzip_base64\":{\"$join\":[{\"$ref\":\"aws.network_interface.head\",\"attr\":"
 		"\"private_ip\"}]}}");
 	free(boot);
-	g_assert_cmpstr(text_of(json_object_get(worker, "tags"), "Name"), ==, "c-w");
+	g_assert_cmpstr(aws_text_of(json_object_get(worker, "tags"), "Name"), ==, "c-w");
 	g_assert_cmpuint(aws_server_count(f->server), ==, 0);
 	status = aws_test_run(f->aws->lower, f->inst, f->call,
 		"{'cluster': 'c', 'facts': {'network': {'vpc_id': 'v', 'subnets': {}}}, 'nodes': [{"
@@ -741,7 +436,7 @@ static void test_lower(Fixture *f, gconstpointer data)
 }
 
 /* Inputs of wrong types are refused or lead to plain failures, never to a crash. */
-static void test_odd_inputs(Fixture *f, gconstpointer data)
+static void test_odd_inputs(AwsFixture *f, gconstpointer data)
 {
 	static const char *const inputs[] = {"", "[]", "{}", "{'kind': 3}", "{'kind': 'aws.vpc'}",
 		"{'kind': 'aws.instance', 'items': []}", "{'kind': 'aws.instance', 'items': {}}",
@@ -754,19 +449,12 @@ static void test_odd_inputs(Fixture *f, gconstpointer data)
 	g_assert_cmpint(aws_test_run(f->aws->resolve, f->inst, f->call, inputs[8]), ==, RGP_FAIL);
 }
 
-#define ADD(path, fn) g_test_add("/aws/" path, Fixture, NULL, set_up, fn, tear_down)
+#define ADD(path, fn)                                                                              \
+	g_test_add("/aws/" path, AwsFixture, NULL, aws_fixture_set_up, fn, aws_fixture_tear_down)
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD("create/one-run-instances-with-all-that-it-needs", test_run_form);
-	ADD("create/the-head-takes-its-interface", test_head_form);
-	ADD("create/a-short-delivery-is-capacity-of-the-rest", test_partial);
-	ADD("create/refusals-are-definite-and-not-repeated", test_refusals);
-	ADD("create/a-refusal-after-a-doubt-is-not-definite", test_doubtful_refusals);
-	ADD("create/lost-and-cut-answers-prove-nothing", test_lost_answers);
-	ADD("create/waits-for-young-and-held-things", test_waits_on_create);
-	ADD("create/a-terminated-token-keeps-its-survivors", test_terminated_token);
 	ADD("list/follows-pages-and-rereads-the-missing", test_list);
 	ADD("list/an-error-is-never-a-short-list", test_bad_lists);
 	ADD("list/known-ids-go-in-chunks", test_many_known);

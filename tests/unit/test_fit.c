@@ -518,9 +518,8 @@ static void test_a_placement_gathers_the_pool(void)
 {
 	g_auto(Outcome) first = run(PLACED(""), FACTS, NULL);
 	assert_node(&first, 1, "t", "g4dn.xlarge", "us-east-1a", "[0,1,2]");
-	g_assert_cmpstr(
-		rg_json_str(json_object_get(node_at(&first, 1), "network"), "placement", NULL), ==,
-		"cluster");
+	const json_t *network = json_object_get(node_at(&first, 1), "network");
+	g_assert_cmpstr(rg_json_str(network, "placement", NULL), ==, "cluster");
 	/* where most are, whatever the list prefers, of this type or of another */
 	g_auto(Outcome) spread =
 		run(PLACED(", zones: [us-east-1a, us-east-1b]"), NULL, SPREAD("g4dn.xlarge"));
@@ -541,13 +540,17 @@ static void test_a_placement_gathers_the_pool(void)
 	assert_node(&tie, 2, "t", "g4dn.xlarge", "us-east-1b", "[1]");
 }
 
-static void test_a_type_without_placement_is_refused(void)
+static void test_types_without_the_network_are_refused(void)
 {
-	g_auto(Outcome) o = run(CPU_HEAD "pools:\n"
-					 "  t: {instance_type: t3.large, nodes: 1,\n"
-					 "      network: {placement: cluster}}\n",
+	g_auto(Outcome) far = run(CPU_HEAD
+		"pools:\n  t: {instance_type: t3.large, nodes: 1, network: {placement: "
+		"cluster}}\n",
 		FACTS, NULL);
-	assert_error(&o, "fit.no-placement", 7, "take another instance type");
+	assert_error(&far, "fit.no-placement", 6, "take another instance type");
+	g_auto(Outcome) slow = run(CPU_HEAD
+		"pools:\n  t: {instance_type: g4dn.xlarge, nodes: 1, network: {efa: true}}\n",
+		FACTS, NULL);
+	assert_error(&slow, "fit.no-efa", 6, "take another instance type");
 }
 
 int main(int argc, char **argv)
@@ -582,9 +585,8 @@ int main(int argc, char **argv)
 		test_types_without_offerings_facts_are_tried);
 	g_test_add_func("/fit/unknown_prices_are_null_and_warned_of",
 		test_unknown_prices_are_null_and_warned_of);
-	g_test_add_func("/fit/a_placement_gathers_the_pool", test_a_placement_gathers_the_pool);
-	g_test_add_func("/fit/a_type_without_placement_is_refused",
-		test_a_type_without_placement_is_refused);
+	g_test_add_func("/fit/placement", test_a_placement_gathers_the_pool);
+	g_test_add_func("/fit/refused-network", test_types_without_the_network_are_refused);
 	g_test_add_func("/fit/spot-is-counted-at-the-dearest-zone",
 		test_spot_is_counted_at_the_dearest_zone);
 	g_test_add_func("/fit/a-pinned-price-holds-on-its-market-only",

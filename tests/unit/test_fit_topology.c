@@ -20,6 +20,7 @@ typedef struct {
 	const char *nodes;  /* of the fitted document */
 	const char *expect; /* codes */
 	const char *said;   /* in the first finding or its hint */
+	const char *image;  /* of Ray; NULL: one with -extra */
 } Case;
 
 static const Case cases[] = {
@@ -40,6 +41,21 @@ static const Case cases[] = {
 	{"no-efa", "accelerators: \"A100:8\", nodes: 2, network: {placement: cluster}", GANG,
 		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,1]"),
 		"topology.no-efa", "4 EFA interfaces (400 Gbps)"},
+	{"no-efa-hint", "accelerators: \"A100:8\", nodes: 2, network: {placement: cluster}", GANG,
+		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,1]"),
+		"topology.no-efa", "network: {efa: true} attaches them"},
+	{"efa", "accelerators: \"A100:8\", nodes: 2, network: {placement: cluster, efa: true}",
+		GANG, HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,1]"), "",
+		NULL},
+	{"efa-alone", "accelerators: \"A100:8\", nodes: 2, network: {efa: true}", GANG,
+		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0,1]"),
+		"topology.no-placement", "nothing keeps them near"},
+	{"efa-image", "accelerators: \"A100:8\", nodes: 1, network: {efa: true}", NULL,
+		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0]"),
+		"topology.efa-image", "-extra in their tag", "rayproject/ray:2.52.0-py311-cu121"},
+	{"efa-own-image", "accelerators: \"A100:8\", nodes: 1, network: {efa: true}", NULL,
+		HEAD("us-east-1a") NODE("p", "p4d.24xlarge", "us-east-1a", "[0]"), "", NULL,
+		"registry.example.org/team/ray-efa:7"},
 	{"other-pool", "accelerators: \"V100:4\", nodes: 2", PLACED("2", "0"),
 		HEAD("us-east-1a") NODE("p", "p3.8xlarge", "us-east-1a", "[0,1]"), "", NULL},
 	{"one-node", "accelerators: \"V100:4\", nodes: 2", PLACED("1", "2"),
@@ -81,9 +97,10 @@ static void test_case(gconstpointer data)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autofree char *text = g_strdup_printf(
 		"cluster: c\nprovider: {name: aws, region: us-east-1}\n"
-		"ray: {version: 2.52.0, python: \"3.11\"}\nhead: {instance_type: m5.large}\n"
+		"ray: {version: 2.52.0, python: \"3.11\", image: \"%s\"}\nhead: {instance_type: "
+		"m5.large}\n"
 		"pools:\n  p: {%s}\n",
-		c->pool);
+		c->image != NULL ? c->image : "rayproject/ray:2.52.0-extra-py311-cu121", c->pool);
 	g_autofree char *nodes = g_strdup_printf("{'nodes': [%s]}", c->nodes);
 	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)

@@ -141,6 +141,11 @@ def made_up_type(row):
         'NetworkInfo': {'NetworkPerformance': row['network_text'], 'MaximumNetworkInterfaces': 4,
                         'MaximumNetworkCards': int(row['network_cards'] or 1)},
     }
+    if row['efa_interfaces_max']:
+        # one EFA interface a card, as in every recorded type of the g families
+        efa = int(row['efa_interfaces_max'])
+        out['NetworkInfo'] |= {'EfaSupported': True, 'EfaInfo': {'MaximumEfaInterfaces': efa},
+                               'MaximumNetworkCards': max(efa, int(row['network_cards'] or 1))}
     if row['gpu_count'] not in ('', '0'):
         each = int(float(row['gpu_memory_gib_each']) * 1024)
         count = max(1, int(float(row['gpu_count'])))
