@@ -91,7 +91,10 @@ static void write_subnets(RgSimCall *call, const GPtrArray *page)
 	g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GPtrArray) interfaces = rg_sim_world_all(call->region, RG_SIM_INTERFACE);
 	for (unsigned i = 0; i < interfaces->len; i++) {
-		const char *subnet = rg_sim_doc_str(g_ptr_array_index(interfaces, i), "subnetId");
+		const json_t *interface = g_ptr_array_index(interfaces, i);
+		const char *subnet = rg_sim_doc_str(interface, "subnetId");
+		if (!*rg_sim_doc_str(interface, "privateIpAddress"))
+			continue; /* EFA-only */
 		int count = GPOINTER_TO_INT(g_hash_table_lookup(used, subnet));
 		g_hash_table_insert(used, (void *)(guintptr)subnet, GINT_TO_POINTER(count + 1));
 	}
