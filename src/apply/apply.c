@@ -113,6 +113,7 @@ static void clear(Apply *apply)
 	g_queue_clear(&apply->ready);
 	g_ptr_array_unref(apply->starting);
 	g_ptr_array_unref(apply->open);
+	g_ptr_array_unref(apply->gangs);
 	g_ptr_array_unref(apply->steps);
 	g_hash_table_unref(apply->changes);
 	g_hash_table_unref(apply->groups);

@@ -13,6 +13,7 @@ typedef enum {
 	RG_EVENT_DONE,	    /* it ended well: id, seconds */
 	RG_EVENT_FAILED,    /* diag has the reason */
 	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */
+	RG_EVENT_GANG,	    /* a gang pool can't be completed: `text` says what becomes of it */
 	RG_EVENT_INTERRUPT, /* a signal came: nothing new starts; `text` says what is open */
 } RgEventType;
 
@@ -39,6 +40,7 @@ typedef struct {
 
 typedef struct {
 	unsigned added, changed, destroyed, failed, blocked, open; /* open: left to the journal */
+	unsigned given_back; /* made and removed again, because their gang was not complete */
 	bool interrupted;
 } RgApplyResult;
 

@@ -98,7 +98,8 @@ static bool row_fill(Apply *apply, const GPtrArray *steps, json_t *attributes, R
 		return false;
 	rg_json_set_str(row->input, "kind", row->kind);
 	rg_json_set_str(row->input, "token", row->token);
-	json_object_set_new(row->input, "min_count", json_integer(1));
+	bool all = ((Step *)steps->pdata[0])->gang != NULL;
+	json_object_set_new(row->input, "min_count", json_integer(all ? steps->len : 1));
 	json_object_set_new(row->input, "marks", marks_new(apply, steps));
 	json_object_set(row->input, "attributes", attributes);
 	return true;
@@ -148,7 +149,7 @@ Job *create_prepare(Apply *apply, GPtrArray *steps)
 static bool begin_again(const Apply *apply, const Step *step, const RgItemResult *result)
 {
 	return result->class_ == RG_CLASS_GONE && result->definite && step->tries < CREATE_TRIES &&
-	       !apply->stopping && !apply->store_failed;
+	       !apply->stopping && !apply->store_failed && !gang_is_failed(step);
 }
 
 static void report_failures(Apply *apply, const Job *job)
@@ -164,7 +165,8 @@ static void report_failures(Apply *apply, const Job *job)
 			step_set(apply, step, STEP_READY);
 			continue;
 		}
-		if (!result->definite)
+		step->in_doubt = !result->definite;
+		if (step->in_doubt)
 			leave_open(apply, step->change->address);
 		failures_add(failures, step, result);
 	}
@@ -181,6 +183,7 @@ static void lose_track(Apply *apply, const Job *job)
 	for (guint i = 0; i < job->results->len; i++) {
 		Step *step = job->steps->pdata[i];
 		leave_open(apply, step->change->address);
+		step->in_doubt = true;
 		step_fail(apply, step, last_diag(apply));
 	}
 }
@@ -220,8 +223,9 @@ void create_finish(Apply *apply, Job *job)
 	}
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
-		if (result->outcome == RG_OUTCOME_DONE)
-			step_set(apply, job->steps->pdata[i], STEP_STARTING);
+		Step *step = job->steps->pdata[i];
+		if (result->outcome == RG_OUTCOME_DONE && !gang_gives_back(apply, step))
+			step_set(apply, step, STEP_STARTING);
 	}
 	report_failures(apply, job);
 }

@@ -48,14 +48,15 @@ void failures_add(Failures *failures, Step *step, const RgItemResult *result)
 	g_ptr_array_add(alike->steps, step);
 }
 
-/* The module's own words; of capacity people must also hear that nothing is lost. */
-static void hint_new(RgDiag *diag, const RgItemResult *result)
+/* The module's own words; of capacity people must also hear what becomes of the rest. */
+static void hint_new(RgDiag *diag, const RgItemResult *result, bool gang)
 {
 	if (result->class_ == RG_CLASS_CAPACITY)
-		rg_diag_hint(diag, "%s; what was obtained is kept and recorded",
+		rg_diag_hint(diag, "%s; what was obtained is %s",
 			result->hint ? result->hint
 				     : "the cloud has no more of these now: run apply again "
-				       "later or name another zone or type");
+				       "later or name another zone or type",
+			gang ? "given back, for the pool is a gang" : "kept and recorded");
 	else if (result->hint)
 		rg_diag_hint(diag, "%s", result->hint);
 }
@@ -73,7 +74,7 @@ static RgDiag *diag_new(
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, result->attribute);
 	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
-	hint_new(diag, result);
+	hint_new(diag, result, ((Step *)failed->pdata[0])->gang != NULL);
 	return diag;
 }
 

@@ -34,7 +34,10 @@ typedef struct {
 	unsigned tries;	     /* creates that ended definitely with nothing, and were begun again */
 	GPtrArray *unblocks; /* Step* */
 	int64_t started_ms, starting_ms, told_ms;
-	bool first, last; /* of its change */
+	bool first, last;  /* of its change */
+	struct Gang *gang; /* of a create in a gang pool, else NULL */
+	bool in_doubt;	   /* failed, but it may be there */
+	bool gives_back;   /* removes what its gang doesn't use */
 } Step;
 
 /* What is known of a resource while the apply runs: id and computed attributes. */
@@ -45,6 +48,7 @@ typedef struct {
 
 typedef enum { JOB_CREATE, JOB_READY, JOB_UPDATE, JOB_REMOVE, JOB_FIND } JobKind;
 
+typedef struct Gang Gang;	  /* gang.c: creates that come all or none */
 typedef struct Recovery Recovery; /* recover.c: an open row that is being cleared up */
 typedef struct Starting Starting; /* ready.c: what is starting of one kind */
 typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
@@ -83,6 +87,7 @@ typedef struct {
 	GHashTable *groups;  /* char* key -> Group* */
 	GQueue ready;	     /* Group* that hold ready steps; the next one gets the next call */
 	GPtrArray *starting; /* Starting*, one a kind */
+	GPtrArray *gangs;    /* Gang*, one a gang pool that lacks nodes */
 	/* open rows: what became of their addresses */
 	GHashTable *recovered; /* char* -> json_t* attributes it was made with: it is there */
 	GHashTable *unsettled; /* char* -> RgDiag*: its fate is open, nothing may be done to it */
@@ -101,9 +106,24 @@ void steps_build(Apply *apply);
 void step_set(Apply *apply, Step *step, StepState state);
 void step_done(Apply *apply, Step *step);
 void step_fail(Apply *apply, Step *step, const RgDiag *why);
+/* It is not tried, nor is what waits for it, because `culprit` failed. */
+void step_block(Apply *apply, Step *step, const char *culprit);
+void step_block_dependents(Apply *apply, const Step *failed, const char *culprit);
+/* A new step that removes what `made` created. */
+Step *step_give_back(Apply *apply, const Step *made);
 void step_free(Step *step);
 /* Steps that are left although nothing stopped the run: they wait for each other. */
 void steps_report_stuck(Apply *apply);
+
+/* gang.c: pools whose new nodes come all or none */
+void gangs_build(Apply *apply);
+/* A member is ready: it goes on when all of them are. */
+void gang_add(Apply *apply, Step *step);
+/* A member failed or won't be tried. `definite`: what the others got is given back. */
+void gang_failed(Apply *apply, const Step *failed, bool definite);
+bool gang_is_failed(const Step *step);
+/* Its node is there, but its gang is giving back: begins the removal. false: it may stay. */
+bool gang_gives_back(Apply *apply, Step *step);
 
 /* batch.c: ready steps -> jobs */
 void batches_add(Apply *apply, Step *step);
@@ -129,6 +149,8 @@ void ready_add(Apply *apply, Step *step);
 /* Gives how long the loop may sleep before the next look is due. */
 unsigned ready_poll(Apply *apply);
 void ready_finish(Apply *apply, Job *job);
+/* Looks no more at a step; false when a look is out: its answer will come. */
+bool ready_drop(Apply *apply, Step *step);
 void starting_free(Starting *starting);
 
 /* recover.c, search.c: open journal rows, before anything else */

@@ -56,6 +56,16 @@ void ready_add(Apply *apply, Step *step)
 		step->starting_ms + ROUND_FIRST_MS);
 }
 
+bool ready_drop(Apply *apply, Step *step)
+{
+	for (guint i = 0; i < apply->starting->len; i++) {
+		Starting *starting = apply->starting->pdata[i];
+		if (g_queue_remove(&starting->todo, step) || g_queue_remove(&starting->later, step))
+			return true;
+	}
+	return false;
+}
+
 static Job *look_new(Apply *apply, Starting *starting)
 {
 	g_autoptr(GPtrArray) steps = g_ptr_array_new();
@@ -137,9 +147,12 @@ static void too_slow(Apply *apply, const GPtrArray *steps, int64_t limit_s)
 		more, limit_s);
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, NULL);
-	rg_diag_hint(diag, "it is recorded; `raygpu plan` tells what became of it");
-	for (guint i = 0; i < steps->len; i++)
+	if (!((Step *)steps->pdata[0])->gang)
+		rg_diag_hint(diag, "it is recorded; `raygpu plan` tells what became of it");
+	for (guint i = 0; i < steps->len; i++) {
 		step_fail(apply, steps->pdata[i], diag);
+		gang_gives_back(apply, steps->pdata[i]);
+	}
 }
 
 /* A result of its own, with its id, says that the thing has ended; a failure of the whole look says
@@ -177,10 +190,14 @@ static void take_results(Apply *apply, Starting *starting, const Job *job)
 		Step *step = job->steps->pdata[i];
 		const RgItemResult *result = job->results->pdata[i];
 		starting->moved |= result->outcome == RG_OUTCOME_DONE;
-		if (result->outcome == RG_OUTCOME_DONE)
-			step_done(apply, step);
-		else if (is_final(result))
+		/* refused to look: it may run all the same */
+		step->in_doubt = is_final(result) && !result->definite && !result->id;
+		if (is_final(result))
 			failures_add(failures, step, result);
+		else if (gang_gives_back(apply, step))
+			continue;
+		else if (result->outcome == RG_OUTCOME_DONE)
+			step_done(apply, step);
 		else if (step->starting_ms < late_ms)
 			g_ptr_array_add(late, step);
 		else

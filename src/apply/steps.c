@@ -22,7 +22,9 @@ void step_set(Apply *apply, Step *step, StepState state)
 	apply->counts[step->state]--;
 	apply->counts[state]++;
 	step->state = state;
-	if (state == STEP_READY)
+	if (state == STEP_READY && step->gang)
+		gang_add(apply, step);
+	else if (state == STEP_READY)
 		batches_add(apply, step);
 	else if (state == STEP_STARTING)
 		ready_add(apply, step);
@@ -153,6 +155,7 @@ void steps_build(Apply *apply)
 			g_hash_table_insert(pairs, change->address, add_change(apply, change));
 	}
 	add_edges(apply, pairs);
+	gangs_build(apply);
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
 		if (!step->waiting)
@@ -172,7 +175,10 @@ static void count_done(Apply *apply, const Step *step)
 		result->changed++;
 		break;
 	case STEP_REMOVE:
-		result->destroyed++;
+		if (step->gives_back)
+			result->given_back++;
+		else
+			result->destroyed++;
 		break;
 	case STEP_RECORD:
 	case STEP_FORGET:
@@ -194,20 +200,33 @@ void step_done(Apply *apply, Step *step)
 	}
 }
 
-static void block_dependents(Apply *apply, const Step *failed, const char *culprit)
+void step_block(Apply *apply, Step *step, const char *culprit)
+{
+	step_set(apply, step, STEP_BLOCKED);
+	if (step->last) {
+		apply->result->blocked++;
+		apply->ended++;
+	}
+	emit(apply, RG_EVENT_BLOCKED, step, NULL, culprit);
+	step_block_dependents(apply, step, culprit);
+	gang_failed(apply, step, true);
+}
+
+void step_block_dependents(Apply *apply, const Step *failed, const char *culprit)
 {
 	for (guint i = 0; i < failed->unblocks->len; i++) {
 		Step *next = failed->unblocks->pdata[i];
-		if (next->state != STEP_WAITING)
-			continue;
-		step_set(apply, next, STEP_BLOCKED);
-		if (next->last) {
-			apply->result->blocked++;
-			apply->ended++;
-		}
-		emit(apply, RG_EVENT_BLOCKED, next, NULL, culprit);
-		block_dependents(apply, next, culprit);
+		if (next->state == STEP_WAITING)
+			step_block(apply, next, culprit);
 	}
+}
+
+Step *step_give_back(Apply *apply, const Step *made)
+{
+	Step *step = add_step(apply, made->change, STEP_REMOVE);
+	step->first = step->last = false;
+	step->gives_back = true;
+	return step;
 }
 
 void step_fail(Apply *apply, Step *step, const RgDiag *why)
@@ -216,8 +235,11 @@ void step_fail(Apply *apply, Step *step, const RgDiag *why)
 	apply->result->failed++;
 	if (step->last)
 		apply->ended++;
+	if (step->gives_back)
+		apply->result->added++; /* it is still there */
 	emit(apply, RG_EVENT_FAILED, step, why, NULL);
-	block_dependents(apply, step, step->change->address);
+	step_block_dependents(apply, step, step->change->address);
+	gang_failed(apply, step, !step->in_doubt);
 }
 
 void steps_report_stuck(Apply *apply)

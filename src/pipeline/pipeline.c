@@ -149,6 +149,17 @@ static GPtrArray *pool_order(const RgCluster *cluster)
 	return names;
 }
 
+static GPtrArray *gangs_of(const RgCluster *cluster)
+{
+	GPtrArray *names = g_ptr_array_new();
+	for (guint i = 0; cluster && i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		if (pool->gang)
+			g_ptr_array_add(names, pool->name);
+	}
+	return names;
+}
+
 bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
@@ -166,7 +177,7 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		return false;
 	pass_check_protection(session, pass, diags);
 	g_autoptr(RgJson) protect = pass_protected_pools(session, pass);
-	g_autoptr(GPtrArray) order = pool_order(cluster);
+	g_autoptr(GPtrArray) order = pool_order(cluster), gangs = gangs_of(cluster);
 	g_autoptr(GPtrArray) limits = session->diff.destroy ? NULL : pass_limits(pass);
 	g_autoptr(RgJson) carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
@@ -193,6 +204,7 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.source = source_of,
 		.source_data = cluster,
 		.pool_order = order,
+		.gangs = gangs,
 		.limits = limits,
 		.override = session->override,
 		.carbon = carbon};

@@ -42,6 +42,7 @@ typedef struct {
 typedef struct {
 	char *pool;
 	char *instance_type, *accelerator; /* of after, else before; accelerator may be NULL */
+	bool gang;			   /* apply makes all of its new nodes or none */
 	unsigned nodes_before, nodes_after;
 	unsigned gpus_before, gpus_after;
 	int64_t microusd_hour_before, microusd_hour_after;
@@ -115,6 +116,7 @@ typedef struct {
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;
 	GPtrArray *pool_order; /* char* names as in the spec; may be NULL */
+	GPtrArray *gangs;      /* char* names of gang pools; may be NULL */
 	GPtrArray *limits;     /* RgPlanLimit*, copied; may be NULL */
 	const char *override;  /* the user's reason to pass them, or NULL */
 	/* {"types": {instance type: mg CO2e an hour or null}, "basis": what becomes plan->carbon};

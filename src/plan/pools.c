@@ -168,6 +168,8 @@ void pools_make(Maker *maker)
 		if (rg_schema_kind(maker->schema, resource->kind)->node)
 			add_node(maker, pools, by_name, change);
 	}
+	for (guint i = 0; maker->input->gangs != NULL && i < maker->input->gangs->len; i++)
+		find_pool(pools, by_name, maker->input->gangs->pdata[i])->gang = true;
 	qsort(pools->pdata + known, pools->len - known, sizeof(gpointer), compare_pools);
 	drop_empty(pools);
 	g_ptr_array_sort(maker->plan->markets, compare_markets);

@@ -168,6 +168,8 @@ static json_t *pools_json(const RgPlan *plan)
 		put_text(object, "pool", pool->pool);
 		put_text(object, "instance_type", pool->instance_type);
 		put_text(object, "accelerator", pool->accelerator);
+		if (pool->gang)
+			json_object_set_new(object, "gang", json_true());
 		json_object_set_new(object, "before", side_json(plan, pool, false));
 		json_object_set_new(object, "after", side_json(plan, pool, true));
 		json_array_append_new(list, object);

@@ -75,6 +75,30 @@ static void add_ray(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "", "GPUs that Ray will see: %s", line->str);
 }
 
+static unsigned made_in(const RgPlan *plan, const char *pool)
+{
+	unsigned made = 0;
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		made += change->index >= 0 && g_strcmp0(change->group, pool) == 0 &&
+			(change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE);
+	}
+	return made;
+}
+
+static void add_gangs(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		unsigned made = pool->gang ? made_in(plan, pool->pool) : 0;
+		if (made)
+			wrapf(text, style, "",
+				"Gang %s: %u new node%s, all or none; what an incomplete gang got "
+				"is given back.",
+				pool->pool, made, made == 1 ? "" : "s");
+	}
+}
+
 char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours)
 {
 	int64_t from = before->microusd_hour * hours, to = after->microusd_hour * hours;
@@ -198,6 +222,7 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
 	add_table(text, plan, style);
 	g_string_append_c(text, '\n');
 	add_ray(text, plan, style);
+	add_gangs(text, plan, style);
 	add_cost(text, plan, style);
 	add_carbon(text, plan, style);
 }

@@ -108,6 +108,7 @@ static RgPool *build_pool(
 	pool->efa = json_is_true(json_object_get(near, "efa"));
 	pool->efa_source = member_source(document, network, "efa");
 	build_market(&pool->market, document, pointer, json_object_get(value, "market"));
+	pool->gang = json_is_true(json_object_get(value, "gang"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");

@@ -54,6 +54,7 @@ typedef struct {
 	bool efa; /* each node gets the EFA interfaces that its type takes; all in one zone */
 	RgSource efa_source;
 	RgMarket market;
+	bool gang;	   /* its new nodes come all or none */
 	bool protect;	   /* no plan may destroy or replace its nodes */
 	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
 	json_t *resources; /* object of numbers: Ray custom resources */

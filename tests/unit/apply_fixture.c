@@ -127,7 +127,8 @@ static void on_event(void *data, const RgEvent *event)
 	Apply *f = data;
 	f->started += event->type == RG_EVENT_START;
 	f->blocked += event->type == RG_EVENT_BLOCKED;
-	if (event->type == RG_EVENT_REPLAY || event->type == RG_EVENT_INTERRUPT) {
+	if (event->type == RG_EVENT_REPLAY || event->type == RG_EVENT_GANG ||
+		event->type == RG_EVENT_INTERRUPT) {
 		char *told = g_strdup_printf("%s%s\n", f->told ? f->told : "", event->text);
 		g_free(f->told);
 		f->told = told;
@@ -181,7 +182,11 @@ static void make_plan(Apply *f, Pass *pass)
 	pass->desired = desired_set(f);
 	pass->diff = rg_diff(schema, pass->desired, pass->snapshot->recorded, pass->observed,
 		&f->diff, f->diags);
+	g_autoptr(GPtrArray) gangs = g_ptr_array_new();
+	if (f->gang)
+		g_ptr_array_add(gangs, (char *)(uintptr_t)f->gang);
 	const RgPlanInput plan = {.command = "plan",
+		.gangs = gangs,
 		.cluster = CLUSTER,
 		.lineage = pass->lineage,
 		.provider = "cloud"};

@@ -23,6 +23,7 @@ typedef struct {
 	char *told; /* texts of REPLAY and INTERRUPT */
 	/* of the case */
 	GPtrArray *wanted; /* RgResource* */
+	const char *gang;  /* pool that is one, or NULL */
 	int64_t marker;
 } Apply;
 

@@ -56,6 +56,8 @@
  *                 "attributes": {computed ones}, + failure fields}
  *          The same token with the same input gives the same resources, also after a lost answer.
  *          Partial success is normal: items that the cloud didn't give are "failed", class capacity.
+ *          "min_count" above 1 (a gang pool): where the cloud can, it gives so many or none of them.
+ *          What comes short all the same, the host removes again.
  * ready    input {"kind", "items": [{"address", "id"}]}
  *          gives "item": {"address", "outcome": "done" | "pending" | "failed", "attributes", ...}
  *          One look, no waiting: the host polls.

@@ -7,7 +7,9 @@
  * all processes, meets the n-th fault; {} or the end of the list: none. Members of a fault:
  *   "sleep": MS      first; canceled: nothing is done, the call is canceled
  *   "kill": "before" | "after"   SIGKILL to the process, before or after the deed
- *   "only": N        makes that many items, capacity for the others
+ *   "only": N        has room for that many items: capacity for the others, or for all when that is
+ *                    less than min_count
+ *   "short": N       the same, and makes them although min_count is more
  *   "lose": true     does it, then the call fails as a whole
  *   "linger": MS     does it, then waits; canceled: the call is canceled
  *   "refuse": CLASS  makes nothing; each item fails with the class, definitely
@@ -58,7 +60,7 @@ static const char schema_json[] =
 	"\"batch\":{\"create\":1,\"update\":10,\"remove\":10},"
 	"\"attributes\":{\"range\":{\"type\":\"string\",\"force_new\":true},"
 	"\"net_id\":{\"type\":\"string\",\"computed\":true}}},"
-	"\"cloud.disk\":{\"version\":1,\"consistency_s\":1,\"replay_s\":3600,"
+	"\"cloud.disk\":{\"version\":1,\"node\":true,\"consistency_s\":1,\"replay_s\":3600,"
 	"\"ready_timeout_s\":2,\"batch\":{\"create\":400,\"update\":50,\"remove\":400},"
 	"\"attributes\":{\"size\":{\"type\":\"string\"},"
 	"\"net_id\":{\"type\":\"string\",\"computed\":true},"
@@ -304,20 +306,31 @@ static void create_item(Run *run, const char *address, int known, int may_make)
 		give_made(run, thing);
 }
 
+static json_int_t room_of(const Run *run)
+{
+	json_int_t least = json_integer_value(json_object_get(run->input, "min_count"));
+	json_int_t only = json_integer_value(json_object_get(run->fault, "only"));
+	if (has(run, "short"))
+		return json_integer_value(json_object_get(run->fault, "short"));
+	if (!has(run, "only"))
+		return INT32_MAX;
+	return only < least ? 0 : only;
+}
+
 static rgp_status create(Run *run)
 {
 	size_t i;
-	const json_t *item, *only = json_object_get(run->fault, "only");
+	const json_t *item;
 	const char *refuse = text_of(run->fault, "refuse"), *doubt = text_of(run->fault, "doubt");
 	int known = find_thing(run, "token", text_of(run->input, "token"), NULL) != NULL;
+	json_int_t room = room_of(run);
 	check_journal(run);
 	json_array_foreach (json_object_get(run->input, "items"), i, item) {
 		const char *address = text_of(item, "address");
 		if (*refuse || *doubt)
 			give_failed(run, address, *refuse ? refuse : doubt, *refuse, NULL);
 		else
-			create_item(run, address, known,
-				!only || (json_int_t)i < json_integer_value(only));
+			create_item(run, address, known, (json_int_t)i < room);
 	}
 	return RGP_OK;
 }

@@ -1,0 +1,126 @@
+#include "apply/internal.h"
+
+/* Gang pools: the nodes that one lacks come all or none (design.md, section 8, rule 6). Their
+ * creates start together, in calls that want all they ask for. When one of them fails for certain,
+ * those that have not started don't, and what this run obtained of the same pool is given back;
+ * nodes that were there before, and other pools, keep what they have. A failure that leaves the
+ * fate of a node open gives nothing back: the next apply may find it. */
+
+struct Gang {
+	const char *pool;
+	GPtrArray *steps;    /* Step*: the creates */
+	GPtrArray *held;     /* Step*: ready, and waiting for the others to be */
+	unsigned coming;     /* of steps, those that are not ready yet */
+	bool failed;	     /* no more of it is begun */
+	bool giving_back;    /* ... and what it has goes */
+	const char *culprit; /* address of the first that failed */
+};
+
+static void gang_free(void *data)
+{
+	Gang *gang = data;
+	g_ptr_array_unref(gang->steps);
+	g_ptr_array_unref(gang->held);
+	g_free(gang);
+}
+
+static bool is_gang(const RgPlan *plan, const char *pool)
+{
+	for (guint i = 0; pool && i < plan->pools->len; i++) {
+		const RgPlanPool *known = plan->pools->pdata[i];
+		if (g_str_equal(known->pool, pool))
+			return known->gang;
+	}
+	return false;
+}
+
+static Gang *gang_for(Apply *apply, const char *pool)
+{
+	for (guint i = 0; i < apply->gangs->len; i++) {
+		Gang *gang = apply->gangs->pdata[i];
+		if (g_str_equal(gang->pool, pool))
+			return gang;
+	}
+	Gang *gang = g_new0(Gang, 1);
+	gang->pool = pool;
+	gang->steps = g_ptr_array_new();
+	gang->held = g_ptr_array_new();
+	g_ptr_array_add(apply->gangs, gang);
+	return gang;
+}
+
+void gangs_build(Apply *apply)
+{
+	apply->gangs = g_ptr_array_new_with_free_func(gang_free);
+	for (guint i = 0; i < apply->steps->len; i++) {
+		Step *step = apply->steps->pdata[i];
+		if (step->kind != STEP_CREATE || step->change->index < 0 ||
+			!is_gang(apply->plan, step->change->group))
+			continue;
+		step->gang = gang_for(apply, step->change->group);
+		step->gang->coming++;
+		g_ptr_array_add(step->gang->steps, step);
+	}
+}
+
+void gang_add(Apply *apply, Step *step)
+{
+	Gang *gang = step->gang;
+	g_ptr_array_add(gang->held, step);
+	if (gang->coming && --gang->coming)
+		return;
+	for (guint i = 0; i < gang->held->len; i++)
+		batches_add(apply, gang->held->pdata[i]);
+	g_ptr_array_set_size(gang->held, 0);
+}
+
+/* ---- a member failed */
+
+bool gang_is_failed(const Step *step)
+{
+	return step->gang && step->gang->failed;
+}
+
+bool gang_gives_back(Apply *apply, Step *step)
+{
+	if (!step->gang || !step->gang->giving_back || apply->stopping || apply->store_failed)
+		return false;
+	bool was_done = step->state == STEP_DONE, had_failed = step->state == STEP_FAILED;
+	step_set(apply, step, STEP_FAILED);
+	apply->result->added -= was_done;
+	apply->ended += step->last && !was_done && !had_failed;
+	step_block_dependents(apply, step, step->gang->culprit);
+	step_set(apply, step_give_back(apply, step), STEP_READY);
+	return true;
+}
+
+/* Of those that run now, their answer decides: create_finish and ready_finish ask again. */
+static void stop_member(Apply *apply, Step *step)
+{
+	const Gang *gang = step->gang;
+	if (step->state == STEP_WAITING || step->state == STEP_READY)
+		step_block(apply, step, gang->culprit);
+	else if (gang->giving_back &&
+		 (step->state == STEP_DONE ||
+			 (step->state == STEP_STARTING && ready_drop(apply, step))))
+		gang_gives_back(apply, step);
+}
+
+void gang_failed(Apply *apply, const Step *failed, bool definite)
+{
+	Gang *gang = failed->gang;
+	if (!gang || apply->store_failed || (gang->failed && (gang->giving_back || !definite)))
+		return;
+	if (definite) {
+		g_autofree char *text = g_strdup_printf(
+			"Pool %s is a gang and can't be completed: what this run made of it is "
+			"given back.",
+			gang->pool);
+		emit(apply, RG_EVENT_GANG, NULL, NULL, text);
+	}
+	gang->failed = true;
+	gang->culprit = failed->change->address;
+	gang->giving_back = definite;
+	for (guint i = 0; i < gang->steps->len; i++)
+		stop_member(apply, gang->steps->pdata[i]);
+}
