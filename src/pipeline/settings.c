@@ -39,6 +39,56 @@ static bool check_all_zones(const RgCluster *cluster, RgDiags *diags)
 	return ok;
 }
 
+/* A setting whose keys are zones (x-raygpu-zones in the module's schema.json): they lie in the
+ * region, and no two have one value: what is given by zone lies in its zone. */
+static bool check_zone_map(const RgCluster *cluster, const char *name, json_t *map, RgDiags *diags)
+{
+	const char *zone, *region = cluster->provider.region;
+	json_t *value;
+	bool ok = true;
+	g_autoptr(GHashTable) zones_of = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autofree char *base = g_strconcat("/provider/", name, NULL);
+	json_object_foreach (map, zone, value) {
+		const char *given = json_string_value(value);
+		const char *other = given != NULL ? g_hash_table_lookup(zones_of, given) : NULL;
+		RgDiag *diag = NULL;
+		if (!zone_is_in(zone, region))
+			diag = rg_diag_hint(rg_diags_error(diags, "spec.conflict",
+						    "the zone \"%s\" of provider.%s is not in the "
+						    "region \"%s\"",
+						    zone, name, region),
+				"a cluster lives in one region; its zones look like %sa", region);
+		else if (other != NULL)
+			diag = rg_diag_hint(
+				rg_diags_error(diags, "spec.conflict",
+					"\"%s\" is given for %s and for %s in provider.%s", given,
+					other, zone, name),
+				"give each zone its own");
+		else if (given != NULL)
+			g_hash_table_insert(
+				zones_of, (void *)(uintptr_t)given, (void *)(uintptr_t)zone);
+		if (diag == NULL)
+			continue;
+		g_autofree char *origin = rg_json_pointer_add(base, zone);
+		rg_diag_origin(diag, origin);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool check_zone_maps(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
+{
+	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
+	const char *name;
+	bool ok = true;
+	json_object_foreach (settings, name, rule) {
+		json_t *map = json_object_get(cluster->provider.config, name);
+		if (json_is_true(json_object_get(rule, "x-raygpu-zones")))
+			ok = check_zone_map(cluster, name, map, diags) && ok;
+	}
+	return ok;
+}
+
 /* A module that knows the market of its nodes says so by the attribute; another would make spot
  * nodes on demand, whatever the plan says. */
 static bool sells_spot(const RgSchema *schema)
@@ -86,7 +136,8 @@ bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, Rg
 		return false;
 	bool ok = rg_provider_check_config(providers, name, cluster->provider.config, diags);
 	if (rg_schema_zones_start_with_region(schema))
-		ok = check_all_zones(cluster, diags) && ok;
+		ok = check_all_zones(cluster, diags) && check_zone_maps(cluster, schema, diags) &&
+		     ok;
 	ok = check_markets(cluster, schema, diags) && ok;
 	rg_diags_locate(diags, source_of, cluster);
 	return ok;

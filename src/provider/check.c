@@ -1,5 +1,5 @@
-/* Checks what a module declares (schema.json) and what a spec says to it (config). The shape comes
- * from schemas/provider-schema.json, embedded; here is only what a JSON Schema can't say. */
+/* Checks what a module declares (schema.json). The shape comes from schemas/provider-schema.json,
+ * embedded; here is only what a JSON Schema can't say. */
 #include "provider/internal.h"
 
 #include <string.h>
@@ -126,93 +126,4 @@ RgSchema *rg_provider_module_check_schema(
 			text);
 	}
 	return schema;
-}
-
-typedef struct {
-	const char *provider;
-	RgDiags *diags;
-} ConfigCheck;
-
-/* The names that the object with the unknown member may have; g_free the array only. */
-static const char **allowed_names(const json_t *schema)
-{
-	json_t *properties = json_object_get(schema, "properties");
-	const char **names = g_new0(const char *, json_object_size(properties) + 1);
-	const char *key;
-	json_t *value;
-	size_t n = 0;
-	json_object_foreach (properties, key, value)
-		names[n++] = key;
-	return names;
-}
-
-/* The finding's place in the spec: settings stand in its provider mapping. */
-static void say_origin(RgDiag *diag, const char *pointer, const char *name)
-{
-	g_autofree char *inner =
-		name != NULL ? rg_json_pointer_add(pointer, name) : g_strdup(pointer);
-	g_autofree char *origin = g_strconcat("/provider", inner, NULL);
-	rg_diag_origin(diag, origin);
-}
-
-static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, const char *name)
-{
-	g_autofree const char **names = allowed_names(finding->schema);
-	RgDiag *diag = rg_diags_error(check->diags, "provider.bad-config",
-		"provider \"%s\" has no setting \"%s\"", check->provider, name);
-	const char *near = rg_nearest_word(name, names);
-	g_autofree char *all = g_strjoinv(", ", (char **)(uintptr_t)names);
-	if (near != NULL)
-		rg_diag_hint(diag, "did you mean \"%s\"?", near);
-	else if (*all != '\0')
-		rg_diag_hint(diag, "its settings are %s", all);
-	else
-		rg_diag_hint(diag, "it takes no settings");
-	say_origin(diag, finding->pointer, finding->name);
-	rg_diag_cloud(diag, check->provider, NULL, NULL);
-}
-
-static void report_config(const RgSchemaFinding *finding, void *data)
-{
-	ConfigCheck *check = data;
-	g_autofree char *name = rg_text_clean(finding->name);
-	g_autofree char *at = rg_text_clean(finding->pointer + (*finding->pointer == '/'));
-	bool missing = strcmp(finding->keyword, "required") == 0;
-	if (name != NULL && !missing) {
-		say_unknown(check, finding, name);
-		return;
-	}
-	RgDiag *diag;
-	g_autofree char *rule = rg_json_canonical(finding->rule);
-	if (missing)
-		diag = rg_diags_error(check->diags, "provider.bad-config",
-			"provider \"%s\" needs the setting \"%s%s%s\"", check->provider, at,
-			*at != '\0' ? "/" : "", name != NULL ? name : "");
-	else
-		diag = rg_diags_error(check->diags, "provider.bad-config",
-			"setting \"%s\" of provider \"%s\" is not right: %s must be %.200s", at,
-			check->provider, finding->keyword, rule);
-	const char *help = rg_json_str(finding->schema, "description", NULL);
-	g_autofree char *hint = rg_text_clean(help);
-	if (hint != NULL)
-		rg_diag_hint(diag, "%s", hint);
-	rg_diag_address(diag, NULL, *at != '\0' ? at : name);
-	say_origin(diag, finding->pointer, NULL);
-	rg_diag_cloud(diag, check->provider, NULL, NULL);
-}
-
-bool rg_provider_module_check_config(
-	const char *name, const RgSchema *schema, const json_t *config, RgDiags *diags)
-{
-	ConfigCheck check = {name, diags};
-	const json_t *rules = rg_schema_config(schema);
-	g_autoptr(RgJson) none =
-		json_pack("{s:s, s:b}", "type", "object", "additionalProperties", 0);
-	g_autoptr(RgJson) empty = json_object();
-	json_t *used = rules != NULL ? (json_t *)(uintptr_t)rules : none;
-	g_autoptr(RgJsonSchema) compiled = rg_json_schema_compile(used, diags);
-	if (compiled == NULL)
-		return false;
-	const json_t *value = config != NULL && !json_is_null(config) ? config : empty;
-	return rg_json_schema_check(compiled, value, report_config, &check);
 }

@@ -12,8 +12,6 @@ void rg_spec_check_shape(RgDocument *document, const char *schema, RgDiags *diag
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags);
 /* Those of them that concern Ray, its image and Python (ray_rules.c). */
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags);
-/* Those that concern the provider's own network (network_rules.c). */
-void rg_spec_check_network(RgDocument *document, RgDiags *diags);
 /* Those of them that concern workloads (workload_rules.c). */
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags);
 /* A pool's count, also as {min, max}; the most nodes that it can have. */

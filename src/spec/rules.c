@@ -163,7 +163,6 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 {
 	hide_secrets(document->value);
 	check_names(document, "/labels", judge_tag, "spec.reserved-label", "label", diags);
-	rg_spec_check_network(document, diags);
 	rg_spec_check_ray(document, diags);
 	rg_spec_check_budget(document, diags);
 	check_pool(document, "/head", diags);

@@ -308,9 +308,7 @@ static void test_checks_settings_before_the_module_sees_them(void)
 		{"{\"journal\": \"x\"}", "provider \"scripted\" needs the setting \"script\"",
 			NULL},
 		{"{\"script\": {}, \"journal\": 5}",
-			"setting \"journal\" of provider \"scripted\" is not right: type must be "
-			"\"string\"",
-			"a path"},
+			"provider.journal must be of type string, not 5", "a path"},
 	};
 	g_autoptr(RgProviderHost) host = new_host(MODULES_DIR, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

@@ -1,0 +1,176 @@
+/* What a spec says to its module, judged by the settings' schema in the module's schema.json and
+ * told in the words of the spec: provider.subnets, not /subnets. A schema may help with
+ * x-raygpu-expected ("the id of a VPC such as ...") and, for maps with names of the user's own,
+ * x-raygpu-name {what, expected}. */
+#include "provider/internal.h"
+
+#include <string.h>
+
+typedef struct {
+	const char *provider;
+	RgDiags *diags;
+} ConfigCheck;
+
+/* The names that the object with the unknown member may have; g_free the array only. */
+static const char **allowed_names(const json_t *schema)
+{
+	json_t *properties = json_object_get(schema, "properties");
+	const char **names = g_new0(const char *, json_object_size(properties) + 1);
+	const char *key;
+	json_t *value;
+	size_t n = 0;
+	json_object_foreach (properties, key, value)
+		names[n++] = key;
+	return names;
+}
+
+/* The finding's place in the spec: settings stand in its provider mapping. */
+static void say_origin(RgDiag *diag, const char *pointer, const char *name)
+{
+	g_autofree char *inner =
+		name != NULL ? rg_json_pointer_add(pointer, name) : g_strdup(pointer);
+	g_autofree char *origin = g_strconcat("/provider", inner, NULL);
+	rg_diag_origin(diag, origin);
+}
+
+/* "/security_groups/2" -> "provider.security_groups[2]"; g_free the result. */
+static char *path_of(const char *pointer)
+{
+	g_auto(GStrv) steps = g_strsplit(pointer, "/", -1);
+	g_autoptr(GString) path = g_string_new("provider");
+	for (size_t i = 1; steps[0] != NULL && steps[i] != NULL; i++) {
+		bool is_index =
+			steps[i][0] != '\0' && strspn(steps[i], "0123456789") == strlen(steps[i]);
+		g_string_append_printf(path, is_index ? "[%s]" : ".%s", steps[i]);
+	}
+	return rg_text_clean(path->str);
+}
+
+static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, const char *name)
+{
+	g_autofree const char **names = allowed_names(finding->schema);
+	const json_t *rule = json_object_get(finding->schema, "x-raygpu-name");
+	RgDiag *diag;
+	if (rule != NULL) {
+		g_autofree char *path = path_of(finding->pointer);
+		diag = rg_diags_error(check->diags, "provider.bad-config",
+			"the %s \"%s\" of %s must be %s", rg_json_str(rule, "what", "name"), name,
+			path, rg_json_str(rule, "expected", "of another form"));
+	} else {
+		diag = rg_diags_error(check->diags, "provider.bad-config",
+			"provider \"%s\" has no setting \"%s\"", check->provider, name);
+		const char *near = rg_nearest_word(name, names);
+		g_autofree char *all = g_strjoinv(", ", (char **)(uintptr_t)names);
+		if (near != NULL)
+			rg_diag_hint(diag, "did you mean \"%s\"?", near);
+		else if (*all != '\0')
+			rg_diag_hint(diag, "its settings are %s", all);
+		else
+			rg_diag_hint(diag, "it takes no settings");
+	}
+	say_origin(diag, finding->pointer, finding->name);
+	rg_diag_cloud(diag, check->provider, NULL, NULL);
+}
+
+/* What a value must be, in words; g_free the result. */
+static char *wanted(const RgSchemaFinding *finding)
+{
+	static const struct {
+		const char *keyword, *words;
+	} limits[] = {
+		{"minimum", "at least %s"},
+		{"maximum", "at most %s"},
+		{"minLength", "at least %s characters long"},
+		{"maxLength", "at most %s characters long"},
+		{"minItems", "a list of at least %s"},
+		{"maxItems", "a list of at most %s"},
+		{"minProperties", "a mapping of at least %s"},
+		{"maxProperties", "a mapping of at most %s"},
+	};
+	const char *expected = rg_json_str(finding->schema, "x-raygpu-expected", NULL);
+	g_autofree char *rule = rg_json_canonical(finding->rule);
+	if (strcmp(finding->keyword, "pattern") == 0 && expected != NULL)
+		return rg_text_clean(expected);
+	if (strcmp(finding->keyword, "type") == 0 && json_is_string(finding->rule))
+		return g_strdup_printf("of type %s", json_string_value(finding->rule));
+	for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
+		if (strcmp(finding->keyword, limits[i].keyword) != 0)
+			continue;
+		g_autoptr(GString) words = g_string_new(limits[i].words);
+		g_string_replace(words, "%s", rule, 1);
+		return g_string_free(g_steal_pointer(&words), FALSE);
+	}
+	return g_strdup_printf("%s %.200s", finding->keyword, rule);
+}
+
+/* The item of a list that is there twice, or NULL. */
+static const char *find_repeated(const json_t *list)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *item = json_string_value(json_array_get(list, i));
+		if (item != NULL && !g_hash_table_add(seen, (void *)(uintptr_t)item))
+			return item;
+	}
+	return NULL;
+}
+
+static RgDiag *say_wrong(ConfigCheck *check, const RgSchemaFinding *finding)
+{
+	g_autofree char *path = path_of(finding->pointer);
+	if (strcmp(finding->keyword, "uniqueItems") == 0) {
+		const char *repeated = find_repeated(finding->value);
+		g_autofree char *item = rg_text_clean(repeated != NULL ? repeated : "an entry");
+		return rg_diags_error(
+			check->diags, "provider.bad-config", "%s names \"%s\" twice", path, item);
+	}
+	g_autofree char *must = wanted(finding);
+	g_autofree char *value = json_dumps(finding->value, JSON_ENCODE_ANY);
+	g_autofree char *got = rg_text_clean(value);
+	return rg_diags_error(
+		check->diags, "provider.bad-config", "%s must be %s, not %.200s", path, must, got);
+}
+
+static RgDiag *say_missing(ConfigCheck *check, const RgSchemaFinding *finding, const char *name)
+{
+	g_autofree char *inner = rg_json_pointer_add(finding->pointer, name);
+	g_autofree char *path = path_of(inner);
+	return rg_diags_error(check->diags, "provider.bad-config",
+		"provider \"%s\" needs the setting \"%s\"", check->provider,
+		path + strlen("provider."));
+}
+
+static void report_config(const RgSchemaFinding *finding, void *data)
+{
+	ConfigCheck *check = data;
+	g_autofree char *name = rg_text_clean(finding->name);
+	bool missing = strcmp(finding->keyword, "required") == 0;
+	if (name != NULL && !missing) {
+		say_unknown(check, finding, name);
+		return;
+	}
+	RgDiag *diag = missing ? say_missing(check, finding, name) : say_wrong(check, finding);
+	g_autofree char *hint = rg_text_clean(rg_json_str(finding->schema, "description", NULL));
+	if (hint != NULL)
+		rg_diag_hint(diag, "%s", hint);
+	g_autofree char *at = rg_text_clean(finding->pointer + (*finding->pointer == '/'));
+	rg_diag_address(diag, NULL, *at != '\0' ? at : name);
+	say_origin(diag, finding->pointer, NULL);
+	rg_diag_cloud(diag, check->provider, NULL, NULL);
+}
+
+bool rg_provider_module_check_config(
+	const char *name, const RgSchema *schema, const json_t *config, RgDiags *diags)
+{
+	ConfigCheck check = {name, diags};
+	const json_t *rules = rg_schema_config(schema);
+	g_autoptr(RgJson) none =
+		json_pack("{s:s, s:b}", "type", "object", "additionalProperties", 0);
+	g_autoptr(RgJson) empty = json_object();
+	json_t *used = rules != NULL ? (json_t *)(uintptr_t)rules : none;
+	g_autoptr(RgJsonSchema) compiled = rg_json_schema_compile(used, diags);
+	if (compiled == NULL)
+		return false;
+	const json_t *value = config != NULL && !json_is_null(config) ? config : empty;
+	return rg_json_schema_check(compiled, value, report_config, &check);
+}
