@@ -186,18 +186,19 @@ static bool play(const Options *options, RgSim *sim)
 {
 	if (!options->scenario)
 		return true;
-	json_error_t where;
-	json_auto_t *document = json_load_file(options->scenario, JSON_REJECT_DUPLICATES, &where);
-	g_autofree char *problem = NULL;
+	g_autofree char *text = NULL, *problem = NULL;
+	gsize length = 0;
+	g_autoptr(GError) error = NULL;
+	if (!g_file_get_contents(options->scenario, &text, &length, &error)) {
+		g_printerr("raygpu-sim: %s\n", error->message);
+		return false;
+	}
 	RgSimScenario *scenario =
-		document ? rg_sim_scenario_new(sim->data, document, &problem) : NULL;
+		rg_sim_scenario_read(sim->data, options->scenario, text, length, &problem);
 	if (scenario)
 		rg_sim_play(sim, scenario);
-	else if (document)
-		g_printerr("raygpu-sim: %s: %s\n", options->scenario, problem);
 	else
-		g_printerr("raygpu-sim: %s:%d:%d: %s\n", options->scenario, where.line,
-			where.column, where.text);
+		g_printerr("raygpu-sim: %s\n", problem);
 	return scenario != NULL;
 }
 

@@ -4,7 +4,8 @@
 
 typedef struct {
 	RgSim *sim;
-	const json_t *given; /* the request's JSON; NULL without a body */
+	const RgSimRequest *request;
+	const json_t *given; /* the request's JSON; NULL without a body, and of a scenario */
 	RgSimReply *reply;
 } Control;
 
@@ -134,7 +135,9 @@ static void get_scenario(Control *control)
 static void put_scenario(Control *control)
 {
 	char *problem = NULL;
-	RgSimScenario *scenario = rg_sim_scenario_new(control->sim->data, control->given, &problem);
+	const RgSimRequest *request = control->request;
+	RgSimScenario *scenario = rg_sim_scenario_read(
+		control->sim->data, "the scenario", request->body, request->body_length, &problem);
 	if (!scenario) {
 		answer_problem(control, 400, problem);
 		return;
@@ -206,11 +209,13 @@ static Handler find_handler(const RgSimRequest *request, bool *path_known)
 
 void rg_sim_control(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 {
-	Control control = {.sim = sim, .reply = reply};
+	bool path_known;
+	Handler handler = find_handler(request, &path_known);
+	Control control = {.sim = sim, .reply = reply, .request = request};
 	reply->content_type = "application/json";
 	json_error_t error;
 	json_auto_t *given = NULL;
-	if (request->body_length) {
+	if (request->body_length && handler != put_scenario) {
 		given = json_loadb(
 			request->body, request->body_length, JSON_REJECT_DUPLICATES, &error);
 		if (!given) {
@@ -220,8 +225,6 @@ void rg_sim_control(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 		}
 	}
 	control.given = given;
-	bool path_known;
-	Handler handler = find_handler(request, &path_known);
 	if (handler)
 		handler(&control);
 	else

@@ -42,37 +42,51 @@ static bool check_fault(const json_t *rule, char **problem)
 	return good;
 }
 
+/* What is wrong, and the JSON pointer of where. */
+typedef struct {
+	char *text;
+	GString *pointer;
+} Problem;
+
+/* Says that it was found in this member, or in this entry of it. false for the caller to return. */
+static bool within(Problem *problem, const char *name, gssize index, char *why)
+{
+	g_autofree char *entry = index < 0 ? g_strdup("") : g_strdup_printf("[%zd]", index);
+	g_autofree char *place =
+		index < 0 ? g_strdup_printf("/%s", name) : g_strdup_printf("/%s/%zd", name, index);
+	problem->text = g_strdup_printf("%s%s: %s", name, entry, why);
+	g_string_prepend(problem->pointer, place);
+	g_free(why);
+	return false;
+}
+
 typedef bool (*Check)(const json_t *value, char **problem);
 
 /* `list` may be NULL. The problem gets the entry's path. */
-static bool check_list(const json_t *list, const char *name, Check check, char **problem)
+static bool check_list(const json_t *list, const char *name, Check check, Problem *problem)
 {
 	if (list && !json_is_array(list)) {
-		*problem = g_strdup_printf("%s is a list", name);
+		problem->text = g_strdup_printf("%s is a list", name);
 		return false;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		g_autofree char *why = NULL;
-		if (check(json_array_get(list, i), &why))
-			continue;
-		*problem = g_strdup_printf("%s[%zu]: %s", name, i, why);
-		return false;
+		char *why = NULL;
+		if (!check(json_array_get(list, i), &why))
+			return within(problem, name, (gssize)i, why);
 	}
 	return true;
 }
 
-static bool check_parts(const Step *step, char **problem)
+static bool check_parts(const Step *step, Problem *problem)
 {
-	g_autofree char *why = NULL;
-	if (step->knobs && !check_knobs(step->knobs, &why)) {
-		*problem = g_strdup_printf("knobs: %s", why);
-		return false;
-	}
+	char *why = NULL;
+	if (step->knobs && !check_knobs(step->knobs, &why))
+		return within(problem, "knobs", -1, why);
 	return check_list(step->faults, "faults", check_fault, problem) &&
 	       check_list(step->reclaims, "reclaims", rg_sim_spot_reclaim_check, problem);
 }
 
-static bool read_step(const json_t *given, Step *step, char **problem)
+static bool read_step(const json_t *given, Step *step, Problem *problem)
 {
 	double at_s = -1;
 	int clear = 0;
@@ -83,11 +97,11 @@ static bool read_step(const json_t *given, Step *step, char **problem)
 		"{s:F, s?s, s?b, s?o, s?o, s?o !}", "at_s", &at_s, "note", &note, "clear_faults",
 		&clear, "knobs", &knobs, "faults", &faults, "reclaims", &reclaims);
 	if (unpacked < 0) {
-		*problem = g_strdup(error.text);
+		problem->text = g_strdup(error.text);
 		return false;
 	}
 	if (!(at_s >= 0 && at_s <= MAX_AT_S)) {
-		*problem = g_strdup("at_s is from 0 to 2592000 (30 days)");
+		problem->text = g_strdup("at_s is from 0 to 2592000 (30 days)");
 		return false;
 	}
 	*step = (Step){.at_ms = (gint64)(at_s * 1000),
@@ -105,19 +119,16 @@ static int compare_steps(const void *a, const void *b)
 	return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
 }
 
-static bool read_steps(RgSimScenario *scenario, const json_t *list, char **problem)
+static bool read_steps(RgSimScenario *scenario, const json_t *list, Problem *problem)
 {
 	if ((list && !json_is_array(list)) || json_array_size(list) > MAX_STEPS) {
-		*problem = g_strdup_printf("steps is a list of at most %d", MAX_STEPS);
+		problem->text = g_strdup_printf("steps is a list of at most %d", MAX_STEPS);
 		return false;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		Step step;
-		g_autofree char *why = NULL;
-		if (!read_step(json_array_get(list, i), &step, &why)) {
-			*problem = g_strdup_printf("steps[%zu]: %s", i, why);
-			return false;
-		}
+		if (!read_step(json_array_get(list, i), &step, problem))
+			return within(problem, "steps", (gssize)i, g_steal_pointer(&problem->text));
 		g_array_append_val(scenario->steps, step);
 	}
 	/* Steps of the same instant keep their order. */
@@ -125,7 +136,7 @@ static bool read_steps(RgSimScenario *scenario, const json_t *list, char **probl
 	return true;
 }
 
-static bool read_document(RgSimScenario *scenario, const RgSimData *data, char **problem)
+static bool read_document(RgSimScenario *scenario, const RgSimData *data, Problem *problem)
 {
 	const char *description = NULL;
 	json_t *knobs = NULL, *faults = NULL, *steps = NULL, *types = NULL;
@@ -133,24 +144,37 @@ static bool read_document(RgSimScenario *scenario, const RgSimData *data, char *
 	if (json_unpack_ex(scenario->document, &error, 0, "{s?s, s?o, s?o, s?o, s?o !}",
 		    "description", &description, "knobs", &knobs, "faults", &faults, "steps",
 		    &steps, "instance_types", &types) < 0) {
-		*problem = g_strdup(error.text);
+		problem->text = g_strdup(error.text);
 		return false;
 	}
 	Step start = {.knobs = knobs, .faults = faults};
-	if (!check_parts(&start, problem) || !rg_sim_own_types_check(data, types, problem))
+	if (!check_parts(&start, problem))
 		return false;
+	if (!rg_sim_own_types_check(data, types, &problem->text)) {
+		g_string_assign(problem->pointer, "/instance_types");
+		return false;
+	}
 	scenario->types = types;
 	g_array_append_val(scenario->steps, start);
 	return read_steps(scenario, steps, problem);
 }
 
-RgSimScenario *rg_sim_scenario_new(const RgSimData *data, const json_t *document, char **problem)
+RgSimScenario *rg_sim_scenario_new(
+	const RgSimData *data, const json_t *document, char **problem, char **pointer)
 {
 	RgSimScenario *scenario = g_new0(RgSimScenario, 1);
+	Problem found = {.pointer = g_string_new(NULL)};
 	scenario->document = json_deep_copy(document);
 	scenario->steps = g_array_new(FALSE, FALSE, sizeof(Step));
-	if (read_document(scenario, data, problem))
+	bool good = read_document(scenario, data, &found);
+	char *place = g_string_free(found.pointer, FALSE);
+	if (good || !pointer)
+		g_free(place);
+	else
+		*pointer = place;
+	if (good)
 		return scenario;
+	*problem = found.text;
 	rg_sim_scenario_free(scenario);
 	return NULL;
 }

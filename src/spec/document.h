@@ -1,5 +1,5 @@
 /* A spec file as JSON, with the place of every value and key: between the YAML text and the schema
- * check. Owns everything; src/spec and its tests only. */
+ * check. Owns everything; src/spec and the simulator's scenarios only. */
 #pragma once
 #include "base/json.h"
 

@@ -1,5 +1,5 @@
-/* What the simulator's control endpoint and its options take as JSON: knobs, faults, scenarios.
- * Changes are all or nothing, and what was taken can be told and taken again. */
+/* What the simulator's control endpoint and its options take: knobs and faults, JSON; scenarios,
+ * YAML. Changes are all or nothing, and what was taken can be told and taken again. */
 #include "fuzz.h"
 #include "sim/faults.h"
 #include "sim/knobs.h"
@@ -44,14 +44,21 @@ static void try_fault(const json_t *given)
 	rg_sim_faults_free(faults);
 }
 
-static void try_scenario(const json_t *given)
+static RgSimData *sim_data(void)
 {
 	static RgSimData *data; /* made once: a fifth of a second */
 	if (data == NULL)
 		data = rg_sim_data_new();
-	g_autofree char *problem = NULL;
-	RgSimScenario *scenario = rg_sim_scenario_new(data, given, &problem);
+	return data;
+}
+
+static void try_scenario(const json_t *given)
+{
+	RgSimData *data = sim_data();
+	g_autofree char *problem = NULL, *pointer = NULL;
+	RgSimScenario *scenario = rg_sim_scenario_new(data, given, &problem, &pointer);
 	g_assert_true((scenario != NULL) == (problem == NULL));
+	g_assert_true(scenario == NULL || pointer == NULL);
 	if (scenario != NULL)
 		rg_sim_own_types_add(data, json_object_get(given, "instance_types"));
 	rg_sim_own_types_forget(data);
@@ -59,8 +66,18 @@ static void try_scenario(const json_t *given)
 	rg_sim_scenario_free(scenario);
 }
 
+/* The same from text, which may be YAML. */
+static void try_file(const char *text, size_t size)
+{
+	g_autofree char *problem = NULL;
+	RgSimScenario *scenario = rg_sim_scenario_read(sim_data(), "f", text, size, &problem);
+	g_assert_true((scenario != NULL) == (problem == NULL));
+	rg_sim_scenario_free(scenario);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	try_file((const char *)data, size);
 	json_t *given = json_loadb((const char *)data, size, 0, NULL);
 	if (given == NULL)
 		return 0;

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import time
+import urllib.request
 
 import pytest
 from helpers import launch, run, states, wait_state
@@ -112,13 +113,25 @@ def test_what_is_no_scenario_is_refused_whole(sim, scenario, complaint):
 
 
 def test_the_example_is_one():
-    with Sim('--scenario', os.path.join(ROOT, 'examples/bad-day.scenario.json')) as sim:
+    with Sim('--scenario', os.path.join(ROOT, 'examples/bad-day.scenario.yaml')) as sim:
         assert sim.control('GET', 'scenario')['steps'] == 5
         assert sim.knobs()['quotas'] == {'L-417A185B': 384, 'L-7212CCBC': 192}
 
 
+def test_a_running_simulator_takes_yaml(sim):
+    text = '# slow\nknobs: {latency_ms: 3}\nsteps:\n  - {at_s: 9, note: end, clear_faults: true}\n'
+    url = f'{sim.url}/_sim/scenario'
+    with urllib.request.urlopen(urllib.request.Request(url, text.encode(), method='PUT')) as reply:
+        assert json.load(reply)['steps'] == 1
+    assert sim.knobs()['latency_ms'] == 3
+
+
 @pytest.mark.parametrize('text, complaint, status', [
-    ('{"steps": [}', r'f:1:1\d: ', 4), ('{"knobs": {"x": 1}}', 'f: knobs: there is no knob called x', 4)])
+    ('{"steps": [}', r'f:1:1\d: ', 4), ('{"knobs": {"x": 1}}', 'f:1:11: knobs: there is no knob called x', 4),
+    ('# a day\nsteps:\n  - at_s: 1\n    note: calm\n  - at_s: 2\n    faults:\n      - {when: never}\n',
+     r'f:7:9: steps\[1\]: faults\[0\]: when is', 4),
+    ('knobs: {boot_ms: 1}\nknobs: {}\n', r'f:2:1: .*knobs', 4), ('', 'f:', 4), ('a: &a [*a]\n', 'f:1:', 4),
+    ('steps:\n\t- at_s: 1\n', 'f:2:', 4)])
 def test_a_file_that_is_none_ends_the_program(tmp_path, text, complaint, status):
     path = tmp_path / 'f'
     path.write_text(text)
