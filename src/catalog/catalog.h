@@ -53,10 +53,6 @@ typedef enum {
 	RG_OFFER_NONE,
 } RgOfferState;
 
-/* The text of a data file ("instance_types.csv"), valid until rg_catalog_open returns; NULL when
- * there is none. */
-typedef const char *(*RgCatalogText)(void *data, const char *name, size_t *len);
-
 /* Where a catalog's rows come from. */
 typedef struct {
 	const char *provider; /* for messages */

@@ -58,6 +58,11 @@ static bool is_version(
 	return good;
 }
 
+static bool overlaps(const RgRayRelease *a, const RgRayRelease *b)
+{
+	return rg_version_compare(a->from, b->to) <= 0 && rg_version_compare(b->from, a->to) <= 0;
+}
+
 static bool read_ray(RgCompat *compat, const RgTable *table, size_t row, RgDiags *diags)
 {
 	enum { FROM, TO, IMAGES, WHEELS, TAGS, ALIAS };
@@ -74,6 +79,12 @@ static bool read_ray(RgCompat *compat, const RgTable *table, size_t row, RgDiags
 	ray->gpu_alias = keep(compat, table, row, ALIAS);
 	if (rg_version_compare(ray->from, ray->to) > 0) {
 		rg_table_complain(table, row, TO, "a version not before \"from\"", diags);
+		return false;
+	}
+	for (guint i = 0; i + 1 < compat->rays->len; i++) {
+		if (!overlaps(ray, compat->rays->pdata[i]))
+			continue;
+		rg_table_complain(table, row, FROM, "releases that are there once", diags);
 		return false;
 	}
 	if (!g_strv_contains((const char *const *)ray->cuda_tags, ray->gpu_alias)) {
@@ -132,6 +143,14 @@ static bool read_image(RgCompat *compat, const RgTable *table, size_t row, RgDia
 	if (!is_version(table, row, FROM, false, diags) ||
 		!is_version(table, row, DRIVER, false, diags))
 		return false;
+	for (guint i = 0; i < compat->images->len; i++) {
+		const NodeImage *other = &g_array_index(compat->images, NodeImage, i);
+		if (strcmp(other->name, image.name) != 0 || strcmp(other->from, image.from) != 0)
+			continue;
+		rg_table_complain(
+			table, row, NAME, "an image that is there once from then on", diags);
+		return false;
+	}
 	g_array_append_val(compat->images, image);
 	return true;
 }

@@ -139,12 +139,10 @@ static void free_model(void *data)
 	g_free(model);
 }
 
-RgGpus *rg_gpus_open_with(const RgOwnRows *own, RgDiags *diags)
+RgGpus *rg_gpus_open_text(RgCatalogText text, void *data, const RgOwnRows *own, RgDiags *diags)
 {
-	size_t len = 0;
-	const char *text = rg_catalog_embedded_text(
-		(void *)(uintptr_t)rg_catalog_data, "gpu_models.csv", &len);
-	g_autoptr(RgTable) table = rg_table_read("gpu_models.csv", text, len, columns, diags);
+	const RgCatalogSource source = {.text = text, .data = data};
+	g_autoptr(RgTable) table = rg_catalog_read_table(&source, "gpu_models.csv", columns, diags);
 	if (table == NULL)
 		return NULL;
 	g_autoptr(RgGpus) gpus = g_atomic_rc_box_new0(RgGpus);
@@ -158,6 +156,12 @@ RgGpus *rg_gpus_open_with(const RgOwnRows *own, RgDiags *diags)
 		good &= read_model(gpus, table, row, diags);
 	good = good && rg_own_add_gpus(gpus, own, diags);
 	return good ? g_steal_pointer(&gpus) : NULL;
+}
+
+RgGpus *rg_gpus_open_with(const RgOwnRows *own, RgDiags *diags)
+{
+	return rg_gpus_open_text(
+		rg_catalog_embedded_text, (void *)(uintptr_t)rg_catalog_data, own, diags);
 }
 
 RgGpus *rg_gpus_open(RgDiags *diags)

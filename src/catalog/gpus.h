@@ -32,11 +32,17 @@ typedef struct {
 
 typedef struct RgGpus RgGpus;
 
+/* The text of a data file ("gpu_models.csv"), valid until what reads it returns; NULL when there
+ * is none. */
+typedef const char *(*RgCatalogText)(void *data, const char *name, size_t *len);
+
 /* A new reference; NULL and catalog.bad-data when the table is wrong. */
 RgGpus *rg_gpus_open(RgDiags *diags);
 /* With the models of `own` (NULL: none) added, or put over the table's; findings under their lines.
  */
 RgGpus *rg_gpus_open_with(const RgOwnRows *own, RgDiags *diags);
+/* The same over another text of the table (tests). */
+RgGpus *rg_gpus_open_text(RgCatalogText text, void *data, const RgOwnRows *own, RgDiags *diags);
 RgGpus *rg_gpus_ref(RgGpus *gpus);
 void rg_gpus_unref(RgGpus *gpus);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgGpus, rg_gpus_unref)

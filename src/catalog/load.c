@@ -62,6 +62,35 @@ static bool read_gpu(
 	return true;
 }
 
+/* Figures in another unit than the column's, which no plan would show to be wrong: MiB for GiB,
+ * Mbps for Gbps. A whole GPU reports 86 % (V710) to 100 % of what it is sold as. */
+static bool check_units(
+	const RgTable *table, size_t row, const RgInstanceType *type, RgDiags *diags)
+{
+	const struct {
+		size_t column;
+		bool good;
+		const char *expected;
+	} rules[] = {
+		{T_MEMORY, type->memory_gib <= 256.0 * MAX(type->vcpus, 1),
+			"GiB, at most 256 a vCPU"},
+		{T_NETWORK, type->network_gbps <= 20000, "Gbps, at most 20000"},
+		{T_NETWORK_PEAK, type->network_peak_gbps <= 20000, "Gbps, at most 20000"},
+		{T_GPU_MEMORY,
+			type->gpu == NULL || type->gpu_fraction < 1 ||
+				(type->gpu_memory_gib >= 0.8 * type->gpu->memory_gb &&
+					type->gpu_memory_gib <= 1.1 * type->gpu->memory_gb),
+			"GiB of each GPU, 80 % to 110 % of the model's memory_gb"},
+	};
+	bool good = true;
+	for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
+		if (!rules[i].good)
+			rg_table_complain(table, row, rules[i].column, rules[i].expected, diags);
+		good &= rules[i].good;
+	}
+	return good;
+}
+
 /* Figures that a provider's table may leave out. */
 static bool read_rest(
 	RgCatalog *catalog, const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
@@ -100,7 +129,7 @@ static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDi
 	       rg_table_amount(table, row, T_MEMORY, false, &type->memory_gib, diags) &&
 	       rg_table_yes_no(table, row, T_KNOWN, &type->offers_known, diags) &&
 	       read_gpu(catalog, table, row, type, diags) &&
-	       read_rest(catalog, table, row, type, diags);
+	       read_rest(catalog, table, row, type, diags) && check_units(table, row, type, diags);
 }
 
 static int by_type_name(gconstpointer a, gconstpointer b)

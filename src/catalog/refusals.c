@@ -17,6 +17,10 @@ static bool read_refusal(RgCatalog *catalog, const RgTable *table, size_t row, R
 		rg_table_complain(table, row, R_WISH, "\"placement\"", diags);
 		return false;
 	}
+	if (type->refuses_placement) {
+		rg_table_complain(table, row, R_TYPE, "a type that is there once", diags);
+		return false;
+	}
 	type->refuses_placement = true;
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "base/caps.h"
 
 #define MAX_COLUMNS 32
+#define MOST 1000000 /* of every figure: no column counts bytes or the like */
 
 struct RgTable {
 	const char *file; /* interned */
@@ -212,7 +213,7 @@ bool rg_table_count(
 {
 	const char *cell = rg_table_cell(table, row, column);
 	guint64 number = 0;
-	if (!g_ascii_string_to_unsigned(cell, 10, 0, 1000000, &number, NULL)) {
+	if (!g_ascii_string_to_unsigned(cell, 10, 0, MOST, &number, NULL)) {
 		rg_table_complain(table, row, column, "a whole number", diags);
 		return false;
 	}
@@ -239,8 +240,8 @@ bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_b
 	/* strtod alone would take "nan", "inf", "0x1p3", " 1" and "-1" */
 	bool plain = cell[0] != '\0' && strspn(cell, "0123456789.") == strlen(cell);
 	double number = plain ? g_ascii_strtod(cell, &end) : 0;
-	if (!plain || *end != '\0' || !isfinite(number) || number <= 0) {
-		rg_table_complain(table, row, column, "a number above 0", diags);
+	if (!plain || *end != '\0' || !isfinite(number) || number <= 0 || number > MOST) {
+		rg_table_complain(table, row, column, "a number above 0, at most 1000000", diags);
 		return false;
 	}
 	*value = number;

@@ -21,13 +21,14 @@ size_t rg_table_rows(const RgTable *table);
 /* Never NULL; lives as long as the table. */
 const char *rg_table_cell(const RgTable *table, size_t row, size_t column);
 RgSource rg_table_source(const RgTable *table, size_t row);
-/* Plain decimal digits, no sign; false and a diagnostic otherwise. */
+/* Plain decimal digits, no sign, at most 1000000; false and a diagnostic otherwise. */
 bool rg_table_count(
 	const RgTable *table, size_t row, size_t column, unsigned *value, RgDiags *diags);
 /* The same, or 0 for an empty cell. */
 bool rg_table_count_or_none(
 	const RgTable *table, size_t row, size_t column, unsigned *value, RgDiags *diags);
-/* A finite decimal number above 0, "22.35"; an empty cell is 0 when `may_be_empty`. */
+/* A finite decimal number above 0, at most 1000000, "22.35"; an empty cell is 0 when
+ * `may_be_empty`. */
 bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_be_empty,
 	double *value, RgDiags *diags);
 /* One of two words. */
