@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cuts first inputs of the fuzz targets out of the golden files: OUT/spec, OUT/plan, OUT/xml.
+"""Cuts first inputs of the fuzz targets out of the golden files and the catalogs: OUT/spec, OUT/plan, OUT/xml, OUT/csv.
 
 usage: seed.py OUT ROOT
 """
@@ -43,6 +43,14 @@ for path in sorted(glob.glob(os.path.join(root, 'examples/*.yaml'))):
         keep('spec', os.path.basename(path), f.read())
 for name, path in golden('plan'):
     keep('plan', name, section(path, 'expect').encode())
+# in the order of fuzz_csv.c; of long tables the first lines
+for i, name in enumerate(['instance_types', 'prices', 'regions', 'refusals', 'gpu_models', 'grid_intensity', 'gpu_power',
+                          'host_power', 'mig_profiles', 'mig_placements', 'ray_releases', 'cuda_releases', 'cuda_archs',
+                          'node_images']):
+    [path] = [p for folder in ('providers/aws', 'src/catalog/data')
+              if os.path.exists(p := os.path.join(root, folder, name + '.csv'))]
+    with open(path, 'rb') as f:
+        keep('csv', name, bytes([ord('a') + i]) + b''.join(f.readlines()[:40]))
 with open(os.path.join(root, 'providers/aws/tests/replies.json'), encoding='utf-8') as f:
     for i, reply in enumerate(json.load(f)):
         keep('xml', f'{i}-{reply["action"]}', reply['body'].encode())

@@ -118,7 +118,8 @@ static void test_broken_tables_are_refused(void)
 	} rows[] = {
 		{{"grid_intensity.csv",
 			 "provider,region,year,g_co2e_per_kwh,source\nx,r,2024,nan,s\n"},
-			"grid_intensity.csv: g_co2e_per_kwh is \"nan\", expected a number above 0"},
+			"grid_intensity.csv: g_co2e_per_kwh is \"nan\", expected a number above 0, "
+			"at most 1000000"},
 		{{"grid_intensity.csv", "provider,region,year,g_co2e_per_kwh,source\nx,r,2024,1,"
 					"s\nx,r,2023,1,s\n"},
 			"grid_intensity.csv: provider is \"x\", expected a name that is there "

@@ -20,6 +20,8 @@ static const char *file_text(void *data, const char *name, size_t *len)
 
 static const char *const gpus[] = {
 	"T4", "V100-16GB", "A100-40GB", "A100-80GB", "A10G", "H100-80GB", "MI300X-192GB", "K80"};
+/* GiB that the cloud tells of each. */
+static const char *const memories[] = {"16", "16.5", "40", "80", "22.35", "79.6", "192", "12"};
 static const char *const regions[] = {"east", "north", "south", "west"};
 
 static char *random_types(unsigned n)
@@ -32,11 +34,11 @@ static char *random_types(unsigned n)
 		static const char *const archs[] = {"x86_64", "x86_64", "x86_64", "arm64"};
 		static const char *const speeds[] = {"", "10", "25", "100", "400"};
 		bool cpu = g_test_rand_int_range(0, 8) == 0;
+		int gpu = g_test_rand_int_range(0, G_N_ELEMENTS(gpus));
 		g_string_append_printf(text, "t%u,f,%s,8,32,%s,%d,%s,%s,%s,%s,%d\n", i,
-			archs[g_test_rand_int_range(0, 4)],
-			cpu ? "" : gpus[g_test_rand_int_range(0, G_N_ELEMENTS(gpus))],
+			archs[g_test_rand_int_range(0, 4)], cpu ? "" : gpus[gpu],
 			cpu ? 0 : 1 << g_test_rand_int_range(0, 4),
-			cpu ? "" : fractions[g_test_rand_int_range(0, 5)], cpu ? "" : "16.5",
+			cpu ? "" : fractions[g_test_rand_int_range(0, 5)], cpu ? "" : memories[gpu],
 			g_test_rand_bit() ? "yes" : "no", speeds[g_test_rand_int_range(0, 5)],
 			g_test_rand_int_range(0, 3));
 	}
