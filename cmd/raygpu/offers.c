@@ -3,6 +3,8 @@
 #include "command.h"
 #include "base/money.h"
 #include "pipeline/offers.h"
+#include "pipeline/place.h"
+#include "places.h"
 #include <string.h>
 
 #define LIMIT_DEFAULT 20
@@ -11,6 +13,7 @@ typedef struct {
 	char *provider, *region, *market, *optimize;
 	gint limit;
 	gboolean all, csv;
+	const RgCluster *among; /* whose candidates alone count; NULL: all places */
 } Options;
 
 /* ---- one list */
@@ -236,6 +239,15 @@ static json_t *list_json(const Options *options, const char *title, const RgMark
 
 /* ---- what is asked */
 
+static void keep_candidates(const Options *options, GPtrArray *offers)
+{
+	for (guint i = offers->len; options->among && i > 0; i--) {
+		const RgOffer *offer = offers->pdata[i - 1];
+		if (!places_have(options->among, offer->provider, offer->region))
+			g_ptr_array_remove_index(offers, i - 1);
+	}
+}
+
 static bool take_wish(Context *context, const Options *options, const RgMarketplace *market,
 	const char *title, RgWish wish, json_t *lists)
 {
@@ -255,6 +267,7 @@ static bool take_wish(Context *context, const Options *options, const RgMarketpl
 	if (options->optimize)
 		rg_optimize_parse(options->optimize, &wish.optimize);
 	g_autoptr(GPtrArray) offers = rg_marketplace_find(market, &wish);
+	keep_candidates(options, offers);
 	if (context->json)
 		json_array_append_new(lists, list_json(options, title, market, offers));
 	else if (options->csv)
@@ -291,7 +304,7 @@ static bool is_spec_file(const char *asked)
 	       g_str_has_suffix(asked, ".yml") || g_file_test(asked, G_FILE_TEST_EXISTS);
 }
 
-static int run(Context *context, const Options *options, const char *asked)
+static int run(Context *context, Options *options, const char *asked)
 {
 	bool is_spec = asked && is_spec_file(asked);
 	g_autoptr(RgCluster) cluster = NULL;
@@ -302,7 +315,12 @@ static int run(Context *context, const Options *options, const char *asked)
 		return rg_diags_exit_code(context->diags);
 	context_open_providers(context);
 	const char *provider = options->provider, *region = options->region;
-	if (is_spec && !provider && !region) {
+	bool among = is_spec && !provider && !region && rg_place_is_open(cluster);
+	g_autoptr(RgJson) places = among ? places_of(context, cluster) : NULL;
+	if (among && !places)
+		return rg_diags_exit_code(context->diags);
+	options->among = among ? cluster : NULL;
+	if (is_spec && !among && !provider && !region) {
 		provider = cluster->provider.name;
 		region = cluster->provider.region;
 	}
@@ -310,6 +328,8 @@ static int run(Context *context, const Options *options, const char *asked)
 		context->providers, is_spec ? asked : NULL, provider, region, context->diags);
 	if (!market)
 		return rg_diags_exit_code(context->diags);
+	if (places && !context->json && !options->csv)
+		places_print(places);
 	g_autoptr(RgJson) lists = json_array();
 	bool ok = is_spec ? take_pools(context, options, market, cluster, lists)
 			  : take_wish(context, options, market, asked ? asked : "any GPU",
@@ -319,6 +339,8 @@ static int run(Context *context, const Options *options, const char *asked)
 	if (ok && context->json) {
 		g_autoptr(RgJson) report =
 			json_pack("{s:s, s:O}", "format_version", "1.0", "lists", lists);
+		if (places)
+			json_object_set(report, "place", places);
 		out_json(report);
 	}
 	return rg_diags_exit_code(context->diags);

@@ -55,9 +55,9 @@ static RgPass *rebuild(Context *context, const char *spec, const char *lineage, 
 		lock ? rg_pipeline_rebuild(&context->session, spec, lineage, context->diags) : NULL;
 	if (!pass)
 		return NULL;
-	const RgRunBegin begin = {.cluster = cluster->name,
-		.provider = cluster->provider.name,
-		.region = cluster->provider.region};
+	const RgProviderRef *place = &pass->cluster->provider;
+	const RgRunBegin begin = {
+		.cluster = cluster->name, .provider = place->name, .region = place->region};
 	g_autofree char *run = note_begin(context, "state rebuild", &begin);
 	return run && note_end(context, run, true) ? g_steal_pointer(&pass) : NULL;
 }

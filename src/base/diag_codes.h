@@ -55,6 +55,8 @@
 	X("fit.network-too-slow", 4)                                                               \
 	X("fit.zone-not-offered", 4)                                                               \
 	X("fit.no-zone", 4)                                                                        \
+	X("fit.place", 1)                                                                          \
+	X("fit.no-place", 4)                                                                       \
 	X("fit.image-arch", 4)                                                                     \
 	X("fit.gpu-not-supported", 4)                                                              \
 	X("fit.disk-too-small", 4)                                                                 \
@@ -119,6 +121,7 @@
 	X("plan.bad-file", 4)                                                                      \
 	X("plan.stale", 6)                                                                         \
 	X("plan.wrong-state", 6)                                                                   \
+	X("plan.would-move", 6)                                                                    \
 	X("plan.target-unknown", 4)                                                                \
 	X("plan.protected", 9)                                                                     \
 	X("policy.max-nodes", 9)                                                                   \

@@ -183,9 +183,6 @@ static void report_none(const Choice *choice, const RgPlace *place)
 
 static char *reason_of(const Choice *choice, const GPtrArray *offers)
 {
-	static const char *const words[] = {[RG_OPTIMIZE_COST] = "cheapest",
-		[RG_OPTIMIZE_CARBON] = "least carbon",
-		[RG_OPTIMIZE_BALANCED] = "best balance of price and carbon"};
 	const RgOffer *best = offers->pdata[0];
 	guint n = 0;
 	while (n < offers->len && ((RgOffer *)offers->pdata[n])->preference == best->preference)
@@ -199,11 +196,11 @@ static char *reason_of(const Choice *choice, const GPtrArray *offers)
 	if (n == 1)
 		return g_strdup_printf(
 			"the only offer of %s in %s%s", asked->text, best->region, which);
-	return g_strdup_printf("%s of %u offers of %s in %s%s", words[choice->wish.optimize], n,
-		asked->text, best->region, which);
+	return g_strdup_printf("%s of %u offers of %s in %s%s",
+		rg_merit_word(choice->wish.optimize), n, asked->text, best->region, which);
 }
 
-static const RgInstanceType *best_type(const Choice *choice, char **reason)
+static const RgInstanceType *best_type(const Choice *choice, char **reason, unsigned *preference)
 {
 	RgPlace place = {choice->cluster->provider.name, choice->shapes->catalog,
 		choice->cluster->provider.region};
@@ -215,7 +212,9 @@ static const RgInstanceType *best_type(const Choice *choice, char **reason)
 		return NULL;
 	}
 	*reason = reason_of(choice, offers);
-	return ((RgOffer *)offers->pdata[0])->type;
+	const RgOffer *best = offers->pdata[0];
+	*preference = best->preference;
+	return best->type;
 }
 
 RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCarbon *carbon)
@@ -243,7 +242,7 @@ bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *sha
 	} else if (!shapes->reoptimize && (type = pinned_type(&choice, &pinned)) != NULL) {
 		reason = g_strdup(pinned);
 	} else {
-		type = best_type(&choice, &reason);
+		type = best_type(&choice, &reason, &shape->preference);
 	}
 	shape->type = type;
 	shape->reason = reason;

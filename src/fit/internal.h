@@ -16,6 +16,7 @@ typedef struct {
 	const RgPool *pool;
 	const RgInstanceType *type;
 	char *reason;		  /* why this type; NULL: an older state's pin, which has none */
+	unsigned preference;	  /* which of the accelerators asked for it has, from 0 */
 	const char *image_key;	  /* borrowed from the pool, or static */
 	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
 	RgFitNode *nodes;	  /* pool->nodes of them */

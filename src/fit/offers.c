@@ -5,7 +5,7 @@
 typedef struct {
 	const RgWish *wish;
 	GPtrArray *offers;
-	int64_t *least_price, *least_carbon; /* of the satisfying ones, by preference */
+	RgMerit *least; /* of the satisfying ones, by preference */
 	guint preferences;
 } Search;
 
@@ -71,66 +71,29 @@ static int64_t price_or_lowest(const RgOffer *offer)
 	return price != RG_MONEY_UNKNOWN ? price : INT64_MAX;
 }
 
-static int64_t carbon_or_worst(const RgOffer *offer)
+RgMerit rg_offer_merit(const RgOffer *offer)
 {
-	return offer->carbon.mg_hour != RG_CARBON_UNKNOWN ? offer->carbon.mg_hour : INT64_MAX;
-}
-
-/* 0 priced in the market, 1 known to be there, 2 the cloud has to be asked. */
-static int sureness(const RgOffer *offer)
-{
-	if (offer->price != RG_MONEY_UNKNOWN)
-		return 0;
-	return offer->state == RG_OFFER_UNSEEN ? 2 : 1;
+	bool emits = offer->carbon.mg_hour != RG_CARBON_UNKNOWN;
+	return (RgMerit){.preference = offer->preference,
+		.sureness = offer->price != RG_MONEY_UNKNOWN  ? 0
+			    : offer->state == RG_OFFER_UNSEEN ? 2
+							      : 1,
+		.microusd_hour = price_or_lowest(offer),
+		.carbon_mg_hour = emits ? offer->carbon.mg_hour : INT64_MAX};
 }
 
 static void find_least(Search *search)
 {
 	search->preferences = search->wish->accelerators ? search->wish->accelerators->len : 1;
-	search->least_price = g_new(int64_t, search->preferences);
-	search->least_carbon = g_new(int64_t, search->preferences);
+	search->least = g_new(RgMerit, search->preferences);
 	for (guint i = 0; i < search->preferences; i++)
-		search->least_price[i] = search->least_carbon[i] = INT64_MAX;
+		search->least[i] = rg_merit_worst();
 	for (guint i = 0; i < search->offers->len; i++) {
 		const RgOffer *offer = search->offers->pdata[i];
-		if (offer->rejected != NULL)
-			continue;
-		int64_t *price = &search->least_price[offer->preference];
-		int64_t *carbon = &search->least_carbon[offer->preference];
-		*price = MIN(*price, price_or_lowest(offer));
-		*carbon = MIN(*carbon, carbon_or_worst(offer));
+		RgMerit merit = rg_offer_merit(offer);
+		if (offer->rejected == NULL)
+			rg_merit_note_least(&search->least[offer->preference], &merit);
 	}
-}
-
-/* Half the price and half the carbon, each as a multiple of the least; DBL_MAX: not both known. */
-static double balance(const Search *search, const RgOffer *offer)
-{
-	int64_t price = price_or_lowest(offer), carbon = carbon_or_worst(offer);
-	double least_price = (double)search->least_price[offer->preference];
-	double least_carbon = (double)search->least_carbon[offer->preference];
-	if (price == INT64_MAX || carbon == INT64_MAX || least_carbon <= 0)
-		return G_MAXDOUBLE;
-	return (double)price / least_price / 2 + (double)carbon / least_carbon / 2;
-}
-
-static int compare_amounts(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_by_wish(const Search *search, const RgOffer *a, const RgOffer *b)
-{
-	switch (search->wish->optimize) {
-	case RG_OPTIMIZE_CARBON:
-		return compare_amounts(carbon_or_worst(a), carbon_or_worst(b));
-	case RG_OPTIMIZE_BALANCED: {
-		double x = balance(search, a), y = balance(search, b);
-		return (x > y) - (x < y);
-	}
-	case RG_OPTIMIZE_COST:
-		break;
-	}
-	return 0;
 }
 
 static int compare_places(const RgOffer *a, const RgOffer *b)
@@ -148,13 +111,9 @@ static int compare(gconstpointer left, gconstpointer right, gpointer data)
 		return a->rejected != NULL ? 1 : -1;
 	if (a->rejected != NULL)
 		return compare_places(a, b);
-	if (a->preference != b->preference)
-		return a->preference < b->preference ? -1 : 1;
-	if (sureness(a) != sureness(b))
-		return sureness(a) - sureness(b);
-	int order = compare_by_wish(data, a, b);
-	if (order == 0)
-		order = compare_amounts(price_or_lowest(a), price_or_lowest(b));
+	const Search *search = data;
+	RgMerit x = rg_offer_merit(a), y = rg_offer_merit(b);
+	int order = rg_merit_compare(search->wish->optimize, &search->least[a->preference], &x, &y);
 	return order != 0 ? order : compare_places(a, b);
 }
 
@@ -168,8 +127,7 @@ GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n)
 	}
 	find_least(&search);
 	g_ptr_array_sort_with_data(search.offers, compare, &search);
-	g_free(search.least_price);
-	g_free(search.least_carbon);
+	g_free(search.least);
 	if (wish->rejected)
 		return search.offers;
 	guint admitted = 0;

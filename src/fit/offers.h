@@ -4,7 +4,7 @@
 #pragma once
 #include "catalog/carbon.h"
 #include "catalog/catalog.h"
-#include "spec/cluster.h"
+#include "fit/rank.h"
 
 /* A provider's catalog, and of it one region or all that have price rows. */
 typedef struct {
@@ -42,6 +42,8 @@ typedef struct {
  * have a row for, then the rest; by the wish's optimize; then by price, provider, region, type. An
  * unknown price counts as the type's lowest anywhere, an unknown carbon figure as the worst. */
 GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n);
+
+RgMerit rg_offer_merit(const RgOffer *offer);
 
 /* Why the type does not satisfy the wish anywhere, NULL: it does. `why` is the caller's. */
 typedef struct {

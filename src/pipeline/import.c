@@ -258,15 +258,16 @@ static bool run(Importing *importing, const char *spec_path, GPtrArray **records
 	RgPass *pass = rebuild->pass;
 	RgDiags *diags = rebuild->diags;
 	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster || !pass_check_settings(session->providers, pass->cluster, diags) ||
-		!pass_load_project(spec_path, &pass->project, diags))
+	if (!pass->cluster || !pass_load_project(spec_path, &pass->project, diags))
 		return false;
-	const RgProviderRef *place = &pass->cluster->provider;
 	g_autoptr(RgSnapshot) known = rg_store_load(session->store, pass->cluster->name, diags);
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
-	if (!known || !pass->snapshot || !pass_same_place(pass->cluster, known, diags) ||
-		!pass_open_provider(
-			session, pass, place->name, place->region, place->config, diags))
+	if (!known || !pass->snapshot || !pass_settle(session, pass, diags) ||
+		!pass_check_settings(session->providers, pass->cluster, diags) ||
+		!pass_same_place(pass->cluster, known, diags))
+		return false;
+	const RgProviderRef *place = &pass->cluster->provider;
+	if (!pass_open_provider(session, pass, place->name, place->region, place->config, diags))
 		return false;
 	rebuild->recorded = known->recorded;
 	importing->lineage = known->lineage;

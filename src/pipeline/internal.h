@@ -16,6 +16,17 @@ json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags);
  * the project file (NULL: none); NULL without a diagnostic when there is no such provider. */
 RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project,
 	const char *provider, const char *region, RgDiags *diags);
+/* settle.c. Places a cluster whose spec leaves a choice: where it is recorded, else at the best
+ * candidate; false with fit.no-place, plan.would-move or plan.wrong-state. Needs cluster, project
+ * and snapshot. */
+bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
+/* The same without a state; a note tells the choice. `project` may be NULL. */
+bool pass_settle_offline(
+	RgProviderHost *providers, RgCluster *cluster, const RgProject *project, RgDiags *diags);
+/* What the snapshot pins, as far as it holds where the cluster is; a new reference. */
+json_t *pass_pins(const RgPass *pass);
+/* The facts of the fitted document with the choice of the place; a new reference or NULL. */
+json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 /* What is recorded is where the spec says, or plan.wrong-state. */
 bool pass_same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags);
 /* Opens transport and module into the pass. */
@@ -39,3 +50,9 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The provider is there, and takes the spec's settings and zones; else diagnostics under its lines.
  * Loads no module. */
 bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* Of these only the provider's own settings; the provider is there. */
+bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* Of these only what concerns the head and the pools; the provider is there. */
+bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* Gives findings with a pointer into the spec their lines. */
+void pass_locate(const RgCluster *cluster, RgDiags *diags);

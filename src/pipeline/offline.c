@@ -10,9 +10,11 @@ RgCluster *rg_pipeline_validate(
 	g_autoptr(RgProvenance) unused = NULL;
 	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
 					   : rg_spec_load_file(spec_path, diags);
-	bool ok = cluster && pass_check_settings(providers, cluster, diags);
 	g_autoptr(RgProject) project = NULL;
 	bool readable = pass_load_project(spec_path, &project, diags);
+	if (cluster && readable && !pass_settle_offline(providers, cluster, project, diags))
+		return NULL;
+	bool ok = cluster && pass_check_settings(providers, cluster, diags);
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgShapes) shapes = cluster && readable ? pass_fit_shapes(providers, project,
 								   cluster, NULL, &catalog, diags)
@@ -30,8 +32,9 @@ json_t *rg_pipeline_fit(
 					   : rg_spec_load_file(spec_path, diags);
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgProject) project = NULL;
-	if (!cluster || !pass_check_settings(providers, cluster, diags) ||
-		!pass_load_project(spec_path, &project, diags))
+	if (!cluster || !pass_load_project(spec_path, &project, diags) ||
+		!pass_settle_offline(providers, cluster, project, diags) ||
+		!pass_check_settings(providers, cluster, diags))
 		return NULL;
 	g_autoptr(RgShapes) shapes =
 		pass_fit_shapes(providers, project, cluster, NULL, &catalog, diags);

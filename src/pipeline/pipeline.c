@@ -17,6 +17,7 @@ void rg_pass_free(RgPass *pass)
 	json_decref(pass->fitted);
 	json_decref(pass->fit);
 	json_decref(pass->facts);
+	json_decref(pass->place);
 	rg_provider_close(pass->provider);
 	rg_http_close(pass->http);
 	rg_snapshot_free(pass->snapshot);
@@ -76,7 +77,7 @@ static RgSource source_of(const void *data, const char *pointer)
 
 bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	g_autoptr(RgJson) pins = rg_snapshot_pins(pass->snapshot);
+	g_autoptr(RgJson) pins = pass_pins(pass);
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
 	g_autoptr(RgCatalog) catalog = NULL;
@@ -95,7 +96,7 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	}
 	pass->fit = rg_fit_workloads(pass->cluster, shapes, diags);
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
-	pass->facts = json_incref(json_object_get(pass->fitted, "facts"));
+	pass->facts = pass_facts(pass, pass->fitted);
 	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
 	if (pass->fitted)
 		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, pass->fit, diags);
@@ -216,12 +217,11 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster || !pass_check_settings(session->providers, pass->cluster, diags))
-		return NULL;
-	if (!pass_load_project(spec_path, &pass->project, diags))
+	if (!pass->cluster || !pass_load_project(spec_path, &pass->project, diags))
 		return NULL;
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
-	if (!pass->provenance || !pass->snapshot ||
+	if (!pass->provenance || !pass->snapshot || !pass_settle(session, pass, diags) ||
+		!pass_check_settings(session->providers, pass->cluster, diags) ||
 		!pass_same_place(pass->cluster, pass->snapshot, diags))
 		return NULL;
 	const RgProviderRef *place = &pass->cluster->provider;

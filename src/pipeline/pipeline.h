@@ -38,6 +38,8 @@ typedef struct {
 	RgSnapshot *snapshot;
 	RgHttp *http;
 	RgProvider *provider;
+	json_t *place; /* why the cluster is where it is (place.h); NULL: the spec leaves no choice
+			*/
 	json_t *facts, *fitted;
 	json_t *fit; /* of the workloads; NULL without any */
 	RgResourceSet *desired, *observed;

@@ -23,7 +23,7 @@ static void warn_unread(Rebuild *rebuild, const RgKind *kind, const RgDiags *why
 	rg_diag_hint(diag, "if the cluster has one, make sure that it can be read and try again");
 }
 
-static bool read_marked(Rebuild *rebuild, GPtrArray *marked)
+bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked)
 {
 	RgPass *pass = rebuild->pass;
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
@@ -161,14 +161,11 @@ static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
 	g_autoptr(GPtrArray) marked =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 	pass->cluster = rg_spec_load_file(spec_path, diags);
-	if (pass->cluster && pass_check_settings(rebuild->session->providers, pass->cluster, diags))
+	if (pass->cluster)
 		pass->snapshot = rg_store_load(rebuild->session->store, pass->cluster->name, diags);
 	if (!pass->snapshot || !is_free(rebuild->session, pass->snapshot, diags))
 		return false;
-	const RgProviderRef *place = &pass->cluster->provider;
-	if (!pass_open_provider(
-		    rebuild->session, pass, place->name, place->region, place->config, diags) ||
-		!read_marked(rebuild, marked))
+	if (!rebuild_find_place(rebuild, asked, marked))
 		return false;
 	rebuild->found = pass->snapshot->recorded;
 	pass->snapshot->lineage = choose_lineage(rebuild, marked, asked);

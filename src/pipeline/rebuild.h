@@ -16,6 +16,12 @@ typedef struct {
 	RgDiags *diags;
 } Rebuild;
 
+/* rebuild.c: what carries the cluster's name, of all kinds; false and diagnostics */
+bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked);
+/* rebuild_place.c: settles the cluster where it is, opens the provider and reads what is marked.
+ * `asked`: the lineage that counts, or NULL */
+bool rebuild_find_place(Rebuild *rebuild, const char *asked, GPtrArray *marked);
+
 /* found.c: `found` -> pass->desired, with what was found as pins; false and diagnostics */
 bool found_fit(Rebuild *rebuild);
 /* Fills `revealed`; a request a node. */

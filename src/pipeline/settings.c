@@ -119,6 +119,35 @@ static bool check_markets(const RgCluster *cluster, const RgSchema *schema, RgDi
 	return ok;
 }
 
+void pass_locate(const RgCluster *cluster, RgDiags *diags)
+{
+	rg_diags_locate(diags, source_of, cluster);
+}
+
+bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
+{
+	const RgProviderRef *place = &cluster->provider;
+	const RgSchema *schema = rg_provider_schema(providers, place->name, diags);
+	if (schema == NULL)
+		return false;
+	bool ok = rg_provider_check_config(providers, place->name, place->config, diags);
+	if (rg_schema_zones_start_with_region(schema))
+		ok = check_zone_maps(cluster, schema, diags) && ok;
+	pass_locate(cluster, diags);
+	return ok;
+}
+
+bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, diags);
+	if (schema == NULL)
+		return false;
+	bool ok = !rg_schema_zones_start_with_region(schema) || check_all_zones(cluster, diags);
+	ok = check_markets(cluster, schema, diags) && ok;
+	pass_locate(cluster, diags);
+	return ok;
+}
+
 bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	const char *name = cluster->provider.name;
@@ -128,17 +157,9 @@ bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, Rg
 			diags, "provider.not-found", "there is no provider \"%s\"", name);
 		rg_diag_origin(diag, "/provider/name");
 		rg_diag_hint(diag, "`raygpu providers list` tells which are found");
-		rg_diags_locate(diags, source_of, cluster);
+		pass_locate(cluster, diags);
 		return false;
 	}
-	const RgSchema *schema = rg_provider_schema(providers, name, diags);
-	if (schema == NULL)
-		return false;
-	bool ok = rg_provider_check_config(providers, name, cluster->provider.config, diags);
-	if (rg_schema_zones_start_with_region(schema))
-		ok = check_all_zones(cluster, diags) && check_zone_maps(cluster, schema, diags) &&
-		     ok;
-	ok = check_markets(cluster, schema, diags) && ok;
-	rg_diags_locate(diags, source_of, cluster);
-	return ok;
+	bool ok = pass_check_config(providers, cluster, diags);
+	return pass_check_place(providers, cluster, diags) && ok;
 }

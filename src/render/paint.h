@@ -53,6 +53,9 @@ char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);
 /* pools.c: the table of pools, what Ray will see, what it costs */
 void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
 
+/* place.c: why the cluster is where it is; nothing when the spec left no choice */
+void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
+
 /* words.c: what the formats share */
 /* "will be created"; Terraform's phrase for the action of a change. */
 const char *change_phrase(const RgPlanChange *change);

@@ -268,6 +268,7 @@ char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
 		rg_render_fit_into(text, plan->fit, style);
 		g_string_append_c(text, '\n');
 	}
+	add_placing(text, plan, style);
 	add_origin(text, plan, style);
 	if (plan->record)
 		g_string_append_printf(text,

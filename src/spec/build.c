@@ -116,16 +116,49 @@ static RgPool *build_pool(
 	return pool;
 }
 
-static void build_provider(RgProviderRef *provider, const RgDocument *document)
+static RgProviderRef *build_place(
+	const RgDocument *document, const char *pointer, const json_t *value)
 {
-	json_t *value = json_object_get(document->value, "provider");
-	provider->name = dup_str(value, "name");
-	provider->region = dup_str(value, "region");
-	provider->config = json_copy(value);
-	json_object_del(provider->config, "name");
-	json_object_del(provider->config, "region");
-	provider->source = rg_document_key_source(document, "/provider");
-	provider->region_source = rg_document_source(document, "/provider/region");
+	RgProviderRef *place = g_new0(RgProviderRef, 1);
+	place->name = dup_str(value, "name");
+	place->region = dup_str(value, "region");
+	place->origin = g_strdup(pointer);
+	place->config = json_copy((json_t *)(uintptr_t)value);
+	json_object_del(place->config, "name");
+	json_object_del(place->config, "region");
+	place->source = rg_document_key_source(document, pointer);
+	place->region_source = member_source(document, pointer, "region");
+	return place;
+}
+
+static void free_place(gpointer data)
+{
+	RgProviderRef *place = data;
+	g_free(place->name);
+	g_free(place->region);
+	g_free(place->origin);
+	json_decref(place->config);
+	g_free(place);
+}
+
+static GPtrArray *build_places(const RgDocument *document)
+{
+	GPtrArray *places = g_ptr_array_new_with_free_func(free_place);
+	const json_t *value = json_object_get(document->value, "provider"), *item;
+	const json_t *any_of = json_object_get(value, "any_of");
+	size_t i;
+	if (any_of == NULL)
+		g_ptr_array_add(places, build_place(document, "/provider", value));
+	json_array_foreach (any_of, i, item) {
+		g_autofree char *pointer = g_strdup_printf("/provider/any_of/%zu", i);
+		g_ptr_array_add(places, build_place(document, pointer, item));
+	}
+	return places;
+}
+
+void rg_cluster_settle(RgCluster *cluster, guint i)
+{
+	cluster->provider = *(const RgProviderRef *)g_ptr_array_index(cluster->places, i);
 }
 
 bool rg_optimize_parse(const char *text, RgOptimize *optimize)
@@ -195,7 +228,8 @@ RgCluster *rg_cluster_build(RgDocument *document)
 	cluster->file = g_strdup(document->file);
 	cluster->digest = rg_json_digest(view);
 	cluster->labels = ref_object(view, "labels");
-	build_provider(&cluster->provider, document);
+	cluster->places = build_places(document);
+	rg_cluster_settle(cluster, 0);
 	rg_optimize_parse(rg_json_str(view, "optimize", "cost"), &cluster->optimize);
 	build_ray(&cluster->ray, document);
 	cluster->head = build_pool(document, "head", "/head", json_object_get(view, "head"));
@@ -220,9 +254,7 @@ void rg_cluster_free(RgCluster *cluster)
 	g_free(cluster->file);
 	g_free(cluster->digest);
 	json_decref(cluster->labels);
-	g_free(cluster->provider.name);
-	g_free(cluster->provider.region);
-	json_decref(cluster->provider.config);
+	g_ptr_array_unref(cluster->places);
 	g_free(cluster->ray.version);
 	g_free(cluster->ray.python);
 	g_free(cluster->ray.image);
@@ -236,7 +268,12 @@ void rg_cluster_free(RgCluster *cluster)
 
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer)
 {
-	const RgSource *source = rg_source_find(cluster->sources, pointer);
+	const char *rest = pointer + strlen("/provider");
+	bool of_place = g_str_has_prefix(pointer, "/provider") && (*rest == '/' || *rest == '\0') &&
+			!g_str_has_prefix(rest, "/any_of");
+	g_autofree char *moved =
+		of_place ? g_strconcat(cluster->provider.origin, rest, NULL) : g_strdup(pointer);
+	const RgSource *source = rg_source_find(cluster->sources, moved);
 	return source != NULL ? *source : (RgSource){.file = g_intern_string(cluster->file)};
 }
 

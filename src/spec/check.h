@@ -12,6 +12,8 @@ void rg_spec_check_shape(RgDocument *document, const char *schema, RgDiags *diag
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags);
 /* Those of them that concern Ray, its image and Python (ray_rules.c). */
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags);
+/* Those that concern the candidates of provider.any_of (place_rules.c). */
+void rg_spec_check_places(RgDocument *document, RgDiags *diags);
 /* Those of them that concern workloads (workload_rules.c). */
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags);
 /* A pool's count, also as {min, max}; the most nodes that it can have. */

@@ -72,7 +72,8 @@ typedef struct {
 typedef struct {
 	char *name; /* "aws" */
 	char *region;
-	json_t *config; /* the rest of the provider mapping (endpoint, profile), object */
+	char *origin;	/* "/provider", or "/provider/any_of/0" */
+	json_t *config; /* the rest of its mapping (endpoint, profile), object */
 	RgSource source, region_source;
 } RgProviderRef;
 
@@ -85,10 +86,11 @@ typedef enum {
 
 typedef struct RgCluster {
 	char *name;
-	char *file;	/* as the user named it */
-	char *digest;	/* SHA-256 hex of the canonical JSON view of the file */
-	json_t *labels; /* object of strings: tags on every cloud resource */
-	RgProviderRef provider;
+	char *file;		/* as the user named it */
+	char *digest;		/* SHA-256 hex of the canonical JSON view of the file */
+	json_t *labels;		/* object of strings: tags on every cloud resource */
+	GPtrArray *places;	/* RgProviderRef*: the candidates in order; one without any_of */
+	RgProviderRef provider; /* the one of them that holds, borrowed; at first the first */
 	RgOptimize optimize;
 	RgRay ray;
 	RgPool *head;
@@ -102,9 +104,13 @@ typedef struct RgCluster {
 void rg_cluster_free(RgCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCluster, rg_cluster_free)
 
+/* Makes places[i] the one that holds: the one change to a cluster after it was made, by who chooses
+ * (src/pipeline/place.c), before others read it. */
+void rg_cluster_settle(RgCluster *cluster, guint i);
 /* "on-demand" or "spot", as fitted document, pins and plans call it. */
 const char *rg_market_word(const RgMarket *market);
-/* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent. */
+/* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent.
+ * "/provider/vpc" is that of the place that holds. */
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
 /* "cost", "carbon" or "balanced"; false for another word. */
 bool rg_optimize_parse(const char *text, RgOptimize *optimize);

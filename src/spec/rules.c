@@ -79,9 +79,9 @@ static const char *judge_variable(const char *name, const char **hint)
 
 /* Nothing here is a place for secrets; one that was put here all the same must not be shown with
  * the line that is refused. */
-static void hide_secrets(const json_t *view)
+static void hide_secrets(const json_t *place)
 {
-	const char *endpoint = json_string_value(rg_json_at(view, "/provider/endpoint"));
+	const char *endpoint = rg_json_str(place, "endpoint", NULL);
 	const char *user = endpoint != NULL ? strstr(endpoint, "://") : NULL;
 	const char *host = user != NULL ? strrchr(user, '@') : NULL;
 	if (host != NULL)
@@ -161,8 +161,13 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 {
-	hide_secrets(document->value);
+	json_t *provider = json_object_get(document->value, "provider"), *place;
+	size_t i;
+	hide_secrets(provider);
+	json_array_foreach (json_object_get(provider, "any_of"), i, place)
+		hide_secrets(place);
 	check_names(document, "/labels", judge_tag, "spec.reserved-label", "label", diags);
+	rg_spec_check_places(document, diags);
 	rg_spec_check_ray(document, diags);
 	rg_spec_check_budget(document, diags);
 	check_pool(document, "/head", diags);

@@ -208,6 +208,16 @@ static void report_bad_name(RgFinding *finding, const char *pointer, const json_
 	rg_diag_at(diag, rg_document_key_source(finding->document, pointer));
 }
 
+/* A key that has no place where another one stands. */
+static void report_beside(RgFinding *finding, const char *pointer, const json_t *rule)
+{
+	g_autofree char *path = rg_spec_path(finding->document, pointer);
+	RgDiag *diag = rg_spec_report(finding->document, pointer, "spec.one-of", finding->diags,
+		"%s can't stand beside %s.%s", path, finding->path, rg_json_str(rule, "key", ""));
+	rg_diag_at(diag, rg_document_key_source(finding->document, pointer));
+	rg_diag_hint(diag, "%s", rg_json_str(rule, "hint", ""));
+}
+
 static void report_unknown(RgFinding *finding)
 {
 	const RgSchemaFinding *found = finding->found;
@@ -215,6 +225,11 @@ static void report_unknown(RgFinding *finding)
 	const json_t *name_rule = json_object_get(found->schema, "x-raygpu-name");
 	if (name_rule != NULL) {
 		report_bad_name(finding, pointer, name_rule);
+		return;
+	}
+	const json_t *beside = json_object_get(found->schema, "x-raygpu-beside");
+	if (beside != NULL) {
+		report_beside(finding, pointer, beside);
 		return;
 	}
 	g_autofree char *quoted = rg_words_quote(found->name);

@@ -177,6 +177,9 @@ def man_rows():
 def schema_rows(validator, properties, at=''):
     found = {}
     for name, sub in properties.items():
+        if 'then' in sub:  # one place, or a list of them
+            places = {**validator.schema['$defs']['place']['properties'], **sub['then']['properties']}
+            sub = {**sub, 'properties': places}
         if '$ref' in sub:
             sub = validator.schema['$defs'][sub['$ref'].rsplit('/', 1)[1]]
         later = sub.get('x-raygpu-later', {}).get('issue') if sub.get('not') == {} else None

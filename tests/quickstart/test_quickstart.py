@@ -182,8 +182,6 @@ def test_the_tour_of_readme_is_real_output(story):
 LATER = {
     '`on_demand_floor`': ('nodes: 1', 'nodes: 1, market: {spot: {on_demand_floor: 1}}'),
     '`fallback`': ('nodes: 1', 'nodes: 1, market: {spot: {fallback: on_demand}}'),
-    '`gang`': ('nodes: 1', 'nodes: 1, gang: true'),
-    '`any_of`': ('{name: aws, region: us-east-1}', '{any_of: [{name: aws, region: us-east-1}]}'),
 }
 SPEC = """\
 cluster: c

@@ -1,0 +1,90 @@
+#include "places.h"
+#include "base/money.h"
+#include "pipeline/place.h"
+
+/* The candidates of provider.any_of, compared: what `raygpu offers SPEC` shows before the offers of
+ * each pool. */
+
+json_t *places_of(Context *context, RgCluster *cluster)
+{
+	g_autofree char *path = rg_project_find(cluster->file);
+	g_autoptr(RgProject) project = path ? rg_project_load_file(path, context->diags) : NULL;
+	if (path && !project)
+		return NULL;
+	const RgPlacing placing = {
+		.providers = context->providers, .project = project, .kept = -1, .compare = true};
+	return rg_place_choose(&placing, cluster, context->diags);
+}
+
+/* "$1.44"; "~": with prices of other places for what has none there; ">=": without them. */
+static char *money_of(const json_t *row, int64_t hours)
+{
+	const json_t *known = json_object_get(row, "microusd_hour");
+	const json_t *estimate = json_object_get(row, "estimate_microusd_hour");
+	bool whole = json_is_integer(estimate), unpriced = rg_json_int(row, "unpriced", 0) > 0;
+	if (!json_is_integer(known))
+		return g_strdup("-");
+	g_autofree char *money =
+		rg_money_format(json_integer_value(whole ? estimate : known) * hours);
+	return g_strdup_printf("%s%s", !unpriced ? "" : whole ? "~" : ">=", money);
+}
+
+static char *kilograms_of(const json_t *row)
+{
+	const json_t *mg = json_object_get(row, "carbon_mg_hour");
+	if (!json_is_integer(mg))
+		return g_strdup("-");
+	return g_strdup_printf("%s%.3f", rg_json_int(row, "uncounted", 0) > 0 ? ">=" : "",
+		(double)json_integer_value(mg) / 1e6);
+}
+
+static bool is_taken(const json_t *choice, const json_t *row)
+{
+	return g_strcmp0(rg_json_str(choice, "provider", NULL), rg_json_str(row, "provider", "")) ==
+		       0 &&
+	       g_strcmp0(rg_json_str(choice, "region", NULL), rg_json_str(row, "region", "")) == 0;
+}
+
+static void add_row(GString *text, const json_t *choice, const json_t *row)
+{
+	const char *rejected = rg_json_str(row, "rejected", NULL);
+	g_autofree char *place = g_strdup_printf(
+		"%s %s", rg_json_str(row, "provider", "?"), rg_json_str(row, "region", "?"));
+	g_autofree char *hour = money_of(row, 1), *month = money_of(row, 730);
+	g_autofree char *carbon = kilograms_of(row);
+	g_string_append_printf(text, "%-28s %12s %14s %10s\n", place, hour, month, carbon);
+	if (rejected)
+		g_string_append_printf(text, "  rejected: %s\n", rejected);
+	else if (is_taken(choice, row))
+		g_string_append_printf(text, "  best: %s\n", rg_json_str(choice, "reason", ""));
+}
+
+void places_print(const json_t *choice)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	json_t *rows = json_object_get(choice, "candidates"), *row;
+	bool guessed = false;
+	size_t i;
+	g_string_append_printf(text, "the whole cluster: %zu candidate%s\n\n%-28s %12s %14s %10s\n",
+		json_array_size(rows), json_array_size(rows) == 1 ? "" : "s", "PLACE", "USD/h",
+		"USD/month", "kgCO2e/h");
+	json_array_foreach (rows, i, row) {
+		add_row(text, choice, row);
+		guessed |= rg_json_int(row, "unpriced", 0) > 0;
+	}
+	if (guessed)
+		g_string_append(text, "\n~ counts nodes whose price is not known there with the "
+				      "lowest one known\nanywhere.\n");
+	g_string_append_c(text, '\n');
+	out_text(text->str);
+}
+
+bool places_have(const RgCluster *cluster, const char *provider, const char *region)
+{
+	for (guint i = 0; i < cluster->places->len; i++) {
+		const RgProviderRef *place = cluster->places->pdata[i];
+		if (g_str_equal(place->name, provider) && g_str_equal(place->region, region))
+			return true;
+	}
+	return false;
+}

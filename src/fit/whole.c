@@ -1,0 +1,130 @@
+#include "fit/whole.h"
+#include <string.h>
+#include "fit/internal.h"
+#include "fit/offers.h"
+
+/* Of one node of the shape. Spot as plans count it: where the pool's first zone has no price of its
+ * own, with the dearest zone's. */
+static const RgPrice *price_of(const RgCluster *cluster, const RgShape *shape)
+{
+	const RgPool *pool = shape->pool;
+	const char *region = cluster->provider.region;
+	const char *zone = pool->zones != NULL ? pool->zones[0] : NULL;
+	return pool->market.is_spot ? rg_fit_spot_price(shape->type, region, zone)
+				    : rg_catalog_find_price(shape->type, region);
+}
+
+static RgOffer offer_of(const RgCluster *cluster, const RgShapes *shapes, const RgShape *shape,
+	const RgPrice *price, const RgCarbon *carbon)
+{
+	const RgProviderRef *place = &cluster->provider;
+	RgOffer offer = {.provider = place->name,
+		.region = place->region,
+		.type = shape->type,
+		.state = rg_catalog_offer_state(shapes->catalog, shape->type, place->region),
+		.price = price != NULL ? price->microusd_hour : RG_MONEY_UNKNOWN,
+		.preference = shape->preference};
+	offer.carbon.mg_hour = RG_CARBON_UNKNOWN;
+	if (carbon != NULL)
+		offer.carbon = rg_carbon_hour(carbon, place->name, shape->type, place->region);
+	return offer;
+}
+
+static bool has_gpus(const RgShapes *shapes)
+{
+	for (guint i = 0; i < shapes->shapes->len; i++) {
+		const RgShape *shape = shapes->shapes->pdata[i];
+		if (shape->type->gpu != NULL &&
+			(shape->pool->nodes > 0 || shape->pool->nodes_max > 0))
+			return true;
+	}
+	return false;
+}
+
+/* Beside GPUs, what the hosts without any cost decides little: where it is not known, it doesn't
+ * make the place less sure, and the lowest price known anywhere stands in for it. */
+static RgMerit merit_of(const RgShape *shape, const RgOffer *offer, bool beside_gpus)
+{
+	RgMerit merit = rg_offer_merit(offer);
+	if (offer->price == RG_MONEY_UNKNOWN && shape->type->gpu == NULL && beside_gpus &&
+		merit.microusd_hour != INT64_MAX) {
+		merit.sureness = 0;
+		merit.guessed = 1;
+	}
+	return merit;
+}
+
+static void add_shape(RgWhole *whole, const RgShape *shape, const RgOffer *offer, RgMerit merit,
+	const RgPrice *price, bool most)
+{
+	unsigned n = most && shape->pool->is_elastic ? shape->pool->nodes_max : shape->pool->nodes;
+	rg_merit_add(&whole->merit, &merit, n);
+	whole->nodes += n;
+	if (offer->price != RG_MONEY_UNKNOWN)
+		whole->microusd_hour += offer->price * n;
+	else
+		whole->unpriced += n;
+	if (offer->carbon.mg_hour != RG_CARBON_UNKNOWN)
+		whole->carbon_mg_hour += offer->carbon.mg_hour * n;
+	else
+		whole->uncounted += n;
+	if (n > 0 && price != NULL && g_strcmp0(price->date, whole->price_date) > 0)
+		whole->price_date = price->date;
+}
+
+RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const RgCarbon *carbon,
+	const char *pool, bool most)
+{
+	RgWhole whole = {.merit = rg_merit_none()};
+	for (guint i = 0; i < shapes->shapes->len; i++) {
+		const RgShape *shape = shapes->shapes->pdata[i];
+		if (pool != NULL && strcmp(shape->pool->name, pool) != 0)
+			continue;
+		const RgPrice *price = price_of(cluster, shape);
+		RgOffer offer = offer_of(cluster, shapes, shape, price, carbon);
+		RgMerit merit = merit_of(shape, &offer, has_gpus(shapes));
+		add_shape(&whole, shape, &offer, merit, price, most);
+	}
+	return whole;
+}
+
+RgWhole rg_fit_whole(
+	const RgCluster *cluster, const RgShapes *shapes, const RgCarbon *carbon, bool most)
+{
+	return rg_fit_whole_of(cluster, shapes, carbon, NULL, most);
+}
+
+char *rg_fit_whole_lacks(const RgCluster *cluster, const RgShapes *shapes)
+{
+	const char *region = cluster->provider.region;
+	for (guint i = 0; i < shapes->shapes->len; i++) {
+		const RgShape *shape = shapes->shapes->pdata[i];
+		if (rg_catalog_offer_state(shapes->catalog, shape->type, region) == RG_OFFER_NONE)
+			return g_strdup_printf("%s (%s%s) is not offered in %s", shape->type->name,
+				shape->pool->is_head ? "the " : "pool ", shape->pool->name, region);
+	}
+	return NULL;
+}
+
+static RgMerit least_like(const RgMerit *merits, const bool *admitted, guint n, guint like)
+{
+	RgMerit least = rg_merit_worst();
+	for (guint i = 0; i < n; i++) {
+		if (admitted[i] && merits[i].preference == merits[like].preference)
+			rg_merit_note_least(&least, &merits[i]);
+	}
+	return least;
+}
+
+guint rg_fit_best(RgOptimize optimize, const RgMerit *merits, const bool *admitted, guint n)
+{
+	guint best = n;
+	for (guint i = 0; i < n; i++) {
+		if (!admitted[i])
+			continue;
+		RgMerit least = least_like(merits, admitted, n, i);
+		if (best == n || rg_merit_compare(optimize, &least, &merits[i], &merits[best]) < 0)
+			best = i;
+	}
+	return best;
+}

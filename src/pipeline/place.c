@@ -1,0 +1,230 @@
+#include "pipeline/place.h"
+#include <string.h>
+#include "fit/compat.h"
+#include "fit/whole.h"
+#include "fit/workloads.h"
+#include "pipeline/internal.h"
+
+/* One candidate, tried. */
+typedef struct {
+	char *rejected; /* why not; NULL: admitted */
+	bool known;	/* whole is filled in */
+	RgWhole whole;
+	char *price_date;
+	RgDiags *found;
+} Trial;
+
+typedef struct {
+	const RgPlacing *placing;
+	RgCluster *cluster;
+	RgCarbon *carbon;
+	Trial *trials; /* one a candidate */
+	RgDiags *diags;
+} Choosing;
+
+bool rg_place_is_open(const RgCluster *cluster)
+{
+	return json_object_get(json_object_get(cluster->view, "provider"), "any_of") != NULL;
+}
+
+/* ---- one candidate */
+
+static bool has_data(const Choosing *choosing, const char *provider, const char *file)
+{
+	size_t len;
+	return rg_provider_data(choosing->placing->providers, provider, file, &len) != NULL;
+}
+
+static char *first_error(const RgDiags *diags)
+{
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		if (diag->severity == RG_SEVERITY_ERROR)
+			return g_strdup(diag->summary);
+	}
+	return NULL;
+}
+
+/* Only a provider that has data to compare can be without a module. */
+static char *reject_provider(const Choosing *choosing, const char *name)
+{
+	if (has_data(choosing, name, "schema.json"))
+		return NULL;
+	if (!has_data(choosing, name, "instance_types.csv"))
+		return g_strdup_printf("there is no provider \"%s\"", name);
+	return g_strdup_printf(
+		"raygpu has no provider module for %s yet, its rows serve offers only", name);
+}
+
+/* Mistakes in what the candidate itself says, which no other candidate makes good. */
+static bool check_settings(const Choosing *choosing)
+{
+	g_autoptr(RgDiags) found = rg_diags_new();
+	bool good = pass_check_config(choosing->placing->providers, choosing->cluster, found);
+	rg_diags_take_new(choosing->diags, found);
+	return good;
+}
+
+static void weigh(Choosing *choosing, Trial *trial, RgDiags *found)
+{
+	const RgCluster *cluster = choosing->cluster;
+	g_autoptr(RgCatalog) catalog = NULL;
+	g_autoptr(RgShapes) shapes = pass_fit_shapes(choosing->placing->providers,
+		choosing->placing->project, cluster, NULL, &catalog, found);
+	if (!shapes)
+		return;
+	trial->whole = rg_fit_whole(cluster, shapes, choosing->carbon, true);
+	trial->price_date = g_strdup(trial->whole.price_date);
+	trial->whole.price_date = trial->price_date;
+	trial->known = true;
+	if (!trial->rejected)
+		trial->rejected = rg_fit_whole_lacks(cluster, shapes);
+	if (pass_check_policy(cluster, shapes, choosing->placing->project, found) &&
+		rg_fit_check_compat(cluster, shapes, NULL, found))
+		json_decref(rg_fit_workloads(cluster, shapes, found));
+}
+
+/* False: the spec or the data are wrong, whatever else is on the list. */
+static bool try_place(Choosing *choosing, guint i)
+{
+	rg_cluster_settle(choosing->cluster, i);
+	const char *name = choosing->cluster->provider.name;
+	Trial *trial = &choosing->trials[i];
+	RgDiags *found = trial->found = rg_diags_new();
+	trial->rejected = reject_provider(choosing, name);
+	bool good = trial->rejected || check_settings(choosing);
+	if (good && !trial->rejected)
+		pass_check_place(choosing->placing->providers, choosing->cluster, found);
+	if (good && has_data(choosing, name, "instance_types.csv"))
+		weigh(choosing, trial, found);
+	if (!trial->rejected)
+		trial->rejected = first_error(found);
+	return good;
+}
+
+/* ---- all */
+
+static json_t *amount_json(int64_t amount, bool known)
+{
+	return known ? json_integer(amount) : json_null();
+}
+
+static void put_figures(json_t *to, const Trial *trial)
+{
+	const RgWhole *whole = &trial->whole;
+	json_object_set_new(to, "microusd_hour", amount_json(whole->microusd_hour, trial->known));
+	json_object_set_new(to, "estimate_microusd_hour",
+		amount_json(whole->merit.microusd_hour,
+			trial->known && whole->merit.microusd_hour != INT64_MAX));
+	json_object_set_new(to, "unpriced", amount_json(whole->unpriced, trial->known));
+	json_object_set_new(to, "carbon_mg_hour", amount_json(whole->carbon_mg_hour, trial->known));
+	json_object_set_new(to, "uncounted", amount_json(whole->uncounted, trial->known));
+	rg_json_set_str(to, "price_date", trial->price_date);
+}
+
+static json_t *candidates_json(const Choosing *choosing)
+{
+	const GPtrArray *places = choosing->cluster->places;
+	json_t *all = json_array();
+	for (guint i = 0; i < places->len; i++) {
+		const RgProviderRef *place = places->pdata[i];
+		json_t *row =
+			json_pack("{s:s, s:s}", "provider", place->name, "region", place->region);
+		put_figures(row, &choosing->trials[i]);
+		rg_json_set_str(row, "rejected", choosing->trials[i].rejected);
+		json_array_append_new(all, row);
+	}
+	return all;
+}
+
+static char *reason_of(const Choosing *choosing, guint admitted)
+{
+	guint n = choosing->cluster->places->len;
+	if (admitted == 1)
+		return g_strdup_printf(
+			"the only one of %u candidate%s that has all of it", n, n == 1 ? "" : "s");
+	return g_strdup_printf(
+		"%s of %u candidates", rg_merit_word(choosing->cluster->optimize), admitted);
+}
+
+static guint best_of(const Choosing *choosing, const RgMerit *merits, const bool *admitted)
+{
+	RgOptimize optimize = choosing->cluster->optimize;
+	guint n = choosing->cluster->places->len;
+	guint best = rg_fit_best(optimize, merits, admitted, n);
+	int kept = choosing->placing->kept;
+	if (best == n || kept < 0 || !admitted[kept])
+		return best;
+	RgMerit least = merits[best]; /* equal to the best is as good, by whatever scale */
+	return rg_merit_compare(optimize, &least, &merits[best], &merits[kept]) == 0 ? (guint)kept
+										     : best;
+}
+
+static json_t *choice_json(Choosing *choosing)
+{
+	guint n = choosing->cluster->places->len, count = 0;
+	g_autofree RgMerit *merits = g_new(RgMerit, n);
+	g_autofree bool *admitted = g_new(bool, n);
+	for (guint i = 0; i < n; i++) {
+		merits[i] = choosing->trials[i].whole.merit;
+		admitted[i] = !choosing->trials[i].rejected;
+		count += admitted[i];
+	}
+	guint best = best_of(choosing, merits, admitted);
+	json_t *choice = json_object();
+	rg_cluster_settle(choosing->cluster, best < n ? best : 0);
+	if (best < n) {
+		g_autofree char *reason = reason_of(choosing, count);
+		rg_json_set_str(choice, "provider", choosing->cluster->provider.name);
+		rg_json_set_str(choice, "region", choosing->cluster->provider.region);
+		rg_json_set_str(choice, "reason", reason);
+		put_figures(choice, &choosing->trials[best]);
+	}
+	json_object_set_new(choice, "candidates", candidates_json(choosing));
+	return choice;
+}
+
+static json_t *try_all(Choosing *choosing)
+{
+	bool good = true;
+	for (guint i = 0; i < choosing->cluster->places->len; i++)
+		good = try_place(choosing, i) && good;
+	return good ? choice_json(choosing) : NULL;
+}
+
+static void report_none(const Choosing *choosing, const json_t *choice)
+{
+	g_autoptr(GString) why = g_string_new(NULL);
+	size_t i;
+	json_t *row;
+	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
+		rg_diags_take_new(choosing->diags, choosing->trials[i].found);
+		g_string_append_printf(why, "%s%s %s: %s", i ? "\n" : "",
+			rg_json_str(row, "provider", ""), rg_json_str(row, "region", ""),
+			rg_json_str(row, "rejected", ""));
+	}
+	RgDiag *diag = rg_diags_error(choosing->diags, "fit.no-place",
+		"no candidate of provider.any_of has all that the spec asks for");
+	rg_diag_at(diag, rg_cluster_source(choosing->cluster, "/provider/any_of"));
+	rg_diag_detail(diag, "%s", why->str);
+	rg_diag_hint(diag, "`raygpu offers SPEC` compares them; add a candidate, or ask for less");
+}
+
+json_t *rg_place_choose(const RgPlacing *placing, RgCluster *cluster, RgDiags *diags)
+{
+	guint n = cluster->places->len;
+	g_autoptr(RgCarbon) carbon = rg_carbon_open(diags);
+	if (!carbon)
+		return NULL;
+	g_autofree Trial *trials = g_new0(Trial, n);
+	Choosing choosing = {placing, cluster, carbon, trials, diags};
+	json_t *choice = try_all(&choosing);
+	if (choice && !placing->compare && !json_object_get(choice, "provider"))
+		report_none(&choosing, choice);
+	for (guint i = 0; i < n; i++) {
+		g_free(trials[i].rejected);
+		g_free(trials[i].price_date);
+		rg_diags_free(trials[i].found);
+	}
+	return choice;
+}

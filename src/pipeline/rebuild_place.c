@@ -1,0 +1,90 @@
+/* Where a cluster whose state was lost is, when its spec leaves a choice: nobody but the clouds
+ * knows, so every candidate is looked at. */
+#include <string.h>
+#include "pipeline/place.h"
+#include "pipeline/rebuild.h"
+
+static void close_provider(RgPass *pass)
+{
+	g_clear_pointer(&pass->provider, rg_provider_close);
+	g_clear_pointer(&pass->http, rg_http_close);
+}
+
+static bool read_here(Rebuild *rebuild, GPtrArray *marked)
+{
+	RgPass *pass = rebuild->pass;
+	const RgProviderRef *place = &pass->cluster->provider;
+	return pass_open_provider(rebuild->session, pass, place->name, place->region, place->config,
+		       rebuild->diags) &&
+	       rebuild_read_marked(rebuild, marked);
+}
+
+static bool is_ours(const GPtrArray *marked, const char *asked)
+{
+	for (guint i = 0; i < marked->len; i++) {
+		const RgResource *resource = marked->pdata[i];
+		if (resource->lineage && (!asked || strcmp(resource->lineage, asked) == 0))
+			return true;
+	}
+	return false;
+}
+
+static GPtrArray *marked_new(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
+}
+
+static bool report(Rebuild *rebuild, const GString *places, bool none)
+{
+	const RgCluster *cluster = rebuild->pass->cluster;
+	RgDiag *diag = rg_diags_error(rebuild->diags, none ? "state.no-marks" : "state.ambiguous",
+		none ? "nothing in %s carries the marks of cluster %s"
+		     : "both %s have things with the marks of cluster %s",
+		places->str, cluster->name);
+	rg_diag_at(diag, rg_cluster_source(cluster, "/provider/any_of"));
+	rg_diag_hint(diag, "%s",
+		none ? "is it the right account?"
+		     : "say which with --lineage, or leave one candidate in any_of");
+	return false;
+}
+
+/* Of each candidate in turn; `at`: where it was, the candidates' number when nowhere. */
+static bool look(Rebuild *rebuild, const char *asked, guint *at, GString *places)
+{
+	RgPass *pass = rebuild->pass;
+	bool ok = true;
+	guint n = pass->cluster->places->len, found = 0;
+	size_t len;
+	*at = n;
+	for (guint i = 0; i < n && ok; i++) {
+		g_autoptr(GPtrArray) here = marked_new();
+		rg_cluster_settle(pass->cluster, i);
+		const RgProviderRef *place = &pass->cluster->provider;
+		if (!rg_provider_data(
+			    rebuild->session->providers, place->name, "schema.json", &len))
+			continue;
+		ok = read_here(rebuild, here);
+		close_provider(pass);
+		bool ours = ok && is_ours(here, asked);
+		if (ours && ++found == 1)
+			g_string_truncate(places, 0);
+		*at = ours ? i : *at;
+		if (ours || found == 0)
+			g_string_append_printf(places, "%s%s %s",
+				places->len ? (found ? " and " : ", ") : "", place->name,
+				place->region);
+	}
+	return ok && (found == 1 || report(rebuild, places, found == 0));
+}
+
+bool rebuild_find_place(Rebuild *rebuild, const char *asked, GPtrArray *marked)
+{
+	RgPass *pass = rebuild->pass;
+	g_autoptr(GString) places = g_string_new(NULL);
+	guint at = 0;
+	if (rg_place_is_open(pass->cluster) && !look(rebuild, asked, &at, places))
+		return false;
+	rg_cluster_settle(pass->cluster, at);
+	return pass_check_settings(rebuild->session->providers, pass->cluster, rebuild->diags) &&
+	       read_here(rebuild, marked);
+}

@@ -1,0 +1,193 @@
+/* Where a cluster lives when its spec leaves a choice: what is recorded stays where it is; only
+ * what is not there yet is placed. */
+#include <string.h>
+#include "pipeline/internal.h"
+#include "pipeline/place.h"
+
+static bool is_at(const char *provider, const char *region, const RgProviderRef *place)
+{
+	return g_strcmp0(provider, place->name) == 0 && g_strcmp0(region, place->region) == 0;
+}
+
+/* Index among the candidates, or their number. */
+static guint recorded_at(const RgCluster *cluster, const RgSnapshot *snapshot)
+{
+	guint i = 0;
+	while (i < cluster->places->len &&
+		!is_at(snapshot->provider, snapshot->region, cluster->places->pdata[i]))
+		i++;
+	return i;
+}
+
+/* The choice as the state has it; clusters that were there before their spec had any_of have none.
+ */
+static json_t *recorded_choice(const RgSnapshot *snapshot)
+{
+	json_t *choice = json_object_get(snapshot->facts, "place");
+	if (g_strcmp0(rg_json_str(choice, "provider", NULL), snapshot->provider) == 0 &&
+		g_strcmp0(rg_json_str(choice, "region", NULL), snapshot->region) == 0)
+		return json_incref(choice);
+	return json_pack("{s:s, s:s, s:s}", "provider", snapshot->provider, "region",
+		snapshot->region, "reason", "it is there already");
+}
+
+static bool report_left_out(const RgPass *pass, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "plan.wrong-state",
+		"cluster %s is recorded in %s %s, which provider.any_of doesn't name",
+		pass->cluster->name, pass->snapshot->provider, pass->snapshot->region);
+	rg_diag_at(diag, rg_cluster_source(pass->cluster, "/provider/any_of"));
+	rg_diag_hint(diag,
+		"a cluster doesn't move: `raygpu destroy --cluster %s` first, then apply chooses "
+		"anew; or name its place again",
+		pass->cluster->name);
+	return false;
+}
+
+static const json_t *candidate(const json_t *choice, guint i)
+{
+	return json_array_get(json_object_get(choice, "candidates"), i);
+}
+
+static char *price_of(const json_t *row)
+{
+	const json_t *estimate = json_object_get(row, "estimate_microusd_hour");
+	int64_t known = rg_json_int(row, "microusd_hour", 0);
+	g_autofree char *money =
+		rg_money_format(json_is_integer(estimate) ? json_integer_value(estimate) : known);
+	if (rg_json_str(row, "rejected", NULL))
+		return g_strdup(rg_json_str(row, "rejected", ""));
+	const char *about = !rg_json_int(row, "unpriced", 0) ? ""
+			    : json_is_integer(estimate)	     ? "about "
+							     : "at least ";
+	return g_strdup_printf("%s%s an hour", about, money);
+}
+
+/* Nothing of another region can be made by the instance of a provider that takes away what is in
+ * this one: one apply has one scope. So a move is two runs, and the first of them says what ends.
+ */
+static bool report_move(const RgPass *pass, const json_t *choice, guint from, RgDiags *diags)
+{
+	guint to = 0;
+	const RgProviderRef *best = &pass->cluster->provider;
+	while (!is_at(best->name, best->region, pass->cluster->places->pdata[to]))
+		to++;
+	g_autofree char *now = price_of(candidate(choice, from));
+	g_autofree char *then = price_of(candidate(choice, to));
+	RgDiag *diag = rg_diags_error(diags, "plan.would-move",
+		"cluster %s would move from %s %s to %s %s: all of it would be destroyed and made "
+		"again",
+		pass->cluster->name, pass->snapshot->provider, pass->snapshot->region, best->name,
+		best->region);
+	rg_diag_at(diag, best->source);
+	rg_diag_detail(diag, "%s %s: %s\n%s %s: %s", pass->snapshot->provider,
+		pass->snapshot->region, now, best->name, best->region, then);
+	rg_diag_hint(diag,
+		"a cluster doesn't move in one apply: `raygpu destroy --cluster %s`, then apply; "
+		"to "
+		"choose anew where it is, leave only %s %s in any_of",
+		pass->cluster->name, pass->snapshot->provider, pass->snapshot->region);
+	return false;
+}
+
+static bool choose(RgProviderHost *providers, RgPass *pass, int kept, RgDiags *diags)
+{
+	const RgPlacing placing = {.providers = providers, .project = pass->project, .kept = kept};
+	pass->place = rg_place_choose(&placing, pass->cluster, diags);
+	return json_object_get(pass->place, "provider") != NULL;
+}
+
+static bool choose_again(RgSession *session, RgPass *pass, guint recorded, RgDiags *diags)
+{
+	if (!choose(session->providers, pass, (int)recorded, diags))
+		return false;
+	const RgProviderRef *best = &pass->cluster->provider;
+	if (is_at(best->name, best->region, pass->cluster->places->pdata[recorded]))
+		return true;
+	return report_move(pass, pass->place, recorded, diags);
+}
+
+static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags *diags)
+{
+	g_autoptr(GString) others = g_string_new(NULL);
+	g_autofree char *price = price_of(choice);
+	size_t i;
+	json_t *row;
+	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
+		g_autofree char *what = price_of(row);
+		g_string_append_printf(others, "%s%s %s: %s", i ? "\n" : "",
+			rg_json_str(row, "provider", ""), rg_json_str(row, "region", ""), what);
+	}
+	RgDiag *diag = rg_diags_note(diags, "fit.place", "today %s %s would be taken, %s, at %s",
+		cluster->provider.name, cluster->provider.region, rg_json_str(choice, "reason", ""),
+		price);
+	rg_diag_at(diag, cluster->provider.source);
+	rg_diag_detail(diag, "%s", others->str);
+}
+
+bool pass_settle_offline(
+	RgProviderHost *providers, RgCluster *cluster, const RgProject *project, RgDiags *diags)
+{
+	if (!rg_place_is_open(cluster))
+		return true;
+	const RgPlacing placing = {.providers = providers, .project = project, .kept = -1};
+	g_autoptr(RgJson) choice = rg_place_choose(&placing, cluster, diags);
+	if (!json_object_get(choice, "provider"))
+		return false;
+	tell_choice(cluster, choice, diags);
+	return true;
+}
+
+/* To destroy what isn't there needs any place that can be asked. */
+static bool settle_somewhere(RgSession *session, RgPass *pass)
+{
+	const GPtrArray *places = pass->cluster->places;
+	size_t len;
+	for (guint i = 0; i < places->len; i++) {
+		const RgProviderRef *place = places->pdata[i];
+		if (!rg_provider_data(session->providers, place->name, "schema.json", &len))
+			continue;
+		rg_cluster_settle(pass->cluster, i);
+		break;
+	}
+	return true;
+}
+
+bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	const RgSnapshot *snapshot = pass->snapshot;
+	if (!rg_place_is_open(pass->cluster))
+		return true;
+	if (!rg_resource_set_size(snapshot->recorded)) {
+		if (session->diff.destroy)
+			return settle_somewhere(session, pass);
+		return choose(session->providers, pass, -1, diags);
+	}
+	guint recorded = recorded_at(pass->cluster, snapshot);
+	if (recorded == pass->cluster->places->len)
+		return report_left_out(pass, diags);
+	if (session->reoptimize && !session->diff.destroy)
+		return choose_again(session, pass, recorded, diags);
+	rg_cluster_settle(pass->cluster, recorded);
+	pass->place = recorded_choice(snapshot);
+	return true;
+}
+
+/* What was resolved in one place says nothing of another: images, subnets and what is sold where.
+ */
+json_t *pass_pins(const RgPass *pass)
+{
+	json_t *pins = rg_snapshot_pins(pass->snapshot);
+	if (pass->snapshot->provider &&
+		!is_at(pass->snapshot->provider, pass->snapshot->region, &pass->cluster->provider))
+		json_object_set_new(pins, "facts", json_null());
+	return pins;
+}
+
+json_t *pass_facts(const RgPass *pass, const json_t *fitted)
+{
+	json_t *facts = json_copy(json_object_get(fitted, "facts"));
+	if (facts && pass->place)
+		json_object_set(facts, "place", pass->place);
+	return facts;
+}

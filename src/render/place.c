@@ -1,0 +1,66 @@
+#include "render/paint.h"
+#include "base/money.h"
+
+/* Why the cluster is where it is, when its spec left a choice (src/pipeline/place.h). */
+
+#define OTHERS_SHOWN 3
+
+/* "$45.35 per hour"; "about": with prices of other places for what has none there */
+static char *price_text(const json_t *row)
+{
+	const json_t *known = json_object_get(row, "microusd_hour");
+	const json_t *estimate = json_object_get(row, "estimate_microusd_hour");
+	bool whole = json_is_integer(estimate);
+	if (!json_is_integer(known))
+		return g_strdup("price unknown");
+	g_autofree char *money = rg_money_format(json_integer_value(whole ? estimate : known));
+	const char *about = rg_json_int(row, "unpriced", 0) == 0 ? ""
+			    : whole				 ? "about "
+								 : "at least ";
+	return g_strdup_printf("%s%s per hour", about, money);
+}
+
+static bool is_chosen(const json_t *choice, const json_t *row)
+{
+	return g_strcmp0(rg_json_str(choice, "provider", NULL), rg_json_str(row, "provider", "")) ==
+		       0 &&
+	       g_strcmp0(rg_json_str(choice, "region", NULL), rg_json_str(row, "region", "")) == 0;
+}
+
+static void add_others(GString *text, const json_t *choice, const RgStyle *style)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	unsigned n = 0;
+	size_t i;
+	json_t *row;
+	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
+		const char *rejected = rg_json_str(row, "rejected", NULL);
+		if (is_chosen(choice, row) || n++ >= OTHERS_SHOWN)
+			continue;
+		g_autofree char *price = price_text(row);
+		g_string_append_printf(line, "%s%s%s %s%s %s", line->len ? "; " : "",
+			rejected ? "not " : "", rg_json_str(row, "provider", "?"),
+			rg_json_str(row, "region", "?"), rejected ? ":" : "",
+			rejected ? rejected : price);
+	}
+	if (n > OTHERS_SHOWN)
+		g_string_append_printf(line, "; %u more", n - OTHERS_SHOWN);
+	if (line->len)
+		wrapf(text, style, "       ", "%s", line->str);
+}
+
+void add_placing(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	const json_t *choice = json_object_get(plan->facts, "place");
+	const char *reason = rg_json_str(choice, "reason", NULL);
+	if (!choice || !reason || g_str_equal(plan->command, "destroy"))
+		return;
+	g_autofree char *price = price_text(choice);
+	const char *date = rg_json_str(choice, "price_date", NULL);
+	bool priced = json_is_integer(json_object_get(choice, "microusd_hour"));
+	wrapf(text, style, "", "Place: %s %s, %s%s%s%s%s%s", rg_json_str(choice, "provider", "?"),
+		rg_json_str(choice, "region", "?"), reason, priced ? ": " : "", priced ? price : "",
+		priced && date ? " (prices of " : "", priced && date ? date : "",
+		priced && date ? ")" : "");
+	add_others(text, choice, style);
+}

@@ -1,0 +1,29 @@
+#include "spec/check.h"
+
+#include <string.h>
+
+/* Which of two candidates of one region holds could not be told by what the state keeps. */
+static void check_twice(RgDocument *document, const json_t *any_of, size_t i, RgDiags *diags)
+{
+	const json_t *place = json_array_get(any_of, i);
+	const char *name = rg_json_str(place, "name", NULL);
+	const char *region = rg_json_str(place, "region", NULL);
+	g_autofree char *at = g_strdup_printf("/provider/any_of/%zu", i);
+	for (size_t k = 0; k < i && name != NULL && region != NULL; k++) {
+		const json_t *other = json_array_get(any_of, k);
+		if (strcmp(rg_json_str(other, "name", ""), name) != 0 ||
+			strcmp(rg_json_str(other, "region", ""), region) != 0)
+			continue;
+		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+			"provider.any_of names %s %s twice", name, region);
+		rg_diag_hint(diag, "name each provider and region once");
+		return;
+	}
+}
+
+void rg_spec_check_places(RgDocument *document, RgDiags *diags)
+{
+	const json_t *any_of = rg_json_at(document->value, "/provider/any_of");
+	for (size_t i = 0; i < json_array_size(any_of); i++)
+		check_twice(document, any_of, i, diags);
+}
