@@ -161,7 +161,7 @@ static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
 	g_autoptr(GPtrArray) marked =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 	pass->cluster = rg_spec_load_file(spec_path, diags);
-	if (pass->cluster)
+	if (pass->cluster && pass_load_project(spec_path, &pass->project, diags))
 		pass->snapshot = rg_store_load(rebuild->session->store, pass->cluster->name, diags);
 	if (!pass->snapshot || !is_free(rebuild->session, pass->snapshot, diags))
 		return false;
