@@ -141,14 +141,27 @@ static void ask_image(json_t *images, const RgShape *shape, const json_t *known)
 				"origin", origin));
 }
 
-/* Whether the subnets known leave the pool's open nodes a zone to go to. */
-static bool network_suffices(const RgShape *shape, const json_t *subnets)
+static bool knows_type(const RgShape *shape, const json_t *known)
+{
+	return json_object_get(json_object_get(known, "offerings"), shape->type->name) != NULL;
+}
+
+/* Whether what is known leaves the pool's open nodes a zone to go to. Where it doesn't, the cloud
+ * may by now: somebody makes a subnet as told, or a type comes to another zone. Of a type that
+ * nobody has asked about only a node of it that stands tells. */
+static bool pins_suffice(const RgShape *shape, const json_t *known)
 {
 	const RgPool *pool = shape->pool;
-	if (shape->homeless == 0 || pool->zones == NULL)
+	const char *zone;
+	json_t *subnet;
+	if (shape->homeless == 0)
 		return true;
-	for (size_t i = 0; pool->zones[i] != NULL; i++) {
-		if (json_object_get(subnets, pool->zones[i]) != NULL)
+	if (!knows_type(shape, known) && shape->homeless == pool->nodes)
+		return false;
+	json_object_foreach (rg_json_at(known, "/network/subnets"), zone, subnet) {
+		if ((pool->zones == NULL ||
+			    g_strv_contains((const char *const *)pool->zones, zone)) &&
+			rg_fit_zone_works(known, shape->type, zone))
 			return true;
 	}
 	return false;
@@ -167,11 +180,11 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 		if (shape->pool->nodes == 0)
 			continue;
 		ask_image(images, shape, json_object_get(known, "images"));
-		network |= !network_suffices(shape, subnets);
+		bool enough = pins_suffice(shape, known);
+		network |= !enough;
 		if (shape->homeless == 0 && !shapes->moved)
 			continue;
-		if (json_object_get(json_object_get(known, "offerings"), type) == NULL &&
-			!has_text(types, type))
+		if ((!enough || !knows_type(shape, known)) && !has_text(types, type))
 			json_array_append_new(types, json_string(type));
 		any_zone |= shape->pool->zones == NULL;
 		for (size_t z = 0; !any_zone && shape->pool->zones[z] != NULL; z++) {

@@ -336,7 +336,7 @@ def test_worker_joins_the_head(tmp_path):
     assert labels['ray.io/accelerator-type'] == 'A100'
     assert labels['ray.io/market-type'] == 'on-demand'
     assert labels['ray.io/availability-zone'] == 'us-east-1b'
-    assert labels['ray.io/region'] == 'us-east-1'
+    assert labels['ray.io/availability-region'] == 'us-east-1'
     assert labels['ray.io/node-group'] == 'train'
     assert labels['raygpu.io/cluster'] == 'plain'
     assert 'NVIDIA_VISIBLE_DEVICES' not in node.container_env()

@@ -285,6 +285,28 @@ static void test_new_nodes_join_their_pool(void)
 	g_assert_cmpstr(rg_json_str(json_object_get(fresh, "image"), "id", ""), ==, "ami-old");
 }
 
+/* What the cloud had when it was asked last is no reason to refuse what it may have by now. */
+static void test_pins_that_leave_no_zone_are_asked_again(void)
+{
+	const char *head = "'head': " PIN("m5.2xlarge", "us-east-1a", "ami-1", "5");
+	g_autofree char *pins = g_strdup_printf(PINS("%s"), head);
+	/* a type of which nobody knows where it is, and subnets where it may not be */
+	g_auto(Outcome) other = run(CPU_HEAD "pools:\n  t: {accelerators: \"V100:8\", nodes: 1}\n",
+		"{'images': {'default/x86_64/proprietary': {'id': 'ami-2', 'arch': 'x86_64'}},"
+		" 'offerings': {'p3.16xlarge': ['us-east-1f']}, 'network': {'vpc_id': 'vpc-1',"
+		" 'subnets': {'us-east-1a': 'subnet-a', 'us-east-1f': 'subnet-f'}}}",
+		pins);
+	g_assert_true(rg_json_bool(other.request, "network", false));
+	assert_node(&other, 1, "t", "p3.16xlarge", "us-east-1f", "[0]");
+	/* a type that has come to another zone */
+	g_auto(Outcome) wider = run(CPU_HEAD
+		"pools:\n  t: {accelerators: \"A100:8\", nodes: 1, zones: [us-east-1a]}\n",
+		"{'offerings': {'p4d.24xlarge': ['us-east-1a', 'us-east-1b']}}", pins);
+	json_auto_t *types = json_of("['p4d.24xlarge']");
+	g_assert_true(json_equal(json_object_get(wider.request, "instance_types"), types));
+	assert_node(&wider, 1, "t", "p4d.24xlarge", "us-east-1a", "[0]");
+}
+
 static void test_a_pin_against_the_spec_is_dropped(void)
 {
 	g_auto(Outcome) o = run(
@@ -460,7 +482,8 @@ static void test_labels_and_resources(void)
 	json_auto_t *labels =
 		json_of("{'tier': 'gold', 'ray.io/accelerator-type': 'A100', 'ray.io/market-type': "
 			"'on-demand',"
-			" 'ray.io/availability-zone': 'us-east-1a', 'ray.io/region': 'us-east-1',"
+			" 'ray.io/availability-zone': 'us-east-1a', 'ray.io/availability-region': "
+			"'us-east-1',"
 			" 'ray.io/node-group': 't', 'raygpu.io/cluster': 'c1'}");
 	json_auto_t *resources = json_of("{'licence': 2, 'accelerator_type:A100': 1,"
 					 " 'accelerator_type:A100-80G': 1}");
@@ -581,6 +604,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/errors_stand_under_the_spec", test_errors_stand_under_the_spec);
 	g_test_add_func("/fit/all_pools_are_reported_at_once", test_all_pools_are_reported_at_once);
 	g_test_add_func("/fit/missing_facts_are_an_error", test_missing_facts_are_an_error);
+	g_test_add_func("/fit/pins_that_leave_no_zone_are_asked_again",
+		test_pins_that_leave_no_zone_are_asked_again);
 	g_test_add_func("/fit/types_without_offerings_facts_are_tried",
 		test_types_without_offerings_facts_are_tried);
 	g_test_add_func("/fit/unknown_prices_are_null_and_warned_of",
