@@ -35,7 +35,7 @@ def off(price, percent):
 
 
 def test_an_invented_gpu_is_planned_made_costed_and_destroyed(tmp_path):
-    with Sim('--scenario', os.path.join(EXAMPLE, 'sim.scenario.json'), '--boot-ms', '20', '--shutdown-ms', '20') as sim:
+    with Sim('--scenario', os.path.join(EXAMPLE, 'sim.scenario.yaml'), '--boot-ms', '20', '--shutdown-ms', '20') as sim:
         home = Home(tmp_path, sim.env())
         for name in ('raygpu.yaml', 'cluster.yaml'):
             shutil.copy(os.path.join(EXAMPLE, name), home.path(name))

@@ -6,22 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "boot/boot.h"
+#include "catalog_folder.h"
 #include "fit/fit.h"
 #include "resource/expr.h"
 #include "spec/spec.h"
-
-static const char *catalog_text(void *data, const char *name, size_t *len)
-{
-	static GPtrArray *texts;
-	if (texts == NULL)
-		texts = g_ptr_array_new_with_free_func(g_free);
-	g_autofree char *path = g_build_filename(data, name, NULL);
-	char *text = NULL;
-	if (!g_file_get_contents(path, &text, len, NULL))
-		return NULL;
-	g_ptr_array_add(texts, text);
-	return text;
-}
 
 static json_t *read_json(const char *path)
 {
@@ -67,7 +55,7 @@ static json_t *diags_json(const RgDiags *diags)
 static json_t *run(char **args, RgDiags *diags)
 {
 	g_autoptr(RgCluster) cluster = rg_spec_load_file(args[2], diags);
-	g_autoptr(RgCatalog) catalog = rg_catalog_open("aws", catalog_text, args[1], diags);
+	g_autoptr(RgCatalog) catalog = catalog_folder_open(args[1], "aws", NULL, diags);
 	json_auto_t *facts = read_json(args[3]), *pins = read_json(args[4]);
 	const char *lineage = strcmp(args[5], "-") != 0 ? args[5] : NULL;
 	if (cluster == NULL || catalog == NULL)

@@ -1,36 +1,12 @@
 /* The catalogs of the three clouds as they are shipped. */
 #include <string.h>
-#include "catalog/catalog.h"
-
-typedef struct {
-	const char *provider;
-	GHashTable *texts;
-} Folder;
-
-static const char *folder_text(void *data, const char *name, size_t *len)
-{
-	Folder *folder = data;
-	char *text = g_hash_table_lookup(folder->texts, name);
-	if (text == NULL) {
-		g_autofree char *path =
-			g_build_filename(PROVIDERS_DIR, folder->provider, name, NULL);
-		if (!g_file_get_contents(path, &text, NULL, NULL))
-			return NULL;
-		g_hash_table_insert(folder->texts, g_strdup(name), text);
-	}
-	*len = strlen(text);
-	return text;
-}
+#include "catalog_folder.h"
 
 static RgCatalog *open_cloud(const char *provider, const char *region)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(GHashTable) texts =
-		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	Folder folder = {provider, texts};
-	RgCatalogSource source = {
-		.provider = provider, .region = region, .text = folder_text, .data = &folder};
-	RgCatalog *catalog = rg_catalog_open_from(&source, diags);
+	g_autofree char *folder = g_build_filename(PROVIDERS_DIR, provider, NULL);
+	RgCatalog *catalog = catalog_folder_open(folder, provider, region, diags);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_test_message("%s", rg_diags_get(diags, i)->summary);
 	g_assert_nonnull(catalog);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "base/embedded.h"
 #include "base/json_schema.h"
+#include "catalog_folder.h"
 #include "spec/spec.h"
 
 extern const struct rg_embedded rg_schemas[];
@@ -25,21 +26,10 @@ extern const struct rg_embedded rg_schemas[];
 
 static RgCatalog *catalog; /* of the whole run, read only */
 
-static const char *catalog_text(void *data, const char *name, size_t *len)
-{
-	GPtrArray *texts = data;
-	g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
-	char *text = NULL;
-	g_assert_true(g_file_get_contents(path, &text, len, NULL));
-	g_ptr_array_add(texts, text);
-	return text;
-}
-
 static void open_catalog(void)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-	catalog = rg_catalog_open("aws", catalog_text, texts, diags);
+	catalog = catalog_folder_open(DATA_DIR, "aws", NULL, diags);
 	g_assert_nonnull(catalog);
 }
 

@@ -1,6 +1,7 @@
 /* What fit says of Ray, images, drivers and GPUs that don't get on: a row a finding. */
 #include "fit/compat.h"
 #include <string.h>
+#include "catalog_folder.h"
 #include "spec/spec.h"
 
 #define OSS "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) 20261001"
@@ -67,16 +68,6 @@ static const Case cases[] = {
 };
 
 static RgCatalog *catalog;
-static GPtrArray *texts;
-
-static const char *catalog_text(void *data, const char *name, size_t *len)
-{
-	g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
-	char *text = NULL;
-	g_assert_true(g_file_get_contents(path, &text, len, NULL));
-	g_ptr_array_add(texts, text);
-	return text;
-}
 
 static json_t *facts_of(const Case *c)
 {
@@ -123,8 +114,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	texts = g_ptr_array_new_with_free_func(g_free);
-	catalog = rg_catalog_open("aws", catalog_text, NULL, diags);
+	catalog = catalog_folder_open(DATA_DIR, "aws", NULL, diags);
 	g_assert_nonnull(catalog);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *path = g_strconcat("/fit/compat/", cases[i].name, NULL);
@@ -132,6 +122,5 @@ int main(int argc, char **argv)
 	}
 	int result = g_test_run();
 	rg_catalog_free(catalog);
-	g_ptr_array_unref(texts);
 	return result;
 }

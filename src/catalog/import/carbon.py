@@ -1,17 +1,8 @@
-#!/usr/bin/env python3
-"""Cuts the carbon tables out of the gathered tables of a contracts folder.
-
-usage: import_carbon.py CONTRACTS_DIR
-Writes src/catalog/data/{grid_intensity,gpu_power,host_power}.csv. The same input gives the same
-bytes. Sources and what was assumed: src/catalog/data/CARBON.md.
-"""
-import csv
-import os
+"""src/catalog/data/{grid_intensity,gpu_power,host_power}.csv; what was assumed: data/CARBON.md."""
 import re
-import sys
+import files
 
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
-
+DATA = 'src/catalog/data'
 # Processor names of cloud-carbon-footprint and the models of gpu_models.csv that they are.
 CCF_GPUS = {
     'NVIDIA_TESLA_K80': ('K80',), 'NVIDIA_TESLA_M60': ('M60',), 'NVIDIA_TESLA_P4': ('P4',),
@@ -31,33 +22,27 @@ GCP_VCPU = ('0.68', '4.11')
 YEAR = re.compile(r'^\d{4}(-\d{4})?')
 
 
-def read(folder, name):
-    with open(os.path.join(folder, name), newline='') as f:
-        return list(csv.DictReader(f))
+def write(contracts):
+    coefficients = files.read(contracts, 'carbon/power_coefficients_ccf.csv')
+    grid(contracts)
+    gpus(contracts, coefficients)
+    hosts(coefficients)
 
 
-def write(name, columns, rows):
-    with open(os.path.join(DATA, name), 'w', newline='') as f:
-        out = csv.writer(f, lineterminator='\n')
-        out.writerow(columns)
-        out.writerows(rows)
-    print(f'{name}: {len(rows)} rows')
-
-
-def grid(folder):
+def grid(contracts):
     """The newest year of each region."""
     newest = {}
-    for row in read(folder, 'carbon/grid_intensity.csv'):
+    for row in files.read(contracts, 'carbon/grid_intensity.csv'):
         year, key = YEAR.match(row['year']).group(0), (row['cloud'], row['region'])
         value = float(row['grid_gco2e_per_kwh'])
         assert 0 <= value < 2000, row
         if key not in newest or year > newest[key][0]:
             newest[key] = (year, f'{value:g}', row['source'])
-    write('grid_intensity.csv', ('provider', 'region', 'year', 'g_co2e_per_kwh', 'source'),
-          [(*key, *value) for key, value in sorted(newest.items())])
+    files.write(f'{DATA}/grid_intensity.csv', ('provider', 'region', 'year', 'g_co2e_per_kwh', 'source'),
+                [(*key, *value) for key, value in sorted(newest.items())])
 
 
-def gpus(folder, coefficients):
+def gpus(contracts, coefficients):
     known = {}
     for row in coefficients:
         for model in CCF_GPUS.get(row['processor'], ()):
@@ -65,14 +50,14 @@ def gpus(folder, coefficients):
             watts = [f'{float(row[c]) / share:g}' for c in ('min_watts', 'max_watts_or_value')]
             assert known.setdefault(model, watts) == watts, row
     rows = []
-    for model in read(folder, 'gpu/gpu_models.csv'):
+    for model in files.read(contracts, 'gpu/gpu_models.csv'):
         name, tdp = model['gpu_model'], model['tdp_w']
         if name in known:
             rows.append((name, *known[name], 'cloud-carbon-footprint'))
         elif tdp:
             rows.append((name, f'{float(tdp) * IDLE_OF_TDP:g}', f'{float(tdp) * FULL_OF_TDP:g}',
                          'from the TDP'))
-    write('gpu_power.csv', ('gpu_model', 'idle_watts', 'full_watts', 'source'), rows)
+    files.write(f'{DATA}/gpu_power.csv', ('gpu_model', 'idle_watts', 'full_watts', 'source'), rows)
 
 
 def hosts(coefficients):
@@ -83,18 +68,5 @@ def hosts(coefficients):
             value[cloud, 'MIN_WATTS_AVG'], value[cloud, 'MAX_WATTS_AVG'])
         memory = f'{float(value[cloud, "MEMORY_COEFFICIENT"]) * 1000:g}'
         rows.append((cloud, low, high, memory, value[cloud, 'PUE_AVG'], 'cloud-carbon-footprint'))
-    write('host_power.csv', ('provider', 'vcpu_idle_watts', 'vcpu_full_watts',
-                             'memory_watts_per_gb', 'pue', 'source'), rows)
-
-
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    folder = sys.argv[1]
-    coefficients = read(folder, 'carbon/power_coefficients_ccf.csv')
-    grid(folder)
-    gpus(folder, coefficients)
-    hosts(coefficients)
-
-
-main()
+    files.write(f'{DATA}/host_power.csv', ('provider', 'vcpu_idle_watts', 'vcpu_full_watts',
+                                              'memory_watts_per_gb', 'pue', 'source'), rows)
