@@ -119,17 +119,30 @@ bool rg_sim_own_types_check(const RgSimData *data, const json_t *types, char **p
 
 /* ---- what the API tells */
 
+/* A card for each EFA interface, two interfaces a card, as p5.48xlarge has them. */
+static json_t *cards_of(const Declared *declared, int cards, const char *performance)
+{
+	double each = declared->network_gbps / cards;
+	json_t *list = json_array();
+	for (int i = 0; i < cards; i++)
+		json_array_append_new(
+			list, json_pack("{s:i, s:s, s:i, s:f, s:f}", "networkCardIndex", i,
+				      "networkPerformance", performance, "maximumNetworkInterfaces",
+				      cards > 1 ? 2 : 15, "baselineBandwidthInGbps", each,
+				      "peakBandwidthInGbps", each));
+	return list;
+}
+
 static json_t *network_of(const Declared *declared)
 {
+	int cards = MAX(declared->efa, 1);
 	g_autofree char *word = g_strdup_printf("%g Gigabit", declared->network_gbps);
-	json_t *card =
-		json_pack("{s:i, s:s, s:i, s:f, s:f}", "networkCardIndex", 0, "networkPerformance",
-			word, "maximumNetworkInterfaces", 15, "baselineBandwidthInGbps",
-			declared->network_gbps, "peakBandwidthInGbps", declared->network_gbps);
-	json_t *network = json_pack("{s:s, s:i, s:i, s:i, s:[o], s:i, s:i, s:b, s:s, s:b}",
-		"networkPerformance", word, "maximumNetworkInterfaces", 15, "maximumNetworkCards",
-		1, "defaultNetworkCardIndex", 0, "networkCards", card, "ipv4AddressesPerInterface",
-		50, "ipv6AddressesPerInterface", 50, "ipv6Supported", 1, "enaSupport", "required",
+	g_autofree char *each = g_strdup_printf("%g Gigabit", declared->network_gbps / cards);
+	json_t *network = json_pack("{s:s, s:i, s:i, s:i, s:o, s:i, s:i, s:b, s:s, s:b}",
+		"networkPerformance", word, "maximumNetworkInterfaces", cards > 1 ? 2 * cards : 15,
+		"maximumNetworkCards", cards, "defaultNetworkCardIndex", 0, "networkCards",
+		cards_of(declared, cards, each), "ipv4AddressesPerInterface", 50,
+		"ipv6AddressesPerInterface", 50, "ipv6Supported", 1, "enaSupport", "required",
 		"efaSupported", declared->efa > 0);
 	if (declared->efa > 0)
 		json_object_set_new(network, "efaInfo",
