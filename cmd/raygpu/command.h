@@ -133,11 +133,19 @@ RgSpecs *specs_of(Context *context, int argc, char **argv);
 /* note.c: a run of `raygpu log` for a command that changes the state alone. Its id, g_free it; NULL
  * and diagnostics. `place`: cluster, provider, region, config. */
 char *note_begin(Context *context, const char *command, const RgRunBegin *place);
+json_t *note_meta(const char *command); /* who runs it, new reference */
 /* true when `done` and written */
 bool note_end(Context *context, const char *run, bool done);
 
 /* move.c: state mv, under the lock unless `dry_run`; two addresses */
 int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, bool dry_run);
+/* pull.c, push.c: the state as a document. `out` NULL: to stdout; `file` may be "-". */
+int state_pull(Context *context, const char *out, bool redact);
+typedef struct {
+	bool force, dry_run;
+	unsigned lock_timeout_ms;
+} PushOptions;
+int state_push(Context *context, const char *file, const PushOptions *options);
 /* orphans.c */
 int state_orphans(Context *context);
 /* rebuild.c: spec and lineage may be NULL */

@@ -48,9 +48,12 @@ static const Command commands[] = {
 		"removes them again: use a cloud\nthat is there to be played with.",
 		cmd_providers},
 	{"show", "[PLANFILE]", "show a saved plan, or what the state records", NULL, cmd_show},
-	{"state", "list | show ADDRESS | rm ADDRESS... | mv SRC DST | orphans | rebuild [SPEC]",
+	{"state",
+		"list | show ADDRESS | rm ADDRESS... | mv SRC DST | pull | push FILE | orphans | "
+		"rebuild [SPEC]",
 		"look at the state, forget or move a record, or rebuild a lost one",
-		"mv gives a record, or with KIND.NAME all of a pool, another address. "
+		"mv gives a record, or with KIND.NAME all of a pool, another address. pull writes "
+		"the state as JSON,\npush (- is standard input) puts such a document in its place. "
 		"orphans asks the cloud for what carries the cluster's marks without being "
 		"recorded: exit code 2\nwhen there is something. rebuild makes a lost state "
 		"again from these marks and the spec.",

@@ -3,7 +3,7 @@
 
 /* Commands that change the state alone leave a run in `raygpu log` too. */
 
-static json_t *meta_new(const char *command)
+json_t *note_meta(const char *command)
 {
 	struct utsname host;
 	json_t *meta = json_object();
@@ -15,7 +15,7 @@ static json_t *meta_new(const char *command)
 
 char *note_begin(Context *context, const char *command, const RgRunBegin *place)
 {
-	g_autoptr(RgJson) meta = meta_new(command);
+	g_autoptr(RgJson) meta = note_meta(command);
 	g_autofree char *lineage = NULL;
 	char *run = NULL;
 	RgRunBegin begin = *place;

@@ -113,7 +113,7 @@ static int usage(Context *context)
 {
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
 		"raygpu state wants list, show ADDRESS, rm ADDRESS..., mv SOURCE DESTINATION, "
-		"orphans or rebuild [SPEC]");
+		"pull, push FILE, orphans or rebuild [SPEC]");
 	rg_diag_hint(diag, "`raygpu state -h` tells more");
 	return EXIT_USAGE;
 }
@@ -144,10 +144,15 @@ static const Verb *find_verb(const char *name, int addresses)
 }
 
 typedef struct {
-	char *lineage;
+	char *lineage, *out;
 	int lock_timeout_s;
-	gboolean dry_run;
+	gboolean dry_run, force, redact;
 } Options;
+
+static unsigned timeout_ms(const Options *options)
+{
+	return (unsigned)MAX(options->lock_timeout_s, 0) * 1000;
+}
 
 static int run_verb(Context *context, const Verb *verb, const Options *options, Call *call)
 {
@@ -158,10 +163,9 @@ static int run_verb(Context *context, const Verb *verb, const Options *options, 
 	g_autofree char *cluster = context->store ? context_one_cluster(context) : NULL;
 	if (!cluster)
 		return rg_diags_exit_code(context->diags);
-	g_autoptr(RgLock) lock =
-		changes ? rg_lock_take(context->store, cluster, command,
-				  (unsigned)MAX(options->lock_timeout_s, 0) * 1000, context->diags)
-			: NULL;
+	g_autoptr(RgLock) lock = changes ? rg_lock_take(context->store, cluster, command,
+						   timeout_ms(options), context->diags)
+					 : NULL;
 	if (changes && !lock)
 		return rg_diags_exit_code(context->diags);
 	g_autoptr(RgSnapshot) snapshot = rg_store_load(context->store, cluster, context->diags);
@@ -171,18 +175,55 @@ static int run_verb(Context *context, const Verb *verb, const Options *options, 
 	return verb->action(call);
 }
 
+static int push(Context *context, const char *file, const Options *options)
+{
+	const PushOptions told = {.force = options->force,
+		.dry_run = options->dry_run,
+		.lock_timeout_ms = timeout_ms(options)};
+	return state_push(context, file, &told);
+}
+
+/* An option that another verb has must not pass for one that does something. */
+static bool options_fit(Context *context, const char *verb, const Options *options)
+{
+	const struct {
+		bool given;
+		const char *name, *of, * or ;
+	} rows[] = {{options->dry_run, "--dry-run", "mv", "push"},
+		{options->force, "--force", "push", NULL},
+		{options->redact, "--redact", "pull", NULL},
+		{options->out != NULL, "--out", "pull", NULL},
+		{options->lineage != NULL, "--lineage", "rebuild", NULL}};
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		if (!rows[i].given || g_str_equal(verb, rows[i].of) ||
+			g_strcmp0(verb, rows[i].or) == 0)
+			continue;
+		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
+			"raygpu state %s has no option %s", verb, rows[i].name);
+		rg_diag_hint(diag, "`raygpu state -h` tells which verb has which");
+		return false;
+	}
+	return true;
+}
+
 static int run(Context *context, int argc, char **argv, const Options *options)
 {
 	const char *verb = argv[1];
+	if (!options_fit(context, verb, options))
+		return EXIT_USAGE;
 	if (g_str_equal(verb, "orphans"))
 		return argc > 2 ? usage(context) : state_orphans(context);
+	if (g_str_equal(verb, "pull"))
+		return argc > 2 ? usage(context)
+				: state_pull(context, options->out, options->redact);
+	if (g_str_equal(verb, "push"))
+		return argc != 3 ? usage(context) : push(context, argv[2], options);
 	if (g_str_equal(verb, "rebuild"))
-		return argc > 3
-			       ? usage(context)
-			       : state_rebuild(context, argc > 2 ? argv[2] : NULL, options->lineage,
-					 (unsigned)MAX(options->lock_timeout_s, 0) * 1000);
+		return argc > 3 ? usage(context)
+				: state_rebuild(context, argc > 2 ? argv[2] : NULL,
+					  options->lineage, timeout_ms(options));
 	const Verb *known = find_verb(verb, argc - 2);
-	if (!known || (options->dry_run && known->action != move))
+	if (!known)
 		return usage(context);
 	Call call = {.context = context,
 		.addresses = argv + 2,
@@ -200,7 +241,13 @@ int cmd_state(Context *context, int argc, char **argv)
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"wait so long for the state's lock (0)", "SECONDS"},
 		{"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run,
-			"mv: only tell what would be moved", NULL},
+			"mv, push: only tell what would be done", NULL},
+		{"force", 0, 0, G_OPTION_ARG_NONE, &options.force,
+			"push: over a newer state, or another lineage", NULL},
+		{"out", 0, 0, G_OPTION_ARG_FILENAME, &options.out, "pull: write to FILE (0600)",
+			"FILE"},
+		{"redact", 0, 0, G_OPTION_ARG_NONE, &options.redact, "pull: without its secrets",
+			NULL},
 		{"lineage", 0, 0, G_OPTION_ARG_STRING, &options.lineage,
 			"rebuild: which of several states of that name", "LINEAGE"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
@@ -210,5 +257,6 @@ int cmd_state(Context *context, int argc, char **argv)
 		return code;
 	code = run(context, argc, argv, &options);
 	g_free(options.lineage);
+	g_free(options.out);
 	return code;
 }

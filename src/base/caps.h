@@ -13,6 +13,8 @@
 #define RG_CAP_POOLS 200
 #define RG_CAP_NODES 100000 /* nodes of one cluster */
 #define RG_CAP_PLAN_BYTES (512 * 1024 * 1024)
+#define RG_CAP_STATE_BYTES (512 * 1024 * 1024) /* of a pulled state */
+#define RG_CAP_STATE_VALUES 20000000
 #define RG_CAP_HTTP_BODY (64 * 1024 * 1024)
 #define RG_CAP_HTTP_HEADERS (256 * 1024)
 #define RG_CAP_PROVIDER_RESULT (64 * 1024 * 1024)

@@ -149,6 +149,10 @@
 	X("state.no-marks", 4)                                                                     \
 	X("state.ambiguous", 1)                                                                    \
 	X("state.not-told", 1)                                                                     \
+	X("state.bad-document", 4)                                                                 \
+	X("state.redacted", 4)                                                                     \
+	X("state.push-refused", 6)                                                                 \
+	X("state.lost", 1)                                                                         \
 	X("import.refused", 4)                                                                     \
 	/* apply */                                                                                \
 	X("apply.blocked", 1)                                                                      \

@@ -6,6 +6,9 @@
 
 /* Levels of subschemas at one time; the value's depth times the schema's in-place nesting. */
 #define DEPTH_MAX 1000
+/* Of one list of findings: a hostile value must not cost more memory for its faults than for
+ * itself. One that is left out is still counted as a fault: there are others before it. */
+#define FINDINGS_MAX 200000
 
 typedef struct {
 	const RgJsonSchema *schema;
@@ -32,6 +35,8 @@ static void check_value(Check *check, const json_t *schema, const json_t *value)
 static void add(Check *check, const json_t *schema, const char *keyword, const char *name,
 	const json_t *value)
 {
+	if (check->findings->len >= FINDINGS_MAX)
+		return;
 	Finding *finding = g_new0(Finding, 1);
 	finding->pointer = g_strdup(check->pointer->str);
 	finding->name = g_strdup(name);

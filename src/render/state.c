@@ -1,13 +1,6 @@
 #include "render/paint.h"
 #include "base/clock.h"
 
-static bool is_sensitive(const RgSchema *schema, const RgResource *resource, const char *name)
-{
-	const RgKind *kind = rg_schema_kind(schema, resource->kind);
-	const RgAttribute *attribute = kind ? rg_kind_attribute(kind, name) : NULL;
-	return !attribute || attribute->sensitive || g_str_equal(resource->kind, RG_SECRET_KIND);
-}
-
 /* What was asked for and what the cloud told, once each: the cloud's word counts. */
 static json_t *all_values(const RgResource *resource)
 {
@@ -36,8 +29,8 @@ static void add_values(
 	const char *key;
 	json_t *value;
 	json_object_foreach (values, key, value) {
-		bool hide = !g_str_equal(key, "id") && is_sensitive(schema, resource, key) &&
-			    !json_is_integer(value);
+		bool hide = !g_str_equal(key, "id") &&
+			    rg_schema_hides(schema, resource->kind, key) && !json_is_integer(value);
 		g_autofree char *name = clean(key);
 		g_autofree char *prefix = g_strdup_printf("    %-*s =", width, name);
 		if (hide)
@@ -90,7 +83,7 @@ static json_t *visible(const RgResource *resource, const RgSchema *schema, json_
 	const char *key;
 	json_t *value;
 	json_object_foreach (values, key, value) {
-		bool hide = is_sensitive(schema, resource, key) && !json_is_integer(value);
+		bool hide = rg_schema_hides(schema, resource->kind, key) && !json_is_integer(value);
 		json_object_set_new(shown, key, hide ? json_null() : json_incref(value));
 	}
 	return shown;

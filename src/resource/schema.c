@@ -119,6 +119,13 @@ const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name)
 	return g_hash_table_lookup(kind->attributes, name);
 }
 
+bool rg_schema_hides(const RgSchema *schema, const char *kind, const char *name)
+{
+	const RgKind *known = rg_schema_kind(schema, kind);
+	const RgAttribute *attribute = known != NULL ? rg_kind_attribute(known, name) : NULL;
+	return attribute == NULL || attribute->sensitive || strcmp(kind, RG_SECRET_KIND) == 0;
+}
+
 GStrv rg_schema_kinds(const RgSchema *schema)
 {
 	return schema->names;

@@ -28,6 +28,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSchema, rg_schema_free)
 
 const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind); /* NULL when unknown */
 const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name);
+/* Whether people may not see it: it is said to be sensitive, or nothing is known of it. */
+bool rg_schema_hides(const RgSchema *schema, const char *kind, const char *attribute);
 /* Names of the kinds in the order of the file (their reading order); without raygpu.secret, which
  * no provider can list. */
 GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */

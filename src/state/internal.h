@@ -46,6 +46,9 @@ void store_check_writer(const RgStore *store, const char *cluster);
 RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
 	unsigned migrations_len, RgDiags *diags);
 
+/* The bytes of a database as it is, e.g. of an empty state in memory, into a file (create.c). */
+bool store_publish(
+	const RgStore *store, sqlite3 *db, const char *path, bool replace, RgDiags *diags);
 /* Reads from `copy` (taken, in memory) from now on, migrated to this program's version. */
 bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags);
 
@@ -155,6 +158,9 @@ bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t
 bool identity_raise(RgStore *store, int64_t cluster, const char *address, int64_t generation,
 	int64_t attempt, RgDiags *diags);
 
-/* runs.c: a line of the present run's protocol; nothing when no run is open */
+/* runs.c: inside a transaction of the caller's: a run that is done, and the present one for
+ * run_note until store->run is set to 0 again */
+bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiags *diags);
+/* A line of the present run's protocol; nothing when no run is open */
 bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,
 	const char *outcome, RgDiags *diags);

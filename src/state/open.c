@@ -154,8 +154,7 @@ static bool open_reading(RgStore *store, RgDiags *diags)
 	return copy != NULL && store_use_copy(store, copy, diags);
 }
 
-/* The bytes of a database as it is, e.g. of an empty state in memory. */
-static bool publish_database(
+bool store_publish(
 	const RgStore *store, sqlite3 *db, const char *path, bool replace, RgDiags *diags)
 {
 	sqlite3_int64 len = 0;
@@ -174,7 +173,7 @@ static bool create_state(RgStore *store, RgDiags *diags)
 		return false;
 	}
 	bool ok = open_memory(store, diags) &&
-		  publish_database(store, store->db, store->path, false, diags);
+		  store_publish(store, store->db, store->path, false, diags);
 	sqlite3_close(g_steal_pointer(&store->db));
 	return ok;
 }
@@ -182,7 +181,7 @@ static bool create_state(RgStore *store, RgDiags *diags)
 static bool migrate_file(RgStore *store, unsigned from, RgDiags *diags)
 {
 	g_autofree char *backup = g_strdup_printf("%s.v%u.bak", store->path, from);
-	return publish_database(store, store->db, backup, true, diags) &&
+	return store_publish(store, store->db, backup, true, diags) &&
 	       schema_migrate(store, from, diags);
 }
 

@@ -215,6 +215,20 @@ bool rg_store_end_run(RgStore *store, const char *run_id, const char *outcome, R
 	return tx_end(store, ok, diags);
 }
 
+bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiags *diags)
+{
+	g_autofree char *run_id = random_hex(8, diags);
+	int64_t seq = 0;
+	if (run_id == NULL || !insert_run(store, cluster, run_id, meta, &seq, diags))
+		return false;
+	Sql q = sql_new(store,
+		"UPDATE runs SET ended_s = started_s, outcome = 'done' WHERE seq = ?1", diags);
+	sql_int(&q, seq);
+	store->run = seq;
+	store->run_cluster = cluster;
+	return sql_run(&q);
+}
+
 bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,
 	const char *outcome, RgDiags *diags)
 {

@@ -1,0 +1,265 @@
+/* Text -> document. It may come from anywhere: nothing is believed, and no value is quoted, since
+ * it may be a secret. */
+#include "state/document.h"
+#include "base/caps.h"
+#include "base/embedded.h"
+#include "base/json_place.h"
+#include "base/json_schema.h"
+#include "state/rules.h"
+#include <string.h>
+
+#define CODE "state.bad-document"
+#define TOLD_MAX 20
+
+extern const struct rg_embedded rg_schemas[];
+
+RgDiag *reading_error(
+	Reading *reading, const char *code, const char *pointer, const char *format, ...)
+{
+	unsigned line = 0, column = 0;
+	if (reading->told++ >= TOLD_MAX)
+		return NULL;
+	va_list args;
+	va_start(args, format);
+	g_autofree char *what = g_strdup_vprintf(format, args);
+	va_end(args);
+	RgDiag *diag = rg_diags_error(
+		reading->diags, code, "%s%s%s", pointer, *pointer != '\0' ? ": " : "", what);
+	rg_json_place(reading->text, reading->len, pointer, &line, &column);
+	return rg_diag_at(
+		diag, (RgSource){g_intern_string(reading->file), line, column, column + 1});
+}
+
+static bool check_size(const Reading *reading)
+{
+	const char *why = NULL;
+	if (reading->len > RG_CAP_STATE_BYTES)
+		why = "is larger than a state can be";
+	else if (rg_json_count_values(reading->text, reading->len) > RG_CAP_STATE_VALUES)
+		why = "has more values than a state can have";
+	if (why == NULL)
+		return true;
+	rg_diags_error(reading->diags, "file.too-large", "\"%s\" %s", reading->file, why);
+	return false;
+}
+
+/* jansson's words end with a piece of the text. */
+static void syntax_error(const Reading *reading)
+{
+	json_error_t error = {0};
+	json_decref(json_loadb(
+		reading->text, reading->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error));
+	char *quote = strstr(error.text, " near ");
+	if (quote != NULL)
+		*quote = '\0';
+	bool is_deep = error.line <= 0 || json_error_code(&error) == json_error_stack_overflow;
+	RgDiag *diag = rg_diags_error(reading->diags, CODE, "\"%s\" is %s%s", reading->file,
+		is_deep ? "nested too deep for a state" : "not valid JSON: ",
+		is_deep ? "" : error.text);
+	if (error.line > 0)
+		rg_diag_at(diag, (RgSource){g_intern_string(reading->file), (unsigned)error.line,
+					 (unsigned)MAX(error.column, 1), 0});
+	rg_diag_hint(diag, "was it cut? `raygpu state pull` writes a whole one");
+}
+
+static json_t *parse(const Reading *reading)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	json_t *value = rg_json_parse(reading->text, reading->len, reading->file, CODE, unused);
+	if (value == NULL)
+		syntax_error(reading);
+	return value;
+}
+
+/* Before the shape, which another format may have changed. */
+static bool check_format(Reading *reading, const json_t *document)
+{
+	const json_t *format = json_object_get(document, "raygpu_format");
+	if (!json_is_integer(format)) {
+		RgDiag *diag = reading_error(
+			reading, CODE, "", "this is no state that `raygpu state pull` wrote");
+		if (json_object_get(document, "terraform_version") != NULL)
+			rg_diag_hint(diag, "it is a state of Terraform; `raygpu import` takes over "
+					   "what that made");
+		return false;
+	}
+	if (json_integer_value(format) > RG_STATE_FORMAT) {
+		RgDiag *diag = reading_error(reading, "state.newer", "/raygpu_format",
+			"this raygpu knows formats up to %d", RG_STATE_FORMAT);
+		rg_diag_hint(diag, "install the newer raygpu that wrote it; nothing was changed");
+		return false;
+	}
+	if (!json_is_true(json_object_get(document, "redacted")))
+		return true;
+	RgDiag *diag = reading_error(reading, "state.redacted", "/redacted",
+		"its secrets were taken out: nodes could not join with what is left");
+	rg_diag_hint(diag, "push what `raygpu state pull` writes without --redact");
+	return false;
+}
+
+static void unknown_key(Reading *reading, const RgSchemaFinding *found)
+{
+	g_autofree char *pointer = rg_json_pointer_add(found->pointer, found->name);
+	reading_error(reading, CODE, pointer, "this key is not known here");
+}
+
+static void put_finding(const RgSchemaFinding *found, void *data)
+{
+	Reading *reading = data;
+	g_autofree char *rule = rg_json_canonical(found->rule);
+	const char *keyword = found->keyword;
+	if (g_str_equal(keyword, "required"))
+		reading_error(reading, CODE, found->pointer, "\"%s\" is missing", found->name);
+	else if (found->name != NULL)
+		unknown_key(reading, found);
+	else if (g_str_equal(keyword, "type"))
+		reading_error(reading, CODE, found->pointer, "must be of type %s", rule);
+	else if (g_str_equal(keyword, "enum") || g_str_equal(keyword, "const"))
+		reading_error(reading, CODE, found->pointer, "must be %s%s",
+			*keyword == 'e' ? "one of " : "", rule);
+	else if (g_str_equal(keyword, "pattern"))
+		reading_error(reading, CODE, found->pointer, "must be of the form %s", rule);
+	else
+		reading_error(
+			reading, CODE, found->pointer, "breaks the rule %s %s", keyword, rule);
+}
+
+static RgJsonSchema *compile_schema(RgDiags *diags)
+{
+	const struct rg_embedded *file = rg_schemas;
+	while (file->name != NULL && strcmp(file->name, "state.schema.json") != 0)
+		file++;
+	g_assert(file->name != NULL);
+	g_autoptr(RgJson) root =
+		rg_json_parse(file->data, file->len, file->name, "catalog.bad-data", diags);
+	return root != NULL ? rg_json_schema_compile(root, diags) : NULL;
+}
+
+static bool check_shape(Reading *reading, const json_t *document)
+{
+	g_autoptr(RgJsonSchema) schema = compile_schema(reading->diags);
+	return schema != NULL && rg_json_schema_check(schema, document, put_finding, reading);
+}
+
+/* Long values back to where they are used; they are shared, not copied. */
+static bool unpack(Reading *reading, const json_t *blobs, json_t *values, const char *pointer)
+{
+	const char *name;
+	void *next;
+	json_t *value;
+	bool ok = true;
+	json_object_foreach_safe (values, next, name, value) {
+		const char *blob = rg_json_str(value, "$blob", NULL);
+		if (blob == NULL || json_object_size(value) != 1)
+			continue;
+		json_t *whole = json_object_get(blobs, blob);
+		if (whole == NULL) {
+			g_autofree char *below = rg_json_pointer_add(pointer, name);
+			reading_error(reading, CODE, below, "leads to no value in \"blobs\"");
+			ok = false;
+		}
+		json_object_set(values, name, whole);
+	}
+	return ok;
+}
+
+static bool unpack_all(Reading *reading, json_t *document)
+{
+	const json_t *blobs = json_object_get(document, "blobs");
+	size_t i, k;
+	json_t *cluster, *row;
+	bool ok = true;
+	json_array_foreach (json_object_get(document, "clusters"), i, cluster) {
+		json_array_foreach (json_object_get(cluster, "resources"), k, row) {
+			g_autofree char *at = g_strdup_printf("/clusters/%zu/resources/%zu", i, k);
+			g_autofree char *attributes = g_strconcat(at, "/attributes", NULL);
+			g_autofree char *outputs = g_strconcat(at, "/outputs", NULL);
+			ok = unpack(reading, blobs, json_object_get(row, "attributes"),
+				     attributes) &&
+			     unpack(reading, blobs, json_object_get(row, "outputs"), outputs) && ok;
+		}
+	}
+	json_object_del(document, "blobs");
+	return ok;
+}
+
+static gint by_address(gconstpointer a, gconstpointer b)
+{
+	return rg_address_compare(rg_json_str(*(json_t *const *)a, "address", ""),
+		rg_json_str(*(json_t *const *)b, "address", ""));
+}
+
+static gint by_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp(rg_json_str(*(json_t *const *)a, "name", ""),
+		rg_json_str(*(json_t *const *)b, "name", ""));
+}
+
+static void sort(json_t *list, GCompareFunc compare)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+	size_t i;
+	json_t *row;
+	json_array_foreach (list, i, row)
+		g_ptr_array_add(rows, json_incref(row));
+	g_ptr_array_sort(rows, compare);
+	json_array_clear(list);
+	for (guint k = 0; k < rows->len; k++)
+		json_array_append(list, rows->pdata[k]);
+}
+
+/* Records that somebody appended are no other content than the same in their place. */
+static void sort_all(json_t *document)
+{
+	size_t i;
+	json_t *cluster;
+	sort(json_object_get(document, "clusters"), by_name);
+	json_array_foreach (json_object_get(document, "clusters"), i, cluster)
+		sort(json_object_get(cluster, "resources"), by_address);
+}
+
+static void tell_more(const Reading *reading)
+{
+	if (reading->told > TOLD_MAX)
+		rg_diags_error(reading->diags, CODE, "\"%s\" has %u faults more", reading->file,
+			reading->told - TOLD_MAX);
+}
+
+json_t *rg_state_document_parse(
+	const char *text, size_t len, const char *file, bool force, RgDiags *diags)
+{
+	Reading reading = {.file = file, .text = text, .len = len, .force = force, .diags = diags};
+	g_autoptr(RgJson) document = check_size(&reading) ? parse(&reading) : NULL;
+	if (document == NULL)
+		return NULL;
+	bool ok = check_format(&reading, document) && check_shape(&reading, document) &&
+		  unpack_all(&reading, document) && rules_check(&reading, document);
+	tell_more(&reading);
+	if (ok)
+		sort_all(document);
+	return ok ? g_steal_pointer(&document) : NULL;
+}
+
+bool rg_state_document_choose(json_t *document, const char *cluster, RgDiags *diags)
+{
+	json_t *clusters = json_object_get(document, "clusters");
+	for (size_t i = json_array_size(clusters); i > 0; i--) {
+		if (strcmp(rg_json_str(json_array_get(clusters, i - 1), "name", ""), cluster) != 0)
+			json_array_remove(clusters, i - 1);
+	}
+	if (json_array_size(clusters) > 0)
+		return true;
+	rg_diags_error(diags, "state.no-such-cluster", "the document has no cluster %s", cluster);
+	return false;
+}
+
+GStrv rg_state_document_clusters(const json_t *document)
+{
+	GPtrArray *names = g_ptr_array_new();
+	size_t i;
+	json_t *cluster;
+	json_array_foreach (json_object_get(document, "clusters"), i, cluster)
+		g_ptr_array_add(names, g_strdup(rg_json_str(cluster, "name", "")));
+	g_ptr_array_add(names, NULL);
+	return (GStrv)g_ptr_array_free(names, FALSE);
+}

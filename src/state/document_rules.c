@@ -1,0 +1,207 @@
+/* What in a document must fit together. */
+#include "resource/expr.h"
+#include "state/rules.h"
+
+#define CODE "state.bad-document"
+
+/* Names that may stand only once, and where the first stands. */
+static bool once(Reading *reading, GHashTable *seen, char *name, char *pointer, const char *what)
+{
+	const char *first = g_hash_table_lookup(seen, name);
+	if (first == NULL) {
+		g_hash_table_insert(seen, name, pointer);
+		return true;
+	}
+	reading_error(reading, CODE, pointer, "%s stands at %s already", what, first);
+	g_free(name);
+	g_free(pointer);
+	return false;
+}
+
+static GHashTable *seen_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+}
+
+/* Each text of `key` once in a list of the cluster; null as often as it likes. */
+static bool check_once(Reading *reading, GHashTable *seen, const json_t *cluster, size_t place,
+	const char *list, const char *key)
+{
+	size_t i;
+	json_t *row;
+	bool ok = true;
+	json_array_foreach (json_object_get(cluster, list), i, row) {
+		const char *text = rg_json_str(row, key, NULL);
+		if (text != NULL)
+			ok = once(reading, seen, g_strdup(text),
+				     g_strdup_printf(
+					     "/clusters/%zu/%s/%zu/%s", place, list, i, key),
+				     key) &&
+			     ok;
+	}
+	return ok;
+}
+
+static bool check_once_here(
+	Reading *reading, const json_t *cluster, size_t place, const char *list, const char *key)
+{
+	g_autoptr(GHashTable) seen = seen_new();
+	return check_once(reading, seen, cluster, place, list, key);
+}
+
+/* Two records of one thing: destroying one would take it from the other. */
+static bool check_ids(Reading *reading, GHashTable *seen, const json_t *cluster, size_t place)
+{
+	size_t i;
+	json_t *row;
+	bool ok = true;
+	json_array_foreach (json_object_get(cluster, "resources"), i, row) {
+		g_autofree char *kind = NULL, *name = NULL;
+		int64_t index;
+		const char *id = rg_json_str(row, "id", NULL);
+		if (id == NULL || g_str_equal(rg_json_str(row, "ownership", ""), "shared") ||
+			!rg_address_parse(rg_json_str(row, "address", ""), &kind, &name, &index))
+			continue;
+		ok = once(reading, seen,
+			     g_strjoin("\n", rg_json_str(cluster, "provider", ""),
+				     rg_json_str(cluster, "region", ""), kind, id, NULL),
+			     g_strdup_printf("/clusters/%zu/resources/%zu/id", place, i), "id") &&
+		     ok;
+	}
+	return ok;
+}
+
+static bool has_mark(const json_t *value)
+{
+	json_t *object = (json_t *)(uintptr_t)value, *member; /* only iterated */
+	const char *key;
+	size_t i;
+	if (json_object_get(value, "$redacted") != NULL)
+		return true;
+	json_object_foreach (object, key, member) {
+		if (has_mark(member))
+			return true;
+	}
+	json_array_foreach (object, i, member) {
+		if (has_mark(member))
+			return true;
+	}
+	return false;
+}
+
+static bool check_whole(Reading *reading, const json_t *row, const char *pointer)
+{
+	if (!has_mark(json_object_get(row, "attributes")) &&
+		!has_mark(json_object_get(row, "outputs")))
+		return true;
+	RgDiag *diag = reading_error(
+		reading, "state.redacted", pointer, "its secrets were taken out of this record");
+	if (diag != NULL)
+		rg_diag_hint(diag, "push what `raygpu state pull` writes without --redact");
+	return false;
+}
+
+static void dangles(
+	Reading *reading, const char *pointer, const char *from, const char *to, bool *ok)
+{
+	if (reading->force) {
+		rg_diags_warning(reading->diags, CODE,
+			"%s refers to %s, which the document does not have", from, to);
+		return;
+	}
+	*ok = false;
+	RgDiag *diag = reading_error(reading, CODE, pointer,
+		"%s refers to %s, which the document does not have", from, to);
+	if (diag != NULL)
+		rg_diag_hint(diag, "put its record back; when it left the state on purpose "
+				   "(`raygpu state rm`), push with --force");
+}
+
+static bool check_refs(
+	Reading *reading, GHashTable *addresses, const json_t *row, const char *pointer)
+{
+	g_autoptr(GHashTable) refs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	const char *from = rg_json_str(row, "address", "");
+	bool ok = true;
+	rg_expr_refs(json_object_get(row, "attributes"), refs);
+	size_t i;
+	json_t *need;
+	json_array_foreach (json_object_get(row, "depends_on"), i, need)
+		g_hash_table_add(refs, g_strdup(json_string_value(need)));
+	g_autoptr(GList) sorted = g_list_sort(g_hash_table_get_keys(refs), (GCompareFunc)g_strcmp0);
+	for (const GList *at = sorted; at != NULL; at = at->next) {
+		if (!g_hash_table_contains(addresses, at->data))
+			dangles(reading, pointer, from, at->data, &ok);
+	}
+	return ok;
+}
+
+static bool check_records(Reading *reading, const json_t *cluster, size_t place)
+{
+	g_autoptr(GHashTable) addresses = g_hash_table_new(g_str_hash, g_str_equal);
+	size_t i;
+	json_t *row;
+	bool ok = true;
+	json_array_foreach (json_object_get(cluster, "resources"), i, row)
+		g_hash_table_add(addresses, (gpointer)(uintptr_t)rg_json_str(row, "address", ""));
+	json_array_foreach (json_object_get(cluster, "resources"), i, row) {
+		g_autofree char *at = g_strdup_printf("/clusters/%zu/resources/%zu", place, i);
+		ok = check_whole(reading, row, at) && check_refs(reading, addresses, row, at) && ok;
+	}
+	json_array_foreach (json_object_get(cluster, "lifetimes"), i, row) {
+		const char *of = rg_json_str(row, "resource", NULL);
+		if (of == NULL || g_hash_table_contains(addresses, of))
+			continue;
+		g_autofree char *at = g_strdup_printf("/clusters/%zu/lifetimes/%zu", place, i);
+		reading_error(reading, CODE, at, "resource has no record");
+		ok = false;
+	}
+	return ok;
+}
+
+static bool check_settled(Reading *reading, const json_t *cluster, size_t place)
+{
+	size_t open = json_array_size(json_object_get(cluster, "journal"));
+	if (open == 0)
+		return true;
+	g_autofree char *at = g_strdup_printf("/clusters/%zu/journal", place);
+	RgDiag *diag = reading_error(reading, "state.push-refused", at,
+		"%zu creation%s not known to have ended when it was pulled", open,
+		open == 1 ? " was" : "s were");
+	if (diag != NULL)
+		rg_diag_hint(diag, "run `raygpu apply` there, which finds out what became of them, "
+				   "and pull again");
+	return false;
+}
+
+static bool check_cluster(
+	Reading *reading, GHashTable *ids, GHashTable *runs, const json_t *cluster, size_t place)
+{
+	bool ok = check_once_here(reading, cluster, place, "resources", "address");
+	ok = check_once_here(reading, cluster, place, "identities", "address") && ok;
+	ok = check_once_here(reading, cluster, place, "tombstones", "id") && ok;
+	ok = check_once_here(reading, cluster, place, "lifetimes", "resource") && ok;
+	ok = check_once(reading, runs, cluster, place, "runs", "id") && ok;
+	ok = check_ids(reading, ids, cluster, place) && ok;
+	ok = check_records(reading, cluster, place) && ok;
+	return check_settled(reading, cluster, place) && ok;
+}
+
+bool rules_check(Reading *reading, const json_t *document)
+{
+	g_autoptr(GHashTable) names = seen_new(), ids = seen_new(), runs = seen_new();
+	g_autoptr(GHashTable) lineages = seen_new();
+	size_t i;
+	json_t *cluster;
+	bool ok = true;
+	json_array_foreach (json_object_get(document, "clusters"), i, cluster) {
+		ok = once(reading, names, g_strdup(rg_json_str(cluster, "name", "")),
+			     g_strdup_printf("/clusters/%zu/name", i), "the cluster") &&
+		     ok;
+		ok = once(reading, lineages, g_strdup(rg_json_str(cluster, "lineage", "")),
+			     g_strdup_printf("/clusters/%zu/lineage", i), "the lineage") &&
+		     ok;
+		ok = check_cluster(reading, ids, runs, cluster, i) && ok;
+	}
+	return ok;
+}

@@ -1,0 +1,288 @@
+/* A document takes the place of its clusters in the file: one transaction, after a copy. */
+#include "base/clock.h"
+#include "state/look.h"
+#include "state/tables.h"
+
+/* A JSON number that the schema calls an integer may have been written as 5.0. */
+static int64_t number(const json_t *object, const char *key)
+{
+	return (int64_t)json_number_value(json_object_get(object, key));
+}
+
+/* The values of a row behind what is bound already; `hash` keeps what is bound of a blob. */
+static bool bind_row(Sql *q, const Column *columns, const json_t *row, unsigned char *hash)
+{
+	for (; columns->type != COLUMN_END; columns++) {
+		const json_t *value = json_object_get(row, columns->key);
+		if (columns->type == COLUMN_BLOB) {
+			if (!blob_put(q->store, value, hash, q->diags))
+				return false;
+			sql_hash(q, hash);
+		} else if (value == NULL || json_is_null(value)) {
+			sql_text(q, NULL);
+		} else if (columns->type == COLUMN_TEXT) {
+			sql_text(q, json_string_value(value));
+		} else if (columns->type == COLUMN_INT) {
+			sql_int(q, number(row, columns->key));
+		} else if (columns->type == COLUMN_FLAG) {
+			sql_int(q, json_is_true(value));
+		} else {
+			sql_json(q, value);
+		}
+	}
+	return true;
+}
+
+static bool insert_row(
+	RgStore *store, const Table *table, int64_t owner, const json_t *row, RgDiags *diags)
+{
+	unsigned char hash[HASH_BYTES];
+	Sql q = sql_new(store, table->insert, diags);
+	sql_int(&q, owner);
+	bool bound = bind_row(&q, table->columns, row, hash);
+	return sql_run(&q) && bound;
+}
+
+static bool insert_table(
+	RgStore *store, const Table *table, int64_t owner, const json_t *object, RgDiags *diags)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach (json_object_get(object, table->key), i, row) {
+		if (!insert_row(store, table, owner, row, diags))
+			return false;
+	}
+	return true;
+}
+
+/* Kind, name and index follow from the address. */
+static bool insert_resource(RgStore *store, int64_t cluster, const json_t *row, RgDiags *diags)
+{
+	g_autofree char *kind = NULL, *name = NULL;
+	unsigned char hash[HASH_BYTES];
+	int64_t index = -1;
+	bool is_address = rg_address_parse(rg_json_str(row, "address", ""), &kind, &name, &index);
+	g_assert(is_address);
+	Sql q = sql_new(store, table_resources.insert, diags);
+	sql_int(&q, cluster);
+	bool bound = bind_row(&q, table_resources.columns, row, hash);
+	sql_text(&q, kind);
+	sql_text(&q, name);
+	sql_int(&q, index);
+	return sql_run(&q) && bound;
+}
+
+static bool insert_resources(RgStore *store, int64_t cluster, const json_t *object, RgDiags *diags)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach (json_object_get(object, "resources"), i, row) {
+		if (!insert_resource(store, cluster, row, diags))
+			return false;
+	}
+	return true;
+}
+
+/* The name of a run is of one cluster in the file. */
+static bool check_run(RgStore *store, const char *id, RgDiags *diags)
+{
+	Sql q = sql_new(store, "SELECT 1 FROM runs WHERE id = ?1", diags);
+	sql_text(&q, id);
+	bool taken = sql_next(&q);
+	if (!sql_ok(&q))
+		return false;
+	if (taken)
+		rg_diags_error(diags, "state.push-refused",
+			"the run %s stands in the log of another cluster", id);
+	return !taken;
+}
+
+static bool insert_runs(RgStore *store, int64_t cluster, const json_t *object, RgDiags *diags)
+{
+	size_t i;
+	json_t *run;
+	json_array_foreach (json_object_get(object, "runs"), i, run) {
+		if (!check_run(store, rg_json_str(run, "id", ""), diags) ||
+			!insert_row(store, &table_runs, cluster, run, diags) ||
+			!insert_table(store, &table_changes, sqlite3_last_insert_rowid(store->db),
+				run, diags))
+			return false;
+	}
+	return true;
+}
+
+static bool clear(RgStore *store, const char *text, int64_t cluster, RgDiags *diags)
+{
+	Sql q = sql_new(store, text, diags);
+	sql_int(&q, cluster);
+	return sql_run(&q);
+}
+
+/* Not the identities: what was used once is used, whatever the document says. Of the tombstones
+ * those stay that may still be needed. */
+static bool clear_cluster(RgStore *store, int64_t cluster, RgDiags *diags)
+{
+	if (!clear(store, "DELETE FROM lifetimes WHERE cluster = ?1", cluster, diags) ||
+		!clear(store, "DELETE FROM resources WHERE cluster = ?1", cluster, diags) ||
+		!clear(store,
+			"DELETE FROM run_changes WHERE run IN"
+			" (SELECT seq FROM runs WHERE cluster = ?1)",
+			cluster, diags) ||
+		!clear(store, "DELETE FROM runs WHERE cluster = ?1", cluster, diags))
+		return false;
+	Sql q = sql_new(store,
+		"DELETE FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) >= ?3", diags);
+	sql_int(&q, cluster);
+	sql_int(&q, rg_clock_now_s());
+	sql_int(&q, TOMBSTONE_S);
+	return sql_run(&q);
+}
+
+/* What has a record is not gone. */
+static bool drop_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
+{
+	return clear(store,
+		"DELETE FROM tombstones WHERE cluster = ?1 AND id IN"
+		" (SELECT cloud_id FROM resources WHERE cluster = ?1)",
+		cluster, diags);
+}
+
+/* The row of the cluster, new or as the document has it now. */
+static bool put_cluster(
+	RgStore *store, const json_t *cluster, int64_t serial, int64_t *id, RgDiags *diags)
+{
+	const json_t *facts = json_object_get(cluster, "facts");
+	Sql q = sql_new(store,
+		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
+		" history_from_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (name) DO"
+		" UPDATE SET lineage = ?2, serial = ?3, provider = ?4, region = ?5, config = ?6,"
+		" facts = ?7, history_from_s = ?8 RETURNING id",
+		diags);
+	sql_text(&q, rg_json_str(cluster, "name", ""));
+	sql_text(&q, rg_json_str(cluster, "lineage", ""));
+	sql_int(&q, serial);
+	sql_text(&q, rg_json_str(cluster, "provider", ""));
+	sql_text(&q, rg_json_str(cluster, "region", ""));
+	sql_json(&q, json_object_get(cluster, "config"));
+	sql_json(&q, json_is_null(facts) ? NULL : facts);
+	sql_int(&q, number(cluster, "history_from_s"));
+	*id = 0;
+	if (sql_next(&q))
+		*id = sql_column_int(&q, 0);
+	return sql_run(&q) && *id != 0;
+}
+
+static bool replace_cluster(
+	RgStore *store, const json_t *cluster, int64_t serial, int64_t *id, RgDiags *diags)
+{
+	return put_cluster(store, cluster, serial, id, diags) && clear_cluster(store, *id, diags) &&
+	       insert_resources(store, *id, cluster, diags) &&
+	       insert_table(store, &table_identities, *id, cluster, diags) &&
+	       insert_table(store, &table_tombstones, *id, cluster, diags) &&
+	       drop_tombstones(store, *id, diags) &&
+	       insert_table(store, &table_lifetimes, *id, cluster, diags) &&
+	       insert_runs(store, *id, cluster, diags);
+}
+
+/* A push that was forced is told in the log, with what was lost by it. */
+static bool note_forced(
+	RgStore *store, int64_t cluster, const json_t *report, const json_t *meta, RgDiags *diags)
+{
+	size_t i;
+	json_t *row;
+	if (!json_is_true(json_object_get(report, "forced")))
+		return true;
+	if (!run_insert_done(store, cluster, meta, diags))
+		return false;
+	bool ok = true;
+	json_array_foreach (json_object_get(report, "lost"), i, row)
+		ok = ok && run_note(store, cluster, rg_json_str(row, "address", ""), "forget",
+				   "done", diags);
+	store->run = 0;
+	return ok;
+}
+
+static bool push_all(RgStore *store, const json_t *document, const json_t *reports,
+	const json_t *meta, RgDiags *diags)
+{
+	const json_t *clusters = json_object_get(document, "clusters");
+	size_t i;
+	json_t *report;
+	json_array_foreach (reports, i, report) {
+		int64_t id;
+		if (json_is_false(json_object_get(report, "changed")))
+			continue;
+		if (!replace_cluster(store, json_array_get(clusters, i), number(report, "serial"),
+			    &id, diags) ||
+			!note_forced(store, id, report, meta, diags))
+			return false;
+	}
+	Sql q = sql_new(store,
+		"DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM resources WHERE attrs = sha256)"
+		" AND NOT EXISTS (SELECT 1 FROM journal_members WHERE attrs = sha256)",
+		diags);
+	return sql_run(&q);
+}
+
+static bool is_empty(RgStore *store, RgDiags *diags)
+{
+	Sql q = sql_new(store, "SELECT 1 FROM clusters", diags);
+	bool empty = !sql_next(&q);
+	return sql_ok(&q) && empty;
+}
+
+/* What stands behind the name of the file; the time tells several apart. */
+static char *backup_suffix(const RgStore *store)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rg_clock_now_s());
+	g_autofree char *when = g_date_time_format(now, ".push-%Y%m%dT%H%M%SZ");
+	char *suffix = g_strconcat(when, ".bak", NULL);
+	for (int i = 2;; i++) {
+		g_autofree char *path = g_strconcat(store->path, suffix, NULL);
+		if (!g_file_test(path, G_FILE_TEST_EXISTS))
+			return suffix;
+		g_free(suffix);
+		suffix = g_strdup_printf("%s-%d.bak", when, i);
+	}
+}
+
+static bool any_changed(const json_t *reports)
+{
+	size_t i;
+	json_t *report;
+	json_array_foreach (reports, i, report) {
+		if (json_is_true(json_object_get(report, "changed")))
+			return true;
+	}
+	return false;
+}
+
+static bool keep_copy(RgStore *store, char **backup, RgDiags *diags)
+{
+	if (is_empty(store, diags))
+		return true;
+	g_autofree char *suffix = backup_suffix(store);
+	g_autofree char *path = g_strconcat(store->path, suffix, NULL);
+	if (!store_publish(store, store->db, path, true, diags))
+		return false;
+	*backup = g_strconcat(store->shown, suffix, NULL);
+	return true;
+}
+
+json_t *rg_state_push(RgStore *store, const json_t *document, bool force, const json_t *meta,
+	char **backup, RgDiags *diags)
+{
+	size_t i;
+	json_t *cluster;
+	json_array_foreach (json_object_get(document, "clusters"), i, cluster)
+		store_check_writer(store, rg_json_str(cluster, "name", ""));
+	*backup = NULL;
+	if (!tx_begin(store, diags))
+		return NULL;
+	g_autoptr(RgJson) reports = look(store, document, force, diags);
+	bool ok = reports != NULL;
+	if (ok && any_changed(reports))
+		ok = keep_copy(store, backup, diags) &&
+		     push_all(store, document, reports, meta, diags);
+	return tx_end(store, ok, diags) ? g_steal_pointer(&reports) : NULL;
+}

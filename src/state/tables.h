@@ -1,0 +1,36 @@
+/* The tables of a cluster as lists of objects, the same way out of the file and into it. Private
+ * to pull.c and push.c. */
+#pragma once
+#include "state/internal.h"
+
+typedef enum {
+	COLUMN_END,
+	COLUMN_TEXT,
+	COLUMN_INT,
+	COLUMN_FLAG,
+	COLUMN_JSON,
+	COLUMN_VALUES, /* JSON object of a kind's attributes: may hold secrets and long values */
+	COLUMN_BLOB,   /* the same, in the table of blobs; never null */
+} ColumnType;
+
+typedef struct {
+	ColumnType type;
+	const char *key;
+} Column;
+
+/* `select` gives the columns in their order; ?1 is the row that they belong to. `insert` takes ?1
+ * and then the columns. Both are string literals (internal.h, Sql). */
+typedef struct {
+	const char *key; /* of the list in the owner's object */
+	const char *select, *insert;
+	const Column *columns;
+} Table;
+
+extern const Table table_resources; /* insert: kind, name and index (-1: none) follow */
+extern const Table table_identities, table_tombstones, table_lifetimes;
+extern const Table table_runs;	  /* select: its row follows */
+extern const Table table_changes; /* of a run */
+
+/* All of one cluster in a transaction of the caller's; NULL and no diagnostic when the state
+ * doesn't have it. Nothing redacted, nothing packed. */
+json_t *pull_cluster(RgStore *store, const char *name, RgDiags *diags);
