@@ -52,7 +52,8 @@ def expand(spec):
 @pytest.fixture(scope='module')
 def views(tmp_path_factory):
     folder = tmp_path_factory.mktemp('specs')
-    paths = sorted(glob.glob(os.path.join(ROOT, 'examples', '*.yaml')))
+    paths = sorted(set(glob.glob(os.path.join(ROOT, 'examples', '*.yaml')))
+                   - set(glob.glob(os.path.join(ROOT, 'examples', '*.scenario.yaml'))))
     for case in sorted(glob.glob(os.path.join(ROOT, 'tests', 'golden', 'spec', '*.test'))):
         with open(case, encoding='utf-8', newline='') as f:
             text = f.read()
