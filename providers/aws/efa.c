@@ -46,15 +46,18 @@ json_t *aws_efa_interfaces(const json_t *attributes)
 	return interfaces;
 }
 
+bool aws_efa_is(const json_t *interface)
+{
+	const char *kind = mod_str(interface, "interfaceType");
+	return !strcmp(kind, "efa") || !strcmp(kind, "efa-only");
+}
+
 json_int_t aws_efa_seen(const json_t *record)
 {
 	json_int_t count = 0;
 	size_t i;
 	const json_t *interface;
-	json_array_foreach (json_object_get(record, "networkInterfaceSet"), i, interface) {
-		const char *kind = mod_str(interface, "interfaceType");
-		if (!strcmp(kind, "efa") || !strcmp(kind, "efa-only"))
-			count++;
-	}
+	json_array_foreach (json_object_get(record, "networkInterfaceSet"), i, interface)
+		count += aws_efa_is(interface);
 	return count;
 }

@@ -9,5 +9,6 @@
 json_t *aws_efa_interfaces(const json_t *attributes);
 /* Interfaces that such a node of the type has: more than one can't be with a public address. */
 json_int_t aws_efa_count(const char *instance_type, json_int_t efa);
-/* EFA interfaces of a record of DescribeInstances. */
+/* Whether an interface of a record of DescribeInstances is one, and how many it has. */
+bool aws_efa_is(const json_t *interface);
 json_int_t aws_efa_seen(const json_t *record);

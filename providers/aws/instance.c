@@ -70,9 +70,8 @@ static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
 			json_pack("{s:s, s:s}", "InstanceId", mod_str(item, "id"), "HttpTokens",
 				mod_str(wanted, "http_tokens")));
 	if (status == RGP_OK && aws_is_changed(item, "security_groups"))
-		status = change(call, update, i, "ModifyInstanceAttribute",
-			json_pack("{s:s, s:O?}", "InstanceId", mod_str(item, "id"), "GroupId",
-				json_object_get(wanted, "security_groups")));
+		status = aws_instance_groups_change(
+			call, mod_str(item, "id"), wanted, &update->failures[i]);
 	if (status == RGP_OK && (aws_is_changed(item, "instance_profile") ||
 					aws_is_changed(item, "instance_profile_arn")))
 		status = aws_instance_profile_change(

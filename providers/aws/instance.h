@@ -24,6 +24,10 @@ json_t *aws_instance_profile_spec(const json_t *attributes);
 rgp_status aws_instance_profile_change(
 	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
 
+/* Brings one instance's interfaces to the security groups wanted (instance_groups.c). */
+rgp_status aws_instance_groups_change(
+	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
+
 /* User data, one request (reveal.c). */
 json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *failure);
 rgp_status aws_instance_create(const AwsCall *call, const json_t *input);

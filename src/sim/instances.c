@@ -318,6 +318,11 @@ static bool modify_groups(RgSimCall *call, const json_t *instance)
 		return rg_sim_fail(call, 400, "IncorrectInstanceState",
 			"The instance '%s' has no network interface.",
 			rg_sim_doc_str(instance, "instanceId"));
+	if (json_array_size(json_object_get(instance, "_interfaces")) > 1)
+		return rg_sim_fail(call, 400, "InvalidInstanceID",
+			"There are multiple interfaces attached to instance '%s'. Please specify "
+			"an interface ID for the operation instead.",
+			rg_sim_doc_str(instance, "instanceId"));
 	json_auto_t *groups = rg_sim_group_set(call, ids, rg_sim_doc_str(instance, "vpcId"));
 	if (!groups || !rg_sim_go(call))
 		return false;

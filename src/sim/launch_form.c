@@ -104,6 +104,18 @@ static json_t *find_device(const json_t *devices, const char *name)
 	return NULL;
 }
 
+/* EC2 complains of st1 and sc1 at the root in these words too (aws/aws-sdk#542). */
+static bool check_disk_type(RgSimCall *call, const char *type, bool is_root)
+{
+	if (g_str_equal(type, "io1") || g_str_equal(type, "io2"))
+		return rg_sim_fail(call, 400, "InvalidParameterCombination",
+			"The parameter iops must be specified for %s volumes.", type);
+	if (is_root && (g_str_equal(type, "st1") || g_str_equal(type, "sc1")))
+		return rg_sim_fail(call, 400, "InvalidParameterCombination",
+			"The parameter iops is not supported for %s volumes.", type);
+	return true;
+}
+
 static bool override_device(RgSimCall *call, json_t *device, const json_t *entry)
 {
 	gint64 least = json_integer_value(json_object_get(device, "size"));
@@ -118,6 +130,8 @@ static bool override_device(RgSimCall *call, json_t *device, const json_t *entry
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Volume of %" G_GINT64_FORMAT "GiB is too small or too large.", size);
 	const char *type = rg_sim_param_str(entry, "Ebs.VolumeType");
+	if (type && !check_disk_type(call, type, *snapshot != '\0'))
+		return false;
 	json_object_set_new(device, "size", json_integer(size));
 	if (type)
 		json_object_set_new(device, "type", json_string(type));

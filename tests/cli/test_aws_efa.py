@@ -115,6 +115,22 @@ def test_efa_comes_and_goes_with_new_nodes(sim, home):
     no_changes(home)
 
 
+def test_new_groups_reach_every_interface(sim, home):
+    """EC2 takes new groups for an instance with one interface only."""
+    made = sim.ok('CreateSecurityGroup', GroupName='corporate', GroupDescription='x',
+                  VpcId=sim.ok('DescribeVpcs').findtext('.//vpcId')).findtext('groupId')
+    home.apply()
+    mine = 'region: us-east-1}'
+    home.write('cluster.yaml', cluster().replace(mine, f'region: us-east-1, security_groups: [{made}]}}'))
+    plan = home.run('plan', 'cluster.yaml', '--no-settle')
+    assert 'Plan: 0 to add, 3 to change, 0 to destroy.' in plan.out, plan
+    home.apply('cluster.yaml', '--no-settle')
+    for node in pool(sim):
+        assert [made in {g['groupId'] for g in i['groupSet']} for i in node['networkInterfaceSet']] == [True] * 4
+    no_changes(home)
+    assert home.run('drift', 'cluster.yaml', '--no-settle').out.startswith('No drift.')
+
+
 def test_adapters_taken_away_are_drift(tmp_path):
     """As after somebody stopped a node and detached one by hand, which raygpu-sim doesn't serve."""
     world = tmp_path / 'world.json'

@@ -1,0 +1,78 @@
+/* Other security groups for an instance that stands. */
+#include "aws/efa.h"
+#include "aws/form.h"
+#include "aws/instance.h"
+#include <string.h>
+
+static const Ec2Code passing_codes[] = {
+	{"IncorrectInstanceState", NULL, 300}, /* still stopping */
+	{"InvalidInstanceID.NotFound", NULL, 30},
+	{"InvalidNetworkInterfaceID.NotFound", NULL, 30},
+	{0},
+};
+/* EC2 doesn't choose among interfaces (hashicorp/terraform#14299). */
+static const Ec2Code several_codes[] = {{"InvalidInstanceID", "multiple interfaces"}, {0}};
+
+static rgp_status send(const AwsCall *call, const char *action, json_t *params, ModFailure *failure)
+{
+	g_autoptr(ModJson) owned = params;
+	const Ec2Request request = {.action = action, .params = owned};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, passing_codes, &reply);
+	if (status == RGP_OK && reply.failure.class_ != RGP_CLASS_OK)
+		mod_failure_copy(failure, &reply.failure);
+	return status;
+}
+
+/* Ids of the instance's EFA interfaces, then of its primary one: what somebody has attached by
+ * hand is theirs. The primary one comes last because the plan looks at it: until it is done, so is
+ * nothing. */
+static void on_instance(void *data, const json_t *record)
+{
+	json_t *ids = data, *interface;
+	g_auto(AwsSeen) seen = {0};
+	aws_instance_read(record, &seen);
+	const char *primary = mod_str(seen.attributes, "network_interface");
+	size_t i;
+	json_array_clear(ids);
+	json_array_foreach (json_object_get(record, "networkInterfaceSet"), i, interface) {
+		const char *id = mod_str(interface, "networkInterfaceId");
+		if (aws_efa_is(interface) && strcmp(id, primary) != 0)
+			json_array_append_new(ids, json_string(id));
+	}
+	if (*primary)
+		json_array_append_new(ids, json_string(primary));
+}
+
+static rgp_status change_each(
+	const AwsCall *call, const char *id, const json_t *groups, ModFailure *failure)
+{
+	g_autoptr(ModJson) ids = json_array();
+	g_autoptr(ModJson) params = json_object();
+	aws_form_filter(params, "instance-id", &id, 1);
+	rgp_status status =
+		aws_kind_describe(call, &aws_instance_kind, params, on_instance, NULL, ids);
+	size_t i;
+	const json_t *interface;
+	json_array_foreach (ids, i, interface)
+		if (status == RGP_OK && failure->class_ == RGP_CLASS_OK)
+			status = send(call, "ModifyNetworkInterfaceAttribute",
+				json_pack("{s:O, s:O}", "NetworkInterfaceId", interface,
+					"SecurityGroupId", groups),
+				failure);
+	if (status == RGP_OK && !json_array_size(ids))
+		mod_failure_set(failure, RGP_CLASS_GONE, NULL, "EC2 knows no instance %s", id);
+	return status;
+}
+
+rgp_status aws_instance_groups_change(
+	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure)
+{
+	const json_t *groups = json_object_get(wanted, "security_groups");
+	rgp_status status = send(call, "ModifyInstanceAttribute",
+		json_pack("{s:s, s:O?}", "InstanceId", id, "GroupId", groups), failure);
+	if (status != RGP_OK || !ec2_match(failure, several_codes))
+		return status;
+	mod_failure_clear(failure);
+	return change_each(call, id, groups, failure);
+}
