@@ -41,7 +41,16 @@ static const json_t *find_run(Context *context, const json_t *runs, const char *
 	return NULL;
 }
 
-static int show_one(Context *context, const json_t *runs, const char *prefix)
+/* Columns of the names, 0 when all runs are of one cluster anyway. */
+static unsigned cluster_width(GStrv clusters)
+{
+	size_t width = 0;
+	for (char **name = clusters; clusters[0] && clusters[1] && *name; name++)
+		width = MAX(width, strlen(*name));
+	return (unsigned)width;
+}
+
+static int show_one(Context *context, const json_t *runs, unsigned width, const char *prefix)
 {
 	const json_t *run = find_run(context, runs, prefix);
 	if (!run)
@@ -55,13 +64,13 @@ static int show_one(Context *context, const json_t *runs, const char *prefix)
 		json_object_set(document, "steps", changes);
 		out_json(document);
 	} else {
-		g_autofree char *text = rg_render_run(run, changes, &context->out);
+		g_autofree char *text = rg_render_run(run, changes, width, &context->out);
 		out_text(text);
 	}
 	return EXIT_FINE;
 }
 
-static int show_all(Context *context, const json_t *runs, size_t limit)
+static int show_all(Context *context, const json_t *runs, unsigned width, size_t limit)
 {
 	g_autoptr(RgJson) shown = json_array();
 	size_t i;
@@ -72,7 +81,7 @@ static int show_all(Context *context, const json_t *runs, size_t limit)
 		json_array_append(shown, run);
 		if (context->json)
 			continue;
-		g_autofree char *text = rg_render_run(run, NULL, &context->out);
+		g_autofree char *text = rg_render_run(run, NULL, width, &context->out);
 		out_text(i ? "\n" : "");
 		out_text(text);
 	}
@@ -81,12 +90,26 @@ static int show_all(Context *context, const json_t *runs, size_t limit)
 	return EXIT_FINE;
 }
 
+/* The clusters whose runs are asked for: one, or all. NULL and a diagnostic. */
+static GStrv find_clusters(Context *context)
+{
+	if (context->cluster) {
+		char *one[] = {context->cluster, NULL};
+		return is_known(context, context->cluster) ? g_strdupv(one) : NULL;
+	}
+	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
+	if (!names || names[0])
+		return g_steal_pointer(&names);
+	g_autofree char *none = context_one_cluster(context);
+	return NULL;
+}
+
 int cmd_log(Context *context, int argc, char **argv)
 {
 	int limit = 0, code = EXIT_FINE;
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
-			"which cluster of the state (the only one)", "NAME"},
+			"only this cluster of the state", "NAME"},
 		{"max-count", 'n', 0, G_OPTION_ARG_INT, &limit, "only the newest N runs", "N"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
@@ -97,11 +120,12 @@ int cmd_log(Context *context, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
-	g_autofree char *cluster = context->store ? context_one_cluster(context) : NULL;
-	g_autoptr(RgJson) runs = cluster && is_known(context, cluster)
-					 ? rg_store_runs(context->store, cluster, context->diags)
-					 : NULL;
+	g_auto(GStrv) clusters = context->store ? find_clusters(context) : NULL;
+	g_autoptr(RgJson) runs =
+		clusters ? rg_store_runs(context->store, context->cluster, context->diags) : NULL;
 	if (!runs)
 		return rg_diags_exit_code(context->diags);
-	return argc > 1 ? show_one(context, runs, argv[1]) : show_all(context, runs, (size_t)limit);
+	unsigned width = cluster_width(clusters);
+	return argc > 1 ? show_one(context, runs, width, argv[1])
+			: show_all(context, runs, width, (size_t)limit);
 }

@@ -12,12 +12,17 @@ static const char *outcome_color(const char *outcome)
 	return g_str_equal(outcome, "done") ? GREEN : g_str_equal(outcome, "failed") ? RED : YELLOW;
 }
 
-static void add_head(GString *text, const json_t *run, const RgStyle *style)
+static void add_head(GString *text, const json_t *run, unsigned cluster_width, const RgStyle *style)
 {
 	const char *outcome = outcome_of(run);
 	g_autofree char *when = rg_clock_format(rg_json_int(run, "started_s", 0));
+	g_autofree char *command = clean(rg_json_str(run, "command", "?"));
+	g_autofree char *cluster = clean(rg_json_str(run, "cluster", "?"));
 	paintf(text, style, BOLD, "run %s", rg_json_str(run, "id", "?"));
-	g_string_append_printf(text, "  %s  %s  ", when, rg_json_str(run, "command", "?"));
+	g_string_append_printf(text, "  %s  ", when);
+	if (cluster_width)
+		g_string_append_printf(text, "%-*s  ", (int)cluster_width, cluster);
+	g_string_append_printf(text, "%s  ", command);
 	paint(text, style, outcome_color(outcome), outcome);
 	if (json_is_integer(json_object_get(run, "ended_s")) &&
 		json_is_integer(json_object_get(run, "started_s")))
@@ -26,24 +31,28 @@ static void add_head(GString *text, const json_t *run, const RgStyle *style)
 	g_string_append_c(text, '\n');
 }
 
+/* "    author  A <a@example.org>", nothing without a value. */
+static void add_line(GString *text, const char *word, const char *value, const char *more)
+{
+	g_autofree char *shown = clean(value);
+	if (shown)
+		g_string_append_printf(text, "    %-7s %s%s\n", word, shown, more);
+}
+
 static void add_source(GString *text, const json_t *run)
 {
-	const char *spec = rg_json_str(run, "spec", NULL), *author;
 	const char *commit = rg_json_str(run, "commit", NULL);
-	if (spec)
-		g_string_append_printf(text, "    spec    %s\n", spec);
-	if (commit)
-		g_string_append_printf(text, "    commit  %.12s%s\n", commit,
-			rg_json_bool(run, "dirty", false) ? ", with changes that are not in it"
-							  : "");
-	author = rg_json_str(run, "author", NULL);
-	if (author)
-		g_string_append_printf(text, "    author  %s\n", author);
 	const char *reason = rg_json_str(run, "budget_override", NULL);
-	if (reason)
-		g_string_append_printf(text, "    budget  exceeded: %s\n", reason);
-	g_string_append_printf(text, "    by      %s on %s\n", rg_json_str(run, "user", "?"),
-		rg_json_str(run, "host", "?"));
+	g_autofree char *brief = g_strndup(commit ? commit : "", 12);
+	g_autofree char *exceeded = reason ? g_strconcat("exceeded: ", reason, NULL) : NULL;
+	g_autofree char *by = g_strdup_printf(
+		"%s on %s", rg_json_str(run, "user", "?"), rg_json_str(run, "host", "?"));
+	add_line(text, "spec", rg_json_str(run, "spec", NULL), "");
+	add_line(text, "commit", commit ? brief : NULL,
+		rg_json_bool(run, "dirty", false) ? ", with changes that are not in it" : "");
+	add_line(text, "author", rg_json_str(run, "author", NULL), "");
+	add_line(text, "budget", exceeded, "");
+	add_line(text, "by", by, "");
 }
 
 /* "4 create, 1 failed"; words are the actions of the protocol. */
@@ -75,12 +84,13 @@ static void add_changes(GString *text, const json_t *changes, const RgStyle *sty
 	}
 }
 
-char *rg_render_run(const json_t *run, const json_t *changes, const RgStyle *style)
+char *rg_render_run(
+	const json_t *run, const json_t *changes, unsigned cluster_width, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
-	add_head(text, run, style);
+	add_head(text, run, cluster_width, style);
 	add_source(text, run);
 	add_counts(text, run);
 	add_changes(text, changes, style);
-	return g_string_free(text, FALSE);
+	return text_finish(text, style);
 }

@@ -37,8 +37,10 @@ char *rg_render_resource(const RgResource *resource, const RgSchema *schema, con
 /* One row of rg_render_state_json. */
 json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema);
 
-/* One run as rg_store_runs tells it; `changes` (rg_store_run_changes) may be NULL. */
-char *rg_render_run(const json_t *run, const json_t *changes, const RgStyle *style);
+/* One run as rg_store_runs tells it; `changes` (rg_store_run_changes) may be NULL. `cluster_width`:
+ * columns of the clusters' names, 0: don't tell them. */
+char *rg_render_run(
+	const json_t *run, const json_t *changes, unsigned cluster_width, const RgStyle *style);
 
 /* "Apply complete! Resources: 1 added, 0 changed, 0 destroyed." and what is open or failed. */
 char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style);

@@ -33,6 +33,7 @@ static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
 	}
 	json_t *counts = json_object();
 	rg_json_set_str(run, "id", sql_column_text(q, 1));
+	rg_json_set_str(run, "cluster", sql_column_text(q, 6));
 	json_object_set_new(run, "started_s", int_or_null(q, 2));
 	json_object_set_new(run, "ended_s", int_or_null(q, 3));
 	rg_json_set_str(run, "outcome", sql_column_text(q, 4));
@@ -48,8 +49,9 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 	if (!tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_new(store,
-		"SELECT r.seq, r.id, r.started_s, r.ended_s, r.outcome, r.meta FROM runs r"
-		" JOIN clusters c ON c.id = r.cluster WHERE c.name = ?1 ORDER BY r.seq DESC",
+		"SELECT r.seq, r.id, r.started_s, r.ended_s, r.outcome, r.meta, c.name"
+		" FROM runs r JOIN clusters c ON c.id = r.cluster WHERE ?1 IS NULL OR c.name = ?1"
+		" ORDER BY r.seq DESC",
 		diags);
 	sql_text(&q, cluster);
 	bool ok = true;

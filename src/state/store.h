@@ -58,8 +58,9 @@ RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags);
 /* Pins for fit (src/fit/fit.h) out of a snapshot: {"facts", "nodes"}; new reference. */
 json_t *rg_snapshot_pins(const RgSnapshot *snapshot);
 GStrv rg_store_clusters(RgStore *store, RgDiags *diags); /* names, sorted; g_strfreev */
-/* Newest first: [{"id", "started_s", "ended_s", "outcome" (both null while it runs, or when it was
- * killed and none came after it), all of begin_run's meta, "changes": {"create": n, "failed": n}}]
+/* Of one cluster, or NULL: of all. Newest first: [{"id", "cluster", "started_s", "ended_s",
+ * "outcome" (both null while it runs, or when it was killed and none came after it), all of
+ * begin_run's meta, "changes": {"create": n, "failed": n}}]
  */
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags);
 /* [{"address", "action": "create" | "update" | "delete" | "adopt" | "forget" | "import" | "move",

@@ -74,3 +74,21 @@ def test_words_that_name_no_run(sim, home):
     assert 'not enough' in home.run('log', run[:3], code=4).err
     assert 'has no cluster other' in home.run('log', '--cluster', 'other', code=4).err
     home.run('log', '-n', '-1', code=4)
+
+
+def test_the_runs_of_all_clusters(sim, home):
+    for name in ('one', 'three'):
+        home.write(f'{name}.yaml', spec(name=name, pools={'serve': 1}))
+        home.apply(f'{name}.yaml')
+    home.run('state', 'rm', 'aws.instance.serve[0]', '--cluster', 'one')
+    runs = home.run('log', '--json').json()
+    assert [(r['cluster'], r['command']) for r in runs] == [('one', 'state rm'), ('three', 'apply'), ('one', 'apply')]
+    text = home.run('log').out
+    heads = re.findall(r'^run [0-9a-f]{16}  \S+Z  (one    |three  )(apply|state rm)  ', text, re.M)
+    assert heads == [('one    ', 'state rm'), ('three  ', 'apply'), ('one    ', 'apply')]
+    assert home.run('log', '-n', '1').out.count('run ') == 1
+    alone = home.run('log', '--cluster', 'three')
+    assert 'one.yaml' not in alone.out and re.search(r'Z  apply  ', alone.out)
+    assert 'Z  three  apply' in home.run('log', runs[1]['id']).out
+    home.run('log', '--cluster', 'two', code=4)
+    home.run('log', '--state', 'none.db', code=4)

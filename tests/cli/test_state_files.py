@@ -61,7 +61,7 @@ def test_a_newer_state_is_refused_by_every_command(tmp_path):
     before = contents(home.path('.raygpu'))
     for words in (('state', 'list'), ('state', 'rm', 'x'), ('state', 'mv', 'x', 'y'), ('log',), ('show',),
                   ('plan',), ('drift',), ('apply', '--auto-approve'), ('state', 'orphans'),
-                  ('state', 'rebuild'), ('import', 'cluster.yaml', 'aws.instance.serve[0]', 'i-1')):
+                  ('state', 'pull'), ('state', 'rebuild'), ('import', 'cluster.yaml', 'aws.instance.serve[0]', 'i-1')):
         result = home.run(*words, code=1)
         assert 'version 98' in result.err and 'install the newer raygpu' in ' '.join(result.err.split())
     assert contents(home.path('.raygpu')) == before
@@ -73,7 +73,7 @@ def test_several_clusters_keep_apart(tmp_path):
         for name in ('one', 'two'):
             home.write(f'{name}.yaml', spec(name=name, pools={'serve': 1}))
             home.apply(f'{name}.yaml')
-        for words in (('state', 'list'), ('state', 'show', 'aws.instance.head'), ('state', 'orphans'), ('log',),
+        for words in (('state', 'list'), ('state', 'show', 'aws.instance.head'), ('state', 'orphans'),
                       ('state', 'rm', 'aws.instance.serve[0]'), ('state', 'mv', 'aws.instance.serve', 'aws.instance.x')):
             result = home.run(*words, code=4)
             assert 'several clusters: one, two' in ' '.join(result.err.split())
