@@ -169,19 +169,25 @@ static json_t *resolve_text(const json_t *part, const Resolver *resolver)
 	return NULL;
 }
 
+/* When lenient it goes on behind a part that is not known: who looks for what is unknown, or
+ * secret, must hear of all. */
 static json_t *resolve_join(const json_t *expr, const Resolver *resolver)
 {
 	g_autoptr(GString) joined = g_string_new(NULL);
 	const json_t *part;
+	bool known = true;
 	size_t i;
 	json_array_foreach (json_object_get(expr, "$join"), i, part) {
 		json_auto_t *text = resolve_text(part, resolver);
-		if (text == NULL)
+		if (text != NULL)
+			g_string_append_len(
+				joined, json_string_value(text), (gssize)json_string_length(text));
+		else if (resolver->lenient)
+			known = false;
+		else
 			return NULL;
-		g_string_append_len(
-			joined, json_string_value(text), (gssize)json_string_length(text));
 	}
-	return json_stringn_nocheck(joined->str, joined->len);
+	return known ? json_stringn_nocheck(joined->str, joined->len) : NULL;
 }
 
 static json_t *resolve_gzip(const json_t *expr, const Resolver *resolver)

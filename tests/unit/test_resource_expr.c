@@ -90,6 +90,25 @@ static void test_known_ones_are_resolved_beside_unknown_ones(void)
 	g_assert_true(rg_expr_is(json_object_get(got, "b")));
 }
 
+static json_t *count_looks(void *data, const char *address, const char *attr)
+{
+	++*(unsigned *)data;
+	return NULL;
+}
+
+static void test_a_lenient_lookup_hears_of_every_part(void)
+{
+	unsigned looks = 0;
+	json_auto_t *value =
+		json_loads("{\"$gzip_base64\": {\"$join\": [\"token=\","
+			   " {\"$ref\": \"a.n.secret\", \"attr\": \"value\"}, \" head=\","
+			   " {\"$ref\": \"a.n.head\", \"attr\": \"ip\"}]}}",
+			0, NULL);
+	json_auto_t *got = rg_expr_resolve_known(value, count_looks, &looks);
+	g_assert_cmpuint(looks, ==, 2);
+	g_assert_true(json_equal(got, value));
+}
+
 static void test_gzip_gives_the_text_back_and_the_same_bytes_each_time(void)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -140,6 +159,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/expr/unknown-is-an-error", test_unknown_and_non_text_parts_are_errors);
 	g_test_add_func(
 		"/expr/known-beside-unknown", test_known_ones_are_resolved_beside_unknown_ones);
+	g_test_add_func("/expr/every-part", test_a_lenient_lookup_hears_of_every_part);
 	g_test_add_func("/expr/gzip", test_gzip_gives_the_text_back_and_the_same_bytes_each_time);
 	g_test_add_func("/expr/gunzip", test_gunzip_is_the_way_back_and_keeps_to_its_cap);
 	return g_test_run();
