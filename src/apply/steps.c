@@ -109,6 +109,14 @@ static void add_making_edges(GHashTable *pairs, const RgPlanChange *change)
 	}
 }
 
+/* What is created again because it vanished has nothing to remove. What is replaced for its new id
+ * leaves first all the same: a run that ended in between would leave a record that refers to the
+ * new one by its address, while the thing itself booted with the old one. */
+static bool is_made_anew(const Pair *pair)
+{
+	return !pair->remove && pair->make && pair->make->kind == STEP_CREATE;
+}
+
 /* By what is recorded: the spec may not want the dependency, or the thing, any more. */
 static void add_leaving_edges(
 	GHashTable *pairs, const RgPlanChange *change, RgDependencies *cache, const RgResource *now)
@@ -124,6 +132,8 @@ static void add_leaving_edges(
 		/* between an update and a replace of what it uses, the plan orders nothing */
 		if (other && other->remove && (freeing == mine->remove || !other->make))
 			wait_for(other->remove, freeing);
+		else if (other && mine->remove && mine->make && is_made_anew(other))
+			wait_for(other->make, mine->remove);
 	}
 }
 

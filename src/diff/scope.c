@@ -173,6 +173,41 @@ bool scope_replaces(const Differ *differ, const char *address)
 	return differ->replaced != NULL && g_hash_table_contains(differ->replaced, address);
 }
 
+/* What has vanished and is created again is another thing under the same address: something that
+ * stands and is left out would go on with the old one, and nothing would tell it later. */
+static const char *moves_away(const RgChange *change, const RgChange *left)
+{
+	switch (change->action) {
+	case RG_ACTION_DELETE:
+		return "deleted";
+	case RG_ACTION_REPLACE:
+		return "replaced";
+	case RG_ACTION_CREATE:
+		return change->recorded != NULL && left->observed != NULL ? "created again" : NULL;
+	case RG_ACTION_NONE:
+	case RG_ACTION_UPDATE:
+	case RG_ACTION_RECORD:
+	case RG_ACTION_FORGET:
+	case RG_ACTION_STOP:
+		break;
+	}
+	return NULL;
+}
+
+static void guard(Differ *differ, RgChange *change, const RgChange *left)
+{
+	const char *how = moves_away(change, left);
+	if (how == NULL)
+		return;
+	RgDiag *diag = rg_diags_error(differ->diags, "diff.conflict",
+		"`%s` can't be %s while `%s`, which is left out, depends on it", change->address,
+		how, left->address);
+	rg_diag_address(diag, change->address, NULL);
+	rg_diag_hint(diag, "add `--target %s`, or leave both out", left->address);
+	change_stop(change, RG_GRADE_CONFLICT, ROW_LEFT_OUT,
+		"something that is left out depends on it");
+}
+
 /* What something left out leans on must stay as it is. */
 void scope_guard(Differ *differ)
 {
@@ -184,21 +219,8 @@ void scope_guard(Differ *differ)
 		GStrv names = rg_dependencies_get(differ->dependencies, left->recorded);
 		for (size_t d = 0; names[d] != NULL; d++) {
 			RgChange *change = g_hash_table_lookup(differ->changes, names[d]);
-			if (change == NULL || !change_removes(change))
-				continue;
-			rg_diag_hint(
-				rg_diag_address(
-					rg_diags_error(differ->diags, "diff.conflict",
-						"`%s` can't be %s while `%s`, which is "
-						"left out, depends on it",
-						change->address,
-						change->action == RG_ACTION_DELETE ? "deleted"
-										   : "replaced",
-						left->address),
-					change->address, NULL),
-				"add `--target %s`, or leave both out", left->address);
-			change_stop(change, RG_GRADE_CONFLICT, ROW_LEFT_OUT,
-				"something that is left out depends on it");
+			if (change != NULL)
+				guard(differ, change, left);
 		}
 	}
 }
