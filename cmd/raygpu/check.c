@@ -1,15 +1,30 @@
 /* `raygpu providers check`: the conformance script in a child process, so that a module that falls
- * takes only the child with it; each step comes through a pipe as a line of JSON. */
+ * or hangs takes only the child with it; each step comes through a pipe as a line of JSON. What the
+ * child prints goes into a file, because a module must not print. */
 #include "command.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "config.h"
 #include "provider/conform.h"
 
 static const char *const outcomes[] = {"pass", "fail", "skip", "begin"};
+
+/* What one step may take: a module waits by itself for what takes long. */
+static unsigned limit_of(const CheckOptions *check)
+{
+	return (unsigned)CLAMP(check->wait_s, 1, 360) * 10;
+}
+
+/* The two ends that the child writes to. */
+typedef struct {
+	int steps, printed;
+	unsigned limit_s;
+} Outlet;
 
 static void send_step(void *data, const char *step, RgConformOutcome outcome, const char *why)
 {
@@ -20,8 +35,10 @@ static void send_step(void *data, const char *step, RgConformOutcome outcome, co
 	g_autofree char *text = rg_json_canonical(line);
 	g_autofree char *whole = g_strconcat(text, "\n", NULL);
 	size_t len = strlen(whole), sent = 0;
+	const Outlet *outlet = data;
+	alarm(outlet->limit_s); /* SIGALRM ends the child: the parent tells what it was at */
 	while (sent < len) {
-		ssize_t n = write(*(int *)data, whole + sent, len - sent);
+		ssize_t n = write(outlet->steps, whole + sent, len - sent);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -49,7 +66,7 @@ static json_t *read_config(Context *context, const CheckOptions *check)
 
 /* In the child. */
 static bool run_script(Context *context, const char *dir, const char *name, const json_t *config,
-	const CheckOptions *check, int fd)
+	const CheckOptions *check, Outlet *outlet)
 {
 	g_autoptr(RgHttp) http = NULL;
 	g_strfreev(context->provider_dirs);
@@ -62,7 +79,7 @@ static bool run_script(Context *context, const char *dir, const char *name, cons
 		http = rg_http_open(&transport, context->diags);
 		if (!http) {
 			const RgDiag *diag = rg_diags_get(context->diags, 0);
-			send_step(&fd, "opens the network", RG_CONFORM_FAIL, diag->summary);
+			send_step(outlet, "opens the network", RG_CONFORM_FAIL, diag->summary);
 			return false;
 		}
 	}
@@ -72,8 +89,19 @@ static bool run_script(Context *context, const char *dir, const char *name, cons
 		.http = http,
 		.wait_ms = (unsigned)CLAMP(check->wait_s, 0, 3600) * 1000,
 		.told = send_step,
-		.data = &fd};
+		.data = outlet};
 	return rg_provider_conform(context->providers, name, &options);
+}
+
+/* In the child: whether nothing came through the standard streams, told as a step. */
+static bool check_silence(Outlet *outlet)
+{
+	struct stat info;
+	bool silent = fstat(outlet->printed, &info) != 0 || info.st_size == 0;
+	send_step(outlet, "prints nothing", silent ? RG_CONFORM_PASS : RG_CONFORM_FAIL,
+		silent ? NULL
+		       : "it wrote to the standard output or the standard error: use host->log");
+	return silent;
 }
 
 static void print_step(const json_t *step)
@@ -118,7 +146,9 @@ static void add_fall(Context *context, json_t *steps, int status, const char *be
 		begun ? g_strdup(begun)
 		      : g_strdup_printf("after \"%s\"", rg_json_str(last, "step", "the beginning"));
 	g_autofree char *why =
-		WIFSIGNALED(status)
+		WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
+			? g_strdup("the module did not come back from a call (ten times --wait)")
+		: WIFSIGNALED(status)
 			? g_strdup_printf(
 				  "the module ended the process: %s", strsignal(WTERMSIG(status)))
 			: g_strdup_printf("the module ended the process with exit code %d",
@@ -158,13 +188,57 @@ static int report(Context *context, const char *file, json_t *steps)
 
 /* A child's own endings; 0 and 1 tell whether a step failed, anything else is a fall. */
 static pid_t start_child(Context *context, const char *dir, const char *name, const json_t *config,
-	const CheckOptions *check, int fds[2])
+	const CheckOptions *check, Outlet *outlet)
 {
 	pid_t child = fork();
 	if (child != 0)
 		return child;
-	close(fds[0]);
-	_exit(run_script(context, dir, name, config, check, fds[1]) ? 0 : 1);
+	signal(SIGALRM, SIG_DFL);
+	dup2(outlet->printed, STDOUT_FILENO);
+	dup2(outlet->printed, STDERR_FILENO);
+	alarm(outlet->limit_s);
+	bool passed = run_script(context, dir, name, config, check, outlet);
+	passed = check_silence(outlet) && passed;
+	_exit(passed ? 0 : 1);
+}
+
+/* What the child printed is shown when it fell: a sanitizer's or the loader's last words. */
+static void show_printed(FILE *printed)
+{
+	char buffer[4096];
+	size_t len;
+	rewind(printed);
+	while ((len = fread(buffer, 1, sizeof buffer, printed)) > 0)
+		fwrite(buffer, 1, len, stderr);
+}
+
+/* Runs the child to its end; the steps that it told, NULL when it could not be started. */
+static json_t *run_child(Context *context, const char *dir, const char *name, const json_t *config,
+	const CheckOptions *check)
+{
+	int fds[2];
+	FILE *printed = tmpfile();
+	if (!printed || pipe(fds) != 0) {
+		if (printed)
+			fclose(printed);
+		return NULL;
+	}
+	Outlet outlet = {fds[1], fileno(printed), limit_of(check)};
+	pid_t child = start_child(context, dir, name, config, check, &outlet);
+	close(fds[1]);
+	FILE *stream = fdopen(fds[0], "r");
+	g_autofree char *begun = NULL;
+	json_t *steps = child > 0 ? read_steps(context, stream, &begun) : NULL;
+	fclose(stream);
+	int status = 0;
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (steps && (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun != NULL)) {
+		show_printed(printed);
+		add_fall(context, steps, status, begun);
+	}
+	fclose(printed);
+	return steps;
 }
 
 int providers_check(Context *context, const char *file, const CheckOptions *check)
@@ -180,23 +254,11 @@ int providers_check(Context *context, const char *file, const CheckOptions *chec
 	}
 	g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);
 	g_autofree char *name = g_strndup(base, strlen(base) - strlen(".so"));
-	int fds[2];
-	pid_t child = pipe(fds) == 0 ? start_child(context, dir, name, config, check, fds) : -1;
-	if (child < 0) {
+	g_autoptr(RgJson) steps = run_child(context, dir, name, config, check);
+	if (!steps) {
 		rg_diags_error(context->diags, "usage.bad-argument",
 			"the check can't start a process: %s", g_strerror(errno));
 		return EXIT_ERROR;
 	}
-	close(fds[1]);
-	FILE *stream = fdopen(fds[0], "r");
-	g_autofree char *begun = NULL;
-	g_autoptr(RgJson) steps = read_steps(context, stream, &begun);
-	fclose(stream);
-	int status = 0;
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		continue;
-	bool fell = !WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun != NULL;
-	if (fell)
-		add_fall(context, steps, status, begun);
 	return report(context, path, steps);
 }

@@ -65,16 +65,28 @@ static bool is_due(const AwsKeys *keys, int64_t before_s, int64_t now_s)
 	return !keys->access_key || (keys->expires_s && now_s >= keys->expires_s - before_s);
 }
 
-/* Under the lock: one thread asks for keys, the others wait for them. */
+/* Under the lock: one thread asks for keys, the others wait for them. Keys that still hold serve on
+ * when there are no new ones: whoever gives them may be back before they end. */
 static bool renew(const AwsCall *call, AwsKeys *held)
 {
 	int64_t now_s = call->talk.host->now(call->talk.call);
 	if (!is_due(held, RENEW_BEFORE_S, now_s))
 		return true;
-	if (!is_due(held, 0, now_s) && now_s < held->renewed_s + RENEW_AGAIN_S)
+	bool holds = !is_due(held, 0, now_s);
+	if (holds && now_s < held->renewed_s + RENEW_AGAIN_S)
 		return true;
 	AwsKeys keys = {0};
-	AwsSearch search = search_keys(call, &keys);
+	AwsCall quiet = *call;
+	quiet.talk.quiet = holds;
+	AwsSearch search = search_keys(&quiet, &keys);
+	if (search != AWS_KEYS_FOUND && search != AWS_KEYS_CANCELED && holds) {
+		g_autofree char *text = g_strdup_printf("the AWS keys could not be renewed; those "
+							"at hand hold for %" G_GINT64_FORMAT " s",
+			held->expires_s - now_s);
+		call->talk.host->log(call->talk.call, RGP_LOG_INFO, text);
+		held->renewed_s = now_s; /* asked again in RENEW_AGAIN_S */
+		return true;
+	}
 	if (search != AWS_KEYS_FOUND)
 		return false;
 	aws_keys_clear(held);

@@ -5,10 +5,10 @@
 #define IDS_MAX 200 /* ids of one CreateTags or DeleteTags */
 
 static const Ec2Code young_codes[] = {
-	{"InvalidInstanceID.NotFound", NULL, 30},
-	{"InvalidGroup.NotFound", NULL, 30},
-	{"InvalidNetworkInterfaceID.NotFound", NULL, 30},
-	{"InvalidID", NULL, 30},
+	{"InvalidInstanceID.NotFound", NULL, 10},
+	{"InvalidGroup.NotFound", NULL, 10},
+	{"InvalidNetworkInterfaceID.NotFound", NULL, 10},
+	{"InvalidID", NULL, 10},
 	{0},
 };
 
@@ -60,29 +60,67 @@ static json_t *tagged_id(const json_t *item)
 	return other ? other : json_object_get(item, "id");
 }
 
-/* Sends one action for the given members; a failure is every member's. */
-static rgp_status send_tags(
-	const AwsCall *call, AwsUpdate *update, const char *action, json_t *tags, GArray *members)
+/* What EC2 doesn't find it names, and does nothing for the others: the members that the refusal
+ * names fail by it and leave the batch. False when it names none of them. */
+static bool drop_named(AwsUpdate *update, const ModFailure *failure, GArray *batch)
 {
-	if (!json_array_size(tags))
-		return RGP_OK;
-	for (guint at = 0; at < members->len; at += IDS_MAX) {
-		guint end = MIN(at + IDS_MAX, members->len);
+	guint before = batch->len;
+	for (guint i = batch->len; i > 0; i--) {
+		size_t member = g_array_index(batch, size_t, i - 1);
+		const char *id =
+			json_string_value(tagged_id(json_array_get(update->items, member)));
+		if (!id || !failure->message || !strstr(failure->message, id))
+			continue;
+		mod_failure_copy(&update->failures[member], failure);
+		g_array_remove_index(batch, i - 1);
+	}
+	return batch->len < before;
+}
+
+/* One action for the members of `batch`, which is used up. */
+static rgp_status send_batch(
+	const AwsCall *call, AwsUpdate *update, const char *action, json_t *tags, GArray *batch)
+{
+	while (batch->len) {
 		json_t *ids = json_array();
-		for (guint i = at; i < end; i++)
+		for (guint i = 0; i < batch->len; i++)
 			json_array_append(ids, tagged_id(json_array_get(update->items,
-						       g_array_index(members, size_t, i))));
+						       g_array_index(batch, size_t, i))));
 		g_autoptr(ModJson) params = json_pack("{s:o, s:O}", "ResourceId", ids, "Tag", tags);
 		const Ec2Request request = {.action = action, .params = params};
 		g_auto(Ec2Reply) reply = {0};
 		rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
-		if (status != RGP_OK)
+		if (status != RGP_OK || reply.failure.class_ == RGP_CLASS_OK)
 			return status;
-		for (guint i = at; i < end && reply.failure.class_ != RGP_CLASS_OK; i++)
-			mod_failure_copy(&update->failures[g_array_index(members, size_t, i)],
-				&reply.failure);
+		if (reply.failure.class_ == RGP_CLASS_GONE &&
+			drop_named(update, &reply.failure, batch))
+			continue;
+		for (guint i = 0; i < batch->len; i++)
+			mod_failure_copy(
+				&update->failures[g_array_index(batch, size_t, i)], &reply.failure);
+		g_array_set_size(batch, 0);
 	}
 	return RGP_OK;
+}
+
+/* Sends one action for the given members, but those that have failed. */
+static rgp_status send_tags(
+	const AwsCall *call, AwsUpdate *update, const char *action, json_t *tags, GArray *members)
+{
+	g_autoptr(GArray) batch = g_array_new(FALSE, FALSE, sizeof(size_t));
+	rgp_status status = RGP_OK;
+	if (!json_array_size(tags))
+		return RGP_OK;
+	for (guint i = 0; i < members->len && status == RGP_OK; i++) {
+		size_t member = g_array_index(members, size_t, i);
+		if (update->failures[member].class_ == RGP_CLASS_OK)
+			g_array_append_val(batch, member);
+		if (batch->len == IDS_MAX)
+			status = send_batch(call, update, action, tags, batch);
+		if (batch->len == IDS_MAX)
+			g_array_set_size(batch, 0);
+	}
+	return status == RGP_OK ? send_batch(call, update, action, tags, batch) : status;
 }
 
 rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)

@@ -85,6 +85,14 @@ int64_t mod_int(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+static void put(const ModTalk *talk, const struct rgp_diag *diag)
+{
+	if (talk->quiet)
+		talk->host->log(talk->call, RGP_LOG_INFO, diag->summary);
+	else
+		talk->host->diag(talk->call, diag);
+}
+
 void mod_report_text(const ModTalk *talk, int32_t class_, const char *summary, const char *detail,
 	const char *hint)
 {
@@ -95,7 +103,7 @@ void mod_report_text(const ModTalk *talk, int32_t class_, const char *summary, c
 		.detail = detail,
 		.hint = hint,
 	};
-	talk->host->diag(talk->call, &diag);
+	put(talk, &diag);
 }
 
 void mod_report_origin(const ModTalk *talk, int32_t class_, const char *origin, const char *summary,
@@ -108,7 +116,7 @@ void mod_report_origin(const ModTalk *talk, int32_t class_, const char *origin, 
 		.hint = hint,
 		.origin = origin && *origin ? origin : NULL,
 	};
-	talk->host->diag(talk->call, &diag);
+	put(talk, &diag);
 }
 
 void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what)
@@ -123,7 +131,7 @@ void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what
 		.request_id = failure->request_id,
 		.attribute = failure->attribute,
 	};
-	talk->host->diag(talk->call, &diag);
+	put(talk, &diag);
 }
 
 json_t *mod_input(const ModTalk *talk, const struct rgp_args *args)

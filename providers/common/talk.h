@@ -14,6 +14,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModJson, json_decref)
 typedef struct {
 	const struct rgp_host *host;
 	struct rgp_call *call;
+	bool quiet; /* what is reported goes into the log alone: the call goes on all the same */
 } ModTalk;
 
 /* Why something did not work. Strings are owned; attribute and hint are borrowed from data that

@@ -100,6 +100,8 @@ static char *wanted(const RgSchemaFinding *finding)
 		g_string_replace(words, "%s", rule, 1);
 		return g_string_free(g_steal_pointer(&words), FALSE);
 	}
+	if (strcmp(finding->keyword, "pattern") == 0)
+		return g_strdup_printf("of the form %.200s", rule);
 	return g_strdup_printf("%s %.200s", finding->keyword, rule);
 }
 

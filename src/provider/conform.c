@@ -125,6 +125,7 @@ bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConform
 	RgConform c = {.host = host, .options = options};
 	c.made = g_ptr_array_new_with_free_func(made_free);
 	make_lineage(c.lineage);
+	RgManners *before = rg_manners_new();
 	if (check_module(&c, name)) {
 		if (options->region != NULL)
 			check_with_cloud(&c, name);
@@ -133,6 +134,9 @@ bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConform
 				&c, "calls", "no cloud to play with: say --region, and --endpoint");
 	}
 	rg_provider_close(c.provider);
+	g_autofree char *broken = rg_manners_broken(before);
+	rg_conform_tell(&c, "leaves the process as it was", broken == NULL, broken, NULL);
+	rg_manners_free(before);
 	rg_resource_set_free(c.desired);
 	json_decref(c.facts);
 	g_ptr_array_unref(c.made);

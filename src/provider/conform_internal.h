@@ -3,6 +3,8 @@
 #include "provider/conform.h"
 #include "provider/internal.h"
 
+#define RG_CONFORM_LOOK_MS 200 /* between two looks at a cloud that takes its time */
+
 /* One thing that the script made and has to remove. */
 typedef struct {
 	const RgResource *wanted; /* of `desired` */
@@ -30,5 +32,18 @@ const RgConformMade *rg_conform_find(const RgConform *c, const char *address);
 bool rg_conform_lower(RgConform *c);
 /* conform_life.c: create, ready, list, find, update, remove. */
 void rg_conform_life(RgConform *c);
+/* For rg_expr_resolve: what was told of the things made so far; a new reference. */
+json_t *rg_conform_look_up(void *data, const char *address, const char *attr);
+/* RgResource by id, owned; and what puts one there for rg_provider_list. */
+GHashTable *rg_conform_seen_new(void);
+void rg_conform_take_seen(void *data, RgResource *resource);
+/* conform_update.c: of the thing, in place. */
+void rg_conform_update(RgConform *c, const RgConformMade *made);
+/* conform_manners.c: the process as a module found it; and NULL while it is as then, else what the
+ * module did to it (g_free). Main thread. */
+typedef struct RgManners RgManners;
+RgManners *rg_manners_new(void);
+char *rg_manners_broken(const RgManners *before);
+void rg_manners_free(RgManners *manners);
 /* conform_hostile.c: what no raygpu would send; the module must answer, not fall. */
 void rg_conform_hostile(RgConform *c);

@@ -6,9 +6,7 @@
 #include "resource/expr.h"
 #include "resource/graph.h"
 
-#define LOOK_MS 200
-
-static json_t *look_up(void *data, const char *address, const char *attr)
+json_t *rg_conform_look_up(void *data, const char *address, const char *attr)
 {
 	const RgConformMade *made = rg_conform_find(data, address);
 	json_t *value = made != NULL ? json_object_get(made->outputs, attr) : NULL;
@@ -57,7 +55,7 @@ static json_t *create_input(RgConform *c, const GPtrArray *batch, const char *to
 {
 	const RgResource *first = batch->pdata[0];
 	json_t *items = json_array();
-	json_t *attributes = rg_expr_resolve(first->attrs, look_up, c, diags);
+	json_t *attributes = rg_expr_resolve(first->attrs, rg_conform_look_up, c, diags);
 	g_autoptr(GString) indexes = g_string_new(NULL);
 	for (guint i = 0; i < batch->len; i++) {
 		const RgResource *one = batch->pdata[i];
@@ -142,7 +140,7 @@ static char *wait_ready(RgConform *c, const GPtrArray *batch)
 			return g_strdup_printf("%s: %s", bad->address, bad->message);
 		if (rg_clock_monotonic_ms() > until)
 			return g_strdup_printf("%s is still pending", bad->address);
-		rg_provider_sleep(c->provider, LOOK_MS);
+		rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
 	}
 }
 
@@ -186,7 +184,7 @@ static bool make_all(RgConform *c)
 			      "some resources wait for others that are never made", NULL);
 }
 
-static void take_seen(void *data, RgResource *resource)
+void rg_conform_take_seen(void *data, RgResource *resource)
 {
 	g_hash_table_replace(data, resource->id, resource);
 }
@@ -196,7 +194,7 @@ static void free_seen(gpointer resource)
 	rg_resource_free(resource);
 }
 
-static GHashTable *seen_new(void)
+GHashTable *rg_conform_seen_new(void)
 {
 	return g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_seen);
 }
@@ -248,20 +246,20 @@ static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, 
 static void check_list(RgConform *c, const char *kind)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new(), other = rg_diags_new();
-	g_autoptr(GHashTable) seen = seen_new(), strange = seen_new();
+	g_autoptr(GHashTable) seen = rg_conform_seen_new(), strange = rg_conform_seen_new();
 	char *known[] = {(char *)(uintptr_t) "raygpu-check-no-such-id", NULL};
 	char lineage[33];
 	make_token(lineage);
 	g_autofree char *step = g_strdup_printf("list %s: all, with address, as made", kind);
 	g_autofree char *foreign = g_strdup_printf("list %s: nothing of another lineage", kind);
-	bool ok = rg_provider_list(
-		c->provider, kind, "raygpu-check", c->lineage, known, take_seen, seen, diags);
+	bool ok = rg_provider_list(c->provider, kind, "raygpu-check", c->lineage, known,
+		rg_conform_take_seen, seen, diags);
 	g_autofree char *why = ok ? judge_seen(c, seen, kind, true) : NULL;
 	if (ok && why == NULL && g_hash_table_contains(seen, known[0]))
 		why = g_strdup("it tells an id that can't be there");
 	rg_conform_tell(c, step, ok && why == NULL, why, diags);
-	ok = rg_provider_list(
-		c->provider, kind, "raygpu-check", lineage, NULL, take_seen, strange, other);
+	ok = rg_provider_list(c->provider, kind, "raygpu-check", lineage, NULL,
+		rg_conform_take_seen, strange, other);
 	rg_conform_tell(c, foreign, ok && g_hash_table_size(strange) == 0,
 		ok ? "it tells things that do not carry it" : NULL, other);
 }
@@ -274,72 +272,13 @@ static void check_find(RgConform *c, const RgConformMade *made)
 		return;
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(GHashTable) seen = seen_new();
+	g_autoptr(GHashTable) seen = rg_conform_seen_new();
 	g_autoptr(RgJson) marks =
 		json_pack("{s:s, s:s}", "cluster", "raygpu-check", "lineage", c->lineage);
-	bool ok = rg_provider_find(
-		c->provider, made->wanted->kind, made->token, marks, take_seen, seen, diags);
+	bool ok = rg_provider_find(c->provider, made->wanted->kind, made->token, marks,
+		rg_conform_take_seen, seen, diags);
 	rg_conform_tell(c, step, ok && g_hash_table_contains(seen, made->id),
 		ok ? "it isn't among what find tells" : NULL, diags);
-}
-
-/* A map that may be changed in place, such as tags; NULL when the kind has none. */
-static const char *find_changeable(const RgKind *kind, const json_t *attributes)
-{
-	const char *name;
-	json_t *value;
-	json_object_foreach ((json_t *)(uintptr_t)attributes, name, value) {
-		const RgAttribute *attribute = rg_kind_attribute(kind, name);
-		if (strcmp(attribute->type, "map") == 0 && !attribute->force_new &&
-			!attribute->create_only)
-			return name;
-	}
-	return NULL;
-}
-
-static bool is_told(RgConform *c, const RgConformMade *made, const char *name, json_t *value)
-{
-	g_autoptr(RgDiags) unread = rg_diags_new();
-	g_autoptr(GHashTable) seen = seen_new();
-	char *known[] = {made->id, NULL};
-	rg_provider_list(c->provider, made->wanted->kind, "raygpu-check", c->lineage, known,
-		take_seen, seen, unread);
-	const RgResource *resource = g_hash_table_lookup(seen, made->id);
-	return resource != NULL && json_equal(json_object_get(resource->attrs, name), value);
-}
-
-/* A change in place is done, and list tells it. */
-static void check_update(RgConform *c, const RgConformMade *made)
-{
-	const char *kind = made->wanted->kind;
-	g_autofree char *step = g_strdup_printf("update %s in place, and list tells it", kind);
-	const char *name = find_changeable(
-		rg_schema_kind(rg_provider_get_schema(c->provider), kind), made->wanted->attrs);
-	if (!rg_provider_offers(c->provider, "update") || name == NULL) {
-		rg_conform_skip(c, step, "no map of it can be changed in place");
-		return;
-	}
-	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) prior = rg_expr_resolve(made->wanted->attrs, look_up, c, diags);
-	g_autoptr(RgJson) value = json_pack("{s:s}", "made-by", "somebody else");
-	json_t *wanted = json_copy(prior);
-	json_object_set(wanted, name, value);
-	g_autoptr(RgJson) input = json_pack("{s:s, s:[{s:s, s:s, s:o, s:O, s:[s]}]}", "kind", kind,
-		"items", "address", made->wanted->address, "id", made->id, "attributes", wanted,
-		"prior", prior, "changed", name);
-	g_autoptr(GPtrArray) results = rg_provider_update(c->provider, input, diags);
-	const RgItemResult *result = results->pdata[0];
-	int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
-	bool done = result->outcome == RG_OUTCOME_DONE;
-	bool told = done && is_told(c, made, name, value);
-	while (done && !told && rg_clock_monotonic_ms() < until) {
-		rg_provider_sleep(c->provider, LOOK_MS);
-		told = is_told(c, made, name, value);
-	}
-	g_autofree char *why =
-		done ? g_strdup_printf("%s is not what the update made of it", name)
-		     : g_strdup(result->message != NULL ? result->message : "unsupported");
-	rg_conform_tell(c, step, told, why, NULL);
 }
 
 static bool remove_once(RgConform *c, const RgConformMade *made, const char *step)
@@ -357,10 +296,10 @@ static bool remove_once(RgConform *c, const RgConformMade *made, const char *ste
 static bool is_present(RgConform *c, const RgConformMade *made)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
-	g_autoptr(GHashTable) seen = seen_new();
+	g_autoptr(GHashTable) seen = rg_conform_seen_new();
 	char *known[] = {made->id, NULL};
 	if (!rg_provider_list(c->provider, made->wanted->kind, "raygpu-check", c->lineage, known,
-		    take_seen, seen, unread))
+		    rg_conform_take_seen, seen, unread))
 		return true;
 	const RgResource *resource = g_hash_table_lookup(seen, made->id);
 	return resource != NULL && resource->presence == RG_PRESENT;
@@ -379,7 +318,7 @@ static void remove_all(RgConform *c)
 		remove_once(c, made, again);
 		int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
 		while (is_present(c, made) && rg_clock_monotonic_ms() < until)
-			rg_provider_sleep(c->provider, LOOK_MS);
+			rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
 		rg_conform_tell(c, gone, !is_present(c, made), "it is still told as present", NULL);
 	}
 }
@@ -393,7 +332,7 @@ void rg_conform_life(RgConform *c)
 		for (guint i = 0; i < c->made->len; i++)
 			check_find(c, g_ptr_array_index(c->made, i));
 		if (c->made->len > 0)
-			check_update(c, g_ptr_array_index(c->made, c->made->len - 1));
+			rg_conform_update(c, g_ptr_array_index(c->made, c->made->len - 1));
 	}
 	remove_all(c);
 }

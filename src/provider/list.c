@@ -1,5 +1,6 @@
 /* `raygpu providers list`: every file of the directories and every linked-in module as a row,
- * sound or refused and why. Nothing here is an error of the command. */
+ * ok, refused (and why), or hidden by another of its name. Nothing here is an error of the command.
+ */
 #include "provider/internal.h"
 
 #include <string.h>
@@ -9,12 +10,12 @@ static gint by_name(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_row(json_t *rows, const char *name, const char *version, const char *file,
-	const RgRefusal *refusal)
+static void add_state(json_t *rows, const char *name, const char *version, const char *file,
+	const char *state, const RgRefusal *refusal)
 {
 	bool ok = refusal->reason == NULL;
 	json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "name", name, "version", version, "file",
-		file != NULL ? file : "built-in", "state", ok ? "ok" : "refused");
+		file != NULL ? file : "built-in", "state", state);
 	if (ok)
 		json_object_set_new(row, "abi", json_integer(RGP_ABI_MAJOR));
 	g_autoptr(GString) reason = g_string_new(refusal->reason);
@@ -24,6 +25,12 @@ static void add_row(json_t *rows, const char *name, const char *version, const c
 	json_array_append_new(rows, row);
 }
 
+static void add_row(json_t *rows, const char *name, const char *version, const char *file,
+	const RgRefusal *refusal)
+{
+	add_state(rows, name, version, file, refusal->reason == NULL ? "ok" : "refused", refusal);
+}
+
 static void add_module(RgProviderHost *host, RgModule *module, json_t *rows)
 {
 	rg_provider_module_make_ready(host, module);
@@ -31,14 +38,14 @@ static void add_module(RgProviderHost *host, RgModule *module, json_t *rows)
 	add_row(rows, module->name, version, module->file, &module->refusal);
 }
 
-/* A file or linked-in module of a name that was found before. */
+/* A file or linked-in module of a name that was found before: nothing is wrong with it, and it is
+ * not used. A raygpu that is installed with its modules as files hides its own linked-in ones. */
 static void add_hidden(json_t *rows, const RgModule *first, const char *name, const char *file)
 {
 	RgRefusal refusal = {0};
-	rg_refuse(&refusal, file != NULL ? "take one of the files away" : NULL,
-		"hidden by %s, which is found first",
+	rg_refuse(&refusal, NULL, "not used: %s is found first",
 		first->file != NULL ? first->file : "the built-in module");
-	add_row(rows, name, "", file, &refusal);
+	add_state(rows, name, "-", file, "hidden", &refusal);
 	rg_refusal_clear(&refusal);
 }
 

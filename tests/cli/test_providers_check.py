@@ -1,4 +1,9 @@
-"""`raygpu providers check` against good modules with their clouds, and against odd ones."""
+"""`raygpu providers check` against good modules with their clouds, and against odd ones.
+
+What a module may do wrong by the rules of the ABI, and what holds that it is refused or contained: entry, versions, table, name,
+schema: the table in tests/unit/test_provider_load.c; handles that are used late or on another thread, bad slots, impure
+calls: test_provider_calls.c; items: test_provider_items.c; requests and helpers: test_provider_services.c. Here: falling, ending the
+process, hanging, and touching the process that it lives in."""
 import os
 import shutil
 
@@ -62,6 +67,26 @@ def test_a_module_that_falls_takes_only_its_step_with_it(tmp_path, name, why):
     report = check(tmp_path, odd(name), '--region', 'r', '--type', 't', '--json', code=1).json()
     step, text = list(failed(report).items())[-1]
     assert step == 'after "opens"' and text.startswith(why), report
+
+
+@pytest.mark.parametrize('name, step, why', [
+    ('odd_chdir', 'leaves the process as it was', 'it changed the working directory to /'),
+    ('odd_umask', 'leaves the process as it was', 'it changed the umask to 123'),
+    ('odd_locale', 'leaves the process as it was', 'it changed the locale to C.UTF-8'),
+    ('odd_setenv', 'leaves the process as it was', 'it changed the environment'),
+    ('odd_signal', 'leaves the process as it was', 'it changed what the signal "User defined signal 2" does'),
+    ('odd_sigmask', 'leaves the process as it was', 'it changed what the signal "User defined signal 1" does'),
+    ('odd_forks', 'leaves the process as it was', 'it left a process of its own behind'),
+    ('odd_prints', 'prints nothing', 'it wrote to the standard output or the standard error: use host->log'),
+])
+def test_a_module_that_touches_its_host_is_told(tmp_path, name, step, why):
+    report = check(tmp_path, odd(name), '--region', 'r', '--json', code=1).json()
+    assert failed(report)[step] == why, report
+
+
+def test_a_module_that_never_comes_back_is_ended(tmp_path):
+    report = check(tmp_path, odd('odd_hangs'), '--region', 'r', '--wait', '1', '--json', code=1).json()
+    assert 'did not come back from a call' in list(failed(report).values())[-1], report
 
 
 def test_a_liar_is_caught_and_cleaned_up(tmp_path, modules):    # pylint: disable=redefined-outer-name

@@ -119,7 +119,7 @@ def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
     assert 'bad.yaml:3:' in bad.err and 'did you mean "project"?' in bad.err
     home.write('bad.yaml', spec(cloud).replace('project: lab', 'project: Lab!'))
     bad = home.run('validate', 'bad.yaml', code=4)
-    assert 'bad.yaml:3:' in bad.err and '"project"' in bad.err
+    assert 'bad.yaml:3:' in bad.err and 'provider.project must be up to 40 lower-case letters' in bad.err
     assert not cloud.requests
 
 

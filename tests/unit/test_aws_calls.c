@@ -329,6 +329,31 @@ static void test_update_failure_is_the_items_own(AwsFixture *f, gconstpointer da
 	aws_expect_item(f, "B", "failed", "capacity");
 }
 
+/* EC2 names what it doesn't find and does nothing: the others go again without it. */
+static void test_update_of_a_gone_one_spares_the_others(AwsFixture *f, gconstpointer data)
+{
+	for (int i = 0; i < 7; i++)
+		aws_server_say_error(f->server, 400, "InvalidInstanceID.NotFound",
+			"The instance ID 'i-b' does not exist");
+	aws_server_say_ok(f->server, "CreateTags", "<return>true</return>");
+	rgp_status status = aws_test_run(f->aws->update, f->inst, f->call,
+		"{'kind': 'aws.instance', 'items': ["
+		"{'address': 'A', 'id': 'i-a', 'attributes': {'tags': {'k': 'v'}}, 'changed': "
+		"['tags']},"
+		"{'address': 'B', 'id': 'i-b', 'attributes': {'tags': {'k': 'v'}}, 'changed': "
+		"['tags']},"
+		"{'address': 'C', 'id': 'i-c', 'attributes': {'tags': {'k': 'v'}}, 'changed': "
+		"['tags']}]}");
+	g_assert_cmpint(status, ==, RGP_OK);
+	aws_expect_item(f, "A", "done", "");
+	aws_expect_item(f, "B", "failed", "gone");
+	aws_expect_item(f, "C", "done", "");
+	unsigned last = aws_server_count(f->server) - 1;
+	aws_expect_field(f, last, "ResourceId.1", "i-a");
+	aws_expect_field(f, last, "ResourceId.2", "i-c");
+	aws_expect_field(f, last, "ResourceId.3", NULL);
+}
+
 static void test_resolve(AwsFixture *f, gconstpointer data)
 {
 	static const char wants[] =
@@ -465,6 +490,7 @@ int main(int argc, char **argv)
 	ADD("group/a-taken-name-is-adopted-by-its-marks", test_group_adopted);
 	ADD("update/in-place-or-unsupported", test_update);
 	ADD("update/a-failure-is-the-item's-own", test_update_failure_is_the_items_own);
+	ADD("update/a-gone-one-spares-the-others", test_update_of_a_gone_one_spares_the_others);
 	ADD("resolve/newest-image-default-network-offerings", test_resolve);
 	ADD("resolve/says-what-is-missing", test_unresolved);
 	ADD("lower/gives-addresses-and-dependencies", test_lower);

@@ -50,7 +50,7 @@ static void say_keys(Fixture *f, const char *key, int64_t lasts_s)
 
 static void expect_key(Fixture *f, const char *service, const char *key)
 {
-	const AwsCall aws = {{&aws_test_host, f->call}, f->inst};
+	const AwsCall aws = {.talk = {.host = &aws_test_host, .call = f->call}, .inst = f->inst};
 	g_autofree char *auth = aws_credentials_get(&aws, service);
 	g_assert_nonnull(auth);
 	g_autoptr(ModJson) json = json_loads(auth, 0, NULL);
@@ -76,6 +76,34 @@ static void test_renewal(Fixture *f, gconstpointer data)
 		g_ptr_array_find_with_equal_func(f->call->secrets, "hush", g_str_equal, NULL));
 }
 
+/* Whoever gives the keys is away for a while: those at hand serve until they end, without an error
+ * in the call, and are asked for again once a minute. */
+static void test_failed_renewal(Fixture *f, gconstpointer data)
+{
+	say_keys(f, "FIRST", 3600);
+	expect_key(f, "ec2", "FIRST");
+	f->call->now_s += 3301;
+	aws_server_say(f->server, 403, "{\"message\": \"not now\"}");
+	expect_key(f, "ec2", "FIRST");
+	g_assert_cmpuint(aws_server_count(f->server), ==, 2);
+	g_assert_cmpuint(json_array_size(f->call->diags), ==, 0);
+	f->call->now_s += 59;
+	expect_key(f, "ec2", "FIRST");
+	g_assert_cmpuint(aws_server_count(f->server), ==, 2);
+	f->call->now_s += 2;
+	aws_server_say(f->server, 200, "{}");
+	expect_key(f, "ec2", "FIRST");
+	f->call->now_s += 61;
+	say_keys(f, "SECOND", 3600);
+	expect_key(f, "ec2", "SECOND");
+	/* ended: then it is an error */
+	f->call->now_s += 3601;
+	aws_server_say(f->server, 200, "{}");
+	const AwsCall aws = {.talk = {.host = &aws_test_host, .call = f->call}, .inst = f->inst};
+	g_assert_null(aws_credentials_get(&aws, "ec2"));
+	g_assert_cmpuint(json_array_size(f->call->diags), ==, 1);
+}
+
 /* Keys that last for less than the margin must not be asked for with every request. */
 static void test_short_lives(Fixture *f, gconstpointer data)
 {
@@ -97,7 +125,7 @@ static void test_odd_documents(Fixture *f, gconstpointer data)
 	static const char *const bodies[] = {"", "{}", "[1]", "not json", "{\"AccessKeyId\": 1}",
 		"{\"AccessKeyId\": \"K\", \"SecretAccessKey\": \"\"}",
 		"{\"AccessKeyId\": \"K\", \"SecretAccessKey\": \"s\", \"Expiration\": \"soon\"}"};
-	const AwsCall aws = {{&aws_test_host, f->call}, f->inst};
+	const AwsCall aws = {.talk = {.host = &aws_test_host, .call = f->call}, .inst = f->inst};
 	for (size_t i = 0; i < G_N_ELEMENTS(bodies); i++) {
 		aws_test_call_reset(f->call);
 		aws_server_say(f->server, 200, bodies[i]);
@@ -112,6 +140,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("are-kept-and-renewed-before-they-end", test_renewal);
+	ADD("that-hold-serve-on-when-there-are-no-new-ones", test_failed_renewal);
 	ADD("of-short-life-are-not-asked-for-every-time", test_short_lives);
 	ADD("odd-documents-are-refused", test_odd_documents);
 	return g_test_run();

@@ -369,10 +369,10 @@ static void test_lists_good_bad_and_hidden_files_as_rows(void)
 	assert_row(rows, sound, "odd_sound", "ok", NULL);
 	g_assert_cmpstr(rg_json_str(find_row(rows, sound), "version", ""), ==, "1.2.3");
 	g_assert_cmpint(rg_json_int(find_row(rows, sound), "abi", 0), ==, 1);
-	assert_row(rows, MODULES_DIR "/odd_sound.so", "odd_sound", "refused", "hidden by ");
+	assert_row(rows, MODULES_DIR "/odd_sound.so", "odd_sound", "hidden", " is found first");
 	assert_row(rows, "odd_newer.so", "odd_newer", "refused", "was built for provider ABI 2");
 	assert_row(rows, "Bad Name.so", "Bad Name", "refused", "no name of a provider");
-	assert_row(rows, "built-in", "odd_sound", "refused", "hidden by ");
+	assert_row(rows, "built-in", "odd_sound", "hidden", " is found first");
 	const json_t *last = json_array_get(rows, json_array_size(rows) - 1);
 	g_assert_cmpstr(rg_json_str(last, "name", ""), ==, "lonely");
 	g_assert_nonnull(strstr(rg_json_str(last, "reason", ""), "lonely gave no table of calls"));

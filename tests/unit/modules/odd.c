@@ -1,7 +1,12 @@
 /* Oddly made modules for the loader's tests, after p11-kit's mock modules: one shared object a
  * fault, chosen by -DODD_FAULT=n, named by -DODD_NAME. Fault 0 is sound. */
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "raygpu/provider.h"
 
@@ -34,6 +39,15 @@ enum {
 	UNDEFINED,
 	FALLS,
 	EXITS,
+	CHDIR,
+	UMASK,
+	LOCALE,
+	SETENV,
+	SIGNAL,
+	SIGMASK,
+	FORKS,
+	PRINTS,
+	HANGS,
 };
 
 #define KIND_BODY                                                                                  \
@@ -77,11 +91,52 @@ static rgp_status odd_schema(const struct rgp_host *host, struct rgp_call *call)
 	return host->result(call, "schema", bytes);
 }
 
+/* What a module must not do to the process that it lives in. */
+static void misbehave(void)
+{
+	sigset_t usr1;
+	switch (ODD_FAULT) {
+	case CHDIR:
+		(void)!chdir("/");
+		break;
+	case UMASK:
+		umask(0123);
+		break;
+	case LOCALE:
+		setlocale(LC_ALL, "C.UTF-8");
+		break;
+	case SETENV:
+		setenv("ODD_MODULE", "was here", 1);
+		break;
+	case SIGNAL:
+		signal(SIGUSR2, SIG_IGN);
+		break;
+	case SIGMASK:
+		sigemptyset(&usr1);
+		sigaddset(&usr1, SIGUSR1);
+		pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+		break;
+	case FORKS:
+		if (fork() == 0)
+			_exit(0);
+		break;
+	case PRINTS:
+		(void)!write(STDOUT_FILENO, "hello\n", 6);
+		break;
+	case HANGS:
+		for (;;)
+			pause();
+	default:
+		break;
+	}
+}
+
 static rgp_status odd_open(const struct rgp_host *host, struct rgp_call *call,
 	const struct rgp_args *args, struct rgp_inst **inst)
 {
 	(void)args;
 	*inst = NULL;
+	misbehave();
 	if (ODD_FAULT != OPENFAILS)
 		return RGP_OK;
 	struct rgp_diag diag = {.size = sizeof(diag),
