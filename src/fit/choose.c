@@ -76,6 +76,13 @@ static void tell_moved(const Choice *choice, const char *name, const char *why)
 	rg_diag_at(diag, choice->shape->pool->shape_source);
 }
 
+/* What was best on one market is not on the other, and the nodes can't stay anyway. */
+static bool is_of_market(const RgShape *shape, const json_t *pin)
+{
+	return strcmp(rg_json_str(pin, "market", "on-demand"),
+		       rg_market_word(&shape->pool->market)) == 0;
+}
+
 /* A pinned type holds while it is what the spec asks for, whatever is best today. The first node's
  * that does, for all. */
 static const RgInstanceType *pinned_type(const Choice *choice, const char **reason)
@@ -87,7 +94,7 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
 		const RgInstanceType *type =
 			name != NULL ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;
-		if (name == NULL || name == lost)
+		if (name == NULL || name == lost || !is_of_market(shape, shape->nodes[i].pin))
 			continue;
 		g_autofree char *why = type != NULL ? reject_pinned(choice, type)
 						    : g_strdup("it left the catalog");
@@ -159,7 +166,7 @@ static bool is_plain(const Choice *choice)
 	const RgAccelerator *first = asked->pdata[0];
 	return asked->len == 1 &&
 	       g_str_has_prefix(first->text, first->names ? first->names[0] : "{") &&
-	       !wants_network(&choice->wish);
+	       !wants_network(&choice->wish) && choice->wish.max_microusd == 0;
 }
 
 static void report_none(const Choice *choice, const RgPlace *place)
@@ -174,8 +181,9 @@ static void report_none(const Choice *choice, const RgPlace *place)
 	const char *network =
 		wants_network(&choice->wish) ? " with the network that the pool wants" : "";
 	RgDiag *diag = rg_diags_error(choice->diags, "catalog.no-offer",
-		"no %s instance type in %s has %s%s", place->provider, place->region,
-		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network);
+		"no %s instance type in %s has %s%s%s", place->provider, place->region,
+		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network,
+		choice->wish.max_microusd > 0 ? " for max_price" : "");
 	rg_diag_at(diag, pool->shape_source);
 	list_nearest(choice, place, diag);
 	rg_diag_hint(diag, "`raygpu offers` tells what there is elsewhere");
@@ -193,11 +201,12 @@ static char *reason_of(const Choice *choice, const GPtrArray *offers)
 			? g_strdup_printf(", choice %u of %u", best->preference + 1,
 				  choice->wish.accelerators->len)
 			: g_strdup("");
+	const char *market = choice->wish.market == RG_PRICE_SPOT ? " on spot" : "";
 	if (n == 1)
 		return g_strdup_printf(
-			"the only offer of %s in %s%s", asked->text, best->region, which);
-	return g_strdup_printf("%s of %u offers of %s in %s%s",
-		rg_merit_word(choice->wish.optimize), n, asked->text, best->region, which);
+			"the only offer of %s in %s%s%s", asked->text, best->region, market, which);
+	return g_strdup_printf("%s of %u offers of %s in %s%s%s",
+		rg_merit_word(choice->wish.optimize), n, asked->text, best->region, market, which);
 }
 
 static const RgInstanceType *best_type(const Choice *choice, char **reason, unsigned *preference)
@@ -221,6 +230,7 @@ RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCar
 {
 	return (RgWish){.accelerators = pool->accelerators,
 		.market = pool->market.is_spot ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND,
+		.max_microusd = pool->market.max_microusd,
 		.min_gbps = pool->min_gbps,
 		.placement = pool->placement,
 		.efa = pool->efa,

@@ -21,6 +21,18 @@ static int64_t amount_of(const RgPrice *price)
 	return price != NULL ? price->microusd_hour : RG_MONEY_UNKNOWN;
 }
 
+/* In no zone of the region was it seen at the limit. */
+static char *reject_price(const RgWish *wish, const RgOffer *offer)
+{
+	if (wish->market != RG_PRICE_SPOT || wish->max_microusd == 0 ||
+		offer->price == RG_MONEY_UNKNOWN || offer->price <= wish->max_microusd)
+		return NULL;
+	g_autofree char *price = rg_money_exact(offer->price);
+	g_autofree char *limit = rg_money_exact(wish->max_microusd);
+	return g_strdup_printf(
+		"spot price %s USD an hour, above the max_price of %s", price, limit);
+}
+
 /* `rejected`: of the verdict, copied. */
 static void add(const Search *search, const RgPlace *place, const char *region,
 	const RgInstanceType *type, const RgVerdict *verdict)
@@ -43,6 +55,8 @@ static void add(const Search *search, const RgPlace *place, const char *region,
 		offer->carbon = rg_carbon_hour(search->wish->carbon, place->provider, type, region);
 	if (offer->rejected == NULL && offer->state == RG_OFFER_NONE)
 		offer->rejected = g_strdup("not offered there");
+	if (offer->rejected == NULL)
+		offer->rejected = reject_price(search->wish, offer);
 }
 
 static void search_type(const Search *search, const RgPlace *place, const RgInstanceType *type)
@@ -80,6 +94,33 @@ RgMerit rg_offer_merit(const RgOffer *offer)
 							      : 1,
 		.microusd_hour = price_or_lowest(offer),
 		.carbon_mg_hour = emits ? offer->carbon.mg_hour : INT64_MAX};
+}
+
+static bool is_like(const RgOffer *offer, const RgOffer *other)
+{
+	return strcmp(offer->provider, other->provider) == 0 &&
+	       strcmp(offer->region, other->region) == 0 &&
+	       offer->preference == other->preference && offer->nearness == other->nearness;
+}
+
+/* Whether an unknown price keeps the limit nobody can say: where the data have prices of others
+ * that would do, it is not taken in their stead. */
+static void reject_unknown(const Search *search)
+{
+	const RgWish *wish = search->wish;
+	for (guint i = 0; i < search->offers->len; i++) {
+		RgOffer *offer = search->offers->pdata[i];
+		bool known = offer->rejected != NULL || offer->price != RG_MONEY_UNKNOWN ||
+			     wish->market != RG_PRICE_SPOT || wish->max_microusd == 0;
+		for (guint k = 0; !known && k < search->offers->len; k++) {
+			const RgOffer *other = search->offers->pdata[k];
+			if (other->price == RG_MONEY_UNKNOWN || !is_like(other, offer))
+				continue;
+			offer->rejected =
+				g_strdup("no spot price is known to hold against max_price");
+			known = true;
+		}
+	}
 }
 
 static void find_least(Search *search)
@@ -125,6 +166,7 @@ GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n)
 		for (guint i = 0; i < types->len; i++)
 			search_type(&search, &places[p], types->pdata[i]);
 	}
+	reject_unknown(&search);
 	find_least(&search);
 	g_ptr_array_sort_with_data(search.offers, compare, &search);
 	g_free(search.least);

@@ -16,6 +16,7 @@ typedef struct {
 typedef struct {
 	const GPtrArray *accelerators; /* RgAccelerator*, best first; NULL: any GPU */
 	RgPriceKind market;	       /* whose price counts */
+	int64_t max_microusd;	       /* on spot, of a node an hour; 0: no limit */
 	double min_gbps;	       /* sustained; 0: any */
 	bool placement;		       /* can be placed as a cluster */
 	bool efa;		       /* takes EFA interfaces */

@@ -9,7 +9,7 @@ typedef struct {
 
 typedef struct {
 	json_t *pin; /* what the state remembers of such a node (src/fit/fit.h), owned */
-	const char *instance_type, *accelerator, *price_date; /* may be NULL; of `pin` */
+	const char *instance_type, *accelerator, *price_date, *reason; /* may be NULL; of `pin` */
 	const char *market; /* "on-demand" when the pin is silent */
 	int64_t price;	    /* RG_MONEY_UNKNOWN */
 	unsigned gpus;

@@ -314,6 +314,8 @@ static void load_pools(Loader *loader, RgPlan *plan, const json_t *own)
 		pool->pool = needed_text(loader, item, "pool");
 		pool->instance_type = text_of(loader, item, "instance_type");
 		pool->accelerator = text_of(loader, item, "accelerator");
+		pool->market = text_of(loader, item, "market");
+		pool->reason = text_of(loader, item, "reason");
 		pool->gang = json_is_true(json_object_get(item, "gang"));
 		pool->nodes_before = count_of(loader, before, "nodes");
 		pool->nodes_after = count_of(loader, after, "nodes");

@@ -18,6 +18,7 @@ void offer_from_pin(Offer *offer, const json_t *pin)
 	offer->instance_type = rg_json_str(pin, "instance_type", NULL);
 	offer->accelerator = rg_json_str(pin, "accelerator", NULL);
 	offer->price_date = rg_json_str(pin, "price_date", NULL);
+	offer->reason = rg_json_str(pin, "reason", NULL);
 	offer->market = rg_json_str(pin, "market", "on-demand");
 	offer->price = rg_json_int(pin, "price_microusd_hour", RG_MONEY_UNKNOWN);
 	offer->gpus = (unsigned)CLAMP(rg_json_int(pin, "gpus", 0), 0, G_MAXINT32);

@@ -42,7 +42,8 @@ typedef struct {
 typedef struct {
 	char *pool;
 	char *instance_type, *accelerator; /* of after, else before; accelerator may be NULL */
-	bool gang;			   /* apply makes all of its new nodes or none */
+	char *market, *reason; /* the same: "on-demand", "spot", "mixed"; why this type, or NULL */
+	bool gang;	       /* apply makes all of its new nodes or none */
 	unsigned nodes_before, nodes_after;
 	unsigned gpus_before, gpus_after;
 	int64_t microusd_hour_before, microusd_hour_after;

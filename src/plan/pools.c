@@ -8,6 +8,8 @@ void plan_pool_free(gpointer data)
 	g_free(pool->pool);
 	g_free(pool->instance_type);
 	g_free(pool->accelerator);
+	g_free(pool->market);
+	g_free(pool->reason);
 	g_free(pool);
 }
 
@@ -75,8 +77,21 @@ static void name_pool(RgPlanPool *pool, const Offer *offer)
 {
 	g_free(pool->instance_type);
 	g_free(pool->accelerator);
+	g_free(pool->market);
+	g_free(pool->reason);
 	pool->instance_type = g_strdup(offer->instance_type);
 	pool->accelerator = g_strdup(offer->accelerator);
+	pool->market = g_strdup(offer->market);
+	pool->reason = g_strdup(offer->reason);
+}
+
+/* Nodes of one pool are on two markets while only some of them are to be replaced. */
+static void mix_market(RgPlanPool *pool, const Offer *offer)
+{
+	if (g_strcmp0(pool->market, offer->market) == 0)
+		return;
+	g_free(pool->market);
+	pool->market = g_strdup("mixed");
 }
 
 static void add_before(Maker *maker, RgPlanPool *pool, const RgChange *change)
@@ -110,6 +125,7 @@ static void add_after(Maker *maker, RgPlanPool *pool, const RgChange *change)
 	}
 	if (pool->nodes_after++ == 0)
 		name_pool(pool, offer);
+	mix_market(pool, offer);
 	pool->gpus_after += offer->gpus;
 	add_price(offer->price, &pool->microusd_hour_after, &pool->unpriced_after);
 	add_carbon(maker, offer, &pool->carbon_mg_hour_after, &pool->uncounted_after);

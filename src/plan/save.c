@@ -168,6 +168,8 @@ static json_t *pools_json(const RgPlan *plan)
 		put_text(object, "pool", pool->pool);
 		put_text(object, "instance_type", pool->instance_type);
 		put_text(object, "accelerator", pool->accelerator);
+		put_text(object, "market", pool->market);
+		put_text(object, "reason", pool->reason);
 		if (pool->gang)
 			json_object_set_new(object, "gang", json_true());
 		json_object_set_new(object, "before", side_json(plan, pool, false));

@@ -53,6 +53,9 @@ char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);
 /* pools.c: the table of pools, what Ray will see, what it costs */
 void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
 
+/* chosen.c: whether fit's reason for an instance type tells of a choice among several */
+bool is_choice(const char *reason);
+void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
 /* place.c: why the cluster is where it is; nothing when the spec left no choice */
 void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
 

@@ -3,7 +3,7 @@
 
 /* The table of pools under a plan; GPUs as Ray will see them; the cost. */
 
-#define COLUMNS 5
+#define COLUMNS 6
 
 static char *arrow(unsigned before, unsigned after)
 {
@@ -17,21 +17,36 @@ static char *money_arrow(int64_t before, int64_t after)
 	return before == after ? g_steal_pointer(&to) : g_strdup_printf("%s -> %s", from, to);
 }
 
-static GStrv pool_row(const RgPlanPool *pool)
+/* `market`: with a column for it. */
+static GStrv pool_row(const RgPlanPool *pool, bool market)
 {
 	GStrv row = g_new0(char *, COLUMNS + 1);
+	unsigned n = 0;
 	g_autofree char *gpus = arrow(pool->gpus_before, pool->gpus_after);
 	g_autofree char *cost = money_arrow(pool->microusd_hour_before, pool->microusd_hour_after);
-	row[0] = clean(pool->pool);
-	row[1] = clean(pool->instance_type ? pool->instance_type : "?");
-	row[2] = arrow(pool->nodes_before, pool->nodes_after);
+	row[n++] = clean(pool->pool);
+	row[n++] = clean(pool->instance_type ? pool->instance_type : "?");
+	if (market)
+		row[n++] = clean(pool->market ? pool->market : "?");
+	row[n++] = arrow(pool->nodes_before, pool->nodes_after);
 	g_autofree char *labelled =
 		pool->accelerator ? g_strdup_printf("%s %s", pool->accelerator, gpus) : NULL;
-	row[3] = labelled ? clean(labelled) : g_strdup("-");
-	row[4] = pool->unpriced_after
+	row[n++] = labelled ? clean(labelled) : g_strdup("-");
+	row[n] = pool->unpriced_after
 			 ? g_strdup_printf("%s + %u unpriced", cost, pool->unpriced_after)
 			 : g_steal_pointer(&cost);
 	return row;
+}
+
+/* All on demand is not worth a column. */
+static bool has_markets(const RgPlan *plan)
+{
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		if (pool->market && !g_str_equal(pool->market, "on-demand"))
+			return true;
+	}
+	return false;
 }
 
 static void row_free(gpointer row)
@@ -42,9 +57,12 @@ static void row_free(gpointer row)
 static GPtrArray *table_of(const RgPlan *plan)
 {
 	GPtrArray *rows = g_ptr_array_new_with_free_func(row_free);
-	g_ptr_array_add(rows, g_strsplit("POOL,TYPE,NODES,GPUS,PER HOUR", ",", -1));
+	bool market = has_markets(plan);
+	const char *heads =
+		market ? "POOL,TYPE,MARKET,NODES,GPUS,PER HOUR" : "POOL,TYPE,NODES,GPUS,PER HOUR";
+	g_ptr_array_add(rows, g_strsplit(heads, ",", -1));
 	for (guint i = 0; i < plan->pools->len; i++)
-		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i]));
+		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i], market));
 	return rows;
 }
 
@@ -221,6 +239,7 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
 		return;
 	add_table(text, plan, style);
 	g_string_append_c(text, '\n');
+	add_choices(text, plan, style);
 	add_ray(text, plan, style);
 	add_gangs(text, plan, style);
 	add_cost(text, plan, style);

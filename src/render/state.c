@@ -58,6 +58,9 @@ char *rg_render_resource(const RgResource *resource, const RgSchema *schema, con
 		g_string_append_printf(text, "    # created %s, generation %" G_GINT64_FORMAT "\n",
 			when, resource->generation);
 	}
+	const char *reason = rg_json_str(resource->pin, "reason", NULL);
+	if (is_choice(reason))
+		g_string_append_printf(text, "    # chosen: %s\n", reason);
 	g_string_append(text, "}\n");
 	return text_finish(text, style);
 }

@@ -28,6 +28,12 @@ def write(home, nodes, market=''):
     home.write('cluster.yaml', spec(pools={'serve': nodes}, pool_extra=market))
 
 
+def named(home, max_price):
+    """The type is the user's choice, so the limit is between the user and EC2."""
+    text = spec(pools={'serve': 2}, pool_extra=f', market: {{spot: {{max_price: {max_price}}}}}')
+    home.write('cluster.yaml', text.replace('accelerators: "T4:1"', 'instance_type: g4dn.xlarge'))
+
+
 def pool(sim, name='serve'):
     return [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == name]
 
@@ -135,14 +141,14 @@ def test_a_reclaimed_node_is_drift_and_made_again(sim, home):
 
 def test_a_limit_below_the_price_of_the_day(sim, home):
     """A warning at plan time, as the catalog's price is old; EC2's own word at apply time."""
-    write(home, 2, ', market: {spot: {max_price: 0.1}}')
+    named(home, 0.1)
     said = home.run('plan', 'cluster.yaml')
     assert '[fit.above-max-price]' in said.err and 'g4dn.xlarge cost 0.2158 on spot' in said.err
     sim.knobs(spot_prices={'g4dn.xlarge': 0.2})
     said = home.apply(code=3)
     assert 'SpotMaxPriceTooLow' in said.err and 'raise it' in said.err
     assert [tags_of(i)['raygpu:pool'] for i in sim.live_instances()] == ['head']
-    write(home, 2, ', market: {spot: {max_price: 0.25}}')
+    named(home, 0.25)
     said = home.apply('cluster.yaml', '--no-settle')
     assert 'fit.above-max-price' not in said.err
     assert len(pool(sim)) == 2
@@ -193,3 +199,36 @@ def test_no_price_seen_is_no_price(home):
     assert 'no spot price is known for p3.2xlarge in us-east-1' in said.err
     bought = markets(home.run('plan', 'cluster.yaml', '--json').json())
     assert bought['spot'] == {'nodes': 1, 'microusd_hour': 0, 'unpriced': 1}
+
+
+def test_a_limit_is_a_wish_that_offers_satisfy(home):
+    """The cheapest zone of us-east-1 had g4dn.xlarge at 0.2; on demand the next size costs 0.752."""
+    write(home, 2, ', market: {spot: {max_price: 0.2}}')
+    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    chosen, = [p for p in plan['raygpu']['pools'] if p['pool'] == 'serve']
+    assert (chosen['instance_type'], chosen['reason']) == (
+        'g4dn.xlarge', 'the only offer of T4:1 in us-east-1 on spot'), 'what others cost on spot is not known'
+    write(home, 2, ', market: {spot: {max_price: 0.1}}')
+    said = home.run('plan', 'cluster.yaml', code=4)
+    text = ' '.join(said.err.split())
+    assert 'catalog.no-offer' in said.err and 'has T4:1 for max_price' in text
+    assert 'g4dn.xlarge (spot price 0.2 USD an hour, above the max_price of 0.1)' in text
+    rows = home.run('offers', 'cluster.yaml', '--all', '--limit', '0', '--json').json()['lists'][0]['offers']
+    why = {row['instance_type']: row['rejected'] for row in rows}
+    assert why['g4dn.xlarge'] == 'spot price 0.2 USD an hour, above the max_price of 0.1'
+    assert all(row['rejected'] for row in rows if row['spot'] and row['spot']['microusd_hour'] > 100000)
+
+
+def test_the_market_stands_in_the_table_and_the_reason_is_shown(home):
+    said = home.run('plan', 'cluster.yaml').out
+    rows = [line.split() for line in said.split('\n') if line.startswith('  ')]
+    assert ['POOL', 'TYPE', 'MARKET', 'NODES', 'GPUS', 'PER', 'HOUR'] in rows
+    assert ['serve', 'g4dn.xlarge', 'spot', '0'] in [row[:4] for row in rows]
+    assert 'Chosen for head' not in said, 'its type is named in the spec'
+    home.apply()
+    assert '# chosen: cheapest of' in home.run('show').out
+    pools = {p['pool']: p for p in home.run('plan', 'cluster.yaml', '--no-settle', '--json').json()['raygpu']['pools']}
+    assert pools['serve']['market'] == 'spot' and pools['head']['market'] == 'on-demand'
+    assert pools['serve']['reason'].startswith('cheapest of') and pools['head']['reason'] == 'named in the spec'
+    write(home, 2)
+    assert 'MARKET' not in home.run('plan', 'cluster.yaml', '--no-settle').out

@@ -215,6 +215,53 @@ static void test_properties(void)
 	}
 }
 
+static bool has_known_price(const GPtrArray *offers, const RgOffer *like)
+{
+	for (guint i = 0; i < offers->len; i++) {
+		const RgOffer *offer = offers->pdata[i];
+		if (offer->price != RG_MONEY_UNKNOWN && offer->preference == like->preference &&
+			strcmp(offer->region, like->region) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* max_price takes away what is dearer, and the unpriced beside priced ones; the order stays. */
+static void test_limit(void)
+{
+	unsigned kept = 0, dear = 0, unknown = 0;
+	for (unsigned round = 0; round < 200; round++) {
+		g_autofree char *types = NULL, *prices = NULL;
+		g_autoptr(RgCatalog) catalog = random_catalog(&types, &prices);
+		g_autoptr(RgCluster) query = random_query();
+		RgWish wish = random_wish(query);
+		RgPlace place = {"cloud", catalog, NULL};
+		wish.market = RG_PRICE_SPOT;
+		g_autoptr(GPtrArray) all = rg_offers_find(&wish, &place, 1);
+		wish.max_microusd = g_test_rand_int_range(1, 5) * 500000;
+		g_autoptr(GPtrArray) offers = rg_offers_find(&wish, &place, 1);
+		guint n = 0;
+		for (guint i = 0; i < all->len; i++) {
+			const RgOffer *offer = all->pdata[i];
+			bool priced = offer->price != RG_MONEY_UNKNOWN;
+			dear += priced && offer->price > wish.max_microusd;
+			unknown += !priced && has_known_price(all, offer);
+			if (priced ? offer->price > wish.max_microusd : has_known_price(all, offer))
+				continue;
+			g_assert_cmpuint(n, <, offers->len);
+			const RgOffer *same = offers->pdata[n++];
+			g_assert_true(same->type == offer->type);
+			g_assert_cmpstr(same->region, ==, offer->region);
+			kept++;
+		}
+		g_assert_cmpuint(n, ==, offers->len);
+		wish.market = RG_PRICE_ON_DEMAND; /* the limit is of spot */
+		g_autoptr(GPtrArray) on_demand = rg_offers_find(&wish, &place, 1);
+		g_assert_cmpuint(on_demand->len, ==, all->len);
+	}
+	g_assert_cmpuint(MIN(kept, MIN(dear, unknown)), >, 20);
+}
+
 /* Every pair is there once, satisfying or with a reason, and the satisfying are the same. */
 static void test_rejected_have_reasons(void)
 {
@@ -285,6 +332,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/offers/properties", test_properties);
+	g_test_add_func("/offers/limit", test_limit);
 	g_test_add_func("/offers/rejected-have-reasons", test_rejected_have_reasons);
 	g_test_add_func("/offers/reasons", test_reasons);
 	return g_test_run();

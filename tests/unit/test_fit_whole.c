@@ -42,12 +42,12 @@ static RgCatalog *open_catalog(const char *types, const char *prices)
 
 static RgCatalog *random_catalog(void)
 {
-	static const char *const gpus[] = {"T4", "V100-16GB", "A100-40GB"};
 	g_autoptr(GString) types = g_string_new(TYPES_HEAD);
 	g_autoptr(GString) prices = g_string_new(PRICES_HEAD);
 	for (unsigned i = 0; i < 12; i++) {
-		g_string_append_printf(types, "t%u,f,x86_64,8,32,%s,%d,1,16,yes,10,0\n", i,
-			gpus[i % 3], i < 6 ? 1 : 2);
+		static const char *const gpus[] = {"T4", "V100-16GB", "A100-40GB"};
+		g_string_append_printf(types, "t%u,f,x86_64,8,32,%s,%d,1,%d,yes,10,0\n", i,
+			gpus[i % 3], i < 6 ? 1 : 2, i % 3 == 2 ? 40 : 16);
 		for (size_t r = 0; r < G_N_ELEMENTS(regions); r++) {
 			int kind = g_test_rand_int_range(0, 9);
 			if (kind == 0 || kind > 4) /* not offered there */

@@ -1,0 +1,20 @@
+#include "render/paint.h"
+#include <string.h>
+
+/* Why a pool has its instance type, where there was something to choose: the reason that fit gave
+ * and the state keeps ("cheapest of 4 offers of T4:1 in us-east-1"). */
+
+bool is_choice(const char *reason)
+{
+	return reason && (strstr(reason, " offers of ") || strstr(reason, ", choice "));
+}
+
+void add_choices(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		if (pool->nodes_after && pool->instance_type && is_choice(pool->reason))
+			wrapf(text, style, "", "Chosen for %s: %s, %s", pool->pool,
+				pool->instance_type, pool->reason);
+	}
+}
