@@ -8,6 +8,16 @@ typedef struct {
 	int64_t price; /* of the region; else the lowest anywhere; else INT64_MAX */
 } Candidate;
 
+/* The nearest word, or where one that is right and not known can be stated. */
+static void hint_word(RgDiag *diag, const char *near)
+{
+	if (near != NULL)
+		rg_diag_hint(diag, "did you mean `%s`?", near);
+	else
+		rg_diag_hint(diag, "`catalog` of raygpu.yaml can state what raygpu doesn't know "
+				   "(raygpu-spec(5))");
+}
+
 bool rg_catalog_check_region(
 	const RgCatalog *catalog, const char *region, RgSource source, RgDiags *diags)
 {
@@ -37,9 +47,7 @@ const RgInstanceType *rg_catalog_get_type(
 		g_ptr_array_add(words, (void *)(uintptr_t)known->name);
 	}
 	g_ptr_array_add(words, NULL);
-	const char *near = rg_nearest_word(name, (const char *const *)words->pdata);
-	if (near != NULL)
-		rg_diag_hint(diag, "did you mean `%s`?", near);
+	hint_word(diag, rg_nearest_word(name, (const char *const *)words->pdata));
 	return NULL;
 }
 
@@ -156,9 +164,7 @@ static void report_unknown(
 	rg_diag_at(diag, source);
 	g_autofree char *upper = g_ascii_strup(word, -1);
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
-	const char *near = rg_nearest_word(upper, words_of(catalog, words));
-	if (near != NULL)
-		rg_diag_hint(diag, "did you mean `%s`?", near);
+	hint_word(diag, rg_nearest_word(upper, words_of(catalog, words)));
 }
 
 bool rg_catalog_check_accelerator(

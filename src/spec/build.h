@@ -7,6 +7,8 @@
 typedef void *(*SpecBuild)(RgDocument *document, RgDiags *diags);
 /* load.c: reads a file ("-": standard input), tells its findings in the order of its lines. */
 void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags);
+void *spec_load_text(
+	const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags);
 
 /* Takes the document's JSON and its table of sources over. */
 RgCluster *rg_cluster_build(RgDocument *document);

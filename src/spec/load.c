@@ -150,7 +150,8 @@ static void *build_cluster(RgDocument *document, RgDiags *diags)
 }
 
 /* `build` gets the document, and takes what it needs out of it. */
-static void *load(const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags)
+void *spec_load_text(
+	const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags)
 {
 	static const char byte_order_mark[] = "\xef\xbb\xbf";
 	if (len >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
@@ -175,7 +176,7 @@ static void *load(const char *file, const char *text, size_t len, SpecBuild buil
 
 RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags)
 {
-	return load(file, text, len, build_cluster, diags);
+	return spec_load_text(file, text, len, build_cluster, diags);
 }
 
 RgCluster *rg_spec_load_query(const char *query, RgDiags *diags)
@@ -234,7 +235,7 @@ void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags)
 		return NULL;
 	}
 	bool is_stdin = strcmp(path, "-") == 0;
-	return load(is_stdin ? "<stdin>" : path, text->str, text->len, build, diags);
+	return spec_load_text(is_stdin ? "<stdin>" : path, text->str, text->len, build, diags);
 }
 
 RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)

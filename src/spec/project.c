@@ -68,6 +68,11 @@ static void *build_project(RgDocument *document, RgDiags *diags)
 	return project;
 }
 
+RgProject *rg_project_load(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	return spec_load_text(file, text, len, build_project, diags);
+}
+
 RgProject *rg_project_load_file(const char *path, RgDiags *diags)
 {
 	return spec_load_file(path, build_project, diags);

@@ -19,7 +19,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProject, rg_project_free)
  * the file system outside of one; NULL: there is none. `spec_path` NULL or "-": from the working
  * folder. g_free it. */
 char *rg_project_find(const char *spec_path);
-/* NULL and diagnostics when it can't be read, or says what it may not. */
+/* NULL and diagnostics when it says what it may not. `file` is the name used in diagnostics. */
+RgProject *rg_project_load(const char *file, const char *text, size_t len, RgDiags *diags);
+/* The same of a file, which may also be unreadable. */
 RgProject *rg_project_load_file(const char *path, RgDiags *diags);
 
 /* A file that sets limits: the spec or the project file. Borrowed. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Cuts first inputs of the fuzz targets out of the golden files and the catalogs: OUT/spec, OUT/plan, OUT/xml, OUT/csv.
+"""Cuts first inputs of the fuzz targets out of the golden files and the catalogs: OUT/spec, OUT/plan, OUT/xml, OUT/csv,
+OUT/project.
 
 usage: seed.py OUT ROOT
 """
@@ -43,6 +44,12 @@ for path in sorted(glob.glob(os.path.join(root, 'examples/*.yaml'))):
         keep('spec', os.path.basename(path), f.read())
 for name, path in golden('plan'):
     keep('plan', name, section(path, 'expect').encode())
+# project files: an example, and what is refused one by one
+with open(os.path.join(root, 'examples/own-catalog/raygpu.yaml'), 'rb') as f:
+    keep('project', 'own-catalog', f.read())
+with open(os.path.join(root, 'tests/cli/test_own_catalog.py'), encoding='utf-8') as f:
+    for i, line in enumerate(re.findall(r"^    \(\['(.*?)'\],", f.read(), re.M)):
+        keep('project', f'refused-{i}', f'catalog:\n  {line}\n'.encode())
 # in the order of fuzz_csv.c; of long tables the first lines
 for i, name in enumerate(['instance_types', 'prices', 'regions', 'refusals', 'gpu_models', 'grid_intensity', 'gpu_power',
                           'host_power', 'mig_profiles', 'mig_placements', 'ray_releases', 'cuda_releases', 'cuda_archs',
