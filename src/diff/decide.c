@@ -351,9 +351,11 @@ static void decide_present(Differ *differ, RgChange *change)
 	if (change->action == RG_ACTION_REPLACE && blocked_by_stray(differ, change))
 		return;
 	if (change->observed != NULL && change->observed->doubtful &&
-		severity(change->action) <= severity(RG_ACTION_RECORD))
-		decide_unread(
-			differ, change, "an interrupted run was changing it, which may yet show");
+		severity(change->action) <= severity(RG_ACTION_RECORD)) {
+		change->drifted = false; /* nor is that known */
+		decide_unread(differ, change,
+			"it was changed a moment ago and may be shown as it was before");
+	}
 }
 
 /* Rows 19 and 20: what the cloud still shows, or shows no longer, proves nothing. */

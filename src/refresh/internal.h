@@ -27,8 +27,9 @@ bool rg_reader_read(RgReader *reader);
 bool rg_reader_settle(RgReader *reader);
 /* Made or changed so short a while ago that the cloud may still tell the old view. */
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
-/* `observed` equals the record, but an update of it was begun so short a while ago, and not seen to
- * end, that this may be the view from before. */
+/* `observed` may be the view from before an update so young that the cloud needn't show it: any
+ * view of one that was not seen to end (two in a row may be hidden), else one that differs from the
+ * record. */
 bool rg_reader_is_doubtful(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed);
 /* Seconds until then it is no longer young. */

@@ -95,8 +95,9 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 bool rg_reader_is_doubtful(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
-	return recorded->updating && rg_reader_is_young(reader, recorded) &&
-	       observed->presence == RG_PRESENT && shows_record(reader, recorded, observed);
+	if (!rg_reader_is_young(reader, recorded) || observed->presence != RG_PRESENT)
+		return false;
+	return recorded->updating || !shows_record(reader, recorded, observed);
 }
 
 static bool tombstones_are_settled(const RgReader *reader)

@@ -49,7 +49,7 @@ typedef struct {
 	char *status;	/* the cloud's word, "running" */
 	char *token;	/* creation token in the marks, or NULL */
 	char *lineage;	/* in the marks, when the reading asked for any (state rebuild); or NULL */
-	bool doubtful;	/* equals the record, but an update begun a moment ago may yet show */
+	bool doubtful;	/* may be the view from before an update begun a moment ago */
 	bool unmanaged; /* carries our lineage, but no record has its id */
 } RgResource;
 

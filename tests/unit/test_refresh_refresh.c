@@ -189,7 +189,10 @@ static void test_doubts_a_view_that_an_update_may_yet_change(void)
 		{YOUNG, true, "{'size': 'big'}", true},
 		{YOUNG, false, "{'size': 'big'}", false},
 		{OLD, true, "{'size': 'big'}", false},
-		{YOUNG, true, "{'size': 'small'}", false},
+		{YOUNG, true, "{'size': 'small'}", true},
+		{OLD, true, "{'size': 'small'}", false},
+		{YOUNG, false, "{'size': 'small'}", true},
+		{OLD, false, "{'size': 'small'}", false},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_auto(World) world;
