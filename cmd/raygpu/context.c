@@ -32,7 +32,8 @@ static bool wants_color(int fd)
 {
 	if (is_set("NO_COLOR"))
 		return false;
-	if (is_set("CLICOLOR_FORCE") && !g_str_equal(getenv("CLICOLOR_FORCE"), "0"))
+	const char *force = getenv("CLICOLOR_FORCE");
+	if (force && *force && strcmp(force, "0") != 0)
 		return true;
 	return isatty(fd) && g_strcmp0(getenv("TERM"), "dumb") != 0;
 }

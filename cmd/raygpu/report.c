@@ -10,12 +10,14 @@
 /* --format, --json-into and --report-gitlab of plan, drift and show PLANFILE: what is printed and
  * what is written beside it in the same run. */
 
-/* "junit=FILE": the format and where it goes; false when it is something else. */
+/* "junit=FILE": the format and where it goes; false, and text to nowhere, when it is something
+ * else. */
 static bool split_report(const char *word, RgReportFormat *format, const char **path)
 {
 	const char *mark = strchr(word, '=');
 	g_autofree char *name = mark ? g_strndup(word, (gsize)(mark - word)) : NULL;
 	*path = mark ? mark + 1 : NULL;
+	*format = RG_REPORT_TEXT;
 	return mark && mark[1] && rg_report_format_parse(name, format) && *format != RG_REPORT_TEXT;
 }
 

@@ -147,8 +147,11 @@ static AwsSearch static_keys(AwsChain *chain, const char *profile, AwsKeys *keys
 		aws_keys_hide(chain->call, here.secret_key);
 		aws_keys_hide(chain->call, here.session_token);
 		if (here.access_key && here.secret_key) {
-			*keys = here;
-			here = (AwsKeys){0};
+			*keys = (AwsKeys){
+				.access_key = g_steal_pointer(&here.access_key),
+				.secret_key = g_steal_pointer(&here.secret_key),
+				.session_token = g_steal_pointer(&here.session_token),
+			};
 			return AWS_KEYS_FOUND;
 		}
 		if (here.access_key || here.secret_key)

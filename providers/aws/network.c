@@ -180,7 +180,7 @@ static rgp_status own_network(const AwsCall *call, char **vpc_id, json_t *zones)
 		return status;
 	if (*vpc)
 		*vpc_id = g_strdup(vpc);
-	if (!subnets)
+	if (!json_object_size(subnets))
 		return subnets_of_vpc(call, vpc, zones);
 	json_object_update(zones, (json_t *)(uintptr_t)subnets);
 	return check_subnets(call, subnets, vpc_id);
@@ -208,7 +208,7 @@ static rgp_status check_groups(const AwsCall *call, const char *vpc_id)
 			status = aws_refuse(call, origin,
 				"ids differ from region to region and from account to account",
 				"there is no security group %s in %s", group, call->inst->region);
-		else if (strcmp(mod_str(record, "vpcId"), vpc_id))
+		else if (g_strcmp0(mod_str(record, "vpcId"), vpc_id))
 			status = aws_refuse(call, origin, "a group works in its own VPC only",
 				"security group %s is in %s, not in %s", group,
 				mod_str(record, "vpcId"), vpc_id);
@@ -221,7 +221,8 @@ rgp_status aws_resolve_network(const AwsCall *call, json_t *facts)
 	const json_t *config = call->inst->config;
 	g_autofree char *vpc_id = NULL;
 	g_autoptr(ModJson) zones = json_object();
-	bool own = json_object_get(config, "vpc") || json_object_get(config, "subnets");
+	bool own = json_object_get(config, "vpc") ||
+		   json_object_size(json_object_get(config, "subnets"));
 	rgp_status status =
 		own ? own_network(call, &vpc_id, zones) : default_network(call, &vpc_id, zones);
 	if (status == RGP_OK)

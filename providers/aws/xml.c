@@ -130,10 +130,12 @@ static void on_end(void *data, const xmlChar *name, const xmlChar *prefix, const
 		return;
 	}
 	Frame frame = reader->frames[--reader->depth];
-	const AwsShape *parent = reader->depth ? reader->frames[reader->depth - 1].shape : NULL;
-	if (parent && parent->fate == AWS_PAIR && frame.shape == parent->kids) {
-		g_string_assign(reader->key, reader->text->str);
-		return;
+	if (reader->depth) {
+		const AwsShape *parent = reader->frames[reader->depth - 1].shape;
+		if (parent->fate == AWS_PAIR && frame.shape == parent->kids) {
+			g_string_assign(reader->key, reader->text->str);
+			return;
+		}
 	}
 	if (!frame.value)
 		frame.value = json_stringn_nocheck(reader->text->str, reader->text->len);

@@ -30,7 +30,7 @@ const void *rg_module_load(
 	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
 		g_autofree char *reason = NULL;
 		RgModuleEntry entry = load_from(places[i], symbol, &reason);
-		if (entry != NULL)
+		if (reason == NULL)
 			return entry();
 		g_string_append_printf(reasons, "\n  %s", reason);
 		if (strstr(reason, places[i]) == NULL)

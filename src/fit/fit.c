@@ -173,7 +173,7 @@ static Group *find_group(const GPtrArray *groups, const Group *like)
 {
 	for (guint i = 0; i < groups->len; i++) {
 		Group *group = groups->pdata[i];
-		if (group->price == like->price && strcmp(group->zone, like->zone) == 0 &&
+		if (group->price == like->price && g_strcmp0(group->zone, like->zone) == 0 &&
 			strcmp(group->image_id, like->image_id) == 0 &&
 			g_strcmp0(group->price_date, like->price_date) == 0 &&
 			g_strcmp0(group->price_quality, like->price_quality) == 0)
