@@ -80,6 +80,9 @@ static void pin_fitted(RgResource *found, const json_t *node, bool chosen)
 		json_object_set(found->pin, same[i], json_object_get(offer, same[i]));
 	json_object_set(found->pin, "accelerator", json_object_get(offer, "gpu"));
 	json_object_set(found->pin, "gpus", json_object_get(offer, "gpus"));
+	json_t *labels = rg_plan_own_labels(node);
+	if (labels)
+		json_object_set_new(found->pin, "labels", labels);
 }
 
 static void pin_from_fitted(Rebuild *rebuild)

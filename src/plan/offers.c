@@ -50,6 +50,19 @@ static void set_slices(json_t *pin, const json_t *share)
 	copy_member(pin, "gpus", share, "ray_gpus");
 }
 
+json_t *rg_plan_own_labels(const json_t *node)
+{
+	json_t *labels = json_object_get(node, "labels"), *own = json_object(), *value;
+	const char *key;
+	json_object_foreach (labels, key, value) {
+		if (!g_str_has_prefix(key, "ray.io/") && !g_str_has_prefix(key, "raygpu.io/"))
+			json_object_set(own, key, value);
+	}
+	if (json_object_size(own) == 0)
+		g_clear_pointer(&own, json_decref);
+	return own;
+}
+
 /* The form that fit reads back, plus what counting GPUs of recorded nodes needs. */
 static json_t *pin_of(const json_t *node)
 {
@@ -70,6 +83,9 @@ static json_t *pin_of(const json_t *node)
 	copy_member(pin, "accelerator", offer, "gpu");
 	copy_member(pin, "gpus", offer, "gpus");
 	set_slices(pin, json_object_get(node, "share"));
+	json_t *labels = rg_plan_own_labels(node);
+	if (labels != NULL)
+		json_object_set_new(pin, "labels", labels);
 	return pin;
 }
 

@@ -125,6 +125,9 @@ typedef struct {
 	const json_t *carbon;
 } RgPlanInput;
 
+/* Of a node of the fitted document, what the spec says in the pool's `labels`: kept with the price,
+ * so that money can be told by it later. A new reference; NULL: nothing. */
+json_t *rg_plan_own_labels(const json_t *node);
 /* Pure. Takes nothing over; the plan copies or references what it needs. */
 RgPlan *rg_plan_new(
 	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags);

@@ -59,7 +59,9 @@ static const char *key_of(const RgSpend *spend, const json_t *life)
 	case RG_SPEND_BY_LABEL:
 		break;
 	}
-	return rg_json_str(json_object_get(life, "labels"), spend->label, NULL);
+	const json_t *own = json_object_get(json_object_get(life, "pin"), "labels");
+	const char *cluster_wide = rg_json_str(json_object_get(life, "labels"), spend->label, NULL);
+	return rg_json_str(own, spend->label, cluster_wide);
 }
 
 static gint compare_rows(gconstpointer a, gconstpointer b)

@@ -165,3 +165,28 @@ def test_what_it_refuses(home):
         assert word in home.run('cost', *arguments, code=4).err
     home.run('cost', '--since', '2026-01-01')
     home.run('cost', '--since', '2026-01-01T08:00:00Z', '--by', 'market')
+
+
+def test_labels_of_pools_tell_the_money_too(home):
+    """From what was frozen at creation: another label makes other nodes, whose lives are told apart."""
+    extra = ', labels: {stage: canary, team: vision}'
+    home.write('cluster.yaml', spec(pools={'serve': 2}) + f'  lab: {{accelerators: "T4:1", nodes: 1{extra}}}\n')
+    home.apply()
+
+    def frozen(label):
+        return lambda pool, pin, labels: pin.get('labels', {}).get(label, labels.get(label))
+    for label, wanted in (('team', ['ml', 'vision']), ('stage', ['canary', None])):
+        report = told(home, '--by', f'label:{label}')
+        check(home, report, 'label', frozen(label))
+        assert [row['label'] for row in report['rows']] == wanted
+    assert [row['nodes'] for row in told(home, '--by', 'label:team')['rows']] == [3, 1]
+    assert [row['microusd_hour'] for row in told(home, '--by', 'label:team')['rows']] == [HEAD + 2 * T4, T4]
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('team: vision', 'team: audio'))
+    home.apply('cluster.yaml', '--no-settle')
+    report = told(home, '--by', 'label:team')
+    check(home, report, 'label', frozen('team'))
+    assert [(row['label'], row['nodes']) for row in report['rows']] == [('audio', 1), ('ml', 3), ('vision', 0)]
+    os.rename(home.state, home.state + '.lost')
+    home.run('state', 'rebuild', 'cluster.yaml')
+    rows_now = told(home, '--by', 'label:team')['rows']
+    assert (rows_now[0]['label'], rows_now[0]['nodes']) == ('audio', 1)

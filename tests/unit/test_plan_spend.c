@@ -176,6 +176,23 @@ static void rows_stand_by_cluster_and_key_without_a_label_last(void)
 	g_assert_cmpstr(row_at(pools, 2)->cluster, ==, "b");
 }
 
+static void a_pools_label_stands_above_the_clusters(void)
+{
+	g_autoptr(RgSpend) spend = sum(RG_SPEND_BY_LABEL, "team", 0, HOUR,
+		"[{\"began_s\": 0, \"ended_s\": null, \"labels\": {\"team\": \"ml\"},"
+		"  \"pin\": {\"price_microusd_hour\": 5, \"labels\": {\"team\": \"vision\"}}},"
+		" {\"began_s\": 0, \"ended_s\": null, \"labels\": {\"team\": \"ml\"},"
+		"  \"pin\": {\"price_microusd_hour\": 3, \"labels\": {\"stage\": \"old\"}}},"
+		" {\"began_s\": 0, \"ended_s\": null,"
+		"  \"pin\": {\"price_microusd_hour\": 2, \"labels\": {\"team\": \"ml\"}}}]");
+	g_assert_cmpuint(spend->rows->len, ==, 2);
+	g_assert_cmpstr(row_at(spend, 0)->key, ==, "ml");
+	g_assert_cmpint(row_at(spend, 0)->microusd_hour, ==, 5);
+	g_assert_cmpuint(row_at(spend, 0)->nodes, ==, 2);
+	g_assert_cmpstr(row_at(spend, 1)->key, ==, "vision");
+	g_assert_cmpint(row_at(spend, 1)->microusd_spent, ==, 5);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -191,5 +208,7 @@ int main(int argc, char **argv)
 		"/spend/endings-that-say-less-are-counted", endings_that_say_less_are_counted);
 	g_test_add_func("/spend/rows-stand-by-cluster-and-key",
 		rows_stand_by_cluster_and_key_without_a_label_last);
+	g_test_add_func("/spend/a-pools-label-stands-above-the-clusters",
+		a_pools_label_stands_above_the_clusters);
 	return g_test_run();
 }
