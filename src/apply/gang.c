@@ -109,7 +109,9 @@ static void stop_member(Apply *apply, Step *step)
 void gang_failed(Apply *apply, const Step *failed, bool definite)
 {
 	Gang *gang = failed->gang;
-	if (!gang || apply->store_failed || (gang->failed && (gang->giving_back || !definite)))
+	/* one that is not tried any more, perhaps by stop_member below, tells nothing new */
+	bool told = !definite || (gang && gang->giving_back) || failed->state == STEP_BLOCKED;
+	if (!gang || apply->store_failed || (gang->failed && told))
 		return;
 	if (definite) {
 		g_autofree char *text = g_strdup_printf(

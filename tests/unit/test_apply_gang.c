@@ -115,6 +115,24 @@ static void test_an_open_fate_gives_nothing_back(Apply *f, gconstpointer unused)
 	g_assert_cmpuint(made(f), ==, 6);
 }
 
+/* ... also when a third call, which is now not tried, waits behind it. */
+static void test_an_open_fate_before_others_gives_nothing_back(Apply *f, gconstpointer unused)
+{
+	want_gang(f, 5);
+	split(f, 2);
+	RgResource *last = f->wanted->pdata[f->wanted->len - 1];
+	rg_json_set_str(last->attrs, "size", "tiny");
+	f->parallelism = 1;
+	script(f, "{'create':[{},{},{'lose':true}]}");
+	g_assert_false(apply_once(f));
+	g_assert_true(!f->told || !strstr(f->told, "Pool train is a gang"));
+	check_counts(f, 4, 0, 1);
+	g_assert_cmpuint(f->result.blocked, ==, 1);
+	g_assert_cmpuint(f->result.open, ==, 1);
+	complete(f, 6);
+	g_assert_cmpuint(made(f), ==, 6);
+}
+
 static void test_what_does_not_start_ends_the_gang(Apply *f, gconstpointer unused)
 {
 	f->gang = "train";
@@ -211,6 +229,7 @@ int main(int argc, char **argv)
 	APPLY_TEST("gang/calls", test_all_calls_of_a_gang_stand_together);
 	APPLY_TEST("gang/others", test_what_was_there_and_other_pools_stay);
 	APPLY_TEST("gang/open", test_an_open_fate_gives_nothing_back);
+	APPLY_TEST("gang/open-before-others", test_an_open_fate_before_others_gives_nothing_back);
 	APPLY_TEST("gang/start", test_what_does_not_start_ends_the_gang);
 	APPLY_TEST("gang/look", test_a_refused_look_ends_nothing);
 	APPLY_TEST("gang/stuck", test_what_cannot_be_given_back_is_recorded);
