@@ -9,6 +9,7 @@
 #include "state/internal.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -26,12 +27,17 @@ struct RgLock {
 
 typedef enum { TAKEN, HELD, BROKEN } Attempt;
 
-/* Any name gives one file beside the state: no slash survives. */
+/* Any name gives one file beside the state: no slash survives. Beside the file itself: two ways to
+ * one state, one of them through a symbolic link, must meet at one lock. */
 static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
 {
 	g_autofree char *name = g_uri_escape_string(cluster, NULL, false);
-	if (name != NULL && *name != '\0' && strlen(name) <= NAME_MAX_BYTES)
-		return g_strdup_printf("%s.%s.lock", store->path, name);
+	if (name != NULL && *name != '\0' && strlen(name) <= NAME_MAX_BYTES) {
+		char *real = realpath(store->path, NULL);
+		char *path = g_strdup_printf("%s.%s.lock", real ? real : store->path, name);
+		free(real);
+		return path;
+	}
 	rg_diags_error(diags, "state.no-such-cluster", "\"%.60s\" can't be the name of a cluster",
 		cluster);
 	return NULL;

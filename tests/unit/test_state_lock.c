@@ -38,6 +38,19 @@ static void test_one_holder(Fixture *f, gconstpointer unused)
 	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM locks"), ==, 2);
 }
 
+static void test_a_link_leads_to_the_same_lock(Fixture *f, gconstpointer unused)
+{
+	g_autofree char *linked = g_strconcat(f->path, "-linked", NULL);
+	g_autoptr(RgStore) a = open_store(f);
+	g_assert_cmpint(symlink(f->path, linked), ==, 0);
+	g_autoptr(RgStore) b = rg_store_open(linked, RG_STORE_WRITE, f->diags);
+	g_autoptr(RgLock) lock = rg_lock_take(a, CLUSTER, "apply", 0, f->diags);
+	g_assert_nonnull(lock);
+	g_assert_null(rg_lock_take(b, CLUSTER, "destroy", 0, f->diags));
+	assert_code(f->diags, "state.locked");
+	diags_reset(f);
+}
+
 static void test_the_row_goes_the_file_stays(Fixture *f, gconstpointer unused)
 {
 	g_autofree char *file = g_strconcat(f->path, "." CLUSTER ".lock", NULL);
@@ -215,6 +228,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("one-holder", test_one_holder);
+	ADD("link-same-lock", test_a_link_leads_to_the_same_lock);
 	ADD("row-goes-file-stays", test_the_row_goes_the_file_stays);
 	ADD("dies-with-its-holder", test_dies_with_its_holder);
 	ADD("waits-for-its-turn", test_waits_for_its_turn);
