@@ -295,7 +295,8 @@ RgDiff *rg_diff(const RgSchema *schema, const RgResourceSet *desired, const RgRe
 	report_unread(&differ);
 	report_strays(&differ);
 	scope_guard(&differ);
-	stops_spread(&differ);
+	if (options == NULL || !options->looking)
+		stops_spread(&differ);
 	order_edges(&differ);
 	return g_steal_pointer(&differ.diff);
 }

@@ -65,7 +65,8 @@ typedef struct {
 
 typedef struct {
 	bool destroy;	/* desired is taken as empty */
-	bool looking;	/* for drift: what blocks a creation is no error of looking */
+	bool looking;	/* for drift: what blocks a creation is no error of looking, and what could
+			 * not be read stops nothing else */
 	GStrv replace;	/* addresses to replace by request; NULL = none */
 	GStrv targets;	/* addresses, or "kind.name" for all indexes; NULL = all. Dependencies of a
 			 * target are included */

@@ -176,10 +176,12 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	rg_diags_take_new(diags, undecided);
 	if (!pass->diff)
 		return false;
-	pass_check_protection(session, pass, diags);
+	bool looking = session->diff.looking; /* nothing of it is done: nothing is refused */
+	if (!looking)
+		pass_check_protection(session, pass, diags);
 	g_autoptr(RgJson) protect = pass_protected_pools(session, pass);
 	g_autoptr(GPtrArray) order = pool_order(cluster), gangs = gangs_of(cluster);
-	g_autoptr(GPtrArray) limits = session->diff.destroy ? NULL : pass_limits(pass);
+	g_autoptr(GPtrArray) limits = session->diff.destroy || looking ? NULL : pass_limits(pass);
 	g_autoptr(RgJson) carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;
