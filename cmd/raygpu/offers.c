@@ -124,8 +124,8 @@ static char *kilograms(const RgCarbonHour *carbon)
 }
 
 /* Which of the row's figures the project file states, and where: never a built-in row in disguise.
- */
-static void add_own(GString *text, const RgOffer *offer)
+ * "type raygpu.yaml:5, price raygpu.yaml:7"; g_free the result. */
+static char *list_own(const RgOffer *offer)
 {
 	const struct {
 		const char *what, *place;
@@ -133,15 +133,13 @@ static void add_own(GString *text, const RgOffer *offer)
 		{"type", offer->type->own},
 		{"price", offer->on_demand ? offer->on_demand->own : NULL},
 		{"spot price", offer->spot ? offer->spot->own : NULL}};
-	const char *before = "  own: ";
+	GString *text = g_string_new(NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
-		if (!parts[i].place)
-			continue;
-		g_string_append_printf(text, "%s%s %s", before, parts[i].what, parts[i].place);
-		before = ", ";
+		if (parts[i].place)
+			g_string_append_printf(text, "%s%s %s", text->len ? ", " : "",
+				parts[i].what, parts[i].place);
 	}
-	if (g_str_equal(before, ", "))
-		g_string_append_c(text, '\n');
+	return g_string_free(text, FALSE);
 }
 
 /* Two lines where one would not fit in 80 columns: long type names (GCP's attached GPUs). */
@@ -162,7 +160,9 @@ static void add_row(GString *text, const RgOffer *offer)
 	g_string_append_printf(text, "%-20s %s\n", place, type->name);
 	g_string_append_printf(text, "  %-18s %-7s %9s %8s %8s %8s %7s\n",
 		type->gpu ? type->gpu->name : "-", gpus, on_demand, spot, each, gigabyte, carbon);
-	add_own(text, offer);
+	g_autofree char *own = list_own(offer);
+	if (*own)
+		g_string_append_printf(text, "  own: %s\n", own);
 	if (offer->rejected)
 		g_string_append_printf(text, "  rejected: %s\n", offer->rejected);
 }
@@ -206,7 +206,7 @@ static void print_csv(const Options *options, const GPtrArray *offers)
 {
 	g_autoptr(GString) text = g_string_new(
 		"provider,region,instance_type,gpu,gpus,gpu_memory_gb,on_demand_usd_hour,"
-		"spot_usd_hour,carbon_g_hour,rejected\n");
+		"spot_usd_hour,carbon_g_hour,rejected,own\n");
 	for (guint i = 0; i < shown_of(options, offers); i++) {
 		const RgOffer *offer = offers->pdata[i];
 		const RgGpuModel *gpu = offer->type->gpu;
@@ -215,14 +215,15 @@ static void print_csv(const Options *options, const GPtrArray *offers)
 			on_demand != RG_MONEY_UNKNOWN ? rg_money_exact(on_demand) : g_strdup("");
 		g_autofree char *part =
 			spot != RG_MONEY_UNKNOWN ? rg_money_exact(spot) : g_strdup("");
+		g_autofree char *own = list_own(offer);
 		g_autofree char *carbon =
 			offer->carbon.mg_hour != RG_CARBON_UNKNOWN
 				? g_strdup_printf("%.3f", (double)offer->carbon.mg_hour / 1e3)
 				: g_strdup("");
-		g_string_append_printf(text, "%s,%s,%s,%s,%u,%u,%s,%s,%s,\"%s\"\n", offer->provider,
-			offer->region, offer->type->name, gpu ? gpu->name : "", offer->type->gpus,
-			gpu ? gpu->memory_gb : 0, whole, part, carbon,
-			offer->rejected ? offer->rejected : "");
+		g_string_append_printf(text, "%s,%s,%s,%s,%u,%u,%s,%s,%s,\"%s\",\"%s\"\n",
+			offer->provider, offer->region, offer->type->name, gpu ? gpu->name : "",
+			offer->type->gpus, gpu ? gpu->memory_gb : 0, whole, part, carbon,
+			offer->rejected ? offer->rejected : "", own);
 	}
 	out_text(text->str);
 }

@@ -1,4 +1,6 @@
 """`catalog` of the project file: an invented GPU by data alone, negotiated prices, and what is refused."""
+import csv
+import io
 import json
 import os
 import shutil
@@ -85,6 +87,8 @@ def test_every_command_that_chooses_sees_it(home):
                                       'own': 'raygpu.yaml:5'}
         assert offer['own'] == {'gpu': 'raygpu.yaml:3', 'instance_type': 'raygpu.yaml:4'}
         assert offer['carbon'] is None, 'without power_w nothing is counted'
+    [line] = csv.DictReader(io.StringIO(home.run('offers', 'H900:8', '--csv').out))
+    assert line['own'] == 'GPU raygpu.yaml:3, type raygpu.yaml:4, price raygpu.yaml:5' and line['rejected'] == ''
     text = home.run('offers', 'H900:8').out
     assert '  own: GPU raygpu.yaml:3, type raygpu.yaml:4, price raygpu.yaml:5\n' in text
     assert max(map(len, text.splitlines())) <= 80

@@ -1,0 +1,241 @@
+/* Rows of the user's own over built-in ones, against brute force: each price is what its own row
+ * says, else the built-in one less the last discount that matches; and one region is as in all. */
+#include <math.h>
+#include <string.h>
+#include "catalog/catalog.h"
+
+#define ROUNDS 400
+
+static const char *const types[] = {"a.one", "a.two", "b.one"};
+static const char *const regions[] = {"us-east", "us-west", "eu-west"};
+static const char *const markets[] = {"on_demand", "spot"};
+static const char *const type_patterns[] = {"*", "a.*", "?.one", "b.one"};
+static const char *const region_patterns[] = {"*", "us-*", "*-west", "eu-west"};
+
+/* Some pairs have no row, some rows no price. */
+static int64_t built_in(size_t type, size_t region, size_t market)
+{
+	size_t n = type * 7 + region * 3 + market;
+	if (n % 5 == 0)
+		return 0;
+	return n % 7 == 0 ? RG_MONEY_UNKNOWN : (int64_t)(n + 1) * 1234567;
+}
+
+static char *price_table(void)
+{
+	GString *text = g_string_new("region,instance_type,kind,usd_per_hour,quality,date\n");
+	for (size_t i = 0; i < 18; i++) {
+		size_t type = i / 6, region = i / 2 % 3, market = i % 2;
+		int64_t price = built_in(type, region, market);
+		if (price == 0)
+			continue;
+		g_autofree char *usd =
+			price != RG_MONEY_UNKNOWN ? rg_money_exact(price) : g_strdup("");
+		g_string_append_printf(text, "%s,%s,%s,%s,%s,2026\n", regions[region], types[type],
+			markets[market], usd, *usd ? "list" : "unknown");
+	}
+	return g_string_free(text, FALSE);
+}
+
+static const char *text_of(void *data, const char *name, size_t *len)
+{
+	const char *text =
+		strcmp(name, "instance_types.csv") == 0
+			? "instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
+			  "gpu_memory_gib,offers_known\na.one,a,x86_64,4,16,T4,1,1,16,yes\n"
+			  "a.two,a,x86_64,8,32,T4,2,1,16,yes\nb.one,b,x86_64,4,16,,0,,,yes\n"
+		: strcmp(name, "prices.csv") == 0 ? (const char *)data
+		: strcmp(name, "regions.csv") == 0
+			? "region,offers_known\nus-east,yes\nus-west,yes\neu-west,yes\n"
+			: NULL;
+	*len = text != NULL ? strlen(text) : 0;
+	return text;
+}
+
+/* A line for each member of the list, so that a price tells which row it is of. */
+static RgSource source_of(const void *data, const char *pointer)
+{
+	(void)data;
+	const char *index = strrchr(pointer, '/') + 1;
+	return (RgSource){"raygpu.yaml", (unsigned)g_ascii_strtoull(index, NULL, 10) + 1, 1, 0};
+}
+
+static RgCatalog *open_with(
+	const char *prices, const json_t *rows, const char *region, RgDiags *diags)
+{
+	RgOwnRows own = {rows, source_of, NULL};
+	RgCatalogSource source = {.provider = "aws",
+		.region = region,
+		.text = text_of,
+		.data = (void *)(uintptr_t)prices,
+		.own = &own};
+	return rg_catalog_open_from(&source, diags);
+}
+
+/* ---- random lists */
+
+static const char *pick(const char *const *words, size_t n)
+{
+	return words[g_test_rand_int_range(0, (gint32)n)];
+}
+
+static json_t *random_row(void)
+{
+	json_t *row = json_object();
+	if (g_test_rand_bit())
+		json_object_set_new(row, "market", json_string(pick(markets, 2)));
+	if (g_test_rand_bit()) {
+		json_object_set_new(row, "instance_type", json_string(pick(types, 3)));
+		json_object_set_new(row, "region", json_string(pick(regions, 3)));
+		json_object_set_new(
+			row, "hourly_usd", json_real(g_test_rand_int_range(1, 1000000) / 10000.0));
+		return row;
+	}
+	if (g_test_rand_bit())
+		json_object_set_new(row, "instance_type", json_string(pick(type_patterns, 4)));
+	if (g_test_rand_bit())
+		json_object_set_new(row, "region", json_string(pick(region_patterns, 4)));
+	json_object_set_new(
+		row, "discount_percent", json_real(g_test_rand_int_range(1, 990) / 10.0));
+	return row;
+}
+
+static bool is_of(const json_t *row, const char *type, const char *region, const char *market)
+{
+	return g_pattern_match_simple(rg_json_str(row, "instance_type", "*"), type) &&
+	       g_pattern_match_simple(rg_json_str(row, "region", "*"), region) &&
+	       strcmp(rg_json_str(row, "market", "on_demand"), market) == 0;
+}
+
+static bool is_price(const json_t *row)
+{
+	return json_object_get(row, "hourly_usd") != NULL;
+}
+
+/* No price of the same type, region and market twice. */
+static json_t *random_list(void)
+{
+	json_t *list = json_array();
+	for (gint32 n = g_test_rand_int_range(0, 9); n > 0; n--) {
+		json_auto_t *row = random_row();
+		bool twice = false;
+		for (size_t i = 0; is_price(row) && i < json_array_size(list); i++) {
+			const json_t *other = json_array_get(list, i);
+			twice |= is_price(other) &&
+				 is_of(other, rg_json_str(row, "instance_type", ""),
+					 rg_json_str(row, "region", ""),
+					 rg_json_str(row, "market", "on_demand"));
+		}
+		if (!twice)
+			json_array_append(list, row);
+	}
+	return list;
+}
+
+/* ---- by brute force */
+
+typedef struct {
+	int64_t amount; /* 0: no row */
+	unsigned line;	/* of the row of one's own; 0: built in */
+} Expected;
+
+static Expected expect(const json_t *list, size_t type, size_t region, size_t market)
+{
+	Expected expected = {built_in(type, region, market), 0};
+	bool priced = expected.amount > 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *row = json_array_get(list, i);
+		if (!is_of(row, types[type], regions[region], markets[market]))
+			continue;
+		if (is_price(row))
+			return (Expected){
+				llround(json_number_value(json_object_get(row, "hourly_usd")) *
+					1e6),
+				(unsigned)i + 1};
+	}
+	for (size_t i = 0; priced && i < json_array_size(list); i++) {
+		const json_t *row = json_array_get(list, i);
+		double off = json_number_value(json_object_get(row, "discount_percent"));
+		if (is_of(row, types[type], regions[region], markets[market]))
+			expected = (Expected){
+				llround((double)built_in(type, region, market) * (100 - off) / 100),
+				(unsigned)i + 1};
+	}
+	return expected;
+}
+
+static void compare(const RgCatalog *catalog, const json_t *list, size_t region)
+{
+	for (size_t type = 0; type < G_N_ELEMENTS(types); type++) {
+		for (size_t market = 0; market < G_N_ELEMENTS(markets); market++) {
+			Expected expected = expect(list, type, region, market);
+			const RgPrice *price =
+				rg_catalog_find_price_of(rg_catalog_find_type(catalog, types[type]),
+					regions[region], (RgPriceKind)market);
+			g_assert_true((price != NULL) == (expected.amount != 0));
+			if (price == NULL)
+				continue;
+			g_assert_cmpint(price->microusd_hour, ==, expected.amount);
+			g_assert_true((price->own != NULL) == (expected.line > 0));
+			if (price->own == NULL)
+				continue;
+			g_autofree char *place = g_strdup_printf("raygpu.yaml:%u", expected.line);
+			g_assert_cmpstr(price->own, ==, place);
+			g_assert_cmpstr(price->quality, ==, "negotiated");
+		}
+	}
+}
+
+static void test_prices_against_brute_force(void)
+{
+	g_autofree char *prices = price_table();
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		json_auto_t *list = random_list();
+		json_auto_t *rows = json_pack("{s:{s:O}}", "prices", "aws", list);
+		g_autofree char *text = json_dumps(list, 0);
+		g_test_message("%s", text);
+		g_autoptr(RgCatalog) whole = open_with(prices, rows, NULL, diags);
+		g_assert_cmpuint(rg_diags_count(diags), ==, 0);
+		for (size_t region = 0; region < G_N_ELEMENTS(regions); region++) {
+			g_autoptr(RgCatalog) part = open_with(prices, rows, regions[region], diags);
+			compare(whole, list, region);
+			compare(part, list, region);
+		}
+	}
+}
+
+/* Where a new type is offered is what its prices say; without any, the cloud has to be asked. */
+static void test_where_a_new_type_is_offered(void)
+{
+	g_autofree char *prices = price_table();
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *rows = json_pack("{s:{s:{s:{s:i, s:s, s:s}, s:{s:i, s:s}}}, "
+				      "s:{s:[{s:s, s:s, s:f}]}}",
+		"instance_types", "aws", "n.priced", "vcpus", 4, "memory", "1.5TiB", "accelerators",
+		"T4:4", "n.unpriced", "vcpus", 4, "memory", "16 GiB", "prices", "aws",
+		"instance_type", "n.priced", "region", "us-west", "hourly_usd", 2.5);
+	g_autoptr(RgCatalog) catalog = open_with(prices, rows, "us-east", diags);
+	const RgInstanceType *priced = rg_catalog_find_type(catalog, "n.priced");
+	const RgInstanceType *unpriced = rg_catalog_find_type(catalog, "n.unpriced");
+	g_assert_cmpfloat(priced->memory_gib, ==, 1536);
+	g_assert_cmpstr(priced->gpu->name, ==, "T4");
+	g_assert_cmpuint(priced->gpus, ==, 4);
+	g_assert_null(unpriced->gpu);
+	g_assert_cmpint(rg_catalog_offer_state(catalog, priced, "us-east"), ==, RG_OFFER_NONE);
+	g_assert_cmpint(rg_catalog_offer_state(catalog, unpriced, "us-east"), ==, RG_OFFER_UNSEEN);
+	g_autoptr(RgCatalog) west = open_with(prices, rows, "us-west", diags);
+	priced = rg_catalog_find_type(west, "n.priced");
+	g_assert_cmpint(rg_catalog_offer_state(west, priced, "us-west"), ==, RG_OFFER_PRICED);
+	g_assert_true(rg_catalog_offer(west, "us-west", "T4", 4, (RgSource){0}, diags) == priced);
+	g_assert_cmpuint(rg_diags_count(diags), ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/catalog-own/prices-against-brute-force", test_prices_against_brute_force);
+	g_test_add_func(
+		"/catalog-own/where-a-new-type-is-offered", test_where_a_new_type_is_offered);
+	return g_test_run();
+}
