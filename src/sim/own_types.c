@@ -189,7 +189,8 @@ static json_t *places_of(const RgSimData *data, const Declared *declared)
 {
 	json_t *places = json_object();
 	for (size_t i = 0; i < json_array_size(declared->zones); i++) {
-		const char *region, *name = json_string_value(json_array_get(declared->zones, i));
+		const char *region = NULL;
+		const char *name = json_string_value(json_array_get(declared->zones, i));
 		const json_t *zone = find_zone(data, name, &region);
 		if (!json_object_get(places, region))
 			json_object_set_new(places, region, json_array());
