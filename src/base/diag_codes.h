@@ -164,6 +164,7 @@
 	X("git.no-repository", 4)                                                                  \
 	X("git.no-revision", 4)                                                                    \
 	X("git.no-file", 4)                                                                        \
+	X("git.not-a-file", 4)                                                                     \
 	X("git.no-ancestor", 4)                                                                    \
 	/* command line */                                                                         \
 	X("usage.unknown-command", 4)                                                              \

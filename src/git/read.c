@@ -66,9 +66,15 @@ bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit
 	return false;
 }
 
-static char *report_no_file(const char *path, const char *rev, const char *why, RgDiags *diags)
+static char *report_no_file(const char *path, const char *rev, RgDiags *diags)
 {
-	rg_diags_error(diags, "git.no-file", "\"%s\" at \"%s\" %s", path, rev, why);
+	rg_diags_error(diags, "git.no-file", "\"%s\" at \"%s\" does not exist", path, rev);
+	return NULL;
+}
+
+static char *report_other(const char *path, const char *rev, const char *what, RgDiags *diags)
+{
+	rg_diags_error(diags, "git.not-a-file", "\"%s\" at \"%s\" is %s", path, rev, what);
 	return NULL;
 }
 
@@ -79,11 +85,11 @@ static char *read_blob(git_repository *repo, const git_commit *commit, const cha
 	g_autoptr(git_tree_entry) entry = NULL;
 	g_autoptr(git_blob) blob = NULL;
 	if (git_commit_tree(&tree, commit) != 0 || git_tree_entry_bypath(&entry, tree, path) != 0)
-		return report_no_file(path, rev, "does not exist", diags);
+		return report_no_file(path, rev, diags);
 	if (git_tree_entry_type(entry) != GIT_OBJECT_BLOB)
-		return report_no_file(path, rev, "is no file", diags);
+		return report_other(path, rev, "no file", diags);
 	if (git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
-		return report_no_file(path, rev, "is a symbolic link", diags);
+		return report_other(path, rev, "a symbolic link", diags);
 	if (git_blob_lookup(&blob, repo, git_tree_entry_id(entry)) != 0) {
 		repo_report_unreadable(path, diags);
 		return NULL;

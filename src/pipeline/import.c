@@ -258,7 +258,8 @@ static bool run(Importing *importing, const char *spec_path, GPtrArray **records
 	RgPass *pass = rebuild->pass;
 	RgDiags *diags = rebuild->diags;
 	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster || !pass_load_project(spec_path, &pass->project, diags))
+	if (!pass->cluster || !pass_load_project_at(spec_path, session->ref, pass->provenance,
+				      &pass->project, diags))
 		return false;
 	g_autoptr(RgSnapshot) known = rg_store_load(session->store, pass->cluster->name, diags);
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);

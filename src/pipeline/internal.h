@@ -3,8 +3,13 @@
 #include "fit/fit.h"
 #include "pipeline/pipeline.h"
 
-/* The project file that holds for a spec; *project NULL: there is none. false: it has errors. */
+/* project.c. The project file that holds for a spec; *project NULL: there is none. false: it has
+ * errors. */
 bool pass_load_project(const char *spec_path, RgProject **project, RgDiags *diags);
+/* The same of a spec that was read at the commit `ref`, where `spec` says; NULL: the work tree's.
+ */
+bool pass_load_project_at(const char *spec_path, const char *ref, const RgProvenance *spec,
+	RgProject **project, RgDiags *diags);
 /* policy.* of the spec and the project file; false when anything is not admitted. */
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags);

@@ -5,13 +5,6 @@
 
 /* What the spec and the project file limit, and the figures that plans are held against. */
 
-bool pass_load_project(const char *spec_path, RgProject **project, RgDiags *diags)
-{
-	g_autofree char *path = rg_project_find(spec_path);
-	*project = path ? rg_project_load_file(path, diags) : NULL;
-	return !path || *project;
-}
-
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags)
 {

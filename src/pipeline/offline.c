@@ -7,11 +7,14 @@
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
-	g_autoptr(RgProvenance) unused = NULL;
-	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
-					   : rg_spec_load_file(spec_path, diags);
+	g_autoptr(RgProvenance) provenance = NULL;
+	g_autoptr(RgCluster) cluster =
+		ref ? rg_pipeline_load_spec(spec_path, ref, &provenance, diags)
+		    : rg_spec_load_file(spec_path, diags);
 	g_autoptr(RgProject) project = NULL;
-	bool readable = pass_load_project(spec_path, &project, diags);
+	/* a spec that could not be read leaves the file of the work tree to be looked at */
+	bool readable =
+		pass_load_project_at(spec_path, cluster ? ref : NULL, provenance, &project, diags);
 	if (cluster && readable && !pass_settle_offline(providers, cluster, project, diags))
 		return NULL;
 	bool ok = cluster && pass_check_settings(providers, cluster, diags);
@@ -27,12 +30,13 @@ RgCluster *rg_pipeline_validate(
 json_t *rg_pipeline_fit(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
-	g_autoptr(RgProvenance) unused = NULL;
-	g_autoptr(RgCluster) cluster = ref ? rg_pipeline_load_spec(spec_path, ref, &unused, diags)
-					   : rg_spec_load_file(spec_path, diags);
+	g_autoptr(RgProvenance) provenance = NULL;
+	g_autoptr(RgCluster) cluster =
+		ref ? rg_pipeline_load_spec(spec_path, ref, &provenance, diags)
+		    : rg_spec_load_file(spec_path, diags);
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgProject) project = NULL;
-	if (!cluster || !pass_load_project(spec_path, &project, diags) ||
+	if (!cluster || !pass_load_project_at(spec_path, ref, provenance, &project, diags) ||
 		!pass_settle_offline(providers, cluster, project, diags) ||
 		!pass_check_settings(providers, cluster, diags))
 		return NULL;

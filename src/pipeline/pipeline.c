@@ -219,7 +219,8 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster || !pass_load_project(spec_path, &pass->project, diags))
+	if (!pass->cluster || !pass_load_project_at(spec_path, session->ref, pass->provenance,
+				      &pass->project, diags))
 		return NULL;
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	if (!pass->provenance || !pass->snapshot || !pass_settle(session, pass, diags) ||

@@ -147,6 +147,7 @@ static bool add_removed(const Look *look, const char *below, GHashTable *names, 
 	RgSpecPeek peek = {0};
 	if (!specs_peek(path, look->changes->base, &peek, diags)) {
 		rg_diags_drop(diags, "git.no-file"); /* it is new */
+		rg_diags_drop(diags, "git.not-a-file");
 		bool ok = !rg_diags_has_errors(diags);
 		rg_diags_take_all(look->diags, diags);
 		return ok;

@@ -80,3 +80,35 @@ def test_refusals(sim, home, tmp_path_factory):
     home.git('add', 'link.yaml')
     home.git('commit', '-qm', 'link')
     assert 'symbolic link' in home.run('plan', 'link.yaml', '--ref', 'HEAD', code=4).err
+
+
+def test_the_project_file_is_that_of_the_commit_too(sim, home):
+    """Its budgets, its prices: what the work tree has is of another day."""
+    home.write('raygpu.yaml', 'budget: {hourly_usd: 0.5}\n')
+    home.git('add', 'raygpu.yaml')
+    home.git('commit', '-qm', 'a small budget')
+    home.git('tag', 'small')
+    home.write('raygpu.yaml', 'budget: {hourly_usd: 500}\n')
+    said = home.run('plan', '--ref', 'small', code=9).err
+    assert 'budget.exceeded' in said and 'raygpu.yaml:1' in said
+    home.write('raygpu.yaml', 'budget: {hourly_usd: 0.01}\n')
+    home.run('plan', '--ref', 'v2', '--detailed-exitcode', code=2)  # which has no such file
+    home.write('raygpu.yaml', 'policy: {deny_accelerators: [T4]}\n')
+    home.run('validate', '--ref', 'small')
+    home.run('validate', code=9)
+
+
+def test_the_project_file_of_a_commit_is_looked_for_above_the_spec(sim, home, tmp_path):
+    (tmp_path / 'specs/deep').mkdir(parents=True)
+    home.write('specs/deep/a.yaml', spec(name='deep', pools={'serve': 1}))
+    home.write('raygpu.yaml', 'budget: {hourly_usd: 0.5}\n')
+    home.git('add', 'raygpu.yaml', 'specs')
+    home.git('commit', '-qm', 'deep')
+    home.git('rm', '-q', '-r', '--cached', 'raygpu.yaml')
+    (tmp_path / 'raygpu.yaml').unlink()
+    home.run('plan', 'specs/deep/a.yaml', '--ref', 'HEAD', code=9)
+    home.run('plan', 'specs/deep/a.yaml')
+    (tmp_path / 'raygpu.yaml').symlink_to('other.yaml')
+    home.git('add', 'raygpu.yaml')
+    home.git('commit', '-qm', 'a link')
+    assert 'git.not-a-file' in home.run('plan', 'specs/deep/a.yaml', '--ref', 'HEAD', code=4).err
