@@ -114,6 +114,7 @@
 	X("http.module", 1)                                                                        \
 	/* refresh, diff, plan */                                                                  \
 	X("refresh.incomplete", 1)                                                                 \
+	X("refresh.nothing-there", 1)                                                              \
 	X("refresh.unsettled", 1)                                                                  \
 	X("diff.conflict", 1)                                                                      \
 	X("diff.unmanaged", 1)                                                                     \

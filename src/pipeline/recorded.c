@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "pipeline/internal.h"
 
 /* Passes that start from the state instead of a spec. */
@@ -64,6 +65,14 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 				       pass->snapshot->recorded, diags))
 		return NULL;
 	if (!pass_open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
+		return NULL;
+	/* who approved the plan had the right account, who applies it may not: there, what is to be
+	 * removed counts as gone */
+	const RgRefreshInput input = {.cluster = pass->snapshot->cluster,
+		.lineage = pass->snapshot->lineage,
+		.recorded = pass->snapshot->recorded,
+		.now_s = rg_clock_now_s()};
+	if (!rg_refresh_is_there(pass->provider, &input, diags))
 		return NULL;
 	return g_steal_pointer(&pass);
 }

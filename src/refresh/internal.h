@@ -21,6 +21,13 @@ typedef struct {
 /* refresh.c: reads once; what an earlier reading gave is thrown away. False when it failed. */
 bool rg_reader_read(RgReader *reader);
 
+/* A reader for each kind that this cluster needs; free with g_ptr_array_unref. */
+GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input);
+
+/* hidden.c: several things are recorded, and the cloud has shown nothing with our marks or ids. */
+bool rg_readers_see_nothing(const GPtrArray *readers);
+void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, RgDiags *diags);
+
 /* settle.c */
 /* Reads again while the newest reading shows a view that may be old, as long as settle_ms allows.
  * False when a reading failed. */

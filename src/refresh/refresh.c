@@ -252,12 +252,17 @@ static void report_incomplete(RgReader *reader)
 	rg_diag_hint(diag, "nothing of this kind is planned or changed until it can be read");
 }
 
+static void know_nothing(const RgReader *reader, RgResourceSet *set)
+{
+	for (guint i = 0; i < reader->recorded->len; i++)
+		add_unseen(set, g_ptr_array_index(reader->recorded, i), RG_UNKNOWN);
+}
+
 static void judge(RgReader *reader, RgResourceSet *set)
 {
 	if (!reader->ok) {
 		report_incomplete(reader);
-		for (guint i = 0; i < reader->recorded->len; i++)
-			add_unseen(set, g_ptr_array_index(reader->recorded, i), RG_UNKNOWN);
+		know_nothing(reader, set);
 		return;
 	}
 	for (guint i = 0; i < reader->recorded->len; i++) {
@@ -319,21 +324,33 @@ static bool is_read(RgProvider *provider, const RgRefreshInput *input, const cha
 		       has_kind(input->desired, name));
 }
 
-RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
+GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input)
 {
-	RgResourceSet *set = rg_resource_set_new();
-	g_autoptr(GPtrArray) readers = g_ptr_array_new_with_free_func(free_reader);
+	GPtrArray *readers = g_ptr_array_new_with_free_func(free_reader);
 	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(provider));
 	for (size_t i = 0; input->lineage != NULL && kinds[i] != NULL; i++) {
 		if (is_read(provider, input, kinds[i]))
 			g_ptr_array_add(readers, new_reader(provider, input, kinds[i]));
 	}
+	return readers;
+}
+
+RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
+{
+	RgResourceSet *set = rg_resource_set_new();
+	g_autoptr(GPtrArray) readers = rg_readers_new(provider, input);
 	run_all(readers);
 	add_secrets(input, set);
+	bool hidden = rg_readers_see_nothing(readers);
+	if (hidden)
+		rg_refresh_report_hidden(provider, readers, diags);
 	/* In the schema's order, so that diagnostics don't depend on who was first. */
 	for (guint i = 0; i < readers->len; i++) {
 		RgReader *reader = g_ptr_array_index(readers, i);
-		judge(reader, set);
+		if (hidden)
+			know_nothing(reader, set);
+		else
+			judge(reader, set);
 		rg_diags_take_all(diags, reader->diags);
 	}
 	add_strange_kinds(provider, input, set, diags);

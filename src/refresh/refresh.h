@@ -1,6 +1,7 @@
 /* clouds -> observed: one `list` a kind, kinds in parallel; settles what is too young to tell.
  * Writes nothing. A kind whose reading failed gives RG_UNKNOWN for every recorded resource of it,
- * plus diagnostics (refresh.incomplete); it never gives "absent". */
+ * plus diagnostics (refresh.incomplete); it never gives "absent". So does a cloud that shows
+ * nothing at all of a cluster of several resources (refresh.nothing-there). */
 #pragma once
 #include "provider/provider.h"
 
@@ -24,3 +25,7 @@ typedef struct {
  * Recorded ones with an id that the cloud doesn't know: ABSENT, or UNKNOWN with refresh.unsettled
  * when they are younger than the kind's consistency_s and settle_ms was not enough. */
 RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags);
+
+/* Whether the cloud shows anything of a cluster of several resources, by as few calls as may be;
+ * for those who act on an older view. False with refresh.nothing-there, or when reading failed. */
+bool rg_refresh_is_there(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags);

@@ -133,6 +133,30 @@ static void test_is_absent_when_an_old_one_is_not_told(void)
 	assert_quiet(&world);
 }
 
+/* Another account's credentials show nothing at all, not even what has died. */
+static void test_does_not_believe_that_all_is_gone(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	record(&world, 0, "i-0", OLD, "{'size': 'big'}");
+	record(&world, 1, "i-1", OLD, "{'size': 'big'}");
+	assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
+	assert_presence(&world, "scripted.node.p[1]", RG_UNKNOWN);
+	g_assert_cmpuint(rg_diags_count(world.scripted->diags), ==, 1);
+	g_assert_cmpstr(rg_diags_get(world.scripted->diags, 0)->code, ==, "refresh.nothing-there");
+}
+
+static void test_believes_that_the_last_of_a_removal_is_gone(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	record(&world, 0, "i-0", OLD, "{'size': 'big'}");
+	record(&world, 1, "i-1", OLD, "{'size': 'big'}")->leaving = true;
+	assert_presence(&world, "scripted.node.p[0]", RG_ABSENT);
+	assert_presence(&world, "scripted.node.p[1]", RG_ABSENT);
+	assert_quiet(&world);
+}
+
 static void test_believes_the_word_gone_at_once(void)
 {
 	g_auto(World) world;
@@ -526,6 +550,9 @@ int main(int argc, char **argv)
 			test_puts_what_it_sees_under_the_address_of_the_record},
 		{"is absent when an old one is not told",
 			test_is_absent_when_an_old_one_is_not_told},
+		{"does not believe that all is gone", test_does_not_believe_that_all_is_gone},
+		{"believes that the last of a removal is gone",
+			test_believes_that_the_last_of_a_removal_is_gone},
 		{"believes the word gone at once", test_believes_the_word_gone_at_once},
 		{"reads again until a young one appears",
 			test_reads_again_until_a_young_one_appears},

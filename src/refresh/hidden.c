@@ -1,0 +1,81 @@
+/* A cluster that isn't there as a whole, dead nodes and all: it is more likely that somebody looks
+ * into another account than that all of it has gone. To believe it would forget nodes that go on
+ * costing money, or take their removal for done. */
+#include "refresh/internal.h"
+
+/* What a removal has begun on may be gone with it. */
+static guint count_standing(const RgReader *reader)
+{
+	guint standing = 0;
+	for (guint i = 0; i < reader->recorded->len; i++) {
+		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
+		standing += recorded->id != NULL && !recorded->leaving;
+	}
+	return standing;
+}
+
+static guint count_all(const GPtrArray *readers)
+{
+	guint standing = 0;
+	for (guint i = 0; i < readers->len; i++)
+		standing += count_standing(g_ptr_array_index(readers, i));
+	return standing;
+}
+
+static bool has_young(const RgReader *reader)
+{
+	for (guint i = 0; i < reader->recorded->len; i++) {
+		if (rg_reader_is_young(reader, g_ptr_array_index(reader->recorded, i)))
+			return true;
+	}
+	return false;
+}
+
+bool rg_readers_see_nothing(const GPtrArray *readers)
+{
+	for (guint i = 0; i < readers->len; i++) {
+		const RgReader *reader = g_ptr_array_index(readers, i);
+		if (!reader->ok || reader->seen->len > 0 || has_young(reader))
+			return false;
+	}
+	return count_all(readers) > 1;
+}
+
+void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, RgDiags *diags)
+{
+	const char *name = rg_provider_name(provider);
+	RgDiag *diag = rg_diags_error(diags, "refresh.nothing-there",
+		"%s shows nothing of this cluster, of which %u resources are recorded", name,
+		count_all(readers));
+	rg_diag_cloud(diag, name, NULL, NULL);
+	rg_diag_detail(diag, "they would be forgotten, or made a second time, and might still run");
+	rg_diag_hint(diag, "are the credentials and the endpoint those of the account that it was "
+			   "made in? when all of it is really gone, `raygpu state rm` forgets the "
+			   "records");
+}
+
+/* Kinds with few records first: one call tells, as a rule. */
+static gint by_records(gconstpointer a, gconstpointer b)
+{
+	const RgReader *x = *(const RgReader *const *)a, *y = *(const RgReader *const *)b;
+	return (x->recorded->len > y->recorded->len) - (x->recorded->len < y->recorded->len);
+}
+
+bool rg_refresh_is_there(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
+{
+	g_autoptr(GPtrArray) readers = rg_readers_new(provider, input);
+	if (count_all(readers) < 2)
+		return true;
+	g_ptr_array_sort(readers, by_records);
+	for (guint i = 0; i < readers->len; i++) {
+		RgReader *reader = g_ptr_array_index(readers, i);
+		if (reader->recorded->len == 0)
+			continue;
+		bool read = rg_reader_read(reader);
+		rg_diags_take_all(diags, reader->diags);
+		if (!read || reader->seen->len > 0)
+			return read;
+	}
+	rg_refresh_report_hidden(provider, readers, diags);
+	return false;
+}
