@@ -1,18 +1,23 @@
 #include "command.h"
 #include "boot/boot.h"
+#include "resource/expr.h"
 #include <string.h>
 
-/* raygpu state mv: one record, or all of a pool, under another address. The cloud isn't asked; the
- * next apply writes the marks in place. */
+/* raygpu state mv: one record, or all of a pool, under another address; what other records say of
+ * it goes along. The cloud isn't asked; the next apply writes the marks in place. */
 
 typedef struct {
 	Context *context;
 	const RgSnapshot *snapshot;
 	const RgSchema *schema;
-	GArray *moves;	  /* RgMove */
-	GPtrArray *owned; /* texts of the moves */
-	GPtrArray *attrs; /* json_t* of the moves */
-	bool renames;	  /* nodes get another pool */
+	GArray *moves;	     /* RgMove */
+	GArray *edits;	     /* RgMoveEdit */
+	GPtrArray *owned;    /* texts of the moves */
+	GPtrArray *values;   /* json_t* of the edits */
+	GHashTable *renamed; /* char* old address -> char* new one */
+	GHashTable *groups;  /* char* old address -> char* new pool */
+	GHashTable *shared;  /* attributes as recorded, and pools -> json_t*: nodes share them */
+	bool renames;	     /* nodes get another pool */
 } Moving;
 
 static bool refuse(Moving *moving, const char *address, const char *why, const char *hint)
@@ -46,47 +51,101 @@ static void add_move(Moving *moving, const RgResource *from, const char *name, i
 		.to = keep_text(moving, rg_address_format(from->kind, name, index)),
 		.group = from->group ? keep_text(moving, g_strdup(name)) : NULL,
 		.origin = moved_origin(moving, from, name)};
+	g_array_append_val(moving->moves, move);
+	g_hash_table_insert(moving->renamed, from->address, (gpointer)(uintptr_t)move.to);
 	if (from->group && !g_str_equal(from->group, name)) {
-		json_t *attrs = rg_boot_rename_pool(from->attrs, from->group, name);
-		g_ptr_array_add(moving->attrs, attrs);
-		move.attrs = attrs;
+		g_hash_table_insert(moving->groups, from->address, (gpointer)(uintptr_t)move.group);
 		moving->renames = true;
 	}
-	g_array_append_val(moving->moves, move);
 }
 
-static bool is_used(const RgResource *by, const char *address)
+/* Its attributes under the new name of its pool and with the new addresses of others; borrowed. */
+static json_t *edited_attrs(Moving *moving, const RgResource *resource)
 {
-	return by->depends_on && g_strv_contains((const char *const *)by->depends_on, address);
+	const char *group = g_hash_table_lookup(moving->groups, resource->address);
+	g_autofree char *key =
+		g_strdup_printf("%p %s", (void *)resource->attrs, group ? resource->group : "");
+	json_t *attrs = g_hash_table_lookup(moving->shared, key);
+	if (attrs)
+		return attrs;
+	g_autoptr(RgJson) named =
+		group ? rg_boot_rename_pool(resource->attrs, resource->group, group)
+		      : json_incref(resource->attrs);
+	attrs = rg_expr_rename_refs(named, moving->renamed);
+	g_ptr_array_add(moving->values, attrs);
+	g_hash_table_insert(moving->shared, g_steal_pointer(&key), attrs);
+	return attrs;
 }
 
-/* What others refer to by its address would be lost to them. */
-static bool check_users(Moving *moving, const char *address)
+/* NULL when none of them moves. */
+static json_t *edited_needs(Moving *moving, const RgResource *resource)
 {
-	const RgResourceSet *recorded = moving->snapshot->recorded;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *other = rg_resource_set_get(recorded, i);
-		g_autofree char *why =
-			g_strdup_printf("can't be moved: %s refers to it", other->address);
-		if (is_used(other, address))
-			return refuse(moving, address, why, NULL);
+	bool moves = false;
+	json_t *needs = json_array();
+	g_ptr_array_add(moving->values, needs);
+	for (char **need = resource->depends_on; need && *need; need++) {
+		const char *to = g_hash_table_lookup(moving->renamed, *need);
+		json_array_append_new(needs, json_string(to ? to : *need));
+		moves = moves || to;
 	}
+	return moves ? needs : NULL;
+}
+
+/* A creation that is open carries the old addresses in what was sent. */
+static bool add_edit(Moving *moving, const RgResource *resource)
+{
+	const char *to = g_hash_table_lookup(moving->renamed, resource->address);
+	RgMoveEdit edit = {.address = to ? to : resource->address};
+	edit.attrs = edited_attrs(moving, resource);
+	edit.depends_on = edited_needs(moving, resource);
+	if (edit.attrs == resource->attrs)
+		edit.attrs = NULL;
+	if (!edit.attrs && !edit.depends_on)
+		return true;
+	if (resource->presence == RG_PENDING && !to) {
+		RgDiag *diag = rg_diags_error(moving->context->diags, "state.moved",
+			"%s refers to what would be moved, and its creation is still open",
+			resource->address);
+		rg_diag_hint(diag, "`raygpu apply` finds out what became of it");
+		return false;
+	}
+	g_array_append_val(moving->edits, edit);
 	return true;
 }
 
-static bool add_pool(Moving *moving, const char *from, const char *name)
+static bool add_edits(Moving *moving)
 {
 	const RgResourceSet *recorded = moving->snapshot->recorded;
 	bool ok = true;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(recorded, i);
-		g_autofree char *family = rg_address_format(resource->kind, resource->name, -1);
-		if (resource->index < 0 || !g_str_equal(family, from))
-			continue;
-		ok = check_users(moving, resource->address) && ok;
-		add_move(moving, resource, name, resource->index);
-	}
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++)
+		ok = add_edit(moving, rg_resource_set_get(recorded, i)) && ok;
 	return ok;
+}
+
+/* What stands beside the nodes of a pool under its name, such as its placement group. */
+static bool goes_along(const RgResource *resource, const char *kind, const char *pool)
+{
+	g_autofree char *origin = g_strconcat("/pools/", pool, "/", NULL);
+	return resource->index < 0 && g_str_equal(resource->name, pool) &&
+	       !g_str_equal(resource->kind, kind) && resource->origin &&
+	       g_str_has_prefix(resource->origin, origin);
+}
+
+static void add_pool(Moving *moving, const char *kind, const char *pool, const char *name)
+{
+	const RgResourceSet *recorded = moving->snapshot->recorded;
+	size_t n = rg_resource_set_size(recorded);
+	for (size_t i = 0; i < n; i++) {
+		const RgResource *resource = rg_resource_set_get(recorded, i);
+		if (resource->index >= 0 && g_str_equal(resource->kind, kind) &&
+			g_str_equal(resource->name, pool))
+			add_move(moving, resource, name, resource->index);
+	}
+	for (size_t i = 0; moving->renames && i < n; i++) {
+		const RgResource *resource = rg_resource_set_get(recorded, i);
+		if (goes_along(resource, kind, pool))
+			add_move(moving, resource, name, -1);
+	}
 }
 
 static bool add_moves(Moving *moving, const char *from, const char *to)
@@ -102,14 +161,12 @@ static bool add_moves(Moving *moving, const char *from, const char *to)
 	if (g_str_equal(from_kind, RG_SECRET_KIND))
 		return refuse(moving, from, "is raygpu's own and stays where it is", NULL);
 	const RgResource *one = rg_resource_set_find(moving->snapshot->recorded, from);
-	if (one) {
+	if (one)
 		add_move(moving, one, to_name, to_index);
-		return check_users(moving, from);
-	}
-	if (from_index < 0 && to_index < 0 && !add_pool(moving, from, to_name))
-		return false;
+	else if (from_index < 0 && to_index < 0)
+		add_pool(moving, from_kind, from_name, to_name);
 	if (moving->moves->len)
-		return true;
+		return add_edits(moving);
 	RgDiag *diag = rg_diags_error(moving->context->diags, "state.no-such-resource",
 		"the state of cluster %s has no %s", moving->snapshot->cluster, from);
 	rg_diag_hint(diag, "`raygpu state list` tells what it has");
@@ -162,10 +219,12 @@ static bool store_moves(Moving *moving)
 		.provider = snapshot->provider,
 		.region = snapshot->region};
 	g_autofree char *run = note_begin(context, "state mv", &begin);
-	return run && note_end(context, run,
-			      rg_store_move(context->store, snapshot->cluster,
-				      (const RgMove *)(void *)moving->moves->data,
-				      moving->moves->len, context->diags));
+	return run &&
+	       note_end(context, run,
+		       rg_store_move(context->store, snapshot->cluster,
+			       (const RgMove *)(void *)moving->moves->data, moving->moves->len,
+			       (const RgMoveEdit *)(void *)moving->edits->data, moving->edits->len,
+			       context->diags));
 }
 
 static void unref_json(gpointer value)
@@ -177,13 +236,21 @@ int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, b
 {
 	g_autoptr(GArray) moves = g_array_new(FALSE, TRUE, sizeof(RgMove));
 	g_autoptr(GPtrArray) owned = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GPtrArray) attrs = g_ptr_array_new_with_free_func(unref_json);
+	g_autoptr(GArray) edits = g_array_new(FALSE, TRUE, sizeof(RgMoveEdit));
+	g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(unref_json);
+	g_autoptr(GHashTable) renamed = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) groups = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) shared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	Moving moving = {.context = context,
 		.snapshot = snapshot,
 		.moves = moves,
+		.edits = edits,
 		.owned = owned,
-		.attrs = attrs};
+		.values = values,
+		.renamed = renamed,
+		.groups = groups,
+		.shared = shared};
 	context_open_providers(context);
 	if (snapshot->provider)
 		moving.schema = rg_provider_schema(context->providers, snapshot->provider, unread);

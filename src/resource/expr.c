@@ -92,6 +92,38 @@ void rg_expr_refs(const json_t *value, GHashTable *addresses)
 	walk_refs(value, add_address, addresses);
 }
 
+static bool is_renamed(const char *address, void *data)
+{
+	return g_hash_table_contains(data, address);
+}
+
+static void rename_refs(json_t *value, GHashTable *renamed)
+{
+	const char *key, *to;
+	json_t *member;
+	size_t i;
+	if (kind_of(value) == KIND_REF) {
+		to = g_hash_table_lookup(
+			renamed, json_string_value(json_object_get(value, "$ref")));
+		if (to != NULL)
+			rg_json_set_str(value, "$ref", to);
+		return;
+	}
+	json_object_foreach (value, key, member)
+		rename_refs(member, renamed);
+	json_array_foreach (value, i, member)
+		rename_refs(member, renamed);
+}
+
+json_t *rg_expr_rename_refs(const json_t *value, GHashTable *renamed)
+{
+	if (!walk_refs(value, is_renamed, renamed))
+		return json_incref((json_t *)(uintptr_t)value);
+	json_t *copy = json_deep_copy(value);
+	rename_refs(copy, renamed);
+	return copy;
+}
+
 static bool any_address(const char *address, void *data)
 {
 	return true;

@@ -11,6 +11,9 @@ bool rg_expr_is(const json_t *value); /* a well-formed one of the three above, n
 bool rg_expr_valid(const json_t *value);
 /* Adds (g_strdup) every address that `value` refers to, at any depth, to `addresses` (set). */
 void rg_expr_refs(const json_t *value, GHashTable *addresses);
+/* The value with other addresses in its references: `renamed` is char* -> char*. A new reference,
+ * to `value` itself when none of them stands in it. */
+json_t *rg_expr_rename_refs(const json_t *value, GHashTable *renamed);
 bool rg_expr_has_refs(const json_t *value);
 
 /* Gives the value of `attr` of `address`, a new reference, or NULL when not known. */

@@ -26,6 +26,9 @@ RgDiag *reading_error(
 	RgDiag *diag = rg_diags_error(
 		reading->diags, code, "%s%s%s", pointer, *pointer != '\0' ? ": " : "", what);
 	rg_json_place(reading->text, reading->len, pointer, &line, &column);
+	if (reading->told == 1)
+		rg_diag_hint(diag, "schemas/state.schema.json tells the form, `raygpu state pull` "
+				   "writes it");
 	return rg_diag_at(
 		diag, (RgSource){g_intern_string(reading->file), line, column, column + 1});
 }
@@ -39,7 +42,9 @@ static bool check_size(const Reading *reading)
 		why = "has more values than a state can have";
 	if (why == NULL)
 		return true;
-	rg_diags_error(reading->diags, "file.too-large", "\"%s\" %s", reading->file, why);
+	RgDiag *diag =
+		rg_diags_error(reading->diags, "file.too-large", "\"%s\" %s", reading->file, why);
+	rg_diag_hint(diag, "of several clusters, pull and push one at a time (--cluster)");
 	return false;
 }
 
@@ -78,9 +83,10 @@ static bool check_format(Reading *reading, const json_t *document)
 	if (!json_is_integer(format)) {
 		RgDiag *diag = reading_error(
 			reading, CODE, "", "this is no state that `raygpu state pull` wrote");
-		if (json_object_get(document, "terraform_version") != NULL)
-			rg_diag_hint(diag, "it is a state of Terraform; `raygpu import` takes over "
-					   "what that made");
+		rg_diag_hint(diag, json_object_get(document, "terraform_version") != NULL
+					   ? "it is a state of Terraform; `raygpu import` takes "
+					     "over what that made"
+					   : "give what `raygpu state pull` wrote");
 		return false;
 	}
 	if (json_integer_value(format) > RG_STATE_FORMAT) {
@@ -249,7 +255,9 @@ bool rg_state_document_choose(json_t *document, const char *cluster, RgDiags *di
 	}
 	if (json_array_size(clusters) > 0)
 		return true;
-	rg_diags_error(diags, "state.no-such-cluster", "the document has no cluster %s", cluster);
+	RgDiag *diag = rg_diags_error(
+		diags, "state.no-such-cluster", "the document has no cluster %s", cluster);
+	rg_diag_hint(diag, "without --cluster all that it has are pushed");
 	return false;
 }
 

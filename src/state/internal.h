@@ -82,6 +82,8 @@ void sql_column_hash(Sql *q, int column, unsigned char *hash); /* zeros when it 
 /* New reference, NULL when the column is; false and state.corrupt when it is not JSON. */
 bool sql_column_json(Sql *q, int column, json_t **value);
 
+/* SQLite has nothing against it, and yet it is no state; false. */
+bool sql_corrupt(const RgStore *store, const char *what, RgDiags *diags);
 /* Tells what SQLite's last error of the handle means, under the code that fits. */
 void sql_error(RgStore *store, int rc, RgDiags *diags);
 void sql_forget_statements(RgStore *store);
@@ -143,13 +145,16 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool *found, char **id,
 	RgDiags *diags);
 
+/* The hash of the recorded attributes, before they are replaced. */
+bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, unsigned char *hash,
+	bool *found, RgDiags *diags);
 /* One without record, and without an open creation; or one that is recorded so already. */
 bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags);
 /* Takes over the attributes, outputs and pin of `news` that are not NULL. */
 bool resource_renew(
 	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags);
-bool resource_is_pending(
-	RgStore *store, int64_t cluster, const char *address, bool *pending, RgDiags *diags);
+/* state.moved while a creation at the address is open. */
+bool resource_check_settled(RgStore *store, int64_t cluster, const char *address, RgDiags *diags);
 
 /* identity.c: the pair that the next create of an address will use; never used before */
 bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,

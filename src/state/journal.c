@@ -172,6 +172,8 @@ static bool settle_created(RgStore *store, int64_t cluster, const Member *member
 		RgDiag *diag = rg_diags_error(diags, "provider.bad-result",
 			"%s was created, but no id was given", outcome->address);
 		rg_diag_address(diag, outcome->address, NULL);
+		rg_diag_hint(diag, "its creation stays open: `raygpu apply` looks for it by its "
+				   "marks; the fault is the provider module's");
 		return false;
 	}
 	g_autoptr(RgResource) resource = rg_resource_new(kind, name, index);
@@ -223,8 +225,9 @@ static bool check_row(RgStore *store, int64_t cluster, int64_t row, RgDiags *dia
 	if (!sql_ok(&q))
 		return false;
 	if (!found)
-		rg_diags_error(diags, "state.moved",
-			"journal row %" G_GINT64_FORMAT " is not open any more", row);
+		rg_diag_hint(rg_diags_error(diags, "state.moved",
+				     "journal row %" G_GINT64_FORMAT " is not open any more", row),
+			"plan again");
 	return found;
 }
 

@@ -36,11 +36,8 @@ static bool read_blob(Loader *loader, const unsigned char *hash, json_t **value)
 	bool found = sql_next(&q), ok = !found || sql_column_json(&q, 0, value);
 	if (!sql_ok(&q) || !ok)
 		return false;
-	if (!found)
-		rg_diags_error(loader->diags, "state.corrupt",
-			"the state \"%s\" is damaged: attributes of a resource are missing",
-			loader->store->shown);
-	return found;
+	return found ||
+	       sql_corrupt(loader->store, "attributes of a resource are missing", loader->diags);
 }
 
 /* A new reference to the one object of this hash. */
@@ -143,10 +140,9 @@ static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *m
 	const char *address = rg_json_str(member, "address", "");
 	int64_t index;
 	if (!rg_address_parse(address, &kind, &name, &index)) {
-		rg_diags_error(loader->diags, "state.corrupt",
-			"the state \"%s\" is damaged: \"%s\" in its journal is no address",
-			loader->store->shown, address);
-		return false;
+		g_autofree char *what =
+			g_strdup_printf("\"%s\" in its journal is no address", address);
+		return sql_corrupt(loader->store, what, loader->diags);
 	}
 	RgResource *resource = rg_resource_new(kind, name, index);
 	json_t *pin = json_object_get(member, "pin");

@@ -38,8 +38,12 @@ static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags
 		free(real);
 		return path;
 	}
-	rg_diags_error(diags, "state.no-such-cluster", "\"%.60s\" can't be the name of a cluster",
-		cluster);
+	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
+		"\"%.60s\" can't be the name of a cluster", cluster);
+	rg_diag_hint(diag,
+		"it names a lock file beside the state: 1 to %d bytes, where all but "
+		"letters, digits and -._~ count three",
+		NAME_MAX_BYTES);
 	return NULL;
 }
 
@@ -166,8 +170,10 @@ RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, u
 		return NULL;
 	}
 	if (attempt == BROKEN) {
-		rg_diags_error(diags, "state.unwritable",
+		RgDiag *diag = rg_diags_error(diags, "state.unwritable",
 			"the lock file \"%s\" could not be used: %s", path, g_strerror(errno));
+		rg_diag_hint(diag, "it is made beside the state: look at the permissions and the "
+				   "disk, or remove what stands in its place");
 		return NULL;
 	}
 	if (!write_holder(store, cluster, command, diags)) {

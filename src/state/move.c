@@ -5,22 +5,18 @@ static bool refuse(const char *address, const char *why, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "state.moved", "%s %s", address, why);
 	rg_diag_address(diag, address, NULL);
+	rg_diag_hint(diag, "`raygpu state list` shows what is recorded now");
 	return false;
 }
 
 static bool check_one(RgStore *store, int64_t cluster, const RgMove *move, RgDiags *diags)
 {
-	bool found, pending_from, pending_to;
+	bool found;
 	g_autofree char *id = NULL;
-	if (!resource_is_pending(store, cluster, move->from, &pending_from, diags) ||
-		!resource_is_pending(store, cluster, move->to, &pending_to, diags) ||
+	if (!resource_check_settled(store, cluster, move->from, diags) ||
+		!resource_check_settled(store, cluster, move->to, diags) ||
 		!resource_find_id(store, cluster, move->to, &found, &id, diags))
 		return false;
-	if (pending_from || pending_to)
-		return refuse(pending_from ? move->from : move->to,
-			"has an interrupted creation that is still open: `raygpu apply` finds out "
-			"what became of it",
-			diags);
 	return !found || refuse(move->to, "is recorded already: nothing may be moved there", diags);
 }
 
@@ -66,29 +62,26 @@ static bool rename_lifetime(RgStore *store, int64_t row, const RgMove *move, RgD
 	return sql_run(&q);
 }
 
-/* The new attributes are no update of the thing: its marks stay as they were last written. */
-static bool renew_attrs(RgStore *store, int64_t cluster, const RgMove *move, RgDiags *diags)
+/* The marks stay as they were last written, and so does what an update left open. */
+static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, RgDiags *diags)
 {
+	unsigned char old[HASH_BYTES], now[HASH_BYTES];
 	bool found;
-	g_autofree char *marked = NULL;
-	const RgResource news = {
-		.address = (char *)(uintptr_t)move->to, .attrs = (json_t *)(uintptr_t)move->attrs};
-	if (!move->attrs)
-		return true;
-	Sql q = sql_new(
-		store, "SELECT marked FROM resources WHERE cluster = ?1 AND address = ?2", diags);
-	sql_int(&q, cluster);
-	sql_text(&q, move->to);
-	if (sql_next(&q))
-		marked = g_strdup(sql_column_text(&q, 0));
-	if (!sql_ok(&q) || !resource_renew(store, cluster, &news, &found, diags))
+	if (!resource_find_attrs(store, cluster, edit->address, old, &found, diags))
 		return false;
-	Sql back = sql_new(store,
-		"UPDATE resources SET marked = ?3 WHERE cluster = ?1 AND address = ?2", diags);
-	sql_int(&back, cluster);
-	sql_text(&back, move->to);
-	sql_text(&back, marked);
-	return sql_run(&back);
+	if (!found)
+		return refuse(edit->address, "is not recorded any more", diags);
+	if (edit->attrs != NULL && !blob_put(store, edit->attrs, now, diags))
+		return false;
+	Sql q = sql_new(store,
+		"UPDATE resources SET attrs = coalesce(?3, attrs), depends_on = coalesce(?4,"
+		" depends_on), updated_s = updated_s + 1 WHERE cluster = ?1 AND address = ?2",
+		diags);
+	sql_int(&q, cluster);
+	sql_text(&q, edit->address);
+	sql_hash(&q, edit->attrs != NULL ? now : NULL);
+	sql_json(&q, edit->depends_on);
+	return sql_run(&q) && blob_drop(store, old, diags);
 }
 
 /* What stands at an address has used its identity there: no token of it comes again. */
@@ -98,14 +91,13 @@ static bool move_one(RgStore *store, int64_t cluster, const RgMove *move, RgDiag
 	return check_one(store, cluster, move, diags) &&
 	       rename_row(store, cluster, move, &row, &generation, diags) &&
 	       rename_lifetime(store, row, move, diags) &&
-	       renew_attrs(store, cluster, move, diags) &&
 	       identity_raise(store, cluster, move->from, generation + 1, 0, diags) &&
 	       identity_raise(store, cluster, move->to, generation + 1, 0, diags) &&
 	       run_note(store, cluster, move->to, "move", "done", diags);
 }
 
-bool rg_store_move(
-	RgStore *store, const char *cluster, const RgMove *moves, size_t n, RgDiags *diags)
+bool rg_store_move(RgStore *store, const char *cluster, const RgMove *moves, size_t n,
+	const RgMoveEdit *edits, size_t n_edits, RgDiags *diags)
 {
 	store_check_writer(store, cluster);
 	int64_t id;
@@ -114,5 +106,7 @@ bool rg_store_move(
 	bool ok = true;
 	for (size_t i = 0; i < n && ok; i++)
 		ok = move_one(store, id, &moves[i], diags);
+	for (size_t i = 0; i < n_edits && ok; i++)
+		ok = edit_one(store, id, &edits[i], diags);
 	return tx_end(store, ok, diags);
 }

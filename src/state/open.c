@@ -46,9 +46,13 @@ static void file_error(const RgStore *store, const char *code, const char *verb,
 	int why = errno;
 	RgDiag *diag = rg_diags_error(
 		diags, code, "the state \"%s\" %s: %s", store->shown, verb, g_strerror(why));
-	if (why == EACCES || why == EPERM || why == EROFS)
-		rg_diag_hint(diag, "look at the permissions of the file and its folder, or name "
-				   "another place with --state");
+	rg_diag_hint(diag, "%s",
+		why == EACCES || why == EPERM || why == EROFS
+			? "look at the permissions of the file and its folder, or name another "
+			  "place with --state"
+		: why == ENOSPC || why == EDQUOT
+			? "make room and run the command again; what was recorded is still there"
+			: "look at the path and the disk, or name another place with --state");
 }
 
 static bool connect(RgStore *store, int flags, RgDiags *diags)
@@ -109,8 +113,9 @@ bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags)
 static bool check_size(const RgStore *store, const struct stat *status, RgDiags *diags)
 {
 	if (!S_ISREG(status->st_mode)) {
-		rg_diags_error(diags, "state.not-a-state", "the state \"%s\" is not a regular file",
-			store->shown);
+		RgDiag *diag = rg_diags_error(diags, "state.not-a-state",
+			"the state \"%s\" is not a regular file", store->shown);
+		rg_diag_hint(diag, "give the right file with --state or RAYGPU_STATE");
 		return false;
 	}
 	if (status->st_size > 0)

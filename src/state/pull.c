@@ -18,13 +18,6 @@ typedef struct {
 	RgDiags *diags;
 } Puller;
 
-static bool corrupt(const Puller *puller, const char *what)
-{
-	rg_diags_error(puller->diags, "state.corrupt", "the state \"%s\" is damaged: %s",
-		puller->store->shown, what);
-	return false;
-}
-
 static json_t *redacted_new(void)
 {
 	return json_pack("{s:b}", "$redacted", 1);
@@ -106,7 +99,7 @@ static json_t *read_values(const Puller *puller, Sql *q, int column, const char 
 	g_autofree char *kind = NULL, *name = NULL;
 	int64_t index;
 	if (!rg_address_parse(address, &kind, &name, &index)) {
-		corrupt(puller, "a record has no address");
+		sql_corrupt(puller->store, "a record has no address", puller->diags);
 		return NULL;
 	}
 	return read_json(puller, q, column, kind);
@@ -121,7 +114,7 @@ static json_t *read_column(const Puller *puller, Sql *q, int at, ColumnType type
 	case COLUMN_TEXT:
 		value = json_string(sql_column_text(q, at));
 		if (value == NULL)
-			corrupt(puller, "a text of it is not UTF-8");
+			sql_corrupt(puller->store, "a text of it is not UTF-8", puller->diags);
 		return value;
 	case COLUMN_INT:
 		return json_integer(sql_column_int(q, at));
@@ -134,7 +127,7 @@ static json_t *read_column(const Puller *puller, Sql *q, int at, ColumnType type
 		value = read_values(puller, q, at, rg_json_str(row, "address", ""));
 		if (type == COLUMN_VALUES || !json_is_null(value))
 			return value;
-		corrupt(puller, "attributes of a resource are missing");
+		sql_corrupt(puller->store, "attributes of a resource are missing", puller->diags);
 		return NULL;
 	case COLUMN_END:
 		break;

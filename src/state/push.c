@@ -91,10 +91,12 @@ static bool check_run(RgStore *store, const char *id, RgDiags *diags)
 	bool taken = sql_next(&q);
 	if (!sql_ok(&q))
 		return false;
-	if (taken)
-		rg_diags_error(diags, "state.push-refused",
-			"the run %s stands in the log of another cluster", id);
-	return !taken;
+	if (!taken)
+		return true;
+	RgDiag *diag = rg_diags_error(
+		diags, "state.push-refused", "the run %s stands in the log of another cluster", id);
+	rg_diag_hint(diag, "the document is a copy of that cluster's: take \"runs\" out of it");
+	return false;
 }
 
 static bool insert_runs(RgStore *store, int64_t cluster, const json_t *object, RgDiags *diags)

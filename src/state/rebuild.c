@@ -23,10 +23,12 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 		*id = sql_column_int(&q, 0);
 	if (!sql_run(&q))
 		return false;
-	if (*id == 0)
-		rg_diags_error(diags, "state.not-empty", "the state \"%s\" has cluster %s already",
-			store->shown, rebuilt->cluster);
-	return *id != 0;
+	if (*id != 0)
+		return true;
+	RgDiag *diag = rg_diags_error(diags, "state.not-empty",
+		"the state \"%s\" has cluster %s already", store->shown, rebuilt->cluster);
+	rg_diag_hint(diag, "name another file with --state to see what a rebuilt one would hold");
+	return false;
 }
 
 static bool insert_all(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)

@@ -100,11 +100,13 @@ static sqlite3 *copy_and_roll_back(RgStore *store, RgDiags *diags)
 		memory = roll_back_and_load(copy, &rc);
 	if (copy != NULL)
 		remove_copies(folder, copy);
-	if (error != NULL)
-		rg_diags_error(diags, "state.unreadable",
+	if (error != NULL) {
+		RgDiag *diag = rg_diags_error(diags, "state.unreadable",
 			"the state \"%s\", whose last writer was killed, could not be copied: %s",
 			store->shown, error->message);
-	else if (memory == NULL)
+		rg_diag_hint(diag, "make room where TMPDIR points to, or run `raygpu apply`, which "
+				   "needs no copy");
+	} else if (memory == NULL)
 		sql_error(store, rc, diags);
 	return memory;
 }

@@ -116,8 +116,7 @@ static void no_such_resource(const char *cluster, const char *address, RgDiags *
 	rg_diag_hint(diag, "`raygpu state list` shows what is recorded");
 }
 
-/* The hash of the recorded attributes before they are replaced. */
-static bool find_attrs(RgStore *store, int64_t cluster, const char *address, unsigned char *hash,
+bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, unsigned char *hash,
 	bool *found, RgDiags *diags)
 {
 	Sql q = sql_new(
@@ -154,7 +153,7 @@ bool resource_renew(
 	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags)
 {
 	unsigned char old[HASH_BYTES], now[HASH_BYTES];
-	if (!find_attrs(store, cluster, news->address, old, found, diags))
+	if (!resource_find_attrs(store, cluster, news->address, old, found, diags))
 		return false;
 	if (!*found)
 		return true;
@@ -203,23 +202,22 @@ bool rg_store_record(RgStore *store, const char *cluster, const char *address, c
 	return rg_store_record_many(store, cluster, &news, 1, diags);
 }
 
-bool resource_is_pending(
-	RgStore *store, int64_t cluster, const char *address, bool *pending, RgDiags *diags)
+bool resource_check_settled(RgStore *store, int64_t cluster, const char *address, RgDiags *diags)
 {
 	Sql q = sql_new(
 		store, "SELECT 1 FROM journal_members WHERE cluster = ?1 AND address = ?2", diags);
 	sql_int(&q, cluster);
 	sql_text(&q, address);
-	*pending = sql_next(&q);
-	return sql_ok(&q);
-}
-
-static void still_pending(const char *address, RgDiags *diags)
-{
+	bool pending = sql_next(&q);
+	if (!sql_ok(&q))
+		return false;
+	if (!pending)
+		return true;
 	RgDiag *diag = rg_diags_error(
 		diags, "state.moved", "an interrupted creation of %s is still open", address);
 	rg_diag_address(diag, address, NULL);
 	rg_diag_hint(diag, "`raygpu apply` finds out what became of it");
+	return false;
 }
 
 bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags)
@@ -227,20 +225,18 @@ bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource,
 	unsigned char attrs[HASH_BYTES];
 	g_autoptr(RgJson) nothing = json_object();
 	g_autofree char *id = NULL;
-	bool found, pending;
-	if (!resource_is_pending(store, cluster, resource->address, &pending, diags) ||
+	bool found;
+	if (!resource_check_settled(store, cluster, resource->address, diags) ||
 		!resource_find_id(store, cluster, resource->address, &found, &id, diags))
 		return false;
-	if (pending) {
-		still_pending(resource->address, diags);
-		return false;
-	}
 	if (found && g_strcmp0(id, resource->id) == 0)
 		return resource_renew(store, cluster, resource, &found, diags);
 	if (found) {
 		RgDiag *diag = rg_diags_error(diags, "state.moved", "%s is recorded already, as %s",
 			resource->address, id ? id : "?");
 		rg_diag_address(diag, resource->address, NULL);
+		rg_diag_hint(diag, "`raygpu state mv` gives that record another address, `raygpu "
+				   "state rm` forgets it");
 		return false;
 	}
 	return blob_put(store, resource->attrs != NULL ? resource->attrs : nothing, attrs, diags) &&
@@ -367,17 +363,13 @@ bool rg_store_forget(RgStore *store, const char *cluster, const char *address, R
 {
 	store_check_writer(store, cluster);
 	int64_t id;
-	bool found = false, pending = false;
+	bool found = false;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
-	bool ok = resource_delete(store, id, address, END_FORGOTTEN, &found, diags) &&
-		  resource_is_pending(store, id, address, &pending, diags);
-	if (ok && !found) {
-		if (pending)
-			still_pending(address, diags);
-		else
-			no_such_resource(cluster, address, diags);
-	}
+	bool ok = resource_check_settled(store, id, address, diags) &&
+		  resource_delete(store, id, address, END_FORGOTTEN, &found, diags);
+	if (ok && !found)
+		no_such_resource(cluster, address, diags);
 	ok = ok && found && run_note(store, id, address, "forget", "done", diags);
 	return tx_end(store, ok, diags);
 }

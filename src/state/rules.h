@@ -10,7 +10,8 @@ typedef struct {
 	RgDiags *diags;
 } Reading;
 
-/* An error at the place of a JSON pointer; NULL when enough were told. */
+/* An error at the place of a JSON pointer, the first with a hint at the schema; NULL when enough
+ * were told. */
 RgDiag *reading_error(Reading *reading, const char *code, const char *pointer, const char *format,
 	...) G_GNUC_PRINTF(4, 5);
 /* What no JSON Schema can say, of a document of the right shape; false: an error was told. */

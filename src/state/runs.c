@@ -191,8 +191,9 @@ static bool finish_run(
 	if (!sql_run(&q))
 		return false;
 	if (*cluster == 0)
-		rg_diags_error(
-			diags, "state.moved", "the state knows no run \"%s\" any more", run_id);
+		rg_diag_hint(rg_diags_error(diags, "state.moved",
+				     "the state knows no run \"%s\" any more", run_id),
+			"the file was replaced while this ran: keep both, and plan again");
 	return *cluster != 0;
 }
 

@@ -121,6 +121,14 @@ void sql_column_hash(Sql *q, int column, unsigned char *hash)
 		memcpy(hash, bytes, HASH_BYTES);
 }
 
+bool sql_corrupt(const RgStore *store, const char *what, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(
+		diags, "state.corrupt", "the state \"%s\" is damaged: %s", store->shown, what);
+	rg_diag_hint(diag, CORRUPT_HINT);
+	return false;
+}
+
 /* The parser's own words quote the text, which may be a secret. */
 bool sql_column_json(Sql *q, int column, json_t **value)
 {
@@ -131,13 +139,7 @@ bool sql_column_json(Sql *q, int column, json_t **value)
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	size_t len = (size_t)sqlite3_column_bytes(q->statement, column);
 	*value = rg_json_parse(text, len, "a value", "state.corrupt", unused);
-	if (*value == NULL) {
-		RgDiag *diag = rg_diags_error(q->diags, "state.corrupt",
-			"the state \"%s\" is damaged: a value of it is not valid JSON",
-			q->store->shown);
-		rg_diag_hint(diag, CORRUPT_HINT);
-	}
-	return *value != NULL;
+	return *value != NULL || sql_corrupt(q->store, "a value of it is not valid JSON", q->diags);
 }
 
 typedef struct {

@@ -163,12 +163,17 @@ bool rg_store_import(RgStore *store, const char *cluster, const GPtrArray *recor
  */
 typedef struct {
 	const char *from, *to;
-	const char *group;   /* the new one, or NULL */
-	const char *origin;  /* into the spec, or NULL */
-	const json_t *attrs; /* NULL: as they are */
+	const char *group;  /* the new one, or NULL */
+	const char *origin; /* into the spec, or NULL */
 } RgMove;
-bool rg_store_move(
-	RgStore *store, const char *cluster, const RgMove *moves, size_t n, RgDiags *diags);
+/* What a record says of others and of its pool, by the addresses after the moves; it is no update
+ * of the thing. NULL: as it is. */
+typedef struct {
+	const char *address;
+	const json_t *attrs, *depends_on;
+} RgMoveEdit;
+bool rg_store_move(RgStore *store, const char *cluster, const RgMove *moves, size_t n,
+	const RgMoveEdit *edits, size_t n_edits, RgDiags *diags);
 /* From now on the nodes of these pools (array of names) are protected and no others. Nothing is
  * written when that is so already. */
 bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags);

@@ -118,7 +118,8 @@ bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags 
 		return tx_end(store, false, diags);
 	if (*id != 0)
 		return true;
-	rg_diags_error(diags, "state.no-such-cluster", "the state \"%s\" knows no cluster \"%s\"",
-		store->shown, cluster);
+	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
+		"the state \"%s\" knows no cluster \"%s\"", store->shown, cluster);
+	rg_diag_hint(diag, "is it the right file? --state FILE or RAYGPU_STATE names another");
 	return tx_end(store, false, diags);
 }

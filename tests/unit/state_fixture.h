@@ -19,7 +19,7 @@ void fixture_open(Fixture *f);			     /* store for writing, lock, run begun */
 void fixture_close(Fixture *f);
 /* fails the test and shows the diagnostics when there is an error */
 void assert_fine(RgDiags *diags);
-/* the one error is of this code; clears nothing */
+/* the one error is of this code, and has a hint; clears nothing */
 const RgDiag *assert_code(RgDiags *diags, const char *code);
 void diags_reset(Fixture *f);
 

@@ -150,6 +150,31 @@ static void test_gunzip_is_the_way_back_and_keeps_to_its_cap(void)
 	g_assert_null(rg_expr_gunzip("I2Nsb3VkLWNvbmZpZw==", 100));
 }
 
+static void test_references_are_renamed(void)
+{
+	g_autoptr(GHashTable) renamed = g_hash_table_new(g_str_hash, g_str_equal);
+	g_hash_table_insert(
+		renamed, (gpointer)(uintptr_t) "a.b.old", (gpointer)(uintptr_t) "a.b.new");
+	json_auto_t *value = json_pack("{s:[{s:s, s:s}, s], s:{s:[s, {s:s, s:s}, {s:s, s:s}]}}",
+		"list", "$ref", "a.b.old", "attr", "id", "a.b.old", "text", "$join", "a.b.old",
+		"$ref", "a.b.old", "attr", "name", "$ref", "a.b.other", "attr", "id");
+	g_autofree char *before = rg_json_canonical(value);
+	json_auto_t *after = rg_expr_rename_refs(value, renamed);
+	g_autofree char *text = rg_json_canonical(after), *untouched = rg_json_canonical(value);
+	g_assert_cmpstr(text, ==,
+		"{\"list\":[{\"$ref\":\"a.b.new\",\"attr\":\"id\"},\"a.b.old\"],\"text\":"
+		"{\"$join\":[\"a.b.old\",{\"$ref\":\"a.b.new\",\"attr\":\"name\"},"
+		"{\"$ref\":\"a.b.other\",\"attr\":\"id\"}]}}");
+	g_assert_cmpstr(untouched, ==, before);
+	/* nothing to rename: the same object */
+	json_auto_t *same = rg_expr_rename_refs(json_object_get(after, "text"), renamed);
+	g_assert_true(same == json_object_get(after, "text"));
+	/* what is no reference stays, whatever it looks like */
+	json_auto_t *odd = json_pack("{s:s, s:s, s:i}", "$ref", "a.b.old", "attr", "id", "more", 1);
+	json_auto_t *kept = rg_expr_rename_refs(odd, renamed);
+	g_assert_true(kept == odd);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -160,6 +185,7 @@ int main(int argc, char **argv)
 	g_test_add_func(
 		"/expr/known-beside-unknown", test_known_ones_are_resolved_beside_unknown_ones);
 	g_test_add_func("/expr/every-part", test_a_lenient_lookup_hears_of_every_part);
+	g_test_add_func("/expr/references-are-renamed", test_references_are_renamed);
 	g_test_add_func("/expr/gzip", test_gzip_gives_the_text_back_and_the_same_bytes_each_time);
 	g_test_add_func("/expr/gunzip", test_gunzip_is_the_way_back_and_keeps_to_its_cap);
 	return g_test_run();

@@ -727,7 +727,9 @@ static const RgSchema *no_schema(void *data, const char *provider, RgDiags *diag
 {
 	g_assert_cmpstr(provider, ==, "aws");
 	if (data == NULL)
-		rg_diags_error(diags, "provider.not-found", "there is no provider \"aws\"");
+		rg_diag_hint(
+			rg_diags_error(diags, "provider.not-found", "there is no provider \"aws\""),
+			"install it");
 	return data;
 }
 
