@@ -414,7 +414,9 @@ void decide(Differ *differ, RgChange *change)
 	if (differ->left_out != NULL && g_hash_table_contains(differ->left_out, change->address)) {
 		settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, ROW_LEFT_OUT);
 		set_note(change, "left out by --target or --exclude");
-		if (recorded != NULL)
+		if (recorded != NULL && recorded->presence == RG_PENDING)
+			change->observed = take_crashed(differ, recorded);
+		else if (recorded != NULL)
 			presence(differ, recorded, &change->observed);
 		return;
 	}
