@@ -283,7 +283,7 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
 	bool leaving, RgDiags *diags)
 {
 	return set_marks(store,
-		"UPDATE resources SET leaving = ?3, updated_s = ?4"
+		"UPDATE resources SET leaving = ?3, updated_s = max(?4, updated_s + 1)"
 		" WHERE cluster = ?1 AND address = ?2",
 		cluster, addresses, n, leaving, diags);
 }

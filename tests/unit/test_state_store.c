@@ -355,6 +355,23 @@ static void test_a_removal_that_was_begun_is_remembered(Fixture *f, gconstpointe
 	assert_fine(f->diags);
 }
 
+/* Saved plans compare updated_s: within one second too a removal that was begun makes them stale.
+ */
+static void test_a_removal_that_was_begun_moves_the_row(Fixture *f, gconstpointer unused)
+{
+	const char *const addresses[] = {T0};
+	fixture_open(f);
+	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-0"));
+	for (int i = 0; i < 4; i++) {
+		g_autoptr(RgSnapshot) before = load(f);
+		g_assert_true(
+			rg_store_leaving(f->store, CLUSTER, addresses, 1, i % 2 == 0, f->diags));
+		g_autoptr(RgSnapshot) after = load(f);
+		g_assert_cmpint(rg_resource_set_find(after->recorded, T0)->updated_s, >,
+			rg_resource_set_find(before->recorded, T0)->updated_s);
+	}
+}
+
 static void test_forget_touches_the_record_only(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);
@@ -599,6 +616,7 @@ int main(int argc, char **argv)
 	ADD("record/many-are-one-transaction", test_many_records_are_one_transaction);
 	ADD("record/adopt", test_adopt_records_what_the_cloud_has);
 	ADD("removed/begun-is-remembered", test_a_removal_that_was_begun_is_remembered);
+	ADD("removed/begun-moves", test_a_removal_that_was_begun_moves_the_row);
 	ADD("record/forget", test_forget_touches_the_record_only);
 	ADD("record/unknown-cluster-is-refused", test_writes_to_an_unknown_cluster_are_refused);
 	ADD("record/serial-rises", test_serial_rises_with_every_transaction);
