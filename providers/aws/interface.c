@@ -4,6 +4,7 @@
 
 static const AwsShape group_members[] = {{"groupId"}, {0}};
 static const AwsShape group_set[] = {{"item", group_members}, {0}};
+static const AwsShape association_members[] = {{"ipOwnerId"}, {0}};
 static const AwsShape interface_members[] = {
 	{"networkInterfaceId"},
 	{"subnetId"},
@@ -11,6 +12,7 @@ static const AwsShape interface_members[] = {
 	{"privateIpAddress"},
 	{"status"},
 	{"groupSet", group_set},
+	{"association", association_members},
 	{"tagSet", aws_tag_set},
 	{0},
 };
@@ -44,6 +46,12 @@ static void interface_read(const json_t *record, AwsSeen *seen)
 		mod_str(record, "description"), "private_ip", mod_str(record, "privateIpAddress"),
 		"security_groups", groups, "tags", tags);
 	seen->status = mod_str(record, "status");
+	/* an Elastic IP's owner is the account, and a free interface has no address to tell of */
+	if (!strcmp(seen->status, "in-use"))
+		json_object_set_new(seen->attributes, "public_ip",
+			json_boolean(!strcmp(
+				mod_str(json_object_get(record, "association"), "ipOwnerId"),
+				"amazon")));
 }
 
 static void interface_readiness(const AwsCall *call, const json_t *record, ModFailure *failure)
@@ -51,6 +59,28 @@ static void interface_readiness(const AwsCall *call, const json_t *record, ModFa
 	const char *status = mod_str(record, "status");
 	if (strcmp(status, "available") && strcmp(status, "in-use"))
 		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", status);
+}
+
+/* One attribute a request: EC2 takes no more. */
+static rgp_status modify(
+	const AwsCall *call, const char *id, const char *name, json_t *value, ModFailure *failure)
+{
+	g_autoptr(ModJson) params = json_pack("{s:s, s:o}", "NetworkInterfaceId", id, name, value);
+	const Ec2Request request = {.action = "ModifyNetworkInterfaceAttribute", .params = params};
+	g_auto(Ec2Reply) reply = {0};
+	rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
+	if (status == RGP_OK && reply.failure.class_ != RGP_CLASS_OK)
+		mod_failure_copy(failure, &reply.failure);
+	return status;
+}
+
+/* The interface stands without its public address: sent again with its token it is completed. */
+static rgp_status give_incomplete(
+	const AwsCall *call, const json_t *items, const char *id, ModFailure *failure)
+{
+	failure->definite = false;
+	return mod_give_failed(
+		&call->talk, mod_str(json_array_get(items, 0), "address"), id, failure);
 }
 
 static rgp_status interface_create(const AwsCall *call, const json_t *input)
@@ -78,40 +108,42 @@ static rgp_status interface_create(const AwsCall *call, const json_t *input)
 		reply.failure.class_ = RGP_CLASS_INVALID;
 	if (reply.failure.class_ != RGP_CLASS_OK)
 		return aws_fail_items(call, items, &reply.failure);
+	if (json_is_true(json_object_get(attributes, "public_ip")))
+		status = modify(
+			call, seen.id, "AssociatePublicIpAddress", json_true(), &reply.failure);
+	if (status != RGP_OK)
+		return status;
+	if (reply.failure.class_ != RGP_CLASS_OK)
+		return give_incomplete(call, items, seen.id, &reply.failure);
 	return mod_give_item(&call->talk, mod_str(json_array_get(items, 0), "address"), "done",
 		seen.id,
 		json_pack("{s:s, s:O}", "network_interface_id", seen.id, "private_ip",
 			json_object_get(seen.attributes, "private_ip")));
 }
 
-/* One attribute a request: EC2 takes no more. */
-static rgp_status modify(
-	const AwsCall *call, AwsUpdate *update, size_t i, const char *name, json_t *value)
+/* One attribute a request; stops at the first that fails. */
+static rgp_status update_one(const AwsCall *call, const json_t *item, ModFailure *failure)
 {
-	const json_t *item = json_array_get(update->items, i);
-	g_autoptr(ModJson) params =
-		json_pack("{s:s, s:o}", "NetworkInterfaceId", mod_str(item, "id"), name, value);
-	const Ec2Request request = {.action = "ModifyNetworkInterfaceAttribute", .params = params};
-	g_auto(Ec2Reply) reply = {0};
-	rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
-	if (status == RGP_OK && reply.failure.class_ != RGP_CLASS_OK)
-		mod_failure_copy(&update->failures[i], &reply.failure);
+	const json_t *wanted = json_object_get(item, "attributes");
+	const char *id = mod_str(item, "id");
+	rgp_status status = RGP_OK;
+	if (aws_is_changed(item, "security_groups"))
+		status = modify(call, id, "SecurityGroupId",
+			json_incref(json_object_get(wanted, "security_groups")), failure);
+	if (status == RGP_OK && aws_is_changed(item, "description"))
+		status = modify(call, id, "Description",
+			json_pack("{s:s}", "Value", mod_str(wanted, "description")), failure);
+	if (status == RGP_OK && aws_is_changed(item, "public_ip"))
+		status = modify(call, id, "AssociatePublicIpAddress",
+			json_boolean(json_is_true(json_object_get(wanted, "public_ip"))), failure);
 	return status;
 }
 
 static rgp_status interface_update(const AwsCall *call, AwsUpdate *update)
 {
 	rgp_status status = RGP_OK;
-	for (size_t i = 0; i < json_array_size(update->items) && status == RGP_OK; i++) {
-		const json_t *item = json_array_get(update->items, i);
-		const json_t *wanted = json_object_get(item, "attributes");
-		if (aws_is_changed(item, "security_groups"))
-			status = modify(call, update, i, "SecurityGroupId",
-				json_incref(json_object_get(wanted, "security_groups")));
-		if (status == RGP_OK && aws_is_changed(item, "description"))
-			status = modify(call, update, i, "Description",
-				json_pack("{s:s}", "Value", mod_str(wanted, "description")));
-	}
+	for (size_t i = 0; i < json_array_size(update->items) && status == RGP_OK; i++)
+		status = update_one(call, json_array_get(update->items, i), &update->failures[i]);
 	return status;
 }
 
@@ -129,7 +161,8 @@ static rgp_status interface_remove(const AwsCall *call, const json_t *items)
 		call, items, "DeleteNetworkInterface", "NetworkInterfaceId", busy, gone);
 }
 
-static const char *const changeable[] = {"tags", "marks", "security_groups", "description", NULL};
+static const char *const changeable[] = {
+	"tags", "marks", "security_groups", "description", "public_ip", NULL};
 
 const AwsKind aws_interface_kind = {
 	.kind = AWS_INTERFACE,

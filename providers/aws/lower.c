@@ -175,10 +175,12 @@ static void add_interface(Lowering *lowering, const json_t *node)
 {
 	g_autofree char *description = g_strdup_printf(
 		"address of the head of raygpu cluster %s", mod_str(lowering->fitted, "cluster"));
-	add_single(lowering, AWS_INTERFACE, "head", mod_str(node, "origin"),
-		json_pack("{s:s, s:o, s:s, s:o}", "subnet_id", subnet_of(lowering, node),
-			"security_groups", groups(lowering), "description", description, "tags",
-			tags_for(lowering, "head")));
+	json_t *attributes = json_pack("{s:s, s:o, s:s, s:o}", "subnet_id",
+		subnet_of(lowering, node), "security_groups", groups(lowering), "description",
+		description, "tags", tags_for(lowering, "head"));
+	if (json_is_true(json_object_get(json_object_get(node, "network"), "public_ip")))
+		json_object_set_new(attributes, "public_ip", json_true());
+	add_single(lowering, AWS_INTERFACE, "head", mod_str(node, "origin"), attributes);
 }
 
 /* USD an hour as RunInstances wants it: "1.5". */

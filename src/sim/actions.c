@@ -79,7 +79,8 @@ static const RgSimAction actions[] = {
 		"DryRun HttpEndpoint HttpPutResponseHopLimit HttpTokens InstanceId "
 		"InstanceMetadataTags"},
 	{"ModifyNetworkInterfaceAttribute", rg_sim_modify_interface, true,
-		"Attachment.AttachmentId Attachment.DeleteOnTermination Description DryRun "
+		"AssociatePublicIpAddress Attachment.AttachmentId Attachment.DeleteOnTermination "
+		"Description DryRun "
 		"NetworkInterfaceId SecurityGroupId SourceDestCheck"},
 	{"RebootInstances", rg_sim_reboot_instances, true, "DryRun InstanceId"},
 	{"RevokeSecurityGroupEgress", rg_sim_revoke_egress, true,

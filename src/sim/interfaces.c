@@ -197,6 +197,12 @@ void rg_sim_interface_attach(RgSimCall *call, const char *id, const RgSimAttachm
 	json_t *interface = rg_sim_world_edit(call->region, RG_SIM_INTERFACE, id);
 	json_object_set_new(interface, "attachment", attachment_json(call->world, attachment));
 	json_object_set_new(interface, "status", json_string("in-use"));
+	bool primary = attachment->device == 0 && attachment->card == 0;
+	if (primary && json_is_true(json_object_get(interface, "_autoPublic"))) {
+		json_object_set_new(
+			interface, "association", association_new(call->world, call->region));
+		show_addresses(interface);
+	}
 	rg_sim_world_put(call->world, call->region, RG_SIM_INTERFACE, interface);
 }
 
@@ -314,57 +320,6 @@ bool rg_sim_delete_interface(RgSimCall *call)
 	if (!rg_sim_go(call))
 		return false;
 	delete_interface(call->world, call->region, interface);
-	rg_sim_xml_text(call->body, "return", "true");
-	return true;
-}
-
-static bool modify_attachment(RgSimCall *call, json_t *interface)
-{
-	const char *wanted = rg_sim_param_str(call->params, "Attachment.AttachmentId");
-	const json_t *old = json_object_get(interface, "attachment");
-	if (!rg_sim_param_at(call->params, "Attachment"))
-		return true;
-	if (!wanted || !g_str_equal(rg_sim_doc_str(old, "attachmentId"), wanted))
-		return rg_sim_fail(call, 400, "InvalidAttachmentID.NotFound",
-			"The attachment ID '%s' does not exist", wanted ? wanted : "");
-	json_t *attachment = json_copy((json_t *)(guintptr)old);
-	json_object_set_new(attachment, "deleteOnTermination",
-		json_boolean(
-			rg_sim_param_bool(call->params, "Attachment.DeleteOnTermination", false)));
-	json_object_set_new(interface, "attachment", attachment);
-	return true;
-}
-
-static bool modify_members(RgSimCall *call, json_t *interface)
-{
-	g_autoptr(GPtrArray) ids = rg_sim_param_texts(call->params, "SecurityGroupId");
-	if (ids->len) {
-		json_t *groups = rg_sim_group_set(call, ids, rg_sim_doc_str(interface, "vpcId"));
-		if (!groups)
-			return false;
-		json_object_set_new(interface, "groupSet", groups);
-	}
-	const char *description = rg_sim_param_str(call->params, "Description.Value");
-	if (description)
-		json_object_set_new(interface, "description", json_string(description));
-	if (rg_sim_param_at(call->params, "SourceDestCheck"))
-		json_object_set_new(interface, "sourceDestCheck",
-			json_boolean(
-				rg_sim_param_bool(call->params, "SourceDestCheck.Value", true)));
-	return modify_attachment(call, interface);
-}
-
-bool rg_sim_modify_interface(RgSimCall *call)
-{
-	const char *id = rg_sim_param_str(call->params, "NetworkInterfaceId");
-	if (!rg_sim_call_find(call, RG_SIM_INTERFACE, id))
-		return false;
-	json_auto_t *interface = rg_sim_world_edit(call->region, RG_SIM_INTERFACE, id);
-	if (!modify_members(call, interface) || !rg_sim_go(call))
-		return false;
-	rg_sim_world_put(call->world, call->region, RG_SIM_INTERFACE, json_incref(interface));
-	rg_sim_instance_refresh(call->world, call->region,
-		rg_sim_doc_str(json_object_get(interface, "attachment"), "instanceId"));
 	rg_sim_xml_text(call->body, "return", "true");
 	return true;
 }
