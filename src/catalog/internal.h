@@ -50,6 +50,9 @@ typedef struct {
 RgSource rg_own_source(const RgOwnRow *row, const char *key);
 /* catalog.bad-own-row. */
 RgDiag *rg_own_complain(const RgOwnRow *row, const char *key, char *what);
+/* Whether a new row has the members (NULL-ended); `what`: "GPU model". */
+bool rg_own_has_all(
+	const RgOwnRow *row, const char *const *needed, const char *what, const char *name);
 /* "raygpu.yaml:4"; g_free the result. */
 char *rg_own_place(const RgOwnRow *row);
 /* Its size in GB or GiB, "288GB", "2TiB"; 0 when there is none. */

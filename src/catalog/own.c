@@ -16,6 +16,21 @@ RgDiag *rg_own_complain(const RgOwnRow *row, const char *key, char *what)
 	return rg_diag_at(diag, rg_own_source(row, key));
 }
 
+bool rg_own_has_all(
+	const RgOwnRow *row, const char *const *needed, const char *what, const char *name)
+{
+	bool good = true;
+	for (size_t i = 0; needed[i] != NULL; i++) {
+		if (json_object_get(row->row, needed[i]) != NULL)
+			continue;
+		RgDiag *diag = rg_own_complain(row, NULL,
+			g_strdup_printf("the new %s %s has no \"%s\"", what, name, needed[i]));
+		rg_diag_hint(diag, "only a built-in %s may be given in part", what);
+		good = false;
+	}
+	return good;
+}
+
 char *rg_own_place(const RgOwnRow *row)
 {
 	RgSource source = rg_own_source(row, NULL);

@@ -30,24 +30,10 @@ static bool is_free(const RgGpus *gpus, const RgOwnRow *row, const char *name)
 	return false;
 }
 
-static bool has_all(const RgOwnRow *row, const char *name)
-{
-	static const char *const needed[] = {"memory", "compute_capability"};
-	bool good = true;
-	for (size_t i = 0; i < G_N_ELEMENTS(needed); i++) {
-		if (json_object_get(row->row, needed[i]) != NULL)
-			continue;
-		RgDiag *diag = rg_own_complain(row, NULL,
-			g_strdup_printf("the new GPU model %s has no \"%s\"", name, needed[i]));
-		rg_diag_hint(diag, "only a built-in model may be given in part");
-		good = false;
-	}
-	return good;
-}
-
 static RgGpuModel *add_model(RgGpus *gpus, const RgOwnRow *row, const char *name)
 {
-	if (!is_free(gpus, row, name) || !has_all(row, name))
+	static const char *const needed[] = {"memory", "compute_capability", NULL};
+	if (!is_free(gpus, row, name) || !rg_own_has_all(row, needed, "GPU model", name))
 		return NULL;
 	RgGpuModel *model = g_new0(RgGpuModel, 1);
 	g_ptr_array_add(gpus->models, model);

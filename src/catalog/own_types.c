@@ -57,21 +57,6 @@ static void put_figures(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType 
 		type->refuses_placement = !rg_json_bool(row->row, "placement", true);
 }
 
-static bool has_all(const RgOwnRow *row, const char *name)
-{
-	static const char *const needed[] = {"vcpus", "memory"};
-	bool good = true;
-	for (size_t i = 0; i < G_N_ELEMENTS(needed); i++) {
-		if (json_object_get(row->row, needed[i]) != NULL)
-			continue;
-		RgDiag *diag = rg_own_complain(row, NULL,
-			g_strdup_printf("the new instance type %s has no \"%s\"", name, needed[i]));
-		rg_diag_hint(diag, "only a built-in type may be given in part");
-		good = false;
-	}
-	return good;
-}
-
 /* Where there are prices of the new type, they say where it is offered. */
 static bool has_price(const RgCatalogSource *source, const char *type)
 {
@@ -88,7 +73,8 @@ static bool has_price(const RgCatalogSource *source, const char *type)
 static RgInstanceType *add_type(
 	RgCatalog *catalog, const RgCatalogSource *source, const RgOwnRow *row, const char *name)
 {
-	if (!has_all(row, name))
+	static const char *const needed[] = {"vcpus", "memory", NULL};
+	if (!rg_own_has_all(row, needed, "instance type", name))
 		return NULL;
 	RgInstanceType *type = g_new0(RgInstanceType, 1);
 	g_ptr_array_add(catalog->types, type);
