@@ -262,10 +262,10 @@ class Node:
         path.write_text(f'#!{shutil.which("bash")}\n{body}\n')
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    def start(self):
+    def start(self, **env):
         done = subprocess.run(
             [self.bin / 'bash', self.folder / 'usr/local/lib/raygpu/start-ray'], check=False,
-            env={'PATH': str(self.bin)}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            env={'PATH': str(self.bin), **env}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return done.returncode, done.stderr
 
     def docker_args(self):
@@ -341,6 +341,21 @@ def test_worker_joins_the_head(tmp_path):
     assert labels['raygpu.io/cluster'] == 'plain'
     assert 'NVIDIA_VISIBLE_DEVICES' not in node.container_env()
     assert '--head' not in args
+
+
+def test_no_empty_array_is_expanded(tmp_path):
+    """Which bash before 4.4 (Amazon Linux 2, the default image of V100 nodes, has 4.2) refuses under set -u."""
+    spec = spec_file(tmp_path, ray=', auth: none')
+    node = Node(tmp_path / 'n', fit(spec)['user_data'][0])
+    watch = tmp_path / 'watch'
+    watch.write_text("""trap 'case $BASH_COMMAND in
+        *container_args\\[@\\]*) [ "${#container_args[@]}" -gt 0 ] || exit 99 ;;
+        *ray_args\\[@\\]*) [ "${#ray_args[@]}" -gt 0 ] || exit 99 ;;
+        esac' DEBUG
+""")
+    status, said = node.start(BASH_ENV=str(watch))
+    assert status == 0, said
+    assert node.container_env()['RAY_CLOUD_INSTANCE_ID'] == 'i-0123'
 
 
 def test_hostile_values_arrive_unchanged(tmp_path):
