@@ -139,6 +139,14 @@ bool settle_failed(Fixture *f, int64_t row, const char *address)
 	return rg_store_journal_settle(f->store, CLUSTER, row, &outcome, 1, f->diags);
 }
 
+void check_identity(Fixture *f, const char *address, int64_t generation, int64_t attempt)
+{
+	int64_t g, a;
+	g_assert_true(rg_store_identity(f->store, CLUSTER, address, &g, &a, f->diags));
+	g_assert_cmpint(g, ==, generation);
+	g_assert_cmpint(a, ==, attempt);
+}
+
 RgSnapshot *load(Fixture *f)
 {
 	RgSnapshot *snapshot = rg_store_load(f->store, CLUSTER, f->diags);

@@ -29,6 +29,8 @@ json_t *member_new(Fixture *f, const char *address, json_t *attrs);
 /* Settles one as created with id and outputs {"private_ip": ...}. */
 bool settle_created(Fixture *f, int64_t row, const char *address, const char *id);
 bool settle_failed(Fixture *f, int64_t row, const char *address);
+/* What the next create of the address will use. */
+void check_identity(Fixture *f, const char *address, int64_t generation, int64_t attempt);
 RgSnapshot *load(Fixture *f);
 /* A single value, and statements, on a SQLite handle of their own. */
 int64_t query_int(const char *path, const char *sql);
