@@ -33,10 +33,11 @@ static int run(Context *context, const char *path, const char *emit)
 	g_autoptr(RgJson) fit =
 		rg_pipeline_fit(context->providers, path, context->ref, context->diags);
 	int code = rg_diags_exit_code(context->diags);
-	if (fit)
+	bool nothing = fit && !json_is_array(json_object_get(fit, "workloads"));
+	if (fit && !(nothing && emit))
 		print_fit(context, fit, emit);
-	else if (!code)
-		err_text(context, "The spec has no workloads: there is nothing to fit.\n");
+	if (nothing && !context->json)
+		err_text(context, "The spec has no workloads: there is nothing to place.\n");
 	return code;
 }
 

@@ -21,6 +21,10 @@ json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags);
  * the project file (NULL: none); NULL without a diagnostic when there is no such provider. */
 RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project,
 	const char *provider, const char *region, RgDiags *diags);
+/* range.c. What the cluster costs at the least and at the most nodes of its pools, told as findings
+ * where a budget doesn't hold it; a new reference, NULL: the data are broken. */
+json_t *pass_range(
+	const RgCluster *cluster, const RgProject *project, const RgShapes *shapes, RgDiags *diags);
 /* settle.c. Places a cluster whose spec leaves a choice: where it is recorded, else at the best
  * candidate; false with fit.no-place, plan.would-move or plan.wrong-state. Needs cluster, project
  * and snapshot. */

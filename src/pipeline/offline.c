@@ -42,5 +42,14 @@ json_t *rg_pipeline_fit(
 		return NULL;
 	g_autoptr(RgShapes) shapes =
 		pass_fit_shapes(providers, project, cluster, NULL, &catalog, diags);
-	return shapes ? rg_fit_workloads(cluster, shapes, diags) : NULL;
+	if (!shapes)
+		return NULL;
+	g_autoptr(RgJson) cost = pass_range(cluster, project, shapes, diags);
+	json_t *fit = rg_fit_workloads(cluster, shapes, diags);
+	if (!fit)
+		fit = json_pack("{s:s, s:s, s:s, s:n}", "format_version", "1.0", "cluster",
+			cluster->name, "ray", cluster->ray.version, "workloads");
+	if (cost)
+		json_object_set(fit, "cost", cost);
+	return fit;
 }

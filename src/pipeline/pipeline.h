@@ -78,9 +78,10 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 /* A spec file with its provenance, at a git revision when `ref` is not NULL. */
 RgCluster *rg_pipeline_load_spec(
 	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags);
-/* Whether the spec's workloads fit (src/fit/workloads.h), by the catalog alone, as if nothing ran
- * yet: no network, no state. A new reference; NULL with or, for a spec without workloads, without
- * diagnostics. */
+/* Whether the spec's workloads fit (src/fit/workloads.h), and in "cost" what the cluster costs at
+ * the least and at the most nodes of its pools, held against the budgets: by the catalog alone, as
+ * if nothing ran yet, no network, no state. A new reference (schemas/fit.schema.json), "workloads"
+ * is null for a spec without; NULL with diagnostics. */
 json_t *rg_pipeline_fit(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);
 /* Only validation: spec, catalog, shapes. No network, no module, and no git without `ref`. */

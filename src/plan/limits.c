@@ -48,8 +48,28 @@ typedef struct {
 	int64_t cost; /* after, in the limit's unit */
 	bool grows;
 	const char *override;
+	const RgPlanSum *least; /* of a range, whose most `after` is; NULL: a plan */
 	RgDiags *diags;
 } Judged;
+
+static int64_t in_unit(const RgPlanLimit *limit, int64_t microusd_hour)
+{
+	return microusd_hour * (limit->month ? RG_MONTH_HOURS : 1);
+}
+
+static void hint_range(const Judged *judged, RgDiag *diag)
+{
+	g_autofree char *least =
+		rg_money_exact(in_unit(judged->limit, judged->least->microusd_hour));
+	if (judged->least->nodes < judged->after.nodes)
+		rg_diag_detail(diag,
+			"with every pool at its most nodes, where Ray may take it at any time; at "
+			"the least, it would cost %s$%s",
+			judged->least->unpriced > 0 ? "at least " : "", least);
+	rg_diag_hint(diag, judged->least->nodes < judged->after.nodes
+				   ? "lower the max of a pool, or raise the budget"
+				   : "ask for less, or raise the budget");
+}
 
 static RgDiag *tell(const Judged *judged, const char *code, const char *summary)
 {
@@ -57,7 +77,9 @@ static RgDiag *tell(const Judged *judged, const char *code, const char *summary)
 	RgDiag *diag = refused ? rg_diags_error(judged->diags, code, "%s", summary)
 			       : rg_diags_warning(judged->diags, code, "%s", summary);
 	rg_diag_at(diag, judged->limit->source);
-	if (refused)
+	if (judged->least)
+		hint_range(judged, diag);
+	else if (refused)
 		rg_diag_hint(diag, "plan less, raise the budget, or give --override-budget REASON, "
 				   "which `raygpu log` keeps");
 	else if (judged->grows)
@@ -89,6 +111,18 @@ static void tell_unknown(const Judged *judged)
 	tell(judged, "budget.unknown", summary);
 }
 
+/* True: refused, but for a reason. */
+static bool judge(const Judged *judged)
+{
+	bool over = judged->cost > judged->limit->microusd;
+	bool unknown = !over && judged->grows && judged->after.unpriced > 0;
+	if (over)
+		tell_exceeded(judged);
+	else if (unknown)
+		tell_unknown(judged);
+	return judged->grows && (over || unknown);
+}
+
 bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags)
 {
 	bool good = true, needed = false;
@@ -99,20 +133,53 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 			.after = rg_plan_sum(plan, limit->pool, true),
 			.override = override,
 			.diags = diags};
-		judged.cost = judged.after.microusd_hour * (limit->month ? RG_MONTH_HOURS : 1);
+		judged.cost = in_unit(limit, judged.after.microusd_hour);
 		judged.grows = judged.after.microusd_hour > judged.before.microusd_hour ||
 			       judged.after.unpriced > judged.before.unpriced;
-		bool over = judged.cost > limit->microusd;
-		bool unknown = !over && judged.grows && judged.after.unpriced > 0;
-		if (over)
-			tell_exceeded(&judged);
-		else if (unknown)
-			tell_unknown(&judged);
-		bool refused = judged.grows && (over || unknown);
+		bool refused = judge(&judged);
 		needed |= refused;
 		good &= !refused || override != NULL;
 	}
 	if (passed != NULL)
 		*passed = needed && override != NULL;
+	return good;
+}
+
+static void add_sum(RgPlanSum *to, const RgPlanSum *more)
+{
+	to->nodes += more->nodes;
+	to->unpriced += more->unpriced;
+	to->uncounted += more->uncounted;
+	to->microusd_hour += more->microusd_hour;
+	to->carbon_mg_hour += more->carbon_mg_hour;
+}
+
+RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool)
+{
+	RgPlanRange sum = {.pool = pool};
+	for (guint i = 0; i < pools->len; i++) {
+		const RgPlanRange *one = &g_array_index(pools, RgPlanRange, i);
+		if (pool != NULL && strcmp(pool, one->pool) != 0)
+			continue;
+		add_sum(&sum.least, &one->least);
+		add_sum(&sum.most, &one->most);
+	}
+	return sum;
+}
+
+bool rg_plan_check_range(const GArray *pools, const GPtrArray *limits, RgDiags *diags)
+{
+	bool good = true;
+	for (guint i = 0; i < limits->len; i++) {
+		const RgPlanLimit *limit = limits->pdata[i];
+		RgPlanRange range = rg_plan_range_sum(pools, limit->pool);
+		const Judged judged = {.limit = limit,
+			.after = range.most,
+			.cost = in_unit(limit, range.most.microusd_hour),
+			.grows = range.most.nodes > 0,
+			.least = &range.least,
+			.diags = diags};
+		good &= !judge(&judged);
+	}
 	return good;
 }

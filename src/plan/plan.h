@@ -148,6 +148,16 @@ RgPlanSum rg_plan_sum(const RgPlan *plan, const char *pool, bool after);
  * with a reason in `override` and where the plan raises nothing. *passed (may be NULL): the reason
  * was needed. A saved plan is held against them again before it is applied. */
 bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags);
+/* What a pool costs at the least and at the most of its nodes, made from nothing. */
+typedef struct {
+	const char *pool; /* borrowed; NULL: of several */
+	RgPlanSum least, most;
+} RgPlanRange;
+/* Of all RgPlanRange of `pools`, or of the one of that name. */
+RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool);
+/* Their most against the limits (RgPlanLimit*), as if it were planned: Ray's autoscaler may take an
+ * elastic pool there at any time, and asks nobody. */
+bool rg_plan_check_range(const GArray *pools, const GPtrArray *limits, RgDiags *diags);
 RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source);
 void rg_plan_limit_free(gpointer limit);
 

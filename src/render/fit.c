@@ -187,9 +187,8 @@ void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style)
 	add_sum(text, fit, style);
 }
 
-char *rg_render_fit(const json_t *fit, const RgStyle *style)
+static void add_workload_part(GString *text, const json_t *fit, const RgStyle *style)
 {
-	GString *text = g_string_new(NULL);
 	rg_render_fit_into(text, fit, style);
 	size_t before = text->len;
 	add_reasons(text, fit, style);
@@ -201,5 +200,18 @@ char *rg_render_fit(const json_t *fit, const RgStyle *style)
 	}
 	add_heading(text, style, "Ray's options (`--emit python` writes them as a module):");
 	add_options(text, fit, style);
+}
+
+char *rg_render_fit(const json_t *fit, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	const json_t *cost = json_object_get(fit, "cost");
+	if (json_is_array(json_object_get(fit, "workloads")))
+		add_workload_part(text, fit, style);
+	if (cost) {
+		if (text->len > 0)
+			add_heading(text, style, "Cost:");
+		rg_render_fit_cost_into(text, cost, style);
+	}
 	return text_finish(text, style);
 }

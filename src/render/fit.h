@@ -7,5 +7,7 @@
 char *rg_render_fit(const json_t *fit, const RgStyle *style);
 /* Its first part, as a plan shows it. */
 void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style);
+/* "cost" of it: a table of pools at their least and at their most nodes. */
+void rg_render_fit_cost_into(GString *text, const json_t *cost, const RgStyle *style);
 /* A Python module of Ray's options. */
 char *rg_render_fit_python(const json_t *fit);

@@ -124,9 +124,63 @@ def test_a_plan_fails_where_a_workload_never_runs(tmp_path):
         assert 'fit.never' in result.err and 'Nothing of this will be applied' in result.out
 
 
-def test_a_spec_without_workloads_has_nothing_to_fit(home):
+def test_a_spec_without_workloads_has_a_cost_alone(home):
     result = home.run('fit', str(ROOT / 'examples/minimal.yaml'))
-    assert result.out == '' and 'no workloads' in result.err
+    assert result.out.startswith('  POOL') and 'WORKLOAD' not in result.out and 'no workloads' in result.err
+    report = home.run('fit', str(ROOT / 'examples/minimal.yaml'), '--json').json()
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    assert report['workloads'] is None and report['cost']['most']['nodes'] > 0
+    assert home.run('fit', str(ROOT / 'examples/minimal.yaml'), '--emit', 'python').out == ''
+
+
+# --- money at the least and at the most -----------------------------------------------------
+
+HEAD_PRICE, T4_PRICE = 384000, 526000  # providers/aws/prices.csv, us-east-1: m5.2xlarge, g4dn.xlarge
+RANGE = {'serve': '{accelerators: T4, nodes: {min: 2, max: 10}}', 'old': '{accelerators: T4, nodes: 1}'}
+
+
+def budgeted(home, pools, budget, workloads=None):
+    write(home, pools, workloads or {})
+    text = home.read('c.yaml')
+    home.write('c.yaml', text.replace('workloads:\n', '') + budget if not workloads else text + budget)
+
+
+def test_elastic_pools_cost_from_their_least_to_their_most(home):
+    budgeted(home, RANGE, '', {'w': '{gpus: 1}'})
+    report = home.run('fit', 'c.yaml', '--json').json()
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    cost = report['cost']
+    assert (cost['least']['nodes'], cost['most']['nodes']) == (4, 12)
+    assert cost['least']['microusd_hour'] == HEAD_PRICE + 3 * T4_PRICE
+    assert cost['most']['microusd_hour'] == HEAD_PRICE + 11 * T4_PRICE
+    assert [p['pool'] for p in cost['pools']] == ['head', 'serve', 'old']
+    text = home.run('fit', 'c.yaml').out
+    assert [line.split() for line in text.split('\n') if line.startswith('  serve ')][-1][:8] == [
+        'serve', '2', 'to', '10', '$1.05', 'to', '$5.26', '$767.96']
+    assert all(len(line) <= 80 for line in text.split('\n'))
+
+
+@pytest.mark.parametrize('budget, code', [
+    ('hourly_usd: 6.17', 0), ('hourly_usd: 6.16', 9), ('hourly_usd: 1', 9), ('monthly_usd: 4504.1', 0),
+    ('monthly_usd: 4504', 9), ('pools: {serve: {hourly_usd: 5.26}}', 0), ('pools: {serve: {hourly_usd: 5.25}}', 9),
+    ('pools: {old: {hourly_usd: 0.526}}', 0)])
+def test_a_budget_holds_the_most(home, budget, code):
+    """384000 + 11 x 526000 micro-USD an hour are 6.17 USD."""
+    budgeted(home, RANGE, f'budget: {{{budget}}}\n')
+    said = home.run('fit', 'c.yaml', code=code)
+    assert ('budget.exceeded' in said.err) == bool(code)
+    assert '  total' in said.out, 'the figures are told all the same'
+    if code:
+        assert 'with every pool at its most nodes' in ' '.join(said.err.split())
+        line = [n for n, text in enumerate(home.read('c.yaml').split('\n'), 1) if text.startswith('budget')][0]
+        assert f'on c.yaml:{line}:' in said.err
+
+
+def test_a_project_files_budget_holds_the_most_too(home):
+    budgeted(home, RANGE, '')
+    home.write('raygpu.yaml', 'budget: {hourly_usd: 6}\n')
+    said = home.run('fit', 'c.yaml', code=9)
+    assert 'raygpu.yaml:1:' in said.err
 
 
 # --- what never runs, and what would help ---------------------------------------------------

@@ -1,0 +1,69 @@
+/* What fit found of money: each pool at its least and at its most nodes. */
+#include "render/fit.h"
+#include "base/money.h"
+#include "render/paint.h"
+
+#define COLUMNS 5
+
+static void row_free(gpointer row)
+{
+	g_strfreev(row);
+}
+
+/* "3", "3 to 11" */
+static char *span(char *least, char *most)
+{
+	char *text = g_str_equal(least, most) ? g_strdup(most)
+					      : g_strdup_printf("%s to %s", least, most);
+	g_free(least);
+	g_free(most);
+	return text;
+}
+
+static char *number_of(const json_t *side)
+{
+	return g_strdup_printf("%" G_GINT64_FORMAT, rg_json_int(side, "nodes", 0));
+}
+
+/* ">= $1.05": without the nodes whose price is not known. */
+static char *money_of(const json_t *side, int64_t hours)
+{
+	g_autofree char *money = rg_money_format(rg_json_int(side, "microusd_hour", 0) * hours);
+	return g_strconcat(rg_json_int(side, "unpriced", 0) > 0 ? ">= " : "", money, NULL);
+}
+
+static char *carbon_of(const json_t *side)
+{
+	return g_strdup_printf("%s%.3f", rg_json_int(side, "uncounted", 0) > 0 ? ">= " : "",
+		(double)rg_json_int(side, "carbon_mg_hour", 0) / 1e6);
+}
+
+static void add_row(GPtrArray *rows, const char *name, const json_t *range)
+{
+	const json_t *least = json_object_get(range, "least");
+	const json_t *most = json_object_get(range, "most");
+	GStrv row = g_new0(char *, COLUMNS + 1);
+	row[0] = clean(name);
+	row[1] = span(number_of(least), number_of(most));
+	row[2] = span(money_of(least, 1), money_of(most, 1));
+	row[3] = span(money_of(least, RG_MONTH_HOURS), money_of(most, RG_MONTH_HOURS));
+	row[4] = span(carbon_of(least), carbon_of(most));
+	g_ptr_array_add(rows, row);
+}
+
+void rg_render_fit_cost_into(GString *text, const json_t *cost, const RgStyle *style)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
+	const char *date = rg_json_str(cost, "price_date", NULL);
+	const json_t *pool;
+	size_t i;
+	g_ptr_array_add(rows, g_strsplit("POOL,NODES,PER HOUR,PER MONTH,kgCO2e/h", ",", -1));
+	json_array_foreach (json_object_get(cost, "pools"), i, pool)
+		add_row(rows, rg_json_str(pool, "pool", "?"), pool);
+	add_row(rows, "total", cost);
+	paint_rows(text, rows, style);
+	wrapf(text, style, "", "All made anew, at today's prices%s%s%s; a month has %d hours.",
+		date ? " (of " : "", date ? date : "", date ? ")" : "", RG_MONTH_HOURS);
+	if (rg_json_int(json_object_get(cost, "most"), "unpriced", 0) > 0)
+		wrapf(text, style, "", ">= leaves out nodes whose price is not known.");
+}

@@ -1,0 +1,126 @@
+/* Budgets of elastic pools, at their least and at their most, by hand to the micro-USD. */
+#include "base/money.h"
+#include "plan/plan.h"
+#include <string.h>
+
+#define USD INT64_C(1000000)
+
+static const RgPlanRange head = {"head", {1, 0, 0, USD / 2, 0}, {1, 0, 0, USD / 2, 0}};
+static const RgPlanRange serve = {"serve", {2, 0, 0, 2 * USD, 0}, {10, 0, 0, 10 * USD, 0}};
+static const RgPlanRange odd = {"odd", {0, 0, 0, 0, 0}, {3, 3, 0, 0, 0}};
+
+static GArray *pools_of(const RgPlanRange *const *ranges)
+{
+	GArray *pools = g_array_new(FALSE, FALSE, sizeof(RgPlanRange));
+	for (size_t i = 0; ranges[i] != NULL; i++)
+		g_array_append_vals(pools, ranges[i], 1);
+	return pools;
+}
+
+/* What one limit says of the pools: "" when it holds, else code, summary and detail. */
+static char *judge(const RgPlanRange *const *ranges, const char *pool, bool month, int64_t microusd)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(GArray) pools = pools_of(ranges);
+	g_autoptr(GPtrArray) limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
+	g_ptr_array_add(limits, rg_plan_limit_new(pool, month, microusd, (RgSource){0}));
+	bool good = rg_plan_check_range(pools, limits, diags);
+	g_assert_true(good == !rg_diags_has_errors(diags));
+	g_assert_true(good == (rg_diags_count(diags) == 0));
+	g_assert_cmpint(rg_diags_exit_code(diags), ==, good ? 0 : 9);
+	if (good)
+		return g_strdup("");
+	const RgDiag *diag = rg_diags_get(diags, 0);
+	return g_strdup_printf(
+		"%s: %s; %s", diag->code, diag->summary, diag->detail ? diag->detail : "");
+}
+
+#define MOST                                                                                       \
+	"with every pool at its most nodes, where Ray may take it at any time; at the least, it "  \
+	"would cost "
+
+static void the_most_is_held_against_the_budget(void)
+{
+	const RgPlanRange *const both[] = {&head, &serve, NULL};
+	g_autofree char *fits = judge(both, NULL, false, 10 * USD + USD / 2);
+	g_assert_cmpstr(fits, ==, "");
+	g_autofree char *over = judge(both, NULL, false, 10 * USD + USD / 2 - 1);
+	g_assert_cmpstr(over, ==,
+		"budget.exceeded: the cluster would cost $10.5 an hour; the budget is "
+		"$10.499999; " MOST "$2.5");
+	g_autofree char *least = judge(both, NULL, false, 2 * USD);
+	g_assert_cmpstr(least, ==,
+		"budget.exceeded: the cluster would cost $10.5 an hour; the budget is $2; " MOST
+		"$2.5");
+}
+
+static void a_month_has_730_hours(void)
+{
+	const RgPlanRange *const both[] = {&head, &serve, NULL};
+	g_autofree char *fits = judge(both, NULL, true, 7665 * USD);
+	g_assert_cmpstr(fits, ==, "");
+	g_autofree char *over = judge(both, NULL, true, 7664 * USD);
+	g_assert_cmpstr(over, ==,
+		"budget.exceeded: the cluster would cost $7665 a month of 730 hours; the budget is "
+		"$7664; " MOST "$1825");
+}
+
+static void pools_have_limits_of_their_own(void)
+{
+	const RgPlanRange *const both[] = {&head, &serve, NULL};
+	g_autofree char *fits = judge(both, "serve", false, 10 * USD);
+	g_assert_cmpstr(fits, ==, "");
+	g_autofree char *over = judge(both, "serve", false, 9 * USD);
+	g_assert_cmpstr(over, ==,
+		"budget.exceeded: pool serve would cost $10 an hour; the budget is $9; " MOST "$2");
+	g_autofree char *none = judge(both, "other", false, 0);
+	g_assert_cmpstr(none, ==, "");
+}
+
+/* A fixed pool has one figure, and nothing to say of a range. */
+static void fixed_pools_are_told_as_they_are(void)
+{
+	const RgPlanRange *const one[] = {&head, NULL};
+	g_autofree char *over = judge(one, NULL, false, 1);
+	g_assert_cmpstr(over, ==,
+		"budget.exceeded: the cluster would cost $0.5 an hour; the budget is $0.000001; ");
+}
+
+static void what_may_come_without_a_price_is_refused_under_a_budget(void)
+{
+	const RgPlanRange *const both[] = {&head, &odd, NULL};
+	g_autofree char *unknown = judge(both, NULL, false, 100 * USD);
+	g_assert_cmpstr(unknown, ==,
+		"budget.unknown: no price is known for 3 nodes, so the budget can't be held; " MOST
+		"$0.5");
+	g_autofree char *of_head = judge(both, "head", false, 100 * USD);
+	g_assert_cmpstr(of_head, ==, "");
+}
+
+static void sums_are_of_all_or_of_one(void)
+{
+	const RgPlanRange *const all[] = {&head, &serve, &odd, NULL};
+	g_autoptr(GArray) pools = pools_of(all);
+	RgPlanRange sum = rg_plan_range_sum(pools, NULL);
+	g_assert_cmpuint(sum.least.nodes, ==, 3);
+	g_assert_cmpuint(sum.most.nodes, ==, 14);
+	g_assert_cmpuint(sum.most.unpriced, ==, 3);
+	g_assert_cmpint(sum.least.microusd_hour, ==, 2 * USD + USD / 2);
+	g_assert_cmpint(sum.most.microusd_hour, ==, 10 * USD + USD / 2);
+	g_assert_cmpuint(rg_plan_range_sum(pools, "serve").most.nodes, ==, 10);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func(
+		"/range/the-most-is-held-against-the-budget", the_most_is_held_against_the_budget);
+	g_test_add_func("/range/a-month-has-730-hours", a_month_has_730_hours);
+	g_test_add_func("/range/pools-have-limits-of-their-own", pools_have_limits_of_their_own);
+	g_test_add_func(
+		"/range/fixed-pools-are-told-as-they-are", fixed_pools_are_told_as_they_are);
+	g_test_add_func("/range/what-may-come-without-a-price-is-refused",
+		what_may_come_without_a_price_is_refused_under_a_budget);
+	g_test_add_func("/range/sums-are-of-all-or-of-one", sums_are_of_all_or_of_one);
+	return g_test_run();
+}
