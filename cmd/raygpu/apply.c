@@ -128,6 +128,21 @@ static bool has_specs(char *const *arguments)
 	return false;
 }
 
+/* What was approved is done, all of it: an option that asks for less must not pass unheard. */
+static bool saved_allows(Context *context, const ChangeOptions *options)
+{
+	const char *option = options->targets	 ? "--target"
+			     : options->excludes ? "--exclude"
+			     : options->replaces ? "--replace"
+						 : NULL;
+	if (!option)
+		return true;
+	RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
+		"a saved plan is applied whole: %s says what to plan", option);
+	rg_diag_hint(diag, "make the plan with it: raygpu plan %s ... --out FILE", option);
+	return false;
+}
+
 static bool check_saved(Context *context, char *const *arguments, GPtrArray *turns, guint others)
 {
 	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
@@ -194,6 +209,7 @@ static bool find_turns(Context *context, ApplyOptions *options, int argc, char *
 	if (turns->len) {
 		options->several = turns->len > 1 || g_file_test(argv[1], G_FILE_TEST_IS_DIR);
 		return (!options->several || several_allows(context, &options->change)) &&
+		       saved_allows(context, &options->change) &&
 		       check_saved(context, argv + 1, turns, others);
 	}
 	*specs = specs_of(context, argc, argv);
