@@ -99,12 +99,16 @@ static json_t *row_stamp(const RgResource *recorded)
 	return stamp;
 }
 
-static json_t *touched_rows(const RgDiff *diff)
+/* Rows that apply changes. Protection is written for all pools at once, so that a plan that says it
+ * is stale when another one has said it since. */
+static json_t *touched_rows(const RgDiff *diff, bool protects)
 {
 	json_t *touched = json_object();
 	for (guint i = 0; i < diff->changes->len; i++) {
 		const RgChange *change = diff->changes->pdata[i];
-		if (change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP)
+		bool guarded = protects && change->recorded && change->recorded->group;
+		if (guarded ||
+			(change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP))
 			json_object_set_new(touched, change->address, row_stamp(change->recorded));
 	}
 	return touched;
@@ -152,7 +156,7 @@ RgPlan *rg_plan_new(
 		g_ptr_array_add(plan->changes, plan_change_new(&maker, diff->changes->pdata[i]));
 	pools_make(&maker);
 	plan->unmanaged = unmanaged_of(diff);
-	plan->touched = touched_rows(diff);
+	plan->touched = touched_rows(diff, input->protect != NULL);
 	plan_count(plan);
 	budget_estimate(&maker);
 	bool passed = false;

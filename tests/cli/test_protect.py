@@ -53,6 +53,19 @@ def test_protection_is_lifted_by_an_apply_of_its_own(sim, home):
     assert not sim.live_instances()
 
 
+def test_an_older_plan_does_not_lift_what_was_said_since(sim, home):
+    guarded = spec(pools={'serve': 2}, pool_extra=GUARDED)
+    home.write('cluster.yaml', guarded.replace('nodes: 2', 'nodes: 3'))
+    home.run('plan', '--out', 'more.json')
+    home.write('cluster.yaml', guarded)
+    home.run('plan', '--out', 'same.json', '--detailed-exitcode')
+    home.write('cluster.yaml', guarded.replace('m5.2xlarge}', 'm5.2xlarge, protect: true}'))
+    home.apply()
+    for plan in ('more.json', 'same.json'):
+        assert 'Saved plan is stale' in home.run('apply', plan, code=6).err
+    assert '"head" is protected' in home.run('destroy', '--auto-approve', code=9).err
+
+
 def test_a_saved_plan_carries_protection_into_the_state(sim, home):
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     home.apply()
