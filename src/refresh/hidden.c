@@ -44,14 +44,17 @@ bool rg_readers_see_nothing(const GPtrArray *readers)
 void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, RgDiags *diags)
 {
 	const char *name = rg_provider_name(provider);
+	const char *cluster = ((const RgReader *)readers->pdata[0])->input->cluster;
 	RgDiag *diag = rg_diags_error(diags, "refresh.nothing-there",
 		"%s shows nothing of this cluster, of which %u resources are recorded", name,
 		count_all(readers));
 	rg_diag_cloud(diag, name, NULL, NULL);
 	rg_diag_detail(diag, "they would be forgotten, or made a second time, and might still run");
-	rg_diag_hint(diag, "are the credentials and the endpoint those of the account that it was "
-			   "made in? when all of it is really gone, `raygpu state rm` forgets the "
-			   "records");
+	rg_diag_hint(diag,
+		"are the credentials and the endpoint those of the account that it was made in? "
+		"when all of it is really gone: `raygpu state rm --cluster %s $(raygpu state list "
+		"--cluster %s)`",
+		cluster, cluster);
 }
 
 /* Kinds with few records first: one call tells, as a rule. */

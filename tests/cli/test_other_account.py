@@ -65,6 +65,8 @@ def test_nodes_that_died_are_made_again(accounts):
 
 
 def test_when_all_is_really_gone_the_records_can_be_forgotten(accounts):
-    gone = [a for a in accounts.home.run('state', 'list').out.split() if a.startswith('aws.')]
-    accounts.home.run('state', 'rm', *gone)
-    assert 'Plan: 4 to add' in accounts.run(accounts.other, 'plan').out
+    hint = ' '.join(accounts.run(accounts.other, 'plan', code=1).err.split())
+    assert '`raygpu state rm --cluster research $(raygpu state list --cluster research)`' in hint
+    gone = accounts.home.run('state', 'list', '--cluster', 'research').out.split()
+    accounts.home.run('state', 'rm', '--cluster', 'research', *gone)
+    assert 'Plan: 5 to add' in accounts.run(accounts.other, 'plan').out
