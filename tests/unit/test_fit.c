@@ -566,49 +566,37 @@ static void test_types_without_the_network_are_refused(void)
 	assert_error(&slow, "fit.no-efa", 6, "take another instance type");
 }
 
+#define ADD(fn) g_test_add_func("/fit/" #fn, fn)
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	open_catalog();
-	g_test_add_func("/fit/old-gpus-get-the-proprietary-driver",
-		test_old_gpus_get_the_proprietary_driver);
-	g_test_add_func("/fit/first_plan_asks_for_all", test_first_plan_asks_for_all);
-	g_test_add_func("/fit/zones_are_asked_for_when_all_pools_name_them",
-		test_zones_are_asked_for_when_all_pools_name_them);
-	g_test_add_func("/fit/gathers_in_the_zone_that_serves_most",
-		test_gathers_in_the_zone_that_serves_most);
-	g_test_add_func(
-		"/fit/another_network_is_asked_for_once", test_another_network_is_asked_for_once);
-	g_test_add_func(
-		"/fit/a_public_address_is_the_pools_wish", test_a_public_address_is_the_pools_wish);
-	g_test_add_func("/fit/equal_zones_are_taken_by_name", test_equal_zones_are_taken_by_name);
-	g_test_add_func(
-		"/fit/pinned_nodes_stay_and_ask_nothing", test_pinned_nodes_stay_and_ask_nothing);
-	g_test_add_func("/fit/new_nodes_join_their_pool", test_new_nodes_join_their_pool);
-	g_test_add_func(
-		"/fit/a_pin_against_the_spec_is_dropped", test_a_pin_against_the_spec_is_dropped);
-	g_test_add_func(
-		"/fit/an_explicit_type_wins_over_the_pin", test_an_explicit_type_wins_over_the_pin);
-	g_test_add_func("/fit/an_explicit_image_is_looked_up_once",
-		test_an_explicit_image_is_looked_up_once);
-	g_test_add_func("/fit/errors_stand_under_the_spec", test_errors_stand_under_the_spec);
-	g_test_add_func("/fit/all_pools_are_reported_at_once", test_all_pools_are_reported_at_once);
-	g_test_add_func("/fit/missing_facts_are_an_error", test_missing_facts_are_an_error);
-	g_test_add_func("/fit/pins_that_leave_no_zone_are_asked_again",
-		test_pins_that_leave_no_zone_are_asked_again);
-	g_test_add_func("/fit/types_without_offerings_facts_are_tried",
-		test_types_without_offerings_facts_are_tried);
-	g_test_add_func("/fit/unknown_prices_are_null_and_warned_of",
-		test_unknown_prices_are_null_and_warned_of);
-	g_test_add_func("/fit/placement", test_a_placement_gathers_the_pool);
-	g_test_add_func("/fit/refused-network", test_types_without_the_network_are_refused);
-	g_test_add_func("/fit/spot-is-counted-at-the-dearest-zone",
-		test_spot_is_counted_at_the_dearest_zone);
-	g_test_add_func("/fit/a-pinned-price-holds-on-its-market-only",
-		test_a_pinned_price_holds_on_its_market_only);
-	g_test_add_func("/fit/labels_and_resources", test_labels_and_resources);
-	g_test_add_func("/fit/document_keeps_the_schema", test_document_keeps_the_schema);
-	g_test_add_func("/fit/same_input_same_bytes", test_same_input_same_bytes);
+	ADD(test_old_gpus_get_the_proprietary_driver);
+	ADD(test_first_plan_asks_for_all);
+	ADD(test_zones_are_asked_for_when_all_pools_name_them);
+	ADD(test_gathers_in_the_zone_that_serves_most);
+	ADD(test_another_network_is_asked_for_once);
+	ADD(test_a_public_address_is_the_pools_wish);
+	ADD(test_equal_zones_are_taken_by_name);
+	ADD(test_pinned_nodes_stay_and_ask_nothing);
+	ADD(test_new_nodes_join_their_pool);
+	ADD(test_a_pin_against_the_spec_is_dropped);
+	ADD(test_an_explicit_type_wins_over_the_pin);
+	ADD(test_an_explicit_image_is_looked_up_once);
+	ADD(test_errors_stand_under_the_spec);
+	ADD(test_all_pools_are_reported_at_once);
+	ADD(test_missing_facts_are_an_error);
+	ADD(test_pins_that_leave_no_zone_are_asked_again);
+	ADD(test_types_without_offerings_facts_are_tried);
+	ADD(test_unknown_prices_are_null_and_warned_of);
+	ADD(test_a_placement_gathers_the_pool);
+	ADD(test_types_without_the_network_are_refused);
+	ADD(test_spot_is_counted_at_the_dearest_zone);
+	ADD(test_a_pinned_price_holds_on_its_market_only);
+	ADD(test_labels_and_resources);
+	ADD(test_document_keeps_the_schema);
+	ADD(test_same_input_same_bytes);
 	int status = g_test_run();
 	rg_catalog_free(catalog);
 	return status;
