@@ -555,14 +555,11 @@ static void test_a_placement_gathers_the_pool(void)
 
 static void test_types_without_the_network_are_refused(void)
 {
-	g_auto(Outcome) far = run(CPU_HEAD
-		"pools:\n  t: {instance_type: t3.large, nodes: 1, network: {placement: "
-		"cluster}}\n",
-		FACTS, NULL);
+#define ASKING(type, what)                                                                         \
+	CPU_HEAD "pools:\n  t: {instance_type: " type ", nodes: 1, network: {" what "}}\n"
+	g_auto(Outcome) far = run(ASKING("t3.large", "placement: cluster"), FACTS, NULL);
 	assert_error(&far, "fit.no-placement", 6, "take another instance type");
-	g_auto(Outcome) slow = run(CPU_HEAD
-		"pools:\n  t: {instance_type: g4dn.xlarge, nodes: 1, network: {efa: true}}\n",
-		FACTS, NULL);
+	g_auto(Outcome) slow = run(ASKING("g4dn.xlarge", "efa: true"), FACTS, NULL);
 	assert_error(&slow, "fit.no-efa", 6, "take another instance type");
 }
 
