@@ -77,6 +77,8 @@ fi
 if [ -n "$long" ]; then
   say "the recipes of src/HACKING.md, each done in a copy of the tree"
   py recipes gcc tests/recipes
+  say "valgrind: unit tests, and raygpu from validate to destroy"
+  py valgrind gcc tests/valgrind
 fi
 say "kill -9 and scale, the default build"
 py crash gcc tests/crash

@@ -179,7 +179,7 @@ static void mutations_never_crash(void)
 	GRand *rand = g_rand_new_with_seed(SEED);
 	g_autoptr(GHashTable) codes = g_hash_table_new(g_str_hash, g_str_equal);
 	unsigned accepted = 0;
-	for (int i = 0; i < MAX(400, MUTATIONS / times_slower()); i++) {
+	for (int i = 0; i < MAX(1000, MUTATIONS / times_slower()); i++) {
 		GBytes *seed = g_ptr_array_index(seeds, (guint)i % seeds->len);
 		gsize len;
 		const char *good = g_bytes_get_data(seed, &len);

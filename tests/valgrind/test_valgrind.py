@@ -1,0 +1,124 @@
+"""The C unit tests, and raygpu itself from validate to destroy, under valgrind's memcheck: nothing
+uninitialised decides anything, nothing is lost, no file descriptor stays open (tests/run.sh --long;
+the last figures stand in README.md)."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get('RAYGPU_BUILD', os.path.join(ROOT, 'build'))
+sys.path.insert(0, os.path.join(ROOT, 'tests/cli'))
+pytestmark = pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='with --long')
+
+FAULTS = 9  # the exit code that tells valgrind's findings from the program's own
+VALGRIND = ['valgrind', '--leak-check=full', '--show-leak-kinds=definite,indirect',
+            '--errors-for-leak-kinds=definite,indirect', '--track-fds=yes', '--num-callers=30',
+            '--child-silent-after-fork=yes', f'--error-exitcode={FAULTS}',
+            f'--suppressions={HERE}/suppressed.supp', '--gen-suppressions=all']
+# Memory as malloc gives it, and limits of processor time that know where they run.
+ENV = {'G_SLICE': 'always-malloc', 'RAYGPU_TEST_SLOWER': '50'}
+
+
+def unit_tests():
+    """{name: test}: the build's C programs; the rest of its tests run compilers and scripts."""
+    text = subprocess.run(['meson', 'introspect', BUILD, '--tests'], check=True, capture_output=True, text=True).stdout
+    return {test['name']: test for test in json.loads(text)
+            if 'raygpu:unit' in test['suite'] and test['cmd'][0].startswith(os.path.realpath(BUILD))}
+
+
+def left_open(log):
+    """The descriptors that the program opened and did not close, each with where."""
+    found = re.findall(r'Open (?:file descriptor|AF_\w+ socket) \d+:.*\n((?:==\d+== {3,}.*\n)+)', log)
+    # g_test_trap_subprocess leaves the descriptor of GLib's own worker thread open
+    return [place for place in found if not re.search('<inherited from parent>|g_test_trap_subprocess', place)]
+
+
+def check(log):
+    with open(log, encoding='utf-8', errors='replace') as f:
+        text = f.read()
+    assert re.search(r'ERROR SUMMARY: 0 errors', text), text[-20000:]
+    assert not left_open(text), text[-20000:]
+
+
+@pytest.mark.parametrize('name', unit_tests() if os.environ.get('RAYGPU_LONG') else [])
+def test_unit(name, tmp_path):
+    test = unit_tests()[name]
+    log = tmp_path / 'valgrind'
+    done = subprocess.run([*VALGRIND, f'--log-file={log}', *test['cmd']], cwd=test['workdir'], check=False,
+                          env={**os.environ, **test['env'], **ENV}, stdin=subprocess.DEVNULL, timeout=3000,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+    check(log)
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
+@pytest.fixture
+def raygpu(tmp_path, monkeypatch):
+    """Makes tests/cli/program.py run raygpu under valgrind; gives the folder of its logs."""
+    logs = tmp_path / 'logs'
+    logs.mkdir()
+    wrapper = tmp_path / 'raygpu'
+    words = [*VALGRIND, '--trace-children=no', f'--log-file={logs}/%p', f'{BUILD}/cmd/raygpu/raygpu']
+    wrapper.write_text('#!/bin/sh\nexec ' + ' '.join(f"'{word}'" for word in words) + ' "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv('RAYGPU', str(wrapper))
+    for name, value in ENV.items():
+        monkeypatch.setenv(name, value)
+    return logs
+
+
+def test_the_program(raygpu, tmp_path):
+    from program import Home, spec  # pylint: disable=import-outside-toplevel
+    from sim_server import Sim  # pylint: disable=import-outside-toplevel
+    with Sim('--boot-ms', '50', '--shutdown-ms', '50') as sim:
+        home = Home(tmp_path, sim.env(**ENV))
+        home.write('cluster.yaml', spec(pools={'train': ('A100:8', 2), 'serve': 3}))
+        home.write('wrong.yaml', spec(extra='polls: {}\n'))
+        home.git('init', '-q')
+        home.git('add', 'cluster.yaml')
+        home.git('commit', '-qm', 'a cluster')
+        steps = [
+            (0, 'version'), (0, 'validate', 'cluster.yaml'), (4, 'validate', 'wrong.yaml'),
+            (0, 'fit', 'cluster.yaml'), (0, 'offers', 'T4:1'),
+            (0, 'plan', 'cluster.yaml', '--out', 'saved'), (0, 'apply', 'saved'),
+            (0, 'plan', 'cluster.yaml', '--detailed-exitcode'), (0, 'show', '--json'),
+            (0, 'state', 'list'), (0, 'cost', 'cluster.yaml'), (0, 'drift', 'cluster.yaml', '--format', 'json')]
+        for code, *words in steps:
+            home.run(*words, code=code, timeout=600)
+        sim.ok('TerminateInstances', {'InstanceId.1': sim.live_instances()[0]['instanceId']})
+        sim.fault(action='RunInstances', when='before', status=500, code='InternalError')
+        home.run('drift', 'cluster.yaml', '--format', 'junit', code=2, timeout=600)
+        home.apply(timeout=600)
+        home.write('cluster.yaml', spec(pools={'train': ('A100:8', 1), 'serve': 1}))
+        home.run('plan', 'cluster.yaml', '--format', 'markdown', '--ref', 'HEAD', timeout=600)
+        home.apply(timeout=600)
+        home.run('log', timeout=600)
+        home.run('destroy', 'cluster.yaml', '--auto-approve', timeout=600)
+        assert not sim.live_instances()
+    files = os.listdir(raygpu)
+    assert len(files) == len(steps) + 6
+    for name in files:
+        check(raygpu / name)
+
+
+def faulty(tmp_path, body):
+    """What memcheck's log says of a program with this body."""
+    (tmp_path / 'fault.c').write_text('#include <stdlib.h>\n#include <fcntl.h>\n#include <unistd.h>\n'
+                                      f'int main(void) {{ int *p = malloc(8); {body} return 0; }}\n')
+    subprocess.run(['cc', '-O0', '-g', '-w', 'fault.c', '-o', 'fault'], cwd=tmp_path, check=True)
+    subprocess.run([*VALGRIND, '--log-file=log', './fault'], cwd=tmp_path, check=False)
+    return tmp_path / 'log'
+
+
+def test_a_sound_program_is_let_be(tmp_path):
+    check(faulty(tmp_path, 'free(p);'))
+
+
+@pytest.mark.parametrize('body', ['p = NULL;', 'if (p[1]) close(99); free(p);', 'open("/dev/null", O_RDONLY); free(p);'])
+def test_a_fault_is_found(body, tmp_path):
+    with pytest.raises(AssertionError):
+        check(faulty(tmp_path, body))
