@@ -225,14 +225,16 @@ static json_t *computed_names(const RgKind *kind, const json_t *desired)
 
 static json_t *computed_of(Maker *maker, const RgChange *change)
 {
-	if (change->action != RG_ACTION_CREATE && change->action != RG_ACTION_REPLACE)
+	const RgResource *desired = change->desired;
+	if (desired == NULL ||
+		(change->action != RG_ACTION_CREATE && change->action != RG_ACTION_REPLACE))
 		return NULL;
-	GHashTable *cache = cache_of(maker->computed, change->desired->kind);
-	json_t *names = g_hash_table_lookup(cache, change->desired->attrs);
+	GHashTable *cache = cache_of(maker->computed, desired->kind);
+	json_t *names = g_hash_table_lookup(cache, desired->attrs);
 	if (names == NULL) {
-		const RgKind *kind = rg_schema_kind(maker->schema, change->desired->kind);
-		names = computed_names(kind, change->desired->attrs);
-		g_hash_table_insert(cache, change->desired->attrs, names);
+		const RgKind *kind = rg_schema_kind(maker->schema, desired->kind);
+		names = computed_names(kind, desired->attrs);
+		g_hash_table_insert(cache, desired->attrs, names);
 	}
 	return json_incref(names);
 }
@@ -276,6 +278,7 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 {
 	RgPlanChange *to = g_new0(RgPlanChange, 1);
 	const RgResource *resource = change->desired ? change->desired : change->recorded;
+	g_assert(resource != NULL); /* what is in the cloud only is nobody's change */
 	const RgResource *holder =
 		change->recorded && change->recorded->id ? change->recorded : change->observed;
 	to->address = g_strdup(change->address);

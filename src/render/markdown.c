@@ -254,7 +254,7 @@ static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 	size_t folds = 0, missed = 0;
 	for (size_t i = 0; i < reports->n; i++)
 		folds += !g_str_has_prefix(report_status(&reports->items[i]), "no");
-	for (size_t i = 0; i < reports->n; i++) {
+	for (size_t i = 0; folds > 0 && i < reports->n; i++) {
 		const RgReport *report = &reports->items[i];
 		if (g_str_has_prefix(report_status(report), "no"))
 			continue;

@@ -116,6 +116,7 @@ static bool check_scope(RgSimCall *call, const Proof *proof)
 {
 	static const char *const services[RG_SIM_SERVICES] = {"ec2", "sts", "ssm"};
 	const char *service = services[call->service];
+	g_assert(proof->scope != NULL); /* five parts: read_proof's doing */
 	if (!g_str_equal(proof->scope[4], "aws4_request") || !g_str_equal(proof->scope[3], service))
 		return refuse(call, WRONG_SCOPE,
 			"Credential should be scoped to correct service: '%s'.", service);
