@@ -143,6 +143,8 @@ static int64_t least_at(
 	const RgCluster *cluster, const RgCatalog *catalog, const char *region, bool *sure)
 {
 	int64_t sum = least_of(cluster->head, catalog, region, sure);
+	if (sum == NO_TYPE - 1)
+		sum = 0;
 	for (guint i = 0; i < cluster->pools->len && sum != NO_TYPE; i++) {
 		const RgPool *pool = cluster->pools->pdata[i];
 		bool pool_sure = false;
