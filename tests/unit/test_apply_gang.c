@@ -211,8 +211,9 @@ static void test_a_blocked_member_blocks_the_gang(Apply *f, gconstpointer unused
 	want_gang(f, 2);
 	g_assert_true(apply_once(f));
 	want_gang(f, 4);
-	((RgResource *)f->wanted->pdata[1])->attrs =
-		json_of("{'size':'other','net':{'$ref':'cloud.net.main','attr':'net_id'}}");
+	RgResource *other = f->wanted->pdata[1];
+	json_decref(other->attrs);
+	other->attrs = json_of("{'size':'other','net':{'$ref':'cloud.net.main','attr':'net_id'}}");
 	script(f, "{'remove':[{'refuse':'denied'}]}");
 	g_assert_false(apply_once(f));
 	g_assert_cmpuint(logged(f, "create cloud.node"), ==, 1);
