@@ -13,7 +13,7 @@ static const RgGpuModel *find_model(const RgCatalog *catalog, const RgOwnRow *ro
 	if (!rg_catalog_check_accelerator(catalog, word, source, row->diags))
 		return NULL;
 	g_autoptr(GString) names = g_string_new(NULL);
-	for (guint i = 0; i < models->len; i++)
+	for (guint i = 0; models != NULL && i < models->len; i++)
 		g_string_append_printf(names, "%s%s", i > 0 ? ", " : "",
 			((const RgGpuModel *)models->pdata[i])->name);
 	RgDiag *diag = rg_own_complain(row, "accelerators",
