@@ -7,19 +7,11 @@ import subprocess
 import time
 
 import pytest
-from program import Home, binary, spec
-from sim_server import Sim
+from program import binary, spec
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '30', '--shutdown-ms', '30') as server:
-        yield server
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     return home
 

@@ -1,18 +1,6 @@
 """Root disks that EC2 would refuse are refused by the plan, before anything is made."""
 import pytest
-from program import Home, spec
-from sim_server import Sim
-
-
-@pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0') as sim:
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    return Home(tmp_path, sim.env())
+from program import spec
 
 
 @pytest.mark.parametrize('disk_type,why', [

@@ -22,8 +22,7 @@ def sim():
 
 
 @pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', cluster())
     return home
 

@@ -1,18 +1,6 @@
 """`public_ip: true` of the head: a public address at the interface that outlives the head."""
-import pytest
-from program import Home, spec
-from sim_server import Sim, tags_of
-
-
-@pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0', '--shutdown-ms', '0') as sim:
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    return Home(tmp_path, sim.env())
+from program import spec
+from sim_server import tags_of
 
 
 def cluster(public=True, **more):

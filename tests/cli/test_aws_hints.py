@@ -2,21 +2,13 @@
 import csv
 import os
 import pytest
-from program import Home, spec
-from sim_server import Sim
+from program import spec
 
 ERRORS = os.path.join(os.path.dirname(__file__), '..', '..', 'providers', 'aws', 'errors.csv')
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0') as sim:
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 1}))
     return home
 

@@ -4,21 +4,14 @@ import os
 import sqlite3
 import pytest
 from program import Home, spec
-from sim_server import Sim, tags_of
+from sim_server import tags_of
 from test_moto import Moto
 
 PLACED = ', network: {placement: cluster}'
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0') as sim:
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 2}, pool_extra=PLACED))
     return home
 

@@ -2,8 +2,8 @@
 EC2 takes back."""
 import os
 import pytest
-from program import Home, spec
-from sim_server import Sim, tags_of
+from program import spec
+from sim_server import tags_of
 
 SPOT = ', market: spot'
 # prices.csv: the dearest that g4dn.xlarge was seen at on spot in us-east-1, and its on-demand price
@@ -11,15 +11,7 @@ SPOT_PRICE, ON_DEMAND_PRICE = 215800, 526000
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0') as sim:
-        sim.knobs(shutdown_ms=0)
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     write(home, 2, SPOT)
     return home
 

@@ -1,20 +1,12 @@
 """What `raygpu drift` tells when something keeps it from seeing all, or when the spec asks for what is not
 allowed: the drift that was seen, and nothing else."""
 import pytest
-from program import Home, spec
-from sim_server import Sim, tags_of
+from program import spec
+from sim_server import tags_of
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0') as sim:
-        sim.knobs(shutdown_ms=0)
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 1}, pool_extra=', protect: true'))
     home.apply()
     return home

@@ -2,22 +2,14 @@
 that nothing is left running for nobody."""
 import time
 import pytest
-from program import Home, spec
-from sim_server import Sim, tags_of
+from program import spec
+from sim_server import tags_of
 
 GANG = ', gang: true'
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0') as sim:
-        sim.knobs(shutdown_ms=0)
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     write(home, 3)
     return home
 

@@ -2,20 +2,12 @@
 a worker that still knows the old one for a good one."""
 import sqlite3
 import pytest
-from program import Home, spec
-from sim_server import Sim, tags_of
+from program import spec
+from sim_server import tags_of
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '0') as sim:
-        sim.knobs(shutdown_ms=0)
-        yield sim
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 1}))
     home.apply()
     return home

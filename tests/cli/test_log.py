@@ -1,20 +1,7 @@
 """raygpu log: what earlier runs did, from which commit, and how they ended."""
 import re
 
-import pytest
-from program import Home, spec
-from sim_server import Sim
-
-
-@pytest.fixture
-def sim():
-    with Sim('--boot-ms', '20', '--shutdown-ms', '20') as server:
-        yield server
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    return Home(tmp_path, sim.env())
+from program import spec
 
 
 def test_runs_with_commit_author_outcome_and_changes(sim, home):

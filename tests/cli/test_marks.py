@@ -1,18 +1,11 @@
 """The ownership marks on what exists: told, lost, written anew."""
 import pytest
-from program import Home, spec
-from sim_server import Sim, tags_of
+from program import spec
+from sim_server import tags_of
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '20', '--shutdown-ms', '20') as server:
-        yield server
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     home.apply()
     return home

@@ -11,20 +11,12 @@ import struct
 import time
 
 import pytest
-from program import Home, spec
+from program import spec
 from report_schemas import validator
-from sim_server import Sim
 
 
 @pytest.fixture
-def sim():
-    with Sim('--boot-ms', '20', '--shutdown-ms', '20') as server:
-        yield server
-
-
-@pytest.fixture
-def home(tmp_path, sim):
-    home = Home(tmp_path, sim.env())
+def home(home):
     home.write('cluster.yaml', spec(pools={'train': 3}))
     home.apply()
     return home
