@@ -113,10 +113,10 @@ void gang_failed(Apply *apply, const Step *failed, bool definite)
 	bool told = !definite || (gang && gang->giving_back) || failed->state == STEP_BLOCKED;
 	if (!gang || apply->store_failed || (gang->failed && told))
 		return;
-	if (definite) {
+	if (definite && !apply->stopping) {
 		g_autofree char *text = g_strdup_printf(
-			"Pool %s is a gang and can't be completed: what this run made of it is "
-			"given back.",
+			"Pool %s is a gang and can't be completed: giving back what this run "
+			"made of it.",
 			gang->pool);
 		emit(apply, RG_EVENT_GANG, NULL, NULL, text);
 	}

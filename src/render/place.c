@@ -58,9 +58,10 @@ void add_placing(GString *text, const RgPlan *plan, const RgStyle *style)
 	g_autofree char *price = price_text(choice);
 	const char *date = rg_json_str(choice, "price_date", NULL);
 	bool priced = json_is_integer(json_object_get(choice, "microusd_hour"));
-	wrapf(text, style, "", "Place: %s %s, %s%s%s%s%s%s", rg_json_str(choice, "provider", "?"),
-		rg_json_str(choice, "region", "?"), reason, priced ? ": " : "", priced ? price : "",
-		priced && date ? " (prices of " : "", priced && date ? date : "",
-		priced && date ? ")" : "");
+	wrapf(text, style, "", "Place: %s %s, %s", rg_json_str(choice, "provider", "?"),
+		rg_json_str(choice, "region", "?"), reason);
+	if (priced)
+		wrapf(text, style, "       ", "%s%s%s", price, date ? ", prices of " : "",
+			date ? date : "");
 	add_others(text, choice, style);
 }

@@ -53,7 +53,7 @@ def place(plan):
 def test_the_cheapest_place_is_chosen_kept_and_left_without_a_trace(sim, home):
     write(home, sim, [DEAR, EAST, WEST])
     said = home.run('plan', 'cluster.yaml')
-    assert f'Place: aws {EAST}, cheapest of 3 candidates: $1.44 per hour' in said.out
+    assert f'Place: aws {EAST}, cheapest of 3 candidates\n       $1.44 per hour, prices of' in said.out
     assert f'aws {DEAR} about $1.65 per hour' in said.out
     home.run('plan', 'cluster.yaml', '--out', 'p.json')
     assert f'Place: aws {EAST}, cheapest of 3' in home.run('show', 'p.json').out
