@@ -100,7 +100,7 @@ static GStrv find_clusters(Context *context)
 	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
 	if (!names || names[0])
 		return g_steal_pointer(&names);
-	g_autofree char *none = context_one_cluster(context);
+	g_free(context_one_cluster(context)); /* says that there is none */
 	return NULL;
 }
 

@@ -12,9 +12,14 @@ static bool is_at(const Cursor *cursor, char c)
 	return cursor->at < cursor->end && *cursor->at == c;
 }
 
+static bool is_in(char c, const char *set)
+{
+	return c != '\0' && strchr(set, c) != NULL;
+}
+
 static void skip_space(Cursor *cursor)
 {
-	while (cursor->at < cursor->end && memchr(" \t\r\n", *cursor->at, 4) != NULL)
+	while (cursor->at < cursor->end && is_in(*cursor->at, " \t\r\n"))
 		cursor->at++;
 }
 
@@ -36,7 +41,7 @@ static void skip_value(Cursor *cursor)
 {
 	size_t depth = 0;
 	if (!is_at(cursor, '{') && !is_at(cursor, '[') && !is_at(cursor, '"')) {
-		while (cursor->at < cursor->end && memchr(",]} \t\r\n", *cursor->at, 7) == NULL)
+		while (cursor->at < cursor->end && !is_in(*cursor->at, ",]} \t\r\n"))
 			cursor->at++;
 		return;
 	}

@@ -126,10 +126,6 @@ static bool is_taken(const Spoiled *spoiled, RgDiags *diags)
 
 /* ---- a table as lines of cells; none of the real ones has a comma in a cell before the last */
 
-typedef struct {
-	GPtrArray *lines; /* GPtrArray of char*; the first is the header */
-} Lines;
-
 static GPtrArray *split_line(const char *line)
 {
 	GPtrArray *cells = g_ptr_array_new_with_free_func(g_free);

@@ -118,6 +118,7 @@ static void test_removed_ids_stay_removed(Fixture *f, gconstpointer unused)
 	const char *gone = "aws.instance.train[1]";
 	g_assert_true(rg_store_removed(f->store, CLUSTER, &gone, 1, f->diags));
 	g_autoptr(RgJson) reports = push(f, old, true, NULL);
+	g_assert_nonnull(reports);
 	assert_fine(f->diags);
 	g_autoptr(RgSnapshot) after = load(f);
 	g_assert_true(g_hash_table_contains(after->tombstones, "i-1"));
@@ -186,6 +187,7 @@ static void test_clusters_share_nothing(Fixture *f, gconstpointer unused)
 	g_autofree char *fine = edited(no_lives, "/clusters/0", "runs", json_array());
 	g_autofree char *backup = NULL;
 	g_autoptr(RgJson) reports = push(f, fine, false, &backup);
+	g_assert_nonnull(reports);
 	assert_fine(f->diags);
 	g_autoptr(RgSnapshot) first = load(f);
 	g_assert_cmpuint(rg_resource_set_size(first->recorded), ==, 2);
@@ -239,7 +241,7 @@ static void test_redacted_documents_hold_no_secret(Fixture *f, gconstpointer unu
 {
 	g_autoptr(RgSchema) schema = schema_new();
 	const RgStateRedactor redactor = {no_schema, schema}, blind = {no_schema, NULL};
-	g_autofree char *settled = old_document(f);
+	g_free(old_document(f)); /* fills the state */
 	g_assert_true(rg_store_put_secret(
 		f->store, CLUSTER, "raygpu.secret.ray_token", NULL, "s3cr3t-token", f->diags));
 	open_batch(f, 5, 1);

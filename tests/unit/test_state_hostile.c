@@ -63,6 +63,7 @@ static void test_each_fault_is_told_with_its_place(Fixture *f, gconstpointer unu
 {
 	g_autofree char *fine = old_document(f);
 	g_autoptr(RgJson) good = parse(fine, false, f->diags);
+	g_assert_nonnull(good);
 	assert_fine(f->diags);
 	for (size_t i = 0; i < G_N_ELEMENTS(hurts); i++) {
 		json_t *value = json_loads(hurts[i].value, JSON_DECODE_ANY, NULL);

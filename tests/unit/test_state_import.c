@@ -107,6 +107,7 @@ static void fill_other(Fixture *f, const char *region)
 	g_autofree char *run = NULL, *lineage = NULL;
 	const RgRunBegin begin = {.cluster = OTHER, .provider = "aws", .region = region};
 	g_autoptr(RgLock) lock = rg_lock_take(f->store, OTHER, "import", 0, f->diags);
+	g_assert_nonnull(lock);
 	g_autoptr(GPtrArray) things = list_new();
 	g_ptr_array_add(things, thing_new("train", 0, "i-other"));
 	g_assert_true(rg_store_begin_run(f->store, &begin, &run, &lineage, f->diags));
@@ -153,6 +154,7 @@ static void test_an_unknown_cluster_is_an_error(Fixture *f, gconstpointer unused
 {
 	fixture_open(f);
 	g_autoptr(RgLock) lock = rg_lock_take(f->store, OTHER, "import", 0, f->diags);
+	g_assert_nonnull(lock);
 	g_autoptr(GPtrArray) things = list_new();
 	g_ptr_array_add(things, thing_new("train", 0, "i-0"));
 	g_assert_false(rg_store_import(f->store, OTHER, things, f->diags));
