@@ -13,7 +13,9 @@
 int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded)
 {
 	int64_t passed_s = (reader->read_ms - reader->begin_ms) / 1000;
-	int64_t changed_s = MAX(recorded->created_s, recorded->updated_s);
+	/* that its removal began is no reason for the cloud not to show it */
+	int64_t changed_s = recorded->leaving ? recorded->created_s
+					      : MAX(recorded->created_s, recorded->updated_s);
 	return changed_s + reader->kind->consistency_s - (reader->input->now_s + passed_s);
 }
 

@@ -44,10 +44,10 @@ class Account:
                 if item.find('instanceId') is not None and item.find('tagSet') is not None
                 for tag in item.find('tagSet') if tag.findtext('key') == 'raygpu:name'}
 
-    def spec(self, provider, pool='', head=''):
+    def spec(self, provider, pool=''):
         return (f'cluster: own\nprovider:\n  name: aws\n  region: us-east-1\n{provider}'
                 f'ray: {{version: 2.52.0, python: "3.11", image: "{IMAGE}"}}\n'
-                f'head: {{instance_type: m5.2xlarge, image: {self.image}{head}}}\n'
+                f'head: {{instance_type: m5.2xlarge, image: {self.image}}}\n'
                 f'pools:\n  serve: {{accelerators: "T4:1", nodes: 1, image: {self.image}{pool}}}\n')
 
     def network(self, **more):
@@ -148,9 +148,3 @@ def test_findings_stand_under_the_lines_that_they_blame(moto, account, home):
     said = home.run('plan', 'cluster.yaml', code=None)
     assert f'VPC {other} has several subnets in us-east-1c' in ' '.join(said.err.split())
     assert 'subnets: {ZONE: ID, ...}' in said.err
-
-
-def test_a_head_with_a_public_address_is_refused(account, home):
-    home.write('cluster.yaml', account.spec('', head=', public_ip: true'))
-    said = home.run('validate', 'cluster.yaml', code=4)
-    assert 'head.public_ip with true is not supported yet' in said.err

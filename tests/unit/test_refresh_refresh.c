@@ -157,6 +157,21 @@ static void test_believes_that_the_last_of_a_removal_is_gone(void)
 	assert_quiet(&world);
 }
 
+/* Killed while it was removed: its absence is news of the removal, however short that is ago. */
+static void test_believes_at_once_that_what_was_leaving_is_gone(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+	record(&world, 0, "i-0", OLD, "{'size': 'big'}");
+	RgResource *old = record(&world, 1, "i-1", OLD, "{'size': 'big'}");
+	RgResource *new = record(&world, 2, "i-2", YOUNG, "{'size': 'big'}");
+	old->leaving = new->leaving = true;
+	old->updated_s = new->updated_s = YOUNG;
+	world.input.settle_ms = 300;
+	assert_presence(&world, "scripted.node.p[1]", RG_ABSENT);
+	assert_presence(&world, "scripted.node.p[2]", RG_UNKNOWN);
+}
+
 static void test_believes_the_word_gone_at_once(void)
 {
 	g_auto(World) world;
@@ -553,6 +568,8 @@ int main(int argc, char **argv)
 		{"does not believe that all is gone", test_does_not_believe_that_all_is_gone},
 		{"believes that the last of a removal is gone",
 			test_believes_that_the_last_of_a_removal_is_gone},
+		{"believes that what was leaving is gone",
+			test_believes_at_once_that_what_was_leaving_is_gone},
 		{"believes the word gone at once", test_believes_the_word_gone_at_once},
 		{"reads again until a young one appears",
 			test_reads_again_until_a_young_one_appears},
