@@ -81,7 +81,7 @@ if [ -n "$long" ]; then
   py valgrind gcc tests/valgrind
 fi
 say "kill -9 and scale, the default build"
-py crash gcc tests/crash
+py crash gcc -n "$(nproc)" --dist loadfile tests/crash # they wait for clouds, too
 say "the README's first command"
 py quickstart gcc tests/quickstart
 if [ -n "$long" ]; then

@@ -2,7 +2,7 @@
 and of destroy, with a consistency delay and errors after commit on. After the next apply the world
 holds exactly the desired nodes and the state agrees: no orphan, no duplicate.
 
-RAYGPU_KILLS sets the number of kills (200), RAYGPU_SEED the seed (1)."""
+RAYGPU_KILLS sets the number of kills (100; 300 with --long), RAYGPU_SEED the seed (1)."""
 import os
 import random
 import sys
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from program import Home, spec  # noqa: E402
 from sim_server import Sim, tags_of  # noqa: E402
 
-KILLS = int(os.environ.get('RAYGPU_KILLS', '200'))
+KILLS = int(os.environ.get('RAYGPU_KILLS', '300' if os.environ.get('RAYGPU_LONG') else '100'))
 SEED = int(os.environ.get('RAYGPU_SEED', '1'))
 POOLS = {'train': ('A100:8', 3), 'serve': ('T4:1', 4)}
 NODES = 8
