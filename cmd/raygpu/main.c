@@ -6,15 +6,14 @@
 
 static const Command commands[] = {
 	{"apply", "[SPEC... | PLANFILE...]", "make the clouds match the spec",
-		"Without SPEC, cluster.yaml in this folder. A saved plan is applied as it was "
-		"shown, without a "
-		"prompt, and refused when what it touches has moved since.",
+		"Without SPEC, cluster.yaml in this folder. A saved plan is applied as it was\n"
+		"shown, without a prompt, and refused when what it touches has moved since.",
 		cmd_apply},
 	{"completion", "bash | zsh | fish", "print a script that completes words in a shell",
 		"bash: source <(raygpu completion bash)", cmd_completion},
 	{"cost", "[SPEC | CLUSTER]", "tell what clusters cost, and have cost",
-		"From the state alone, at the prices of each node's creation; without an argument "
-		"of all its clusters.",
+		"From the state alone, at the prices of each node's creation; without an\n"
+		"argument of all its clusters.",
 		cmd_cost},
 	{"destroy", "[SPEC...]", "destroy everything of a cluster", NULL, cmd_destroy},
 	{"drift", "[SPEC...]", "tell what was changed behind raygpu's back",
@@ -52,11 +51,11 @@ static const Command commands[] = {
 		"list | show ADDRESS | rm ADDRESS... | mv SRC DST | pull | push FILE | orphans | "
 		"rebuild [SPEC]",
 		"look at the state, forget or move a record, or rebuild a lost one",
-		"mv gives a record, or with KIND.NAME all of a pool, another address. pull writes "
-		"the state as JSON,\npush (- is standard input) puts such a document in its place. "
-		"orphans asks the cloud for what carries the cluster's marks without being "
-		"recorded: exit code 2\nwhen there is something. rebuild makes a lost state "
-		"again from these marks and the spec.",
+		"mv gives a record, or with KIND.NAME all of a pool, another address.\n"
+		"pull writes the state as JSON, push (- is standard input) puts such a\n"
+		"document in its place. orphans asks the cloud for what carries the cluster's\n"
+		"marks without being recorded: exit code 2 when there is something. rebuild\n"
+		"makes a lost state again from these marks and the spec.",
 		cmd_state},
 	{"validate", "[SPEC...]", "check specs without touching network or state", NULL,
 		cmd_validate},
