@@ -46,6 +46,10 @@ void store_check_writer(const RgStore *store, const char *cluster);
 RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
 	unsigned migrations_len, RgDiags *diags);
 
+/* runs.c: tombstones that nobody needs any more: old ones, and those that a wrong clock has put
+ * into the future. */
+bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags);
+
 /* The bytes of a database as it is, e.g. of an empty state in memory, into a file (create.c). */
 bool store_publish(
 	const RgStore *store, sqlite3 *db, const char *path, bool replace, RgDiags *diags);

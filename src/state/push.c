@@ -132,12 +132,7 @@ static bool clear_cluster(RgStore *store, int64_t cluster, RgDiags *diags)
 			cluster, diags) ||
 		!clear(store, "DELETE FROM runs WHERE cluster = ?1", cluster, diags))
 		return false;
-	Sql q = sql_new(store,
-		"DELETE FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) >= ?3", diags);
-	sql_int(&q, cluster);
-	sql_int(&q, rg_clock_now_s());
-	sql_int(&q, TOMBSTONE_S);
-	return sql_run(&q);
+	return purge_tombstones(store, cluster, diags);
 }
 
 /* What has a record is not gone. */

@@ -114,8 +114,7 @@ static bool close_dead_runs(RgStore *store, int64_t cluster, RgDiags *diags)
 	return sql_run(&q);
 }
 
-/* Old ones, and those that a wrong clock has put into the future. */
-static bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
+bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
 {
 	Sql q = sql_new(store,
 		"DELETE FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) >= ?3", diags);
