@@ -4,13 +4,19 @@
 #include "fit/workloads.h"
 #include "pipeline/internal.h"
 
+/* Without a commit nobody asks for the provenance, and libgit2 stays where it is. */
+static RgCluster *load(
+	const char *spec_path, const char *ref, RgProvenance **provenance, RgDiags *diags)
+{
+	return ref ? rg_pipeline_load_spec(spec_path, ref, provenance, diags)
+		   : rg_spec_load_file(spec_path, diags);
+}
+
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster =
-		ref ? rg_pipeline_load_spec(spec_path, ref, &provenance, diags)
-		    : rg_spec_load_file(spec_path, diags);
+	g_autoptr(RgCluster) cluster = load(spec_path, ref, &provenance, diags);
 	g_autoptr(RgProject) project = NULL;
 	/* a spec that could not be read leaves the file of the work tree to be looked at */
 	bool readable =
@@ -31,9 +37,7 @@ json_t *rg_pipeline_fit(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster =
-		ref ? rg_pipeline_load_spec(spec_path, ref, &provenance, diags)
-		    : rg_spec_load_file(spec_path, diags);
+	g_autoptr(RgCluster) cluster = load(spec_path, ref, &provenance, diags);
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgProject) project = NULL;
 	if (!cluster || !pass_load_project_at(spec_path, ref, provenance, &project, diags) ||
