@@ -13,22 +13,29 @@ static const char *data_text(void *data, const char *file, size_t *len)
 	return rg_provider_data(source->providers, source->name, file, len);
 }
 
+RgCatalog *pass_read_catalog(RgProviderHost *providers, const char *provider, const char *region,
+	RgGpus *gpus, const RgOwnRows *own, RgDiags *diags)
+{
+	DataSource data = {providers, provider};
+	RgCatalogSource source = {.provider = provider,
+		.region = region,
+		.text = data_text,
+		.data = &data,
+		.gpus = gpus,
+		.own = own};
+	return rg_catalog_open_from(&source, diags);
+}
+
 RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project,
 	const char *provider, const char *region, RgDiags *diags)
 {
 	RgOwnRows own;
-	DataSource data = {providers, provider};
 	size_t len;
-	if (!rg_provider_data(providers, data.name, "schema.json", &len))
+	if (!rg_provider_data(providers, provider, "schema.json", &len))
 		return NULL; /* no such provider: pass_check_settings says it */
 	if (!pass_own_rows(providers, project, &own, diags))
 		return NULL;
-	RgCatalogSource source = {.provider = data.name,
-		.region = region,
-		.text = data_text,
-		.data = &data,
-		.own = &own};
-	return rg_catalog_open_from(&source, diags);
+	return pass_read_catalog(providers, provider, region, NULL, &own, diags);
 }
 
 RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,

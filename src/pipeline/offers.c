@@ -3,17 +3,6 @@
 #include "pipeline/internal.h"
 #include "pipeline/own.h"
 
-typedef struct {
-	RgProviderHost *providers;
-	const char *name;
-} DataSource;
-
-static const char *data_text(void *data, const char *file, size_t *len)
-{
-	const DataSource *source = data;
-	return rg_provider_data(source->providers, source->name, file, len);
-}
-
 static bool has_file(RgProviderHost *providers, const char *name, const char *file)
 {
 	size_t len;
@@ -31,14 +20,8 @@ static bool add_catalog(
 	RgMarketplace *market, const Wanted *wanted, const char *name, RgDiags *diags)
 {
 	const char *region = wanted->region;
-	DataSource data = {wanted->providers, name};
-	RgCatalogSource source = {.provider = name,
-		.region = region,
-		.text = data_text,
-		.data = &data,
-		.gpus = market->gpus,
-		.own = &wanted->own};
-	RgCatalog *catalog = rg_catalog_open_from(&source, diags);
+	RgCatalog *catalog = pass_read_catalog(
+		wanted->providers, name, region, market->gpus, &wanted->own, diags);
 	if (!catalog)
 		return false;
 	g_ptr_array_add(market->catalogs, catalog);
