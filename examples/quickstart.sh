@@ -61,7 +61,7 @@ cd "$work"
 cp "$top/examples/research.yaml" .
 
 step "2. A cloud to play with" "raygpu-sim answers EC2's API on a port of this machine." \
-  "Only the endpoint tells raygpu that this is not Amazon."
+  "Only the endpoint differs from real EC2."
 # nothing of the caller's may lead to a real account; 127.0.0.1 is not asked of a proxy
 for name in "${!AWS_@}" "${!RAYGPU_@}"; do unset "$name"; done
 export no_proxy=127.0.0.1 NO_PROXY=127.0.0.1 AWS_CONFIG_FILE=/dev/null \
@@ -93,7 +93,7 @@ expect 0 raygpu drift research.yaml
 
 victim=$(raygpu state show 'aws.instance.train[1]' | sed -n 's/^ *id *= "\(i-[0-9a-f]*\)".*/\1/p')
 step "6. Somebody terminates a node by hand" \
-  "aws.instance.train[1] is $victim; terminating it by EC2's API tells raygpu nothing," \
+  "aws.instance.train[1] is $victim; it is terminated by EC2's API, without raygpu," \
   "but drift sees it: without changing anything, and with exit code 2."
 curl -sS --fail --aws-sigv4 aws:amz:us-east-1:ec2 \
   --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" -d Action=TerminateInstances \

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Builds raygpu and runs all its tests; the last line is "N passed, N failed, N skipped".
+# Builds raygpu and runs its tests; the last line is "N passed, N failed, N skipped".
 # usage: tests/run.sh [--quick] [--long]
-#   --quick  only the default build: lints, unit tests, no sanitizers
+#   --quick  what a change is likely to break, in two minutes: lint, one build, unit tests, and
+#            analysis and whole-program tests of the files touched (tests/touched.py)
 #   --long   also the runs that take many minutes (their last figures: tests/bench/README.md)
-# Build folders: $RAYGPU_TEST_DIR or /tmp/raygpu-test-$UID.
+# Build folders: $RAYGPU_TEST_DIR or /tmp/raygpu-test-$UID. The map of the tests: tests/README.md.
+# shellcheck disable=SC2317  # functions are run by `stage`
 set -u
 cd "$(dirname "$0")/.." || exit 1
 quick="" long=""
@@ -17,77 +19,180 @@ done
 export RAYGPU_LONG=$long
 work=${RAYGPU_TEST_DIR:-/tmp/raygpu-test-$(id -u)}
 results=$work/results
-mkdir -p "$results" && rm -f "$results"/*.xml "$results"/*.json
+mkdir -p "$results" && rm -f "$results"/*
 tests/install.sh test || exit 1
 failed=0
+times=$results/times
+jobs_beside=()
+waiting=$((2 * $(nproc))) # tests at a time: each waits more than it works
 
-say() { printf '\n== %s\n' "$*"; }
+# ---- stages
+
+# told TITLE SECONDS [HOW]: a stage's time, now and in the table at the end
+told() {
+  printf -- '-- %s: %d s%s\n' "$1" "$2" "${3:-}"
+  printf '%5d s  %s%s\n' "$2" "$1" "${3:-}" >>"$times"
+}
+
+# stage TITLE COMMAND...
+stage() {
+  local title=$1 begun=$SECONDS code=0
+  shift
+  printf '\n== %s\n' "$title"
+  "$@" || code=$?
+  [ "$code" = 0 ] || failed=1
+  told "$title" $((SECONDS - begun))
+  return "$code"
+}
+
+# beside NAME TITLE COMMAND...: a stage at the same time as those that follow; `join` prints it
+beside() {
+  local name=$1 title=$2
+  shift 2
+  set -m # a process group of its own, so that all of it can be ended
+  {
+    begun=$SECONDS code=0
+    "$@" >"$results/$name.out" 2>&1 || code=$?
+    echo "$code $((SECONDS - begun)) $title" >"$results/$name.end"
+  } &
+  set +m
+  jobs_beside+=("$! $name")
+}
+
+# Ended early, by Ctrl-C for instance, it takes them with it.
+end_jobs() {
+  local job
+  for job in "${jobs_beside[@]}"; do kill -- "-${job% *}" 2>/dev/null; done
+}
+trap end_jobs EXIT
+
+join() {
+  local job code seconds title
+  for job in "${jobs_beside[@]}"; do
+    wait "${job% *}"
+    read -r code seconds title <"$results/${job#* }.end"
+    printf '\n== %s\n' "$title"
+    cat "$results/${job#* }.out"
+    [ "$code" = 0 ] || failed=1
+    told "$title" "$seconds" " (beside others)"
+  done
+  jobs_beside=()
+}
+
+# broken NAME FILE: a stage that failed and has no results of its own counts as one failure
+broken() {
+  /usr/bin/python3 - "$1" "$2" >"$results/broken-$1.json" <<'END'
+import json, sys
+said = open(sys.argv[2], errors='replace').read()
+print(json.dumps({'name': sys.argv[1], 'result': 'ERROR', 'returncode': 1, 'stdout': said, 'stderr': ''}))
+END
+}
+
+finish() {
+  printf '\n== times\n'
+  cat "$times"
+  /usr/bin/python3 tests/count.py "$results"/*.xml "$results"/*.json || failed=1
+  exit "$failed"
+}
+
+# Without this build there is nothing more to test.
+give_up() {
+  join
+  finish
+}
+
+# ---- what they run
 
 # build NAME [MESON OPTIONS...]
 build() {
-  local name=$1
+  local name=$1 log=$work/$1.log
   shift
-  if [ ! -f "$work/$name/build.ninja" ]; then
-    meson setup "$work/$name" "$@" >"$work/$name.log" 2>&1 || { tail -30 "$work/$name.log"; return 1; }
-  fi
-  ninja -C "$work/$name" >"$work/$name.log" 2>&1 || { grep -A12 -m3 FAILED "$work/$name.log"; return 1; }
+  # a folder that another checkout left would build that one
+  [ "$(cat "$work/$name/checkout" 2>/dev/null)" = "$PWD" ] || rm -rf "${work:?}/$name"
+  [ -f "$work/$name/build.ninja" ] || meson setup "$work/$name" "$@" >"$log" 2>&1 ||
+    { tail -30 "$log"; broken "build-$name" "$log"; return 1; }
+  pwd >"$work/$name/checkout"
+  ninja -C "$work/$name" >"$log" 2>&1 || { grep -A12 -m3 FAILED "$log"; broken "build-$name" "$log"; return 1; }
 }
 
-# unit NAME: the C tests of a build
+# unit NAME [MESON OPTIONS...]: the C tests of a build
 unit() {
-  meson test -C "$work/$1" --no-rebuild --print-errorlogs --timeout-multiplier 4 >"$work/$1.tests" 2>&1 ||
-    { failed=1; cat "$work/$1.tests"; }
-  grep -E '^(Ok|Fail|Skipped|Timeout)' "$work/$1.tests"
-  cp "$work/$1/meson-logs/testlog.junit.xml" "$results/unit-$1.xml"
-  cp "$work/$1/meson-logs/testlog.json" "$results/unit-$1.json"
+  local name=$1 code=0
+  shift
+  meson test -C "$work/$name" --no-rebuild --print-errorlogs --timeout-multiplier 4 \
+    --num-processes "$waiting" "$@" >"$work/$name.tests" 2>&1 || { code=1; cat "$work/$name.tests"; }
+  grep -E '^(Ok|Fail|Skipped|Timeout)' "$work/$name.tests"
+  cp "$work/$name/meson-logs/testlog.junit.xml" "$results/unit-$name.xml"
+  cp "$work/$name/meson-logs/testlog.json" "$results/unit-$name.json"
+  return "$code"
 }
 
-# py NAME BUILD PATHS...: whole-program tests against a build
+# py NAME BUILD PATHS...: pytest against a build
 py() {
-  local name=$1 against=$2
+  local name=$1 against=$2 code=0
   shift 2
   RAYGPU_BUILD=$work/$against /usr/bin/python3 -m pytest -q -p no:cacheprovider \
-    --junitxml="$results/py-$name.xml" "$@" || failed=1
+    --junitxml="$results/py-$name.xml" "$@" >"$results/$name.said" 2>&1 || code=$?
+  cat "$results/$name.said"
+  [ "$code" -lt 2 ] || broken "py-$name" "$results/$name.said" # it did not run to its end
+  return "$code"
 }
 
-say "lint"
-py lint gcc tests/lint
-say "gcc, warnings are errors"
-build gcc || exit 1
-unit gcc
+sanitized() {
+  ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$@"
+}
+
+# touched KIND: the files or tests that tests/touched.py names, one a word
+touched() { /usr/bin/python3 tests/touched.py "$1"; }
+
+# low COMMAND...: in the background, only with what the other stages leave of the processors
+low() {
+  renice -n 10 -p "$BASHPID" >/dev/null
+  "$@"
+}
+
+bench() {
+  tests/bench/run "$work/release" --long | tee "$results/bench.md"
+  return "${PIPESTATUS[0]}"
+}
+
+# ---- what runs always: fast stages first
+
+stage "lint" py lint gcc tests/lint
+stage "gcc, warnings are errors" build gcc || give_up
+stage "unit tests" unit gcc
+
+if [ -n "$quick" ]; then
+  files=$(touched c) tests=$(touched cli)
+  [ -z "$files" ] || RAYGPU_FILES=$files stage "cppcheck and clang-tidy: $files" py analysis gcc tests/analysis
+  # shellcheck disable=SC2086  # a list of words
+  stage "whole program: $tests" py cli gcc -n "$waiting" --dist loadfile $tests
+fi
+
+# ---- what decides whether work lands: stages that wait stand beside stages that compute
+
 if [ -z "$quick" ]; then
-  say "cppcheck and clang-tidy"
-  py analysis gcc tests/analysis
-  say "clang, warnings are errors"
-  CC=clang build clang || failed=1
-  say "ASan and UBSan: unit tests"
-  build asan -Db_sanitize=address,undefined -Db_lundef=false || exit 1
-  export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99
-  export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  unit asan
-  say "ASan and UBSan: the whole program"
-  py asan asan -n "$(nproc)" --dist loadfile tests/cli # each waits more than it works
-  say "TSan: apply, http, provider"
-  CC=clang build tsan -Db_sanitize=thread -Db_lundef=false && {
-    meson test -C "$work/tsan" --no-rebuild --print-errorlogs --suite threads --timeout-multiplier 4 ||
-      failed=1
-    cp "$work/tsan/meson-logs/testlog.junit.xml" "$results/unit-tsan.xml"
-  }
+  beside crash "kill -9 and scale" py crash gcc -n "$waiting" tests/crash
+  beside quickstart "the README's first command" py quickstart gcc tests/quickstart
+  beside analysis "cppcheck and clang-tidy" low py analysis gcc tests/analysis
+  beside mutator "the tool of the mutation tests" low py mutator gcc tests/mutation
+  stage "build with ASan and UBSan" build asan -Db_sanitize=address,undefined -Db_lundef=false || give_up
+  beside recipes "the recipes of src/HACKING.md, each done in a copy of the tree" low py recipes gcc tests/recipes
+  stage "ASan and UBSan: unit tests" sanitized unit asan
+  stage "ASan and UBSan: the whole program" sanitized py asan asan -n "$waiting" --dist loadfile tests/cli
+  # clang's warnings are errors here: the same code and warnings as of a plain build
+  CC=clang stage "build with clang and TSan, warnings are errors" build tsan -Db_sanitize=thread -Db_lundef=false &&
+    stage "TSan: apply, http, provider" unit tsan --suite threads
+  join
 fi
+
+# ---- what takes many minutes, one after the other: their figures are of an idle machine
+
 if [ -n "$long" ]; then
-  say "the recipes of src/HACKING.md, each done in a copy of the tree"
-  py recipes gcc tests/recipes
-  say "valgrind: unit tests, and raygpu from validate to destroy"
-  py valgrind gcc tests/valgrind
+  stage "valgrind: unit tests, and raygpu from validate to destroy" py valgrind gcc tests/valgrind
+  stage "mutants: one token changed, and a test that fails (tests/mutation/README.md)" \
+    nice tests/mutation/run --survivors "$results/survivors.txt"
+  stage "a release build" build release --buildtype=release &&
+    stage "figures: a release build beside curl and Terraform" bench
 fi
-say "kill -9 and scale, the default build"
-py crash gcc -n "$(nproc)" --dist loadfile tests/crash # they wait for clouds, too
-say "the README's first command"
-py quickstart gcc tests/quickstart
-if [ -n "$long" ]; then
-  say "figures: a release build beside curl and Terraform"
-  build release --buildtype=release && tests/bench/run "$work/release" --long | tee "$results/bench.md"
-  [ "${PIPESTATUS[0]}" = 0 ] || failed=1
-fi
-/usr/bin/python3 tests/count.py "$results"/*.xml "$results"/*.json || failed=1
-exit $failed
+finish

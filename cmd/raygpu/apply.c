@@ -153,6 +153,8 @@ static bool check_saved(Context *context, char *const *arguments, GPtrArray *tur
 	}
 	for (guint i = 0; i < turns->len; i++) {
 		const Turn *turn = turns->pdata[i];
+		if (!context_use_plan(context, turn->saved, ((Turn *)turns->pdata[0])->saved))
+			return false;
 		if (g_hash_table_add(names, turn->cluster))
 			continue;
 		rg_diags_error(context->diags, "usage.conflict",
@@ -212,7 +214,7 @@ static bool find_turns(Context *context, ApplyOptions *options, int argc, char *
 		       saved_allows(context, &options->change) &&
 		       check_saved(context, argv + 1, turns, others);
 	}
-	*specs = specs_of(context, argc, argv);
+	*specs = specs_with_state(context, argc, argv);
 	return *specs && add_specs(context, options, *specs, turns);
 }
 
@@ -364,7 +366,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		{"parallelism", 0, 0, G_OPTION_ARG_INT, &options.parallelism,
 			"calls in flight at a time (10)", "N"},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
-			"wait so long for the state's lock (0)", "SECONDS"},
+			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		REF_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
 		/* a branch that touches a spec is no order to destroy its cluster */
@@ -379,7 +381,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		} else if (options.parallelism < 1 || options.parallelism > 256 ||
 			   options.lock_timeout_s < 0) {
 			rg_diags_error(context->diags, "usage.bad-argument",
-				"--parallelism wants 1 to 256, --lock-timeout 0 or more");
+				"--parallelism must be 1 to 256, --lock-timeout 0 or more");
 			code = EXIT_USAGE;
 		} else {
 			code = run(context, &options, argc, argv);

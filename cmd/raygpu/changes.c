@@ -36,8 +36,8 @@ bool change_options_check(Context *context, ChangeOptions *options)
 		g_utf8_strlen(options->override, -1) <= REASON_MAX)
 		return true;
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-		"--override-budget wants a reason of 1 to %d characters", REASON_MAX);
-	rg_diag_hint(diag, "say who allowed it, and why: the log keeps it");
+		"--override-budget requires a reason of 1 to %d characters", REASON_MAX);
+	rg_diag_hint(diag, "state who allowed it, and why: the log keeps it");
 	return false;
 }
 
@@ -105,6 +105,6 @@ bool plan_file_save(Context *context, const char *path, const RgPlan *plan)
 		G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600, &error);
 	free(text);
 	if (!ok)
-		report_unwritable(context, "file.unreadable", path, error);
+		report_unwritable(context, path, error);
 	return ok;
 }

@@ -203,13 +203,15 @@ static pid_t start_child(Context *context, const char *dir, const char *name, co
 }
 
 /* What the child printed is shown when it fell: a sanitizer's or the loader's last words. */
-static void show_printed(FILE *printed)
+static void show_printed(Context *context, FILE *printed)
 {
 	char buffer[4096];
 	size_t len;
+	g_autoptr(GString) text = g_string_new(NULL);
 	rewind(printed);
 	while ((len = fread(buffer, 1, sizeof buffer, printed)) > 0)
-		fwrite(buffer, 1, len, stderr);
+		g_string_append_len(text, buffer, (gssize)len);
+	err_text(context, text->str);
 }
 
 /* Runs the child to its end; the steps that it told, NULL when it could not be started. */
@@ -234,7 +236,7 @@ static json_t *run_child(Context *context, const char *dir, const char *name, co
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (steps && (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun != NULL)) {
-		show_printed(printed);
+		show_printed(context, printed);
 		add_fall(context, steps, status, begun);
 	}
 	fclose(printed);
@@ -249,7 +251,7 @@ int providers_check(Context *context, const char *file, const CheckOptions *chec
 	g_autofree char *path = g_canonicalize_filename(file, NULL);
 	if (!g_str_has_suffix(path, ".so") || !g_file_test(path, G_FILE_TEST_EXISTS)) {
 		rg_diags_error(context->diags, "usage.bad-argument",
-			"\"%s\" is no module: it must be a file that ends in .so", file);
+			"\"%s\" is not a module: it must be a file that ends in .so", file);
 		return EXIT_USAGE;
 	}
 	g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);

@@ -1,4 +1,4 @@
-/* The command line: one file a subcommand, each a row of the table in main.c. Only this folder
+/* The command line: one file per subcommand, each a row of the table in main.c. Only this folder
  * knows argv, the environment, the terminal and exit codes. */
 #pragma once
 #include "pipeline/pipeline.h"
@@ -26,6 +26,7 @@ typedef struct Context {
 	RgStore *store;
 	RgSession session;
 	RgProgress *progress; /* of a running apply */
+	bool told_old_place;  /* of the state */
 	bool several;	      /* one of several clusters is at hand */
 	bool live;	      /* stderr is a terminal: a status line is redrawn */
 	bool status_shown;
@@ -48,16 +49,32 @@ typedef struct Command {
 #define CHANGED_ENTRY(context)                                                                     \
 	{                                                                                          \
 		"changed-since", 0, 0, G_OPTION_ARG_STRING, &(context)->changed_since,             \
-			"only specs that differ from where HEAD left REV", "REV"                   \
+			"only specs changed since the merge base with REV", "REV"                  \
 	}
 
 const Command *commands_get(void); /* ends with a NULL name */
 
 /* options.c: takes `entries` plus the common ones out of argv. false: usage error reported, or
- * help was printed (*exit_code tells). argv keeps the positional arguments, from argv[1]. */
+ * help was printed (*exit_code says which). argv keeps the positional arguments, from argv[1]. */
 bool options_parse(Context *context, const GOptionEntry *entries, int *argc, char ***argv,
 	int min_arguments, int max_arguments, int *exit_code);
+
+/* help.c: `words` (ends with NULL) may name a subcommand, whose help it is then */
 void print_program_help(void);
+void print_command_help(const Command *command, const GOptionEntry *entries,
+	const GOptionEntry *common, char **words);
+
+/* subcommands.c: what -h prints of `state list`, and which of the command's options it takes */
+typedef struct {
+	const char *command, *name, *arguments, *summary, *details;
+	const char *options; /* long names, a space between two */
+} Subcommand;
+/* The first of a command's, the others follow; NULL: it has none. */
+const Subcommand *subcommands_of(const char *command);
+const Subcommand *subcommand_find(const char *command, const char *name);
+bool subcommand_has_option(const Subcommand *sub, const char *option);
+/* A diagnostic that names the nearest. */
+void subcommand_unknown(Context *context, const char *command, const char *name);
 
 /* context.c */
 void context_init(Context *context);
@@ -65,17 +82,29 @@ void context_clear(Context *context);
 bool context_open_providers(Context *context);
 /* Session for a command that reads only, or one that changes things (store and transport). */
 bool context_open_session(Context *context, RgStoreMode mode);
-const char *context_state_path(Context *context);
+/* Whether the state, which is open, records a cluster of this name; else a diagnostic. */
+bool context_has_cluster(Context *context, const char *name);
 /* The cluster that a state command means: --cluster, or the only one. NULL and a diagnostic. */
 char *context_one_cluster(Context *context);
 
+/* where.c: the state of a spec, of several, or of a saved plan, unless one was named; before it is
+ * opened. false: they have no state in common. */
+void context_use_spec(Context *context, const char *spec);
+bool context_use_specs(Context *context, const RgSpecs *specs);
+bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first);
+/* Without any of these, the working directory's. */
+const char *context_state_path(Context *context);
+
 /* output.c */
 void out_text(const char *text);
+void out_script(const char *text); /* as it is: our own words, or commands for a CI system */
+void out_document(const char *json);
+bool out_has_document(void); /* one was printed */
 void out_json(const json_t *value);
 void err_text(Context *context, const char *text);
 void print_diags(Context *context);
 /* What GLib says of a file, in our words. */
-void report_unwritable(Context *context, const char *code, const char *path, const GError *error);
+void report_unwritable(Context *context, const char *path, const GError *error);
 void report_unreadable(Context *context, const char *path, const GError *error);
 /* true when everything written to stdout got there */
 bool out_close(void);
@@ -85,7 +114,11 @@ void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why);
 void status_clear(Context *context);
 
-/* signals.c: SIGINT and SIGTERM counted on a thread of their own (design.md section 8, rule 5) */
+/* guards.c: out of memory, limits on files, core files; first of all */
+void guards_start(void);
+
+/* signals.c: SIGINT and SIGTERM, counted on a thread of their own. After the first one nothing new
+ * starts and requests in flight may end; the second one stops at once (apply/apply.h, rule 5). */
 void signals_start(void);
 /* From now on a first signal lets requests end; before, only reading is cut short. */
 void signals_now_changing(void);
@@ -101,13 +134,13 @@ typedef struct {
 } ChangeOptions;
 #define CHANGE_ENTRIES(context, options)                                                           \
 	{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).targets,                            \
-		"only this address and what it needs; may be repeated", "ADDRESS"},                \
+		"only this address and what it depends on; may be repeated", "ADDRESS"},           \
 		{"exclude", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).excludes,                  \
-			"all but this address and what needs it", "ADDRESS"},                      \
+			"everything except this address and its dependents", "ADDRESS"},           \
 		{"replace", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).replaces,                  \
-			"replace this resource though nothing asks for it", "ADDRESS"},            \
+			"replace this resource even if nothing requires it", "ADDRESS"},           \
 		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &(options).no_settle,                       \
-			"don't wait for young resources to show in the cloud", NULL},              \
+			"do not wait for new resources to become visible", NULL},                  \
 	{                                                                                          \
 		"cluster", 0, 0, G_OPTION_ARG_STRING, &(context)->cluster,                         \
 			"work from the state alone on this cluster", "NAME"                        \
@@ -115,7 +148,7 @@ typedef struct {
 #define OVERRIDE_ENTRY(options)                                                                    \
 	{                                                                                          \
 		"override-budget", 0, 0, G_OPTION_ARG_STRING, &(options).override,                 \
-			"exceed the budget all the same; the log keeps the reason", "REASON"       \
+			"override the budget; the log keeps the reason", "REASON"                  \
 	}
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy);
 void change_options_clear(ChangeOptions *options);
@@ -129,6 +162,8 @@ RgPass *run_pass(Context *context, const char *spec_path);
 #define DEFAULT_SPEC "cluster.yaml"
 bool spec_is_here(Context *context); /* the default one; else a diagnostic */
 RgSpecs *specs_of(Context *context, int argc, char **argv);
+/* The same, and the state that they have in common. */
+RgSpecs *specs_with_state(Context *context, int argc, char **argv);
 
 /* note.c: a run of `raygpu log` for a command that changes the state alone. Its id, g_free it; NULL
  * and diagnostics. `place`: cluster, provider, region, config. */
@@ -174,11 +209,12 @@ void report_options_clear(ReportOptions *options);
 bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports);
 /* The same of one cluster. plan and drift may be NULL: then the diagnostics are the report. false:
  * a file can't be written. */
-bool report_write(
-	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift);
+bool report_write(Context *context, const ReportOptions *options, const char *spec,
+	const RgPlan *plan, const RgDrift *drift);
 
 /* several.c: plan and drift over several clusters, and what apply has of it */
-/* Fills in plan or drift (given away), with diagnostics in context->diags; the exit code. */
+/* Makes the report of one cluster: sets report->plan or report->drift, which the caller frees, and
+ * adds to context->diags. Returns the exit code. */
 typedef int (*Step)(Context *context, RgReport *report, void *data);
 int several_run(Context *context, const ReportOptions *options, const RgSpecs *specs, Step step,
 	void *data);

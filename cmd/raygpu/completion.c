@@ -105,8 +105,9 @@ static void bash_value(GString *out, const Command *command, const Option *optio
 		g_string_append_printf(
 			out, "mapfile -t COMPREPLY < <(compgen -W \"%s\" -- \"$word\")\n", choices);
 	} else if (g_str_equal(option->argument, "ADDRESS")) {
-		g_string_append(out, "mapfile -t COMPREPLY < <(compgen -W \"$(raygpu state list "
-				     "2>/dev/null)\" -- \"$word\")\n");
+		g_string_append(out,
+			"mapfile -t COMPREPLY < <(compgen -W \"$(raygpu completion addresses "
+			"2>/dev/null)\" -- \"$word\")\n");
 	} else if (g_str_equal(option->argument, "DIR")) {
 		g_string_append(out, "mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n");
 	} else if (g_str_equal(option->argument, "FILE")) {
@@ -203,7 +204,7 @@ static void zsh_spec(GString *out, const Option *option, const char *name)
 		g_autofree char *choices = choices_of(option);
 		g_string_append_printf(out, ":word:(%s)", choices);
 	} else if (option->argument && g_str_equal(option->argument, "ADDRESS")) {
-		g_string_append(out, ":address:($(raygpu state list 2>/dev/null))");
+		g_string_append(out, ":address:($(raygpu completion addresses 2>/dev/null))");
 	} else if (option->argument) {
 		g_string_append_printf(out, ":%s:%s", option->argument,
 			g_str_equal(option->argument, "FILE")  ? "_files"
@@ -265,7 +266,7 @@ static void fish_option(GString *out, const char *command, const Option *option)
 		g_autofree char *choices = choices_of(option);
 		g_string_append_printf(out, " -x -a '%s'", choices);
 	} else if (option->argument && g_str_equal(option->argument, "ADDRESS")) {
-		g_string_append(out, " -x -a '(raygpu state list 2>/dev/null)'");
+		g_string_append(out, " -x -a '(raygpu completion addresses 2>/dev/null)'");
 	} else if (option->argument) {
 		g_string_append(out, g_str_equal(option->argument, "FILE") ||
 						     g_str_equal(option->argument, "DIR")
@@ -312,11 +313,33 @@ static void write_fish(GString *out, GPtrArray *all)
 	}
 }
 
+/* For the scripts: the addresses of all clusters of the state. Says nothing of what it can't read:
+ * the Tab key is no place for errors. */
+static int print_addresses(Context *context)
+{
+	g_autoptr(RgDiags) quiet = rg_diags_new();
+	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, quiet);
+	g_auto(GStrv) clusters = context->store ? rg_store_clusters(context->store, quiet) : NULL;
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; clusters && clusters[i]; i++) {
+		g_autoptr(RgSnapshot) snapshot = rg_store_load(context->store, clusters[i], quiet);
+		for (size_t k = 0; snapshot && k < rg_resource_set_size(snapshot->recorded); k++) {
+			const char *address = rg_resource_set_get(snapshot->recorded, k)->address;
+			g_autofree char *line = g_strdup_printf("%s\n", address);
+			if (g_hash_table_add(seen, g_strdup(address)))
+				out_text(line);
+		}
+	}
+	return EXIT_FINE;
+}
+
 int cmd_completion(Context *context, int argc, char **argv)
 {
 	int code = EXIT_FINE;
 	if (!options_parse(context, NULL, &argc, &argv, 1, 1, &code))
 		return code;
+	if (g_str_equal(argv[1], "addresses"))
+		return print_addresses(context);
 	static const struct {
 		const char *shell;
 		void (*write)(GString *out, GPtrArray *all);
@@ -327,7 +350,7 @@ int cmd_completion(Context *context, int argc, char **argv)
 		g_autoptr(GPtrArray) all = list_all();
 		g_autoptr(GString) out = g_string_new(NULL);
 		shells[i].write(out, all);
-		out_text(out->str);
+		out_script(out->str);
 		return EXIT_FINE;
 	}
 	RgDiag *diag = rg_diags_error(

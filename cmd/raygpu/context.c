@@ -101,12 +101,13 @@ bool context_open_providers(Context *context)
 	return true;
 }
 
-const char *context_state_path(Context *context)
+/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: towards any other host the transport ignores it. */
+static unsigned loopback_backoff_ms(void)
 {
-	if (!context->state_path)
-		context->state_path = g_strdup(
-			is_set("RAYGPU_STATE") ? getenv("RAYGPU_STATE") : ".raygpu/state.db");
-	return context->state_path;
+	guint64 ms = 0;
+	const char *value = getenv("RAYGPU_LOOPBACK_BACKOFF_MS");
+	return value && g_ascii_string_to_unsigned(value, 10, 1, 60000, &ms, NULL) ? (unsigned)ms
+										   : 0;
 }
 
 bool context_open_session(Context *context, RgStoreMode mode)
@@ -121,6 +122,9 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->store = context->store;
 	session->state_path = context_state_path(context);
 	session->ref = context->ref;
+	session->trusted_ref = context->changed_since;
+	session->allow_endpoints = getenv("RAYGPU_ALLOW_ENDPOINTS");
+	session->allow_profiles = getenv("RAYGPU_ALLOW_PROFILES");
 	session->settle_ms = 30000;
 	session->progress = status_progress;
 	session->progress_data = context;
@@ -130,13 +134,32 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->http.on_retry = status_retry;
 	session->http.on_retry_data = context;
 	session->http.canceled = signals_cut_requests;
+	session->http.loopback_backoff_ms = loopback_backoff_ms();
 	return true;
+}
+
+bool context_has_cluster(Context *context, const char *name)
+{
+	g_auto(GStrv) known = rg_store_clusters(context->store, context->diags);
+	if (!known)
+		return false;
+	if (g_strv_contains((const char *const *)known, name))
+		return true;
+	RgDiag *diag = rg_diags_error(context->diags, "state.no-such-cluster",
+		"the state \"%s\" has no cluster %s", context_state_path(context), name);
+	g_autofree char *list = g_strjoinv(", ", known);
+	if (*list)
+		rg_diag_hint(diag, "it has %s", list);
+	else
+		rg_diag_hint(diag, "it has none; --state FILE or RAYGPU_STATE names another state");
+	return false;
 }
 
 char *context_one_cluster(Context *context)
 {
 	if (context->cluster)
-		return g_strdup(context->cluster);
+		return context_has_cluster(context, context->cluster) ? g_strdup(context->cluster)
+								      : NULL;
 	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
 	if (!names)
 		return NULL;

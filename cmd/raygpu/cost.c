@@ -43,7 +43,7 @@ static bool parse_since(Context *context, const char *text, int64_t now_s, int64
 		return true;
 	}
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument", "--since \"%s\" is %s",
-		text, at_s > now_s ? "in the future" : "no time");
+		text, at_s > now_s ? "in the future" : "not a time");
 	rg_diag_hint(diag, "give a date, 2026-11-01, a time, 2026-11-01T08:00:00Z, or how long: "
 			   "90m, 36h, 7d, 4w");
 	return false;
@@ -53,9 +53,8 @@ static bool parse_since(Context *context, const char *text, int64_t now_s, int64
  * diagnostic. */
 static GStrv find_clusters(Context *context, const char *argument)
 {
-	g_auto(GStrv) known = rg_store_clusters(context->store, context->diags);
-	if (!known || !argument)
-		return g_steal_pointer(&known);
+	if (!argument)
+		return rg_store_clusters(context->store, context->diags);
 	g_autofree char *name = NULL;
 	if (g_file_test(argument, G_FILE_TEST_IS_REGULAR)) {
 		g_autoptr(RgCluster) cluster = rg_spec_load_file(argument, context->diags);
@@ -65,16 +64,8 @@ static GStrv find_clusters(Context *context, const char *argument)
 	} else {
 		name = g_strdup(argument);
 	}
-	if (g_strv_contains((const char *const *)known, name)) {
-		char *one[] = {name, NULL};
-		return g_strdupv(one);
-	}
-	RgDiag *diag = rg_diags_error(context->diags, "state.no-such-cluster",
-		"the state \"%s\" has no cluster %s", context_state_path(context), name);
-	g_autofree char *list = g_strjoinv(", ", known);
-	if (*list)
-		rg_diag_hint(diag, "it has %s", list);
-	return NULL;
+	char *one[] = {name, NULL};
+	return context_has_cluster(context, name) ? g_strdupv(one) : NULL;
 }
 
 static bool add_all(Context *context, char **clusters, RgSpend *spend, int64_t *history_from_s)
@@ -109,16 +100,16 @@ static void print(Context *context, const Options *options, const RgSpend *spend
 static bool check(Context *context, const Options *options, RgSpendBy *by, char **label)
 {
 	if (options->by && !rg_spend_by_parse(options->by, by, label)) {
-		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-			"there is no --by \"%s\"", options->by);
-		rg_diag_hint(diag, "--by wants cluster, pool, market or label:KEY");
+		RgDiag *diag = rg_diags_error(
+			context->diags, "usage.bad-argument", "unknown --by \"%s\"", options->by);
+		rg_diag_hint(diag, "--by requires one of cluster, pool, market or label:KEY");
 		return false;
 	}
 	static const char *const formats[] = {"table", "json", "csv", NULL};
 	if (options->format && !g_strv_contains(formats, options->format)) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-			"there is no format \"%s\"", options->format);
-		rg_diag_hint(diag, "--format wants one of table|json|csv");
+			"unknown format \"%s\"", options->format);
+		rg_diag_hint(diag, "--format requires one of table|json|csv");
 		return false;
 	}
 	if (!context->json || !options->format || g_str_equal(options->format, "json"))
@@ -136,6 +127,8 @@ static int run(Context *context, const Options *options, const char *argument)
 	if (!check(context, options, &by, &label) ||
 		(options->since && !parse_since(context, options->since, now_s, &since_s)))
 		return EXIT_USAGE;
+	if (argument && g_file_test(argument, G_FILE_TEST_IS_REGULAR))
+		context_use_spec(context, argument);
 	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
 	g_auto(GStrv) clusters = context->store ? find_clusters(context, argument) : NULL;
 	if (!clusters)

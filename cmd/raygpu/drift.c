@@ -62,7 +62,7 @@ static int run_one(Context *context, const Options *options, const char *spec_pa
 {
 	g_autoptr(RgDrift) drift = NULL;
 	int code = drift_one(context, options, spec_path, &drift);
-	return report_write(context, &options->report, NULL, drift) ? code : EXIT_ERROR;
+	return report_write(context, &options->report, spec_path, NULL, drift) ? code : EXIT_ERROR;
 }
 
 static int step(Context *context, RgReport *report, void *data)
@@ -77,13 +77,13 @@ static int run(Context *context, Options *options, int argc, char **argv)
 {
 	if (context->cluster)
 		return run_one(context, options, argc > 1 ? argv[1] : NULL);
-	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
+	g_autoptr(RgSpecs) specs = specs_with_state(context, argc, argv);
 	if (specs && !specs->several)
 		return run_one(context, options, ((RgSpecFile *)specs->files->pdata[0])->path);
 	if (specs && !rg_diags_has_errors(context->diags))
 		return several_run(context, &options->report, specs, step, options);
-	report_write(context, &options->report, NULL, NULL);
-	return rg_diags_exit_code(context->diags);
+	int code = rg_diags_exit_code(context->diags);
+	return report_write(context, &options->report, NULL, NULL, NULL) ? code : EXIT_ERROR;
 }
 
 int cmd_drift(Context *context, int argc, char **argv)
@@ -95,7 +95,7 @@ int cmd_drift(Context *context, int argc, char **argv)
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"look at this cluster of the state, without a spec", "NAME"},
 		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,
-			"don't wait for young resources to show in the cloud", NULL},
+			"do not wait for new resources to become visible", NULL},
 		REPORT_ENTRIES(options.report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};

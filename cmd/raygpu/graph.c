@@ -14,6 +14,7 @@ static int print_graph(Context *context, const RgPlan *plan)
 static int of_spec(Context *context, const char *path)
 {
 	const ChangeOptions options = {0};
+	context_use_spec(context, path);
 	if (!context_open_session(context, RG_STORE_READ))
 		return rg_diags_exit_code(context->diags);
 	change_options_use(context, &options, false);

@@ -47,7 +47,8 @@ static bool record(Context *context, const RgPass *pass, const GPtrArray *record
 	const RgRunBegin begin = {.cluster = pass->cluster->name,
 		.provider = place->name,
 		.region = place->region,
-		.config = place->config};
+		.config = place->config,
+		.account = pass->account};
 	g_autofree char *run = note_begin(context, "import", &begin);
 	return run && note_end(context, run,
 			      rg_store_import(context->store, pass->cluster->name, records,
@@ -92,6 +93,7 @@ static int run(Context *context, const Options *options, const char *spec, const
 		rg_diags_take_all(context->diags, unread);
 		return rg_diags_exit_code(context->diags);
 	}
+	context_use_spec(context, spec);
 	if (!context_open_session(context, options->dry_run ? RG_STORE_READ : RG_STORE_WRITE))
 		return rg_diags_exit_code(context->diags);
 	context->session.http.read_only = true;
@@ -114,7 +116,7 @@ int cmd_import(Context *context, int argc, char **argv)
 		{"as-is", 0, 0, G_OPTION_ARG_NONE, &options.as_is,
 			"keep nodes that booted with user data of their own", NULL},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
-			"wait so long for the state's lock (0)", "SECONDS"},
+			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		REF_ENTRY(context),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
@@ -123,7 +125,7 @@ int cmd_import(Context *context, int argc, char **argv)
 		return code;
 	if (argc % 2 != 0 || g_str_equal(argv[1], "-")) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-			"raygpu import wants a spec's file, and an address and an id for each "
+			"raygpu import requires a spec file, and an address and an id for each "
 			"thing");
 		rg_diag_hint(diag, "raygpu import cluster.yaml 'aws.instance.train[0]' i-0abc");
 		return EXIT_USAGE;

@@ -1,6 +1,5 @@
 #include "command.h"
 #include <errno.h>
-#include <glib/gstdio.h>
 
 static const char starter[] =
 	"# A Ray cluster for raygpu. All fields: man 5 raygpu-spec\n"
@@ -11,7 +10,7 @@ static const char starter[] =
 	"head: {instance_type: m6i.2xlarge}\n"
 	"pools:\n"
 	"  serve:\n"
-	"    accelerators: T4:1 # MODEL:GPUS A NODE; the cheapest matching type is taken and "
+	"    accelerators: T4:1 # MODEL:GPUS PER NODE; the cheapest matching type is chosen and "
 	"pinned\n"
 	"    nodes: 1\n";
 
@@ -27,7 +26,7 @@ static bool write_file(Context *context, const char *path, const char *text)
 	g_autoptr(GError) error = NULL;
 	if (g_file_set_contents(path, text, -1, &error))
 		return true;
-	report_unwritable(context, "file.unreadable", path, error);
+	report_unwritable(context, path, error);
 	return false;
 }
 
@@ -36,7 +35,7 @@ static bool write_starter(Context *context, const char *path, bool *wrote)
 	*wrote = !g_file_test(path, G_FILE_TEST_EXISTS);
 	if (!*wrote) {
 		g_autofree char *text =
-			g_strdup_printf("%s is there already and stays as it is.\n", path);
+			g_strdup_printf("%s already exists; left unchanged.\n", path);
 		tell(context, text);
 		return true;
 	}
@@ -47,28 +46,27 @@ static bool write_starter(Context *context, const char *path, bool *wrote)
 	return true;
 }
 
-static bool is_listed(const char *text)
+/* Whether the state can be written is said now, and not when the first node is there. */
+static bool prepare_state(Context *context, const char *spec, bool *made)
 {
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-	return g_strv_contains((const char *const *)lines, ".raygpu/") ||
-	       g_strv_contains((const char *const *)lines, "/.raygpu/");
-}
-
-/* The state holds secrets: it must never be committed by accident. */
-static bool ignore_state(Context *context, bool *added)
-{
-	g_autofree char *text = NULL;
-	*added = false;
-	if (!g_file_get_contents(".gitignore", &text, NULL, NULL))
-		text = g_strdup("");
-	if (is_listed(text))
-		return true;
-	g_autofree char *more = g_strconcat(
-		text, *text && !g_str_has_suffix(text, "\n") ? "\n" : "", ".raygpu/\n", NULL);
-	if (!write_file(context, ".gitignore", more))
+	context_use_spec(context, spec);
+	const char *state = context_state_path(context);
+	g_autofree char *folder = g_path_get_dirname(state);
+	g_autofree char *ignore = g_build_filename(folder, ".gitignore", NULL);
+	bool ignored = g_file_test(ignore, G_FILE_TEST_EXISTS);
+	if (!rg_store_make_folder(state)) {
+		RgDiag *diag = rg_diags_error(context->diags, "state.unwritable",
+			"the folder \"%s\" of the state can't be created: %s", folder,
+			g_strerror(errno));
+		rg_diag_hint(diag, "check its permissions, or name another place with --state");
 		return false;
-	*added = true;
-	tell(context, "Added .raygpu/ to .gitignore (the state holds the Ray token).\n");
+	}
+	*made = !ignored && g_file_test(ignore, G_FILE_TEST_EXISTS);
+	if (!*made)
+		return true;
+	g_autofree char *text = g_strdup_printf(
+		"Wrote %s: the state holds the Ray token and stays out of git.\n", ignore);
+	tell(context, text);
 	return true;
 }
 
@@ -98,12 +96,7 @@ int cmd_init(Context *context, int argc, char **argv)
 	const char *path = argc > 1 ? argv[1] : DEFAULT_SPEC;
 	if (!write_starter(context, path, &wrote))
 		return rg_diags_exit_code(context->diags);
-	if (g_mkdir(".raygpu", 0700) && errno != EEXIST) {
-		rg_diags_error(context->diags, "state.unwritable",
-			"the folder \".raygpu\" can't be made: %s", g_strerror(errno));
-		return EXIT_ERROR;
-	}
-	if (!ignore_state(context, &ignored))
+	if (!prepare_state(context, path, &ignored))
 		return rg_diags_exit_code(context->diags);
 	print_done(context, path, wrote, ignored);
 	return EXIT_FINE;

@@ -4,21 +4,6 @@
 /* Shorter ones would name another run sooner or later. */
 #define MIN_RUN_PREFIX 4
 
-static bool is_known(Context *context, const char *cluster)
-{
-	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
-	if (!names)
-		return false;
-	if (g_strv_contains((const char *const *)names, cluster))
-		return true;
-	RgDiag *diag = rg_diags_error(context->diags, "state.no-such-cluster",
-		"the state \"%s\" has no cluster %s", context_state_path(context), cluster);
-	g_autofree char *list = g_strjoinv(", ", names);
-	if (*list)
-		rg_diag_hint(diag, "it has %s", list);
-	return false;
-}
-
 /* The one run whose id begins with `prefix`, borrowed. */
 static const json_t *find_run(Context *context, const json_t *runs, const char *prefix)
 {
@@ -95,7 +80,7 @@ static GStrv find_clusters(Context *context)
 {
 	if (context->cluster) {
 		char *one[] = {context->cluster, NULL};
-		return is_known(context, context->cluster) ? g_strdupv(one) : NULL;
+		return context_has_cluster(context, context->cluster) ? g_strdupv(one) : NULL;
 	}
 	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
 	if (!names || names[0])
@@ -116,7 +101,8 @@ int cmd_log(Context *context, int argc, char **argv)
 	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
 		return code;
 	if (limit < 0) {
-		rg_diags_error(context->diags, "usage.bad-argument", "-n wants a number above 0");
+		rg_diags_error(
+			context->diags, "usage.bad-argument", "-n requires a number above 0");
 		return EXIT_USAGE;
 	}
 	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);

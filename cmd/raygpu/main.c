@@ -1,64 +1,51 @@
 #include "command.h"
 #include <locale.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 static const Command commands[] = {
-	{"apply", "[SPEC... | PLANFILE...]", "make the clouds match the spec",
-		"Without SPEC, cluster.yaml in this folder. A saved plan is applied as it was\n"
-		"shown, without a prompt, and refused when what it touches has moved since.",
+	{"apply", "[SPEC... | PLANFILE...]", "make the cloud match the spec",
+		"Without SPEC: cluster.yaml in this folder. A saved plan is applied exactly as it\n"
+		"was shown, without a prompt; it is refused when it is stale.",
 		cmd_apply},
-	{"completion", "bash | zsh | fish", "print a script that completes words in a shell",
+	{"completion", "bash | zsh | fish", "print a completion script for a shell",
 		"bash: source <(raygpu completion bash)", cmd_completion},
-	{"cost", "[SPEC | CLUSTER]", "tell what clusters cost, and have cost",
-		"From the state alone, at the prices of each node's creation; without an\n"
-		"argument of all its clusters.",
+	{"cost", "[SPEC | CLUSTER]", "show what clusters cost now and have cost so far",
+		"From the state alone, at the prices of each node's creation. Without an\n"
+		"argument: all clusters of the state.",
 		cmd_cost},
-	{"destroy", "[SPEC...]", "destroy everything of a cluster", NULL, cmd_destroy},
-	{"drift", "[SPEC...]", "tell what was changed behind raygpu's back",
-		"Reads only. Exit code 2 when there is drift.", cmd_drift},
-	{"fit", "[SPEC]", "tell whether the workloads of a spec fit on its pools",
-		"From the spec and the catalog alone, as if nothing ran yet.", cmd_fit},
+	{"destroy", "[SPEC...]", "destroy a cluster", NULL, cmd_destroy},
+	{"drift", "[SPEC...]", "report changes made outside raygpu",
+		"Changes nothing in the cloud or the state.", cmd_drift},
+	{"fit", "[SPEC]", "check whether the workloads of a spec fit on its pools",
+		"From the spec and the catalog alone, as if no node were running yet.", cmd_fit},
 	{"graph", "[SPEC | PLANFILE]", "print a plan's order as a graph, for dot",
 		"raygpu graph | dot -Tsvg > plan.svg", cmd_graph},
 	{"import", "SPEC ADDRESS ID [ADDRESS ID...]",
-		"take what exists into a cluster, without touching it",
-		"Shows what would be recorded and the plan that follows, then records it; the "
-		"cloud "
-		"is only read.\nThe next apply marks it as the cluster's.",
+		"bring existing resources under management, without changing them",
+		"Shows what would be recorded and the plan that follows, then records it. The\n"
+		"cloud is only read; the next apply adds the cluster's ownership tags.",
 		cmd_import},
 	{"init", "[FILE]", "write a starter spec and prepare this folder", NULL, cmd_init},
-	{"log", "[RUN]", "tell what earlier runs did, and who ran them",
-		"Newest first. With RUN (its id, or the beginning of it) each change of that run.",
+	{"log", "[RUN]", "list earlier runs: what they did, and who ran them",
+		"Newest first. With RUN, its id or the beginning of it: each change of that run.",
 		cmd_log},
-	{"offers", "[SPEC | QUERY]", "compare instance types that have the GPUs asked for",
-		"QUERY is what may stand after accelerators: in a spec, such as A100:8 or\n"
-		"'{gpu_memory: \">=40GB\", count: 8}'. With SPEC a list for each pool, in its "
-		"region. No "
-		"network.",
+	{"offers", "[SPEC | QUERY]", "compare instance types that have the requested GPUs",
+		"QUERY is a value of `accelerators` in a spec, such as A100:8 or\n"
+		"'{gpu_memory: \">=40GB\", count: 8}'. With SPEC: a list for each pool, in its\n"
+		"region. No network is used.",
 		cmd_offers},
 	{"plan", "[SPEC...]", "show what apply would change, and what it costs",
-		"SPEC is a file, or a folder of specs: then one report over all clusters.",
-		cmd_plan},
-	{"providers", "list | check FILE", "list the provider modules that are found, or try one",
-		"check loads FILE, a module, and makes the calls that raygpu makes, with good and "
-		"with senseless\ninput. With --region it makes a head and two workers there and "
-		"removes them again: use a cloud\nthat is there to be played with.",
+		"SPEC is a file, or a folder of specs for one report over all clusters.", cmd_plan},
+	{"providers", "list | check FILE", "list provider modules, or test one", NULL,
 		cmd_providers},
 	{"show", "[PLANFILE]", "show a saved plan, or what the state records", NULL, cmd_show},
 	{"state",
-		"list | show ADDRESS | rm ADDRESS... | mv SRC DST | pull | push FILE | orphans | "
+		"list | show [ADDRESS | POOL] | rm ADDRESS... | mv SRC DST | pull | push FILE | "
+		"orphans | "
 		"rebuild [SPEC]",
-		"look at the state, forget or move a record, or rebuild a lost one",
-		"mv gives a record, or with KIND.NAME all of a pool, another address.\n"
-		"pull writes the state as JSON, push (- is standard input) puts such a\n"
-		"document in its place. orphans asks the cloud for what carries the cluster's\n"
-		"marks without being recorded: exit code 2 when there is something. rebuild\n"
-		"makes a lost state again from these marks and the spec.",
-		cmd_state},
-	{"validate", "[SPEC...]", "check specs without touching network or state", NULL,
-		cmd_validate},
+		"inspect, move, forget or rebuild recorded resources", NULL, cmd_state},
+	{"validate", "[SPEC...]", "check specs, without network or state", NULL, cmd_validate},
 	{"version", "", "print the version", NULL, cmd_version},
 	{NULL, NULL, NULL, NULL, NULL},
 };
@@ -83,7 +70,7 @@ static void unknown_command(Context *context, const char *name)
 	for (size_t i = 0; commands[i].name; i++)
 		names[i] = commands[i].name;
 	RgDiag *diag = rg_diags_error(
-		context->diags, "usage.unknown-command", "there is no command \"%s\"", name);
+		context->diags, "usage.unknown-command", "unknown command \"%s\"", name);
 	const char *near = rg_nearest_word(name, names);
 	if (near)
 		rg_diag_hint(diag, "did you mean `raygpu %s`?", near);
@@ -98,7 +85,7 @@ static int take_directory(Context *context, int argc, char **argv)
 	while (at < argc && g_str_equal(argv[at], "-C")) {
 		if (at + 1 >= argc) {
 			rg_diags_error(
-				context->diags, "usage.missing-argument", "-C wants a folder");
+				context->diags, "usage.missing-argument", "-C requires a folder");
 			return -1;
 		}
 		if (chdir(argv[at + 1])) {
@@ -111,17 +98,56 @@ static int take_directory(Context *context, int argc, char **argv)
 	return at;
 }
 
+/* `raygpu help`, `help COMMAND`, `help state mv`: the command does what its -h does. */
+static int help(Context *context, int argc, char **argv)
+{
+	static char flag[] = "-h";
+	if (argc < 2 || *argv[1] == '-' || g_str_equal(argv[1], "help")) {
+		print_program_help();
+		return EXIT_FINE;
+	}
+	const Command *command = context->command = find_command(argv[1]);
+	if (!command) {
+		unknown_command(context, argv[1]);
+		return EXIT_USAGE;
+	}
+	if (argc > 2 && subcommands_of(command->name) && !subcommand_find(argv[1], argv[2])) {
+		subcommand_unknown(context, argv[1], argv[2]);
+		return EXIT_USAGE;
+	}
+	char *words[] = {argv[1], flag, argc > 2 ? argv[2] : NULL, NULL};
+	return command->run(context, argc > 2 ? 3 : 2, words);
+}
+
+static int misplaced_option(Context *context, int argc, char **argv)
+{
+	const char *command = "COMMAND";
+	for (int i = argc - 1; i > 0; i--) {
+		if (find_command(argv[i]))
+			command = argv[i];
+	}
+	RgDiag *diag = rg_diags_error(context->diags, "usage.unknown-option",
+		"the option \"%s\" precedes the command", argv[0]);
+	rg_diag_hint(diag, "options follow the command: `raygpu %s %s ...`; only -C precedes it",
+		command, argv[0]);
+	return EXIT_USAGE;
+}
+
 static int dispatch(Context *context, int argc, char **argv)
 {
 	int at = take_directory(context, argc, argv);
 	if (at < 0)
 		return EXIT_USAGE;
-	if (at >= argc || g_str_equal(argv[at], "-h") || g_str_equal(argv[at], "--help") ||
-		g_str_equal(argv[at], "help")) {
+	if (at >= argc) {
 		print_program_help();
-		return at >= argc ? EXIT_USAGE : EXIT_FINE;
+		return EXIT_USAGE;
 	}
+	if (g_str_equal(argv[at], "-h") || g_str_equal(argv[at], "--help") ||
+		g_str_equal(argv[at], "help"))
+		return help(context, argc - at, argv + at);
 	const char *name = g_str_equal(argv[at], "--version") ? "version" : argv[at];
+	if (*name == '-')
+		return misplaced_option(context, argc - at, argv + at);
 	context->command = find_command(name);
 	if (!context->command) {
 		unknown_command(context, name);
@@ -130,13 +156,25 @@ static int dispatch(Context *context, int argc, char **argv)
 	return context->command->run(context, argc - at, argv + at);
 }
 
+/* Who asked for JSON reads JSON, also of what went wrong. */
+static void print_failure(const Context *context, int code)
+{
+	if (!context->json || out_has_document() || !rg_diags_has_errors(context->diags))
+		return;
+	const RgReport report = {.diags = context->diags, .exit_code = code};
+	g_autoptr(RgJson) document =
+		rg_report_failure(context->command ? context->command->name : "raygpu", &report);
+	out_json(document);
+}
+
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
-	signal(SIGPIPE, SIG_IGN);
+	guards_start();
 	Context context;
 	context_init(&context);
 	int code = dispatch(&context, argc, argv);
+	print_failure(&context, code);
 	print_diags(&context);
 	if (!out_close() && code == EXIT_FINE)
 		code = EXIT_ERROR;

@@ -153,9 +153,9 @@ static bool add_moves(Moving *moving, const char *from, const char *to)
 	g_autofree char *from_kind = NULL, *from_name = NULL, *to_kind = NULL, *to_name = NULL;
 	int64_t from_index, to_index;
 	if (!rg_address_parse(from, &from_kind, &from_name, &from_index))
-		return refuse(moving, from, "is no address", "KIND.NAME or KIND.NAME[INDEX]");
+		return refuse(moving, from, "is not an address", "KIND.NAME or KIND.NAME[INDEX]");
 	if (!rg_address_parse(to, &to_kind, &to_name, &to_index))
-		return refuse(moving, to, "is no address", "KIND.NAME or KIND.NAME[INDEX]");
+		return refuse(moving, to, "is not an address", "KIND.NAME or KIND.NAME[INDEX]");
 	if (!g_str_equal(from_kind, to_kind))
 		return refuse(moving, to, "is of another kind", "a record keeps its kind");
 	if (g_str_equal(from_kind, RG_SECRET_KIND))
@@ -169,7 +169,7 @@ static bool add_moves(Moving *moving, const char *from, const char *to)
 		return add_edits(moving);
 	RgDiag *diag = rg_diags_error(moving->context->diags, "state.no-such-resource",
 		"the state of cluster %s has no %s", moving->snapshot->cluster, from);
-	rg_diag_hint(diag, "`raygpu state list` tells what it has");
+	rg_diag_hint(diag, "`raygpu state list` lists what it has");
 	return false;
 }
 
@@ -182,12 +182,13 @@ static void warn(const Moving *moving)
 	const RgKind *known = moving->schema ? rg_schema_kind(moving->schema, kind) : NULL;
 	if (!known || !known->updates_marks)
 		rg_diags_warning(moving->context->diags, "state.not-told",
-			"the provider can't mark what exists anew: a `state rebuild` would find "
+			"the provider can't update the ownership tags of existing resources: a "
+			"`state rebuild` would find "
 			"the "
 			"old addresses");
 	if (moving->renames)
 		rg_diags_note(moving->context->diags, "state.not-told",
-			"nodes that run go on telling Ray the old name of their pool "
+			"running nodes keep reporting the old name of their pool to Ray "
 			"(RAY_NODE_TYPE_NAME, ray.io/node-group) until they are replaced");
 }
 

@@ -4,6 +4,7 @@
 #include "base/money.h"
 #include "pipeline/offers.h"
 #include "pipeline/place.h"
+#include "render/csv.h"
 #include "places.h"
 #include <string.h>
 
@@ -197,7 +198,7 @@ static void print_table(const Options *options, const char *title, const RgMarke
 	g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(absent), (GCompareFunc)strcmp);
 	for (const GList *name = names; name; name = name->next)
 		g_string_append_printf(text,
-			"\nThere is no module for %s here: it can't be planned, only compared.\n",
+			"\nNo module for %s is installed: it can be compared, not planned.\n",
 			(const char *)name->data);
 	out_text(text->str);
 }
@@ -220,10 +221,11 @@ static void print_csv(const Options *options, const GPtrArray *offers)
 			offer->carbon.mg_hour != RG_CARBON_UNKNOWN
 				? g_strdup_printf("%.3f", (double)offer->carbon.mg_hour / 1e3)
 				: g_strdup("");
-		g_string_append_printf(text, "%s,%s,%s,%s,%u,%u,%s,%s,%s,\"%s\",\"%s\"\n",
-			offer->provider, offer->region, offer->type->name, gpu ? gpu->name : "",
-			offer->type->gpus, gpu ? gpu->memory_gb : 0, whole, part, carbon,
-			offer->rejected ? offer->rejected : "", own);
+		g_autofree char *gpus = g_strdup_printf("%u", offer->type->gpus);
+		g_autofree char *memory = g_strdup_printf("%u", gpu ? gpu->memory_gb : 0);
+		rg_csv_add_row(text, offer->provider, offer->region, offer->type->name,
+			gpu ? gpu->name : "", gpus, memory, whole, part, carbon,
+			offer->rejected ? offer->rejected : "", own, (const char *)NULL);
 	}
 	out_text(text->str);
 }

@@ -1,62 +1,6 @@
 #include "command.h"
 #include <string.h>
 
-static void print_common_help(GString *text)
-{
-	g_string_append(text,
-		"\nExit codes: 0 fine or nothing to do, 1 error, 2 changes or drift, 3 applied in "
-		"part,\n"
-		"4 usage or spec, 5 state locked, 6 stale plan, 7 credentials or permission,\n"
-		"8 capacity or quota, 9 policy or budget, 130 interrupted.\n");
-}
-
-void print_program_help(void)
-{
-	g_autoptr(GString) text =
-		g_string_new("Usage: raygpu [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-			     "Plans, applies and watches Ray clusters whose nodes carry different "
-			     "GPUs.\n\nCommands:\n");
-	for (const Command *command = commands_get(); command->name; command++)
-		g_string_append_printf(text, "  %-10s %s\n", command->name, command->summary);
-	g_string_append(text,
-		"\n`raygpu COMMAND -h` tells the options of a command; man raygpu(1), "
-		"raygpu-spec(5).\n");
-	print_common_help(text);
-	out_text(text->str);
-}
-
-static void add_entry(GString *text, const GOptionEntry *entry)
-{
-	g_autofree char *left =
-		entry->short_name ? g_strdup_printf("-%c, --%s%s%s", entry->short_name,
-					    entry->long_name, entry->arg_description ? " " : "",
-					    entry->arg_description ? entry->arg_description : "")
-				  : g_strdup_printf("--%s%s%s", entry->long_name,
-					    entry->arg_description ? " " : "",
-					    entry->arg_description ? entry->arg_description : "");
-	g_string_append_printf(text, "  %-24s %s\n", left, entry->description);
-}
-
-static void print_command_help(
-	const Context *context, const GOptionEntry *entries, const GOptionEntry *common)
-{
-	const Command *command = context->command;
-	g_autoptr(GString) text = g_string_new(NULL);
-	g_string_append_printf(text, "Usage: raygpu %s [OPTIONS]%s%s\n\n%c%s.\n", command->name,
-		command->arguments[0] ? " " : "", command->arguments,
-		g_ascii_toupper(command->summary[0]), command->summary + 1);
-	if (command->details)
-		g_string_append_printf(text, "%s\n", command->details);
-	g_string_append(text, "\nOptions:\n");
-	for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++)
-		add_entry(text, entry);
-	for (const GOptionEntry *entry = common; entry->long_name; entry++)
-		add_entry(text, entry);
-	g_string_append_printf(text, "  %-24s %s\n", "-h, --help", "print this");
-	print_common_help(text);
-	out_text(text->str);
-}
-
 static void add_names(GPtrArray *names, const GOptionEntry *entries)
 {
 	for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++)
@@ -84,7 +28,7 @@ static const GOptionEntry *find_entry(const GOptionEntry *entries, const char *o
 static RgDiag *report_unknown(Context *context, const char *option, GPtrArray *names)
 {
 	RgDiag *diag = rg_diags_error(
-		context->diags, "usage.unknown-option", "there is no option \"%s\"", option);
+		context->diags, "usage.unknown-option", "unknown option \"%s\"", option);
 	const char *near = rg_nearest_word(option, (const char *const *)names->pdata);
 	if (near)
 		rg_diag_hint(diag, "did you mean `%s`? `raygpu %s -h` lists the options", near,
@@ -95,7 +39,7 @@ static RgDiag *report_unknown(Context *context, const char *option, GPtrArray *n
 static RgDiag *report_value(Context *context, const char *option, const GOptionEntry *entry)
 {
 	bool is_number = entry && entry->arg == G_OPTION_ARG_INT;
-	return rg_diags_error(context->diags, "usage.bad-argument", "%s wants %s", option,
+	return rg_diags_error(context->diags, "usage.bad-argument", "%s requires %s", option,
 		is_number			  ? "a whole number"
 		: entry && entry->arg_description ? entry->arg_description
 						  : "another value");
@@ -134,10 +78,13 @@ static bool count_arguments(Context *context, int given, int min, int max)
 		return true;
 	RgDiag *diag = rg_diags_error(context->diags,
 		given < min ? "usage.missing-argument" : "usage.bad-argument",
-		given < min ? "raygpu %s wants an argument" : "raygpu %s got too many arguments",
+		given < min ? "raygpu %s requires an argument" : "raygpu %s got too many arguments",
 		context->command->name);
-	rg_diag_hint(diag, "usage: raygpu %s [OPTIONS] %s", context->command->name,
-		context->command->arguments);
+	if (subcommands_of(context->command->name))
+		rg_diag_hint(diag, "`raygpu %s -h` lists the subcommands", context->command->name);
+	else
+		rg_diag_hint(diag, "usage: raygpu %s [OPTIONS] %s", context->command->name,
+			context->command->arguments);
 	return false;
 }
 
@@ -170,7 +117,7 @@ bool options_parse(Context *context, const GOptionEntry *entries, int *argc, cha
 	}
 	*exit_code = EXIT_USAGE;
 	if (wants_help(*argc, *argv)) {
-		print_command_help(context, entries, common);
+		print_command_help(context->command, entries, common, *argv + 1);
 		*exit_code = EXIT_FINE;
 		return false;
 	}

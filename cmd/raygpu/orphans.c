@@ -23,12 +23,13 @@ static void print_text(const RgPass *pass, json_t *rows)
 		const char *address = rg_json_str(row, "address", NULL);
 		const char *status = rg_json_str(row, "status", NULL);
 		g_string_append_printf(text, "%s %s%s%s%s%s\n", rg_json_str(row, "kind", ""),
-			rg_json_str(row, "id", ""), address ? ", marked as " : "",
+			rg_json_str(row, "id", ""), address ? ", tagged as " : "",
 			address ? address : "", status ? ", " : "", status ? status : "");
 	}
-	if (!text->len)
+	if (!text->len && !pass->strangers->len) /* those stand in a warning */
 		g_string_append_printf(text,
-			"No orphans: all that carries the marks of cluster %s is recorded.\n",
+			"No orphans: everything with the ownership tags of cluster %s is "
+			"recorded.\n",
 			pass->snapshot->cluster);
 	out_text(text->str);
 }

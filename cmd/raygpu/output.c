@@ -1,27 +1,54 @@
 #include "command.h"
+#include "base/disarm.h"
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+/* Everything that is printed goes through here, for no name, path or answer of a server may begin
+ * a line that a CI system or a terminal obeys. */
+static void put_text(const char *text, FILE *to)
+{
+	g_autofree char *shown = rg_render_printable(text);
+	fputs(shown, to);
+}
+
 void out_text(const char *text)
+{
+	put_text(text, stdout);
+}
+
+void out_script(const char *text)
 {
 	fputs(text, stdout);
 }
 
+static bool has_document;
+
+bool out_has_document(void)
+{
+	return has_document;
+}
+
+void out_document(const char *json)
+{
+	has_document = true;
+	g_autofree char *text = rg_disarm_json(json);
+	fputs(text, stdout);
+	fputs("\n", stdout);
+}
+
 void out_json(const json_t *value)
 {
-	g_autofree char *text = NULL;
 	char *dumped = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY);
-	text = g_strconcat(dumped, "\n", NULL);
+	out_document(dumped);
 	free(dumped);
-	out_text(text);
 }
 
 void err_text(Context *context, const char *text)
 {
 	status_clear(context);
 	fflush(stdout);
-	fputs(text, stderr);
+	put_text(text, stderr);
 }
 
 void print_diags(Context *context)
@@ -58,9 +85,11 @@ static const char *reason_of(const GError *error)
 	return error->message;
 }
 
-void report_unwritable(Context *context, const char *code, const char *path, const GError *error)
+void report_unwritable(Context *context, const char *path, const GError *error)
 {
-	rg_diags_error(context->diags, code, "\"%s\" can't be written: %s", path, reason_of(error));
+	RgDiag *diag = rg_diags_error(context->diags, "file.unwritable",
+		"\"%s\" can't be written: %s", path, reason_of(error));
+	rg_diag_hint(diag, "check the path and the permissions of its folder");
 }
 
 void report_unreadable(Context *context, const char *path, const GError *error)
@@ -85,7 +114,8 @@ void status_progress(void *data, const char *stage, const char *what, size_t n, 
 		return;
 	g_autofree char *line = n ? g_strdup_printf("%s %s: %zu", stage, what, n)
 				  : g_strdup_printf("%s %s", stage, what);
-	fprintf(stderr, "\r\033[K%.*s", (int)context->err.width - 1, line);
+	g_autofree char *shown = rg_render_printable(line);
+	fprintf(stderr, "\r\033[K%.*s", (int)context->err.width - 1, shown);
 	fflush(stderr);
 	context->status_shown = true;
 }
@@ -94,8 +124,10 @@ void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why)
 {
 	const Context *context = data;
-	if (wait_ms >= 1000)
-		fprintf(stderr, "%s%s: %s; trying again in %u s (try %u)\n",
-			context->live ? "\r\033[K" : "", what ? what : "request", why,
-			(wait_ms + 500) / 1000, try_number);
+	if (wait_ms < 1000)
+		return;
+	g_autofree char *line = g_strdup_printf("%s: %s; trying again in %u s (try %u)\n",
+		what ? what : "request", why, (wait_ms + 500) / 1000, try_number);
+	fputs(context->live ? "\r\033[K" : "", stderr);
+	put_text(line, stderr);
 }

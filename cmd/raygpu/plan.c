@@ -43,7 +43,7 @@ static int run_one(Context *context, const Options *options, const char *spec_pa
 {
 	g_autoptr(RgPlan) plan = NULL;
 	int code = plan_one(context, options, spec_path, options->out, &plan);
-	if (!report_write(context, &options->report, plan, NULL))
+	if (!report_write(context, &options->report, spec_path, plan, NULL))
 		return EXIT_ERROR;
 	if (plan && !plan->errored && code != EXIT_ERROR)
 		tell_saved(options);
@@ -76,8 +76,8 @@ static bool prepare_folder(Context *context, const char *out)
 			   : rg_diags_error(context->diags, "usage.bad-argument",
 				     "can't make the folder \"%s\" for the plans: %s", out,
 				     g_strerror(error));
-	rg_diag_hint(diag, "with several specs --out names a folder, which gets a file a cluster; "
-			   "remove it, or name another");
+	rg_diag_hint(diag, "with several specs --out names a folder, which gets one file per "
+			   "cluster; remove it, or name another");
 	return false;
 }
 
@@ -102,13 +102,13 @@ static int run(Context *context, Options *options, int argc, char **argv)
 {
 	if (context->cluster)
 		return run_one(context, options, argc > 1 ? argv[1] : NULL);
-	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
+	g_autoptr(RgSpecs) specs = specs_with_state(context, argc, argv);
 	if (specs && specs->several)
 		return run_several(context, options, specs);
 	if (specs)
 		return run_one(context, options, ((RgSpecFile *)specs->files->pdata[0])->path);
-	report_write(context, &options->report, NULL, NULL);
-	return rg_diags_exit_code(context->diags);
+	int code = rg_diags_exit_code(context->diags);
+	return report_write(context, &options->report, NULL, NULL, NULL) ? code : EXIT_ERROR;
 }
 
 int cmd_plan(Context *context, int argc, char **argv)

@@ -46,7 +46,8 @@ int cmd_providers(Context *context, int argc, char **argv)
 			"check: instance type of the nodes; the first of its table otherwise",
 			"NAME"},
 		{"wait", 0, 0, G_OPTION_ARG_INT, &check.wait_s,
-			"check: how long a node may take to run or to go (60)", "SECONDS"},
+			"check: seconds that a node may take to start or to end (default 60)",
+			"SECONDS"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
@@ -59,7 +60,7 @@ int cmd_providers(Context *context, int argc, char **argv)
 		} else {
 			RgDiag *diag = rg_diags_error(context->diags,
 				wants_check ? "usage.missing-argument" : "usage.bad-argument",
-				wants_check ? "check wants the file of a module"
+				wants_check ? "check requires the file of a module"
 					    : "raygpu providers has no \"%s\"",
 				argv[argc - 1]);
 			rg_diag_hint(diag, "usage: raygpu providers list | check FILE");

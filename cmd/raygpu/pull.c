@@ -28,7 +28,7 @@ static bool write_file(Context *context, const char *path, const char *text)
 	if (g_file_set_contents_full(path, lines, -1,
 		    G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600, &error))
 		return true;
-	report_unwritable(context, "file.unreadable", path, error);
+	report_unwritable(context, path, error);
 	return false;
 }
 
@@ -47,7 +47,6 @@ int state_pull(Context *context, const char *out, bool redact)
 	if (out)
 		return write_file(context, out, text) ? EXIT_FINE
 						      : rg_diags_exit_code(context->diags);
-	out_text(text);
-	out_text("\n");
+	out_document(text);
 	return EXIT_FINE;
 }

@@ -30,7 +30,7 @@ static void print_text(const RgPass *pass, json_t *report)
 		g_string_append_printf(text, "  %s (%s)\n", rg_json_str(row, "address", ""),
 			rg_json_str(row, "id", ""));
 	g_string_append_printf(text,
-		"\nCluster %s, lineage %s: %zu resource%s recorded. `raygpu plan` tells how they "
+		"\nCluster %s, lineage %s: %zu resource%s recorded. `raygpu plan` shows how they "
 		"differ from the spec.\n",
 		pass->snapshot->cluster, pass->snapshot->lineage, json_array_size(rows),
 		json_array_size(rows) == 1 ? "" : "s");
@@ -46,6 +46,7 @@ static RgPass *rebuild(Context *context, const char *spec, const char *lineage, 
 		rg_diags_take_all(context->diags, unread);
 		return NULL;
 	}
+	context_use_spec(context, spec);
 	if (!context_open_session(context, RG_STORE_WRITE))
 		return NULL;
 	context->session.http.read_only = true;

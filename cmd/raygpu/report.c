@@ -1,4 +1,5 @@
 #include "command.h"
+#include "base/disarm.h"
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +26,8 @@ bool report_options_check(Context *context, ReportOptions *options)
 {
 	if (options->format && !rg_report_format_parse(options->format, &options->kind)) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-			"there is no format \"%s\"", options->format);
-		rg_diag_hint(diag, "--format wants one of " RG_REPORT_FORMATS);
+			"unknown format \"%s\"", options->format);
+		rg_diag_hint(diag, "--format requires one of " RG_REPORT_FORMATS);
 		return false;
 	}
 	for (guint i = 0; options->reports && options->reports[i]; i++) {
@@ -35,8 +36,8 @@ bool report_options_check(Context *context, ReportOptions *options)
 		if (split_report(options->reports[i], &format, &path))
 			continue;
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-			"--report wants FORMAT=FILE, and got \"%s\"", options->reports[i]);
-		rg_diag_hint(diag, "FORMAT is one of json|markdown|junit|sarif|github");
+			"--report requires FORMAT=FILE, not \"%s\"", options->reports[i]);
+		rg_diag_hint(diag, "FORMAT is one of %s", RG_REPORT_FILE_FORMATS);
 		return false;
 	}
 	if (context->json && options->format && options->kind != RG_REPORT_JSON) {
@@ -46,6 +47,7 @@ bool report_options_check(Context *context, ReportOptions *options)
 	}
 	if (context->json)
 		options->kind = RG_REPORT_JSON;
+	context->json = options->kind == RG_REPORT_JSON;
 	return true;
 }
 
@@ -66,17 +68,18 @@ static bool write_json(Context *context, const char *path, const json_t *documen
 		path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, mode, &error);
 	free(text);
 	if (!ok)
-		report_unwritable(context, "file.unreadable", path, error);
+		report_unwritable(context, path, error);
 	return ok;
 }
 
 static json_t *document_of(const RgReports *reports)
 {
 	const RgReport *report = reports->items;
-	return reports->several ? rg_report_json(reports)
-	       : report->drift	? rg_render_drift_json(report->drift)
-	       : report->plan	? rg_plan_to_json(report->plan)
-				: NULL;
+	return reports->several			    ? rg_report_json(reports)
+	       : report->drift			    ? rg_render_drift_json(report->drift)
+	       : report->plan			    ? rg_plan_to_json(report->plan)
+	       : rg_diags_has_errors(report->diags) ? rg_report_failure(reports->command, report)
+						    : NULL;
 }
 
 /* GitHub shows the file that GITHUB_STEP_SUMMARY names under the step, and refuses all of it above
@@ -143,9 +146,9 @@ static char *format_report(const RgReports *reports, RgReportFormat format)
 	if (!document)
 		return NULL;
 	char *dumped = json_dumps(document, JSON_INDENT(2));
-	char *text = g_strconcat(dumped, "\n", NULL);
+	g_autofree char *safe = rg_disarm_json(dumped);
 	free(dumped);
-	return text;
+	return g_strconcat(safe, "\n", NULL);
 }
 
 static bool print_report(Context *context, const RgReports *reports, RgReportFormat format)
@@ -155,8 +158,15 @@ static bool print_report(Context *context, const RgReports *reports, RgReportFor
 		return true;
 	}
 	g_autofree char *text = format_report(reports, format);
-	if (text)
+	if (text && format == RG_REPORT_JSON) {
+		out_document(g_strchomp(text));
+		return true;
+	}
+	bool prose = format == RG_REPORT_MARKDOWN || format == RG_REPORT_JUNIT;
+	if (text && prose)
 		out_text(text);
+	else if (text)
+		out_script(text);
 	return format != RG_REPORT_GITHUB || add_step_summary(context, reports);
 }
 
@@ -172,13 +182,13 @@ static bool write_reports(Context *context, const ReportOptions *options, const 
 		if (!text || g_file_set_contents_full(
 				     path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
 			continue;
-		report_unwritable(context, "file.unreadable", path, error);
+		report_unwritable(context, path, error);
 		ok = false;
 	}
 	return ok;
 }
 
-bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports)
+static bool write_all(Context *context, const ReportOptions *options, const RgReports *reports)
 {
 	bool ok = print_report(context, reports, options->kind);
 	ok = write_reports(context, options, reports) && ok;
@@ -194,10 +204,33 @@ bool reports_write(Context *context, const ReportOptions *options, const RgRepor
 	return ok;
 }
 
-bool report_write(
-	Context *context, const ReportOptions *options, const RgPlan *plan, const RgDrift *drift)
+/* GitHub's format has the diagnostics in it, where no line of them is a command: they are not
+ * printed again. */
+bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports)
 {
-	const RgReport report = {.plan = plan, .drift = drift, .diags = context->diags};
+	RgDiags *told = context->diags;
+	context->diags = rg_diags_new();
+	bool ok = write_all(context, options, reports);
+	g_autoptr(RgDiags) failures = context->diags;
+	context->diags = told;
+	if (options->kind == RG_REPORT_GITHUB)
+		rg_diags_clear(context->diags);
+	rg_diags_take_all(context->diags, failures);
+	return ok;
+}
+
+bool report_write(Context *context, const ReportOptions *options, const char *spec,
+	const RgPlan *plan, const RgDrift *drift)
+{
+	/* what failed goes by the name in its spec: a comment of an earlier run is found again */
+	g_autofree char *cluster =
+		spec && !plan && !drift ? rg_specs_name(spec, context->ref) : NULL;
+	const RgReport report = {.cluster = cluster ? cluster : context->cluster,
+		.spec = spec,
+		.plan = plan,
+		.drift = drift,
+		.diags = context->diags,
+		.exit_code = rg_diags_exit_code(context->diags)};
 	const RgReports reports = {.command = plan ? "plan" : context->command->name,
 		.version = RG_VERSION,
 		.items = &report,

@@ -46,16 +46,16 @@ static void tell_removed(Context *context, const RgRemoved *removed)
 	if (!removed->recorded) {
 		RgDiag *note = rg_diags_note(context->diags, "spec.removed",
 			"the spec of cluster %s was removed (%s)", removed->cluster, removed->spec);
-		rg_diag_detail(note, "the state records nothing of it");
+		rg_diag_detail(note, "the state has no record of it");
 		return;
 	}
 	g_autofree char *cost = rg_money_format(removed->microusd_hour);
 	RgDiag *diag = rg_diags_warning(context->diags, "spec.removed",
 		"the spec of cluster %s was removed, but the cluster keeps running and costs money",
 		removed->cluster);
-	rg_diag_detail(diag, "it stood in %s; the state records %u resources, %s per hour",
+	rg_diag_detail(diag, "it was in %s; the state records %u resources, %s per hour",
 		removed->spec, removed->recorded, cost);
-	rg_diag_hint(diag, "`raygpu destroy --cluster %s` ends it; or bring the spec back",
+	rg_diag_hint(diag, "destroy it with `raygpu destroy --cluster %s`, or restore the spec",
 		removed->cluster);
 }
 
@@ -107,7 +107,8 @@ static void run_one(Context *context, const ReportOptions *options, RgReport *re
 		out_text(heading);
 		out_text(text);
 	}
-	print_diags(context);
+	if (options->kind != RG_REPORT_GITHUB) /* they stand in the report */
+		print_diags(context);
 	context->diags = common;
 }
 
@@ -157,11 +158,12 @@ int several_run(
 		.removed = removed,
 		.untouched = specs->untouched,
 		.exit_code = code};
+	code = worst_exit_code(code, rg_diags_exit_code(context->diags));
 	if (!reports_write(context, options, &reports))
 		code = worst_exit_code(code, EXIT_ERROR);
 	for (guint i = 0; i < n; i++) {
 		rg_plan_free((RgPlan *)(uintptr_t)items[i].plan);
 		rg_drift_free((RgDrift *)(uintptr_t)items[i].drift);
 	}
-	return worst_exit_code(code, rg_diags_exit_code(context->diags));
+	return code;
 }

@@ -27,8 +27,8 @@ static void tell_skipped(Context *context, const RgSpecs *specs)
 	if (n > NAMED)
 		g_string_append_printf(names, " and %u more", n - NAMED);
 	RgDiag *diag = rg_diags_note(context->diags, "spec.skipped",
-		n == 1 ? "a YAML file is no spec and was passed over"
-		       : "%u YAML files are no specs and were passed over",
+		n == 1 ? "a YAML file is not a spec and was skipped"
+		       : "%u YAML files are not specs and were skipped",
 		n);
 	rg_diag_detail(diag, "%s", names->str);
 }
@@ -42,7 +42,7 @@ static bool is_empty(Context *context, const RgSpecs *specs, char *const *argume
 	RgDiag *diag =
 		rg_diags_error(context->diags, "spec.none-found", "there is no spec in %s", list);
 	rg_diag_hint(diag, "a spec is a .yaml or .yml file with the key \"cluster\"; name a file "
-			   "itself to have it read whatever it is");
+			   "itself to read it in any case");
 	return true;
 }
 
@@ -59,4 +59,10 @@ RgSpecs *specs_of(Context *context, int argc, char **argv)
 		return NULL;
 	tell_skipped(context, specs);
 	return is_empty(context, specs, arguments) ? NULL : g_steal_pointer(&specs);
+}
+
+RgSpecs *specs_with_state(Context *context, int argc, char **argv)
+{
+	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
+	return specs && context_use_specs(context, specs) ? g_steal_pointer(&specs) : NULL;
 }

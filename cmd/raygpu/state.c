@@ -32,14 +32,52 @@ static const RgResource *find(Call *call, const char *address)
 		return resource;
 	RgDiag *diag = rg_diags_error(call->context->diags, "state.no-such-resource",
 		"the state of cluster %s has no %s", call->snapshot->cluster, address);
-	rg_diag_hint(diag, "`raygpu state list` tells what it has");
+	rg_diag_hint(diag, "`raygpu state list` lists what it has");
 	return NULL;
+}
+
+/* A pool by its name: its nodes, and what else is there for it. */
+static GPtrArray *members_of(const RgResourceSet *recorded, const char *pool)
+{
+	GPtrArray *members = g_ptr_array_new();
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *resource = rg_resource_set_get(recorded, i);
+		if (!pool || g_strcmp0(resource->group, pool) == 0)
+			g_ptr_array_add(members, (RgResource *)(uintptr_t)resource);
+	}
+	return members;
+}
+
+/* Borrowed resources; NULL and a diagnostic: there is nothing of that name. */
+static GPtrArray *shown_of(Call *call)
+{
+	const char *word = call->n ? call->addresses[0] : NULL;
+	const RgResourceSet *recorded = call->snapshot->recorded;
+	g_autoptr(GPtrArray) found = members_of(recorded, word);
+	if (found->len || !word)
+		return g_steal_pointer(&found);
+	const RgResource *resource = find(call, word);
+	if (!resource)
+		return NULL;
+	g_ptr_array_add(found, (RgResource *)(uintptr_t)resource);
+	return g_steal_pointer(&found);
+}
+
+/* An address gives an object, everything else a list. */
+static void print_resources_json(const Call *call, const GPtrArray *shown, const RgSchema *schema)
+{
+	g_autoptr(RgJson) rows = json_array();
+	for (guint i = 0; i < shown->len; i++)
+		json_array_append_new(rows, rg_render_resource_json(shown->pdata[i], schema));
+	const RgResource *first = shown->len ? shown->pdata[0] : NULL;
+	bool one = call->n && g_str_equal(first->address, call->addresses[0]);
+	out_json(one ? json_array_get(rows, 0) : rows);
 }
 
 static int show(Call *call)
 {
-	const RgResource *resource = find(call, call->addresses[0]);
-	if (!resource)
+	g_autoptr(GPtrArray) shown = shown_of(call);
+	if (!shown)
 		return EXIT_USAGE;
 	Context *context = call->context;
 	context_open_providers(context);
@@ -48,12 +86,14 @@ static int show(Call *call)
 	if (!schema)
 		return rg_diags_exit_code(context->diags);
 	if (context->json) {
-		g_autoptr(RgJson) document = rg_render_resource_json(resource, schema);
-		out_json(document);
+		print_resources_json(call, shown, schema);
 		return EXIT_FINE;
 	}
-	g_autofree char *text = rg_render_resource(resource, schema, &context->out);
-	out_text(text);
+	for (guint i = 0; i < shown->len; i++) {
+		g_autofree char *text = rg_render_resource(shown->pdata[i], schema, &context->out);
+		out_text(i ? "\n" : "");
+		out_text(text);
+	}
 	return EXIT_FINE;
 }
 
@@ -109,12 +149,12 @@ static int move(Call *call)
 	return state_move(call->context, call->snapshot, call->addresses, call->dry_run);
 }
 
-static int usage(Context *context)
+static int usage(Context *context, const Subcommand *verb)
 {
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-		"raygpu state wants list, show ADDRESS, rm ADDRESS..., mv SOURCE DESTINATION, "
-		"pull, push FILE, orphans or rebuild [SPEC]");
-	rg_diag_hint(diag, "`raygpu state -h` tells more");
+		"wrong number of arguments for raygpu state %s", verb->name);
+	rg_diag_hint(diag, "usage: raygpu state %s%s%s", verb->name, *verb->arguments ? " " : "",
+		verb->arguments);
 	return EXIT_USAGE;
 }
 
@@ -128,7 +168,7 @@ typedef struct {
 
 static const Verb verbs[] = {
 	{"list", list, false, 0, 0},
-	{"show", show, false, 1, 1},
+	{"show", show, false, 0, 1},
 	{"rm", forget, true, 1, G_MAXINT},
 	{"mv", move, true, 2, 2},
 };
@@ -184,23 +224,20 @@ static int push(Context *context, const char *file, const Options *options)
 }
 
 /* An option that another verb has must not pass for one that does something. */
-static bool options_fit(Context *context, const char *verb, const Options *options)
+static bool options_fit(Context *context, const Subcommand *verb, const Options *options)
 {
 	const struct {
 		bool given;
-		const char *name, *of, * or ;
-	} rows[] = {{options->dry_run, "--dry-run", "mv", "push"},
-		{options->force, "--force", "push", NULL},
-		{options->redact, "--redact", "pull", NULL},
-		{options->out != NULL, "--out", "pull", NULL},
-		{options->lineage != NULL, "--lineage", "rebuild", NULL}};
+		const char *name;
+	} rows[] = {{options->dry_run, "dry-run"}, {options->force, "force"},
+		{options->redact, "redact"}, {options->out != NULL, "out"},
+		{options->lineage != NULL, "lineage"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		if (!rows[i].given || g_str_equal(verb, rows[i].of) ||
-			g_strcmp0(verb, rows[i].or) == 0)
+		if (!rows[i].given || subcommand_has_option(verb, rows[i].name))
 			continue;
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
-			"raygpu state %s has no option %s", verb, rows[i].name);
-		rg_diag_hint(diag, "`raygpu state -h` tells which verb has which");
+			"raygpu state %s has no option --%s", verb->name, rows[i].name);
+		rg_diag_hint(diag, "`raygpu state %s -h` lists its options", verb->name);
 		return false;
 	}
 	return true;
@@ -209,22 +246,27 @@ static bool options_fit(Context *context, const char *verb, const Options *optio
 static int run(Context *context, int argc, char **argv, const Options *options)
 {
 	const char *verb = argv[1];
-	if (!options_fit(context, verb, options))
+	const Subcommand *sub = subcommand_find("state", verb);
+	if (!sub) {
+		subcommand_unknown(context, "state", verb);
+		return EXIT_USAGE;
+	}
+	if (!options_fit(context, sub, options))
 		return EXIT_USAGE;
 	if (g_str_equal(verb, "orphans"))
-		return argc > 2 ? usage(context) : state_orphans(context);
+		return argc > 2 ? usage(context, sub) : state_orphans(context);
 	if (g_str_equal(verb, "pull"))
-		return argc > 2 ? usage(context)
+		return argc > 2 ? usage(context, sub)
 				: state_pull(context, options->out, options->redact);
 	if (g_str_equal(verb, "push"))
-		return argc != 3 ? usage(context) : push(context, argv[2], options);
+		return argc != 3 ? usage(context, sub) : push(context, argv[2], options);
 	if (g_str_equal(verb, "rebuild"))
-		return argc > 3 ? usage(context)
+		return argc > 3 ? usage(context, sub)
 				: state_rebuild(context, argc > 2 ? argv[2] : NULL,
 					  options->lineage, timeout_ms(options));
 	const Verb *known = find_verb(verb, argc - 2);
 	if (!known)
-		return usage(context);
+		return usage(context, sub);
 	Call call = {.context = context,
 		.addresses = argv + 2,
 		.n = argc - 2,
@@ -239,9 +281,9 @@ int cmd_state(Context *context, int argc, char **argv)
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"which cluster of the state (the only one)", "NAME"},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
-			"wait so long for the state's lock (0)", "SECONDS"},
+			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		{"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run,
-			"mv, push: only tell what would be done", NULL},
+			"mv, push: only show what would be done", NULL},
 		{"force", 0, 0, G_OPTION_ARG_NONE, &options.force,
 			"push: over a newer state, or another lineage", NULL},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &options.out, "pull: write to FILE (0600)",

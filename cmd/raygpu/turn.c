@@ -235,8 +235,8 @@ static void tell_open(Context *context, Turn *turn)
 		say(context, text->str);
 }
 
-/* What the spec says of protection goes into the state with everything else, also when nothing in
- * the cloud changes: it must hold when the pool is taken out of the spec. */
+/* What the spec says of protection goes into the state with everything else: it must hold when the
+ * pool is taken out of the spec. */
 static bool keep_protection(Context *context, const RgPlan *plan)
 {
 	return !plan->protect ||
@@ -256,6 +256,7 @@ static int execute(Context *context, const ApplyOptions *options, Turn *turn)
 		.config = plan->config,
 		.facts = plan->facts,
 		.meta = meta,
+		.account = pass->account,
 	};
 	if (!rg_store_begin_run(context->store, &begin, &turn->run, &lineage, context->diags))
 		return rg_diags_exit_code(context->diags);
@@ -303,17 +304,12 @@ void turn_keep(Context *context, const ApplyOptions *options, Turn *turn)
 {
 	RgDiags *common = context->diags;
 	context->diags = turn->diags;
-	const RgPlan *plan = turn->pass->plan;
-	if (plan->lineage && !keep_protection(context, plan)) {
-		fail(turn, rg_diags_exit_code(context->diags));
-	} else {
-		turn->outcome = "nothing-to-do";
-		turn->tried = true;
-		g_autofree char *text =
-			rg_render_apply_result(&turn->result, options->destroy, &context->out);
-		if (!options->several)
-			say(context, text);
-	}
+	turn->outcome = "nothing-to-do";
+	turn->tried = true;
+	g_autofree char *text =
+		rg_render_apply_result(&turn->result, options->destroy, &context->out);
+	if (!options->several)
+		say(context, text);
 	tell(context, turn);
 	context->diags = common;
 }

@@ -25,11 +25,11 @@ static void one(Context *context, const char *path, json_t *views)
 	json_object_set(views, path, cluster->view);
 	if (context->json)
 		return;
+	unsigned nodes = rg_cluster_nodes(cluster);
 	g_autofree char *text = g_strdup_printf(
-		"Success! \"%s\" is valid: cluster %s, %u pool%s, %u "
-		"nodes in %s %s.\n",
-		path, cluster->name, cluster->pools->len, cluster->pools->len == 1 ? "" : "s",
-		rg_cluster_nodes(cluster), cluster->provider.name, cluster->provider.region);
+		"Success! \"%s\" is valid: cluster %s, %u pool%s, %u node%s in %s %s.\n", path,
+		cluster->name, cluster->pools->len, cluster->pools->len == 1 ? "" : "s", nodes,
+		nodes == 1 ? "" : "s", cluster->provider.name, cluster->provider.region);
 	out_text(text);
 }
 
@@ -39,11 +39,11 @@ static void tell_removed(Context *context, const RgSpecs *specs)
 	for (guint i = 0; i < specs->removed->len; i++) {
 		const RgSpecFile *file = specs->removed->pdata[i];
 		RgDiag *diag = rg_diags_warning(context->diags, "spec.removed",
-			"the spec of cluster %s was removed: what runs of it keeps running and "
+			"the spec of cluster %s was removed: if it runs, it keeps running and "
 			"costs money",
 			file->cluster);
-		rg_diag_detail(diag, "it stood in %s", file->path);
-		rg_diag_hint(diag, "`raygpu destroy --cluster %s` ends the cluster", file->cluster);
+		rg_diag_detail(diag, "it was in %s", file->path);
+		rg_diag_hint(diag, "destroy it with `raygpu destroy --cluster %s`", file->cluster);
 	}
 }
 
@@ -62,7 +62,7 @@ static int run(Context *context, int argc, char **argv)
 		out_json(report);
 		rg_diags_clear(context->diags); /* they stand in the report */
 	} else if (specs && !specs->files->len && !code)
-		out_text("No spec is touched.\n");
+		out_text("No spec has changed.\n");
 	return code;
 }
 

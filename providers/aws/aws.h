@@ -7,9 +7,10 @@
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
 	char *sts_endpoint, *ssm_endpoint;
-	char *profile;	/* named by the spec, or NULL */
-	json_t *config; /* the spec's provider mapping without name and region */
-	char *tls;	/* JSON for rgp_http_req.tls, or NULL */
+	char *account_endpoint; /* that of STS, or of what stands in for EC2 (open.c) */
+	char *profile;		/* named by the spec, or NULL */
+	json_t *config;		/* the spec's provider mapping without name and region */
+	char *connection;	/* JSON for rgp_http_req.connection, or NULL */
 	AwsErrors *errors;
 	pthread_mutex_t lock;
 	struct AwsKeys *keys; /* empty before the first request (credentials.c) */

@@ -56,21 +56,17 @@ static void read_success(
 				      : "whether EC2 acted is not known: the next run finds out";
 }
 
-/* A wrong clock shows as one of several refusals; only the distance tells it from a wrong key. */
+/* A wrong clock shows as one of several refusals; only the distance tells it from a wrong key, or
+ * from temporary credentials that have expired (errors.csv has the hint). */
 static void tell_skew(const struct rgp_http_resp *resp, ModFailure *failure)
 {
 	int64_t skew_s = RGP_HAS(resp, skew_s) ? resp->skew_s : 0;
-	bool expired = failure->code && !strcmp(failure->code, "RequestExpired");
-	if (failure->class_ != RGP_CLASS_DENIED || (ABS(skew_s) < SKEW_TOLD_S && !expired))
+	if (failure->class_ != RGP_CLASS_DENIED || ABS(skew_s) < SKEW_TOLD_S)
 		return;
 	g_autofree char *message = g_steal_pointer(&failure->message);
-	if (skew_s)
-		failure->message = g_strdup_printf("%s; this machine's clock is %" G_GINT64_FORMAT
-						   " s (%.1f minutes) %s EC2's",
-			message, ABS(skew_s), (double)ABS(skew_s) / 60,
-			skew_s > 0 ? "behind" : "ahead of");
-	else
-		failure->message = g_strdup_printf("%s; this machine's clock is wrong", message);
+	failure->message = g_strdup_printf("%s; this machine's clock is %" G_GINT64_FORMAT
+					   " s (%.1f minutes) %s EC2's",
+		message, ABS(skew_s), (double)ABS(skew_s) / 60, skew_s > 0 ? "behind" : "ahead of");
 	failure->hint = "set the clock (e.g. `timedatectl set-ntp true`) and try again";
 }
 
@@ -105,7 +101,7 @@ rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *re
 		.headers = headers,
 		.body = mod_bytes(form),
 		.auth = mod_bytes(auth),
-		.tls = mod_bytes(call->inst->tls),
+		.connection = mod_bytes(call->inst->connection),
 		.what = request->action,
 		.classify = classify,
 		.classify_data = &tries,

@@ -14,7 +14,7 @@ typedef struct {
 } Ec2Request;
 
 /* What came back. failure.class_ RGP_CLASS_OK: done, `reply` has what the shape keeps (NULL
- * without a shape). failure.definite tells whether EC2 certainly did nothing. */
+ * without a shape). failure.definite says whether EC2 certainly did nothing. */
 typedef struct {
 	json_t *reply;
 	ModFailure failure;

@@ -61,7 +61,7 @@ static rgp_status change_each(
 					"SecurityGroupId", groups),
 				failure);
 	if (status == RGP_OK && !json_array_size(ids))
-		mod_failure_set(failure, RGP_CLASS_GONE, NULL, "EC2 knows no instance %s", id);
+		mod_failure_set(failure, RGP_CLASS_GONE, NULL, "EC2 has no instance %s", id);
 	return status;
 }
 

@@ -20,7 +20,7 @@ static rgp_status ask(const AwsCall *call, const char *method, const char *url,
 		.method = method,
 		.url = url,
 		.headers = headers,
-		.tls = mod_bytes(call->inst->tls),
+		.connection = mod_bytes(call->inst->connection),
 		.what = "GetMachineCredentials",
 		.timeout_ms = METADATA_TIMEOUT_MS,
 		.max_tries = 2,
@@ -169,6 +169,6 @@ AwsSearch aws_keys_from_metadata(AwsChain *chain, AwsKeys *keys)
 		return AWS_KEYS_CANCELED;
 	if (status != RGP_OK || !is_good(&resp))
 		return aws_keys_broken(call, NULL,
-			"the instance's metadata tells a role %s, but not its keys", role);
+			"the instance's metadata names a role %s, but not its keys", role);
 	return aws_keys_from_json(call, "the instance's metadata", resp.body, "Token", keys);
 }

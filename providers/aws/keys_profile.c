@@ -239,7 +239,7 @@ static AwsSearch named_source(AwsChain *chain, const Profile *profile, AwsKeys *
 		if (search != AWS_KEYS_NOT_HERE)
 			return search;
 		return aws_keys_broken(chain->call, NULL,
-			"%s wants its keys from %s, and there are none", profile->asked_by,
+			"%s takes its keys from %s, which has none", profile->asked_by,
 			profile->credential_source);
 	}
 	return aws_keys_broken(chain->call,
@@ -282,7 +282,7 @@ static AwsSearch check_role(const AwsChain *chain, const Profile *profile, unsig
 		return aws_keys_broken(chain->call,
 			"get keys with `aws sts assume-role ... --token-code` and set them in the "
 			"environment, or let credential_process do it",
-			"%s asks for a code of %s (mfa_serial), and raygpu asks nobody",
+			"%s asks for a code of %s (mfa_serial), and raygpu cannot prompt for it",
 			profile->asked_by, profile->mfa);
 	if (!profile->source_profile == !profile->credential_source)
 		return aws_keys_broken(chain->call, "a role takes one of the two",
@@ -321,6 +321,6 @@ AwsSearch aws_keys_from_profile(AwsChain *chain, AwsKeys *keys)
 	if (search != AWS_KEYS_NOT_HERE || !chain->named || exists(chain, chain->profile))
 		return search;
 	mod_report_text(&chain->call->talk, RGP_CLASS_DENIED, "no such AWS profile",
-		chain->looked->str, "`aws configure list-profiles` tells which there are");
+		chain->looked->str, "`aws configure list-profiles` lists them");
 	return AWS_KEYS_BROKEN;
 }

@@ -81,7 +81,7 @@ static AwsSearch send(Assuming *assuming, AwsKeys *keys)
 		.headers = headers,
 		.body = mod_bytes(assuming->form),
 		.auth = mod_bytes(assuming->auth),
-		.tls = mod_bytes(call->inst->tls),
+		.connection = mod_bytes(call->inst->connection),
 		.what = assuming->action,
 		.classify = classify,
 		.classify_data = assuming,

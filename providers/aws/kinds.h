@@ -4,7 +4,7 @@
 #include "aws/ec2.h"
 #include "aws/marks.h"
 
-/* An observed thing, as one record of a Describe answer tells it. */
+/* An observed thing, as one record of a Describe answer has it. */
 typedef struct {
 	const char *id; /* borrowed from the record */
 	json_t *attributes;
@@ -37,15 +37,15 @@ typedef struct {
 	/* is the thing usable? RGP_CLASS_OK: yes; RGP_CLASS_TRANSIENT: not yet; else failed */
 	void (*readiness)(const AwsCall *, const json_t *record, ModFailure *failure);
 	rgp_status (*create)(const AwsCall *, const json_t *input);
-	/* attributes, texts all, that each has of its own; a page tells the others once for
-	 * neighbours that are alike in them. NULL-ended; NULL: everything is its own */
+	/* Text attributes that differ from item to item. All others are sent once for a run of
+	 * neighbouring items that have equal values. NULL-ended; NULL: every attribute differs */
 	const char *const *own;
 	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
 	/* all changes but those of tags; NULL: there are none. Where CreateTags calls a thing
 	 * otherwise than by its id, it puts that into the item as AWS_TAGGED_ID. */
 	rgp_status (*update)(const AwsCall *, AwsUpdate *);
 	rgp_status (*remove)(const AwsCall *, const json_t *items);
-	/* attributes that Describe doesn't tell, a new reference; NULL: all are told */
+	/* attributes that Describe doesn't report, a new reference; NULL: all are reported */
 	json_t *(*reveal)(const AwsCall *, const char *id, ModFailure *failure);
 } AwsKind;
 

@@ -140,26 +140,28 @@ static json_t *egress(const Lowering *lowering)
 	return rules;
 }
 
+/* What resolve found (network.c). */
+static const json_t *network_of(const Lowering *lowering)
+{
+	return json_object_get(json_object_get(lowering->fitted, "facts"), "module");
+}
+
 static void add_group(Lowering *lowering)
 {
-	const json_t *network =
-		json_object_get(json_object_get(lowering->fitted, "facts"), "network");
 	const char *cluster = mod_str(lowering->fitted, "cluster");
 	g_autofree char *description =
 		g_strdup_printf("raygpu cluster %s: between its nodes only", cluster);
 	add_single(lowering, AWS_GROUP, "nodes", "/provider",
 		json_pack("{s:s, s:s, s:[{s:s, s:s}], s:o, s:o}", "description", description,
-			"vpc_id", mod_str(network, "vpc_id"), "ingress", "protocol", "all",
-			"source", "self", "egress", egress(lowering), "tags",
+			"vpc_id", mod_str(network_of(lowering), "vpc_id"), "ingress", "protocol",
+			"all", "source", "self", "egress", egress(lowering), "tags",
 			tags_for(lowering, "nodes")));
 }
 
 static const char *subnet_of(Lowering *lowering, const json_t *node)
 {
 	const char *zone = mod_str(json_object_get(node, "offer"), "zone");
-	const json_t *network =
-		json_object_get(json_object_get(lowering->fitted, "facts"), "network");
-	const char *subnet = mod_str(json_object_get(network, "subnets"), zone);
+	const char *subnet = mod_str(json_object_get(network_of(lowering), "subnets"), zone);
 	if (*subnet || lowering->status != RGP_OK)
 		return subnet;
 	g_autofree char *summary = g_strdup_printf("the network has no subnet in zone %s", zone);
@@ -206,6 +208,8 @@ static void set_market(json_t *attributes, const json_t *offer)
 		json_object_set_new(attributes, "spot_max_price", price_text(max));
 }
 
+#define DEFAULT_DISK_TYPE "gp3"
+
 /* A root disk of a type that EC2 boots from and wants no IOPS for, which a spec can't say (EBS user
  * guide, "Amazon EBS volume types"). Without this EC2 refuses the nodes when all else is made. */
 static const char *disk_type_of(Lowering *lowering, const json_t *node)
@@ -214,11 +218,14 @@ static const char *disk_type_of(Lowering *lowering, const json_t *node)
 	static const char *const with_iops[] = {"io1", "io2", NULL};
 	static const char *const data_only[] = {"sc1", "st1", NULL};
 	const char *type = mod_str(json_object_get(node, "disk"), "type");
-	if (!*type || g_strv_contains(good, type) || lowering->status != RGP_OK)
+	if (!*type)
+		return DEFAULT_DISK_TYPE;
+	if (g_strv_contains(good, type) || lowering->status != RGP_OK)
 		return type;
-	const char *why = g_strv_contains(with_iops, type)   ? "EC2 wants IOPS for it"
-			  : g_strv_contains(data_only, type) ? "EC2 boots from no disk of this type"
-							     : "EC2 knows no such disk type";
+	const char *why = g_strv_contains(with_iops, type) ? "EC2 requires IOPS for it"
+			  : g_strv_contains(data_only, type)
+				  ? "EC2 does not boot from this disk type"
+				  : "EC2 has no such disk type";
 	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/disk/type", NULL);
 	g_autofree char *summary =
 		g_strdup_printf("\"%s\" can't be the type of a root disk: %s", type, why);

@@ -2,7 +2,7 @@
  * raygpu:indexes, raygpu:indexes.2, ... of 256 characters), :token, :commit, :run. They are facts
  * of the creation: never part of the `tags` attribute, and changed only by `update` of "marks",
  * which adds raygpu:index, the index of one thing that is no longer (or never was) of a batch. With
- * them an address is told from a tag list and the launch index. Pure. */
+ * them an address is read from a tag list and the launch index. Pure. */
 #pragma once
 #include "aws/aws.h"
 #include "aws/xml.h"
@@ -30,7 +30,7 @@ json_t *aws_marks_read(const json_t *tags, AwsMarks *marks);
  * the same tags. A new reference. */
 json_t *aws_marks_renew(const char *kind, const json_t *item);
 bool aws_marks_has_index(const AwsMarks *marks);
-/* The address of the `place`-th resource of its batch; NULL when the marks don't tell. g_free. */
+/* The address of the `place`-th resource of its batch; NULL when the marks don't say. g_free. */
 char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place);
 
 /* The shape of <tagSet>. */

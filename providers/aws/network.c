@@ -227,8 +227,14 @@ rgp_status aws_resolve_network(const AwsCall *call, json_t *facts)
 		own ? own_network(call, &vpc_id, zones) : default_network(call, &vpc_id, zones);
 	if (status == RGP_OK)
 		status = check_groups(call, vpc_id);
-	if (status == RGP_OK)
-		json_object_set_new(facts, "network",
-			json_pack("{s:s, s:O}", "vpc_id", vpc_id, "subnets", zones));
+	if (status != RGP_OK)
+		return status;
+	json_t *names = json_array(), *subnet;
+	const char *zone;
+	json_object_foreach (zones, zone, subnet)
+		json_array_append_new(names, json_string(zone));
+	json_object_set_new(facts, "zones", names);
+	json_object_set_new(
+		facts, "module", json_pack("{s:s, s:O}", "vpc_id", vpc_id, "subnets", zones));
 	return status;
 }

@@ -34,14 +34,21 @@ typedef struct {
 	GString *page, *shared; /* the page's two lists */
 	unsigned n_shared;
 	json_t *last_shared;	       /* the newest of `shared`; NULL at the beginning of a page */
-	bool any_lineage;	       /* the lineage is asked for, not given */
 	const char *cluster, *lineage; /* whose marks tell an address; "" = anybody's */
+	bool any_lineage;	       /* the lineage is asked for, not given */
+	bool by_name;		       /* reads what carries the cluster's name */
 } Pager;
 
 static bool is_foreign(const Pager *pager, const AwsMarks *marks)
 {
 	return *pager->lineage && (g_strcmp0(marks->lineage, pager->lineage) ||
 					  g_strcmp0(marks->cluster, pager->cluster));
+}
+
+static bool tells_lineage(const Pager *pager, const AwsMarks *marks)
+{
+	return pager->any_lineage ||
+	       (*pager->lineage && g_strcmp0(marks->lineage, pager->lineage) != 0);
 }
 
 static int append_bytes(const char *bytes, size_t len, void *text)
@@ -125,7 +132,8 @@ static void add_resource(Pager *pager, const AwsSeen *seen)
 	append_text(page, "state", seen->gone ? "gone" : "present");
 	append_text(page, "token", seen->marks.token);
 	append_text(page, "status", seen->status);
-	append_text(page, "lineage", pager->any_lineage ? seen->marks.lineage : NULL);
+	append_text(
+		page, "lineage", tells_lineage(pager, &seen->marks) ? seen->marks.lineage : NULL);
 	g_string_append_c(page, '}');
 }
 
@@ -134,6 +142,9 @@ static void on_record(void *data, const json_t *record)
 	Pager *pager = data;
 	g_auto(AwsSeen) seen = {0};
 	pager->kind->read(record, &seen);
+	/* a cluster's name alone is no mark of ours */
+	if (pager->by_name && !seen.marks.lineage)
+		return;
 	if (*seen.id && g_hash_table_add(pager->seen, g_strdup(seen.id)))
 		add_resource(pager, &seen);
 }
@@ -186,10 +197,12 @@ static rgp_status run_pager(
 		.page = g_string_new(NULL),
 		.shared = g_string_new(NULL),
 		.any_lineage = json_is_null(json_object_get(input, "lineage")),
+		.by_name = !json_object_get(input, "token"),
 		.lineage = mod_str(input, "lineage"),
 		.cluster = mod_str(input, "cluster"),
 	};
 	rgp_status status = aws_kind_describe(call, kind, params, on_record, on_page, &pager);
+	pager.by_name = false;
 	if (status == RGP_OK)
 		status = reread_missing(&pager, json_object_get(input, "known"));
 	if (status == RGP_OK)
@@ -210,11 +223,8 @@ static void filter_kind(const AwsKind *kind, json_t *params)
 rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input)
 {
 	g_autoptr(ModJson) params = json_object();
-	const char *lineage = mod_str(input, "lineage"), *cluster = mod_str(input, "cluster");
-	if (*lineage)
-		aws_form_filter(params, "tag:" AWS_MARK_PREFIX "lineage", &lineage, 1);
-	else
-		aws_form_filter(params, "tag:" AWS_MARK_PREFIX "cluster", &cluster, 1);
+	const char *cluster = mod_str(input, "cluster");
+	aws_form_filter(params, "tag:" AWS_MARK_PREFIX "cluster", &cluster, 1);
 	filter_kind(kind, params);
 	return run_pager(call, kind, params, input);
 }

@@ -53,6 +53,30 @@ static bool is_endpoint(const char *text)
 	       !g_uri_get_query(uri) && !g_uri_get_fragment(uri);
 }
 
+static bool is_loopback(const char *host)
+{
+	return !g_ascii_strcasecmp(host, "localhost") || !strcmp(host, "::1") ||
+	       (g_str_has_prefix(host, "127.") && g_hostname_is_ip_address(host));
+}
+
+/* Without TLS anybody on the way reads a session token: only on this machine, or where the
+ * environment says so. */
+static bool may_be_plain(const ModTalk *talk, const char *text)
+{
+	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
+	if (!strcmp(g_uri_get_scheme(uri), "https") || is_loopback(g_uri_get_host(uri)))
+		return true;
+	const char *list = env_get(talk, "RAYGPU_ALLOW_ENDPOINTS");
+	g_auto(GStrv) allowed = g_strsplit_set(list ? list : "", " ,\n", -1);
+	g_autofree char *longer = g_strconcat(text, "/", NULL);
+	g_autofree char *shorter = g_strdup(text);
+	if (g_str_has_suffix(shorter, "/"))
+		shorter[strlen(shorter) - 1] = '\0';
+	const char *const *words = (const char *const *)allowed;
+	return g_strv_contains(words, text) || g_strv_contains(words, longer) ||
+	       g_strv_contains(words, shorter);
+}
+
 /* A service that endpoints are looked up for; `setting`: of the spec, "" when it has none. */
 typedef struct {
 	const char *name, *variable, *setting;
@@ -74,9 +98,16 @@ static rgp_status find_endpoint(
 			continue;
 		if (!is_endpoint(value)) {
 			g_autofree char *summary =
-				g_strdup_printf("%s is no URL: \"%s\"", places[i].name, value);
+				g_strdup_printf("%s is not a URL: \"%s\"", places[i].name, value);
 			return refuse(
 				talk, summary, "write it as https://HOST or http://HOST:PORT");
+		}
+		if (!may_be_plain(talk, value)) {
+			g_autofree char *summary =
+				g_strdup_printf("%s would send signed requests without TLS: \"%s\"",
+					places[i].name, value);
+			return refuse(talk, summary,
+				"use https, or add the URL to RAYGPU_ALLOW_ENDPOINTS");
 		}
 		*endpoint = g_str_has_suffix(value, "/") ? g_strdup(value)
 							 : g_strconcat(value, "/", NULL);
@@ -84,6 +115,19 @@ static rgp_status find_endpoint(
 	}
 	*endpoint = default_endpoint(service->name, region);
 	return RGP_OK;
+}
+
+/* An EC2 of somebody else's, who answers for STS too: Amazon knows nothing of its keys, and should
+ * not be asked. A private endpoint of Amazon's own serves EC2 alone. */
+static bool stands_in(const ModTalk *talk, const char *endpoint)
+{
+	if (env_get(talk, "AWS_ENDPOINT_URL_STS") || env_get(talk, "AWS_ENDPOINT_URL"))
+		return false;
+	g_autoptr(GUri) uri = g_uri_parse(endpoint, G_URI_FLAGS_NONE, NULL);
+	for (size_t row = 0; row < G_N_ELEMENTS(suffixes); row++)
+		if (g_str_has_suffix(g_uri_get_host(uri), suffixes[row].suffix))
+			return false;
+	return true;
 }
 
 static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, struct rgp_inst *inst)
@@ -94,6 +138,9 @@ static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, stru
 	rgp_status status = find_endpoint(talk, &ec2, inst->region, &inst->endpoint);
 	if (status == RGP_OK)
 		status = find_endpoint(talk, &sts, inst->region, &inst->sts_endpoint);
+	if (status == RGP_OK)
+		inst->account_endpoint = g_strdup(
+			stands_in(talk, inst->endpoint) ? inst->endpoint : inst->sts_endpoint);
 	return status == RGP_OK ? find_endpoint(talk, &ssm, inst->region, &inst->ssm_endpoint)
 				: status;
 }
@@ -101,9 +148,9 @@ static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, stru
 static void find_tls(const ModTalk *talk, struct rgp_inst *inst)
 {
 	const char *bundle = env_get(talk, "AWS_CA_BUNDLE");
-	g_autoptr(ModJson) tls = bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
-	char *text = tls ? json_dumps(tls, JSON_COMPACT) : NULL;
-	inst->tls = g_strdup(text);
+	g_autoptr(ModJson) connection = bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
+	char *text = connection ? json_dumps(connection, JSON_COMPACT) : NULL;
+	inst->connection = g_strdup(text);
 	free(text);
 }
 
@@ -117,10 +164,11 @@ void aws_close(struct rgp_inst *inst)
 	g_free(inst->endpoint);
 	g_free(inst->profile);
 	json_decref(inst->config);
-	g_free(inst->tls);
+	g_free(inst->connection);
 	aws_keys_clear(inst->keys);
 	g_free(inst->keys);
 	g_free(inst->sts_endpoint);
+	g_free(inst->account_endpoint);
 	g_free(inst->ssm_endpoint);
 	g_free(inst);
 }
@@ -136,7 +184,7 @@ rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const st
 	const char *region = mod_str(input, "region"), *profile = mod_str(config, "profile");
 	if (!is_region(region)) {
 		g_autofree char *summary =
-			g_strdup_printf("\"%s\" is no name of an AWS region", region);
+			g_strdup_printf("\"%s\" is not the name of an AWS region", region);
 		return refuse(&talk, summary, "write it like us-east-1");
 	}
 	struct rgp_inst *inst = g_new0(struct rgp_inst, 1);

@@ -31,7 +31,7 @@ static rgp_status refuse(const AwsCall *call, const char *name, const char *orig
 		message = mod_str(reply, "Message");
 	if (!strcmp(code, "ParameterNotFound"))
 		return aws_refuse(call, origin,
-			"`aws ssm get-parameters-by-path --path PATH` tells which there are",
+			"`aws ssm get-parameters-by-path --path PATH` lists them",
 			"there is no SSM parameter %s in %s", name, call->inst->region);
 	bool denied = g_str_has_prefix(code, "AccessDenied");
 	g_autofree char *summary = g_strdup_printf("SSM refused GetParameter of %s (%s): %s", name,
@@ -72,7 +72,7 @@ rgp_status aws_parameter_image(const AwsCall *call, const char *name, const char
 		.headers = headers,
 		.body = mod_bytes(body),
 		.auth = mod_bytes(auth),
-		.tls = mod_bytes(call->inst->tls),
+		.connection = mod_bytes(call->inst->connection),
 		.what = "GetParameter",
 		.classify = classify,
 	};

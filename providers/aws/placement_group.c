@@ -119,7 +119,7 @@ static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 			json_object_set(item, AWS_TAGGED_ID, json_object_get(record, "groupId"));
 		else
 			mod_failure_set(&update->failures[i], RGP_CLASS_GONE, NULL,
-				"EC2 knows no placement group %s", name);
+				"EC2 has no placement group %s", name);
 	}
 	return status;
 }

@@ -1,5 +1,6 @@
 /* The module's table: what the host calls. Each call parses its input, finds the kind and hands
  * over to the file that does the work. */
+#include "aws/account.h"
 #include "aws/data.h"
 #include "aws/kinds.h"
 #include "aws/open.h"
@@ -73,6 +74,7 @@ CALL(update, NULL, aws_update)
 CALL(ready, NULL, aws_ready)
 CALL(find, NULL, aws_find)
 CALL(reveal, NULL, aws_reveal)
+CALL(account, aws_account, NULL)
 
 static const struct rgp_provider provider = {
 	.size = sizeof provider,
@@ -93,6 +95,7 @@ static const struct rgp_provider provider = {
 	.ready = call_ready,
 	.find = call_find,
 	.reveal = call_reveal,
+	.account = call_account,
 };
 
 #ifdef RGP_STATIC

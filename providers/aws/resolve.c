@@ -81,7 +81,9 @@ static rgp_status resolve_named(
 	const AwsCall *call, const char *id, const char *origin, json_t **fact)
 {
 	g_autoptr(ModJson) records = json_array();
-	rgp_status status = aws_read_all(call, "DescribeImages", &describe_images,
+	AwsCall placed = *call;
+	placed.talk.origin = *origin ? origin : NULL;
+	rgp_status status = aws_read_all(&placed, "DescribeImages", &describe_images,
 		json_pack("{s:[s]}", "ImageId", id), records);
 	if (status != RGP_OK)
 		return status;
@@ -228,7 +230,7 @@ rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 	g_autoptr(ModJson) facts = json_pack("{s:{}}", "images");
 	rgp_status status = resolve_images(
 		call, json_object_get(input, "images"), json_object_get(facts, "images"));
-	if (status == RGP_OK && json_is_true(json_object_get(input, "network")))
+	if (status == RGP_OK && json_is_true(json_object_get(input, "place")))
 		status = aws_resolve_network(call, facts);
 	if (status == RGP_OK)
 		status = resolve_offerings(call, types, facts);

@@ -130,6 +130,7 @@ void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what
 		.code = failure->code,
 		.request_id = failure->request_id,
 		.attribute = failure->attribute,
+		.origin = failure->class_ == RGP_CLASS_INVALID ? talk->origin : NULL,
 	};
 	put(talk, &diag);
 }

@@ -14,7 +14,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModJson, json_decref)
 typedef struct {
 	const struct rgp_host *host;
 	struct rgp_call *call;
-	bool quiet; /* what is reported goes into the log alone: the call goes on all the same */
+	bool quiet;	    /* what is reported goes into the log alone: the call goes on */
+	const char *origin; /* where in the spec an invalid value of the call stands, or NULL */
 } ModTalk;
 
 /* Why something did not work. Strings are owned; attribute and hint are borrowed from data that

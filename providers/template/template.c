@@ -221,7 +221,7 @@ static rgp_status resolve(const Call *c)
 	char path[128];
 	Failure why;
 	size_t i;
-	json_t *want, *zone, *images = json_object(), *subnets = json_object();
+	json_t *want, *images = json_object();
 	json_t *offerings = json_object();
 	snprintf(path, sizeof(path), "/v1/regions/%s", c->inst->region);
 	json_t *region = request(c, "GetRegion", "GET", path, NULL, &why);
@@ -230,16 +230,13 @@ static rgp_status resolve(const Call *c)
 		const char *id = *given ? given : str(region, "image");
 		json_object_set_new(images, str(want, "key"), json_pack("{s:s}", "id", id));
 	}
-	/* This cloud has no subnets: a zone stands for its own. */
-	json_array_foreach (json_object_get(region, "zones"), i, zone)
-		json_object_set(subnets, json_string_value(zone), zone);
 	json_array_foreach (json_object_get(c->input, "instance_types"), i, want) {
 		const char *size = json_string_value(want);
 		json_t *zones = json_object_get(json_object_get(region, "sizes"), size);
 		json_object_set_new(offerings, size, zones ? json_incref(zones) : json_array());
 	}
-	json_t *facts = json_pack("{s:o, s:{s:o}, s:o}", "images", images, "network", "subnets",
-		subnets, "offerings", offerings);
+	json_t *facts = json_pack("{s:o, s:O?, s:o}", "images", images, "zones",
+		json_object_get(region, "zones"), "offerings", offerings);
 	if (region == NULL) {
 		json_decref(facts);
 		return fail(c, &why,
@@ -301,22 +298,37 @@ static rgp_status lower(const Call *c)
 
 /* ---- list, find: what there is */
 
-/* A node as the ABI wants it told; NULL when it is none. Only the schema's attributes. */
-static json_t *observed(const json_t *node)
+/* The lineage of a node's marks, when it is not the one that the input asks for; else NULL. */
+static const char *other_lineage(const Call *c, const json_t *marks)
+{
+	const json_t *asked = json_object_get(c->input, "lineage");
+	const char *lineage = str(marks, "lineage");
+	if (asked == NULL ||
+		(json_is_string(asked) && strcmp(str(c->input, "lineage"), lineage) == 0))
+		return NULL;
+	return *lineage ? lineage : NULL;
+}
+
+/* A node as the ABI wants it told; NULL when it is none. Only the schema's attributes. What another
+ * state made has no address for this one. */
+static json_t *observed(const Call *c, const json_t *node)
 {
 	const json_t *marks = json_object_get(node, "marks"),
 		     *index = json_object_get(marks, "index");
 	const char *id = str(node, "id"), *pool = str(marks, "pool"), *token = str(node, "token");
+	const char *lineage = other_lineage(c, marks);
 	char address[160] = "";
 	if (!is_word(id))
 		return NULL;
+	if (lineage != NULL && json_is_string(json_object_get(c->input, "lineage")))
+		pool = "";
 	if (strcmp(pool, "head") == 0)
 		snprintf(address, sizeof(address), HEAD);
 	else if (*pool && json_is_integer(index))
 		snprintf(address, sizeof(address), KIND ".%.100s[%d]", pool,
 			(int)json_integer_value(index));
-	return json_pack("{s:s, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*}}", "id", id,
-		"address", *address ? address : NULL, "state",
+	return json_pack("{s:s, s:s*, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*}}", "id",
+		id, "address", *address ? address : NULL, "lineage", lineage, "state",
 		strcmp(str(node, "state"), "gone") == 0 ? "gone" : "present", "status",
 		str(node, "state"), "token", *token ? token : NULL, "attributes", "size",
 		str(node, "size"), "zone", str(node, "zone"), "image", str(node, "image"), "labels",
@@ -340,7 +352,7 @@ static rgp_status give_pages(const Call *c, const char *search, json_t *seen)
 		int sound = json_is_array(nodes) && (!*next || is_word(next)) &&
 			    strcmp(next, *after ? after : "-") != 0;
 		json_array_foreach (nodes, i, node) {
-			json_t *resource = observed(node);
+			json_t *resource = observed(c, node);
 			sound = sound && resource != NULL;
 			json_object_set_new(seen, str(node, "id"), json_true());
 			json_array_append_new(resources, resource);
@@ -361,7 +373,8 @@ static rgp_status list(const Call *c)
 	json_t *id, *seen = json_object();
 	size_t i;
 	Failure why;
-	snprintf(search, sizeof(search), "lineage=%.64s", str(c->input, "lineage"));
+	/* Whatever the lineage: a name that another state uses must show. */
+	snprintf(search, sizeof(search), "cluster=%.64s", str(c->input, "cluster"));
 	rgp_status status = give_pages(c, search, seen);
 	/* Ids that the search doesn't know: somebody may have changed the marks. */
 	json_array_foreach (json_object_get(c->input, "known"), i, id) {
@@ -369,7 +382,7 @@ static rgp_status list(const Call *c)
 			continue;
 		set_failure(&why, RGP_CLASS_TRANSIENT, "", "a node makes no sense");
 		json_t *node = request_node(c, "GetNode", "GET", json_string_value(id), NULL, &why);
-		json_t *resource = observed(node);
+		json_t *resource = observed(c, node);
 		if (resource != NULL)
 			status = give(c, "page", json_pack("{s:[o]}", "resources", resource));
 		else if (node != NULL || why.class_ != RGP_CLASS_GONE)

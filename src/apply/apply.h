@@ -1,6 +1,14 @@
-/* plan -> clouds, with the state written as each batch ends (design.md section 8, rules 1 to 6).
- * One thread (the caller's) touches the store; worker threads make the provider's calls. Prints
- * nothing: emits events, from the caller's thread only. */
+/* plan -> clouds, with the state written as each batch ends. One thread (the caller's) touches the
+ * store; worker threads make the provider's calls. Prints nothing: emits events, from the caller's
+ * thread only. These rules hold at every instant and under kill -9:
+ * 1. The journal row of a create (token, members, all inputs) is durable before its first request.
+ * 2. The outcome and the attributes are written in one transaction as each batch ends.
+ * 3. The next run sends open rows again, with the same token and inputs, and records what it gets
+ *    or deletes it: no orphan, no duplicate.
+ * 4. Only one thread touches the store. A failed change blocks its dependents only.
+ * 5. After a signal nothing new starts. Requests in flight may end, for 4.5 s; what has not
+ *    answered by then is left to its journal row. A second signal stops at once.
+ * 6. A gang pool gets all of its nodes or none. No other pool gives up a node for it. */
 #pragma once
 #include "plan/plan.h"
 #include "provider/provider.h"
@@ -8,8 +16,9 @@
 
 typedef enum {
 	RG_EVENT_REPLAY,    /* an interrupted create is sent again */
-	RG_EVENT_START,	    /* a change begins (one event a change) */
+	RG_EVENT_START,	    /* a change begins (one event per change) */
 	RG_EVENT_STILL,	    /* it goes on; seconds since START */
+	RG_EVENT_TIME,	    /* another second has passed: of no change */
 	RG_EVENT_DONE,	    /* it ended well: id, seconds */
 	RG_EVENT_FAILED,    /* diag has the reason */
 	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */

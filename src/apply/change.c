@@ -54,8 +54,8 @@ Job *remove_prepare(Apply *apply, GPtrArray *steps)
 	return job_new(JOB_REMOVE, input, steps);
 }
 
-/* What is gone loses its record, what certainly stays its mark. When the state can't be told, both
- * are left marked as leaving, and the next apply finishes it. */
+/* Deletes the records of what is gone, and takes the mark "leaving" from what the cloud refused to
+ * delete. When the state can't be written, all stay marked, and the next apply finishes them. */
 static bool record_removed(Apply *apply, const Job *job)
 {
 	g_autoptr(GPtrArray) gone = g_ptr_array_new(), refused = g_ptr_array_new();

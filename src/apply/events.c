@@ -52,6 +52,7 @@ void emit_still(Apply *apply)
 	if (now - apply->still_ms < STILL_LOOK_MS)
 		return;
 	apply->still_ms = now;
+	emit(apply, RG_EVENT_TIME, NULL, NULL, NULL);
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
 		if (step->state != STEP_RUNNING && step->state != STEP_STARTING)

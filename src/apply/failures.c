@@ -56,7 +56,7 @@ static void hint_new(RgDiag *diag, const RgItemResult *result, bool gang)
 			result->hint ? result->hint
 				     : "the cloud has no more of these now: run apply again "
 				       "later or name another zone or type",
-			gang ? "given back, for the pool is a gang" : "kept and recorded");
+			gang ? "removed, because the pool is a gang" : "kept and recorded");
 	else if (result->hint)
 		rg_diag_hint(diag, "%s", result->hint);
 }

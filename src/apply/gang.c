@@ -1,6 +1,6 @@
 #include "apply/internal.h"
 
-/* Gang pools: the nodes that one lacks come all or none (design.md, section 8, rule 6). Their
+/* Gang pools: the nodes that one lacks come all or none (apply.h, rule 6). Their
  * creates start together, in calls that want all they ask for. When one of them fails for certain,
  * those that have not started don't, and what this run obtained of the same pool is given back;
  * nodes that were there before, and other pools, keep what they have. A failure that leaves the
@@ -114,9 +114,8 @@ void gang_failed(Apply *apply, const Step *failed, bool definite)
 	if (!gang || apply->store_failed || (gang->failed && told))
 		return;
 	if (definite && !apply->stopping) {
-		g_autofree char *text = g_strdup_printf(
-			"Pool %s is a gang and can't be completed: giving back what this run "
-			"made of it.",
+		g_autofree char *text = g_strdup_printf("Pool %s is a gang and can't be completed: "
+							"removing what this run created of it.",
 			gang->pool);
 		emit(apply, RG_EVENT_GANG, NULL, NULL, text);
 	}

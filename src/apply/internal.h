@@ -170,12 +170,12 @@ struct Recovery {
 typedef enum {
 	FATE_MADE,     /* outcome is filled */
 	FATE_NOT_MADE, /* outcome is filled */
-	FATE_SEARCH,   /* the answer tells nothing of the first sending */
+	FATE_SEARCH,   /* the answer says nothing of the first sending */
 	FATE_OPEN,     /* nothing more can be learnt now */
 } Fate;
 /* What a finished search shows of one open member. */
 Fate search_fate(const Job *job, const json_t *member, RgMemberOutcome *outcome);
-/* The row's token is too old to be honoured: only a search tells. */
+/* The row's token is too old to be honoured: only a search can say. */
 bool search_only(const Recovery *recovery);
 void search_plan(Recovery *recovery);
 

@@ -148,7 +148,7 @@ static void too_slow(Apply *apply, const GPtrArray *steps, int64_t limit_s)
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, NULL);
 	if (!((Step *)steps->pdata[0])->gang)
-		rg_diag_hint(diag, "it is recorded; `raygpu plan` tells what became of it");
+		rg_diag_hint(diag, "it is recorded; `raygpu plan` shows what became of it");
 	for (guint i = 0; i < steps->len; i++) {
 		step_fail(apply, steps->pdata[i], diag);
 		gang_gives_back(apply, steps->pdata[i]);

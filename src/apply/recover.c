@@ -140,11 +140,11 @@ static void stays_open(Apply *apply, const Recovery *recovery, const GPtrArray *
 	if (first && !apply->stopping && !apply->store_failed) {
 		const RgPlanChange *change = change_of(apply, members->pdata[0]);
 		diag = rg_diags_error(apply->diags, "apply.blocked",
-			"the interrupted creation of %s%s could not be cleared up", first,
+			"the interrupted creation of %s%s could not be resolved", first,
 			members->len > 1 ? " and others" : "");
 		if (recovery->reason)
 			rg_diag_detail(diag, "%s", recovery->reason);
-		rg_diag_hint(diag, "it stays in the journal; mend the cause and run apply again");
+		rg_diag_hint(diag, "it stays in the journal; fix the cause and run apply again");
 		rg_diag_address(diag, first, NULL);
 		if (change)
 			rg_diag_at(diag, change->source);
@@ -245,7 +245,7 @@ static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result
 	RgDiag *diag = rg_diags_error(apply->diags, "apply.blocked",
 		"the repeated request made %s for %s, which is recorded as something else",
 		result->id ? result->id : "?", result->address);
-	rg_diag_hint(diag, "it carries this cluster's marks; remove it by hand");
+	rg_diag_hint(diag, "it carries this cluster's ownership tags; remove it by hand");
 	g_hash_table_insert(apply->unsettled, g_strdup(result->address), diag);
 }
 

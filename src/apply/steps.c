@@ -263,10 +263,11 @@ void steps_report_stuck(Apply *apply)
 			continue;
 		if (!diag) {
 			diag = rg_diags_error(apply->diags, "apply.blocked",
-				"%s and others wait for each other: what is to leave is still used",
+				"%s and others wait for each other: what is to be removed is still "
+				"in use",
 				step->change->address);
-			rg_diag_hint(diag, "apply the change in two parts: first what is new, "
-					   "then what leaves");
+			rg_diag_hint(diag, "apply the change in two parts: first the additions, "
+					   "then the removals");
 		}
 		step_set(apply, step, STEP_BLOCKED);
 		apply->result->blocked += step->last;

@@ -1,5 +1,5 @@
-/* The one place that asks what time it is. RAYGPU_FAKE_TIME does not exist: tests that need
- * another time use libfaketime. Thread-safe. */
+/* The one place that asks what time it is. No setting changes it: unit tests that would sleep link
+ * tests/unit/virtual_clock.c, whole programs run under libfaketime. Thread-safe. */
 #pragma once
 #include <stdint.h>
 

@@ -30,7 +30,7 @@ typedef struct {
 	char *provider;	  /* "aws" */
 	char *cloud_code; /* "InsufficientInstanceCapacity" */
 	char *request_id;
-	char *origin; /* JSON pointer into the spec, told by who does not know its lines */
+	char *origin; /* JSON pointer into the spec, given by who does not know its lines */
 	/* a second place, "the policy": what the first collides with; line 0 = none */
 	RgSource related;
 	char *related_text;
@@ -64,7 +64,7 @@ RgDiag *rg_diag_origin(RgDiag *diag, const char *origin);
 /* The place that the finding's own place collides with; `what` is a word for it. */
 RgDiag *rg_diag_related(RgDiag *diag, RgSource source, const char *what);
 
-/* Gives the findings that have an origin and no place yet the place that `source` tells. */
+/* Gives the findings that have an origin and no place yet the place that `source` gives. */
 void rg_diags_locate(
 	RgDiags *diags, RgSource (*source)(const void *data, const char *origin), const void *data);
 
@@ -75,9 +75,9 @@ size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity);
 /* Moves all of `from` to the end of `to`. */
 void rg_diags_take_all(RgDiags *to, RgDiags *from);
 /* The same, without those that `to` has already (equal code, summary and place): several parallel
- * readings that fail alike are told once. */
+ * readings that fail alike are reported once. */
 void rg_diags_take_new(RgDiags *to, RgDiags *from);
-/* Forgets the findings of one code: another finding tells the same better. */
+/* Forgets the findings of one code: another finding says the same better. */
 void rg_diags_drop(RgDiags *diags, const char *code);
 /* Forgets all findings (their pointers end); texts of files stay. */
 void rg_diags_clear(RgDiags *diags);

@@ -1,13 +1,15 @@
 /* The one list of diagnostic codes: code, exit code of the program when it is the (first) error.
  * Each has its paragraph in man/raygpu-diagnostics.7.scd; a test compares the two. Exit codes:
  * 1 error, 4 usage or spec, 5 locked, 6 stale plan, 7 credentials or permission, 8 capacity or
- * quota, 9 policy or budget (design.md section 10). Append to your area; codes never change. */
+ * quota, 9 policy or budget. Append to your area; codes never change. */
 #pragma once
 
 #define RG_DIAG_CODES(X)                                                                           \
 	/* files, YAML and the shape of a spec (src/spec) */                                       \
 	X("file.unreadable", 4)                                                                    \
+	X("file.unwritable", 1)                                                                    \
 	X("file.too-large", 4)                                                                     \
+	X("file.outside-tree", 4)                                                                  \
 	X("yaml.syntax", 4)                                                                        \
 	X("yaml.not-utf8", 4)                                                                      \
 	X("yaml.duplicate-key", 4)                                                                 \
@@ -94,6 +96,7 @@
 	X("provider.not-found", 4)                                                                 \
 	X("provider.refused", 1)                                                                   \
 	X("provider.bad-config", 4)                                                                \
+	X("provider.not-admitted", 9)                                                              \
 	X("provider.bad-result", 1)                                                                \
 	X("provider.denied", 7)                                                                    \
 	X("provider.credentials", 7)                                                               \
@@ -122,7 +125,11 @@
 	X("plan.bad-file", 4)                                                                      \
 	X("plan.stale", 6)                                                                         \
 	X("plan.wrong-state", 6)                                                                   \
+	X("plan.head-replaced", 1)                                                                 \
+	X("plan.renamed-pool", 1)                                                                  \
 	X("plan.would-move", 6)                                                                    \
+	X("plan.wrong-account", 7)                                                                 \
+	X("plan.name-taken", 6)                                                                    \
 	X("plan.target-unknown", 4)                                                                \
 	X("plan.protected", 9)                                                                     \
 	X("policy.max-nodes", 9)                                                                   \
@@ -146,6 +153,8 @@
 	X("state.moved", 6)                                                                        \
 	X("state.no-such-resource", 4)                                                             \
 	X("state.no-such-cluster", 4)                                                              \
+	X("state.old-place", 1)                                                                    \
+	X("state.in-git", 1)                                                                       \
 	X("state.not-empty", 4)                                                                    \
 	X("state.no-marks", 4)                                                                     \
 	X("state.ambiguous", 1)                                                                    \

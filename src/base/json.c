@@ -82,19 +82,36 @@ bool rg_json_bool(const json_t *object, const char *key, bool otherwise)
 	return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
+char *rg_json_step_name(const char *step, size_t len)
+{
+	GString *name = g_string_new_len(step, (gssize)len);
+	g_string_replace(name, "~1", "/", 0);
+	g_string_replace(name, "~0", "~", 0);
+	return g_string_free(name, FALSE);
+}
+
 /* One step of RFC 6901: NULL when it leads nowhere. */
 static json_t *step(const json_t *value, const char *token, size_t len)
 {
-	g_autoptr(GString) name = g_string_new_len(token, (gssize)len);
-	g_string_replace(name, "~1", "/", 0);
-	g_string_replace(name, "~0", "~", 0);
+	g_autofree char *name = rg_json_step_name(token, len);
 	if (!json_is_array(value))
-		return json_object_get(value, name->str);
+		return json_object_get(value, name);
 	guint64 index;
 	bool padded = len > 1 && token[0] == '0';
-	if (padded || !g_ascii_string_to_unsigned(name->str, 10, 0, G_MAXINT64, &index, NULL))
+	if (padded || !g_ascii_string_to_unsigned(name, 10, 0, G_MAXINT64, &index, NULL))
 		return NULL;
 	return json_array_get(value, (size_t)index);
+}
+
+bool rg_json_has_text(const json_t *names, const char *text)
+{
+	if (json_is_string(names))
+		return strcmp(json_string_value(names), text) == 0;
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		if (g_strcmp0(json_string_value(json_array_get(names, i)), text) == 0)
+			return true;
+	}
+	return false;
 }
 
 json_t *rg_json_at(const json_t *value, const char *pointer)

@@ -21,8 +21,12 @@ json_t *rg_json_parse(
 const char *rg_json_str(const json_t *object, const char *key, const char *otherwise);
 int64_t rg_json_int(const json_t *object, const char *key, int64_t otherwise);
 bool rg_json_bool(const json_t *object, const char *key, bool otherwise);
+/* Whether `names`, one text or a list of them, has this text. */
+bool rg_json_has_text(const json_t *names, const char *text);
 /* RFC 6901 pointer look-up ("" = whole); borrowed, NULL when absent. */
 json_t *rg_json_at(const json_t *value, const char *pointer);
+/* The name that one step of a pointer stands for ("ray.io~1x": "ray.io/x"). g_free. */
+char *rg_json_step_name(const char *step, size_t len);
 /* Appends "/key" to a pointer with RFC 6901 escaping. g_free the result. */
 char *rg_json_pointer_add(const char *pointer, const char *key);
 /* Sets a member that may be NULL text: JSON null then. Steals nothing. */

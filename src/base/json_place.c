@@ -108,12 +108,10 @@ bool rg_json_place(
 	if (cursor.at >= cursor.end)
 		return false;
 	for (char **step = steps; *step != NULL; step++) {
-		g_autoptr(GString) name = g_string_new(*step);
 		if (step == steps)
 			continue;
-		g_string_replace(name, "~1", "/", 0);
-		g_string_replace(name, "~0", "~", 0);
-		if (!enter(&cursor, name->str))
+		g_autofree char *name = rg_json_step_name(*step, strlen(*step));
+		if (!enter(&cursor, name))
 			break;
 	}
 	*line = *column = 1;

@@ -8,9 +8,9 @@ typedef struct RgJsonSchema RgJsonSchema;
 
 /* One violation. Where `name` is set (required, additionalProperties, dependentRequired,
  * propertyNames) `pointer` and `value` are the object and `name` is the key in it. A value that no
- * rule allows has keyword "false"; anyOf and oneOf are told as such only when no single branch is
- * of the value's type, else that branch's findings are told. All pointers are borrowed for the time
- * of the callback. */
+ * rule allows has keyword "false"; anyOf and oneOf are reported as such only when no single branch
+ * is of the value's type, else that branch's findings are reported. All pointers are borrowed for
+ * the time of the callback. */
 typedef struct {
 	const char *pointer;  /* RFC 6901 pointer of the offending value */
 	const char *keyword;  /* "type", "required", "additionalProperties", "pattern", ... */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/disarm.h"
 #include "base/redact.h"
 
 static struct {
@@ -45,7 +46,8 @@ void rg_log(RgLogLevel level, const char *format, ...)
 	va_start(args, format);
 	g_autofree char *message = g_strdup_vprintf(format, args);
 	va_end(args);
-	g_autofree char *clean = rg_redact(message, strlen(message));
+	g_autofree char *redacted = rg_redact(message, strlen(message));
+	g_autofree char *clean = rg_disarm(redacted);
 	g_autofree char *now = rg_clock_format(rg_clock_now_s());
 	g_strdelimit(clean, "\r\n", ' ');
 	g_autofree char *line =

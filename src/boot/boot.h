@@ -14,6 +14,12 @@ typedef size_t (*RgBootGzipSize)(const char *data, size_t len);
 bool rg_boot_render(const RgCluster *cluster, json_t *fitted, size_t limit_bytes,
 	RgBootGzipSize gzip_size, RgDiags *diags);
 
+/* What of the spec differs between two user data, expressions as they are recorded and wanted:
+ * [{"field": "ray.image", "change": "added" | "removed" | "changed", "before", "after"}] by field.
+ * Without values and with "hidden" for environment variables (env.NAME), which may be secrets, and
+ * for raygpu's own files, whose field is their path. NULL when either is none that raygpu made. */
+json_t *rg_boot_explain(const json_t *before, const json_t *after);
+
 /* Recorded attributes of a node, its user data among them, as they would be had its pool been
- * called `to`; a new reference. The node that runs goes on telling Ray the old name. */
+ * called `to`; a new reference. The node that runs keeps reporting the old name to Ray. */
 json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *to);

@@ -12,6 +12,8 @@ typedef struct {
 /* The token and the head's address come in by reference at apply. */
 #define RG_BOOT_TOKEN_FILE "/etc/raygpu/token"
 #define RG_BOOT_HEAD_FILE "/etc/raygpu/head"
+#define RG_BOOT_ENV_FILE "/etc/raygpu/ray.env"
+#define RG_BOOT_CONF_FILE "/etc/raygpu/node.conf"
 
 /* /etc/raygpu/ray.env, read by docker --env-file; /etc/raygpu/node.conf, read by bash. NULL and
  * boot.bad-value when something can't be carried. g_free the results. */
@@ -23,3 +25,7 @@ bool rg_boot_cuts_gpus(const RgBootNode *node);
 /* EFA interfaces of each node; 0: none. */
 int64_t rg_boot_efa_of(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);
+/* A variable that raygpu sets itself. */
+bool rg_boot_is_own_variable(const char *name);
+/* Keys of an object by name; borrowed, free the list. */
+GList *rg_boot_sorted_keys(json_t *object);

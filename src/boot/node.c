@@ -71,8 +71,7 @@ static int64_t ray_gpus_of(const RgBootNode *node)
 	return rg_json_int(json_object_get(node->node, "share"), "ray_gpus", gpus_of(node));
 }
 
-/* Keys of an object by name; borrowed, free the list. */
-static GList *sorted_keys(json_t *object)
+GList *rg_boot_sorted_keys(json_t *object)
 {
 	GList *keys = NULL;
 	const char *key;
@@ -80,6 +79,11 @@ static GList *sorted_keys(json_t *object)
 	json_object_foreach (object, key, value)
 		keys = g_list_prepend(keys, (void *)(uintptr_t)key);
 	return g_list_sort(keys, (GCompareFunc)strcmp);
+}
+
+bool rg_boot_is_own_variable(const char *name)
+{
+	return g_strv_contains(reserved_env, name);
 }
 
 static bool is_variable_name(const char *name)
@@ -98,8 +102,8 @@ static bool check_variable(const RgBootNode *node, const char *name, const char 
 	RgDiag *diag = NULL;
 	if (!is_variable_name(name))
 		diag = complain(node, "/env", name,
-			g_strdup_printf("\"%s\" is no name for an environment variable", name));
-	else if (g_strv_contains(reserved_env, name))
+			g_strdup_printf("\"%s\" is not a name for an environment variable", name));
+	else if (rg_boot_is_own_variable(name))
 		diag = rg_diag_hint(
 			complain(node, "/env", name, g_strdup_printf("%s is set by raygpu", name)),
 			"leave it out");
@@ -129,7 +133,7 @@ char *rg_boot_env_file(const RgBootNode *node)
 {
 	json_t *env = json_object_get(node->node, "env");
 	g_autoptr(GString) text = g_string_new(NULL);
-	g_autoptr(GList) names = sorted_keys(env);
+	g_autoptr(GList) names = rg_boot_sorted_keys(env);
 	bool good = true;
 	for (const GList *name = names; name != NULL; name = name->next) {
 		const char *value = rg_json_str(env, name->data, NULL);
@@ -171,7 +175,7 @@ static void add_assignment(GString *text, const char *name, const char *value)
 static void add_container_args(const RgBootNode *node, GString *text)
 {
 	json_t *env = json_object_get(node->node, "env");
-	g_autoptr(GList) names = sorted_keys(env);
+	g_autoptr(GList) names = rg_boot_sorted_keys(env);
 	g_string_append(text, "container_args=(\n");
 	for (const GList *name = names; name != NULL; name = name->next) {
 		const char *value = rg_json_str(env, name->data, "");
@@ -207,14 +211,14 @@ static char *labels_text(const RgBootNode *node)
 {
 	json_t *labels = json_object_get(node->node, "labels");
 	g_autoptr(GString) text = g_string_new(NULL);
-	g_autoptr(GList) keys = sorted_keys(labels);
+	g_autoptr(GList) keys = rg_boot_sorted_keys(labels);
 	bool good = true;
 	for (const GList *key = keys; key != NULL; key = key->next) {
 		const char *value = rg_json_str(labels, key->data, NULL);
 		if (!is_label_text(key->data, true) || value == NULL ||
 			!is_label_text(value, false)) {
 			complain(node, "/labels", key->data,
-				g_strdup_printf("\"%s: %s\" is no Ray label", (char *)key->data,
+				g_strdup_printf("\"%s: %s\" is not a Ray label", (char *)key->data,
 					value != NULL ? value : ""));
 			good = false;
 			continue;

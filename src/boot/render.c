@@ -119,8 +119,8 @@ static bool write_config(Config *config, const RgBootNode *node)
 	if (!rg_boot_is_head(node))
 		add_ref_file(
 			config, RG_BOOT_HEAD_FILE, "0644", "@head", "private_ip", ADDRESS_LIKE);
-	add_file(config, "/etc/raygpu/ray.env", "0600", env);
-	add_file(config, "/etc/raygpu/node.conf", "0600", conf);
+	add_file(config, RG_BOOT_ENV_FILE, "0600", env);
+	add_file(config, RG_BOOT_CONF_FILE, "0600", conf);
 	if (rg_boot_cuts_gpus(node))
 		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
 	if (rg_boot_efa_of(node) > 0)
@@ -140,7 +140,7 @@ static void report_too_large(const RgBootNode *node, size_t raw, size_t compress
 	const char *origin = rg_json_str(node->node, "origin", "");
 	g_autofree char *env = g_strconcat(origin, "/env", NULL);
 	RgDiag *diag = rg_diags_error(node->diags, "boot.too-large",
-		"what the nodes of \"%s\" run first has %zu bytes, %zu compressed; the cloud takes "
+		"the user data of \"%s\" has %zu bytes, %zu compressed; the cloud accepts "
 		"%zu",
 		rg_json_str(node->node, "pool", ""), raw, compressed, limit);
 	rg_diag_at(diag, rg_cluster_source(node->cluster, env));

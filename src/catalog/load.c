@@ -73,7 +73,7 @@ static bool check_units(
 		const char *expected;
 	} rules[] = {
 		{T_MEMORY, type->memory_gib <= 256.0 * MAX(type->vcpus, 1),
-			"GiB, at most 256 a vCPU"},
+			"GiB, at most 256 per vCPU"},
 		{T_NETWORK, type->network_gbps <= 20000, "Gbps, at most 20000"},
 		{T_NETWORK_PEAK, type->network_peak_gbps <= 20000, "Gbps, at most 20000"},
 		{T_GPU_MEMORY,

@@ -14,7 +14,7 @@ static void hint_word(RgDiag *diag, const char *near)
 	if (near != NULL)
 		rg_diag_hint(diag, "did you mean `%s`?", near);
 	else
-		rg_diag_hint(diag, "`catalog` of raygpu.yaml can state what raygpu doesn't know "
+		rg_diag_hint(diag, "what raygpu does not know goes into `catalog` of raygpu.yaml "
 				   "(raygpu-spec(5))");
 }
 
@@ -44,7 +44,9 @@ const RgInstanceType *rg_catalog_get_type(
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
 	for (guint i = 0; i < catalog->types->len; i++) {
 		const RgInstanceType *known = catalog->types->pdata[i];
-		g_ptr_array_add(words, (void *)(uintptr_t)known->name);
+		/* types begin with the letter of their class: c5 is no misspelled g5 */
+		if (g_ascii_tolower(known->name[0]) == g_ascii_tolower(name[0]))
+			g_ptr_array_add(words, (void *)(uintptr_t)known->name);
 	}
 	g_ptr_array_add(words, NULL);
 	hint_word(diag, rg_nearest_word(name, (const char *const *)words->pdata));
@@ -134,9 +136,9 @@ static void report_no_offer(const RgCatalog *catalog, const char *region, const 
 	g_autofree char *counts = list_counts(catalog, models, region);
 	g_autofree char *regions = list_regions(catalog, models, count);
 	if (counts[0] == '\0')
-		rg_diag_detail(diag, "%s has no whole %s on x86_64 hosts at all", region, word);
+		rg_diag_detail(diag, "%s has no whole %s on x86_64 hosts", region, word);
 	else
-		rg_diag_detail(diag, "%s in %s, GPUs a node: %s", word, region, counts);
+		rg_diag_detail(diag, "%s in %s, GPUs per node: %s", word, region, counts);
 	if (regions[0] != '\0')
 		rg_diag_hint(diag, "%s:%u is offered in %s", word, count, regions);
 	else if (counts[0] != '\0')
@@ -160,7 +162,7 @@ static void report_unknown(
 	const RgCatalog *catalog, const char *word, RgSource source, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(
-		diags, "catalog.unknown-accelerator", "raygpu knows no accelerator \"%s\"", word);
+		diags, "catalog.unknown-accelerator", "unknown accelerator \"%s\"", word);
 	rg_diag_at(diag, source);
 	g_autofree char *upper = g_ascii_strup(word, -1);
 	g_autoptr(GPtrArray) words = g_ptr_array_new();

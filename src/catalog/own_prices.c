@@ -50,7 +50,7 @@ static bool is_first(const Reader *reader, const RgOwnRow *row)
 	if (g_hash_table_add(reader->seen, g_strjoin(" ", market, region, type, NULL)))
 		return true;
 	RgDiag *diag = rg_own_complain(row, NULL,
-		g_strdup_printf("the %s price of %s in %s is there twice", market, type, region));
+		g_strdup_printf("the %s price of %s in %s is given twice", market, type, region));
 	rg_diag_hint(diag, "keep one of the two");
 	return false;
 }

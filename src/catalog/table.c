@@ -63,7 +63,7 @@ static void take_header(Reader *reader)
 			if (strcmp(reader->fields->pdata[i], name) != 0)
 				continue;
 			if (reader->column_of[c] >= 0)
-				reader_fail(reader, "a column is there twice");
+				reader_fail(reader, "a column is given twice");
 			reader->column_of[c] = (int)i;
 		}
 		if (reader->column_of[c] < 0 && !may_be_missing) {

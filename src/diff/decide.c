@@ -120,16 +120,16 @@ static bool blocked_by_stray(Differ *differ, RgChange *change)
 	const RgResource *stray = strays->pdata[0];
 	const char *id = stray->id ? stray->id : "?";
 	change_stop(change, RG_GRADE_CONFLICT, ROW_UNMANAGED,
-		"something that carries this cluster's marks stands at its address, but no record "
-		"has it");
+		"a resource with this cluster's ownership tags exists at its address, but is not "
+		"recorded");
 	if (differ->options && differ->options->looking)
 		return true;
 	RgDiag *diag = rg_diags_error(differ->diags, "diff.conflict",
-		"`%s` can't be created: %s `%s` already carries its marks", change->address,
-		stray->kind, id);
+		"`%s` can't be created: %s `%s` already carries its ownership tags",
+		change->address, stray->kind, id);
 	rg_diag_address(diag, change->address, NULL);
 	rg_diag_hint(diag,
-		"no record has it, so it is left alone: take it in with `raygpu import`, remove "
+		"it is not recorded, so it is left alone: record it with `raygpu import`, remove "
 		"`%s` by hand, or, if another state file made it, use that one",
 		id);
 	return true;
@@ -151,8 +151,7 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 	change->observed = found;
 	if (change->desired == NULL) {
 		settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, 18);
-		set_note(
-			change, "an interrupted run was creating it; what came of that is deleted");
+		set_note(change, "an interrupted run was creating it; what was created is deleted");
 		return;
 	}
 	if (blocked_by_stray(differ, change)) {
@@ -162,9 +161,8 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 	int row = found != NULL ? 16 : 17;
 	if (spec_moved(differ, change)) {
 		settle(change, RG_ACTION_REPLACE, RG_GRADE_RECOVER, row);
-		set_note(change,
-			"an interrupted run was creating it as the spec was then; what came of "
-			"that is replaced");
+		set_note(change, "an interrupted run was creating it from an older spec; what was "
+				 "created is replaced");
 	} else {
 		settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, row);
 		set_note(change, found != NULL
@@ -181,7 +179,7 @@ static void decide_absent(Differ *differ, RgChange *change)
 	change->drifted = true;
 	if (change->desired == NULL) {
 		settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, 14);
-		set_note(change, "it is gone from the cloud already");
+		set_note(change, "it is already gone from the cloud");
 		return;
 	}
 	if (blocked_by_stray(differ, change))
@@ -190,7 +188,7 @@ static void decide_absent(Differ *differ, RgChange *change)
 	const RgResource *gone = rg_resource_set_find(differ->observed, change->recorded->address);
 	change->gone_status = gone != NULL ? gone->status : NULL;
 	settle(change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? 11 : 7);
-	set_note(change, "it vanished from the cloud; it is created again");
+	set_note(change, "it no longer exists; will be recreated");
 	list_references(differ, change);
 }
 
@@ -412,7 +410,7 @@ void decide(Differ *differ, RgChange *change)
 {
 	const RgResource *recorded = change->recorded;
 	if (differ->left_out != NULL && g_hash_table_contains(differ->left_out, change->address)) {
-		settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, ROW_LEFT_OUT);
+		settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, RG_ROW_LEFT_OUT);
 		set_note(change, "left out by --target or --exclude");
 		if (recorded != NULL && recorded->presence == RG_PENDING)
 			change->observed = take_crashed(differ, recorded);

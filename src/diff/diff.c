@@ -241,8 +241,13 @@ static void report_unread(Differ *differ)
 			"what the cloud has of `%s`%s is not known", first->address, others);
 		rg_diag_address(diag, first->address, NULL);
 		rg_diag_detail(diag, "nothing is created, changed or deleted on an unknown view");
-		rg_diag_hint(diag, "mend what kept it from being read, or wait a moment, and run "
-				   "again");
+		if (first->observed != NULL && first->observed->doubtful)
+			rg_diag_hint(diag, "it was changed a moment ago: run again when the cloud "
+					   "must show that");
+		else
+			rg_diag_hint(diag,
+				"fix what prevents it from being read, or wait a moment, "
+				"and run again");
 	}
 }
 
@@ -271,12 +276,11 @@ static void report_strays(Differ *differ)
 		if (is_told(differ, stray))
 			continue;
 		RgDiag *diag = rg_diags_warning(differ->diags, "diff.unmanaged",
-			"%s `%s` carries this cluster's marks, but no record has it", stray->kind,
-			stray->id ? stray->id : "?");
+			"%s `%s` carries this cluster's ownership tags, but is not recorded",
+			stray->kind, stray->id ? stray->id : "?");
 		rg_diag_address(diag, stray->address, NULL);
-		rg_diag_hint(diag,
-			"it is left alone: `raygpu import` takes it in; remove it by hand if "
-			"nothing needs it");
+		rg_diag_hint(diag, "it is left alone: record it with `raygpu import`, or remove it "
+				   "by hand if nothing needs it");
 	}
 }
 

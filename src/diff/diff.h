@@ -24,6 +24,9 @@ typedef enum {
 	RG_GRADE_UNKNOWN,
 } RgGrade;
 
+/* RgChange.row of what --target or --exclude leaves as it is */
+#define RG_ROW_LEFT_OUT 0
+
 /* Why one attribute is part of the change. Values are borrowed from the resources or owned, always
  * with a reference of their own; NULL = absent. */
 typedef struct {
@@ -41,7 +44,7 @@ typedef struct {
 	const char *address; /* of after or before */
 	RgAction action;
 	RgGrade grade;
-	int row; /* decide.md; 1 stands for 1b, 0: left out */
+	int row; /* decide.md; 1 stands for 1b, RG_ROW_LEFT_OUT: left out */
 	/* borrowed from the sets; NULL = absent. observed: PRESENT or UNKNOWN, never ABSENT */
 	const RgResource *desired, *recorded, *observed;
 	/* the cloud's own word for a vanished thing that it still shows, "terminated"; borrowed
@@ -64,12 +67,14 @@ typedef struct {
 } RgDiff;
 
 typedef struct {
-	bool destroy;	/* desired is taken as empty */
-	bool looking;	/* for drift: what blocks a creation is no error of looking, and what could
-			 * not be read stops nothing else */
-	GStrv replace;	/* addresses to replace by request; NULL = none */
-	GStrv targets;	/* addresses, or "kind.name" for all indexes; NULL = all. Dependencies of a
-			 * target are included */
+	bool destroy;  /* desired is taken as empty */
+	bool looking;  /* for drift: what blocks a creation is no error of looking, and what could
+			* not be read stops nothing else */
+	GStrv replace; /* addresses to replace by request; NULL = none */
+	GStrv targets; /* addresses, or "kind.name" for all indexes; NULL = all. Dependencies of a
+			* target are included */
+	const GPtrArray
+		*pools; /* char* names of the spec's pools, also of empty ones; may be NULL */
 	GStrv excludes; /* the opposite: these and what depends on them are left out */
 } RgDiffOptions;
 

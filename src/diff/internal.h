@@ -4,7 +4,6 @@
 
 /* decide.md row 1b; row 1 itself makes no change */
 #define ROW_UNMANAGED 1
-#define ROW_LEFT_OUT 0
 
 typedef struct {
 	const RgSchema *schema;
@@ -29,12 +28,12 @@ typedef struct {
 typedef struct {
 	const RgAttribute *attribute;
 	const json_t *desired, *recorded; /* raw, defaults put in; NULL = absent */
-	json_t *want, *was;		  /* resolved; NULL = absent or not to be told */
+	json_t *want, *was;		  /* resolved; NULL = absent or not known */
 	bool compare_want, compare_was;	  /* the resolved value may be held against the cloud */
 	bool moved;			  /* the spec moved */
 	bool unknown;			  /* want is known after apply only */
 	bool opaque;			  /* refers to a sensitive output */
-	bool readable;			  /* what the cloud tells may be looked at */
+	bool readable;			  /* what the cloud reports may be looked at */
 	bool has_refs;			  /* the desired value holds references */
 } Field;
 

@@ -43,11 +43,47 @@ static void add_name(const RgResource *resource, void *data)
 	g_free(names[1]);
 }
 
+/* "KIND.POOL" of a pool that has no nodes, and keeps none. */
+static bool is_empty_pool(const Differ *differ, const char *word)
+{
+	const char *dot = strrchr(word, '.');
+	const GPtrArray *pools = differ->options->pools;
+	if (dot == NULL)
+		return false;
+	g_autofree char *kind_name = g_strndup(word, (gsize)(dot - word));
+	const RgKind *kind = rg_schema_kind(differ->schema, kind_name);
+	for (guint i = 0; kind != NULL && kind->node && pools != NULL && i < pools->len; i++) {
+		if (strcmp(pools->pdata[i], dot + 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A pool's name alone means its nodes. */
+static const char *nearest_by_name(const Differ *differ, const char *word, const char *const *words)
+{
+	g_autoptr(GPtrArray) bare = g_ptr_array_new(), whole = g_ptr_array_new();
+	for (; *words != NULL; words++) {
+		const char *dot = strrchr(*words, '.');
+		g_autofree char *kind_name = g_strndup(*words, (gsize)(dot - *words));
+		const RgKind *kind = rg_schema_kind(differ->schema, kind_name);
+		if (strchr(*words, '[') != NULL || kind == NULL || !kind->node)
+			continue;
+		g_ptr_array_add(bare, (gpointer)(uintptr_t)(dot + 1));
+		g_ptr_array_add(whole, (gpointer)(uintptr_t)*words);
+	}
+	g_ptr_array_add(bare, NULL);
+	const char *near = rg_nearest_word(word, (const char *const *)bare->pdata);
+	guint at = 0;
+	return near != NULL && g_ptr_array_find(bare, near, &at) ? whole->pdata[at] : NULL;
+}
+
 static void report_unknown(
 	const Differ *differ, GHashTable *names, const char *option, const char *word)
 {
 	g_autofree const char **words = (void *)g_hash_table_get_keys_as_array(names, NULL);
-	const char *nearest = rg_nearest_word(word, words);
+	const char *nearest = strchr(word, '.') != NULL ? rg_nearest_word(word, words)
+							: nearest_by_name(differ, word, words);
 	RgDiag *diag = rg_diags_error(differ->diags, "plan.target-unknown",
 		"%s names `%s`, which is neither in the spec nor in the state", option, word);
 	if (nearest != NULL)
@@ -61,6 +97,8 @@ static bool find_words(
 	bool good = true;
 	for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
 		const GPtrArray *members = g_hash_table_lookup(names, words[i]);
+		if (members == NULL && is_empty_pool(differ, words[i]))
+			continue;
 		if (members == NULL) {
 			report_unknown(differ, names, option, words[i]);
 			good = false;
@@ -204,7 +242,7 @@ static void guard(Differ *differ, RgChange *change, const RgChange *left)
 		how, left->address);
 	rg_diag_address(diag, change->address, NULL);
 	rg_diag_hint(diag, "add `--target %s`, or leave both out", left->address);
-	change_stop(change, RG_GRADE_CONFLICT, ROW_LEFT_OUT,
+	change_stop(change, RG_GRADE_CONFLICT, RG_ROW_LEFT_OUT,
 		"something that is left out depends on it");
 }
 
@@ -214,7 +252,7 @@ void scope_guard(Differ *differ)
 	GPtrArray *changes = differ->diff->changes;
 	for (guint i = 0; differ->left_out != NULL && i < changes->len; i++) {
 		const RgChange *left = changes->pdata[i];
-		if (left->row != ROW_LEFT_OUT || left->recorded == NULL)
+		if (left->row != RG_ROW_LEFT_OUT || left->recorded == NULL)
 			continue;
 		GStrv names = rg_dependencies_get(differ->dependencies, left->recorded);
 		for (size_t d = 0; names[d] != NULL; d++) {

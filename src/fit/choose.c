@@ -56,7 +56,7 @@ static const RgInstanceType *named_type(const Choice *choice)
 	RgDiag *diag =
 		rg_diags_error(choice->diags, "fit.network-too-slow", "%s has %s", type->name, why);
 	rg_diag_at(diag, pool->shape_source);
-	rg_diag_hint(diag, "take another type, or lower the pool's `network` wish");
+	rg_diag_hint(diag, "take another type, or lower the pool's `network` requirement");
 	return NULL;
 }
 
@@ -179,22 +179,39 @@ static void report_none(const Choice *choice, const RgPlace *place)
 		return;
 	}
 	const char *network =
-		wants_network(&choice->wish) ? " with the network that the pool wants" : "";
+		wants_network(&choice->wish) ? " with the network that the pool requires" : "";
 	RgDiag *diag = rg_diags_error(choice->diags, "catalog.no-offer",
 		"no %s instance type in %s has %s%s%s", place->provider, place->region,
 		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network,
 		choice->wish.max_microusd > 0 ? " for max_price" : "");
 	rg_diag_at(diag, pool->shape_source);
 	list_nearest(choice, place, diag);
-	rg_diag_hint(diag, "`raygpu offers` tells what there is elsewhere");
+	rg_diag_hint(diag, "`raygpu offers` lists what other regions have");
+}
+
+/* By what the best came first. Without carbon figures it is the price. */
+static const char *rank_word(const Choice *choice, const RgMerit *best, bool priced)
+{
+	RgOptimize by =
+		best->carbon_mg_hour == INT64_MAX ? RG_OPTIMIZE_COST : choice->wish.optimize;
+	if (priced || by == RG_OPTIMIZE_CARBON)
+		return rg_merit_word(by);
+	if (best->microusd_hour == INT64_MAX)
+		return "first";
+	return by == RG_OPTIMIZE_COST ? "cheapest in other regions"
+				      : "best balance of carbon and prices of other regions";
 }
 
 static char *reason_of(const Choice *choice, const GPtrArray *offers)
 {
 	const RgOffer *best = offers->pdata[0];
-	guint n = 0;
-	while (n < offers->len && ((RgOffer *)offers->pdata[n])->preference == best->preference)
-		n++;
+	guint n = 0, priced = 0;
+	for (; n < offers->len; n++) {
+		const RgOffer *offer = offers->pdata[n];
+		if (offer->preference != best->preference)
+			break;
+		priced += offer->price != RG_MONEY_UNKNOWN;
+	}
 	const RgAccelerator *asked = choice->wish.accelerators->pdata[best->preference];
 	g_autofree char *which =
 		choice->wish.accelerators->len > 1
@@ -205,8 +222,16 @@ static char *reason_of(const Choice *choice, const GPtrArray *offers)
 	if (n == 1)
 		return g_strdup_printf(
 			"the only offer of %s in %s%s%s", asked->text, best->region, market, which);
-	return g_strdup_printf("%s of %u offers of %s in %s%s%s",
-		rg_merit_word(choice->wish.optimize), n, asked->text, best->region, market, which);
+	RgMerit merit = rg_offer_merit(best);
+	const char *word = rank_word(choice, &merit, priced > 0);
+	g_autofree char *where =
+		g_strdup_printf("offers of %s in %s%s%s", asked->text, best->region, market, which);
+	if (priced == n)
+		return g_strdup_printf("%s of %u %s", word, n, where);
+	if (priced == 0)
+		return g_strdup_printf("%s of %u %s; no price is known there", word, n, where);
+	return g_strdup_printf(
+		"%s of %u %s; %u of them without a known price", word, n, where, n - priced);
 }
 
 static const RgInstanceType *best_type(const Choice *choice, char **reason, unsigned *preference)

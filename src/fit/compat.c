@@ -50,7 +50,7 @@ static void check_platform(const Check *check)
 		return;
 	if (strcmp(platform, "gpu") == 0) {
 		RgDiag *diag = rg_diags_warning(check->diags, "compat.moving-tag",
-			"ray.image's \"-gpu\" is a name for whatever CUDA Ray likes best: %s in "
+			"ray.image's \"-gpu\" is a moving tag: %s in "
 			"Ray %s",
 			check->ray->gpu_alias, version);
 		rg_diag_at(diag, ray_source(check, "image"));
@@ -76,7 +76,7 @@ static void check_cpu_image(const Check *check, bool has_gpus)
 		check->cluster->ray.image);
 	rg_diag_at(diag, ray_source(check, "image"));
 	rg_diag_hint(diag,
-		"Ray counts the GPUs all the same; take -cu121 or so unless your packages bring "
+		"Ray still counts the GPUs; take -cu121 or so unless your packages bring "
 		"CUDA along");
 }
 
@@ -151,8 +151,9 @@ static void check_gpu(const Check *check, const RgShape *shape)
 	const char *cuda = check->cuda->cuda;
 	if (*arch->last_cuda != '\0' && rg_version_compare(cuda, arch->last_cuda) > 0) {
 		RgDiag *diag = pool_error(check, shape, "compat.gpu-dropped",
-			g_strdup_printf("CUDA %s of ray.image no longer knows the %s (%s); %s was "
-					"the last",
+			g_strdup_printf(
+				"CUDA %s of ray.image no longer supports the %s (%s); %s was "
+				"the last",
 				cuda, gpu->name, arch->architecture, arch->last_cuda));
 		rg_diag_hint(diag, "take an image with CUDA %s or older, such as -cu121",
 			arch->last_cuda);
@@ -184,8 +185,8 @@ static void check_open_driver(const Check *check, const RgShape *shape, const ch
 	if (strstr(image, "OSS Nvidia Driver") == NULL || rg_fit_takes_open_driver(shape->type))
 		return;
 	RgDiag *diag = pool_error(check, shape, "compat.open-driver",
-		g_strdup_printf("image \"%s\" has NVIDIA's open kernel modules, which don't know "
-				"the %s",
+		g_strdup_printf(
+			"image \"%s\" has NVIDIA's open kernel modules, which don't support the %s",
 			image, shape->type->gpu->name));
 	rg_diag_hint(diag, "they begin with Turing; leave `image` out, or take one with the "
 			   "proprietary modules");
@@ -198,8 +199,9 @@ static void check_driver_branch(const Check *check, const RgShape *shape, const 
 	unsigned branch = (unsigned)g_ascii_strtoull(driver, NULL, 10);
 	if (arch != NULL && arch->last_driver != 0 && branch > arch->last_driver) {
 		RgDiag *diag = pool_error(check, shape, "compat.gpu-dropped",
-			g_strdup_printf("NVIDIA driver %s of the node image no longer knows the %s "
-					"(%s); branch %u was the last",
+			g_strdup_printf(
+				"NVIDIA driver %s of the node image no longer supports the %s "
+				"(%s); branch %u was the last",
 				driver, gpu->name, arch->architecture, arch->last_driver));
 		rg_diag_hint(diag, "take an `image` with a driver of branch %u", arch->last_driver);
 	} else if (*gpu->min_driver != '\0' && rg_version_compare(driver, gpu->min_driver) < 0) {

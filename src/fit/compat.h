@@ -4,6 +4,6 @@
 #include "fit/fit.h"
 
 /* compat.* findings under the spec's lines; false when one is an error. `facts`: of the fitted
- * document, whose image names tell drivers; NULL when the cloud wasn't asked (validate). */
+ * document, whose image names give drivers; NULL when the cloud wasn't asked (validate). */
 bool rg_fit_check_compat(
 	const RgCluster *cluster, const RgShapes *shapes, const json_t *facts, RgDiags *diags);

@@ -8,30 +8,21 @@ static json_t *newer(const json_t *facts, const json_t *known, const char *secti
 	return value != NULL ? value : json_object_get(json_object_get(known, section), key);
 }
 
-json_t *rg_fit_network_wish(const RgCluster *cluster)
+/* Zones and the module's own document, of the reply with the settings that it answers, or as they
+ * were known before. */
+static void merge_place(
+	const RgShapes *shapes, const json_t *facts, const json_t *known, json_t *merged)
 {
-	static const char *const settings[] = {"vpc", "subnets", "security_groups"};
-	json_t *wish = json_object();
-	for (size_t i = 0; i < G_N_ELEMENTS(settings); i++) {
-		json_t *value = json_object_get(cluster->provider.config, settings[i]);
+	static const char *const members[] = {"zones", "module"};
+	bool answered = json_is_array(json_object_get(facts, "zones"));
+	const json_t *from = answered ? facts : shapes->moved ? NULL : known;
+	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
+		json_t *value = json_object_get(from, members[i]);
 		if (value != NULL)
-			json_object_set(wish, settings[i], value);
+			json_object_set(merged, members[i], value);
 	}
-	if (json_object_size(wish) == 0)
-		g_clear_pointer(&wish, json_decref);
-	return wish;
-}
-
-/* The reply's network with the wish that it answers, or the one known before. */
-static json_t *merge_network(const RgShapes *shapes, const json_t *facts, const json_t *known)
-{
-	json_t *network = json_object_get(facts, "network");
-	if (!json_is_object(network))
-		return shapes->moved ? NULL : json_incref(json_object_get(known, "network"));
-	json_t *merged = json_copy(network);
-	if (shapes->wish != NULL)
-		json_object_set(merged, "wish", shapes->wish);
-	return merged;
+	if (shapes->settings != NULL)
+		json_object_set(merged, "settings", shapes->settings);
 }
 
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins)
@@ -48,7 +39,7 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 		if (zones != NULL)
 			json_object_set(offerings, type, zones);
 	}
-	json_t *network = merge_network(shapes, facts, known);
-	return json_pack(
-		"{s:O, s:o*, s:O}", "images", images, "network", network, "offerings", offerings);
+	json_t *merged = json_pack("{s:O, s:O}", "images", images, "offerings", offerings);
+	merge_place(shapes, facts, known, merged);
+	return merged;
 }

@@ -4,11 +4,6 @@
 
 /* Root disk without a wish: room for the driver image, a Ray image and its layers, some data. */
 #define DEFAULT_DISK_GB 100
-/* Without a wish; providers not listed decide themselves. */
-static const struct {
-	const char *provider, *disk_type;
-} disk_types[] = {{"aws", "gp3"}};
-
 /* What all steps of one fitting share. */
 typedef struct {
 	const RgCluster *cluster;
@@ -37,7 +32,7 @@ static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *no
 		return false;
 	/* a network of the user's own may lack the zone in which the node was */
 	if (node->same_type)
-		return !fit->shapes->moved || rg_fit_has_subnet(fit->facts, node->zone);
+		return !fit->shapes->moved || rg_fit_has_zone(fit->facts, node->zone);
 	return rg_fit_zone_works(fit->facts, shape->type, node->zone);
 }
 
@@ -103,7 +98,7 @@ static bool check_image(const Fit *fit, const RgShape *shape)
 	const char *arch = rg_json_str(image, "arch", shape->type->arch);
 	if (rg_json_str(image, "id", NULL) == NULL) {
 		RgDiag *diag = rg_diags_error(fit->diags, "fit.bad-facts",
-			"the provider said nothing about image \"%s\"", shape->image_key);
+			"the provider returned nothing about image \"%s\"", shape->image_key);
 		rg_diag_at(diag, pool->image != NULL ? pool->image_source : pool->source);
 		return false;
 	}
@@ -235,14 +230,9 @@ static json_t *offer_json(const RgShape *shape, const Group *group)
 static json_t *disk_json(const Fit *fit, const RgShape *shape)
 {
 	const RgDisk *disk = &shape->pool->disk;
-	const char *type = disk->type;
-	for (size_t i = 0; type == NULL && i < G_N_ELEMENTS(disk_types); i++) {
-		if (strcmp(disk_types[i].provider, fit->cluster->provider.name) == 0)
-			type = disk_types[i].disk_type;
-	}
 	int64_t least = rg_json_int(image_facts(fit, shape), "min_disk_gb", 0);
 	int64_t size = disk->size_gb > 0 ? disk->size_gb : MAX(DEFAULT_DISK_GB, least);
-	return json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", type);
+	return json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", disk->type);
 }
 
 /* NULL without wishes. */
@@ -293,7 +283,7 @@ static void warn_above_limit(const Fit *fit, const RgShape *shape, const Group *
 	g_autofree char *limit = rg_money_exact(market->max_microusd);
 	g_autofree char *price = rg_money_exact(group->price);
 	RgDiag *diag = rg_diags_warning(fit->diags, "fit.above-max-price",
-		"max_price is %s USD an hour, and %s cost %s on spot when it was last seen (%s)",
+		"max_price is %s USD per hour, and %s cost %s on spot when it was last seen (%s)",
 		limit, shape->type->name, price, group->price_date ? group->price_date : "?");
 	rg_diag_at(diag, market->source);
 	rg_diag_detail(diag, "below its price of the day the cloud makes no such node");
@@ -349,6 +339,14 @@ static bool can_be_built(const RgPool *pool, RgDiags *diags)
 	return false;
 }
 
+bool rg_fit_check_buildable(const RgCluster *cluster, RgDiags *diags)
+{
+	bool good = true;
+	for (guint i = 0; i < cluster->pools->len; i++)
+		good &= can_be_built(cluster->pools->pdata[i], diags);
+	return good;
+}
+
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,
 	const json_t *pins, const char *lineage, RgDiags *diags)
 {
@@ -357,17 +355,16 @@ json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *f
 	Fit fit = {cluster, shapes, merged, diags};
 	const GPtrArray *all = shapes->shapes;
 	g_autofree const char **chosen = g_new0(const char *, all->len);
-	if (!json_is_object(rg_json_at(merged, "/network/subnets"))) {
-		RgDiag *diag = rg_diags_error(
-			diags, "fit.bad-facts", "the provider said nothing about the network");
+	if (!json_is_array(json_object_get(merged, "zones"))) {
+		RgDiag *diag = rg_diags_error(diags, "fit.bad-facts",
+			"the provider did not report which zones can be used");
 		rg_diag_at(diag, cluster->provider.source);
 		return NULL;
 	}
-	bool good = true;
+	bool good = rg_fit_check_buildable(cluster, diags);
 	for (guint i = 0; i < all->len; i++) {
 		const RgShape *shape = all->pdata[i];
-		good &= can_be_built(shape->pool, diags) &&
-			(shape->pool->nodes == 0 || check_image(&fit, shape));
+		good &= shape->pool->nodes == 0 || check_image(&fit, shape);
 	}
 	good &= choose_zones(&fit, chosen);
 	if (!good)

@@ -9,6 +9,8 @@
  *        {"instance_type": text, "zone": text, "image_key": text, "image_id": text,
  *         "price_microusd_hour": integer or null, "price_date": text or null,
  *         "price_quality": text or null, "reason": text or null}},
+ *    "settings": those of the spec's provider settings on which the facts depend; absent: none,
+ *    "zone_maps": [those whose keys are the zones that may be used]; absent: none,
  *    "reoptimize": true where pinned instance types don't hold}
  * A member that is missing counts as not pinned. The rules are in README.md. */
 #pragma once
@@ -27,6 +29,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgShapes, rg_fit_shapes_free)
  * NULL when there is nothing to ask. */
 const json_t *rg_fit_request(const RgShapes *shapes);
 
+/* false with spec.not-supported-yet for what fit weighs and no plan can build: a range of nodes. */
+bool rg_fit_check_buildable(const RgCluster *cluster, RgDiags *diags);
 /* The fitted document, a new reference. `facts`: the reply of resolve, NULL when nothing was
  * asked. `lineage`: 32 hex digits, or NULL before the first apply. NULL and diagnostics on
  * error; unknown prices are warnings (catalog.no-price). */

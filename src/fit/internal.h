@@ -30,9 +30,9 @@ typedef struct {
 
 struct RgShapes {
 	const RgCatalog *catalog;
-	GPtrArray *shapes; /* RgShape*: head, then pools in the order of the file */
-	json_t *wish;	   /* what the spec says of the network; NULL: nothing */
-	bool moved;	   /* the pinned network answers another wish */
+	GPtrArray *shapes;	      /* RgShape*: head, then pools in the order of the file */
+	json_t *settings, *zone_maps; /* of the pins; NULL: none */
+	bool moved;		      /* the pinned facts answer other settings */
 	json_t *request;
 	RgMig *mig;	  /* opened when a pool asks for it */
 	RgCarbon *carbon; /* opened when the spec optimizes for it */
@@ -58,20 +58,17 @@ bool rg_fit_takes_open_driver(const RgInstanceType *type);
 /* Facts of the reply over those of the pins, cut to what the shapes use; new reference. */
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins);
 
-/* What the spec says of the network, of the provider's settings; a new reference, NULL: nothing. */
-json_t *rg_fit_network_wish(const RgCluster *cluster);
-
-/* False and fit.no-placement where the type can't be placed as the pool wants (placement.c). */
+/* False and fit.no-placement where the type can't be placed as the pool requires (placement.c). */
 bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
-/* False and fit.no-efa where the pool wants EFA and the type takes none (placement.c). */
+/* False and fit.no-efa where the pool requires EFA and the type takes none (placement.c). */
 bool rg_fit_check_efa(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
 /* Whether the pool's nodes have to stand in one zone (placement.c). */
 bool rg_fit_is_gathered(const RgPool *pool);
 /* A pool with a placement or EFA stands in one zone: nodes pinned elsewhere become homeless. */
 void rg_fit_gather(RgShape *shape);
 
-bool rg_fit_has_subnet(const json_t *facts, const char *zone);
-/* The zone has a subnet, and the type is offered there as far as the facts tell. */
+bool rg_fit_has_zone(const json_t *facts, const char *zone);
+/* The zone has a subnet, and the type is offered there as far as the facts say. */
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone);
 /* Where the pool's homeless nodes go; borrowed from facts or cluster. NULL with fit.no-zone or
  * fit.zone-not-offered. `beside`: the zone to prefer when the spec lists none, or NULL. */
@@ -83,7 +80,8 @@ bool rg_fit_share(RgShapes *shapes, RgShape *shape, RgDiags *diags);
 
 /* ray.c: what Ray sees of a node. GPUs are slices where the GPUs are cut. */
 unsigned rg_fit_ray_gpus(const RgShape *shape);
-/* Of each of them, as sold; of different slices the smallest, because Ray can't tell them apart. */
+/* Of each of them, as sold; of different slices the smallest, because Ray can't distinguish them.
+ */
 unsigned rg_fit_gpu_memory_gb(const RgShape *shape);
 /* "1g.5gb", "mixed", or NULL without slices. g_free the result. */
 char *rg_fit_slice_word(const RgShape *shape);

@@ -30,7 +30,7 @@ static char *reject_price(const RgWish *wish, const RgOffer *offer)
 	g_autofree char *price = rg_money_exact(offer->price);
 	g_autofree char *limit = rg_money_exact(wish->max_microusd);
 	return g_strdup_printf(
-		"spot price %s USD an hour, above the max_price of %s", price, limit);
+		"spot price %s USD per hour, above the max_price of %s", price, limit);
 }
 
 /* `rejected`: of the verdict, copied. */

@@ -61,7 +61,7 @@ uint64_t rg_place_alone(const RgPlaceProblem *problem, unsigned task);
 RgPlaced *rg_place_together(const RgPlaceProblem *problem);
 /* Whether gangs (tasks of more than one unit of which none is of use before all run) can each get
  * some units and none all of them: each in turn gets one, but never its last. `gangs`: indexes of
- * tasks. held[i] (of n) tells how many units each holds then. A found deadlock is a real one. */
+ * tasks. held[i] (of n) is how many units each holds then. A found deadlock is a real one. */
 bool rg_place_deadlock(
 	const RgPlaceProblem *problem, const unsigned *gangs, size_t n, unsigned *held);
 

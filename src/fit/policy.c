@@ -174,7 +174,7 @@ static void check_labels(Check *check)
 			continue;
 		if (value != NULL) {
 			refuse(check, "policy.label", source, rule,
-				"the label %s is \"%s\"; the policy wants \"%s\"", key, value,
+				"the label %s is \"%s\"; the policy requires \"%s\"", key, value,
 				json_string_value(pattern));
 			continue;
 		}
@@ -204,7 +204,7 @@ static void check_images(Check *check)
 		RgDiag *diag = refuse(check, "policy.image",
 			pool->image != NULL ? pool->image_source : pool->source, "/unpinned_images",
 			"the image of the nodes of %s is %s", pool->name,
-			pool->image != NULL ? "whatever a parameter names"
+			pool->image != NULL ? "the value of a parameter, which moves"
 					    : "the provider's default, which moves");
 		rg_diag_hint(diag, "give `image` as the cloud's id, such as ami-...");
 	}
@@ -222,7 +222,7 @@ static void check_words(Check *check, const char *rule)
 			continue;
 		g_autofree char *pointer = g_strdup_printf("/policy/%s/%zu", rule, i);
 		RgDiag *diag = rg_diags_error(check->diags, "catalog.unknown-accelerator",
-			"raygpu knows no accelerator \"%s\"", text);
+			"unknown accelerator \"%s\"", text);
 		rg_diag_at(diag, rg_limits_source(check->limits, pointer));
 		check->good = false;
 	}

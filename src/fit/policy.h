@@ -1,5 +1,5 @@
 /* policy: what a spec and the project file admit, held against the cluster and the instance types
- * that it resolves to. After shapes, before the cloud is asked: `validate` tells it too. Each
+ * that it resolves to. After shapes, before the cloud is asked: `validate` reports it too. Each
  * finding (policy.*, exit code 9) has the spec's line and the policy's. Several policies hold side
  * by side, so none loosens another. Pure. */
 #pragma once

@@ -21,7 +21,8 @@ void rg_fit_shapes_free(RgShapes *shapes)
 	if (shapes == NULL)
 		return;
 	g_ptr_array_unref(shapes->shapes);
-	json_decref(shapes->wish);
+	json_decref(shapes->settings);
+	json_decref(shapes->zone_maps);
 	json_decref(shapes->request);
 	rg_mig_free(shapes->mig);
 	rg_carbon_free(shapes->carbon);
@@ -49,12 +50,15 @@ bool rg_fit_takes_open_driver(const RgInstanceType *type)
 	return type->gpu == NULL || type->gpu->compute_capability >= 75;
 }
 
-/* By the pool's list, and by the subnets that the spec names. */
+/* By the pool's list, and by the zones that the provider's settings are given for. */
 static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *zone)
 {
-	const json_t *subnets = json_object_get(shapes->wish, "subnets");
-	if (subnets != NULL && json_object_get(subnets, zone) == NULL)
-		return false;
+	size_t i;
+	json_t *map;
+	json_array_foreach (shapes->zone_maps, i, map) {
+		if (json_object_get(map, zone) == NULL)
+			return false;
+	}
 	return pool->zones == NULL || g_strv_contains((const char *const *)pool->zones, zone);
 }
 
@@ -117,17 +121,6 @@ static bool has_key(const json_t *list, const char *key)
 	return false;
 }
 
-static bool has_text(const json_t *list, const char *text)
-{
-	size_t i;
-	json_t *item;
-	json_array_foreach (list, i, item) {
-		if (g_strcmp0(json_string_value(item), text) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void ask_image(json_t *images, const RgShape *shape, const json_t *known)
 {
 	const RgPool *pool = shape->pool;
@@ -152,13 +145,14 @@ static bool knows_type(const RgShape *shape, const json_t *known)
 static bool pins_suffice(const RgShape *shape, const json_t *known)
 {
 	const RgPool *pool = shape->pool;
-	const char *zone;
-	json_t *subnet;
+	size_t i;
+	json_t *name;
 	if (shape->homeless == 0)
 		return true;
 	if (!knows_type(shape, known) && shape->homeless == pool->nodes)
 		return false;
-	json_object_foreach (rg_json_at(known, "/network/subnets"), zone, subnet) {
+	json_array_foreach (json_object_get(known, "zones"), i, name) {
+		const char *zone = json_string_value(name);
 		if ((pool->zones == NULL ||
 			    g_strv_contains((const char *const *)pool->zones, zone)) &&
 			rg_fit_zone_works(known, shape->type, zone))
@@ -171,9 +165,8 @@ static bool pins_suffice(const RgShape *shape, const json_t *known)
 static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 {
 	const json_t *known = json_object_get(pins, "facts");
-	const json_t *subnets = rg_json_at(known, "/network/subnets");
 	json_auto_t *images = json_array(), *types = json_array(), *zones = json_array();
-	bool network = subnets == NULL || shapes->moved, any_zone = false;
+	bool place = json_object_get(known, "zones") == NULL || shapes->moved, any_zone = false;
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
 		const char *type = shape->type->name;
@@ -181,26 +174,26 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 			continue;
 		ask_image(images, shape, json_object_get(known, "images"));
 		bool enough = pins_suffice(shape, known);
-		network |= !enough;
+		place |= !enough;
 		if (shape->homeless == 0 && !shapes->moved)
 			continue;
-		if ((!enough || !knows_type(shape, known)) && !has_text(types, type))
+		if ((!enough || !knows_type(shape, known)) && !rg_json_has_text(types, type))
 			json_array_append_new(types, json_string(type));
 		any_zone |= shape->pool->zones == NULL;
 		for (size_t z = 0; !any_zone && shape->pool->zones[z] != NULL; z++) {
-			if (!has_text(zones, shape->pool->zones[z]))
+			if (!rg_json_has_text(zones, shape->pool->zones[z]))
 				json_array_append_new(zones, json_string(shape->pool->zones[z]));
 		}
 	}
 	if (any_zone)
 		json_array_clear(zones);
-	if (json_array_size(images) == 0 && json_array_size(types) == 0 && !network)
+	if (json_array_size(images) == 0 && json_array_size(types) == 0 && !place)
 		return NULL;
-	return json_pack("{s:O, s:b, s:O, s:O}", "images", images, "network", network,
-		"instance_types", types, "zones", zones);
+	return json_pack("{s:O, s:b, s:O, s:O}", "images", images, "place", place, "instance_types",
+		types, "zones", zones);
 }
 
-static bool same_wish(json_t *a, json_t *b)
+static bool same(json_t *a, json_t *b)
 {
 	return a == b || (a != NULL && b != NULL && json_equal(a, b));
 }
@@ -214,13 +207,15 @@ RgShapes *rg_fit_shapes(
 	g_autoptr(RgShapes) shapes = g_new0(RgShapes, 1);
 	shapes->catalog = catalog;
 	shapes->shapes = g_ptr_array_new_with_free_func(free_shape);
-	shapes->wish = rg_fit_network_wish(cluster);
+	shapes->settings = json_incref(json_object_get(pins, "settings"));
+	shapes->zone_maps = json_incref(json_object_get(pins, "zone_maps"));
 	shapes->reoptimize = json_is_true(json_object_get(pins, "reoptimize"));
 	if (cluster->optimize != RG_OPTIMIZE_COST &&
 		(shapes->carbon = rg_carbon_open(diags)) == NULL)
 		return NULL;
-	const json_t *known = rg_json_at(pins, "/facts/network");
-	shapes->moved = known != NULL && !same_wish(shapes->wish, json_object_get(known, "wish"));
+	const json_t *known = rg_json_at(pins, "/facts");
+	shapes->moved = json_is_object(known) &&
+			!same(shapes->settings, json_object_get(known, "settings"));
 	add_shape(shapes, cluster, cluster->head, pins, diags);
 	for (guint i = 0; i < cluster->pools->len; i++)
 		add_shape(shapes, cluster, cluster->pools->pdata[i], pins, diags);

@@ -118,7 +118,7 @@ static void check_speed(
 			faster->name, faster->network_gbps, wanted);
 	else
 		rg_diag_hint(diag,
-			"GPUs of this kind want %.0f Gbps a node; keep the gang on one "
+			"GPUs of this kind need %.0f Gbps per node; keep the gang on one "
 			"node where it fits",
 			wanted);
 }

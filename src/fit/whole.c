@@ -64,6 +64,8 @@ static void add_shape(RgWhole *whole, const RgShape *shape, const RgOffer *offer
 		whole->microusd_hour += offer->price * n;
 	else
 		whole->unpriced += n;
+	if (offer->price == RG_MONEY_UNKNOWN && n > 0)
+		whole->unpriced_type = shape->type->name;
 	if (offer->carbon.mg_hour != RG_CARBON_UNKNOWN)
 		whole->carbon_mg_hour += offer->carbon.mg_hour * n;
 	else

@@ -11,6 +11,7 @@ typedef struct {
 	unsigned nodes, unpriced, uncounted;   /* of them without a price, without carbon */
 	int64_t microusd_hour, carbon_mg_hour; /* of the others */
 	const char *price_date;		       /* the newest; NULL: none */
+	const char *unpriced_type;	       /* an instance type without a price; NULL: none */
 } RgWhole;
 
 /* Pools with a range count with their most nodes, or else with their least. `carbon` may be NULL.

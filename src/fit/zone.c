@@ -17,25 +17,17 @@ static const json_t *offered_zones(const json_t *facts, const RgInstanceType *ty
 static bool is_offered(const json_t *facts, const RgInstanceType *type, const char *zone)
 {
 	const json_t *zones = offered_zones(facts, type);
-	if (zones == NULL)
-		return true;
-	size_t i;
-	json_t *item;
-	json_array_foreach (zones, i, item) {
-		if (g_strcmp0(json_string_value(item), zone) == 0)
-			return true;
-	}
-	return false;
+	return zones == NULL || rg_json_has_text(zones, zone);
 }
 
-bool rg_fit_has_subnet(const json_t *facts, const char *zone)
+bool rg_fit_has_zone(const json_t *facts, const char *zone)
 {
-	return json_object_get(rg_json_at(facts, "/network/subnets"), zone) != NULL;
+	return rg_json_has_text(json_object_get(facts, "zones"), zone);
 }
 
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone)
 {
-	return rg_fit_has_subnet(facts, zone) && is_offered(facts, type, zone);
+	return rg_fit_has_zone(facts, zone) && is_offered(facts, type, zone);
 }
 
 static Rank rank_zone(
@@ -65,10 +57,12 @@ static bool is_better(Rank a, Rank b)
 
 static const char *best_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts)
 {
-	const char *best = NULL, *zone;
+	const char *best = NULL;
 	Rank best_rank = {0};
-	json_t *subnet;
-	json_object_foreach (rg_json_at(facts, "/network/subnets"), zone, subnet) {
+	size_t i;
+	json_t *name;
+	json_array_foreach (json_object_get(facts, "zones"), i, name) {
+		const char *zone = json_string_value(name);
 		if (!rg_fit_zone_works(facts, shape->type, zone))
 			continue;
 		Rank rank = rank_zone(shapes, shape, facts, zone);
@@ -86,13 +80,14 @@ static int compare_texts(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "us-east-1a, us-east-1d": zones with a subnet (and the type); g_free the result. */
+/* "us-east-1a, us-east-1d": usable zones (that have the type); g_free the result. */
 static char *list_zones(const json_t *facts, const RgInstanceType *type)
 {
 	g_autoptr(GPtrArray) zones = g_ptr_array_new();
-	const char *zone;
-	json_t *subnet;
-	json_object_foreach (rg_json_at(facts, "/network/subnets"), zone, subnet) {
+	size_t i;
+	json_t *name;
+	json_array_foreach (json_object_get(facts, "zones"), i, name) {
+		const char *zone = json_string_value(name);
 		if (type == NULL || is_offered(facts, type, zone))
 			g_ptr_array_add(zones, (void *)(uintptr_t)zone);
 	}
@@ -121,7 +116,7 @@ static void report(const RgShape *shape, const json_t *facts, const char *region
 	const char *type = shape->type->name;
 	g_autofree char *listed = pool->zones != NULL ? g_strjoinv(", ", pool->zones) : NULL;
 	g_autofree char *usable = list_zones(facts, shape->type);
-	g_autofree char *subnets = list_zones(facts, NULL);
+	g_autofree char *reached = list_zones(facts, NULL);
 	bool offered = any_offered(shape, facts);
 	RgDiag *diag;
 	if (!offered && listed != NULL)
@@ -133,14 +128,16 @@ static void report(const RgShape *shape, const json_t *facts, const char *region
 	else
 		diag = rg_diags_error(diags, "fit.no-zone", "no zone for %s%s: %s%s",
 			pool->is_head ? "the " : "pool ", pool->name,
-			listed != NULL ? "no subnet in " : "no subnet where the cloud has ",
+			listed != NULL ? "the network does not reach "
+				       : "the network reaches no zone that has ",
 			listed != NULL ? listed : type);
 	rg_diag_at(diag, listed != NULL ? pool->zones_source : pool->shape_source);
 	if (usable[0] != '\0')
-		rg_diag_detail(diag, "zones with a subnet that offer %s: %s", type, usable);
+		rg_diag_detail(
+			diag, "zones that the network reaches and that offer %s: %s", type, usable);
 	else
-		rg_diag_detail(diag, "zones with a subnet: %s",
-			subnets[0] != '\0' ? subnets : "none in this network");
+		rg_diag_detail(diag, "zones that the network reaches: %s",
+			reached[0] != '\0' ? reached : "none");
 }
 
 const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts,

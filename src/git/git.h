@@ -1,5 +1,5 @@
-/* What git tells of specs by libgit2, an internal shared module (raygpu-git.so) opened when needed:
- * provenance, files of a commit, what a branch touches. Reading only. */
+/* What git knows of specs, by libgit2, an internal shared module (raygpu-git.so) opened when
+ * needed: provenance, files of a commit, what a branch touches. Reading only. */
 #pragma once
 #include "base/json.h"
 
@@ -46,3 +46,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgGitChanges, rg_git_changes_free)
  * ancestor is an error, never "nothing was touched". */
 RgGitChanges *rg_git_changes(
 	const char *folder, const char *since, const char *ref, RgDiags *diags);
+
+/* Whether the file is in the index of a repository around it; false also when that can't be read.
+ */
+bool rg_git_tracks(const char *path);

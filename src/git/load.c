@@ -50,3 +50,10 @@ RgGitChanges *rg_git_changes(const char *folder, const char *since, const char *
 	const RgGitModule *module = load(diags);
 	return module != NULL ? module->changes(folder, since, ref, diags) : NULL;
 }
+
+bool rg_git_tracks(const char *path)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	const RgGitModule *module = load(unused);
+	return module != NULL && module->tracks(path);
+}

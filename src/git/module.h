@@ -12,6 +12,7 @@ typedef struct {
 	GPtrArray *(*list)(const char *path, const char *rev, bool *is_file, RgDiags *diags);
 	RgGitChanges *(*changes)(
 		const char *folder, const char *since, const char *ref, RgDiags *diags);
+	bool (*tracks)(const char *path);
 } RgGitModule;
 
 /* The one symbol that the module exports; returns its RgGitModule. */

@@ -168,6 +168,7 @@ static const RgGitModule module = {
 	.read = repo_read_at,
 	.list = repo_list_at,
 	.changes = repo_changes,
+	.tracks = repo_tracks,
 };
 
 __attribute__((visibility("default"))) const void *raygpu_git_module(void)

@@ -1,4 +1,4 @@
-/* Private to the git module: how its files find a repository and tell what is wrong with it. The
+/* Private to the git module: how its files find a repository and say what is wrong with it. The
  * only header that includes git2.h. */
 #pragma once
 #include <git2.h>
@@ -34,6 +34,9 @@ char *repo_read_at(
 
 /* list.c */
 GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags);
+
+/* tracked.c */
+bool repo_tracks(const char *path);
 
 /* changes.c */
 RgGitChanges *repo_changes(const char *folder, const char *since, const char *ref, RgDiags *diags);

@@ -18,7 +18,7 @@
 typedef struct {
 	RgHttp base;
 	RgHttpOptions options;
-	char *user_agent, *ca_file; /* own copies behind options */
+	char *user_agent; /* own copy behind options */
 	const RgHttpHost *host;
 	RgEasyPool pool;
 	RgRate rate;
@@ -35,7 +35,21 @@ typedef struct {
 	RgHttpReply *reply;
 	RgTryResult last;
 	RgHttpVerdict verdict;
+	int64_t spent_ms; /* in tries and between them */
+	unsigned
+		asked_ms; /* the answer's Retry-After when it is longer than what is left; else 0 */
 } Exchange;
+
+static unsigned call_ms(const Exchange *exchange)
+{
+	unsigned set_ms = exchange->client->options.call_ms;
+	return set_ms != 0 ? set_ms : RG_HTTP_CALL_MS;
+}
+
+static unsigned left_ms(const Exchange *exchange)
+{
+	return (unsigned)MAX((int64_t)call_ms(exchange) - exchange->spent_ms, 0);
+}
 
 static bool is_canceled(const Client *client)
 {
@@ -119,12 +133,16 @@ static bool try_once(Exchange *exchange)
 		atomic_fetch_add(&client->mutating, 1);
 	int64_t start_ms = rg_clock_monotonic_ms();
 	g_clear_pointer(&exchange->last.reason, g_free);
-	exchange->last = rg_easy_try(&client->pool, &client->options, exchange->request, reply);
+	RgHttpRequest limited = *exchange->request;
+	unsigned try_ms = limited.timeout_ms != 0 ? limited.timeout_ms : RG_HTTP_TRY_MS;
+	limited.timeout_ms = MAX(MIN(try_ms, left_ms(exchange)), 1);
+	exchange->last = rg_easy_try(&client->pool, &client->options, &limited, reply);
 	RgTraceEntry entry = {.request = exchange->request,
 		.reply = reply,
 		.try_number = reply->tries,
 		.duration_ms = rg_clock_monotonic_ms() - start_ms,
 		.error = exchange->last.reason};
+	exchange->spent_ms += entry.duration_ms;
 	rg_trace_write(&client->trace, &entry);
 	client->host->log(RG_LOG_DEBUG, "%s %s %s: %d %s, %" G_GINT64_FORMAT " ms", exchange->what,
 		exchange->request->method, exchange->place, reply->status,
@@ -140,8 +158,16 @@ static bool try_once(Exchange *exchange)
 	return true;
 }
 
+static unsigned shorten(const Exchange *exchange, unsigned backoff_ms)
+{
+	unsigned longest_ms = exchange->client->options.loopback_backoff_ms;
+	if (longest_ms == 0 || !rg_retry_is_loopback(exchange->request->url))
+		return backoff_ms;
+	return MIN(backoff_ms, longest_ms);
+}
+
 /* Whether another try may help; the wait before it. */
-static bool plan_retry(const Exchange *exchange, unsigned *wait_ms)
+static bool may_help(Exchange *exchange, unsigned *wait_ms)
 {
 	unsigned tries = exchange->reply->tries;
 	unsigned max_tries = exchange->request->max_tries;
@@ -153,16 +179,18 @@ static bool plan_retry(const Exchange *exchange, unsigned *wait_ms)
 			return false;
 		const char *after = rg_json_str(exchange->reply->headers, "retry-after", NULL);
 		*wait_ms = after != NULL ? rg_retry_after_ms(after, rg_clock_now_s()) : 0;
-		*wait_ms = MAX(*wait_ms, rg_retry_backoff_ms(exchange->verdict, tries));
+		exchange->asked_ms = *wait_ms >= left_ms(exchange) ? *wait_ms : 0;
+		*wait_ms = MAX(
+			*wait_ms, shorten(exchange, rg_retry_backoff_ms(exchange->verdict, tries)));
 		return true;
 	}
 	case RG_TRY_UNREACHABLE:
 	case RG_TRY_TLS_CONNECT:
-		*wait_ms = rg_retry_connect_ms(tries);
+		*wait_ms = shorten(exchange, rg_retry_connect_ms(tries));
 		return tries < RG_RETRY_CONNECT_TRIES;
 	case RG_TRY_TIMEOUT:
 	case RG_TRY_BROKEN:
-		*wait_ms = rg_retry_backoff_ms(RG_HTTP_TRANSIENT, tries);
+		*wait_ms = shorten(exchange, rg_retry_backoff_ms(RG_HTTP_TRANSIENT, tries));
 		return true;
 	case RG_TRY_CANCELED:
 	case RG_TRY_TLS:
@@ -171,6 +199,24 @@ static bool plan_retry(const Exchange *exchange, unsigned *wait_ms)
 		return false;
 	}
 	return false;
+}
+
+/* The same within the time that a call may take. */
+static bool plan_retry(Exchange *exchange, unsigned *wait_ms)
+{
+	exchange->asked_ms = 0;
+	return may_help(exchange, wait_ms) && *wait_ms < left_ms(exchange);
+}
+
+/* Who demands a wait gets no request before it is over. */
+static void report_asked(const Exchange *exchange, RgDiags *diags)
+{
+	unsigned asked_s = exchange->asked_ms / 1000;
+	RgDiag *diag = rg_diags_error(diags, "http.timeout",
+		"%s asks to wait %u s before the next try; a call may take %u s", exchange->place,
+		asked_s, call_ms(exchange) / 1000);
+	rg_diag_detail(diag, "%s, status %d", exchange->what, exchange->reply->status);
+	rg_diag_hint(diag, "run again after that time");
 }
 
 static void report_canceled(const Exchange *exchange, RgDiags *diags)
@@ -245,9 +291,13 @@ static bool exchange_run(Exchange *exchange, RgDiags *diags)
 			report_canceled(exchange, diags);
 			return false;
 		}
+		exchange->spent_ms += wait_ms;
 	}
-	report(exchange, diags);
-	return exchange->last.end == RG_TRY_ANSWERED;
+	if (exchange->asked_ms != 0)
+		report_asked(exchange, diags);
+	else
+		report(exchange, diags);
+	return exchange->last.end == RG_TRY_ANSWERED && exchange->asked_ms == 0;
 }
 
 /* Keys that sign are secrets from the first request on, whoever brought them. */
@@ -307,7 +357,6 @@ static void client_close(RgHttp *http)
 	rg_trace_close(&client->trace);
 	rg_rate_clear(&client->rate);
 	g_free(client->user_agent);
-	g_free(client->ca_file);
 	g_free(client);
 }
 
@@ -326,16 +375,16 @@ static RgHttp *client_open(const RgHttpOptions *options, const RgHttpHost *host,
 	g_autofree Client *client = g_new0(Client, 1);
 	client->base.module = &module;
 	client->host = host;
-	if (!rg_trace_open(&client->trace, options->trace_path, host, diags))
+	if (!rg_trace_open(&client->trace, options, host, diags))
 		return NULL;
 	if (!rg_easy_pool_init(&client->pool, diags)) {
 		rg_trace_close(&client->trace);
 		return NULL;
 	}
 	client->options = *options;
-	client->options.trace_path = NULL; /* borrowed; its work is done */
+	client->options.trace_path = NULL; /* borrowed; their work is done */
+	client->options.secret_names = NULL;
 	client->options.user_agent = client->user_agent = g_strdup(options->user_agent);
-	client->options.ca_file = client->ca_file = g_strdup(options->ca_file);
 	rg_rate_init(
 		&client->rate, options->requests_per_s, options->burst, rg_clock_monotonic_ms());
 	return &g_steal_pointer(&client)->base;

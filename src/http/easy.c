@@ -3,9 +3,9 @@
 #include <curl/curl.h>
 #include <string.h>
 #include "base/caps.h"
+#include "http/connect.h"
 
 #define CONNECT_TIMEOUT_MS 10000L
-#define TIMEOUT_MS 60000u
 
 typedef struct {
 	CURL *curl;
@@ -19,9 +19,6 @@ typedef struct {
 	size_t headers_size;
 	bool too_big, canceled;
 } Transfer;
-
-typedef struct curl_slist Slist;
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Slist, curl_slist_free_all)
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
 
@@ -137,7 +134,6 @@ static int poll_cancel(void *data, curl_off_t a, curl_off_t b, curl_off_t c, cur
 static void set_transfer(CURL *curl, Transfer *transfer, const RgHttpRequest *request)
 {
 	const RgHttpOptions *options = transfer->options;
-	curl_easy_setopt(curl, CURLOPT_URL, request->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	/* one request at a time on a handle: HTTP/2 would bring nothing */
@@ -145,7 +141,7 @@ static void set_transfer(CURL *curl, Transfer *transfer, const RgHttpRequest *re
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-		(long)(request->timeout_ms != 0 ? request->timeout_ms : TIMEOUT_MS));
+		(long)(request->timeout_ms != 0 ? request->timeout_ms : RG_HTTP_TRY_MS));
 	/* Bodies over 1 MiB don't wait for a "100 Continue" that many servers never send. An empty
 	 * "Expect:" line would stop it too, but libcurl 7.88 signs that without sending it. */
 	curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
@@ -176,44 +172,6 @@ static void set_body(CURL *curl, const RgHttpRequest *request)
 	}
 	if (!is_post)
 		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
-}
-
-static void set_tls(CURL *curl, const RgHttpOptions *options, const json_t *tls)
-{
-	const char *ca_file = rg_json_str(tls, "ca_file", options->ca_file);
-	if (ca_file != NULL)
-		curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
-	curl_easy_setopt(curl, CURLOPT_SSLCERT, rg_json_str(tls, "cert_file", NULL));
-	curl_easy_setopt(curl, CURLOPT_SSLKEY, rg_json_str(tls, "key_file", NULL));
-	bool verify = !rg_json_bool(tls, "insecure", false);
-	curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, (long)verify);
-	curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
-}
-
-static Slist *add_line(Slist *list, const char *line)
-{
-	Slist *longer = curl_slist_append(list, line);
-	g_assert(longer != NULL); /* memory only */
-	return longer;
-}
-
-/* AWS Signature 4 by libcurl, which adds X-Amz-Date itself and signs all lines of `list`. */
-static Slist *set_auth(CURL *curl, Slist *list, const RgHttpRequest *request)
-{
-	const json_t *auth = request->auth;
-	if (auth == NULL)
-		return list;
-	g_autofree char *scope = g_strdup_printf(
-		"aws:amz:%s:%s", rg_json_str(auth, "region", ""), rg_json_str(auth, "service", ""));
-	curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, scope);
-	curl_easy_setopt(curl, CURLOPT_USERNAME, rg_json_str(auth, "access_key", ""));
-	curl_easy_setopt(curl, CURLOPT_PASSWORD, rg_json_str(auth, "secret_key", ""));
-	const char *token = rg_json_str(auth, "session_token", NULL);
-	if (token != NULL && *token != '\0') {
-		g_autofree char *line = g_strdup_printf("X-Amz-Security-Token: %s", token);
-		list = add_line(list, line);
-	}
-	return list;
 }
 
 static RgTryEnd classify_end(CURLcode code, const Transfer *transfer)
@@ -263,7 +221,8 @@ static RgTryResult make_result(
 	else if (*words == '\0')
 		words = curl_easy_strerror(code);
 	result.reason = g_strchomp(g_strdup(words));
-	result.reason[0] = g_ascii_tolower(result.reason[0]);
+	if (g_ascii_islower(result.reason[1])) /* "SSL certificate ..." stays */
+		result.reason[0] = g_ascii_tolower(result.reason[0]);
 	return result;
 }
 
@@ -276,17 +235,16 @@ RgTryResult rg_easy_try(RgEasyPool *pool, const RgHttpOptions *options,
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
 	set_transfer(curl, &transfer, request);
 	set_body(curl, request);
-	set_tls(curl, options, request->tls);
-	Slist *list = NULL;
-	for (const char *const *at = request->headers; at != NULL && *at != NULL; at++)
-		list = add_line(list, *at);
-	g_autoptr(Slist) lines = set_auth(curl, list, request);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
-	CURLcode code = curl_easy_perform(curl);
+	RgConnect connect = {0};
+	const char *wrong = rg_connect_set(curl, request, &connect);
+	if (wrong != NULL)
+		g_strlcpy(words, wrong, sizeof(words));
+	CURLcode code = wrong != NULL ? CURLE_BAD_FUNCTION_ARGUMENT : curl_easy_perform(curl);
 	long status = 0;
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	reply->status = code == CURLE_OK ? (int)status : 0;
 	RgTryResult result = make_result(curl, code, &transfer, words);
 	curl_easy_reset(curl); /* it must not keep pointers into this frame */
+	rg_connect_clear(&connect);
 	return result;
 }

@@ -18,6 +18,9 @@ typedef enum {
  * 500, 502, 504 transient, everything else final. */
 typedef RgHttpVerdict (*RgHttpClassify)(void *data, int status, const char *body, size_t len);
 
+#define RG_HTTP_TRY_MS 60000u
+#define RG_HTTP_CALL_MS 300000u
+
 typedef struct {
 	const char *method, *url;
 	const char *const *headers; /* "Name: value", NULL-ended; may be NULL */
@@ -25,12 +28,16 @@ typedef struct {
 	size_t body_len;
 	bool reading;	     /* changes nothing at the server; a read-only transport lets only these
 				through */
-	unsigned timeout_ms; /* of one try; 0 = 60,000 */
+	bool hide_body;	     /* a trace shows neither its body nor the answer's */
+	unsigned timeout_ms; /* of one try; 0 = RG_HTTP_TRY_MS */
 	unsigned max_tries;  /* 0 = 6 */
-	const json_t *
-		auth; /* {"type":"aws_sigv4","region","service","access_key","secret_key","session_token"?}
-			 or NULL */
-	const json_t *tls; /* {"ca_file"?, "cert_file"?, "key_file"?, "insecure"?} or NULL */
+	/* {"type": "aws_sigv4", "region", "service", "access_key", "secret_key", "session_token"?},
+	 * {"type": "bearer", "token"}, {"type": "basic", "user", "password"}, {"type": "none"};
+	 * NULL = none */
+	const json_t *auth;
+	/* {"ca_file"?, "ca_pem"?, "cert_file"?, "cert_pem"?, "key_file"?, "key_pem"?,
+	 * "server_name"?, "proxy_url"?, "unix_socket"?} as in provider.h, or NULL */
+	const json_t *connection;
 	RgHttpClassify classify;
 	void *classify_data;
 	const char *what; /* "RunInstances", for traces and messages */
@@ -47,10 +54,18 @@ typedef struct {
 typedef struct {
 	bool read_only;
 	const char *trace_path; /* append JSON lines of every exchange, redacted; NULL = none */
+	/* Names of form parameters, XML elements and JSON members that a trace must not show, a
+	 * list of texts; NULL = only those of all clouds. Needed until rg_http_open returns. */
+	const json_t *secret_names;
 	const char *user_agent;
 	double requests_per_s; /* 0 = no limit */
 	unsigned burst;
-	const char *ca_file;	      /* from AWS_CA_BUNDLE and the like; NULL = the system's */
+	/* The longest back-off towards a loopback address, for tests; 0 = as towards any other. It
+	 * has no effect on other hosts and none on Retry-After. */
+	unsigned loopback_backoff_ms;
+	/* All tries of a request and the waits between them, without those for its turn; 0 =
+	 * RG_HTTP_CALL_MS. */
+	unsigned call_ms;
 	bool (*canceled)(void *data); /* polled during waits and transfers; may be NULL */
 	void *canceled_data;
 	void (*on_retry)(void *data, const char *what, unsigned try_number, unsigned wait_ms,

@@ -7,7 +7,6 @@
 #define TRANSIENT_BASE_MS 500u
 #define THROTTLED_BASE_MS 1000u
 #define BACKOFF_CAP_MS 20000u
-#define RETRY_AFTER_CAP_S 300
 
 RgHttpVerdict rg_retry_classify(int status)
 {
@@ -45,6 +44,17 @@ unsigned rg_retry_connect_ms(unsigned tries)
 	return tries == 1 ? 200 : 800;
 }
 
+bool rg_retry_is_loopback(const char *url)
+{
+	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
+	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
+	if (host == NULL)
+		return false;
+	bool numeric = host[strspn(host, "0123456789.")] == '\0';
+	return strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+	       (numeric && g_str_has_prefix(host, "127."));
+}
+
 unsigned rg_retry_after_ms(const char *value, int64_t now_s)
 {
 	guint64 seconds;
@@ -52,11 +62,11 @@ unsigned rg_retry_after_ms(const char *value, int64_t now_s)
 		size_t digits = strspn(value, "0123456789");
 		int64_t date = curl_getdate(value, NULL);
 		if (digits > 0 && value[digits] == '\0') /* more than 64 bits of seconds */
-			seconds = RETRY_AFTER_CAP_S;
+			seconds = RG_RETRY_AFTER_MAX_S;
 		else if (date < 0 || date <= now_s)
 			return 0;
 		else
 			seconds = (guint64)(date - now_s);
 	}
-	return (unsigned)MIN(seconds, RETRY_AFTER_CAP_S) * 1000;
+	return (unsigned)MIN(seconds, RG_RETRY_AFTER_MAX_S) * 1000;
 }

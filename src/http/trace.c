@@ -3,32 +3,50 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
 
 #define BODY_SHOWN_MAX (64 * 1024)
-#define MARK "[redacted]"
 
-/* Form parameters and XML elements of AWS whose values are secret: user data (it carries the Ray
- * token, and gzip hides it from a search) and STS credentials. */
-#define SECRET_NAMES "UserData|WebIdentityToken|SAMLAssertion|SecretAccessKey|SessionToken"
-
-bool rg_trace_open(RgTrace *trace, const char *path, const RgHttpHost *host, RgDiags *diags)
+/* New, or a regular file of ours: whoever can place a link could have us write into any file. */
+static int open_file(const char *path)
 {
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat is;
+	if (fd < 0 || (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() &&
+			      is.st_nlink == 1))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static void report_trace(const char *path, int error, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "usage.bad-argument",
+		"cannot write the trace file \"%s\": %s", path,
+		error == ELOOP	 ? "it is a symbolic link"
+		: error == EPERM ? "it is not a regular file of yours"
+				 : g_strerror(error));
+	if (error == ELOOP || error == EPERM)
+		rg_diag_hint(diag, "name a new file, or one that an earlier --trace made");
+}
+
+bool rg_trace_open(
+	RgTrace *trace, const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags)
+{
+	const char *path = options->trace_path;
 	*trace = (RgTrace){.fd = -1, .host = host};
 	if (path != NULL) {
-		trace->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		trace->fd = open_file(path);
 		if (trace->fd < 0) {
-			rg_diags_error(diags, "usage.bad-argument",
-				"can't write the trace file \"%s\": %s", path, g_strerror(errno));
+			report_trace(path, errno, diags);
 			return false;
 		}
 	}
 	pthread_mutex_init(&trace->lock, NULL);
-	trace->form = g_regex_new("((?:^|[?&])[\\w.]*(?:" SECRET_NAMES ")[\\w.]*=)[^&]*",
-		G_REGEX_RAW | G_REGEX_CASELESS, 0, NULL);
-	trace->xml = g_regex_new("(<(" SECRET_NAMES ")>).*?(</\\2>|$)",
-		G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL, 0, NULL);
+	rg_hide_init(&trace->hide, options->secret_names);
 	return true;
 }
 
@@ -36,23 +54,14 @@ void rg_trace_close(RgTrace *trace)
 {
 	if (trace->fd >= 0)
 		close(trace->fd);
-	g_regex_unref(trace->form);
-	g_regex_unref(trace->xml);
+	rg_hide_clear(&trace->hide);
 	pthread_mutex_destroy(&trace->lock);
-}
-
-/* Replaces what follows the first group; all of the text when PCRE gives up. */
-static char *blank(const GRegex *regex, const char *replacement, const char *text)
-{
-	char *clean = g_regex_replace(regex, text, -1, 0, replacement, 0, NULL);
-	return clean != NULL ? clean : g_strdup(MARK);
 }
 
 static json_t *show(const RgTrace *trace, const char *text, size_t len)
 {
 	g_autofree char *known = trace->host->redact(text, len);
-	g_autofree char *form = blank(trace->form, "\\1" MARK, known);
-	g_autofree char *clean = blank(trace->xml, "\\1" MARK "\\3", form);
+	g_autofree char *clean = rg_hide(&trace->hide, known);
 	size_t clean_len = strlen(clean);
 	if (clean_len > BODY_SHOWN_MAX)
 		clean[BODY_SHOWN_MAX] = '\0';
@@ -81,7 +90,8 @@ static void set_header(const RgTrace *trace, json_t *headers, const char *name, 
 {
 	g_autofree char *utf8 = g_utf8_make_valid(name, -1);
 	json_object_set_new(headers, utf8,
-		is_secret_header(name) ? json_string(MARK) : show(trace, value, strlen(value)));
+		is_secret_header(name) ? json_string(RG_HIDDEN)
+				       : show(trace, value, strlen(value)));
 }
 
 static json_t *show_request_headers(const RgTrace *trace, const RgHttpRequest *request)
@@ -96,7 +106,7 @@ static json_t *show_request_headers(const RgTrace *trace, const RgHttpRequest *r
 		set_header(trace, headers, name, value);
 	}
 	if (request->auth != NULL)
-		json_object_set_new(headers, "Authorization", json_string(MARK));
+		json_object_set_new(headers, "Authorization", json_string(RG_HIDDEN));
 	return headers;
 }
 
@@ -128,6 +138,15 @@ static void write_line(RgTrace *trace, const char *line, size_t len)
 	pthread_mutex_unlock(&trace->lock);
 }
 
+static json_t *show_body(
+	const RgTrace *trace, const RgHttpRequest *request, const char *body, size_t len)
+{
+	if (!request->hide_body)
+		return show(trace, body, len);
+	g_autofree char *hidden = g_strdup_printf("[%zu bytes hidden]", len);
+	return json_string(hidden);
+}
+
 void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 {
 	if (trace->fd < 0)
@@ -142,8 +161,8 @@ void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 	json_object_set_new(line, "url", show(trace, request->url, strlen(request->url)));
 	json_object_set_new(line, "request_headers", show_request_headers(trace, request));
 	if (request->body != NULL)
-		json_object_set_new(
-			line, "request_body", show(trace, request->body, request->body_len));
+		json_object_set_new(line, "request_body",
+			show_body(trace, request, request->body, request->body_len));
 	json_object_set_new(line, "try", json_integer(entry->try_number));
 	json_object_set_new(line, "duration_ms", json_integer(entry->duration_ms));
 	if (entry->error != NULL)
@@ -152,7 +171,8 @@ void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 		json_object_set_new(line, "status", json_integer(reply->status));
 		json_object_set_new(line, "reply_headers", show_reply_headers(trace, reply));
 		json_object_set_new(line, "reply_body",
-			show(trace, (const char *)reply->body->data, reply->body->len));
+			show_body(
+				trace, request, (const char *)reply->body->data, reply->body->len));
 	}
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autofree char *json = json_dumps(line, JSON_COMPACT);

@@ -2,14 +2,15 @@
  * written whole under a lock. Thread-safe. */
 #pragma once
 #include <pthread.h>
+#include "http/hide.h"
 #include "http/module.h"
 
 typedef struct {
 	pthread_mutex_t lock;
 	int fd; /* -1 = no trace */
 	const RgHttpHost *host;
-	GRegex *form, *xml; /* values that are secret by their name */
-	bool failed;	    /* a write failed; said once in the log */
+	RgHide hide;
+	bool failed; /* a write failed; said once in the log */
 } RgTrace;
 
 /* What one try was and brought. */
@@ -22,6 +23,7 @@ typedef struct {
 } RgTraceEntry;
 
 /* Creates the file with mode 0600 or appends to it; false and a diagnostic when it can't. */
-bool rg_trace_open(RgTrace *trace, const char *path, const RgHttpHost *host, RgDiags *diags);
+bool rg_trace_open(
+	RgTrace *trace, const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags);
 void rg_trace_close(RgTrace *trace);
 void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry);

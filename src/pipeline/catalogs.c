@@ -38,11 +38,25 @@ RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project
 	return pass_read_catalog(providers, provider, region, NULL, &own, diags);
 }
 
+/* The pins, with what the module's schema says of the spec's settings. */
+static json_t *pins_with_settings(
+	RgProviderHost *providers, const RgCluster *cluster, const json_t *pins)
+{
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* pass_check_settings says it */
+	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
+	json_t *all = pins ? json_copy((json_t *)(uintptr_t)pins) : json_object();
+	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
+	if (settings)
+		json_object_update(all, settings);
+	return all;
+}
+
 RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,
-	const RgCluster *cluster, const json_t *pins, RgCatalog **catalog, RgDiags *diags)
+	const RgCluster *cluster, const json_t *known, RgCatalog **catalog, RgDiags *diags)
 {
 	g_autoptr(RgDiags) first = rg_diags_new();
 	const RgProviderRef *place = &cluster->provider;
+	g_autoptr(RgJson) pins = pins_with_settings(providers, cluster, known);
 	*catalog = pass_open_catalog(providers, project, place->name, place->region, first);
 	RgShapes *shapes = *catalog ? rg_fit_shapes(cluster, *catalog, pins, first) : NULL;
 	if (shapes) {

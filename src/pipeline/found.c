@@ -6,22 +6,21 @@
 
 /* ---- pins: what a node is decides what is wanted of it, as if it had been recorded */
 
-static bool is_node(const Rebuild *rebuild, const RgResource *found)
+static const RgKind *kind_of(const Rebuild *rebuild, const RgResource *found)
 {
 	const RgSchema *schema = rg_provider_get_schema(rebuild->pass->provider);
-	return rg_schema_kind(schema, found->kind)->node;
+	return rg_schema_kind(schema, found->kind);
 }
 
-/* Kinds of nodes name these attributes so in every module. */
-static void pin_observed(json_t *pin, const RgResource *found)
+static void pin_observed(json_t *pin, const RgKind *kind, const RgResource *found)
 {
-	static const char *const names[][2] = {{"instance_type", "instance_type"},
-		{"zone", "availability_zone"}, {"zone", "zone"}, {"image_id", "image_id"},
-		{"market", "market"}};
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		json_t *value = json_object_get(found->attrs, names[i][1]);
+	static const char *const members[][2] = {{RG_ROLE_INSTANCE_TYPE, "instance_type"},
+		{RG_ROLE_ZONE, "zone"}, {RG_ROLE_IMAGE, "image_id"}, {RG_ROLE_MARKET, "market"}};
+	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
+		const RgAttribute *attribute = rg_kind_with_role(kind, members[i][0]);
+		json_t *value = attribute ? json_object_get(found->attrs, attribute->name) : NULL;
 		if (json_is_string(value))
-			json_object_set(pin, names[i][0], value);
+			json_object_set(pin, members[i][1], value);
 	}
 }
 
@@ -40,11 +39,12 @@ static void pin_nodes(Rebuild *rebuild)
 {
 	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
 		RgResource *found = rg_resource_set_get(rebuild->found, i);
-		if (!is_node(rebuild, found))
+		const RgKind *kind = kind_of(rebuild, found);
+		if (!kind->node)
 			continue;
 		found->group = g_intern_string(found->name);
 		found->pin = json_object();
-		pin_observed(found->pin, found);
+		pin_observed(found->pin, kind, found);
 		lend_pin(rebuild, found);
 	}
 }
@@ -119,7 +119,7 @@ bool found_fit(Rebuild *rebuild)
 	return pass_fit(rebuild->session, pass, rebuild->diags);
 }
 
-/* ---- what no list tells */
+/* ---- what no list reports */
 
 static bool has_unreadable(const RgKind *kind)
 {
@@ -188,7 +188,8 @@ void found_token(Rebuild *rebuild)
 		const RgResource *wanted = rg_resource_set_get(desired, i);
 		const json_t *revealed = g_hash_table_lookup(rebuild->revealed, wanted->address);
 		if (revealed)
-			rebuild->token = rebuild_find_token(wanted, revealed);
+			rebuild->token =
+				rebuild_find_token(kind_of(rebuild, wanted), wanted, revealed);
 	}
 	if (rebuild->token)
 		rg_redact_add(rebuild->token, strlen(rebuild->token));
@@ -211,6 +212,6 @@ void found_secret(Rebuild *rebuild, RgResourceSet *records)
 		"the Ray token of the running nodes could not be read back");
 	rg_diag_address(diag, RG_SECRET_RAY_TOKEN, NULL);
 	rg_diag_hint(diag,
-		"nodes that run are not touched, but no node can be added before `raygpu "
+		"running nodes are not touched, but no node can be added before `raygpu "
 		"apply --replace " RG_SECRET_RAY_TOKEN "` has given all of them a new one");
 }

@@ -52,7 +52,7 @@ static bool check_request(const Importing *importing, size_t i)
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	if (!kind || !rg_schema_kind(schema, kind) || g_str_equal(kind, RG_SECRET_KIND))
 		return refuse(importing, import, "an address is KIND.NAME or KIND.NAME[INDEX]",
-			"\"%s\" is no address of provider %s", import->address,
+			"\"%s\" is not an address of provider %s", import->address,
 			rg_provider_name(pass->provider));
 	const RgResource *recorded =
 		rg_resource_set_find(pass->snapshot->recorded, import->address);
@@ -60,7 +60,7 @@ static bool check_request(const Importing *importing, size_t i)
 		return refuse(importing, import, "`raygpu apply` finds out what became of it",
 			"an interrupted creation of %s is still open", import->address);
 	if (recorded)
-		return refuse(importing, import, "`raygpu state rm` lets that one go",
+		return refuse(importing, import, "`raygpu state rm` forgets that record",
 			"%s is recorded already, as %s", import->address, recorded->id);
 	/* the same thing under two records would be removed by the one while the other wants it */
 	g_autofree char *holder = rg_store_find_holder(importing->rebuild.session->store,
@@ -123,9 +123,8 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 			import->id, read->status && *read->status ? read->status : "gone");
 	else if (read->lineage && g_strcmp0(read->lineage, importing->lineage) != 0)
 		refuse(importing, import,
-			"use that state; or let go of it there with `raygpu state rm`, and take "
-			"the "
-			"tag off",
+			"use that state, or forget it there with `raygpu state rm` and remove the "
+			"tag",
 			"%s belongs to another state: it carries the lineage %s", import->id,
 			read->lineage);
 	else
@@ -175,7 +174,7 @@ static bool check_wanted(const Importing *importing)
 		if (!rg_resource_set_find(importing->rebuild.pass->desired, import->address))
 			ok = refuse(importing, import,
 				"write it into the spec first; `raygpu plan` on an empty state "
-				"tells "
+				"shows "
 				"all addresses of a spec",
 				"the spec has no %s", import->address);
 	}
@@ -225,10 +224,10 @@ static void tell_untold(const Importing *importing)
 		return;
 	rg_diags_note(importing->rebuild.diags, "state.not-told",
 		"%s is recorded as the spec has it now",
-		importing->rebuild.keep ? "what the cloud doesn't tell back (disks), and the user "
+		importing->rebuild.keep ? "what the cloud doesn't report (disks), and the user "
 					  "data that it booted "
 					  "with,"
-					: "what the cloud doesn't tell back (disks, for one)");
+					: "what the cloud doesn't report (disks, for example)");
 }
 
 static bool plan_with(Importing *importing, GPtrArray **records)
@@ -265,11 +264,12 @@ static bool run(Importing *importing, const char *spec_path, GPtrArray **records
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	if (!known || !pass->snapshot || !pass_settle(session, pass, diags) ||
 		!pass_check_settings(session->providers, pass->cluster, diags) ||
-		!pass_same_place(pass->cluster, known, diags))
+		!pass_same_place(session->providers, pass->cluster, known, diags))
 		return false;
 	const RgProviderRef *place = &pass->cluster->provider;
 	if (!pass_open_provider(session, pass, place->name, place->region, place->config, diags))
 		return false;
+	pass_ask_account(pass);
 	rebuild->recorded = known->recorded;
 	importing->lineage = known->lineage;
 	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||

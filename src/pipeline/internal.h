@@ -21,15 +21,15 @@ json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags);
  * the project file (NULL: none); NULL without a diagnostic when there is no such provider. */
 RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project,
 	const char *provider, const char *region, RgDiags *diags);
-/* range.c. What the cluster costs at the least and at the most nodes of its pools, told as findings
- * where a budget doesn't hold it; a new reference, NULL: the data are broken. */
+/* range.c. What the cluster costs at the least and at the most nodes of its pools, reported as
+ * findings where a budget doesn't hold it; a new reference, NULL: the data are broken. */
 json_t *pass_range(
 	const RgCluster *cluster, const RgProject *project, const RgShapes *shapes, RgDiags *diags);
 /* settle.c. Places a cluster whose spec leaves a choice: where it is recorded, else at the best
  * candidate; false with fit.no-place, plan.would-move or plan.wrong-state. Needs cluster, project
  * and snapshot. */
 bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
-/* The same without a state; a note tells the choice. `project` may be NULL. */
+/* The same without a state; a note names the choice. `project` may be NULL. */
 bool pass_settle_offline(
 	RgProviderHost *providers, RgCluster *cluster, const RgProject *project, RgDiags *diags);
 /* What the snapshot pins, as far as it holds where the cluster is; a new reference. */
@@ -37,10 +37,20 @@ json_t *pass_pins(const RgPass *pass);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 /* What is recorded is where the spec says, or plan.wrong-state. */
-bool pass_same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags);
-/* Opens transport and module into the pass. */
+bool pass_same_place(RgProviderHost *providers, const RgCluster *cluster,
+	const RgSnapshot *snapshot, RgDiags *diags);
+/* trust.c. Settings that decide about credentials are the cloud's own, recorded, or admitted; else
+ * provider.not-admitted. */
+bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,
+	const json_t *config, RgDiags *diags);
+/* Opens transport and module into the pass; what a spec (pass->cluster) sets has to be trusted. */
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags);
+/* labels.c. Under the lines of the spec: what the provider's cloud can't carry. */
+bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
+/* settings.c. {"settings", "zone_maps"} of the pins (fit.h), as the module's schema marks them; a
+ * new reference. */
+json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema);
 /* catalogs.c. spec -> shapes with the catalog of the spec's region alone, which is read in a
  * fraction of the time; only for a refusal, which names what other regions have, with all of it.
  * `catalog` is what the shapes borrow from, the caller's; NULL when there is no such provider. */
@@ -48,12 +58,29 @@ RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,
 	const RgCluster *cluster, const json_t *pins, RgCatalog **catalog, RgDiags *diags);
 /* cluster -> desired, with the snapshot's pins: needs cluster, provider and snapshot. */
 bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags);
-/* clouds -> observed: needs provider and snapshot. */
+/* account.c. Asks whose account the credentials are of, beside what follows: needs provider. */
+void pass_ask_account(RgPass *pass);
+/* The answer into pass->account: false and plan.wrong-account when the cluster is in another; a
+ * warning, when `warn`, that it could not be told. */
+bool pass_check_account(RgPass *pass, bool warn, RgDiags *diags);
+bool pass_is_elsewhere(
+	const void *pass);		/* RgRefreshInput.in_vain: the answer is another account */
+void pass_forget_account(RgPass *pass); /* before the provider is closed */
+/* clouds -> observed and strangers: needs provider and snapshot. pass->observed NULL: nothing could
+ * be read. */
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);
+GPtrArray *pass_strangers_new(void);
+/* taken.c. plan.name-taken when there are strangers: false where a cluster without a node would be
+ * created beside them (without a diff: it would), else a warning. */
+bool pass_has_nodes(const RgPass *pass); /* recorded ones: the cluster is this state's */
+bool pass_check_name(const RgSession *session, const RgPass *pass, RgDiags *diags);
 /* plan.protected for each pool that the diff would take nodes from, against its protection. */
 void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags *diags);
-/* The pools that the spec protects, for the state; NULL when none is or was. */
-json_t *pass_protected_pools(const RgSession *session, const RgPass *pass);
+/* The pools that the state is to protect; NULL when none is or was. *changes: what differs from the
+ * state as it is (RgPlan.protection), or NULL. */
+json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes);
+/* notices.c: plan.head-replaced and plan.renamed-pool, of a plan that is made. */
+void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags);
 /* refresh, diff, plan: needs provider, snapshot and desired. */
 bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The provider is there, and takes the spec's settings and zones; else diagnostics under its lines.

@@ -30,6 +30,7 @@ RgCluster *rg_pipeline_validate(
 							 : NULL;
 	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
 	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
+	ok = cluster && rg_fit_check_buildable(cluster, diags) && ok; /* as a plan would */
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
 

@@ -13,11 +13,15 @@ void rg_pass_free(RgPass *pass)
 	rg_plan_free(pass->plan);
 	rg_diff_free(pass->diff);
 	rg_resource_set_free(pass->observed);
+	if (pass->strangers)
+		g_ptr_array_unref(pass->strangers);
 	rg_resource_set_free(pass->desired);
 	json_decref(pass->fitted);
 	json_decref(pass->fit);
 	json_decref(pass->facts);
 	json_decref(pass->place);
+	pass_forget_account(pass);
+	g_free(pass->account);
 	rg_provider_close(pass->provider);
 	rg_http_close(pass->http);
 	rg_snapshot_free(pass->snapshot);
@@ -39,10 +43,11 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 	const json_t *config, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(session->providers, name, diags);
-	if (!schema)
+	if (!schema || (pass->cluster && !pass_check_trust(session, pass, name, config, diags)))
 		return false;
 	session->http.requests_per_s = rg_schema_requests_per_s(schema);
 	session->http.burst = rg_schema_burst(schema);
+	session->http.secret_names = rg_schema_secrets(schema);
 	pass->http = rg_http_open(&session->http, diags);
 	if (pass->http)
 		pass->provider = rg_provider_open(
@@ -50,21 +55,56 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 	return pass->provider != NULL;
 }
 
-bool pass_same_place(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags)
+static void refuse_move(const RgCluster *cluster, const char *pointer, const char *what,
+	const char *recorded, const char *said, RgDiags *diags)
 {
-	if (!rg_resource_set_size(snapshot->recorded) ||
-		(g_str_equal(cluster->provider.name, snapshot->provider) &&
-			g_str_equal(cluster->provider.region, snapshot->region)))
-		return true;
 	RgDiag *diag = rg_diags_error(diags, "plan.wrong-state",
-		"cluster %s is recorded in %s %s, but the spec says %s %s", cluster->name,
-		snapshot->provider, snapshot->region, cluster->provider.name,
-		cluster->provider.region);
-	rg_diag_at(diag, cluster->provider.region_source);
+		"cluster %s is recorded in %s %s, but the spec says %s", cluster->name, what,
+		recorded, said);
+	rg_diag_at(diag, rg_cluster_source(cluster, pointer));
 	rg_diag_hint(diag,
-		"a cluster doesn't move: `raygpu destroy --cluster %s` first, or give the new "
-		"one another name",
+		"a cluster cannot move: run `raygpu destroy --cluster %s` first, or give the new "
+		"cluster another name",
 		cluster->name);
+}
+
+/* Settings that the module's schema marks with x-raygpu-place: with another value, the cluster
+ * would be somewhere else. */
+static bool same_settings(const RgSchema *schema, const RgCluster *cluster,
+	const RgSnapshot *snapshot, RgDiags *diags)
+{
+	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
+	const char *name;
+	bool same = true;
+	json_object_foreach (settings, name, rule) {
+		if (!json_is_true(json_object_get(rule, "x-raygpu-place")))
+			continue;
+		json_t *was = json_object_get(snapshot->config, name),
+		       *is = json_object_get(cluster->provider.config, name);
+		if (was == is || (was && is && json_equal(was, is)))
+			continue;
+		g_autofree char *pointer = rg_json_pointer_add("/provider", name);
+		g_autofree char *before = was ? rg_json_canonical(was) : g_strdup("(none)");
+		g_autofree char *now = is ? rg_json_canonical(is) : g_strdup("none");
+		refuse_move(cluster, pointer, name, before, now, diags);
+		same = false;
+	}
+	return same;
+}
+
+bool pass_same_place(RgProviderHost *providers, const RgCluster *cluster,
+	const RgSnapshot *snapshot, RgDiags *diags)
+{
+	const RgProviderRef *place = &cluster->provider;
+	if (!rg_resource_set_size(snapshot->recorded))
+		return true;
+	if (g_str_equal(place->name, snapshot->provider) &&
+		g_str_equal(place->region, snapshot->region)) {
+		const RgSchema *schema = rg_provider_schema(providers, place->name, diags);
+		return schema && same_settings(schema, cluster, snapshot, diags);
+	}
+	g_autofree char *said = g_strdup_printf("%s %s", place->name, place->region);
+	refuse_move(cluster, "/provider/region", snapshot->provider, snapshot->region, said, diags);
 	return false;
 }
 
@@ -89,8 +129,12 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_autoptr(RgJson) facts = NULL;
 	if (request) {
 		tell(session, "resolving", "images, network and zones", false);
-		facts = rg_provider_resolve(pass->provider, request, diags);
-		rg_diags_locate(diags, source_of, pass->cluster);
+		g_autoptr(RgDiags) unresolved = rg_diags_new();
+		facts = rg_provider_resolve(pass->provider, request, unresolved);
+		rg_diags_locate(unresolved, source_of, pass->cluster);
+		bool right = facts || pass_check_account(pass, false, diags);
+		if (right)
+			rg_diags_take_all(diags, unresolved);
 		if (!facts)
 			return false;
 	}
@@ -122,16 +166,27 @@ static void on_reading(void *data, const char *kind, size_t seen, bool done)
 		session->progress(session->progress_data, "reading", kind, seen, done);
 }
 
+GPtrArray *pass_strangers_new(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
+}
+
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	Reading reading = {session};
+	g_clear_pointer(&pass->strangers, g_ptr_array_unref);
+	pass->strangers = pass_strangers_new();
 	RgRefreshInput input = {.cluster = pass->snapshot->cluster,
 		.lineage = pass->snapshot->lineage,
 		.recorded = pass->snapshot->recorded,
 		.desired = pass->desired,
 		.tombstones = pass->snapshot->tombstones,
+		.strangers = pass->strangers,
+		.removing = session->diff.destroy,
 		.now_s = rg_clock_now_s(),
 		.settle_ms = session->settle_ms,
+		.in_vain = pass_is_elsewhere,
+		.in_vain_data = pass,
 		.progress = on_reading,
 		.progress_data = &reading};
 	pass->observed = rg_refresh(pass->provider, &input, diags);
@@ -161,25 +216,78 @@ static GPtrArray *gangs_of(const RgCluster *cluster)
 	return names;
 }
 
+/* Reads and decides; what was read before is thrown away. */
+static bool look(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(RgDiags) unread = rg_diags_new(), undecided = rg_diags_new();
+	g_clear_pointer(&pass->diff, rg_diff_free);
+	g_clear_pointer(&pass->observed, rg_resource_set_free);
+	pass_refresh(session, pass, unread);
+	if (!pass_check_account(pass, !rg_diags_has_errors(unread), diags))
+		return false; /* what it shows, or refuses, says nothing of this cluster */
+	if (!pass->observed) {
+		rg_diags_take_all(diags, unread);
+		return false;
+	}
+	g_autoptr(GPtrArray) order = pool_order(pass->cluster);
+	RgDiffOptions options = session->diff;
+	options.pools = order;
+	pass->diff = rg_diff(rg_provider_get_schema(pass->provider), pass->desired,
+		pass->snapshot->recorded, pass->observed, &options, undecided);
+	if (rg_diags_has_errors(unread))
+		rg_diags_drop(undecided, "diff.unknown"); /* the reading told why already */
+	rg_diags_take_new(diags, unread);
+	rg_diags_take_new(diags, undecided);
+	return pass->diff != NULL;
+}
+
+/* Seconds until the cloud must show what an update did that nothing could be decided without
+ * (decide.md row 15); 0: there is none. */
+static int64_t doubtful_for_s(const RgPass *pass)
+{
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	int64_t longest_s = 0, now_s = rg_clock_now_s();
+	for (guint i = 0; i < pass->diff->changes->len; i++) {
+		const RgChange *change = pass->diff->changes->pdata[i];
+		if (change->action != RG_ACTION_STOP || !change->recorded || !change->observed ||
+			!change->observed->doubtful)
+			continue;
+		int64_t window_s = rg_schema_kind(schema, change->recorded->kind)->consistency_s;
+		int64_t changed_s = MAX(change->recorded->created_s, change->recorded->updated_s);
+		longest_s = MAX(longest_s, MIN(changed_s + window_s - now_s, window_s));
+	}
+	return longest_s;
+}
+
+/* Two views in a row may be old ones, so nothing shorter than the cloud's own time will do. */
+static bool look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(RgDiags) first = rg_diags_new();
+	bool ok = look(session, pass, first);
+	int64_t wait_s = ok && session->settle_ms ? doubtful_for_s(pass) : 0;
+	if (wait_s <= 0) {
+		rg_diags_take_new(diags, first);
+		return ok;
+	}
+	tell(session, "waiting", "for the cloud to show an interrupted update", false);
+	if (rg_provider_sleep(pass->provider, (unsigned)(wait_s + 1) * 1000))
+		return look(session, pass, diags);
+	rg_diags_error(diags, "provider.canceled", "waiting for an update to show was canceled");
+	return false;
+}
+
 bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	const RgSnapshot *snapshot = pass->snapshot;
 	const RgCluster *cluster = pass->cluster;
-	g_autoptr(RgDiags) unread = rg_diags_new(), undecided = rg_diags_new();
-	pass_refresh(session, pass, unread);
-	pass->diff = rg_diff(schema, pass->desired, snapshot->recorded, pass->observed,
-		&session->diff, undecided);
-	if (rg_diags_has_errors(unread))
-		rg_diags_drop(undecided, "diff.unknown"); /* the reading told why already */
-	rg_diags_take_new(diags, unread);
-	rg_diags_take_new(diags, undecided);
-	if (!pass->diff)
+	if (!look_until_sure(session, pass, diags) || !pass_check_name(session, pass, diags))
 		return false;
 	bool looking = session->diff.looking; /* nothing of it is done: nothing is refused */
 	if (!looking)
 		pass_check_protection(session, pass, diags);
-	g_autoptr(RgJson) protect = pass_protected_pools(session, pass);
+	g_autoptr(RgJson) protection = NULL;
+	g_autoptr(RgJson) protect = pass_protected_pools(session, pass, &protection);
 	g_autoptr(GPtrArray) order = pool_order(cluster), gangs = gangs_of(cluster);
 	g_autoptr(GPtrArray) limits = session->diff.destroy || looking ? NULL : pass_limits(pass);
 	g_autoptr(RgJson) carbon = pass_carbon(session, pass, diags);
@@ -200,19 +308,39 @@ bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.fit = pass->fit,
 		.facts = pass->facts ? pass->facts : snapshot->facts,
 		.protect = protect,
+		.protection = protection,
 		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
 			     : cluster					? cluster->file
 									: NULL,
 		.spec_digest = cluster ? cluster->digest : NULL,
 		.source = source_of,
 		.source_data = cluster,
+		.explain = rg_boot_explain,
 		.pool_order = order,
 		.gangs = gangs,
 		.limits = limits,
 		.override = session->override,
 		.carbon = carbon};
 	pass->plan = rg_plan_new(pass->diff, schema, &input, diags);
+	if (pass->plan)
+		pass_notice(session, pass, diags);
 	return pass->plan != NULL;
+}
+
+/* Who can read the repository could join the Ray cluster; and a clone has a copy that goes stale.
+ */
+static void warn_of_tracked_state(
+	const RgSession *session, const RgProvenance *provenance, RgDiags *diags)
+{
+	if (!provenance->in_repository || !rg_git_tracks(session->state_path))
+		return;
+	RgDiag *diag = rg_diags_warning(diags, "state.in-git",
+		"the state \"%s\" is tracked by git, and it holds the Ray token",
+		session->state_path);
+	rg_diag_hint(diag,
+		"take it out with `git rm --cached -f %s`, and treat the token as public if it was "
+		"pushed",
+		session->state_path);
 }
 
 RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *diags)
@@ -225,11 +353,14 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	if (!pass->provenance || !pass->snapshot || !pass_settle(session, pass, diags) ||
 		!pass_check_settings(session->providers, pass->cluster, diags) ||
-		!pass_same_place(pass->cluster, pass->snapshot, diags))
+		!pass_same_place(session->providers, pass->cluster, pass->snapshot, diags) ||
+		(!session->diff.destroy && !rg_fit_check_buildable(pass->cluster, diags)))
 		return NULL;
+	warn_of_tracked_state(session, pass->provenance, diags);
 	const RgProviderRef *place = &pass->cluster->provider;
 	if (!pass_open_provider(session, pass, place->name, place->region, place->config, diags))
 		return NULL;
+	pass_ask_account(pass);
 	if (session->diff.destroy)
 		pass->desired = rg_resource_set_new();
 	else if (!pass_fit(session, pass, diags))

@@ -20,11 +20,15 @@ typedef struct {
 	RgStore *store;
 	const char *state_path;
 	const char *ref; /* a git revision to read specs from; NULL: the files as they are */
+	/* a revision whose project file admits endpoints and profiles; NULL: that of the spec */
+	const char *trusted_ref;
+	const char *allow_endpoints, *allow_profiles; /* by the environment; NULL: none */
 	RgDiffOptions diff;
 	bool reoptimize;      /* pinned instance types don't hold */
 	const char *override; /* why the budget may be exceeded; NULL: it may not */
 	unsigned settle_ms;   /* how long a refresh may wait for young things to show */
-	/* told before each stage that talks to a cloud, and while it reads; may be NULL; any thread
+	/* called before each stage that talks to a cloud, and while it reads; may be NULL; any
+	 * thread
 	 */
 	void (*progress)(void *data, const char *stage, const char *what, size_t n, bool done);
 	void *progress_data;
@@ -38,11 +42,15 @@ typedef struct {
 	RgSnapshot *snapshot;
 	RgHttp *http;
 	RgProvider *provider;
+	struct RgAsking *asking; /* account.c */
+	char *account;		 /* of the credentials; NULL: not told (yet) */
 	json_t *place; /* why the cluster is where it is (place.h); NULL: the spec leaves no choice
 			*/
 	json_t *facts, *fitted;
 	json_t *fit; /* of the workloads; NULL without any */
 	RgResourceSet *desired, *observed;
+	GPtrArray *strangers; /* RgResource*: they carry the cluster's name, another state made them
+			       */
 	RgDiff *diff;
 	RgPlan *plan;
 } RgPass;
@@ -55,8 +63,8 @@ RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *dia
 /* The same from the state alone (destroy and drift without a spec): what is recorded is what is
  * wanted, or nothing when session->diff.destroy. */
 RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags);
-/* Only what is recorded of the cluster and what the cloud tells of it: nothing is wanted, so there
- * is no diff and no plan. */
+/* Only what is recorded of the cluster and what the cloud reports of it: nothing is desired, so
+ * there is no diff and no plan. */
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags);
 /* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held);
  * `lineage` may be NULL. The pass's snapshot has what was found. */
@@ -68,7 +76,7 @@ typedef struct {
 } RgImport;
 /* The plan as it would be with records of these things, which are `records` (RgResource*, borrowed
  * from the pass's snapshot; the caller frees the array). Writes nothing. `keep`: what no cloud
- * tells back (user data, disks) is taken to be as the spec says, so that no node is replaced for
+ * reports (user data, disks) is taken to be as the spec says, so that no node is replaced for
  * its sake. */
 RgPass *rg_pipeline_import(RgSession *session, const char *spec_path, const RgImport *imports,
 	size_t n, bool keep, GPtrArray **records, RgDiags *diags);

@@ -137,14 +137,33 @@ static json_t *candidates_json(const Choosing *choosing)
 	return all;
 }
 
-static char *reason_of(const Choosing *choosing, guint admitted)
+/* Price and carbon are compared only between places that have the same choice of accelerators, and
+ * know their prices as well. */
+static char *reason_of(
+	const Choosing *choosing, const RgMerit *merits, const bool *admitted, guint best)
 {
-	guint n = choosing->cluster->places->len;
-	if (admitted == 1)
+	guint n = choosing->cluster->places->len, count = 0, alike = 0;
+	bool by_choice = false, by_price = false;
+	for (guint i = 0; i < n; i++) {
+		bool later = merits[i].preference != merits[best].preference;
+		bool unsure = !later && merits[i].sureness != merits[best].sureness;
+		count += admitted[i];
+		alike += admitted[i] && !later && !unsure;
+		by_choice |= admitted[i] && later;
+		by_price |= admitted[i] && unsure;
+	}
+	const char *word = rg_merit_word(choosing->cluster->optimize);
+	if (count == 1)
 		return g_strdup_printf(
 			"the only one of %u candidate%s that has all of it", n, n == 1 ? "" : "s");
-	return g_strdup_printf(
-		"%s of %u candidates", rg_merit_word(choosing->cluster->optimize), admitted);
+	if (alike == count)
+		return g_strdup_printf("%s of %u candidates", word, count);
+	const char *with = !by_price	? "the accelerators listed first"
+			   : !by_choice ? "known prices"
+					: "the accelerators listed first and known prices";
+	if (alike == 1)
+		return g_strdup_printf("the only one of %u candidates with %s", count, with);
+	return g_strdup_printf("%s of the %u of %u candidates with %s", word, alike, count, with);
 }
 
 static guint best_of(const Choosing *choosing, const RgMerit *merits, const bool *admitted)
@@ -162,19 +181,18 @@ static guint best_of(const Choosing *choosing, const RgMerit *merits, const bool
 
 static json_t *choice_json(Choosing *choosing)
 {
-	guint n = choosing->cluster->places->len, count = 0;
+	guint n = choosing->cluster->places->len;
 	g_autofree RgMerit *merits = g_new(RgMerit, n);
 	g_autofree bool *admitted = g_new(bool, n);
 	for (guint i = 0; i < n; i++) {
 		merits[i] = choosing->trials[i].whole.merit;
 		admitted[i] = !choosing->trials[i].rejected;
-		count += admitted[i];
 	}
 	guint best = best_of(choosing, merits, admitted);
 	json_t *choice = json_object();
 	rg_cluster_settle(choosing->cluster, best < n ? best : 0);
 	if (best < n) {
-		g_autofree char *reason = reason_of(choosing, count);
+		g_autofree char *reason = reason_of(choosing, merits, admitted, best);
 		rg_json_set_str(choice, "provider", choosing->cluster->provider.name);
 		rg_json_set_str(choice, "region", choosing->cluster->provider.region);
 		rg_json_set_str(choice, "reason", reason);

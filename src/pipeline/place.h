@@ -1,6 +1,6 @@
 /* Which candidate of provider.any_of holds for the whole cluster, and why: after the spec and the
  * state are read, before anything asks which provider and region it is. Reads data files, no cloud.
- * One document tells the choice, to plan, state (in the facts of the last run) and `offers`:
+ * One document has the choice, to plan, state (in the facts of the last run) and `offers`:
  *   {"provider", "region", "reason": text, "microusd_hour": of priced nodes, "unpriced": nodes,
  *    "estimate_microusd_hour": with the lowest price known anywhere for these, or null,
  *    "carbon_mg_hour", "uncounted", "price_date": text or null,

@@ -42,9 +42,8 @@ static void refuse(
 	rg_diag_address(diag, first->address, NULL);
 	if (pool)
 		rg_diag_at(diag, pool->source);
-	rg_diag_hint(diag,
-		"to do it all the same, set `protect: false` there, apply that, and then "
-		"make this change");
+	rg_diag_hint(diag, "to do it anyway, set `protect: false` there, apply that, and then "
+			   "make this change");
 }
 
 void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags *diags)
@@ -66,6 +65,63 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 	}
 }
 
+/* ---- what the state is to say */
+
+typedef struct {
+	bool recorded;	    /* something of the pool is in the state */
+	bool planned;	    /* the plan doesn't leave all of it out */
+	bool on, off;	    /* recorded protection of what stays; both: an apply was cut short */
+	bool was_protected; /* any of it */
+} PoolNow;
+
+static PoolNow pool_now(const RgDiff *diff, const char *pool)
+{
+	PoolNow now = {0};
+	for (guint i = 0; i < diff->changes->len; i++) {
+		const RgChange *change = diff->changes->pdata[i];
+		const RgResource *any = change->recorded ? change->recorded : change->desired;
+		if (g_strcmp0(any->group, pool) != 0)
+			continue;
+		now.planned |= change->row != RG_ROW_LEFT_OUT;
+		if (!change->recorded || change->recorded->presence == RG_PENDING)
+			continue;
+		now.recorded = true;
+		now.was_protected |= change->recorded->protect;
+		if (!change->desired)
+			continue;
+		now.on |= change->recorded->protect;
+		now.off |= !change->recorded->protect;
+	}
+	return now;
+}
+
+/* What a plan leaves out stays as it is, its protection too. */
+static void add_pool(
+	const RgPass *pass, const char *pool, bool wanted, json_t *names, json_t *changes)
+{
+	PoolNow now = pool_now(pass->diff, pool);
+	bool after = now.recorded && !now.planned ? now.was_protected : wanted;
+	if (after)
+		json_array_append_new(names, json_string(pool));
+	if (after ? now.off : now.on)
+		json_array_append_new(changes, json_pack("{s:s, s:b, s:b}", "pool", pool, "before",
+						       !after, "after", after));
+}
+
+/* Protected by the state alone: lifted by no plan that leaves their nodes out. */
+static void add_recorded(const RgPass *pass, json_t *names)
+{
+	const RgResourceSet *recorded = pass->snapshot->recorded;
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *resource = rg_resource_set_get(recorded, i);
+		if (resource->protect && resource->group &&
+			!find_pool(pass->cluster, resource->group) &&
+			g_hash_table_add(seen, (gpointer)(uintptr_t)resource->group))
+			json_array_append_new(names, json_string(resource->group));
+	}
+}
+
 static bool was_protected(const RgResourceSet *recorded)
 {
 	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
@@ -75,19 +131,21 @@ static bool was_protected(const RgResourceSet *recorded)
 	return false;
 }
 
-json_t *pass_protected_pools(const RgSession *session, const RgPass *pass)
+json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes)
 {
 	const RgCluster *cluster = spec_of(session, pass);
+	*changes = NULL;
 	if (!cluster)
 		return NULL;
-	g_autoptr(RgJson) pools = json_array();
-	if (cluster->head->protect)
-		json_array_append_new(pools, json_string(cluster->head->name));
+	g_autoptr(RgJson) names = json_array(), moved = json_array();
+	add_pool(pass, cluster->head->name, cluster->head->protect, names, moved);
 	for (guint i = 0; i < cluster->pools->len; i++) {
 		const RgPool *pool = cluster->pools->pdata[i];
-		if (pool->protect)
-			json_array_append_new(pools, json_string(pool->name));
+		add_pool(pass, pool->name, pool->protect, names, moved);
 	}
-	bool says = json_array_size(pools) || was_protected(pass->snapshot->recorded);
-	return says ? g_steal_pointer(&pools) : NULL;
+	add_recorded(pass, names);
+	if (json_array_size(moved))
+		*changes = g_steal_pointer(&moved);
+	bool says = json_array_size(names) || was_protected(pass->snapshot->recorded);
+	return says ? g_steal_pointer(&names) : NULL;
 }

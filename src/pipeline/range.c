@@ -17,7 +17,7 @@ static void add_pool(GArray *pools, const RgCluster *cluster, const RgShapes *sh
 {
 	RgWhole least = rg_fit_whole_of(cluster, shapes, carbon, name, false);
 	RgWhole most = rg_fit_whole_of(cluster, shapes, carbon, name, true);
-	RgPlanRange range = {name, sum_of(&least), sum_of(&most)};
+	RgPlanRange range = {name, sum_of(&least), sum_of(&most), most.unpriced_type};
 	g_array_append_val(pools, range);
 }
 
@@ -53,7 +53,7 @@ json_t *pass_range(
 	const RgPass pass = {.cluster = (RgCluster *)(uintptr_t)cluster,
 		.project = (RgProject *)(uintptr_t)project};
 	g_autoptr(GPtrArray) limits = pass_limits(&pass);
-	rg_plan_check_range(pools, limits, diags);
+	rg_plan_check_range(pools, limits, cluster->provider.region, diags);
 	json_t *rows = json_array();
 	for (guint i = 0; i < pools->len; i++)
 		json_array_append_new(rows, range_json(&g_array_index(pools, RgPlanRange, i)));

@@ -17,7 +17,7 @@ static void take_marked(void *data, RgResource *resource)
 static void warn_unread(Rebuild *rebuild, const RgKind *kind, const RgDiags *why)
 {
 	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
-		"%s could not be read: what there is of it is left out", kind->name);
+		"%s could not be read: resources of that kind are left out", kind->name);
 	if (rg_diags_count(why))
 		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
 	rg_diag_hint(diag, "if the cluster has one, make sure that it can be read and try again");
@@ -59,7 +59,7 @@ static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const cha
 		return g_strdup(lineages->pdata[0]);
 	if (!lineages->len) {
 		RgDiag *diag = rg_diags_error(rebuild->diags, "state.no-marks",
-			"nothing in %s carries the marks of cluster %s%s%s",
+			"nothing in %s carries the ownership tags of cluster %s%s%s",
 			rebuild->pass->cluster->provider.region, name, asked ? " and lineage " : "",
 			asked ? asked : "");
 		rg_diag_hint(diag, "is it the right region and account?");
@@ -100,7 +100,7 @@ static bool sort_out(Rebuild *rebuild, GPtrArray *marked, const char *lineage)
 			continue;
 		} else if (g_strcmp0(resource->lineage, lineage) == 0) {
 			rg_diags_warning(rebuild->diags, "state.not-told",
-				"the marks of %s %s tell no address: it is left out",
+				"the ownership tags of %s %s name no address: it is left out",
 				resource->kind, resource->id);
 		}
 		rg_resource_free(resource);
@@ -122,7 +122,8 @@ static RgResourceSet *make_records(Rebuild *rebuild)
 	found_secret(rebuild, records);
 	if (rebuild->untold)
 		rg_diags_note(rebuild->diags, "state.not-told",
-			"what the cloud doesn't tell back (disks, for one) is recorded as the spec "
+			"what the cloud doesn't report (disks, for example) is recorded as the "
+			"spec "
 			"has it now");
 	return records;
 }
@@ -132,11 +133,13 @@ static bool store_records(Rebuild *rebuild)
 	const RgPass *pass = rebuild->pass;
 	g_autoptr(RgResourceSet) records = make_records(rebuild);
 	const RgRebuilt rebuilt = {.cluster = pass->cluster->name,
+		.account = pass->account,
 		.lineage = pass->snapshot->lineage,
 		.provider = pass->cluster->provider.name,
 		.region = pass->cluster->provider.region,
 		.config = pass->cluster->provider.config,
 		.facts = pass->facts,
+		.labels = pass->cluster->labels,
 		.resources = records,
 		.desired = pass->desired};
 	return rg_store_rebuild(rebuild->session->store, &rebuilt, rebuild->diags);
@@ -172,8 +175,9 @@ static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
 	if (!pass->snapshot->lineage || !sort_out(rebuild, marked, pass->snapshot->lineage) ||
 		!found_fit(rebuild) || !found_reveal(rebuild))
 		return false;
+	pass_ask_account(pass);
 	found_token(rebuild);
-	return store_records(rebuild);
+	return pass_check_account(pass, true, diags) && store_records(rebuild);
 }
 
 RgPass *rg_pipeline_rebuild(

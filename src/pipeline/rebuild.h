@@ -1,5 +1,5 @@
 /* Private to the rebuilding of a lost state (rebuild.c) and to import.c: what one run of them
- * holds, on its way through found.c (fitting, what no list tells) and rebuild_records.c (what
+ * holds, on its way through found.c (fitting, what no list reports) and rebuild_records.c (what
  * becomes a record). Main thread only. */
 #pragma once
 #include "pipeline/internal.h"
@@ -9,9 +9,9 @@ typedef struct {
 	RgPass *pass;		       /* its snapshot: what was found, with pins */
 	RgResourceSet *found;	       /* rebuild: borrowed from the snapshot */
 	const RgResourceSet *recorded; /* import: what has records already; else NULL */
-	bool keep;	      /* import: what no list tells is taken to be as the spec says */
-	GHashTable *revealed; /* address -> json_t*: attributes that reveal told */
-	char *token;	      /* Ray's, out of the user data; NULL: not told */
+	bool keep;	      /* import: what no list reports is taken to be as the spec says */
+	GHashTable *revealed; /* address -> json_t*: attributes that reveal returned */
+	char *token;	      /* Ray's, out of the user data; NULL: not known */
 	bool untold;	      /* something unreadable was taken as the spec says */
 	RgDiags *diags;
 } Rebuild;
@@ -31,8 +31,8 @@ void found_token(Rebuild *rebuild);
 /* The record of the Ray token, and a warning when it is not known. */
 void found_secret(Rebuild *rebuild, RgResourceSet *records);
 
-/* rebuild_records.c. The Ray token in the user data of `address`, when it is made as `wanted` says;
- * NULL. */
-char *rebuild_find_token(const RgResource *wanted, const json_t *revealed);
+/* rebuild_records.c. The Ray token in what was revealed of a resource of that kind, when its user
+ * data is made as `wanted` says; NULL. */
+char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const json_t *revealed);
 /* The record of one found thing; `wanted` NULL: the spec doesn't have it. */
 RgResource *rebuild_record(Rebuild *rebuild, const RgResource *found, const RgResource *wanted);

@@ -38,8 +38,8 @@ static bool report(Rebuild *rebuild, const GString *places, bool none)
 {
 	const RgCluster *cluster = rebuild->pass->cluster;
 	RgDiag *diag = rg_diags_error(rebuild->diags, none ? "state.no-marks" : "state.ambiguous",
-		none ? "nothing in %s carries the marks of cluster %s"
-		     : "both %s have things with the marks of cluster %s",
+		none ? "nothing in %s carries the ownership tags of cluster %s"
+		     : "both %s have resources with the ownership tags of cluster %s",
 		places->str, cluster->name);
 	rg_diag_at(diag, rg_cluster_source(cluster, "/provider/any_of"));
 	rg_diag_hint(diag, "%s",

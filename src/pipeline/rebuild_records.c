@@ -30,10 +30,11 @@ static const char *line_before_token(const json_t *pieces)
 	return NULL;
 }
 
-static char *plain_text(const char *name, const char *value)
+static char *plain_text(const RgKind *kind, const char *name, const char *value)
 {
-	return g_str_has_suffix(name, "_base64") ? rg_expr_gunzip(value, USER_DATA_MAX)
-						 : g_strdup(value);
+	const RgAttribute *attribute = rg_kind_attribute(kind, name);
+	return attribute && attribute->gzip_base64 ? rg_expr_gunzip(value, USER_DATA_MAX)
+						   : g_strdup(value);
 }
 
 static char *token_in(const char *text, const char *before)
@@ -48,7 +49,7 @@ static char *token_in(const char *text, const char *before)
 	return len >= TOKEN_MIN ? g_strndup(at, len) : NULL;
 }
 
-char *rebuild_find_token(const RgResource *wanted, const json_t *revealed)
+char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const json_t *revealed)
 {
 	const char *name;
 	json_t *expression;
@@ -58,7 +59,7 @@ char *rebuild_find_token(const RgResource *wanted, const json_t *revealed)
 		json_t *value;
 		/* compressed then and not now, or the other way round: any attribute may have it */
 		json_object_foreach ((json_t *)(uintptr_t)revealed, told, value) {
-			g_autofree char *text = plain_text(told, json_string_value(value));
+			g_autofree char *text = plain_text(kind, told, json_string_value(value));
 			char *token = before && text ? token_in(text, before) : NULL;
 			if (token)
 				return token;
@@ -132,9 +133,9 @@ static json_t *digest_of(const json_t *value)
 
 /* One unreadable attribute: as the cloud revealed it, else as the spec says. */
 static json_t *unreadable_value(
-	Rebuild *rebuild, const json_t *revealed, const char *name, json_t *wanted)
+	Rebuild *rebuild, const RgAttribute *attribute, const json_t *revealed, json_t *wanted)
 {
-	const json_t *told = rebuild->keep ? NULL : json_object_get(revealed, name);
+	const json_t *told = rebuild->keep ? NULL : json_object_get(revealed, attribute->name);
 	if (!told) {
 		rebuild->untold = true;
 		return json_incref(wanted);
@@ -143,7 +144,7 @@ static json_t *unreadable_value(
 	if (json_equal(value, (json_t *)(uintptr_t)told))
 		return json_incref(wanted);
 	/* another zlib gives other bytes for the same text */
-	g_autofree char *a = g_str_has_suffix(name, "_base64") && json_is_string(value)
+	g_autofree char *a = attribute->gzip_base64 && json_is_string(value)
 				     ? rg_expr_gunzip(json_string_value(value), USER_DATA_MAX)
 				     : NULL;
 	g_autofree char *b = a ? rg_expr_gunzip(json_string_value(told), USER_DATA_MAX) : NULL;
@@ -185,7 +186,7 @@ static json_t *attributes_of(
 	json_object_foreach (wanted ? wanted->attrs : NULL, name, value) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		json_t *kept = attribute->unreadable
-				       ? unreadable_value(rebuild, revealed, name, value)
+				       ? unreadable_value(rebuild, attribute, revealed, value)
 				       : wanted_or_told(rebuild, attribute, value,
 						 json_object_get(found->attrs, name));
 		json_object_set_new(attrs, name, kept);

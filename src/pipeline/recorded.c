@@ -25,7 +25,7 @@ static bool load_recorded(RgSession *session, RgPass *pass, const char *cluster,
 		return pass->snapshot != NULL;
 	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
 		"the state \"%s\" has no cluster %s", session->state_path, cluster);
-	rg_diag_hint(diag, "`raygpu state list` tells what it has");
+	rg_diag_hint(diag, "`raygpu state list` lists what it has");
 	return false;
 }
 
@@ -39,6 +39,7 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 	if (!pass_open_provider(
 		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
 		return NULL;
+	pass_ask_account(pass);
 	pass->desired =
 		session->diff.destroy ? rg_resource_set_new() : as_recorded(snapshot->recorded);
 	return pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
@@ -53,16 +54,45 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
 	if (!pass_open_provider(
 		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
 		return NULL;
-	pass_refresh(session, pass, diags);
+	pass_ask_account(pass);
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	pass_refresh(session, pass, unread);
+	if (!pass_check_account(pass, !rg_diags_has_errors(unread), diags))
+		return NULL;
+	rg_diags_take_all(diags, unread);
+	if (!pass->observed)
+		return NULL;
+	pass_check_name(session, pass, diags);
 	return g_steal_pointer(&pass);
+}
+
+/* A state without a node may be the wrong one by now: another may have made the cluster since. */
+static bool name_is_free(const RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	pass->strangers = pass_strangers_new();
+	const RgRefreshInput input = {.cluster = pass->snapshot->cluster,
+		.lineage = pass->snapshot->lineage,
+		.recorded = pass->snapshot->recorded,
+		.tombstones = pass->snapshot->tombstones,
+		.strangers = pass->strangers,
+		.now_s = rg_clock_now_s()};
+	rg_resource_set_free(rg_refresh(pass->provider, &input, unread));
+	rg_diags_drop(unread, "refresh.unsettled"); /* that concerns ours */
+	bool ok = !rg_diags_has_errors(unread);
+	rg_diags_take_new(diags, unread);
+	return ok && pass_check_name(session, pass, diags);
 }
 
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->snapshot = rg_store_load(session->store, plan->cluster, diags);
-	if (!pass->snapshot || !rg_plan_check_fresh(plan, pass->snapshot->lineage,
-				       pass->snapshot->recorded, diags))
+	if (!pass->snapshot ||
+		!rg_plan_check_fresh(
+			plan, pass->snapshot->lineage, pass->snapshot->recorded, diags) ||
+		!pass_load_project(plan->spec_file, &pass->project, diags) ||
+		!pass_check_trust(session, pass, plan->provider, plan->config, diags))
 		return NULL;
 	if (!pass_open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
 		return NULL;
@@ -72,7 +102,14 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		.lineage = pass->snapshot->lineage,
 		.recorded = pass->snapshot->recorded,
 		.now_s = rg_clock_now_s()};
-	if (!rg_refresh_is_there(pass->provider, &input, diags))
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	pass_ask_account(pass);
+	bool there = rg_refresh_is_there(pass->provider, &input, unread);
+	if (!pass_check_account(pass, there, diags))
+		return NULL;
+	rg_diags_take_all(diags, unread);
+	if (!there ||
+		(plan->create && !pass_has_nodes(pass) && !name_is_free(session, pass, diags)))
 		return NULL;
 	return g_steal_pointer(&pass);
 }

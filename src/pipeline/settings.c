@@ -1,5 +1,6 @@
 /* What a spec says to its provider module, held against what the module's schema.json allows:
- * before the module is loaded, so that `validate` tells it too, and under the lines of the spec. */
+ * before the module is loaded, so that `validate` reports it too, and under the lines of the spec.
+ */
 #include <string.h>
 #include "pipeline/internal.h"
 
@@ -89,14 +90,14 @@ static bool check_zone_maps(const RgCluster *cluster, const RgSchema *schema, Rg
 	return ok;
 }
 
-/* A module that knows the market of its nodes says so by the attribute; another would make spot
- * nodes on demand, whatever the plan says. */
+/* Without an attribute in the role of the market, a module would make spot nodes on demand,
+ * whatever the plan says. */
 static bool sells_spot(const RgSchema *schema)
 {
 	GStrv kinds = rg_schema_kinds(schema);
 	for (size_t i = 0; kinds[i] != NULL; i++) {
 		const RgKind *kind = rg_schema_kind(schema, kinds[i]);
-		if (kind->node && rg_kind_attribute(kind, "market") != NULL)
+		if (kind->node && rg_kind_with_role(kind, RG_ROLE_MARKET) != NULL)
 			return true;
 	}
 	return false;
@@ -117,6 +118,22 @@ static bool check_markets(const RgCluster *cluster, const RgSchema *schema, RgDi
 		ok = false;
 	}
 	return ok;
+}
+
+json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
+{
+	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
+	json_auto_t *deciding = json_object(), *maps = json_array();
+	const char *name;
+	json_object_foreach (settings, name, rule) {
+		json_t *value = json_object_get(cluster->provider.config, name);
+		if (value != NULL && json_is_true(json_object_get(rule, "x-raygpu-resolve")))
+			json_object_set(deciding, name, value);
+		if (value != NULL && json_is_true(json_object_get(rule, "x-raygpu-zones")))
+			json_array_append(maps, value);
+	}
+	return json_pack("{s:O*, s:O}", "settings",
+		json_object_size(deciding) > 0 ? deciding : NULL, "zone_maps", maps);
 }
 
 void pass_locate(const RgCluster *cluster, RgDiags *diags)
@@ -144,6 +161,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 		return false;
 	bool ok = !rg_schema_zones_start_with_region(schema) || check_all_zones(cluster, diags);
 	ok = check_markets(cluster, schema, diags) && ok;
+	ok = pass_check_labels(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);
 	return ok;
 }
@@ -156,7 +174,7 @@ bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, Rg
 		RgDiag *diag = rg_diags_error(
 			diags, "provider.not-found", "there is no provider \"%s\"", name);
 		rg_diag_origin(diag, "/provider/name");
-		rg_diag_hint(diag, "`raygpu providers list` tells which are found");
+		rg_diag_hint(diag, "`raygpu providers list` lists those that are found");
 		pass_locate(cluster, diags);
 		return false;
 	}

@@ -28,7 +28,7 @@ static json_t *recorded_choice(const RgSnapshot *snapshot)
 		g_strcmp0(rg_json_str(choice, "region", NULL), snapshot->region) == 0)
 		return json_incref(choice);
 	return json_pack("{s:s, s:s, s:s}", "provider", snapshot->provider, "region",
-		snapshot->region, "reason", "it is there already");
+		snapshot->region, "reason", "it is already there");
 }
 
 static bool report_left_out(const RgPass *pass, RgDiags *diags)
@@ -39,7 +39,7 @@ static bool report_left_out(const RgPass *pass, RgDiags *diags)
 	rg_diag_at(diag, rg_cluster_source(pass->cluster, "/provider/any_of"));
 	rg_diag_hint(diag,
 		"a cluster doesn't move: `raygpu destroy --cluster %s` first, then apply chooses "
-		"anew; or name its place again",
+		"again; or name its place again",
 		pass->cluster->name);
 	return false;
 }
@@ -60,7 +60,7 @@ static char *price_of(const json_t *row)
 	const char *about = !rg_json_int(row, "unpriced", 0) ? ""
 			    : json_is_integer(estimate)	     ? "about "
 							     : "at least ";
-	return g_strdup_printf("%s%s an hour", about, money);
+	return g_strdup_printf("%s%s per hour", about, money);
 }
 
 /* Nothing of another region can be made by the instance of a provider that takes away what is in
@@ -85,7 +85,7 @@ static bool report_move(const RgPass *pass, const json_t *choice, guint from, Rg
 	rg_diag_hint(diag,
 		"a cluster doesn't move in one apply: `raygpu destroy --cluster %s`, then apply; "
 		"to "
-		"choose anew where it is, leave only %s %s in any_of",
+		"choose again where it is, leave only %s %s in any_of",
 		pass->cluster->name, pass->snapshot->provider, pass->snapshot->region);
 	return false;
 }

@@ -47,6 +47,14 @@ bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *di
 	return text != NULL;
 }
 
+char *rg_specs_name(const char *path, const char *ref)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader tells what is wrong */
+	RgSpecPeek peek = {0};
+	bool read = strcmp(path, "-") != 0 && specs_peek(path, ref, &peek, unused);
+	return read ? peek.cluster : NULL;
+}
+
 /* ---- the files of a folder */
 
 /* Names relative to `top`, of all folders but hidden ones and those behind a symbolic link, which

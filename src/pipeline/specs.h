@@ -6,7 +6,7 @@
 
 typedef struct {
 	char *path;    /* to load it by */
-	char *cluster; /* NULL: could not be told, and the loader will say why */
+	char *cluster; /* NULL: not known, and the loader will say why */
 	RgSource source;
 } RgSpecFile;
 
@@ -32,6 +32,9 @@ typedef struct {
  * diagnostics when a folder, a commit or the history can't be read; two specs of one cluster are
  * an error too, spec.duplicate-cluster, but what was found is given. */
 RgSpecs *rg_specs_find(char *const *arguments, const RgSpecsFrom *from, RgDiags *diags);
+
+/* The cluster that a spec names, also one with errors; "-", or not known: NULL. g_free it. */
+char *rg_specs_name(const char *path, const char *ref);
 
 /* Every folder has this one beside its specs; it is no spec itself, and all below depend on it. */
 #define RG_PROJECT_FILE "raygpu.yaml"

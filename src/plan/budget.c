@@ -5,7 +5,7 @@
 /* How many requests the apply will make: batches as the schema sizes them, and looks at what is
  * starting or leaving. The pages of the refresh are not counted: that is over. An estimate. */
 
-/* Looks until a node runs: EC2 takes half a minute, apply backs off from 2 s to 10 s. */
+/* Looks at a node until it runs: a guess. apply/ready.c has the pauses between them. */
 #define READY_LOOKS 6
 
 typedef struct {

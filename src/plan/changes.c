@@ -24,6 +24,7 @@ void plan_change_free(gpointer data)
 	g_free(change->note);
 	g_free(change->id);
 	g_clear_pointer(&change->attrs, g_ptr_array_unref);
+	json_decref(change->spec_changes);
 	json_decref(change->computed);
 	json_decref(change->sensitive);
 	json_decref(change->desired);
@@ -295,6 +296,7 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 	to->drifted = change->drifted;
 	to->replay = change->replay;
 	take_attrs(to, change);
+	to->spec_changes = plan_explain(maker, change);
 	to->sensitive = sensitive_of(maker, change);
 	to->computed = computed_of(maker, change);
 	to->desired = change->desired ? json_incref(change->desired->attrs) : NULL;

@@ -32,6 +32,7 @@ typedef struct {
 	RgPlan *plan;
 	/* kind -> attributes object -> json_t*: equal nodes share what is made from them */
 	GHashTable *befores, *computed;
+	GHashTable *explained; /* Pair* of such values -> what explain said of them */
 	RgDependencies *dependencies;
 } Maker;
 
@@ -39,6 +40,9 @@ typedef struct {
 RgPlanChange *plan_change_new(Maker *maker, const RgChange *change);
 void plan_change_free(gpointer change);
 void plan_attr_free(gpointer attr);
+/* explain.c: what of the spec stands behind the change's attributes. A new reference or NULL. */
+json_t *plan_explain(Maker *maker, const RgChange *change);
+GHashTable *plan_explained_new(void);
 /* A node that is there now / that will be there after the apply. */
 bool node_before(const RgChange *change);
 bool node_after(const RgChange *change);

@@ -48,6 +48,8 @@ typedef struct {
 	int64_t cost; /* after, in the limit's unit */
 	bool grows;
 	const char *override;
+	const char *region;
+	GString *types;		/* "g6e.xlarge, p5e.48xlarge": those without a price */
 	const RgPlanSum *least; /* of a range, whose most `after` is; NULL: a plan */
 	RgDiags *diags;
 } Judged;
@@ -63,8 +65,8 @@ static void hint_range(const Judged *judged, RgDiag *diag)
 		rg_money_exact(in_unit(judged->limit, judged->least->microusd_hour));
 	if (judged->least->nodes < judged->after.nodes)
 		rg_diag_detail(diag,
-			"with every pool at its most nodes, where Ray may take it at any time; at "
-			"the least, it would cost %s$%s",
+			"with every pool at its maximum, which Ray may reach at any time; at the "
+			"minimum it would cost %s$%s",
 			judged->least->unpriced > 0 ? "at least " : "", least);
 	rg_diag_hint(diag, judged->least->nodes < judged->after.nodes
 				   ? "lower the max of a pool, or raise the budget"
@@ -85,7 +87,7 @@ static RgDiag *tell(const Judged *judged, const char *code, const char *summary)
 	else if (judged->grows)
 		rg_diag_detail(diag, "overridden: %s", judged->override);
 	else
-		rg_diag_detail(diag, "it is so already, and this plan doesn't raise it");
+		rg_diag_detail(diag, "already over budget; this plan adds nothing");
 	return diag;
 }
 
@@ -97,7 +99,7 @@ static void tell_exceeded(const Judged *judged)
 	g_autofree char *summary = g_strdup_printf("%s%s would cost %s$%s %s; the budget is $%s",
 		limit->pool ? "pool " : "the cluster", limit->pool ? limit->pool : "",
 		judged->after.unpriced > 0 ? "at least " : "", cost,
-		limit->month ? "a month of 730 hours" : "an hour", most);
+		limit->month ? "per month of 730 hours" : "per hour", most);
 	tell(judged, "budget.exceeded", summary);
 }
 
@@ -106,9 +108,43 @@ static void tell_unknown(const Judged *judged)
 	const RgPlanLimit *limit = judged->limit;
 	unsigned n = judged->after.unpriced;
 	g_autofree char *summary = g_strdup_printf(
-		"no price is known for %u node%s%s%s, so the budget can't be held", n,
-		n == 1 ? "" : "s", limit->pool ? " of pool " : "", limit->pool ? limit->pool : "");
+		"no price is known for %s in %s (%u node%s%s%s), so the budget cannot be checked",
+		judged->types->len > 0 ? judged->types->str : "what is planned",
+		judged->region ? judged->region : "this region", n, n == 1 ? "" : "s",
+		limit->pool ? " of pool " : "", limit->pool ? limit->pool : "");
 	tell(judged, "budget.unknown", summary);
+}
+
+static void add_type(GString *types, const char *type, bool is_spot)
+{
+	g_autofree char *name = g_strconcat(type, is_spot ? " on spot" : "", NULL);
+	g_auto(GStrv) known = g_strsplit(types->str, ", ", -1);
+	if (!g_strv_contains((const char *const *)known, name))
+		g_string_append_printf(types, "%s%s", types->len > 0 ? ", " : "", name);
+}
+
+static GString *unpriced_types(const RgPlan *plan, const char *name)
+{
+	GString *types = g_string_new(NULL);
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		bool meant = name == NULL || strcmp(pool->pool, name) == 0;
+		if (meant && pool->unpriced_after > 0 && pool->instance_type != NULL)
+			add_type(types, pool->instance_type, g_strcmp0(pool->market, "spot") == 0);
+	}
+	return types;
+}
+
+static GString *unpriced_types_of_range(const GArray *pools, const char *name)
+{
+	GString *types = g_string_new(NULL);
+	for (guint i = 0; i < pools->len; i++) {
+		const RgPlanRange *pool = &g_array_index(pools, RgPlanRange, i);
+		bool meant = name == NULL || strcmp(pool->pool, name) == 0;
+		if (meant && pool->unpriced_type != NULL)
+			add_type(types, pool->unpriced_type, false);
+	}
+	return types;
 }
 
 /* True: refused, but for a reason. */
@@ -128,7 +164,10 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 	bool good = true, needed = false;
 	for (guint i = 0; i < plan->limits->len; i++) {
 		const RgPlanLimit *limit = plan->limits->pdata[i];
+		g_autoptr(GString) types = unpriced_types(plan, limit->pool);
 		Judged judged = {.limit = limit,
+			.region = plan->region,
+			.types = types,
 			.before = rg_plan_sum(plan, limit->pool, false),
 			.after = rg_plan_sum(plan, limit->pool, true),
 			.override = override,
@@ -167,13 +206,17 @@ RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool)
 	return sum;
 }
 
-bool rg_plan_check_range(const GArray *pools, const GPtrArray *limits, RgDiags *diags)
+bool rg_plan_check_range(
+	const GArray *pools, const GPtrArray *limits, const char *region, RgDiags *diags)
 {
 	bool good = true;
 	for (guint i = 0; i < limits->len; i++) {
 		const RgPlanLimit *limit = limits->pdata[i];
 		RgPlanRange range = rg_plan_range_sum(pools, limit->pool);
+		g_autoptr(GString) types = unpriced_types_of_range(pools, limit->pool);
 		const Judged judged = {.limit = limit,
+			.region = region,
+			.types = types,
 			.after = range.most,
 			.cost = in_unit(limit, range.most.microusd_hour),
 			.grows = range.most.nodes > 0,

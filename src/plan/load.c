@@ -26,7 +26,7 @@ static void fail(Loader *loader, const char *where, const char *what)
 		return;
 	loader->failed = true;
 	RgDiag *diag = rg_diags_error(
-		loader->diags, CODE, "this is no plan that raygpu wrote: %s: %s", where, what);
+		loader->diags, CODE, "not a raygpu plan, or edited since: %s: %s", where, what);
 	rg_diag_hint(diag, "make it again with `raygpu plan --out FILE`; a plan can't be edited");
 }
 
@@ -224,6 +224,7 @@ static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 	load_words(loader, change, own);
 	load_source(loader, change, own);
 	change->attrs = load_attrs(loader, own);
+	change->spec_changes = take_value(loader, own, "spec_changes", JSON_ARRAY);
 	change->desired = take_object(loader, own, "desired");
 	change->before = take_object(loader, own, "before");
 	change->pin = take_value(loader, own, "pin", JSON_OBJECT);
@@ -243,7 +244,7 @@ static void check_change(Loader *loader, const RgPlanChange *change)
 	const char *name;
 	size_t i;
 	if (wanted && change->desired == NULL)
-		fail(loader, change->address, "nothing is wanted there");
+		fail(loader, change->address, "it has no desired attributes");
 	if (change->desired != NULL && !rg_expr_valid(change->desired))
 		fail(loader, change->address, "a malformed expression");
 	json_array_foreach (change->computed, i, value)
@@ -289,7 +290,7 @@ static void load_changes(Loader *loader, RgPlan *plan, const json_t *list)
 		RgPlanChange *change = load_change(loader, entry);
 		g_ptr_array_add(plan->changes, change);
 		if (!loader->failed && !g_hash_table_insert(later, change->address, change))
-			fail(loader, change->address, "is there twice");
+			fail(loader, change->address, "is given twice");
 		if (loader->failed)
 			return;
 	}
@@ -384,6 +385,22 @@ static void load_limits(Loader *loader, RgPlan *plan, const json_t *own)
 	}
 }
 
+/* What people are shown must be what is then recorded. */
+static json_t *load_protection(Loader *loader, const RgPlan *plan, const json_t *own)
+{
+	const json_t *list = value_of(loader, own, "protection", JSON_ARRAY), *item, *name;
+	size_t i, n;
+	json_array_foreach (list, i, item) {
+		g_autofree char *pool = needed_text(loader, item, "pool");
+		bool after = flag_of(loader, item, "after"), listed = false;
+		json_array_foreach (plan->protect, n, name)
+			listed |= g_strcmp0(json_string_value(name), pool) == 0;
+		if (listed != after || flag_of(loader, item, "before") == after)
+			fail(loader, "protection", "not what \"protect\" says");
+	}
+	return json_incref((json_t *)(uintptr_t)list);
+}
+
 static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 {
 	const json_t *spec = json_object_get(own, "spec"), *git = json_object_get(own, "git");
@@ -398,6 +415,7 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 	plan->labels = take_value(loader, own, "labels", JSON_OBJECT);
 	plan->fit = take_value(loader, own, "fit", JSON_OBJECT);
 	plan->protect = take_value(loader, own, "protect", JSON_ARRAY);
+	plan->protection = load_protection(loader, plan, own);
 	serial = json_object_get(own, "serial");
 	if (!json_is_integer(serial))
 		fail(loader, "serial", "missing");
@@ -432,13 +450,11 @@ static void load_unmanaged(Loader *loader, RgPlan *plan, const json_t *own)
 	}
 }
 
-/* Every row that a change would touch must be named, or a stale plan could pass as fresh. */
+/* Every row must be named, or a stale plan could pass as fresh. */
 static void check_touched(Loader *loader, const RgPlan *plan)
 {
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
-		if (change->action == RG_ACTION_NONE || change->action == RG_ACTION_STOP)
-			continue;
 		if (json_object_get(plan->touched, change->address) == NULL)
 			fail(loader, change->address, "its row is not among those touched");
 	}
@@ -448,7 +464,7 @@ static void check_same(Loader *loader, const RgPlan *plan, const json_t *documen
 {
 	json_auto_t *again = rg_plan_to_json(plan);
 	if (!json_equal(again, document))
-		fail(loader, "its parts", "they do not belong together");
+		fail(loader, "its parts", "they contradict each other");
 }
 
 static RgPlan *plan_empty(void)

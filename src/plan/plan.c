@@ -14,6 +14,7 @@ void rg_plan_free(RgPlan *plan)
 	json_decref(plan->facts);
 	json_decref(plan->labels);
 	json_decref(plan->protect);
+	json_decref(plan->protection);
 	json_decref(plan->fit);
 	g_free(plan->state);
 	g_free(plan->spec_file);
@@ -49,6 +50,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->labels = copy_json(json_object_get(input->fitted, "labels"));
 	plan->fit = copy_json(input->fit);
 	plan->protect = copy_json(input->protect);
+	plan->protection = copy_json(input->protection);
 	plan->serial = input->serial;
 	plan->state = g_strdup(input->state);
 	plan->spec_file = g_strdup(input->spec_file);
@@ -99,19 +101,16 @@ static json_t *row_stamp(const RgResource *recorded)
 	return stamp;
 }
 
-/* Rows that apply changes. Protection is written for all pools at once, so that a plan that says it
- * is stale when another one has said it since. */
-static json_t *touched_rows(const RgDiff *diff, bool protects)
+/* Every row of the cluster, as it stood, and null where there is none. Also those that the plan
+ * leaves as they are: its cost, its budget and its policy count them. */
+static json_t *rows_of(const RgDiff *diff)
 {
-	json_t *touched = json_object();
+	json_t *rows = json_object();
 	for (guint i = 0; i < diff->changes->len; i++) {
 		const RgChange *change = diff->changes->pdata[i];
-		bool guarded = protects && change->recorded && change->recorded->group;
-		if (guarded ||
-			(change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP))
-			json_object_set_new(touched, change->address, row_stamp(change->recorded));
+		json_object_set_new(rows, change->address, row_stamp(change->recorded));
 	}
-	return touched;
+	return rows;
 }
 
 void plan_count(RgPlan *plan)
@@ -150,13 +149,15 @@ RgPlan *rg_plan_new(
 	maker.dependencies = dependencies;
 	maker.befores = befores;
 	maker.computed = computed;
+	g_autoptr(GHashTable) explained = plan_explained_new();
+	maker.explained = explained;
 	offers_init(&maker.offers, input->fitted);
 	plan->changes = g_ptr_array_new_full(diff->changes->len, plan_change_free);
 	for (guint i = 0; i < diff->changes->len; i++)
 		g_ptr_array_add(plan->changes, plan_change_new(&maker, diff->changes->pdata[i]));
 	pools_make(&maker);
 	plan->unmanaged = unmanaged_of(diff);
-	plan->touched = touched_rows(diff, input->protect != NULL);
+	plan->touched = rows_of(diff);
 	plan_count(plan);
 	budget_estimate(&maker);
 	bool passed = false;
@@ -170,8 +171,9 @@ RgPlan *rg_plan_new(
 bool rg_plan_has_changes(const RgPlan *plan)
 {
 	return plan->create + plan->update + plan->replace + plan->remove + plan->record +
-		       plan->forget >
-	       0;
+			       plan->forget >
+		       0 ||
+	       plan->protection != NULL;
 }
 
 bool rg_plan_is_noop(const RgPlan *plan)
@@ -209,21 +211,36 @@ static bool check_lineage(const RgPlan *plan, const char *lineage, RgDiags *diag
 	return false;
 }
 
-bool rg_plan_check_fresh(
-	const RgPlan *plan, const char *lineage, const RgResourceSet *recorded, RgDiags *diags)
+/* The first row that is not as the plan saw it, and how many more there are. */
+static const char *find_moved(const RgPlan *plan, const RgResourceSet *recorded, unsigned *others)
 {
-	json_t *stamp;
 	const char *address, *moved = NULL;
-	unsigned others = 0;
-	if (!check_lineage(plan, lineage, diags))
-		return false;
+	json_t *stamp;
+	*others = 0;
 	json_object_foreach (plan->touched, address, stamp) {
 		json_auto_t *now = row_stamp(rg_resource_set_find(recorded, address));
 		if (json_equal(now, stamp))
 			continue;
-		others += moved != NULL;
+		*others += moved != NULL;
 		moved = moved ? moved : address;
 	}
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		address = rg_resource_set_get(recorded, i)->address;
+		if (json_object_get(plan->touched, address) != NULL)
+			continue;
+		*others += moved != NULL;
+		moved = moved ? moved : address;
+	}
+	return moved;
+}
+
+bool rg_plan_check_fresh(
+	const RgPlan *plan, const char *lineage, const RgResourceSet *recorded, RgDiags *diags)
+{
+	unsigned others;
+	if (!check_lineage(plan, lineage, diags))
+		return false;
+	const char *moved = find_moved(plan, recorded, &others);
 	if (moved == NULL)
 		return true;
 	g_autofree char *more = others > 0 ? g_strdup_printf(" and %u more", others) : g_strdup("");

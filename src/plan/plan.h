@@ -22,7 +22,9 @@ typedef struct {
 	char *reason, *note; /* may be NULL */
 	char *id;	     /* the cloud's id now, or NULL */
 	bool drifted, replay;
-	GPtrArray *attrs;  /* RgPlanAttr*; CREATE: only those with references */
+	GPtrArray *attrs;     /* RgPlanAttr*; CREATE: only those with references */
+	json_t *spec_changes; /* why attrs' long texts differ, RgPlanInput.explain's answer; or NULL
+			       */
 	json_t *computed;  /* CREATE, REPLACE: array of the attributes that the cloud will set; or
 			      NULL */
 	json_t *sensitive; /* object: attribute -> true, whose values must not be shown; or NULL */
@@ -79,8 +81,11 @@ typedef struct {
 	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
 	json_t *fit;		/* of the workloads (src/fit/workloads.h); NULL without any */
 	json_t *protect;	/* pools that the state is to protect; NULL: as it is there */
-	int64_t serial;		/* of the state that it was made from */
-	char *state;		/* identity of the state store as the user gave it */
+	/* what that changes: [{"pool", "before", "after"}]; NULL: nothing. No resource is touched
+	 * for it, but it has to be applied. */
+	json_t *protection;
+	int64_t serial; /* of the state that it was made from */
+	char *state;	/* identity of the state store as the user gave it */
 	char *spec_file, *spec_digest;
 	char *commit; /* NULL: not in git or no commit */
 	bool dirty, in_git;
@@ -92,8 +97,8 @@ typedef struct {
 	char *override;	    /* why the budget may be exceeded; NULL: it is not */
 	json_t *carbon; /* what the carbon figures rest on: {"year", "source", ...}; NULL: none */
 	GPtrArray *unmanaged; /* json_t*: {"address","kind","id","status"} */
-	/* {address: [generation, updated_s], with the run when pending; null = no row}: rows that
-	 * must not have moved */
+	/* {address: [generation, updated_s], with the run when pending; null = no row}: all rows of
+	 * the cluster, none of which may have moved */
 	json_t *touched;
 	unsigned api_calls; /* request budget of the apply */
 	unsigned api_seconds;
@@ -111,11 +116,15 @@ typedef struct {
 	bool in_git, dirty;
 	const json_t *fitted; /* NULL when destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
-	const json_t *config, *facts, *protect;
+	const json_t *config, *facts, *protect, *protection;
 	const json_t *fit; /* NULL without workloads */
 	/* where "/pools/train" stands in the spec; may be NULL */
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;
+	/* what of the spec differs between two values of an attribute, an array of {"field",
+	 * "change", "before", "after", "hidden"} (src/boot/boot.h); NULL: not known. May be
+	 * NULL */
+	json_t *(*explain)(const json_t *before, const json_t *after);
 	GPtrArray *pool_order; /* char* names as in the spec; may be NULL */
 	GPtrArray *gangs;      /* char* names of gang pools; may be NULL */
 	GPtrArray *limits;     /* RgPlanLimit*, copied; may be NULL */
@@ -126,12 +135,13 @@ typedef struct {
 } RgPlanInput;
 
 /* Of a node of the fitted document, what the spec says in the pool's `labels`: kept with the price,
- * so that money can be told by it later. A new reference; NULL: nothing. */
+ * so that cost can be computed from it later. A new reference; NULL: nothing. */
 json_t *rg_plan_own_labels(const json_t *node);
 /* Pure. Takes nothing over; the plan copies or references what it needs. */
 RgPlan *rg_plan_new(
 	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags);
-/* Something to do for apply: any create, update, replace, delete, record, forget. */
+/* Something to do for apply: any create, update, replace, delete, record, forget, or a change of
+ * the protection of pools. */
 bool rg_plan_has_changes(const RgPlan *plan);
 /* "No changes." is true: nothing to do and nothing stopped or unmanaged-blocking. One function
  * decides what the text says and what the exit code is. */
@@ -152,19 +162,21 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 typedef struct {
 	const char *pool; /* borrowed; NULL: of several */
 	RgPlanSum least, most;
+	const char *unpriced_type; /* borrowed: the pool's type, when its price is unknown */
 } RgPlanRange;
 /* Of all RgPlanRange of `pools`, or of the one of that name. */
 RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool);
 /* Their most against the limits (RgPlanLimit*), as if it were planned: Ray's autoscaler may take an
  * elastic pool there at any time, and asks nobody. */
-bool rg_plan_check_range(const GArray *pools, const GPtrArray *limits, RgDiags *diags);
+bool rg_plan_check_range(
+	const GArray *pools, const GPtrArray *limits, const char *region, RgDiags *diags);
 RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source);
 void rg_plan_limit_free(gpointer limit);
 
 /* Saved form; deterministic. `rg_plan_from_json` checks shape and caps (plan.bad-file). */
 json_t *rg_plan_to_json(const RgPlan *plan);
 RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags);
-/* plan.stale | plan.wrong-state when lineage or a touched row moved since; `recorded` and
- * `lineage` are of the state now. */
+/* plan.stale | plan.wrong-state when the lineage or any row of the cluster moved since; `recorded`
+ * and `lineage` are of the state now. */
 bool rg_plan_check_fresh(
 	const RgPlan *plan, const char *lineage, const RgResourceSet *recorded, RgDiags *diags);

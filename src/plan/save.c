@@ -94,6 +94,8 @@ static void put_lists(json_t *object, const RgPlanChange *change, Blobs *blobs)
 	for (guint i = 0; i < change->after->len; i++)
 		json_array_append_new(after, json_string(change->after->pdata[i]));
 	put_list(object, "attrs", attrs, blobs);
+	if (change->spec_changes != NULL)
+		put_long(object, "spec_changes", change->spec_changes, blobs);
 	put_list(object, "depends_on", depends_on, blobs);
 	put_list(object, "after", after, blobs);
 }
@@ -294,6 +296,7 @@ static json_t *own_plan(const RgPlan *plan)
 	put_json(object, "facts", plan->facts);
 	put_json(object, "labels", plan->labels);
 	put_json(object, "protect", plan->protect);
+	put_json(object, "protection", plan->protection);
 	put_json(object, "fit", plan->fit);
 	json_object_set_new(object, "serial", json_integer(plan->serial));
 	put_text(object, "state", plan->state);

@@ -37,7 +37,7 @@ static bool is_right(
 			kind->name);
 		return false;
 	}
-	rg_call_bad(call, "attribute \"%s\" of %s is no %s", name, whose, attribute->type);
+	rg_call_bad(call, "attribute \"%s\" of %s is not of type %s", name, whose, attribute->type);
 	return false;
 }
 

@@ -22,6 +22,7 @@ static const struct {
 	{"find", offsetof(struct rgp_provider, find), RG_CALL_READS | RG_CALL_PAGES},
 	{"preflight", offsetof(struct rgp_provider, preflight), RG_CALL_READS},
 	{"reveal", offsetof(struct rgp_provider, reveal), RG_CALL_READS},
+	{"account", offsetof(struct rgp_provider, account), RG_CALL_READS},
 };
 
 /* The module's function, NULL when it doesn't offer the call. */
@@ -62,7 +63,8 @@ void rg_call_bad(RgCall *call, const char *format, ...)
 	g_autofree char *text = rg_text_clean(raw);
 	RgDiag *diag = rg_diags_error(call->diags, "provider.bad-result",
 		"module %s gave a bad result to %s: %s", rg_call_provider(call), call->verb, text);
-	rg_diag_hint(diag, "this is a fault of the module, not of your spec: tell its author");
+	rg_diag_hint(
+		diag, "this is a fault of the module, not of your spec: report it to its author");
 	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
 }
 
@@ -173,7 +175,7 @@ bool rg_call_end(RgCall *call, rgp_status status)
 		rg_call_bad(call, "it used the call from another thread");
 	if (status != RGP_OK && status != RGP_FAIL && status != RGP_CANCELED &&
 		status != RGP_UNSUPPORTED)
-		rg_call_bad(call, "%d is no status", (int)status);
+		rg_call_bad(call, "%d is not a status", (int)status);
 	bool ok = status == RGP_OK && call->bad_count == 0 && call->errors == 0;
 	if (!ok) {
 		explain_failure(call);

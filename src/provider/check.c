@@ -77,8 +77,8 @@ static bool kind_is_right(const char *provider, const char *where, const char *k
 	json_t *attributes = json_object_get(body, "attributes");
 	json_object_foreach (attributes, name, attribute) {
 		if (!default_fits(attribute))
-			return rg_refuse(why, remedy, "%s: the default of %s.%s is no %s", where,
-				kind, name, rg_json_str(attribute, "type", ""));
+			return rg_refuse(why, remedy, "%s: the default of %s.%s is not of type %s",
+				where, kind, name, rg_json_str(attribute, "type", ""));
 	}
 	return true;
 }

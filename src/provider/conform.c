@@ -99,6 +99,21 @@ static bool choose_type(RgConform *c, const char *name)
 	return n > 0;
 }
 
+static void check_account(RgConform *c)
+{
+	static const char step[] = "account reports whose resources it reaches, twice the same";
+	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
+	g_autofree char *id = NULL, *again = NULL;
+	if (!rg_provider_offers(c->provider, "account")) {
+		rg_conform_skip(c, step, "the module doesn't offer account");
+		return;
+	}
+	bool ok = rg_provider_account(c->provider, &id, diags);
+	rg_provider_account(c->provider, &again, unread);
+	rg_conform_tell(c, step, ok && g_strcmp0(id, again) == 0,
+		ok ? "the second answer is another" : NULL, diags);
+}
+
 static void check_with_cloud(RgConform *c, const char *name)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -106,6 +121,7 @@ static void check_with_cloud(RgConform *c, const char *name)
 	c->provider = rg_provider_open(c->host, name, o->region, o->config, o->http, diags);
 	if (!rg_conform_tell(c, "opens", c->provider != NULL, NULL, diags))
 		return;
+	check_account(c);
 	if (!choose_type(c, name))
 		rg_conform_skip(
 			c, "life of a cluster", "no instance type is known: say --type TYPE");

@@ -68,7 +68,7 @@ static char *try_input(RgConform *c, const char *verb, const char *input)
 	if (sink.made)
 		return g_strdup_printf("it says that it made something of %s", input);
 	if (status < RGP_UNSUPPORTED || status > RGP_OK)
-		return g_strdup_printf("it returned %d, which is no status", (int)status);
+		return g_strdup_printf("it returned %d, which is not a status", (int)status);
 	return NULL;
 }
 

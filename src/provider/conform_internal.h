@@ -23,7 +23,8 @@ typedef struct {
 	unsigned failed;
 } RgConform;
 
-/* Tells the step; the reason of a failure is `why` or the first error of `diags` (may be NULL). */
+/* Reports the step; the reason of a failure is `why` or the first error of `diags` (may be NULL).
+ */
 bool rg_conform_tell(RgConform *c, const char *step, bool passed, const char *why, RgDiags *diags);
 void rg_conform_skip(RgConform *c, const char *step, const char *why);
 const RgConformMade *rg_conform_find(const RgConform *c, const char *address);
@@ -32,7 +33,7 @@ const RgConformMade *rg_conform_find(const RgConform *c, const char *address);
 bool rg_conform_lower(RgConform *c);
 /* conform_life.c: create, ready, list, find, update, remove. */
 void rg_conform_life(RgConform *c);
-/* For rg_expr_resolve: what was told of the things made so far; a new reference. */
+/* For rg_expr_resolve: what was reported of the things made so far; a new reference. */
 json_t *rg_conform_look_up(void *data, const char *address, const char *attr);
 /* RgResource by id, owned; and what puts one there for rg_provider_list. */
 GHashTable *rg_conform_seen_new(void);

@@ -214,7 +214,7 @@ static char *find_drift(const RgConform *c, const RgConformMade *made, const RgR
 				!rg_expr_has_refs(wanted) && !json_is_null(wanted);
 		if (compared && !json_equal(value, wanted))
 			return g_strdup_printf(
-				"%s of %s was made as wanted, but list tells another "
+				"%s of %s was made as requested, but list reports another "
 				"value: every plan would show drift",
 				name, made->wanted->address);
 	}
@@ -230,10 +230,11 @@ static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, 
 		const RgResource *resource = g_hash_table_lookup(seen, made->id);
 		if (resource == NULL || resource->presence != RG_PRESENT)
 			return g_strdup_printf(
-				"%s (%s) is not told", made->wanted->address, made->id);
+				"%s (%s) is not reported", made->wanted->address, made->id);
 		if (addressed && g_strcmp0(resource->address, made->wanted->address) != 0)
-			return g_strdup_printf("the marks of %s tell the address %s: the state "
-					       "could not be rebuilt",
+			return g_strdup_printf(
+				"the ownership tags of %s name the address %s: the state "
+				"could not be rebuilt",
 				made->wanted->address,
 				resource->address != NULL ? resource->address : "null");
 		char *drift = addressed ? find_drift(c, made, resource) : NULL;
@@ -245,23 +246,75 @@ static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, 
 
 static void check_list(RgConform *c, const char *kind)
 {
-	g_autoptr(RgDiags) diags = rg_diags_new(), other = rg_diags_new();
-	g_autoptr(GHashTable) seen = rg_conform_seen_new(), strange = rg_conform_seen_new();
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(GHashTable) seen = rg_conform_seen_new();
 	char *known[] = {(char *)(uintptr_t) "raygpu-check-no-such-id", NULL};
-	char lineage[33];
-	make_token(lineage);
 	g_autofree char *step = g_strdup_printf("list %s: all, with address, as made", kind);
-	g_autofree char *foreign = g_strdup_printf("list %s: nothing of another lineage", kind);
 	bool ok = rg_provider_list(c->provider, kind, "raygpu-check", c->lineage, known,
 		rg_conform_take_seen, seen, diags);
 	g_autofree char *why = ok ? judge_seen(c, seen, kind, true) : NULL;
 	if (ok && why == NULL && g_hash_table_contains(seen, known[0]))
-		why = g_strdup("it tells an id that can't be there");
+		why = g_strdup("it reports an id that can't exist");
 	rg_conform_tell(c, step, ok && why == NULL, why, diags);
-	ok = rg_provider_list(c->provider, kind, "raygpu-check", lineage, NULL,
-		rg_conform_take_seen, strange, other);
-	rg_conform_tell(c, foreign, ok && g_hash_table_size(strange) == 0,
-		ok ? "it tells things that do not carry it" : NULL, other);
+}
+
+/* What another state of the same cluster's name must see of what was made here: `lineage` is that
+ * state's, NULL for one that has none yet. */
+static char *judge_names(
+	const RgConform *c, GHashTable *seen, const char *kind, const char *lineage)
+{
+	for (guint i = 0; i < c->made->len; i++) {
+		const RgConformMade *made = g_ptr_array_index(c->made, i);
+		if (strcmp(made->wanted->kind, kind) != 0)
+			continue;
+		const RgResource *resource = g_hash_table_lookup(seen, made->id);
+		if (resource == NULL)
+			return g_strdup_printf("%s (%s) is missing: a cluster would be created "
+					       "under a name that is taken",
+				made->wanted->address, made->id);
+		if (g_strcmp0(resource->lineage, c->lineage) != 0)
+			return g_strdup_printf("the lineage of %s (%s) is %s instead of %s",
+				made->wanted->address, made->id,
+				resource->lineage != NULL ? resource->lineage : "null", c->lineage);
+		if (lineage != NULL && resource->address != NULL)
+			return g_strdup_printf("%s of another lineage has the address %s", made->id,
+				resource->address);
+		if (lineage == NULL && g_strcmp0(resource->address, made->wanted->address) != 0)
+			return g_strdup_printf("without a lineage to ask for, %s has no address: "
+					       "a lost state could not be rebuilt",
+				made->wanted->address);
+	}
+	return NULL;
+}
+
+static void check_names(RgConform *c, const char *kind)
+{
+	char other[33];
+	make_token(other);
+	const struct {
+		const char *cluster, *lineage, *what;
+	} states[] = {{"raygpu-check", other, "the cluster's name under another lineage"},
+		{"raygpu-check", NULL, "the cluster's name without a lineage to ask for"},
+		{"raygpu-check-2", c->lineage, "nothing of another cluster"}};
+	for (size_t i = 0; i < G_N_ELEMENTS(states); i++) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autoptr(GHashTable) seen = rg_conform_seen_new();
+		g_autofree char *step = g_strdup_printf("list %s: %s", kind, states[i].what);
+		bool ok = rg_provider_list(c->provider, kind, states[i].cluster, states[i].lineage,
+			NULL, rg_conform_take_seen, seen, diags);
+		g_autofree char *why = NULL;
+		if (ok && i + 1 < G_N_ELEMENTS(states))
+			why = judge_names(c, seen, kind, states[i].lineage);
+		else if (ok && g_hash_table_size(seen) > 0)
+			why = g_strdup("it lists resources that carry another cluster's name");
+		rg_conform_tell(c, step, ok && why == NULL, why, diags);
+	}
+}
+
+static void check_kind(RgConform *c, const char *kind)
+{
+	check_list(c, kind);
+	check_names(c, kind);
 }
 
 static void check_find(RgConform *c, const RgConformMade *made)
@@ -278,7 +331,7 @@ static void check_find(RgConform *c, const RgConformMade *made)
 	bool ok = rg_provider_find(c->provider, made->wanted->kind, made->token, marks,
 		rg_conform_take_seen, seen, diags);
 	rg_conform_tell(c, step, ok && g_hash_table_contains(seen, made->id),
-		ok ? "it isn't among what find tells" : NULL, diags);
+		ok ? "it isn't among what find reports" : NULL, diags);
 }
 
 static bool remove_once(RgConform *c, const RgConformMade *made, const char *step)
@@ -312,14 +365,15 @@ static void remove_all(RgConform *c)
 		g_autofree char *name = g_strdup_printf("remove %s", made->wanted->address);
 		g_autofree char *again = g_strconcat(name, " again: gone is done", NULL);
 		g_autofree char *gone =
-			g_strdup_printf("list tells %s no more", made->wanted->address);
+			g_strdup_printf("list no longer reports %s", made->wanted->address);
 		if (!remove_once(c, made, name))
 			continue;
 		remove_once(c, made, again);
 		int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
 		while (is_present(c, made) && rg_clock_monotonic_ms() < until)
 			rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
-		rg_conform_tell(c, gone, !is_present(c, made), "it is still told as present", NULL);
+		rg_conform_tell(
+			c, gone, !is_present(c, made), "it is still reported as present", NULL);
 	}
 }
 
@@ -328,7 +382,7 @@ void rg_conform_life(RgConform *c)
 	if (make_all(c)) {
 		GStrv kinds = rg_schema_kinds(rg_provider_get_schema(c->provider));
 		for (size_t i = 0; kinds[i] != NULL; i++)
-			check_list(c, kinds[i]);
+			check_kind(c, kinds[i]);
 		for (guint i = 0; i < c->made->len; i++)
 			check_find(c, g_ptr_array_index(c->made, i));
 		if (c->made->len > 0)

@@ -5,7 +5,7 @@
 static json_t *ask(const RgConform *c, const char *type)
 {
 	return json_pack("{s:[{s:s, s:n, s:s}], s:b, s:[s], s:[]}", "images", "key",
-		"default/x86_64", "image", "arch", "x86_64", "network", 1, "instance_types", type,
+		"default/x86_64", "image", "arch", "x86_64", "place", 1, "instance_types", type,
 		"zones");
 }
 
@@ -15,7 +15,7 @@ static bool check_resolve(RgConform *c)
 	g_autoptr(RgJson) wants = ask(c, c->type), strange = ask(c, "raygpu-check-no-such-type");
 	c->facts = rg_provider_resolve(c->provider, wants, diags);
 	if (!rg_conform_tell(
-		    c, "resolve tells image, zones and offerings", c->facts != NULL, NULL, diags))
+		    c, "resolve reports image, zones and offerings", c->facts != NULL, NULL, diags))
 		return false;
 	g_autoptr(RgJson) none = rg_provider_resolve(c->provider, strange, unread);
 	json_t *zones =
@@ -25,7 +25,7 @@ static bool check_resolve(RgConform *c)
 	return true;
 }
 
-/* A zone that has the type and a subnet; NULL when there is none. */
+/* A usable zone that has the type; NULL when there is none. */
 static const char *choose_zone(const RgConform *c)
 {
 	size_t i;
@@ -33,7 +33,7 @@ static const char *choose_zone(const RgConform *c)
 	json_array_foreach (
 		json_object_get(json_object_get(c->facts, "offerings"), c->type), i, zone) {
 		const char *name = json_string_value(zone);
-		if (json_object_get(rg_json_at(c->facts, "/network/subnets"), name) != NULL)
+		if (rg_json_has_text(json_object_get(c->facts, "zones"), name))
 			return name;
 	}
 	return NULL;

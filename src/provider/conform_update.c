@@ -78,7 +78,7 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 void rg_conform_update(RgConform *c, const RgConformMade *made)
 {
 	const char *kind = made->wanted->kind;
-	g_autofree char *step = g_strdup_printf("update %s in place, and list tells it", kind);
+	g_autofree char *step = g_strdup_printf("update %s in place, and list reports it", kind);
 	const char *name = find_changeable(
 		rg_schema_kind(rg_provider_get_schema(c->provider), kind), made->wanted->attrs);
 	if (!rg_provider_offers(c->provider, "update") || name == NULL) {

@@ -101,6 +101,8 @@ static rgp_status host_result(struct rgp_call *handle, const char *slot, struct 
 	unsigned bad = call->bad_count;
 	g_autofree char *name = rg_text_clean(slot);
 	g_autoptr(RgJson) value = parse_result(call, name, bytes);
+	if ((call->flags & RG_CALL_PAGES) == 0)
+		rg_call_has_news(call); /* of pages only those that are not empty */
 	if (value != NULL)
 		call->slot(call, name, value);
 	return call->bad_count == bad ? RGP_OK : RGP_FAIL;

@@ -3,8 +3,13 @@
 #include "provider/internal.h"
 
 #include <string.h>
+#include "base/clock.h"
 
 #define HEADERS_MAX 100
+/* A server whose list never ends: so many answers without anything new, or so long. A filter that
+ * finds little in a huge account makes empty pages too. */
+#define BARREN_MAX 200
+#define BARREN_MAX_MS (10 * 60 * 1000)
 
 typedef struct {
 	int32_t (*classify)(void *data, int32_t status, struct rgp_bytes body);
@@ -45,16 +50,60 @@ static bool headers_are_sound(const char *const *headers)
 	return true;
 }
 
-/* The JSON of `auth` or `tls`; true and NULL when empty. Parser's words could quote a secret, so
+/* The members that `auth` must have, by its type; those in brackets may be missing. */
+static const char *const auth_members[][8] = {
+	{"aws_sigv4", "region", "service", "access_key", "secret_key", "[session_token]"},
+	{"bearer", "token"},
+	{"basic", "user", "password"},
+	{"none"},
+};
+static const char *const connection_members[] = {"[ca_file]", "[ca_pem]", "[cert_file]",
+	"[cert_pem]", "[key_file]", "[key_pem]", "[server_name]", "[proxy_url]", "[unix_socket]",
+	NULL};
+
+/* Every member is text, has a name of the list, and none of the list is missing. */
+static bool has_members(const json_t *object, const char *const *members)
+{
+	size_t optional = 0, found = 0, known = 0;
+	for (; members[known] != NULL; known++) {
+		g_autofree char *name = g_strdup(members[known]);
+		bool may_miss = name[0] == '[';
+		if (may_miss)
+			name[strlen(name) - 1] = '\0';
+		const json_t *value = json_object_get(object, may_miss ? name + 1 : name);
+		found += json_is_string(value);
+		optional += may_miss && value == NULL;
+	}
+	return found + optional == known && found == json_object_size(object);
+}
+
+static bool auth_is_right(const json_t *auth)
+{
+	json_auto_t *rest = json_copy((json_t *)(uintptr_t)auth);
+	json_object_del(rest, "type");
+	for (size_t i = 0; i < G_N_ELEMENTS(auth_members); i++) {
+		if (g_str_equal(rg_json_str(auth, "type", ""), auth_members[i][0]))
+			return has_members(rest, auth_members[i] + 1);
+	}
+	return false;
+}
+
+static bool connection_is_right(const json_t *connection)
+{
+	return has_members(connection, connection_members);
+}
+
+/* One JSON object of a request; true and NULL when empty. Parser's words could quote a secret, so
  * they are not shown. */
-static bool parse_part(RgCall *call, const char *name, struct rgp_bytes bytes, json_t **part)
+static bool parse_part(RgCall *call, const char *name, struct rgp_bytes bytes,
+	bool (*is_right)(const json_t *), json_t **part)
 {
 	*part = NULL;
 	if (bytes.data == NULL || bytes.len == 0)
 		return true;
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	*part = rg_json_parse(bytes.data, bytes.len, name, "provider.bad-result", unread);
-	if (json_is_object(*part) && json_object_get(*part, "insecure") == NULL)
+	if (json_is_object(*part) && is_right(*part))
 		return true;
 	json_decref(*part);
 	*part = NULL;
@@ -97,8 +146,31 @@ static void fill_reply(RgCall *call, struct rgp_http_resp *resp)
 	memcpy(resp, &full, MIN(sizeof(full), resp->size));
 }
 
+void rg_call_has_news(RgCall *call)
+{
+	call->barren = 0;
+}
+
+static bool goes_on_for_ever(RgCall *call, const struct rgp_http_req *req)
+{
+	int64_t now_ms = rg_clock_monotonic_ms();
+	if ((req->flags & RGP_HTTP_READING) == 0 || call->reply.status < 200 ||
+		call->reply.status >= 300)
+		return false;
+	if (call->barren++ == 0)
+		call->barren_ms = now_ms;
+	if (call->barren <= BARREN_MAX && now_ms - call->barren_ms <= BARREN_MAX_MS)
+		return false;
+	RgDiag *diag = rg_diags_error(call->reasons, "http.bad-reply",
+		"the answers to %s never end: %u in a row brought nothing new", call->verb,
+		call->barren);
+	rg_diag_hint(diag, "is the endpoint that of the cloud's API?");
+	call->last = RG_CLASS_TRANSIENT;
+	return true;
+}
+
 static rgp_status send_request(RgCall *call, const struct rgp_http_req *req, const json_t *auth,
-	const json_t *tls, struct rgp_http_resp *resp)
+	const json_t *connection, struct rgp_http_resp *resp)
 {
 	Classifier classifier = {req->classify, req->classify_data, -1};
 	RgHttpRequest request = {
@@ -108,10 +180,11 @@ static rgp_status send_request(RgCall *call, const struct rgp_http_req *req, con
 		.body = req->body.data,
 		.body_len = req->body.data != NULL ? req->body.len : 0,
 		.reading = (req->flags & RGP_HTTP_READING) != 0,
+		.hide_body = (req->flags & RGP_HTTP_HIDE_BODY) != 0,
 		.timeout_ms = req->timeout_ms,
 		.max_tries = req->max_tries,
 		.auth = auth,
-		.tls = tls,
+		.connection = connection,
 		.classify = req->classify != NULL ? ask_module : NULL,
 		.classify_data = &classifier,
 		.what = req->what != NULL ? req->what : req->method,
@@ -131,7 +204,7 @@ static rgp_status send_request(RgCall *call, const struct rgp_http_req *req, con
 	if (call->reply.status == 401 || call->reply.status == 403)
 		call->last = call->last == RG_CLASS_THROTTLED ? call->last : RG_CLASS_DENIED;
 	fill_reply(call, resp);
-	return RGP_OK;
+	return goes_on_for_ever(call, req) ? RGP_FAIL : RGP_OK;
 }
 
 rgp_status rg_provider_http(
@@ -153,11 +226,12 @@ rgp_status rg_provider_http(
 		call->last = RG_CLASS_TRANSIENT;
 		return RGP_FAIL;
 	}
-	json_t *auth, *tls = NULL;
+	json_t *auth, *connection = NULL;
 	rgp_status status = RGP_FAIL;
-	if (parse_part(call, "auth", req->auth, &auth) && parse_part(call, "tls", req->tls, &tls))
-		status = send_request(call, req, auth, tls, resp);
+	if (parse_part(call, "auth", req->auth, auth_is_right, &auth) &&
+		parse_part(call, "connection", req->connection, connection_is_right, &connection))
+		status = send_request(call, req, auth, connection, resp);
 	json_decref(auth);
-	json_decref(tls);
+	json_decref(connection);
 	return status;
 }

@@ -102,12 +102,14 @@ struct RgCall {
 	RgSlotFn slot;
 	void *data;
 	RgDiags *diags;
-	RgDiags *reasons; /* why requests and helpers failed: told only when the call fails */
+	RgDiags *reasons; /* why requests and helpers failed: reported only when the call fails */
 	struct rgp_call *handle;
 	GPtrArray *kept; /* memory lent to the module until the call returns */
 	RgHttpReply reply;
 	char *reply_headers;
 	size_t result_bytes;
+	unsigned barren;   /* answers in a row that brought nothing new: http.c */
+	int64_t barren_ms; /* since when */
 	unsigned bad_count, diag_count, errors;
 	RgClass last;			   /* how the newest request ended */
 	int last_status;		   /* its HTTP status; 0: no answer or no request */
@@ -133,6 +135,8 @@ void rg_call_bad(RgCall *call, const char *format, ...) G_GNUC_PRINTF(2, 3);
 RgCall *rg_call_enter(struct rgp_call *handle);
 /* Keeps memory until the call returns; gives it back. */
 void *rg_call_keep(RgCall *call, void *memory);
+/* Something new came of the answers: a list that goes on is no endless one. */
+void rg_call_has_news(RgCall *call);
 /* The newest request of the call got no answer or was refused (401, 403). */
 bool rg_call_was_refused(const RgCall *call);
 /* A handler for calls that give one result: stores it (json_t **data), refuses a second. */

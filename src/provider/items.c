@@ -82,13 +82,14 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 	result->class_ = rg_class_find(class_, &known);
 	if (!known || result->class_ == RG_CLASS_OK) {
 		g_autofree char *name = rg_text_clean(class_ != NULL ? class_ : "(none)");
-		rg_call_bad(call, "\"%s\" of %s is no class of a failure", name, result->address);
+		rg_call_bad(
+			call, "\"%s\" of %s is not a class of a failure", name, result->address);
 		result->class_ = RG_CLASS_UNKNOWN;
 	}
 	/* A word that is not understood proves nothing, and what a create gives an id was made. */
 	result->definite = known && rg_json_bool(item, "definite", false);
 	if (result->definite && result->id != NULL && strcmp(items->verb, "create") == 0) {
-		rg_call_bad(call, "%s is said not to be made, but has an id", result->address);
+		rg_call_bad(call, "%s is reported as not made, but has an id", result->address);
 		result->definite = false;
 	}
 	result->message = dup_text(item, "message");
@@ -119,7 +120,7 @@ static void read_attributes(
 	if (attributes == NULL || json_is_null(attributes))
 		return;
 	if (!json_is_object(attributes)) {
-		rg_call_bad(call, "\"attributes\" of %s is no object", result->address);
+		rg_call_bad(call, "\"attributes\" of %s is not an object", result->address);
 		return;
 	}
 	rg_attributes_verify(call, items->kind, attributes, result->address);
@@ -155,7 +156,7 @@ static void take_item(RgCall *call, const char *slot, json_t *value)
 	const char *address = json_string_value(json_object_get(value, "address"));
 	RgItemResult *result = address != NULL ? g_hash_table_lookup(items->asked, address) : NULL;
 	if (strcmp(slot, "item") != 0) {
-		rg_call_bad(call, "\"%s\" is no result of it", slot);
+		rg_call_bad(call, "\"%s\" is not a result of it", slot);
 	} else if (result == NULL) {
 		g_autofree char *name = rg_text_clean(address != NULL ? address : "no address");
 		rg_call_bad(call, "an item for \"%s\", which was not asked for", name);
@@ -223,7 +224,8 @@ static void doubt_removals(RgCall *call, GPtrArray *results)
 		RgItemResult *result = g_ptr_array_index(results, i);
 		if (result->outcome != RG_OUTCOME_DONE)
 			continue;
-		rg_call_bad(call, "%s is said to be removed, but the last request was refused (%d)",
+		rg_call_bad(call,
+			"%s is reported as removed, but the last request was refused (%d)",
 			result->address, call->last_status);
 		result->outcome = RG_OUTCOME_FAILED;
 		result->class_ = call->last;
@@ -274,7 +276,7 @@ static GPtrArray *run(RgProvider *provider, const char *verb, const json_t *inpu
 	GPtrArray *results = new_results(input, asked);
 	if (items.kind == NULL) {
 		RgDiag *diag = rg_diags_error(diags, "provider.invalid",
-			"module %s knows no kind \"%s\"", provider->module->name, kind);
+			"module %s has no kind \"%s\"", provider->module->name, kind);
 		rg_diag_hint(diag, "install the module's version that made it");
 		fail_all(results, RG_CLASS_INVALID, diag->summary);
 		return results;

@@ -66,7 +66,7 @@ static void add_file(RgProviderHost *host, const char *dir, const char *file, js
 		rg_refuse(&refusal,
 			"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a "
 			"letter",
-			"the file's name is no name of a provider");
+			"the file's name is not a valid provider name");
 		add_row(rows, shown, "", clean, &refusal);
 		rg_refusal_clear(&refusal);
 	}

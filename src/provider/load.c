@@ -132,7 +132,7 @@ static bool has_right_name(
 		return rg_refuse(why,
 			"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a "
 			"letter",
-			"%s calls itself \"%.40s\", which is no name of a provider", file, own);
+			"%s calls itself \"%.40s\", which is not a valid provider name", file, own);
 	g_autofree char *remedy = g_strdup_printf("name the file %s.so", own);
 	return rg_refuse(
 		why, remedy, "%s says that it is the provider \"%s\", not \"%s\"", file, own, name);

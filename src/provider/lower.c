@@ -11,7 +11,7 @@ static void take_one_named(RgCall *call, const char *slot, json_t *value)
 	if (strcmp(slot, expected) == 0)
 		rg_call_take_one(call, slot, value);
 	else
-		rg_call_bad(call, "\"%s\" is no result of it", slot);
+		rg_call_bad(call, "\"%s\" is not a result of it", slot);
 }
 
 static bool is_text(const json_t *object, const char *key)
@@ -35,42 +35,36 @@ static bool images_are_right(RgCall *call, const json_t *wants, const json_t *fa
 	return true;
 }
 
-static bool all_are_text(const json_t *map)
+static bool all_are_text(const json_t *list)
 {
-	const char *key;
+	size_t i;
 	json_t *value;
-	json_object_foreach ((json_t *)(uintptr_t)map, key, value) {
+	json_array_foreach (list, i, value) {
 		if (!json_is_string(value))
 			return false;
 	}
-	return map == NULL || json_is_object(map);
+	return json_is_array(list);
 }
 
-static bool network_is_right(RgCall *call, const json_t *wants, const json_t *facts)
+static bool place_is_right(RgCall *call, const json_t *wants, const json_t *facts)
 {
-	const json_t *network = json_object_get(facts, "network");
-	if (!rg_json_bool(wants, "network", false) && network == NULL)
+	const json_t *zones = json_object_get(facts, "zones");
+	const json_t *module = json_object_get(facts, "module");
+	bool wanted = rg_json_bool(wants, "place", false) || zones != NULL;
+	if ((!wanted || all_are_text(zones)) && (module == NULL || json_is_object(module)))
 		return true;
-	const json_t *vpc = json_object_get(network, "vpc_id");
-	const json_t *subnets = json_object_get(network, "subnets");
-	bool vpc_is_right = vpc == NULL || json_is_null(vpc) || json_is_string(vpc);
-	if (vpc_is_right && subnets != NULL && all_are_text(subnets))
-		return true;
-	rg_call_bad(call, "the facts' network is not what the ABI describes");
+	rg_call_bad(call, "the facts' zones are not what the ABI describes");
 	return false;
 }
 
 static bool offerings_are_right(RgCall *call, const json_t *wants, const json_t *facts)
 {
-	size_t i, j;
-	json_t *type, *zone;
+	size_t i;
+	json_t *type;
 	const json_t *offerings = json_object_get(facts, "offerings");
 	json_array_foreach (json_object_get(wants, "instance_types"), i, type) {
 		const json_t *zones = json_object_get(offerings, json_string_value(type));
-		bool right = json_is_array(zones);
-		json_array_foreach (zones, j, zone)
-			right = right && json_is_string(zone);
-		if (!right) {
+		if (!all_are_text(zones)) {
 			rg_call_bad(call, "the facts have no zones for \"%s\"",
 				json_string_value(type));
 			return false;
@@ -87,7 +81,7 @@ json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *
 	if (ok && !json_is_object(facts))
 		rg_call_bad(&call, "it ended without \"facts\"");
 	ok = ok && call.bad_count == 0 && images_are_right(&call, wants, facts) &&
-	     network_is_right(&call, wants, facts) && offerings_are_right(&call, wants, facts);
+	     place_is_right(&call, wants, facts) && offerings_are_right(&call, wants, facts);
 	rg_call_clear(&call);
 	return ok ? g_steal_pointer(&facts) : NULL;
 }

@@ -39,7 +39,7 @@ static bool read_text(RgCall *call, const json_t *item, const char *key, const c
 	*text = json_string_value(value);
 	if (value == NULL || json_is_null(value) || *text != NULL)
 		return true;
-	rg_call_bad(call, "\"%s\" of a resource is no text", key);
+	rg_call_bad(call, "\"%s\" of a resource is not a text", key);
 	return false;
 }
 
@@ -123,7 +123,7 @@ static bool shared_are_right(RgCall *call, const Pages *pages, const json_t *pag
 		ok = ok && json_is_object(shared) &&
 		     rg_attributes_verify(call, pages->kind, shared, "a page's \"shared\"");
 	if (!ok && call->bad_count == 0)
-		rg_call_bad(call, "\"shared\" of a page is no list of attributes");
+		rg_call_bad(call, "\"shared\" of a page is not a list of attributes");
 	return ok;
 }
 
@@ -147,7 +147,7 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item, const 
 	resource->attrs = attributes;
 	resource->presence = presence;
 	resource->token = g_strdup(token);
-	resource->lineage = g_strdup(lineage);
+	resource->lineage = rg_text_clean(lineage);
 	resource->status = rg_text_clean(status);
 	pages->observed(pages->data, resource);
 }
@@ -167,11 +167,13 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 		return;
 	}
 	if (strcmp(slot, "page") != 0 || pages->done || !json_is_array(resources)) {
-		rg_call_bad(call, "\"%s\" is no page, or comes after \"done\"", slot);
+		rg_call_bad(call, "\"%s\" is not a page, or comes after \"done\"", slot);
 		return;
 	}
 	if (!shared_are_right(call, pages, shared))
 		return;
+	if (json_array_size(resources) > 0)
+		rg_call_has_news(call);
 	json_array_foreach (resources, i, item) {
 		/* After the first fault the whole reading is thrown away anyway. */
 		if (call->bad_count == 0)
@@ -185,7 +187,7 @@ static bool read_pages(
 	const char *kind = rg_json_str(input, "kind", "");
 	pages->kind = rg_schema_kind(provider->module->schema, kind);
 	if (pages->kind == NULL) {
-		rg_diags_error(diags, "provider.invalid", "module %s knows no kind \"%s\"",
+		rg_diags_error(diags, "provider.invalid", "module %s has no kind \"%s\"",
 			provider->module->name, kind);
 		return false;
 	}

@@ -65,7 +65,7 @@ static void take_schema(RgCall *call, const char *slot, json_t *value)
 	if (strcmp(slot, "schema") == 0)
 		rg_call_take_one(call, slot, value);
 	else
-		rg_call_bad(call, "\"%s\" is no result of it", slot);
+		rg_call_bad(call, "\"%s\" is not a result of it", slot);
 }
 
 static void init_call(RgCall *call, RgProviderHost *host, RgModule *module, const char *verb)
@@ -91,7 +91,7 @@ static json_t *ask_schema(RgProviderHost *host, RgModule *module)
 	rg_call_clear(&call);
 	if (ok)
 		return g_steal_pointer(&document);
-	rg_refuse(&module->refusal, "ask the module's author", "%s doesn't tell its schema: %s",
+	rg_refuse(&module->refusal, "ask the module's author", "%s doesn't give its schema: %s",
 		module->file != NULL ? module->file : module->name,
 		rg_diags_get(diags, 0)->summary);
 	return NULL;
@@ -111,7 +111,7 @@ static bool data_is_its_own(RgProviderHost *host, RgModule *module, const json_t
 		return true;
 	return rg_refuse(&module->refusal,
 		"install module and data of one release: FILE.so and the folder of its name",
-		"%s tells another schema than the %s/schema.json beside it",
+		"%s gives another schema than the %s/schema.json beside it",
 		module->file != NULL ? module->file : module->name, module->name);
 }
 
@@ -187,7 +187,7 @@ bool rg_provider_check_config(
 
 static void refuse_results(RgCall *call, const char *slot, json_t *value)
 {
-	rg_call_bad(call, "\"%s\" is no result of it", slot);
+	rg_call_bad(call, "\"%s\" is not a result of it", slot);
 }
 
 static bool open_instance(

@@ -114,13 +114,17 @@ GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags
  * Only when the module offers "reveal". */
 GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags *diags);
 
+/* Whose resources the credentials reach: *id (g_free) stays NULL when the module doesn't tell.
+ * False and diagnostics when it could not find out. */
+bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags);
+
 /* Facts document, a new reference; NULL and diagnostics. */
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags);
 /* Desired resources of a fitted cluster: the module's plus raygpu.secret.ray_token when the spec
- * wants token authentication. NULL and diagnostics. Needs no network. */
+ * requires token authentication. NULL and diagnostics. Needs no network. */
 RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgDiags *diags);
 
-/* One observed thing as a page tells it: resource->presence is PRESENT or ABSENT ("gone"). The
+/* One observed thing as a page has it: resource->presence is PRESENT or ABSENT ("gone"). The
  * callback takes the resource. Called from the thread of the call. */
 typedef void (*RgObservedFn)(void *data, RgResource *resource);
 /* false and diagnostics when the reading failed or ended without "done": then what was handed over

@@ -31,11 +31,23 @@ static bool has_young(const RgReader *reader)
 	return false;
 }
 
+/* Another account may well have a cluster of that name. */
+static bool sees_ours(const RgReader *reader)
+{
+	for (guint i = 0; i < reader->seen->len; i++) {
+		const RgResource *observed = reader->seen->pdata[i];
+		if (observed->lineage == NULL ||
+			g_strv_contains((const char *const *)reader->known, observed->id))
+			return true;
+	}
+	return false;
+}
+
 bool rg_readers_see_nothing(const GPtrArray *readers)
 {
 	for (guint i = 0; i < readers->len; i++) {
 		const RgReader *reader = g_ptr_array_index(readers, i);
-		if (!reader->ok || reader->seen->len > 0 || has_young(reader))
+		if (!reader->ok || sees_ours(reader) || has_young(reader))
 			return false;
 	}
 	return count_all(readers) > 1;
@@ -76,7 +88,7 @@ bool rg_refresh_is_there(RgProvider *provider, const RgRefreshInput *input, RgDi
 			continue;
 		bool read = rg_reader_read(reader);
 		rg_diags_take_all(diags, reader->diags);
-		if (!read || reader->seen->len > 0)
+		if (!read || sees_ours(reader))
 			return read;
 	}
 	rg_refresh_report_hidden(provider, readers, diags);

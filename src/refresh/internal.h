@@ -28,11 +28,15 @@ GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input);
 bool rg_readers_see_nothing(const GPtrArray *readers);
 void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, RgDiags *diags);
 
+/* failed.c: each kind's reading failed, all with one code: no access or no connection. */
+bool rg_readers_all_failed(const GPtrArray *readers);
+void rg_refresh_report_failed(const GPtrArray *readers, RgDiags *diags);
+
 /* settle.c */
 /* Reads again while the newest reading shows a view that may be old, as long as settle_ms allows.
  * False when a reading failed. */
 bool rg_reader_settle(RgReader *reader);
-/* Made or changed so short a while ago that the cloud may still tell the old view. */
+/* Made or changed so short a while ago that the cloud may still report the old view. */
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
 /* `observed` may be the view from before an update so young that the cloud needn't show it: any
  * view of one that was not seen to end (two in a row may be hidden), else one that differs from the

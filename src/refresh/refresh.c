@@ -23,6 +23,8 @@ static void tell_progress(const RgReader *reader, bool done)
 static void take_observed(void *data, RgResource *resource)
 {
 	RgReader *reader = data;
+	if (g_strcmp0(resource->lineage, reader->input->lineage) == 0)
+		g_clear_pointer(&resource->lineage, g_free);
 	g_ptr_array_add(reader->seen, resource);
 	g_hash_table_insert(reader->by_id, resource->id, resource);
 	if (reader->seen->len % PROGRESS_STEP == 0)
@@ -190,11 +192,16 @@ static bool is_tombstone(const RgReader *reader, const char *id)
 	return tombstones != NULL && g_hash_table_contains((GHashTable *)(uintptr_t)tombstones, id);
 }
 
-/* What carries our lineage but is no record's id. False: nothing came of it, the caller frees. */
+/* What carries the cluster's name but is no record's id. False: nothing came of it, the caller
+ * frees. */
 static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet *set)
 {
 	if (observed->presence != RG_PRESENT)
 		return false;
+	if (observed->lineage != NULL && reader->input->strangers != NULL)
+		g_ptr_array_add(reader->input->strangers, observed);
+	if (observed->lineage != NULL || reader->input->lineage == NULL)
+		return observed->lineage != NULL && reader->input->strangers != NULL;
 	if (is_tombstone(reader, observed->id)) {
 		report_undead(reader, observed);
 		return false;
@@ -246,7 +253,7 @@ static void report_incomplete(RgReader *reader)
 			return;
 	}
 	RgDiag *diag = rg_diags_error(reader->diags, "refresh.incomplete",
-		"%s could not be read: nothing is known of its %u recorded resource%s",
+		"%s could not be read: its %u recorded resource%s could not be checked",
 		reader->name, reader->recorded->len, reader->recorded->len == 1 ? "" : "s");
 	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
 	rg_diag_hint(diag, "nothing of this kind is planned or changed until it can be read");
@@ -328,7 +335,7 @@ GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input)
 {
 	GPtrArray *readers = g_ptr_array_new_with_free_func(free_reader);
 	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(provider));
-	for (size_t i = 0; input->lineage != NULL && kinds[i] != NULL; i++) {
+	for (size_t i = 0; kinds[i] != NULL; i++) {
 		if (is_read(provider, input, kinds[i]))
 			g_ptr_array_add(readers, new_reader(provider, input, kinds[i]));
 	}
@@ -337,9 +344,13 @@ GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input)
 
 RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
 {
-	RgResourceSet *set = rg_resource_set_new();
 	g_autoptr(GPtrArray) readers = rg_readers_new(provider, input);
 	run_all(readers);
+	if (rg_readers_all_failed(readers)) {
+		rg_refresh_report_failed(readers, diags);
+		return NULL;
+	}
+	RgResourceSet *set = rg_resource_set_new();
 	add_secrets(input, set);
 	bool hidden = rg_readers_see_nothing(readers);
 	if (hidden)

@@ -91,7 +91,8 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 	if (observed == NULL)
 		return false;
 	/* "gone" is the cloud's own word, no old view of something new. */
-	return observed->presence == RG_ABSENT || shows_record(reader, recorded, observed);
+	return observed->presence == RG_ABSENT || reader->input->removing ||
+	       shows_record(reader, recorded, observed);
 }
 
 bool rg_reader_is_doubtful(
@@ -127,9 +128,10 @@ bool rg_reader_settle(RgReader *reader)
 {
 	int64_t end_ms = reader->begin_ms + reader->input->settle_ms;
 	int64_t wait_ms = WAIT_FIRST_MS;
+	const RgRefreshInput *input = reader->input;
 	while (!is_settled(reader)) {
 		int64_t left_ms = end_ms - rg_clock_monotonic_ms();
-		if (left_ms <= 0)
+		if (left_ms <= 0 || (input->in_vain && input->in_vain(input->in_vain_data)))
 			return true;
 		if (!rg_provider_sleep(reader->provider, (unsigned)MIN(wait_ms, left_ms))) {
 			rg_diags_error(reader->diags, "provider.canceled",

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/money.h"
 #include "plan/plan.h"
+#include "render/csv.h"
 #include "render/paint.h"
 #include <string.h>
 
@@ -101,7 +102,7 @@ static void add_notes(
 		now, since ? since : "the beginning", RG_MONTH_HOURS);
 	if (total->unpriced_s > 0) {
 		g_autofree char *hours = hours_text(total->unpriced_s);
-		wrapf(text, style, "", "%s node hours without a known price are not in the money.",
+		wrapf(text, style, "", "%s node hours without a known price are not included.",
 			hours);
 	}
 	if (total->gone > 0)
@@ -168,37 +169,24 @@ json_t *rg_render_cost_json(const RgSpend *spend, int64_t history_from_s)
 	return document;
 }
 
-/* Quoted where it must be, quotes doubled. */
-static void add_field(GString *to, const char *text)
-{
-	if (to->len > 0 && to->str[to->len - 1] != '\n')
-		g_string_append_c(to, ',');
-	if (!strpbrk(text, ",\"\r\n")) {
-		g_string_append(to, text);
-		return;
-	}
-	g_autoptr(GString) quoted = g_string_new(text);
-	g_string_replace(quoted, "\"", "\"\"", 0);
-	g_string_append_printf(to, "\"%s\"", quoted->str);
-}
-
 static void add_csv_row(GString *to, const RgSpend *spend, const RgSpendRow *row)
 {
 	g_autofree char *hour = rg_money_exact(row->microusd_hour);
 	g_autofree char *month = rg_money_exact(row->microusd_hour * RG_MONTH_HOURS);
 	g_autofree char *spent = rg_money_exact(row->microusd_spent);
-	g_autofree char *numbers = g_strdup_printf(",%u,%u,%s,%s,%s,%" G_GINT64_FORMAT
-						   ",%" G_GINT64_FORMAT ",%u,%u\r\n",
-		row->nodes, row->unpriced, hour, month, spent, row->node_s, row->unpriced_s,
-		row->gone, row->forgotten);
+	g_autofree char *nodes = g_strdup_printf("%u", row->nodes);
+	g_autofree char *unpriced = g_strdup_printf("%u", row->unpriced);
+	g_autofree char *node_s = g_strdup_printf("%" G_GINT64_FORMAT, row->node_s);
+	g_autofree char *unpriced_s = g_strdup_printf("%" G_GINT64_FORMAT, row->unpriced_s);
+	g_autofree char *gone = g_strdup_printf("%u", row->gone);
+	g_autofree char *forgotten = g_strdup_printf("%u", row->forgotten);
+	const char *key = row->key ? row->key : "";
 	if (spend->by == RG_SPEND_BY_POOL)
-		add_field(to, row->cluster);
-	/* an empty first field must not look like the beginning of the line */
-	if (!row->key && spend->by != RG_SPEND_BY_POOL)
-		g_string_append(to, "\"\"");
+		rg_csv_add_row(to, row->cluster, key, nodes, unpriced, hour, month, spent, node_s,
+			unpriced_s, gone, forgotten, (const char *)NULL);
 	else
-		add_field(to, row->key ? row->key : "");
-	g_string_append(to, numbers);
+		rg_csv_add_row(to, key, nodes, unpriced, hour, month, spent, node_s, unpriced_s,
+			gone, forgotten, (const char *)NULL);
 }
 
 char *rg_render_cost_csv(const RgSpend *spend)
@@ -206,7 +194,7 @@ char *rg_render_cost_csv(const RgSpend *spend)
 	GString *text = g_string_new(spend->by == RG_SPEND_BY_POOL ? "cluster," : "");
 	g_string_append_printf(text,
 		"%s,nodes,unpriced,usd_hour,usd_month,usd_spent,node_seconds,unpriced_seconds,gone,"
-		"forgotten\r\n",
+		"forgotten\n",
 		by_word(spend));
 	for (guint i = 0; i < spend->rows->len; i++)
 		add_csv_row(text, spend, spend->rows->pdata[i]);

@@ -1,5 +1,5 @@
 /* What `raygpu cost` shows: the spend as a table, JSON or CSV (RFC 4180). Pure; results are the
- * caller's. `notes` are lines that tell how far the figures can be believed. */
+ * caller's. `notes` are lines that say how far the figures can be believed. */
 #pragma once
 #include "plan/spend.h"
 #include "render/render.h"

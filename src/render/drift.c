@@ -65,7 +65,9 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 	if (drift_count(drift, RG_DRIFT_MISSING) + drift_count(drift, RG_DRIFT_CHANGED))
 		g_string_append(text, "`raygpu apply` puts back what is missing or changed.\n");
 	if (drift_count(drift, RG_DRIFT_UNMANAGED))
-		g_string_append(text, "Unmanaged resources are left alone: remove them by hand.\n");
+		wrapf(text, style, "",
+			"Unmanaged resources are left alone: record them with `raygpu import SPEC "
+			"ADDRESS ID`, or remove them by hand.");
 	return text_finish(text, style);
 }
 

@@ -5,11 +5,18 @@
 
 bool rg_report_format_parse(const char *word, RgReportFormat *format)
 {
-	g_auto(GStrv) words = g_strsplit(RG_REPORT_FORMATS, "|", -1);
-	for (guint i = 0; words[i]; i++) {
-		if (!g_str_equal(words[i], word))
+	static const struct {
+		const char *word;
+		RgReportFormat format;
+	} rows[] = {{"text", RG_REPORT_TEXT},
+#define ROW(name, text) {text, RG_REPORT_##name},
+		RG_REPORT_LIST(ROW)
+#undef ROW
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		if (!g_str_equal(rows[i].word, word))
 			continue;
-		*format = (RgReportFormat)i;
+		*format = rows[i].format;
 		return true;
 	}
 	return false;
@@ -110,13 +117,30 @@ static void add_plan(GPtrArray *findings, const RgPlan *plan)
 			end++;
 		g_autofree char *more =
 			end - i > 1 ? g_strdup_printf(" and %u more like it", end - i - 1) : NULL;
-		g_autofree char *message = g_strdup_printf("%s%s %s%s%s", change->address,
+		g_autofree char *fields = spec_changes_phrase(change);
+		g_autofree char *message = g_strdup_printf("%s%s %s%s%s%s%s", change->address,
 			more ? more : "", change_phrase(change), change->note ? ": " : "",
-			change->note ? change->note : "");
+			change->note ? change->note : "", fields ? ", because of " : "",
+			fields ? fields : "");
 		Finding *finding = add(
 			findings, severity_of(change), rule_of(change), change->address, message);
 		finding->source = change->source;
 		finding->count = end - i;
+	}
+}
+
+/* Lifting a guard is what a reviewer must not overlook. */
+static void add_protection(GPtrArray *findings, const RgPlan *plan)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach (plan->protection, i, item) {
+		bool after = json_is_true(json_object_get(item, "after"));
+		g_autofree char *message = g_strdup_printf("%s %s", rg_json_str(item, "pool", "?"),
+			after ? "will be protected: protect: false -> true"
+			      : "will no longer be protected: protect: true -> false");
+		add(findings, after ? RG_SEVERITY_NOTE : RG_SEVERITY_WARNING, "plan.protection",
+			rg_json_str(item, "pool", "?"), message);
 	}
 }
 
@@ -170,6 +194,8 @@ GPtrArray *findings_of(const RgReports *reports)
 			add_diags(findings, report->diags);
 		if (report->plan)
 			add_plan(findings, report->plan);
+		if (report->plan)
+			add_protection(findings, report->plan);
 		if (report->drift)
 			add_drift(findings, report->drift);
 		mark(findings, from, reports, report);

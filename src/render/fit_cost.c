@@ -62,7 +62,7 @@ void rg_render_fit_cost_into(GString *text, const json_t *cost, const RgStyle *s
 		add_row(rows, rg_json_str(pool, "pool", "?"), pool);
 	add_row(rows, "total", cost);
 	paint_rows(text, rows, style);
-	wrapf(text, style, "", "All made anew, at today's prices%s%s%s; a month has %d hours.",
+	wrapf(text, style, "", "All nodes new, at today's prices%s%s%s; a month has %d hours.",
 		date ? " (of " : "", date ? date : "", date ? ")" : "", RG_MONTH_HOURS);
 	if (rg_json_int(json_object_get(cost, "most"), "unpriced", 0) > 0)
 		wrapf(text, style, "", ">= leaves out nodes whose price is not known.");

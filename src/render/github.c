@@ -1,4 +1,5 @@
 #include "render/findings.h"
+#include "base/disarm.h"
 #include <string.h>
 
 /* GitHub's workflow commands: "::error file=F,line=L,col=C,title=T::MESSAGE" with %, CR and LF
@@ -37,7 +38,8 @@ static void add_annotation(GString *to, const char *kind, const Finding *finding
 	g_autofree char *title = g_strdup_printf("raygpu %s", finding->rule);
 	add_property(to, "title", title);
 	g_string_append(to, "::");
-	add_escaped(to, finding->message, false);
+	g_autofree char *message = rg_disarm(finding->message);
+	add_escaped(to, message, false);
 	g_string_append_c(to, '\n');
 }
 

@@ -62,6 +62,13 @@ static void add_plan(Suite *suite, const RgPlan *plan)
 							   : "skipped",
 			text);
 	}
+	size_t n;
+	const json_t *item;
+	json_array_foreach (plan->protection, n, item) {
+		bool after = json_is_true(json_object_get(item, "after"));
+		add_case(suite, "raygpu.protection", rg_json_str(item, "pool", "?"), "skipped",
+			after ? "protect: false -> true" : "protect: true -> false");
+	}
 }
 
 static void add_drift(Suite *suite, const RgDrift *drift)

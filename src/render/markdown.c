@@ -6,17 +6,55 @@
 /* A comment for a pull or merge request. Words from outside are escaped: they make no link,
  * mention, table cell or heading, and can't end the fence of the text. */
 
+/* What becomes a link or calls a person without any mark-up, also after a backslash. */
+static bool links_itself(const char *word)
+{
+	g_autofree char *lower = g_ascii_strdown(word, -1);
+	return strchr(word, '@') || strstr(lower, "://") || strstr(lower, "www.");
+}
+
+static char *fence_for(const char *text, size_t least);
+
+/* In code nothing is a link and nobody is called; "|" would still end a table's cell. */
+static void add_code(GString *to, const char *word)
+{
+	g_autofree char *fence = fence_for(word, 1);
+	g_auto(GStrv) parts = g_strsplit(word, "|", -1);
+	g_autofree char *inner = g_strjoinv("\\|", parts);
+	const char *blank = strchr(word, '`') ? " " : "";
+	g_string_append_printf(to, "%s%s%s%s%s", fence, blank, inner, blank, fence);
+}
+
+static void add_word(GString *to, const char *word)
+{
+	if (links_itself(word)) {
+		add_code(to, word);
+		return;
+	}
+	for (const char *at = word; *at; at++) {
+		if (strchr("\\`*_{}[]()<>#+!|~&", *at))
+			g_string_append_c(to, '\\');
+		g_string_append_c(to, *at);
+	}
+}
+
 static void add_escaped(GString *to, const char *text)
 {
 	g_autofree char *line = clean(text ? text : "");
-	for (const char *at = line; *at; at++) {
-		if (*at == '@') /* a backslash does not keep GitHub from telling that person */
-			g_string_append(to, "&#64;");
-		else if (strchr("\\`*_{}[]()<>#+!|~&", *at))
-			g_string_append_printf(to, "\\%c", *at);
-		else
-			g_string_append_c(to, *at);
+	g_auto(GStrv) words = g_strsplit(line, " ", -1);
+	for (guint i = 0; words[i]; i++) {
+		g_string_append(to, i ? " " : "");
+		add_word(to, words[i]);
 	}
+}
+
+/* A name in the line of a <summary>, where Markdown doesn't hold. */
+static void add_html(GString *to, const char *text)
+{
+	g_autofree char *line = clean(text);
+	g_autofree char *escaped = g_markup_escape_text(line, -1);
+	bool code = links_itself(line);
+	g_string_append_printf(to, code ? "<code>%s</code>" : "%s", escaped);
 }
 
 static void add_cell(GString *to, const char *text)
@@ -42,7 +80,11 @@ static void add_table(GString *to, const RgPlan *plan)
 			    "| --- | --- | --- | --- | --- |\n");
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
-		g_autofree char *cost = rg_money_format(pool->microusd_hour_after);
+		g_autofree char *before = rg_money_format(pool->microusd_hour_before);
+		g_autofree char *after = rg_money_format(pool->microusd_hour_after);
+		g_autofree char *cost = pool->microusd_hour_before == pool->microusd_hour_after
+						? g_strdup(after)
+						: g_strdup_printf("%s → %s", before, after);
 		g_autofree char *whole = pool->unpriced_after ? g_strdup_printf("%s + %u unpriced",
 									cost, pool->unpriced_after)
 							      : g_strdup(cost);
@@ -79,6 +121,23 @@ static void add_money(GString *to, const RgPlan *plan)
 	g_string_append(to, "\nCost: ");
 	add_escaped(to, line->str);
 	g_string_append_c(to, '\n');
+}
+
+/* Why nodes are replaced, in the words of the spec. */
+static void add_reasons(GString *to, const RgPlan *plan)
+{
+	g_autoptr(GPtrArray) lines = spec_change_lines(plan);
+	if (lines->len)
+		g_string_append(to, "\nChanged in the spec:\n\n");
+	for (guint i = 0; i < lines->len && i < 20; i++) {
+		g_autoptr(GString) line = g_string_new(lines->pdata[i]);
+		g_string_replace(line, "->", "→", 0);
+		g_string_append(to, "- ");
+		add_escaped(to, line->str);
+		g_string_append_c(to, '\n');
+	}
+	if (lines->len > 20)
+		g_string_append_printf(to, "- and %u more\n", lines->len - 20);
 }
 
 /* What an approver must not overlook, and what failed; the rest stands in the fold. */
@@ -120,9 +179,9 @@ static void add_signed(GString *to, const char *line)
 }
 
 /* Longer than any run of backticks in the text, which thereby can't end it. */
-static char *fence_for(const char *text)
+static char *fence_for(const char *text, size_t least)
 {
-	size_t longest = 2;
+	size_t longest = least - 1;
 	for (const char *at = text; *at; at++) {
 		size_t run = strspn(at, "`");
 		longest = MAX(longest, run);
@@ -138,7 +197,7 @@ static void add_fold(GString *to, const RgReport *report, const char *summary, s
 	g_autofree char *text = report->drift  ? rg_render_drift(report->drift, &plain)
 				: report->plan ? rg_render_plan(report->plan, &plain)
 					       : rg_render_diags(report->diags, &plain);
-	g_autofree char *fence = fence_for(text);
+	g_autofree char *fence = fence_for(text, 3);
 	g_autoptr(GString) inner = g_string_new(NULL);
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	guint n = g_strv_length(lines), i = 0;
@@ -174,13 +233,18 @@ static char *one(const RgReports *reports, size_t bytes)
 	g_autofree char *headline = report_headline(reports, report);
 	g_autofree char *marker = clean(report_cluster(report));
 	GString *out = g_string_new(NULL);
-	g_string_append_printf(out, "<!-- raygpu:%s:%s -->\n## raygpu %s: ", reports->command,
+	g_string_append_printf(out, "<!-- raygpu:%s:%s -->\n## raygpu %s", reports->command,
 		g_strdelimit(marker, "<>-", '_'), reports->command);
-	add_escaped(out, report_cluster(report));
+	const char *known =
+		g_str_equal(report_cluster(report), "?") ? NULL : report_cluster(report);
+	const char *title = known ? known : report->spec;
+	g_string_append(out, title ? ": " : "");
+	add_escaped(out, title);
 	g_string_append_printf(out, "\n\n**%s**\n", headline);
 	if (report->plan) {
 		add_table(out, report->plan);
 		add_money(out, report->plan);
+		add_reasons(out, report->plan);
 	}
 	add_findings(out, findings);
 	if (out->len + 1000 > bytes) /* 200 pools with names as long as they may be */
@@ -262,7 +326,7 @@ static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 		folds--;
 		g_autofree char *headline = report_headline(reports, report);
 		g_autoptr(GString) summary = g_string_new(NULL);
-		add_escaped(summary, report_cluster(report));
+		add_html(summary, report_cluster(report));
 		g_string_append_printf(summary, ": %s", headline);
 		if (room < FOLD_LEAST + summary->len)
 			missed++;

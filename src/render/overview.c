@@ -161,8 +161,8 @@ char *rg_report_overview(const RgReports *reports, const RgStyle *style)
 	}
 	add_failed(text, reports, style);
 	if (reports->untouched)
-		wrapf(text, style, "", "%u spec%s not touched and left out.", reports->untouched,
-			reports->untouched == 1 ? " is" : "s are");
+		wrapf(text, style, "", "%u unchanged spec%s skipped.", reports->untouched,
+			reports->untouched == 1 ? "" : "s");
 	paint(text, style, BOLD, headline);
 	g_string_append_c(text, '\n');
 	return text_finish(text, style);

@@ -1,4 +1,5 @@
 #include "render/paint.h"
+#include "base/disarm.h"
 #include "base/redact.h"
 #include <stdarg.h>
 #include <string.h>
@@ -77,14 +78,12 @@ char *clean(const char *text)
 	return g_string_free(cleaned, FALSE);
 }
 
-char *text_finish(GString *text, const RgStyle *style)
+static char *printable(const char *text, bool color)
 {
-	g_autofree char *shown = rg_redact(text->str, text->len);
-	g_string_free(text, TRUE);
-	g_autofree char *valid = g_utf8_make_valid(shown, -1);
-	GString *out = g_string_sized_new(strlen(valid));
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+	g_autoptr(GString) out = g_string_sized_new(strlen(valid));
 	for (const char *at = valid; *at;) {
-		size_t code = style->color ? own_code(at) : 0;
+		size_t code = color ? own_code(at) : 0;
 		gunichar c = g_utf8_get_char(at);
 		if (code)
 			g_string_append_len(out, at, (gssize)code);
@@ -94,7 +93,19 @@ char *text_finish(GString *text, const RgStyle *style)
 			g_string_append_unichar(out, c);
 		at = code ? at + code : next_char(at);
 	}
-	return g_string_free(out, FALSE);
+	return rg_disarm(out->str);
+}
+
+char *rg_render_printable(const char *text)
+{
+	return printable(text, true);
+}
+
+char *text_finish(GString *text, const RgStyle *style)
+{
+	g_autofree char *shown = rg_redact(text->str, text->len);
+	g_string_free(text, TRUE);
+	return printable(shown, style->color);
 }
 
 static void wrap_line(GString *to, unsigned width, const char *indent, const char *line)

@@ -31,12 +31,12 @@ unsigned columns_of(const char *text);
 unsigned columns_of_char(gunichar c);
 const char *next_char(const char *at); /* of valid UTF-8 */
 /* Takes the text over: secrets redacted, no control character left but new lines, tabs and (with
- * colours) the codes of paint. */
+ * colours) the codes of paint, no command for a CI system (base/disarm.h). */
 char *text_finish(GString *text, const RgStyle *style);
 
 /* value.c */
 /* One attribute value on one line: JSON, references as "address.attr", long texts by their size and
- * the first digits of their digest, so that two of them can be told apart. */
+ * the first digits of their digest, so that two of them can be distinguished. */
 char *value_text(json_t *value);
 /* "PREFIX VALUE" with its new line; a map or list that is too wide gets a line for each member. */
 void add_value(GString *to, const RgStyle *style, const char *prefix, json_t *value);
@@ -53,11 +53,18 @@ char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);
 /* pools.c: the table of pools, what Ray will see, what it costs */
 void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
 
-/* chosen.c: whether fit's reason for an instance type tells of a choice among several */
+/* chosen.c: whether fit's reason for an instance type means a choice among several */
 bool is_choice(const char *reason);
 void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
 /* place.c: why the cluster is where it is; nothing when the spec left no choice */
 void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
+
+/* explained.c: what of the spec stands behind a change, a line a field */
+void add_spec_changes(GString *text, const RgPlanChange *change, const RgStyle *style);
+/* "ray.image, env.TOKEN"; NULL: nothing of the spec that is known. g_free. */
+char *spec_changes_phrase(const RgPlanChange *change);
+/* char*: "train: ray.image \"a\" -> \"b\"", each once */
+GPtrArray *spec_change_lines(const RgPlan *plan);
 
 /* words.c: what the formats share */
 /* "will be created"; Terraform's phrase for the action of a change. */

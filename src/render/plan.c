@@ -144,6 +144,7 @@ static void add_block(GString *text, GPtrArray *changes, guint from, guint to, c
 	add_ids(text, changes, from, to, style);
 	for (guint i = 0; i < change->attrs->len && change->action != RG_ACTION_CREATE; i++)
 		add_attr(text, change->attrs->pdata[i], name_width(change), style);
+	add_spec_changes(text, change, style);
 	g_string_append(text, "    }\n\n");
 }
 
@@ -166,6 +167,8 @@ static bool alike(const RgPlanChange *a, const RgPlanChange *b)
 	if (a->action == RG_ACTION_CREATE && a->desired != b->desired &&
 		!json_equal(a->desired, b->desired))
 		return false;
+	if (a->spec_changes != b->spec_changes && !json_equal(a->spec_changes, b->spec_changes))
+		return false;
 	for (guint i = 0; i < a->attrs->len; i++) {
 		if (!same_attr(a->attrs->pdata[i], b->attrs->pdata[i]))
 			return false;
@@ -186,6 +189,27 @@ static void add_changes(GString *text, const RgPlan *plan, const RgStyle *style)
 		}
 		i = end;
 	}
+}
+
+/* As Terraform has its outputs: no resource changes, but the state does. */
+static void add_protection(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	size_t i;
+	const json_t *item;
+	if (!plan->protection)
+		return;
+	g_string_append(text, "Changes to protection:\n\n");
+	json_array_foreach (plan->protection, i, item) {
+		g_autofree char *pool = clean(rg_json_str(item, "pool", "?"));
+		bool after = json_is_true(json_object_get(item, "after"));
+		g_string_append(text, "  ");
+		paint(text, style, YELLOW, "~");
+		g_string_append_printf(text, " %s: protect: %s -> %s\n", pool,
+			after ? "false" : "true", after ? "true" : "false");
+	}
+	g_string_append(text,
+		"\nApplying this plan records it in the state; no resource changes for "
+		"it.\n\n");
 }
 
 static void add_drift(GString *text, const RgPlan *plan, const RgStyle *style)
@@ -232,7 +256,7 @@ static void add_unmanaged(GString *text, const RgPlan *plan, const RgStyle *styl
 		paint(text, style, YELLOW, "  !");
 		g_autoptr(GString) words = g_string_new(NULL);
 		wrapf(words, style, "    ",
-			"%s %s (%s) carries this cluster's marks but is not recorded",
+			"%s %s (%s) carries this cluster's ownership tags but is not recorded",
 			rg_json_str(item, "kind", "?"), rg_json_str(item, "id", "?"),
 			rg_json_str(item, "status", "?"));
 		g_string_append(text, words->str + 3);
@@ -243,6 +267,8 @@ static void add_unmanaged(GString *text, const RgPlan *plan, const RgStyle *styl
 
 char *rg_render_plan_summary(const RgPlan *plan)
 {
+	if (rg_plan_is_noop(plan) && g_str_equal(plan->command, "destroy"))
+		return g_strdup("No changes. No objects need to be destroyed.");
 	if (rg_plan_is_noop(plan))
 		return g_strdup("No changes. Your infrastructure matches the configuration.");
 	GString *text = g_string_new(NULL);
@@ -254,15 +280,25 @@ char *rg_render_plan_summary(const RgPlan *plan)
 	return g_string_free(text, FALSE);
 }
 
+static bool has_actions(const RgPlan *plan)
+{
+	for (guint i = 0; i < plan->changes->len; i++) {
+		if (((RgPlanChange *)plan->changes->pdata[i])->action != RG_ACTION_NONE)
+			return true;
+	}
+	return false;
+}
+
 char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
 	add_drift(text, plan, style);
 	add_unmanaged(text, plan, style);
-	if (rg_plan_has_changes(plan) || plan->stop) {
+	if (has_actions(plan)) {
 		g_string_append(text, "raygpu will perform the following actions:\n\n");
 		add_changes(text, plan, style);
 	}
+	add_protection(text, plan, style);
 	add_pools(text, plan, style);
 	if (plan->fit) {
 		rg_render_fit_into(text, plan->fit, style);
@@ -278,7 +314,7 @@ char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
 	g_string_append_c(text, '\n');
 	if (plan->errored)
 		paint(text, style, RED,
-			"Planning failed: see the errors. Nothing of this will be applied.");
+			"Planning failed: see the errors. Nothing will be applied.");
 	else
 		paint(text, style, rg_plan_is_noop(plan) ? GREEN : BOLD, summary);
 	g_string_append_c(text, '\n');

@@ -111,8 +111,8 @@ static void add_gangs(GString *text, const RgPlan *plan, const RgStyle *style)
 		unsigned made = pool->gang ? made_in(plan, pool->pool) : 0;
 		if (made)
 			wrapf(text, style, "",
-				"Gang %s: %u new node%s, all or none; what an incomplete gang got "
-				"is given back.",
+				"Gang %s: %u new node%s, all or none; the nodes of an incomplete "
+				"gang are removed again.",
 				pool->pool, made, made == 1 ? "" : "s");
 	}
 }

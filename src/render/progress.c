@@ -168,6 +168,8 @@ static char *event_text(const RgEvent *event)
 	case RG_EVENT_FAILED:
 		return g_strdup_printf("%s: failed: %s\n", event->address,
 			event->diag ? event->diag->summary : "see the errors below");
+	case RG_EVENT_TIME:
+		break;
 	case RG_EVENT_BLOCKED:
 		return g_strdup_printf(
 			"%s: not tried, because %s failed\n", event->address, event->text);
@@ -188,6 +190,8 @@ static void count(RgProgress *progress, const RgEvent *event)
 
 static bool worth_a_line(const RgProgress *progress, RgEventType type)
 {
+	if (type == RG_EVENT_TIME)
+		return false;
 	return !progress->live || type == RG_EVENT_REPLAY || type == RG_EVENT_INTERRUPT ||
 	       type == RG_EVENT_GANG || type == RG_EVENT_FAILED;
 }
@@ -199,8 +203,11 @@ void rg_progress_event(RgProgress *progress, const RgEvent *event)
 	if (line) {
 		g_autofree char *raw = event_text(event);
 		g_autofree char *text = clean(g_strchomp(raw));
-		g_autoptr(GString) whole = g_string_new(text);
-		g_string_append_c(whole, '\n');
+		g_autoptr(GString) whole = g_string_new(NULL);
+		if (progress->live) /* elsewhere one line an event, as tools read Terraform's */
+			wrap(whole, &progress->style, "", text);
+		else
+			g_string_append_printf(whole, "%s\n", text);
 		g_autofree char *shown = text_finish(g_steal_pointer(&whole), &progress->style);
 		erase(progress);
 		progress->write(progress->data, shown);
@@ -234,7 +241,8 @@ char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const Rg
 	g_string_append_c(text, '\n');
 	if (result->given_back)
 		g_string_append_printf(text,
-			"%u more %s made and given back, because the gang was not complete.\n",
+			"%u more %s created and removed again, because the gang was not "
+			"complete.\n",
 			result->given_back, result->given_back == 1 ? "was" : "were");
 	if (result->failed || result->blocked)
 		g_string_append_printf(text,

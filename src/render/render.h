@@ -12,6 +12,11 @@ typedef struct {
 	unsigned width; /* columns; 0 = 80 */
 } RgStyle;
 
+/* What may go to a terminal or the log of a CI job: valid UTF-8, no control character but new
+ * lines, tabs and our colours, no line that a CI system obeys (base/disarm.h). All texts of this
+ * folder are like that. */
+char *rg_render_printable(const char *text);
+
 /* "Error: summary" blocks with file:line:column, the line, a caret, detail, hint, code. */
 char *rg_render_diags(const RgDiags *diags, const RgStyle *style);
 /* Array in the form of `terraform validate -json` diagnostics, plus "code" and "hint". */
@@ -37,8 +42,8 @@ char *rg_render_resource(const RgResource *resource, const RgSchema *schema, con
 /* One row of rg_render_state_json. */
 json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema);
 
-/* One run as rg_store_runs tells it; `changes` (rg_store_run_changes) may be NULL. `cluster_width`:
- * columns of the clusters' names, 0: don't tell them. */
+/* One run as rg_store_runs returns it; `changes` (rg_store_run_changes) may be NULL.
+ * `cluster_width`: columns of the clusters' names, 0: leave them out. */
 char *rg_render_run(
 	const json_t *run, const json_t *changes, unsigned cluster_width, const RgStyle *style);
 

@@ -9,17 +9,26 @@
 #define RG_REPORT_COMMENT_BYTES 65535
 #define RG_REPORT_SUMMARY_BYTES (1024 * 1024)
 
+/* The one list of formats: constant and word. Text goes to a terminal, every other also to a file.
+ */
+#define RG_REPORT_LIST(X)                                                                          \
+	X(JSON, "json")                                                                            \
+	X(MARKDOWN, "markdown")                                                                    \
+	X(JUNIT, "junit")                                                                          \
+	X(SARIF, "sarif")                                                                          \
+	X(GITHUB, "github")
+
 typedef enum {
 	RG_REPORT_TEXT,
-	RG_REPORT_JSON,
-	RG_REPORT_MARKDOWN,
-	RG_REPORT_JUNIT,
-	RG_REPORT_SARIF,
-	RG_REPORT_GITHUB
+#define RG_REPORT_CONSTANT(name, word) RG_REPORT_##name,
+	RG_REPORT_LIST(RG_REPORT_CONSTANT)
+#undef RG_REPORT_CONSTANT
 } RgReportFormat;
 
-/* "text|json|markdown|junit|sarif|github" */
-#define RG_REPORT_FORMATS "text|json|markdown|junit|sarif|github"
+/* "json|markdown|..." of those that go to files, and "text|json|..." of all. */
+#define RG_REPORT_WORD(name, word) "|" word
+#define RG_REPORT_FORMATS "text" RG_REPORT_LIST(RG_REPORT_WORD)
+#define RG_REPORT_FILE_FORMATS (&RG_REPORT_FORMATS[sizeof "text|" - 1])
 bool rg_report_format_parse(const char *word, RgReportFormat *format);
 
 /* One cluster of a report. At most one of plan and drift; neither when it failed before there was
@@ -62,8 +71,8 @@ typedef struct {
 char *rg_report_markdown(const RgReports *reports, size_t bytes);
 /* The text, in which no line is taken for a command, then annotations as workflow commands. */
 char *rg_report_github(const RgReports *reports);
-/* One test case a resource, a suite a cluster: a pending change is skipped, drift and errors
- * fail. */
+/* One test suite per cluster, one test case per resource: a pending change is skipped, drift and
+ * errors fail. */
 char *rg_report_junit(const RgReports *reports);
 json_t *rg_report_sarif(const RgReports *reports);
 /* {"create": N, "update": N, "delete": N} of GitLab's merge request widget. Drift counts as what an
@@ -71,6 +80,8 @@ json_t *rg_report_sarif(const RgReports *reports);
 json_t *rg_report_gitlab(const RgReports *reports);
 /* schemas/plans.schema.json and drifts.schema.json: one document over several clusters. */
 json_t *rg_report_json(const RgReports *reports);
+/* schemas/failure.schema.json: in place of a document that could not be made. */
+json_t *rg_report_failure(const char *command, const RgReport *report);
 /* "Cluster NAME (SPEC)", before its text. */
 char *rg_report_heading(const RgReport *report, const RgStyle *style);
 /* Under the texts of several clusters: a row each, the sums, what failed and why. */

@@ -99,7 +99,7 @@ char *reports_headline(const RgReports *reports)
 			something || g_str_equal(status, "changes") || g_str_equal(status, "drift");
 	}
 	if (!reports->n)
-		return g_strdup("No spec is touched.");
+		return g_strdup("No spec has changed.");
 	something = something || all.add || all.change || all.replace || all.destroy;
 	size_t sound = reports->n - failed - missed;
 	g_autofree char *counts = counts_of(reports, &all, something);

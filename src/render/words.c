@@ -39,7 +39,7 @@ const char *change_phrase(const RgPlanChange *change)
 	case RG_ACTION_RECORD:
 		return "will be recorded as it is";
 	case RG_ACTION_FORGET:
-		return "will be forgotten: it is gone already";
+		return "will be forgotten: it is already gone";
 	case RG_ACTION_STOP:
 		return "can't be planned";
 	case RG_ACTION_NONE:
@@ -70,7 +70,7 @@ char *drift_phrase(const RgDriftItem *item)
 	if (item->type == RG_DRIFT_MISSING)
 		return g_strdup("has been deleted");
 	if (item->type == RG_DRIFT_UNMANAGED)
-		return g_strdup("is not recorded, but carries this cluster's marks");
+		return g_strdup("is not recorded, but carries this cluster's ownership tags");
 	GString *text = g_string_new("has changed");
 	for (guint i = 0; i < item->attrs->len; i++)
 		g_string_append_printf(text, "%s%s", i ? ", " : ": ",

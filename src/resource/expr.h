@@ -21,7 +21,7 @@ typedef json_t *(*RgExprLookup)(void *data, const char *address, const char *att
 /* A new value with every expression replaced; NULL and a diagnostic (apply.blocked) when a
  * reference has no value or is not a text inside $join. */
 json_t *rg_expr_resolve(const json_t *value, RgExprLookup lookup, void *data, RgDiags *diags);
-/* As far as it can be told: unresolvable expressions stay as they are. `lookup` is asked for every
+/* As far as possible: unresolvable expressions stay as they are. `lookup` is asked for every
  * reference, also behind one that has no value. */
 json_t *rg_expr_resolve_known(const json_t *value, RgExprLookup lookup, void *data);
 /* The text that a $gzip_base64 was made of; NULL when it is none, or larger than `max` bytes. */

@@ -68,7 +68,7 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 	else if (!rg_expr_valid(attrs))
 		*wrong = "has a malformed expression";
 	else if (!text_or_null(item, "group", &group) || !text_or_null(item, "origin", &origin))
-		*wrong = "has a `group` or `origin` that is no text";
+		*wrong = "has a `group` or `origin` that is not a text";
 	else if (!take_dependencies(item, resource))
 		*wrong = "has a malformed `depends_on`";
 	if (*wrong != NULL)
@@ -98,12 +98,12 @@ static const char *add_copies(RgResourceSet *set, const RgResource *first, const
 	if (first->index >= 0)
 		return "has both an index of its own and `indexes`";
 	if (json_array_size(indexes) == 0)
-		return "has `indexes` that are no list of numbers";
+		return "has `indexes` that are not a list of numbers";
 	json_array_foreach (indexes, i, index) {
 		if (!json_is_integer(index) || json_integer_value(index) < 0)
-			return "has `indexes` that are no list of numbers";
+			return "has `indexes` that are not a list of numbers";
 		if (!rg_resource_set_add(set, copy_at(first, json_integer_value(index))))
-			return "is there twice";
+			return "is given twice";
 	}
 	return NULL;
 }
@@ -117,7 +117,7 @@ static const char *add_item(RgResourceSet *set, const json_t *item)
 		return wrong;
 	if (indexes != NULL)
 		return add_copies(set, resource, indexes);
-	return rg_resource_set_add(set, g_steal_pointer(&resource)) ? NULL : "is there twice";
+	return rg_resource_set_add(set, g_steal_pointer(&resource)) ? NULL : "is given twice";
 }
 
 RgResourceSet *rg_resource_set_from_lowered(const json_t *resources, RgDiags *diags)

@@ -1,5 +1,5 @@
 /* One thing in a cloud (or of raygpu itself) as the three sets know it: desired (lowered from the
- * spec), recorded (state), observed (told by the cloud). diff compares three RgResourceSets of
+ * spec), recorded (state), observed (reported by the cloud). diff compares three RgResourceSets of
  * these. A set owns its resources; attributes are shared json_t objects (equal objects of a pool
  * are interned to one) and must not be changed after the set was handed on. Not thread-safe while
  * being built, safe to read from any thread afterwards. */
@@ -8,14 +8,14 @@
 
 #define RG_SECRET_KIND "raygpu.secret"
 #define RG_SECRET_RAY_TOKEN "raygpu.secret.ray_token"
-/* The ownership marks in the attributes of a change: the address that they tell. */
+/* The ownership marks in the attributes of a change: the address that they name. */
 #define RG_MARKS "marks"
 
 typedef enum {
 	RG_PRESENT,
 	RG_ABSENT,  /* the cloud says so itself, or nothing of it is left after the consistency
 		       window */
-	RG_UNKNOWN, /* read failed, truncated, or too young to tell */
+	RG_UNKNOWN, /* read failed, truncated, or too young to be trusted */
 	RG_PENDING, /* recorded only: an open journal row creates it; id may be NULL */
 } RgPresence;
 
@@ -29,7 +29,7 @@ typedef struct {
 	char *id;	    /* the cloud's id; NULL for desired */
 	json_t *attrs;	    /* desired: wanted attributes, may hold expressions (expr.h).
 			     * recorded: the wanted attributes it was last made or updated to (same
-			     * form).      observed: what the cloud told, schema attributes only */
+			     * form).      observed: what the cloud reported, schema attributes only */
 	json_t *outputs;    /* recorded: computed attributes as last known; else NULL */
 	GStrv depends_on;   /* desired and recorded: addresses, may be NULL */
 	RgPresence presence;
@@ -43,12 +43,12 @@ typedef struct {
 	bool updating; /* an update was begun, and not seen to end: it may yet show */
 	const char *ownership; /* interned: "created", "adopted", "shared" */
 	/* recorded: as they were last written; observed: as the cloud has them */
-	bool mismarked;	 /* the ownership marks on it tell another address than its own */
-	char *marked_as; /* that address; NULL: they tell none. Only when mismarked */
+	bool mismarked;	 /* the ownership marks on it name another address than its own */
+	char *marked_as; /* that address; NULL: they name none. Only when mismarked */
 	/* observed only */
 	char *status;	/* the cloud's word, "running" */
 	char *token;	/* creation token in the marks, or NULL */
-	char *lineage;	/* in the marks, when the reading asked for any (state rebuild); or NULL */
+	char *lineage;	/* in the marks, when it is not the one that was asked for; or NULL */
 	bool doubtful;	/* may be the view from before an update begun a moment ago */
 	bool unmanaged; /* carries our lineage, but no record has its id */
 } RgResource;

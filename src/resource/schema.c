@@ -37,6 +37,8 @@ static RgAttribute *read_attribute(const char *name, const json_t *object)
 	attribute->create_only = rg_json_bool(object, "create_only", false);
 	attribute->ignore_drift = rg_json_bool(object, "ignore_drift", false);
 	attribute->set = rg_json_bool(object, "set", false);
+	attribute->role = g_intern_string(rg_json_str(object, "role", NULL));
+	attribute->gzip_base64 = g_str_equal(rg_json_str(object, "encoding", ""), "gzip_base64");
 	attribute->default_value = json_is_null(otherwise) ? NULL : otherwise;
 	return attribute;
 }
@@ -72,6 +74,25 @@ static void add_kind(RgSchema *schema, RgKind *kind)
 	g_hash_table_insert(schema->kinds, (gpointer)(uintptr_t)kind->name, kind);
 }
 
+/* Two attributes in one role would make it a matter of chance which one is read. */
+static bool check_roles(const RgKind *kind, RgDiags *diags)
+{
+	GHashTableIter iter;
+	gpointer value;
+	g_hash_table_iter_init(&iter, kind->attributes);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const RgAttribute *attribute = value;
+		if (attribute->role == NULL ||
+			rg_kind_with_role(kind, attribute->role) == attribute)
+			continue;
+		rg_diags_error(diags, "provider.refused",
+			"two attributes of the provider's kind %s have the role \"%s\"", kind->name,
+			attribute->role);
+		return false;
+	}
+	return true;
+}
+
 RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 {
 	json_t *kinds = json_object_get(document, "kinds"), *object;
@@ -89,13 +110,18 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 	schema->document = json_deep_copy(document);
 	schema->kinds = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_kind);
+	bool ok = true;
 	json_object_foreach (json_object_get(schema->document, "kinds"), name, object) {
-		add_kind(schema, read_kind(name, object));
+		RgKind *kind = read_kind(name, object);
+		add_kind(schema, kind);
 		g_strv_builder_add(names, name);
+		ok = check_roles(kind, diags) && ok;
 	}
 	schema->names = g_strv_builder_end(names);
 	json_auto_t *secret = json_loads(secret_kind, 0, NULL);
 	add_kind(schema, read_kind(RG_SECRET_KIND, secret));
+	if (!ok)
+		g_clear_pointer(&schema, rg_schema_free);
 	return schema;
 }
 
@@ -117,6 +143,19 @@ const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind)
 const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name)
 {
 	return g_hash_table_lookup(kind->attributes, name);
+}
+
+const RgAttribute *rg_kind_with_role(const RgKind *kind, const char *role)
+{
+	GHashTableIter iter;
+	gpointer value;
+	g_hash_table_iter_init(&iter, kind->attributes);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const RgAttribute *attribute = value;
+		if (g_strcmp0(attribute->role, role) == 0)
+			return attribute;
+	}
+	return NULL;
 }
 
 bool rg_schema_hides(const RgSchema *schema, const char *kind, const char *name)
@@ -150,6 +189,16 @@ double rg_schema_requests_per_s(const RgSchema *schema)
 unsigned rg_schema_burst(const RgSchema *schema)
 {
 	return (unsigned)CLAMP(rg_json_int(limits(schema), "burst", 1), 1, 1000000);
+}
+
+const json_t *rg_schema_labels(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "labels");
+}
+
+const json_t *rg_schema_secrets(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "secrets");
 }
 
 bool rg_schema_zones_start_with_region(const RgSchema *schema)

@@ -3,9 +3,17 @@
 #pragma once
 #include "base/json.h"
 
+/* Roles of attributes (schemas/provider-schema.json): the core reads no attribute by its name. */
+#define RG_ROLE_INSTANCE_TYPE "instance_type"
+#define RG_ROLE_ZONE "zone"
+#define RG_ROLE_IMAGE "image"
+#define RG_ROLE_MARKET "market" /* "on-demand" or "spot" */
+
 typedef struct {
 	const char *name, *type;
+	const char *role; /* what the core may read from it: one of RG_ROLE_*; NULL = nothing */
 	bool required, computed, force_new, sensitive, unreadable, create_only, ignore_drift, set;
+	bool gzip_base64;	     /* a compressed text */
 	const json_t *default_value; /* NULL = none */
 } RgAttribute;
 
@@ -13,7 +21,7 @@ typedef struct {
 	const char *name; /* "aws.instance" */
 	bool node;
 	bool read_if_used;  /* not read when neither spec nor state has one */
-	bool updates_marks; /* `update` can write the ownership marks anew */
+	bool updates_marks; /* `update` can rewrite the ownership marks */
 	int64_t version, batch_create, batch_update, batch_remove, list_page;
 	int64_t consistency_s, replay_s, ready_timeout_s;
 	GHashTable *attributes; /* char* -> RgAttribute* */
@@ -28,6 +36,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSchema, rg_schema_free)
 
 const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind); /* NULL when unknown */
 const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name);
+/* The attribute that has the role; NULL when the kind has none. */
+const RgAttribute *rg_kind_with_role(const RgKind *kind, const char *role);
 /* Whether people may not see it: it is said to be sensitive, or nothing is known of it. */
 bool rg_schema_hides(const RgSchema *schema, const char *kind, const char *attribute);
 /* Names of the kinds in the order of the file (their reading order); without raygpu.secret, which
@@ -36,7 +46,11 @@ GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */
 int64_t rg_schema_user_data_bytes(const RgSchema *schema);
 double rg_schema_requests_per_s(const RgSchema *schema);
 unsigned rg_schema_burst(const RgSchema *schema);
-/* Zones are named after their region, so that a foreign one can be told without the cloud. */
+/* Which labels its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
+const json_t *rg_schema_labels(const RgSchema *schema);
+/* Names whose values traces must not show, a list of texts; borrowed, NULL = none. */
+const json_t *rg_schema_secrets(const RgSchema *schema);
+/* Zones are named after their region, so that a foreign one can be recognized without the cloud. */
 bool rg_schema_zones_start_with_region(const RgSchema *schema);
 /* A module's own config schema (JSON Schema), borrowed; NULL = takes no settings. */
 const json_t *rg_schema_config(const RgSchema *schema);

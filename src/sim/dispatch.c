@@ -6,6 +6,8 @@
 #include "sim/model.h"
 #include "sim/protocol.h"
 
+#define STOP_SEEN_US 50000 /* how late a sleeping request sees that the server stops */
+
 /* A request between its arrival and its reply. */
 typedef struct {
 	RgSim *sim;
@@ -157,8 +159,10 @@ static void make_reply(const Handling *handling, RgSimReply *reply)
  */
 static void travel(const Handling *handling)
 {
-	if (handling->latency_ms > 0)
-		g_usleep((gulong)handling->latency_ms * 500);
+	gint64 end_us = g_get_monotonic_time() + handling->latency_ms * 500, left_us;
+	while ((left_us = end_us - g_get_monotonic_time()) > 0 &&
+		!g_atomic_int_get(&handling->sim->stopping))
+		g_usleep((gulong)MIN(left_us, STOP_SEEN_US));
 }
 
 static void handle(Handling *handling, RgSimReply *reply)
@@ -216,6 +220,10 @@ void rg_sim_serve(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 		serve_api(sim, request, reply);
 	pthread_mutex_lock(&sim->lock);
 	reply->now_s += sim->knobs.clock_offset_s;
+	/* the world is kept as of the default account, of the same length */
+	const char *account = json_string_value(sim->knobs.account);
+	if (!g_str_equal(account, RG_SIM_ACCOUNT) && !g_str_has_prefix(request->path, "/_sim"))
+		g_string_replace(reply->body, RG_SIM_ACCOUNT, account, 0);
 	pthread_mutex_unlock(&sim->lock);
 }
 

@@ -1,6 +1,8 @@
 #include "sim/knobs.h"
 #include <stddef.h>
+#include <string.h>
 #include "sim/quota.h"
+#include "sim/world.h"
 
 #define DAY_MS (24 * 3600 * 1000LL)
 
@@ -113,6 +115,12 @@ static bool is_texts(const json_t *value)
 	return is_map_of(value, is_text);
 }
 
+static bool is_account(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	return text && strlen(text) == 12 && strspn(text, "0123456789") == 12;
+}
+
 typedef struct {
 	const char *name;
 	size_t offset;
@@ -137,6 +145,7 @@ static const Value values[] = {
 	{"instance_profiles", offsetof(RgSimKnobs, instance_profiles), is_words, "a list of names"},
 	{"roles", offsetof(RgSimKnobs, roles), is_words, "a list of ARNs"},
 	{"parameters", offsetof(RgSimKnobs, parameters), is_texts, "an object {name: value}"},
+	{"account", offsetof(RgSimKnobs, account), is_account, "12 digits"},
 };
 
 static gint64 *number_at(const RgSimKnobs *knobs, const Number *number)
@@ -165,6 +174,7 @@ void rg_sim_knobs_init(RgSimKnobs *knobs)
 	knobs->instance_profiles = json_pack("[s]", "*");
 	knobs->roles = json_pack("[s]", "*");
 	knobs->parameters = json_object();
+	knobs->account = json_string(RG_SIM_ACCOUNT);
 }
 
 void rg_sim_knobs_clear(RgSimKnobs *knobs)

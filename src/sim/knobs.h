@@ -26,6 +26,7 @@ typedef struct {
 	json_t *access_keys;	    /* {access key id: secret} that may ask */
 	json_t *instance_profiles;  /* [name] that exist; "*" for all */
 	json_t *roles;		    /* [ARN] that may be assumed; "*" for all */
+	json_t *account;	    /* 12 digits: whose EC2 this is */
 	json_t *parameters;	    /* {name: value} of SSM beside AWS's own */
 } RgSimKnobs;
 

@@ -111,7 +111,7 @@ static bool check_leaf(RgSimCall *call, const json_t *form, const char *text, co
 	if (type && !fits_type(type, text)) {
 		if (call->service == RG_SIM_SSM)
 			return rg_sim_fail(call, 400, "SerializationException",
-				"Value '%s' at '%s' is no %s", text, name, type);
+				"Value '%s' at '%s' is not of type %s", text, name, type);
 		return rg_sim_fail(call, 400,
 			call->service == RG_SIM_STS ? "MalformedInput" : "InvalidParameterValue",
 			"Invalid value '%s' for %s", text, name);

@@ -1,5 +1,5 @@
 /* Instance types that a scenario invents (`instance_types`, raygpu-scenario(5)), beside those of
- * data/: what DescribeInstanceTypes tells of them is made from the few figures that are given.
+ * data/: what DescribeInstanceTypes reports of them is made from the few figures that are given.
  * Checked with the scenario, entered at its start, forgotten by a reset. */
 #pragma once
 #include "sim/data.h"

@@ -53,7 +53,7 @@ static json_t *parse_json(const RgSimRequest *request, char **problem)
 	json_auto_t *given =
 		json_loadb(request->body, request->body_length, JSON_REJECT_DUPLICATES, &error);
 	if (!json_is_object(given)) {
-		*problem = g_strdup(given ? "the body is no JSON object" : error.text);
+		*problem = g_strdup(given ? "the body is not a JSON object" : error.text);
 		return NULL;
 	}
 	json_t *tree = tree_of(given);

@@ -231,6 +231,7 @@ unsigned rg_sim_server_port(const RgSimServer *server)
 
 void rg_sim_server_stop(RgSimServer *server)
 {
+	g_atomic_int_set(&server->sim->stopping, 1);
 	MHD_stop_daemon(server->daemon);
 	g_free(server);
 }

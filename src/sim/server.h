@@ -15,5 +15,5 @@ typedef struct RgSimServer RgSimServer;
 /* NULL and *problem (g_free) when it can't listen. `sim` must outlive the server. */
 RgSimServer *rg_sim_server_start(RgSim *sim, const RgSimListen *listen, char **problem);
 unsigned rg_sim_server_port(const RgSimServer *server);
-/* Lets requests in flight end. */
+/* Lets requests in flight end, at once if they sleep. */
 void rg_sim_server_stop(RgSimServer *server);

@@ -13,6 +13,7 @@
 
 typedef struct RgSim {
 	RgSimData *data;
+	gint stopping; /* atomic: requests in flight end without the rest of their latency */
 	guint64 seed;
 	RgSimKnobs first_knobs; /* what a reset goes back to */
 	pthread_mutex_t lock;	/* guards everything below */

@@ -5,7 +5,7 @@
 
 /* What becomes of a checked document: an object of its own, or NULL with errors. */
 typedef void *(*SpecBuild)(RgDocument *document, RgDiags *diags);
-/* load.c: reads a file ("-": standard input), tells its findings in the order of its lines. */
+/* load.c: reads a file ("-": standard input), reports its findings in the order of its lines. */
 void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags);
 void *spec_load_text(
 	const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags);

@@ -16,7 +16,7 @@ typedef struct {
 } RgDocument;
 
 /* NULL when the text is no YAML or beyond the caps (base/caps.h); smaller findings go to `diags`
- * and a document comes back all the same. `text` is UTF-8 without a byte order mark. */
+ * and a document still comes back. `text` is UTF-8 without a byte order mark. */
 RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgDiags *diags);
 void rg_document_free(RgDocument *document);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDocument, rg_document_free)

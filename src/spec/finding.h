@@ -1,4 +1,4 @@
-/* One fault of a spec's shape, on its way from the schema check to words: value.c tells what is
+/* One fault of a spec's shape, on its way from the schema check to words: value.c says what is
  * wrong with a value, shape.c with a mapping's keys and a list's items. src/spec only. */
 #pragma once
 #include "base/json_schema.h"
@@ -15,5 +15,3 @@ typedef struct {
 bool rg_value_report(RgFinding *finding);
 /* A word such as `no` without quotes. */
 void rg_value_report_word11(RgFinding *finding, bool wants_boolean);
-/* Whether `names`, one text or a list of them, has this text. */
-bool rg_json_has_text(const json_t *names, const char *text);

@@ -7,6 +7,7 @@
 #include "base/caps.h"
 #include "spec/build.h"
 #include "spec/check.h"
+#include "spec/inside.h"
 #include "spec/node.h"
 
 /* A finding with the place by which it is ordered: a note keeps to the error before it. */
@@ -208,8 +209,18 @@ static bool read_stream(FILE *stream, GString *text)
 	return ferror(stream) == 0;
 }
 
-/* NULL and *error when the file can't be read; "-" is standard input. */
-static GString *read_path(const char *path, int *error)
+static void report_outside(const char *path, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "file.outside-tree",
+		"%s is a symbolic link that leads out of the git work tree", path);
+	rg_diag_at(diag, (RgSource){.file = g_intern_string(path)});
+	rg_diag_detail(diag, "raygpu does not read it: its messages could show a file that is not "
+			     "part of the repository");
+	rg_diag_hint(diag, "copy the file into the work tree, or name the file itself");
+}
+
+/* "-" is standard input. */
+static GString *read_stream_of(const char *path, int *error)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	FILE *stream = is_stdin ? stdin : fopen(path, "rbe");
@@ -226,14 +237,25 @@ static GString *read_path(const char *path, int *error)
 	return text;
 }
 
-void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags)
+/* NULL and diagnostics when the file can't or may not be read. */
+static GString *read_path(const char *path, RgDiags *diags)
 {
 	int error = 0;
-	g_autoptr(GString) text = read_path(path, &error);
-	if (text == NULL) {
-		report_unreadable(path, error, diags);
+	if (strcmp(path, "-") != 0 && !spec_is_inside(path)) {
+		report_outside(path, diags);
 		return NULL;
 	}
+	GString *text = read_stream_of(path, &error);
+	if (text == NULL)
+		report_unreadable(path, error, diags);
+	return text;
+}
+
+void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags)
+{
+	g_autoptr(GString) text = read_path(path, diags);
+	if (text == NULL)
+		return NULL;
 	bool is_stdin = strcmp(path, "-") == 0;
 	return spec_load_text(is_stdin ? "<stdin>" : path, text->str, text->len, build, diags);
 }
@@ -245,12 +267,9 @@ RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
 
 bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags)
 {
-	int error = 0;
-	g_autoptr(GString) text = read_path(path, &error);
-	if (text == NULL) {
-		report_unreadable(path, error, diags);
+	g_autoptr(GString) text = read_path(path, diags);
+	if (text == NULL)
 		return false;
-	}
 	*peek = rg_spec_peek(path, text->str, text->len, diags);
 	return true;
 }

@@ -24,7 +24,7 @@ typedef struct {
 } RgTree;
 
 /* NULL when the text is no YAML of one document, or beyond the caps. `file` is interned. Smaller
- * findings (a tag, an unknown anchor) are added to `diags` and a tree is given all the same. */
+ * findings (a tag, an unknown anchor) are added to `diags` and a tree is still returned. */
 RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *diags);
 void rg_tree_free(RgTree *tree);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTree, rg_tree_free)

@@ -1,4 +1,5 @@
 #include "spec/project.h"
+#include <stdlib.h>
 #include <string.h>
 #include "spec/build.h"
 #include "spec/check.h"
@@ -15,11 +16,9 @@ void rg_project_free(RgProject *project)
 	g_free(project);
 }
 
-/* "clusters" -> ".", "." -> "..", ".." -> "../..", "/a/b" -> "/a"; NULL above "/". */
+/* "clusters" -> ".", "." -> "..", ".." -> "../..", "/a/b" -> "/a". */
 static char *folder_above(const char *folder)
 {
-	if (strcmp(folder, "/") == 0)
-		return NULL;
 	if (strcmp(folder, ".") == 0)
 		return g_strdup("..");
 	if (strcmp(folder, "..") == 0 || g_str_has_suffix(folder, "/.."))
@@ -53,6 +52,26 @@ char *rg_project_find(const char *spec_path)
 		folder = above;
 	}
 	return NULL;
+}
+
+char *rg_project_home(const char *spec_path)
+{
+	bool has_path = spec_path != NULL && strcmp(spec_path, "-") != 0;
+	g_autofree char *dir = has_path ? g_path_get_dirname(spec_path) : g_strdup(".");
+	char *real = realpath(dir, NULL); /* NULL: only a commit has the folder */
+	g_autofree char *own = real != NULL ? g_strdup(real) : g_canonicalize_filename(dir, NULL);
+	g_autofree char *folder = g_strdup(own);
+	free(real);
+	for (unsigned i = 0; i < LEVELS; i++) {
+		if (is_there(folder, RG_PROJECT_FILE) || is_there(folder, ".git"))
+			return g_steal_pointer(&folder);
+		if (is_top(folder))
+			break;
+		char *above = folder_above(folder);
+		g_free(folder);
+		folder = above;
+	}
+	return g_steal_pointer(&own);
 }
 
 static void *build_project(RgDocument *document, RgDiags *diags)

@@ -19,6 +19,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProject, rg_project_free)
  * the file system outside of one; NULL: there is none. `spec_path` NULL or "-": from the working
  * folder. g_free it. */
 char *rg_project_find(const char *spec_path);
+/* The folder that the spec belongs to, absolute, the same from every working directory: the project
+ * file's if there is one, else the top of the git work tree, else the spec's own. g_free it. */
+char *rg_project_home(const char *spec_path);
 /* NULL and diagnostics when it says what it may not. `file` is the name used in diagnostics. */
 RgProject *rg_project_load(const char *file, const char *text, size_t len, RgDiags *diags);
 /* The same of a file, which may also be unreadable. */

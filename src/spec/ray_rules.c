@@ -40,7 +40,7 @@ static void check_image(const Ray *ray)
 {
 	if (!rg_ray_image_is_pinned(ray->image)) {
 		RgDiag *diag = rg_spec_report(ray->document, "/ray/image", "spec.bad-value",
-			ray->diags, "ray.image \"%s\" may be another image tomorrow", ray->image);
+			ray->diags, "ray.image \"%s\" uses a moving tag", ray->image);
 		rg_diag_hint(diag, "name a tag that stays, such as "
 				   "rayproject/ray:2.52.0-py311-cu121, or a digest");
 		return;

@@ -6,11 +6,6 @@
 #include "spec/disk.h"
 #include "spec/words.h"
 
-static bool has_prefix_folded(const char *text, const char *prefix)
-{
-	return g_ascii_strncasecmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* A finding about a key rather than its value. */
 static void report_key(RgDocument *document, const char *pointer, const char *code,
 	const char *summary, const char *hint, RgDiags *diags)
@@ -26,15 +21,9 @@ typedef const char *(*NameRule)(const char *name, const char **hint);
 
 static const char *judge_tag(const char *name, const char **hint)
 {
-	if (has_prefix_folded(name, "aws:"))
-		return "keys that start with aws: belong to AWS";
-	if (has_prefix_folded(name, "raygpu"))
-		return "keys that start with raygpu carry raygpu's own marks";
-	if (strcmp(name, "Name") == 0) {
-		*hint = "the cluster's name and each node's address are shown there";
-		return "Name is set by raygpu";
-	}
-	return NULL;
+	return g_ascii_strncasecmp(name, "raygpu", strlen("raygpu")) == 0
+		       ? "keys that start with raygpu are raygpu's own ownership tags"
+		       : NULL;
 }
 
 static const char *judge_node_label(const char *name, const char **hint)
@@ -61,8 +50,8 @@ static const char *judge_resource(const char *name, const char **hint)
 	return NULL;
 }
 
-/* Identity and authentication of a node, research: Ray's src/ray/common/constants.h and
- * token-auth.md; raygpu writes them itself. */
+/* Variables that carry a node's identity and authentication (Ray's src/ray/common/constants.h, and
+ * its documentation of token authentication): raygpu sets them itself. */
 static const char *judge_variable(const char *name, const char **hint)
 {
 	static const char *const own[] = {"RAY_CLOUD_INSTANCE_ID", "RAY_NODE_TYPE_NAME",

@@ -39,16 +39,14 @@ char *rg_spec_path(const RgDocument *document, const char *pointer)
 	GString *path = g_string_new(NULL);
 	const json_t *at = document->value;
 	for (char **step = steps; *step != NULL; step++) {
-		g_autoptr(GString) name = g_string_new(*step);
-		g_string_replace(name, "~1", "/", 0);
-		g_string_replace(name, "~0", "~", 0);
+		g_autofree char *name = rg_json_step_name(*step, strlen(*step));
 		if (json_is_array(at)) {
-			g_string_append_printf(path, "[%s]", name->str);
-			at = json_array_get(at, (size_t)g_ascii_strtoull(name->str, NULL, 10));
+			g_string_append_printf(path, "[%s]", name);
+			at = json_array_get(at, (size_t)g_ascii_strtoull(name, NULL, 10));
 			continue;
 		}
-		g_string_append_printf(path, "%s%s", path->len > 0 ? "." : "", name->str);
-		at = json_object_get(at, name->str);
+		g_string_append_printf(path, "%s%s", path->len > 0 ? "." : "", name);
+		at = json_object_get(at, name);
 	}
 	return g_string_free(path, FALSE);
 }

@@ -13,10 +13,10 @@ RgCluster *rg_spec_load_file(const char *path, RgDiags *diags);
 RgCluster *rg_spec_load_query(const char *query, RgDiags *diags);
 
 /* What a YAML file among others is, by its top-level keys; a file with faults counts as a spec
- * unless it is clearly something else, so that its faults are told. */
+ * unless it is clearly something else, so that its faults are reported. */
 typedef struct {
 	bool is_spec;
-	char *cluster; /* NULL when it can't be told */
+	char *cluster; /* NULL when it is not known */
 	RgSource source;
 } RgSpecPeek;
 /* Makes no findings, but gives `diags` the text for those that name the place. g_free the name. */

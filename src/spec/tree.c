@@ -224,6 +224,8 @@ static const struct {
 	{"did not find expected ',' or ']'", "a bracket is never closed, or a comma is missing"},
 	{"did not find expected ',' or '}'", "a brace is never closed, or a comma is missing"},
 	{"control characters are not allowed", "remove the character"},
+	{"found incompatible YAML document", "raygpu reads YAML 1.1 and 1.2"},
+	{"found unknown directive name", "remove the directive: raygpu knows only %YAML and %TAG"},
 };
 
 /* libyaml's marks count characters. */
@@ -237,6 +239,7 @@ static size_t byte_of(const Parser *parser, size_t characters)
 	return MIN(at, parser->len - 1);
 }
 
+/* libyaml also gives up on some YAML that is valid, so no message says that it isn't. */
 static void report_syntax(Parser *parser)
 {
 	const yaml_parser_t *yaml = &parser->yaml;
@@ -244,7 +247,8 @@ static void report_syntax(Parser *parser)
 	RgSource source = yaml->error == YAML_READER_ERROR
 				  ? source_at_byte(parser, yaml->problem_offset)
 				  : source_of(parser, yaml->problem_mark, yaml->problem_mark);
-	RgDiag *diag = rg_diags_error(parser->diags, "yaml.syntax", "not YAML: %s", problem);
+	RgDiag *diag =
+		rg_diags_error(parser->diags, "yaml.syntax", "cannot read this YAML: %s", problem);
 	rg_diag_at(diag, source);
 	if (yaml->context != NULL)
 		rg_diag_detail(diag, "%s that starts at line %zu, column %zu", yaml->context,
@@ -304,7 +308,7 @@ RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *d
 	if (!parsed)
 		return NULL;
 	if (is_empty(tree->root)) {
-		RgDiag *diag = rg_diags_error(diags, "yaml.empty", "the file says nothing");
+		RgDiag *diag = rg_diags_error(diags, "yaml.empty", "the file is empty");
 		rg_diag_at(diag, (RgSource){.file = file, .line = 1, .column = 1});
 		rg_diag_hint(diag, "examples/minimal.yaml is the smallest useful spec");
 		return NULL;

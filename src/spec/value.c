@@ -17,32 +17,28 @@ static RgDiag *report(RgFinding *finding, const char *code, const char *format, 
 		finding->document, finding->found->pointer, code, finding->diags, "%s", summary);
 }
 
-static const char *last_step(const char *pointer)
+static char *last_name(const char *pointer)
 {
 	const char *slash = strrchr(pointer, '/');
-	return slash != NULL ? slash + 1 : "";
+	return slash != NULL ? rg_json_step_name(slash + 1, strlen(slash + 1)) : g_strdup("");
 }
 
-/* `python: "3.10"`: how to write a value as text, in its place. */
+/* `python: "3.10"`: how to write a value as text, in its place; what would be refused as text, too,
+ * gets the form that is right. */
 static void hint_quotes(RgDiag *diag, const RgFinding *finding, const char *typed)
 {
 	const RgDocument *document = finding->document;
 	const char *pointer = finding->found->pointer;
-	if (g_hash_table_contains(document->keys, pointer))
-		rg_diag_hint(diag, "write %s: \"%s\"", last_step(pointer), typed);
+	const json_t *schema = finding->found->schema;
+	const char *pattern = rg_json_str(schema, "pattern", NULL);
+	g_autofree char *name = last_name(pointer);
+	if (pattern != NULL && !g_regex_match_simple(pattern, typed, G_REGEX_DOLLAR_ENDONLY, 0))
+		rg_diag_hint(diag, "it must be %s",
+			rg_json_str(schema, "x-raygpu-expected", "another value"));
+	else if (g_hash_table_contains(document->keys, pointer))
+		rg_diag_hint(diag, "write %s: \"%s\"", name, typed);
 	else
 		rg_diag_hint(diag, "write \"%s\"", typed);
-}
-
-bool rg_json_has_text(const json_t *names, const char *text)
-{
-	if (json_is_string(names))
-		return strcmp(json_string_value(names), text) == 0;
-	for (size_t i = 0; i < json_array_size(names); i++) {
-		if (g_strcmp0(json_string_value(json_array_get(names, i)), text) == 0)
-			return true;
-	}
-	return false;
 }
 
 static bool is_word11(const RgFinding *finding)

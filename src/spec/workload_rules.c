@@ -59,7 +59,7 @@ static void check_pool_name(
 	g_autofree char *path = rg_spec_path(document, pointer);
 	g_autofree char *quoted = rg_words_quote(name);
 	RgDiag *diag = rg_spec_report(document, pointer, "spec.bad-value", diags,
-		"%s names %s, and there is no such pool", path, quoted);
+		"%s names %s, which is not a pool of this spec", path, quoted);
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
 	const char *key;
 	json_object_foreach (pools, key, pool)

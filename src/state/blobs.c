@@ -1,18 +1,56 @@
 #include "state/internal.h"
+#include <string.h>
+
+static void hash_text(const char *text, unsigned char *hash)
+{
+	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+	gsize len = HASH_BYTES;
+	g_checksum_update(sum, (const guchar *)text, -1);
+	g_checksum_get_digest(sum, hash, &len);
+}
 
 /* The name of a blob is the SHA-256 of its canonical text, so equal attributes are one row. */
 bool blob_put(RgStore *store, const json_t *value, unsigned char *hash, RgDiags *diags)
 {
 	g_autofree char *text = rg_json_canonical(value);
-	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
-	gsize len = HASH_BYTES;
-	g_checksum_update(sum, (const guchar *)text, -1);
-	g_checksum_get_digest(sum, hash, &len);
+	hash_text(text, hash);
 	Sql q = sql_new(store,
 		"INSERT INTO blobs (sha256, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING", diags);
 	sql_hash(&q, hash);
 	sql_text(&q, text);
 	return sql_run(&q);
+}
+
+static bool check_text(Sql *q, int column, const unsigned char *hash)
+{
+	unsigned char found[HASH_BYTES];
+	const char *text = sql_column_text(q, column);
+	hash_text(text != NULL ? text : "", found);
+	return memcmp(found, hash, HASH_BYTES) == 0 ||
+	       sql_corrupt(q->store, "attributes of a resource are not what was written", q->diags);
+}
+
+bool blob_get(RgStore *store, const unsigned char *hash, json_t **value, RgDiags *diags)
+{
+	Sql q = sql_new(store, "SELECT bytes FROM blobs WHERE sha256 = ?1", diags);
+	sql_hash(&q, hash);
+	bool found = sql_next(&q);
+	bool ok = !found || (check_text(&q, 0, hash) && sql_column_json(&q, 0, value));
+	if (!sql_ok(&q) || !ok)
+		return false;
+	return found || sql_corrupt(store, "attributes of a resource are missing", diags);
+}
+
+bool blobs_check(RgStore *store, RgDiags *diags)
+{
+	Sql q = sql_new(store, "SELECT sha256, bytes FROM blobs", diags);
+	bool ok = true;
+	while (ok && sql_next(&q)) {
+		unsigned char hash[HASH_BYTES];
+		sql_column_hash(&q, 0, hash);
+		ok = check_text(&q, 1, hash);
+	}
+	return sql_ok(&q) && ok;
 }
 
 bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags)

@@ -2,17 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The folder of `path`, 0700 whatever the umask, when it is missing. errno on false. */
-bool create_folder_of(const char *path)
-{
-	g_autofree char *folder = g_path_get_dirname(path);
-	if (g_file_test(folder, G_FILE_TEST_IS_DIR))
-		return true;
-	return g_mkdir_with_parents(folder, 0700) == 0 && g_chmod(folder, 0700) == 0;
-}
 
 static bool write_all(int fd, const char *data, size_t len)
 {
@@ -72,4 +64,26 @@ bool create_file(const char *path, const void *data, size_t len, bool replace)
 		return false;
 	}
 	return publish(temporary, path, replace) && sync_folder_of(path);
+}
+
+/* The state holds secrets: git must not take it in. A folder that was there is somebody else's,
+ * unless it is named as ours. */
+static bool ignore_all(const char *folder, bool made)
+{
+	static const char everything[] = "*\n";
+	g_autofree char *base = g_path_get_basename(folder);
+	g_autofree char *file = g_build_filename(folder, ".gitignore", NULL);
+	if (!made && strcmp(base, ".raygpu") != 0)
+		return true;
+	return g_file_test(file, G_FILE_TEST_EXISTS) ||
+	       create_file(file, everything, strlen(everything), false);
+}
+
+bool rg_store_make_folder(const char *path)
+{
+	g_autofree char *folder = g_path_get_dirname(path);
+	bool missing = !g_file_test(folder, G_FILE_TEST_IS_DIR);
+	if (missing && (g_mkdir_with_parents(folder, 0700) != 0 || g_chmod(folder, 0700) != 0))
+		return false;
+	return ignore_all(folder, missing);
 }

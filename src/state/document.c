@@ -27,7 +27,7 @@ RgDiag *reading_error(
 		reading->diags, code, "%s%s%s", pointer, *pointer != '\0' ? ": " : "", what);
 	rg_json_place(reading->text, reading->len, pointer, &line, &column);
 	if (reading->told == 1)
-		rg_diag_hint(diag, "schemas/state.schema.json tells the form, `raygpu state pull` "
+		rg_diag_hint(diag, "schemas/state.schema.json has the form, `raygpu state pull` "
 				   "writes it");
 	return rg_diag_at(
 		diag, (RgSource){g_intern_string(reading->file), line, column, column + 1});
@@ -82,7 +82,7 @@ static bool check_format(Reading *reading, const json_t *document)
 	const json_t *format = json_object_get(document, "raygpu_format");
 	if (!json_is_integer(format)) {
 		RgDiag *diag = reading_error(
-			reading, CODE, "", "this is no state that `raygpu state pull` wrote");
+			reading, CODE, "", "not a state that `raygpu state pull` wrote");
 		rg_diag_hint(diag, json_object_get(document, "terraform_version") != NULL
 					   ? "it is a state of Terraform; `raygpu import` takes "
 					     "over what that made"

@@ -7,7 +7,7 @@
 
 #define RG_STATE_FORMAT 1
 
-/* Tells what of a provider's kinds is sensitive; NULL when it is not known, and why. */
+/* Says what of a provider's kinds is sensitive; NULL when it is not known, and why. */
 typedef struct {
 	const RgSchema *(*schema)(void *data, const char *provider, RgDiags *diags);
 	void *data;
@@ -19,7 +19,7 @@ typedef struct {
 json_t *rg_state_pull(
 	RgStore *store, const char *cluster, const RgStateRedactor *redactor, RgDiags *diags);
 
-/* Checks a text against everything that can be told without a state: format, shape, what refers to
+/* Checks a text against everything that can be known without a state: format, shape, what refers to
  * what. Diagnostics stand at file:line:column. `force`: dangling references are warnings. NULL and
  * state.bad-document, state.newer or state.redacted. The document isn't in the form it was read:
  * it goes into rg_state_push alone (rows are sorted, long values where they are used). */

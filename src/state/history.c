@@ -54,7 +54,7 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 		" ORDER BY r.seq DESC",
 		diags);
 	sql_text(&q, cluster);
-	bool ok = true;
+	bool ok = sums_check(store, SUMS_OF_HISTORY, diags);
 	while (ok && sql_next(&q))
 		ok = read_run(store, &q, runs, diags);
 	ok = sql_ok(&q) && ok;
@@ -73,7 +73,8 @@ json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 		" JOIN runs r ON r.seq = c.run WHERE r.id = ?1 ORDER BY c.seq",
 		diags);
 	sql_text(&q, run_id);
-	while (sql_next(&q)) {
+	bool whole = sums_check(store, SUMS_OF_HISTORY, diags);
+	while (whole && sql_next(&q)) {
 		json_t *change = json_object();
 		rg_json_set_str(change, "address", sql_column_text(&q, 0));
 		rg_json_set_str(change, "action", sql_column_text(&q, 1));
@@ -81,7 +82,7 @@ json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 		json_object_set_new(change, "at_s", int_or_null(&q, 3));
 		json_array_append_new(changes, change);
 	}
-	bool ok = sql_ok(&q);
+	bool ok = sql_ok(&q) && whole;
 	tx_end_read(store);
 	return ok ? g_steal_pointer(&changes) : NULL;
 }
@@ -93,9 +94,10 @@ GStrv rg_store_clusters(RgStore *store, RgDiags *diags)
 	if (!tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_new(store, "SELECT name FROM clusters ORDER BY name", diags);
-	while (sql_next(&q))
+	bool whole = sums_check(store, 1u << SUM_CLUSTERS, diags);
+	while (whole && sql_next(&q))
 		g_strv_builder_add(names, sql_column_text(&q, 0));
-	bool ok = sql_ok(&q);
+	bool ok = sql_ok(&q) && whole;
 	tx_end_read(store);
 	return ok ? g_strv_builder_end(names) : NULL;
 }

@@ -39,7 +39,7 @@ static bool check_free(RgStore *store, int64_t cluster, const RgResource *resour
 	RgDiag *diag = rg_diags_error(
 		diags, "import.refused", "%s is recorded already, as %s", resource->id, holder);
 	rg_diag_address(diag, resource->address, NULL);
-	rg_diag_hint(diag, "one thing has one record: `raygpu state rm` lets go of that one");
+	rg_diag_hint(diag, "one thing has one record: `raygpu state rm` forgets it");
 	return false;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include "state/store.h"
 #include <pthread.h>
+#define SQLITE_ENABLE_PREUPDATE_HOOK /* Debian's has it; meson.build asks */
 #include <sqlite3.h>
 
 #define STATE_APPLICATION_ID 0x52475055 /* "RGPU" */
@@ -19,6 +20,26 @@ typedef struct {
 extern const RgMigration rg_state_migrations[];
 extern const unsigned rg_state_migrations_len;
 
+/* sums.c: the tables whose rows are summed. blobs are named by what they hold; locks are for
+ * people. */
+typedef enum {
+	SUM_CLUSTERS,
+	SUM_RESOURCES,
+	SUM_IDENTITIES,
+	SUM_TOMBSTONES,
+	SUM_JOURNAL,
+	SUM_MEMBERS,
+	SUM_LIFETIMES,
+	SUM_RUNS,
+	SUM_CHANGES,
+	SUM_TABLES,
+} SumTable;
+#define SUMS_VERSION 5 /* the first with sums */
+#define SUMS_OF_CLUSTER ((1u << SUM_LIFETIMES) - 1)
+#define SUMS_OF_COST ((1u << SUM_CLUSTERS) | (1u << SUM_RESOURCES) | (1u << SUM_LIFETIMES))
+#define SUMS_OF_HISTORY ((1u << SUM_CLUSTERS) | (1u << SUM_RUNS) | (1u << SUM_CHANGES))
+#define SUMS_ALL ((1u << SUM_TABLES) - 1)
+
 struct RgStore {
 	sqlite3 *db;
 	char *path;  /* absolute, for SQLite and the locks */
@@ -32,6 +53,10 @@ struct RgStore {
 	int64_t run_cluster;
 	bool (*canceled)(void *data);
 	void *canceled_data;
+	uint64_t sums[SUM_TABLES]; /* what the open transaction adds to them */
+	bool sums_failed;	   /* a row of it could not be read: sum all again */
+	unsigned checked;	   /* 1 << SumTable: found right, as of checked_at */
+	int64_t checked_at;
 #ifndef NDEBUG
 	pthread_t owner;
 #endif
@@ -88,7 +113,7 @@ bool sql_column_json(Sql *q, int column, json_t **value);
 
 /* SQLite has nothing against it, and yet it is no state; false. */
 bool sql_corrupt(const RgStore *store, const char *what, RgDiags *diags);
-/* Tells what SQLite's last error of the handle means, under the code that fits. */
+/* Says what SQLite's last error of the handle means, under the code that fits. */
 void sql_error(RgStore *store, int rc, RgDiags *diags);
 void sql_forget_statements(RgStore *store);
 
@@ -101,6 +126,15 @@ bool tx_end(RgStore *store, bool ok, RgDiags *diags);
 /* tx_begin for one cluster: its row's id, its serial one higher; state.no-such-cluster. */
 bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags);
 
+/* sums.c */
+void sums_watch(RgStore *store); /* a writing handle, once connected */
+void sums_begin(RgStore *store);
+bool sums_write(RgStore *store, RgDiags *diags); /* before the commit */
+bool sums_renew(RgStore *store, RgDiags *diags); /* all, after a migration, in its transaction */
+/* state.corrupt when the rows of one of these tables (1 << SumTable) are not what was written. In a
+ * transaction of the caller's. A table without a sum is trusted: a person took it away to edit. */
+bool sums_check(RgStore *store, unsigned tables, RgDiags *diags);
+
 /* schema.c */
 bool schema_read_version(sqlite3 *db, int64_t *application, int64_t *version, bool *empty);
 bool schema_configure(RgStore *store, RgDiags *diags);
@@ -108,7 +142,6 @@ bool schema_migrate(RgStore *store, unsigned from, RgDiags *diags);
 void schema_newer_error(const RgStore *store, int64_t found, RgDiags *diags);
 
 /* create.c: files that appear whole or not at all */
-bool create_folder_of(const char *path);
 /* `replace`: rename over what is there, else an existing file is left alone (and true given). */
 bool create_file(const char *path, const void *data, size_t len, bool replace);
 
@@ -118,6 +151,10 @@ sqlite3 *memory_copy(sqlite3 *from, int *rc);
 
 /* blobs.c: attribute objects, each stored once */
 bool blob_put(RgStore *store, const json_t *value, unsigned char *hash, RgDiags *diags);
+/* What is stored under this name, a new reference; state.corrupt when it is not what was put. */
+bool blob_get(RgStore *store, const unsigned char *hash, json_t **value, RgDiags *diags);
+/* All of them are. */
+bool blobs_check(RgStore *store, RgDiags *diags);
 /* Removes it when nothing refers to it any more. */
 bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags);
 
@@ -135,7 +172,7 @@ bool lifetime_end(RgStore *store, int64_t row, LifetimeEnd end, RgDiags *diags);
 /* Splits the lifetime of the record when the pin has another price, type or market. */
 bool lifetime_reprice(
 	RgStore *store, int64_t cluster, const char *address, const json_t *pin, RgDiags *diags);
-/* Splits those with other labels; `labels` NULL: not told, leave them. */
+/* Splits those with other labels; `labels` NULL: not known, leave them. */
 bool lifetimes_relabel(RgStore *store, int64_t cluster, const json_t *labels, RgDiags *diags);
 
 /* resources.c: inside a transaction of the caller's */

@@ -147,7 +147,7 @@ static bool take_member(
 	if (!sql_run(&q) || !ok)
 		return false;
 	if (!found)
-		moved(address, diags, "is no open member of its journal row");
+		moved(address, diags, "is not an open member of its journal row");
 	return found;
 }
 
@@ -173,7 +173,7 @@ static bool settle_created(RgStore *store, int64_t cluster, const Member *member
 			"%s was created, but no id was given", outcome->address);
 		rg_diag_address(diag, outcome->address, NULL);
 		rg_diag_hint(diag, "its creation stays open: `raygpu apply` looks for it by its "
-				   "marks; the fault is the provider module's");
+				   "ownership tags; the fault is the provider module's");
 		return false;
 	}
 	g_autoptr(RgResource) resource = rg_resource_new(kind, name, index);

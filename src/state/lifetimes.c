@@ -189,7 +189,7 @@ json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s,
 		diags);
 	sql_text(&q, cluster);
 	sql_int(&q, since_s);
-	bool ok = true;
+	bool ok = sums_check(store, SUMS_OF_COST, diags);
 	while (ok && sql_next(&q))
 		ok = read_lifetime(&q, list);
 	ok = sql_ok(&q) && ok;

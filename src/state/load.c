@@ -29,26 +29,15 @@ static void unref_json(gpointer value)
 	json_decref(value);
 }
 
-static bool read_blob(Loader *loader, const unsigned char *hash, json_t **value)
-{
-	Sql q = sql_new(loader->store, "SELECT bytes FROM blobs WHERE sha256 = ?1", loader->diags);
-	sql_hash(&q, hash);
-	bool found = sql_next(&q), ok = !found || sql_column_json(&q, 0, value);
-	if (!sql_ok(&q) || !ok)
-		return false;
-	return found ||
-	       sql_corrupt(loader->store, "attributes of a resource are missing", loader->diags);
-}
-
 /* A new reference to the one object of this hash. */
-static json_t *blob_get(Loader *loader, Sql *q, int column)
+static json_t *shared_blob(Loader *loader, Sql *q, int column)
 {
 	unsigned char hash[HASH_BYTES];
 	sql_column_hash(q, column, hash);
 	json_t *value = g_hash_table_lookup(loader->blobs, hash);
 	if (value != NULL)
 		return json_incref(value);
-	if (!read_blob(loader, hash, &value))
+	if (!blob_get(loader->store, hash, &value, loader->diags))
 		return NULL;
 	g_hash_table_insert(loader->blobs, g_memdup2(hash, HASH_BYTES), value);
 	return json_incref(value);
@@ -88,6 +77,12 @@ static const char *interned(const char *text)
 	return text != NULL ? g_intern_string(text) : NULL;
 }
 
+static bool add_record(Loader *loader, RgResource *resource)
+{
+	return rg_resource_set_add(loader->snapshot->recorded, resource) ||
+	       sql_corrupt(loader->store, "an address is recorded twice", loader->diags);
+}
+
 #define RESOURCE_COLUMNS                                                                           \
 	"kind, name, coalesce(idx, -1), pool, cloud_id, attrs, outputs, depends_on, origin, pin,"  \
 	" generation, created_s, updated_s, leaving, protect, ownership, marked,"                  \
@@ -101,7 +96,7 @@ static bool read_resource(Loader *loader, Sql *q)
 	resource->presence = RG_PRESENT;
 	resource->group = interned(sql_column_text(q, 3));
 	resource->id = g_strdup(sql_column_text(q, 4));
-	resource->attrs = blob_get(loader, q, 5);
+	resource->attrs = shared_blob(loader, q, 5);
 	if (resource->attrs == NULL || !sql_column_json(q, 6, &resource->outputs) ||
 		!shared_json(loader, q, 7, &depends_on) ||
 		!shared_json(loader, q, 9, &resource->pin))
@@ -119,14 +114,14 @@ static bool read_resource(Loader *loader, Sql *q)
 	if (resource->mismarked)
 		resource->marked_as = g_strdup(sql_column_text(q, 16));
 	resource->updating = sql_column_int(q, 17) != 0;
-	rg_resource_set_add(loader->snapshot->recorded, g_steal_pointer(&resource));
-	return true;
+	return add_record(loader, g_steal_pointer(&resource));
 }
 
 static bool load_resources(Loader *loader)
 {
 	Sql q = sql_new(loader->store,
-		"SELECT " RESOURCE_COLUMNS " FROM resources WHERE cluster = ?1", loader->diags);
+		"SELECT " RESOURCE_COLUMNS " FROM resources NOT INDEXED WHERE cluster = ?1",
+		loader->diags);
 	sql_int(&q, loader->cluster);
 	bool ok = true;
 	while (ok && sql_next(&q))
@@ -141,7 +136,7 @@ static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *m
 	int64_t index;
 	if (!rg_address_parse(address, &kind, &name, &index)) {
 		g_autofree char *what =
-			g_strdup_printf("\"%s\" in its journal is no address", address);
+			g_strdup_printf("\"%s\" in its journal is not an address", address);
 		return sql_corrupt(loader->store, what, loader->diags);
 	}
 	RgResource *resource = rg_resource_new(kind, name, index);
@@ -156,8 +151,7 @@ static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *m
 	resource->created_s = resource->updated_s = row->started_s;
 	resource->run = g_strdup(row->run);
 	resource->token = g_strdup(row->token);
-	rg_resource_set_add(loader->snapshot->recorded, resource);
-	return true;
+	return add_record(loader, resource);
 }
 
 /* Members that are settled are gone from the table: what is left is open. */
@@ -169,7 +163,7 @@ static bool load_members(Loader *loader, RgJournalRow *row)
 	sql_int(&q, row->id);
 	bool ok = true;
 	while (ok && sql_next(&q)) {
-		json_t *member = NULL, *attrs = blob_get(loader, &q, 0);
+		json_t *member = NULL, *attrs = shared_blob(loader, &q, 0);
 		ok = attrs != NULL && sql_column_json(&q, 1, &member);
 		json_object_set_new(member, "attrs", attrs);
 		ok = ok && add_pending(loader, row, member);
@@ -217,7 +211,7 @@ static bool load_cluster(Loader *loader)
 {
 	RgSnapshot *snapshot = loader->snapshot;
 	Sql q = sql_new(loader->store,
-		"SELECT id, lineage, serial, provider, region, config, facts FROM clusters"
+		"SELECT id, lineage, serial, provider, region, config, facts, account FROM clusters"
 		" WHERE name = ?1",
 		loader->diags);
 	sql_text(&q, snapshot->cluster);
@@ -228,6 +222,7 @@ static bool load_cluster(Loader *loader)
 		snapshot->serial = sql_column_int(&q, 2);
 		snapshot->provider = g_strdup(sql_column_text(&q, 3));
 		snapshot->region = g_strdup(sql_column_text(&q, 4));
+		snapshot->account = g_strdup(sql_column_text(&q, 7));
 		ok = sql_column_json(&q, 5, &snapshot->config) &&
 		     sql_column_json(&q, 6, &snapshot->facts);
 	}
@@ -257,6 +252,7 @@ void rg_snapshot_free(RgSnapshot *snapshot)
 	g_free(snapshot->lineage);
 	g_free(snapshot->provider);
 	g_free(snapshot->region);
+	g_free(snapshot->account);
 	json_decref(snapshot->config);
 	json_decref(snapshot->facts);
 	rg_resource_set_free(snapshot->recorded);
@@ -274,7 +270,7 @@ RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 	Loader loader = {.store = store, .snapshot = snapshot, .diags = diags};
 	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, unref_json);
 	loader.texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_json);
-	bool ok = load_cluster(&loader);
+	bool ok = sums_check(store, SUMS_OF_CLUSTER, diags) && load_cluster(&loader);
 	if (ok && loader.cluster != 0)
 		ok = load_resources(&loader) && load_journal(&loader) && load_tombstones(&loader);
 	tx_end_read(store);

@@ -100,6 +100,7 @@ bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags)
 	sql_forget_statements(store);
 	sqlite3_close(store->db);
 	store->db = copy;
+	store->checked = 0;
 	if (!schema_configure(store, diags))
 		return false;
 	int64_t version = find_version(store, diags);
@@ -127,12 +128,25 @@ static bool check_size(const RgStore *store, const struct stat *status, RgDiags 
 	return false;
 }
 
+/* The state is where the link leads to: on a disk that isn't mounted, say. A new and empty one
+ * would make every node a second time. */
+static bool leads_nowhere(const RgStore *store, RgDiags *diags)
+{
+	if (!g_file_test(store->path, G_FILE_TEST_IS_SYMLINK))
+		return false;
+	RgDiag *diag = rg_diags_error(diags,
+		store->mode == RG_STORE_READ ? "state.unreadable" : "state.unwritable",
+		"the state \"%s\" is a symbolic link to a file that does not exist", store->shown);
+	rg_diag_hint(diag, "restore the file (is its disk mounted?), or remove the link");
+	return true;
+}
+
 static bool open_reading(RgStore *store, RgDiags *diags)
 {
 	struct stat status;
 	if (stat(store->path, &status) != 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
-			return open_memory(store, diags);
+			return !leads_nowhere(store, diags) && open_memory(store, diags);
 		file_error(store, "state.unreadable", "could not be read", diags);
 		return false;
 	}
@@ -173,12 +187,13 @@ bool store_publish(
 
 static bool create_state(RgStore *store, RgDiags *diags)
 {
-	if (!create_folder_of(store->path)) {
+	if (!rg_store_make_folder(store->path)) {
 		file_error(store, "state.unwritable", "could not be created", diags);
 		return false;
 	}
 	bool ok = open_memory(store, diags) &&
 		  store_publish(store, store->db, store->path, false, diags);
+	sql_forget_statements(store);
 	sqlite3_close(g_steal_pointer(&store->db));
 	return ok;
 }
@@ -201,6 +216,15 @@ static bool set_journal_mode(RgStore *store, RgDiags *diags)
 	return right;
 }
 
+/* A damaged list of free pages would have the next change overwrite a page that is in use. */
+static bool check_pages(RgStore *store, RgDiags *diags)
+{
+	Sql q = sql_new(store, "PRAGMA quick_check(1)", diags);
+	bool whole = sql_next(&q) && g_strcmp0(sql_column_text(&q, 0), "ok") == 0;
+	return sql_ok(&q) &&
+	       (whole || sql_corrupt(store, "its pages contradict each other", diags));
+}
+
 static bool open_writing(RgStore *store, RgDiags *diags)
 {
 	struct stat status;
@@ -209,7 +233,7 @@ static bool open_writing(RgStore *store, RgDiags *diags)
 			file_error(store, "state.unwritable", "could not be opened", diags);
 			return false;
 		}
-		if (!create_state(store, diags))
+		if (leads_nowhere(store, diags) || !create_state(store, diags))
 			return false;
 	} else if (!check_size(store, &status, diags)) {
 		return false;
@@ -223,7 +247,9 @@ static bool open_writing(RgStore *store, RgDiags *diags)
 	int64_t version = find_version(store, diags);
 	if (version < 0 || !set_journal_mode(store, diags))
 		return false;
-	return version == store->version || migrate_file(store, (unsigned)version, diags);
+	if (version != store->version && !migrate_file(store, (unsigned)version, diags))
+		return false;
+	return check_pages(store, diags);
 }
 
 RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,

@@ -221,6 +221,7 @@ static const Column cluster_columns[] = {
 	{COLUMN_JSON, "config"},
 	{COLUMN_JSON, "facts"},
 	{COLUMN_INT, "history_from_s"},
+	{COLUMN_TEXT, "account"},
 	{COLUMN_END, NULL},
 };
 
@@ -248,14 +249,15 @@ static json_t *read_cluster(Puller *puller, const char *name)
 	g_autoptr(RgJson) cluster = NULL;
 	int64_t id = 0;
 	Sql q = sql_new(puller->store,
-		"SELECT name, lineage, serial, provider, region, config, facts, history_from_s, id"
+		"SELECT name, lineage, serial, provider, region, config, facts, history_from_s,"
+		" account, id"
 		" FROM clusters WHERE name = ?1",
 		puller->diags);
 	sql_text(&q, name);
 	bool found = sql_next(&q);
 	if (found) {
 		cluster = read_row(puller, &q, cluster_columns);
-		id = sql_column_int(&q, 8);
+		id = sql_column_int(&q, 9);
 	}
 	if (!sql_ok(&q) || cluster == NULL || !find_schema(puller, cluster) ||
 		!read_tables(puller, id, cluster))
@@ -336,7 +338,8 @@ json_t *rg_state_pull(
 		.store = store, .redactor = redactor, .blobs = blobs, .read = read, .diags = diags};
 	if (!tx_begin_read(store, diags))
 		return NULL;
-	bool ok = read_clusters(&puller, cluster, clusters);
+	bool ok = sums_check(store, SUMS_ALL, diags) && blobs_check(store, diags) &&
+		  read_clusters(&puller, cluster, clusters);
 	tx_end_read(store);
 	return ok ? g_steal_pointer(&document) : NULL;
 }

@@ -151,9 +151,10 @@ static bool put_cluster(
 	const json_t *facts = json_object_get(cluster, "facts");
 	Sql q = sql_new(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
-		" history_from_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (name) DO"
+		" history_from_s, account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+		" ON CONFLICT (name) DO"
 		" UPDATE SET lineage = ?2, serial = ?3, provider = ?4, region = ?5, config = ?6,"
-		" facts = ?7, history_from_s = ?8 RETURNING id",
+		" facts = ?7, history_from_s = ?8, account = coalesce(?9, account) RETURNING id",
 		diags);
 	sql_text(&q, rg_json_str(cluster, "name", ""));
 	sql_text(&q, rg_json_str(cluster, "lineage", ""));
@@ -163,6 +164,7 @@ static bool put_cluster(
 	sql_json(&q, json_object_get(cluster, "config"));
 	sql_json(&q, json_is_null(facts) ? NULL : facts);
 	sql_int(&q, number(cluster, "history_from_s"));
+	sql_text(&q, rg_json_str(cluster, "account", NULL)); /* older documents have none */
 	*id = 0;
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);

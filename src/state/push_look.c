@@ -138,7 +138,7 @@ static bool check_lineage(const Look *look)
 		return true;
 	return refuse(look,
 		"it is another cluster of the same name: is --state the right file? --force "
-		"overwrites it all the same, --force --dry-run tells what would be lost",
+		"overwrites it anyway, --force --dry-run shows what would be lost",
 		"the lineage is %.8s in the state and %.8s in the document", now, new);
 }
 
@@ -152,7 +152,7 @@ static bool check_serial(const Look *look)
 	if (new < now)
 		return refuse(look,
 			"somebody changed the state since it was pulled: pull again. --force goes "
-			"back to the document, --force --dry-run tells what would be lost",
+			"back to the document, --force --dry-run shows what would be lost",
 			"the document is older: its serial is %" G_GINT64_FORMAT
 			", the state's %" G_GINT64_FORMAT,
 			new, now);
@@ -217,7 +217,7 @@ static void warn(const Look *look)
 		"costing money",
 		name_of(look), n, n == 1 ? "" : "s");
 	rg_diag_detail(diag, "%s", lines->str);
-	rg_diag_hint(diag, "`raygpu state orphans` tells which of them the cloud still has, "
+	rg_diag_hint(diag, "`raygpu state orphans` lists those that the cloud still has, "
 			   "`raygpu import` records them again");
 }
 
@@ -311,7 +311,8 @@ static bool check_others(RgStore *store, const json_t *document, RgDiags *diags)
 			g_hash_table_lookup(lineages, rg_json_str(cluster, "lineage", ""));
 		if (same != NULL)
 			ok = refuse(&look,
-				"a lineage is of one cluster: its marks would stand for both",
+				"a lineage belongs to one cluster: its ownership tags would name "
+				"both",
 				"its lineage is that of cluster %s of the state", same);
 		ok = check_ids(&look, ids) && ok;
 	}
@@ -338,7 +339,8 @@ json_t *rg_state_push_look(RgStore *store, const json_t *document, bool force, R
 	store_check_thread(store);
 	if (!tx_begin_read(store, diags))
 		return NULL;
-	json_t *reports = look(store, document, force, diags);
+	json_t *reports =
+		sums_check(store, SUMS_ALL, diags) ? look(store, document, force, diags) : NULL;
 	tx_end_read(store);
 	return reports;
 }

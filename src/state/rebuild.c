@@ -1,4 +1,5 @@
-/* A cluster whose record was lost, entered again as the cloud's marks tell it: whole or not at all.
+/* A cluster whose record was lost, entered again as the cloud's marks describe it: whole or not at
+ * all.
  */
 #include "base/clock.h"
 #include "state/internal.h"
@@ -8,7 +9,8 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 	g_autoptr(RgJson) no_config = json_object();
 	Sql q = sql_new(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
-		" history_from_s) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING"
+		" history_from_s, account) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8)"
+		" ON CONFLICT DO NOTHING"
 		" RETURNING id",
 		diags);
 	sql_text(&q, rebuilt->cluster);
@@ -18,6 +20,7 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 	sql_json(&q, rebuilt->config != NULL ? rebuilt->config : no_config);
 	sql_json(&q, rebuilt->facts);
 	sql_int(&q, rg_clock_now_s());
+	sql_text(&q, rebuilt->account);
 	*id = 0;
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);
@@ -43,6 +46,15 @@ static bool insert_all(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgD
 	return ok;
 }
 
+/* What costs money from now on belongs to whom the spec says, as after an apply. */
+static bool label_lifetimes(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)
+{
+	Sql q = sql_new(store, "UPDATE lifetimes SET labels = ?2 WHERE cluster = ?1", diags);
+	sql_int(&q, id);
+	sql_json(&q, rebuilt->labels);
+	return sql_run(&q);
+}
+
 /* Which generations were used is lost too, and a token must never come back: what is created from
  * now on counts from the present second, which no count of replacements has reached. */
 static bool raise_identities(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)
@@ -66,6 +78,7 @@ bool rg_store_rebuild(RgStore *store, const RgRebuilt *rebuilt, RgDiags *diags)
 		return false;
 	bool ok = insert_cluster(store, rebuilt, &id, diags) &&
 		  insert_all(store, rebuilt, id, diags) &&
+		  label_lifetimes(store, rebuilt, id, diags) &&
 		  raise_identities(store, rebuilt, id, diags);
 	return tx_end(store, ok, diags);
 }

@@ -11,8 +11,8 @@ typedef struct {
 } Reading;
 
 /* An error at the place of a JSON pointer, the first with a hint at the schema; NULL when enough
- * were told. */
+ * were reported. */
 RgDiag *reading_error(Reading *reading, const char *code, const char *pointer, const char *format,
 	...) G_GNUC_PRINTF(4, 5);
-/* What no JSON Schema can say, of a document of the right shape; false: an error was told. */
+/* What no JSON Schema can say, of a document of the right shape; false: an error was reported. */
 bool rules_check(Reading *reading, const json_t *document);

@@ -29,8 +29,8 @@ static bool insert_cluster(
 	if (*lineage == NULL)
 		return false;
 	Sql q = sql_new(store,
-		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts)"
-		" VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6) RETURNING id",
+		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
+		" account) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7) RETURNING id",
 		diags);
 	sql_text(&q, begin->cluster);
 	sql_text(&q, *lineage);
@@ -38,6 +38,7 @@ static bool insert_cluster(
 	sql_text(&q, begin->region);
 	sql_json(&q, begin->config != NULL ? begin->config : no_config);
 	sql_json(&q, begin->facts);
+	sql_text(&q, begin->account);
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);
 	return sql_run(&q);
@@ -47,13 +48,15 @@ static bool update_cluster(RgStore *store, const RgRunBegin *begin, int64_t id, 
 {
 	Sql q = sql_new(store,
 		"UPDATE clusters SET serial = serial + 1, provider = ?2, region = ?3,"
-		" config = coalesce(?4, config), facts = coalesce(?5, facts) WHERE id = ?1",
+		" config = coalesce(?4, config), facts = coalesce(?5, facts),"
+		" account = coalesce(?6, account) WHERE id = ?1",
 		diags);
 	sql_int(&q, id);
 	sql_text(&q, begin->provider);
 	sql_text(&q, begin->region);
 	sql_json(&q, begin->config);
 	sql_json(&q, begin->facts);
+	sql_text(&q, begin->account);
 	return sql_run(&q);
 }
 
@@ -191,7 +194,7 @@ static bool finish_run(
 		return false;
 	if (*cluster == 0)
 		rg_diag_hint(rg_diags_error(diags, "state.moved",
-				     "the state knows no run \"%s\" any more", run_id),
+				     "the state no longer has run \"%s\"", run_id),
 			"the file was replaced while this ran: keep both, and plan again");
 	return *cluster != 0;
 }

@@ -135,7 +135,17 @@ static const char v3[] = "ALTER TABLE resources ADD COLUMN marked TEXT;"
 /* Version 4: an update was begun and not seen to end. */
 static const char v4[] = "ALTER TABLE resources ADD COLUMN updating INTEGER NOT NULL DEFAULT 0;";
 
-const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}, {v4}};
+/* Version 5: sums.c. What they are is no SQL: schema_migrate enters them after every migration. */
+static const char v5[] = "CREATE TABLE sums ("
+			 " name TEXT PRIMARY KEY,"
+			 " sum INTEGER NOT NULL"
+			 ") STRICT, WITHOUT ROWID;";
+
+/* Version 6: whose resources a cluster's are, as the cloud names the account; NULL: not told yet.
+ */
+static const char v6[] = "ALTER TABLE clusters ADD COLUMN account TEXT;";
+
+const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}, {v4}, {v5}, {v6}};
 const unsigned rg_state_migrations_len = G_N_ELEMENTS(rg_state_migrations);
 
 static bool read_int(sqlite3 *db, const char *text, int64_t *value)
@@ -176,8 +186,10 @@ bool schema_configure(RgStore *store, RgDiags *diags)
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	int rc = sqlite3_exec(store->db, reading, NULL, NULL, NULL);
-	if (rc == SQLITE_OK && store->mode == RG_STORE_WRITE)
+	if (rc == SQLITE_OK && store->mode == RG_STORE_WRITE) {
 		rc = sqlite3_exec(store->db, writing, NULL, NULL, NULL);
+		sums_watch(store);
+	}
 	if (rc != SQLITE_OK)
 		sql_error(store, rc, diags);
 	return rc == SQLITE_OK;
@@ -192,24 +204,40 @@ void schema_newer_error(const RgStore *store, int64_t found, RgDiags *diags)
 	rg_diag_hint(diag, "install the newer raygpu that wrote it; nothing was changed");
 }
 
+static bool execute(RgStore *store, const char *text, RgDiags *diags)
+{
+	int rc = sqlite3_exec(store->db, text, NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		sql_error(store, rc, diags);
+	return rc == SQLITE_OK;
+}
+
+/* What is damaged must not be summed as it is. */
+static bool migrate_from(RgStore *store, unsigned from, RgDiags *diags)
+{
+	bool ok =
+		from < SUMS_VERSION || from >= store->version || sums_check(store, SUMS_ALL, diags);
+	for (unsigned i = from; ok && i < store->version; i++)
+		ok = execute(store, store->migrations[i].sql, diags);
+	return ok && (from >= store->version || sums_renew(store, diags));
+}
+
 /* All steps and the new version number in one transaction: the file is old or new, never between.
  * Somebody else may have migrated it while we waited for SQLite's lock. */
 bool schema_migrate(RgStore *store, unsigned from, RgDiags *diags)
 {
 	int64_t found = from;
-	int rc = sqlite3_exec(store->db, "BEGIN EXCLUSIVE", NULL, NULL, NULL);
-	if (rc == SQLITE_OK && !read_int(store->db, "PRAGMA user_version", &found))
-		rc = sqlite3_errcode(store->db);
-	for (unsigned i = (unsigned)found; rc == SQLITE_OK && i < store->version; i++)
-		rc = sqlite3_exec(store->db, store->migrations[i].sql, NULL, NULL, NULL);
+	if (!execute(store, "BEGIN EXCLUSIVE", diags))
+		return false;
+	bool ok = read_int(store->db, "PRAGMA user_version", &found);
+	if (!ok)
+		sql_error(store, sqlite3_errcode(store->db), diags);
+	ok = ok && migrate_from(store, (unsigned)found, diags);
 	g_autofree char *stamp =
 		g_strdup_printf("PRAGMA application_id = %d; PRAGMA user_version = %u; COMMIT",
 			STATE_APPLICATION_ID, MAX(store->version, (unsigned)found));
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(store->db, stamp, NULL, NULL, NULL);
-	if (rc != SQLITE_OK)
-		sql_error(store, rc, diags);
+	ok = ok && execute(store, stamp, diags);
 	if (!sqlite3_get_autocommit(store->db))
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-	return rc == SQLITE_OK;
+	return ok;
 }

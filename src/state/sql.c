@@ -2,8 +2,8 @@
 #include <string.h>
 
 #define CORRUPT_HINT                                                                               \
-	"keep the file; restore a copy (PATH.vN.bak, a backup, the CI cache), or try `sqlite3 "    \
-	"FILE .recover`; nothing was changed in the cloud"
+	"keep the file; restore a copy (PATH.vN.bak, a backup, the CI cache), or make a new one "  \
+	"with `raygpu state rebuild`; nothing was changed in the cloud"
 
 /* Statements live as long as the handle: a finished change costs no parsing. */
 static sqlite3_stmt *statement_get(RgStore *store, const char *text, int *rc)

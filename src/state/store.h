@@ -1,5 +1,5 @@
 /* The state store: a SQLite file that several clusters may share. Small transactions, one thread.
- * Rules 1 to 5 of design.md section 8 rest on it. Read-only handles never write, lock or migrate
+ * Rules 1 to 5 of apply/apply.h rest on it. Read-only handles never write, lock or migrate
  * the file. Times are Unix seconds. */
 #pragma once
 #include "resource/resource.h"
@@ -14,11 +14,14 @@ typedef enum { RG_STORE_READ, RG_STORE_WRITE } RgStoreMode;
 RgStore *rg_store_open(const char *path, RgStoreMode mode, RgDiags *diags);
 void rg_store_close(RgStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgStore, rg_store_close)
+/* The folder of the state at `path`, 0700 whatever the umask, with a .gitignore that keeps it out
+ * of git, when it is missing; errno on false. Opening for writing does so too. */
+bool rg_store_make_folder(const char *path);
 /* Polled while rg_lock_take waits: true ends the waiting as if the time were up. */
 void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data);
 
 /* The lock of one cluster: an OS lock on PATH.CLUSTER.lock dies with its holder; the row only
- * tells who. Waits up to timeout_ms (0 = once). NULL and state.locked naming host, pid, user,
+ * says who. Waits up to timeout_ms (0 = once). NULL and state.locked naming host, pid, user,
  * command and time of the holder. */
 typedef struct RgLock RgLock;
 RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, unsigned timeout_ms,
@@ -44,6 +47,7 @@ typedef struct {
 	char *lineage;	/* 32 hex digits; NULL before the first apply */
 	int64_t serial; /* rises with every change of this cluster's rows; 0 before the first */
 	char *provider, *region; /* NULL before the first apply */
+	char *account;		 /* whose resources they are; NULL: not told */
 	json_t *config;		 /* provider settings of the last apply */
 	json_t *facts;		 /* last facts document, or NULL */
 	RgResourceSet *recorded; /* READY rows as PRESENT, members of open rows as RG_PENDING */
@@ -83,6 +87,7 @@ bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s,
 typedef struct {
 	const char *cluster, *provider, *region;
 	const json_t *config, *facts, *meta;
+	const char *account; /* of the credentials; NULL keeps what is recorded */
 } RgRunBegin;
 /* Makes sure the cluster's row is there; mints the lineage the first time. */
 bool rg_store_begin_run(
@@ -136,7 +141,8 @@ bool rg_store_adopt(
 bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool leaving, RgDiags *diags);
 /* The same before the first request that changes them in place: until the cloud must show what it
- * was last told, a view that equals the record may be an old one. rg_store_record takes it off. */
+ * was last reported, a view that equals the record may be an old one. rg_store_record takes it off.
+ */
 bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool updating, RgDiags *diags);
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
@@ -178,11 +184,12 @@ bool rg_store_move(RgStore *store, const char *cluster, const RgMove *moves, siz
  * written when that is so already. */
 bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags);
 
-/* `state rebuild`: a cluster that the state doesn't have, as the cloud's marks tell it. All
+/* `state rebuild`: a cluster that the state doesn't have, as the cloud's marks describe it. All
  * borrowed. */
 typedef struct {
-	const char *cluster, *lineage, *provider, *region;
+	const char *cluster, *lineage, *provider, *region, *account;
 	const json_t *config, *facts;
+	const json_t *labels;		/* the spec's, for `raygpu cost --by label:KEY` */
 	const RgResourceSet *resources; /* what becomes a record, secrets included */
 	const RgResourceSet *desired;	/* addresses that may be created: no old token comes back */
 } RgRebuilt;

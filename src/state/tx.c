@@ -90,6 +90,7 @@ bool tx_begin(RgStore *store, RgDiags *diags)
 	int64_t version;
 	if (!simple(store, "BEGIN IMMEDIATE", diags))
 		return false;
+	sums_begin(store);
 	int rc = read_version(store, &version);
 	if (check_version(store, rc, version, diags))
 		return true;
@@ -99,7 +100,7 @@ bool tx_begin(RgStore *store, RgDiags *diags)
 
 bool tx_end(RgStore *store, bool ok, RgDiags *diags)
 {
-	ok = ok && simple(store, "COMMIT", diags);
+	ok = ok && sums_write(store, diags) && simple(store, "COMMIT", diags);
 	rollback(store);
 	return ok;
 }
@@ -119,7 +120,7 @@ bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags 
 	if (*id != 0)
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
-		"the state \"%s\" knows no cluster \"%s\"", store->shown, cluster);
+		"the state \"%s\" has no cluster \"%s\"", store->shown, cluster);
 	rg_diag_hint(diag, "is it the right file? --state FILE or RAYGPU_STATE names another");
 	return tx_end(store, false, diags);
 }

@@ -21,7 +21,7 @@ AT(rgp_http_req, url, 16);
 AT(rgp_http_req, headers, 24);
 AT(rgp_http_req, body, 32);
 AT(rgp_http_req, auth, 48);
-AT(rgp_http_req, tls, 64);
+AT(rgp_http_req, connection, 64);
 AT(rgp_http_req, what, 80);
 AT(rgp_http_req, timeout_ms, 88);
 AT(rgp_http_req, max_tries, 92);
@@ -93,7 +93,8 @@ AT(rgp_provider, ready, 104);
 AT(rgp_provider, find, 112);
 AT(rgp_provider, preflight, 120);
 AT(rgp_provider, reveal, 128);
-SIZE(rgp_provider, 136);
+AT(rgp_provider, account, 136);
+SIZE(rgp_provider, 144);
 
 int main(void)
 {

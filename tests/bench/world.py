@@ -75,6 +75,8 @@ class World:
                                  ('DescribeNetworkInterfaces', 'aws.network_interface')):
                 form = f'Action={action}&Filter.1.Name=tag%3Araygpu%3Akind&Filter.1.Value.1={kind}&Version=2016-11-15'
                 self.answers[action] = sim.raw(form)[2].decode()
+            form = 'Action=GetCallerIdentity&Version=2011-06-15'
+            self.answers['GetCallerIdentity'] = sim.raw(form, service='sts')[2].decode()
 
     def fill(self):
         workers = sizes(self.nodes)
@@ -95,6 +97,7 @@ class World:
 
     def write_answers(self):
         interfaces = self.answers['DescribeNetworkInterfaces']
+        self.put('GetCallerIdentity', 0, self.answers['GetCallerIdentity'])
         self.put('DescribeSecurityGroups', 0, self.answers['DescribeSecurityGroups'])
         self.put('DescribeNetworkInterfaces', 0, interfaces)
         records = self.records()

@@ -3,8 +3,9 @@ import json
 import os
 
 import jsonschema
+from program import ROOT
 
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), 'schemas')
+FOLDER = ROOT / 'schemas'
 BASE = 'https://raygpu.dev/schemas/'
 
 

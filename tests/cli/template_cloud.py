@@ -52,7 +52,7 @@ class Cloud:
     def page(self, query):
         wanted = [n for n in self.nodes.values()
                   if all(query[key] == n['marks'].get(key) if key != 'token' else query[key] == n['token']
-                         for key in ('lineage', 'token') if key in query)]
+                         for key in ('cluster', 'token') if key in query)]
         ids = [n['id'] for n in wanted]
         after = query.get('after', '')
         if after and after not in self.nodes:

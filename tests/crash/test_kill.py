@@ -2,11 +2,14 @@
 and of destroy, with a consistency delay and errors after commit on. After the next apply the world
 holds exactly the desired nodes and the state agrees: no orphan, no duplicate.
 
-RAYGPU_KILLS sets the number of kills (100; 300 with --long), RAYGPU_SEED the seed (1)."""
+RAYGPU_KILLS sets the number of kills (100; 300 with --long), RAYGPU_SEED the seed (1). Four clouds share
+the kills, side by side, each with a seed of its own."""
 import os
 import random
 import sys
 import time
+
+import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'cli'))
 from program import Home, spec  # noqa: E402
@@ -14,6 +17,7 @@ from sim_server import Sim, tags_of  # noqa: E402
 
 KILLS = int(os.environ.get('RAYGPU_KILLS', '300' if os.environ.get('RAYGPU_LONG') else '100'))
 SEED = int(os.environ.get('RAYGPU_SEED', '1'))
+CLOUDS = 4
 POOLS = {'train': ('A100:8', 3), 'serve': ('T4:1', 4)}
 NODES = 8
 
@@ -44,10 +48,13 @@ def killed(home, chance, longest_s, *command):
     return alive
 
 
-def test_kill_9(tmp_path):
-    chance = random.Random(SEED)
+@pytest.mark.parametrize('cloud', range(CLOUDS))
+def test_kill_9(tmp_path, cloud):
+    seed = CLOUDS * (SEED - 1) + cloud + 1
+    kills = (KILLS + cloud) // CLOUDS  # they add up
+    chance = random.Random(seed)
     real = 0
-    with Sim('--boot-ms', '20', '--shutdown-ms', '20', '--consistency-ms', '60', '--seed', SEED) as sim:
+    with Sim('--boot-ms', '20', '--shutdown-ms', '20', '--consistency-ms', '60', '--seed', seed) as sim:
         sim.knobs(latency_ms=6)
         for action in ('RunInstances', 'CreateNetworkInterface', 'CreateSecurityGroup', 'TerminateInstances'):
             sim.fault(action=action, when='after', status=500, code='InternalError', message='lost',
@@ -57,7 +64,7 @@ def test_kill_9(tmp_path):
         home.apply()
         check(sim, home)
         phase = 0
-        while real < KILLS:
+        while real < kills:
             phase += 1
             if phase % 3 == 0:  # destroy, killed; then apply again
                 real += killed(home, chance, 0.5, 'destroy', 'cluster.yaml', '--auto-approve')
@@ -80,4 +87,4 @@ def test_kill_9(tmp_path):
                 break
         assert not sim.live_instances()
         assert not [g for g in sim.world('us-east-1')['security_groups'] if g['groupName'] != 'default']
-    print(f'{real} kills of a running raygpu, {phase} rounds, seed {SEED}')
+    print(f'{real} kills of a running raygpu, {phase} rounds, seed {seed}')

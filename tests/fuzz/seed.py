@@ -47,7 +47,7 @@ for name, path in golden('plan'):
 # project files: an example, and what is refused one by one
 with open(os.path.join(root, 'examples/own-catalog/raygpu.yaml'), 'rb') as f:
     keep('project', 'own-catalog', f.read())
-with open(os.path.join(root, 'tests/cli/test_own_catalog.py'), encoding='utf-8') as f:
+with open(os.path.join(root, 'tests/cli/fit/test_own_catalog.py'), encoding='utf-8') as f:
     for i, line in enumerate(re.findall(r"^    \(\['(.*?)'\],", f.read(), re.M)):
         keep('project', f'refused-{i}', f'catalog:\n  {line}\n'.encode())
 # in the order of fuzz_csv.c; of long tables the first lines

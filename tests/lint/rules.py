@@ -8,24 +8,29 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 BANNED = re.compile(
     r'(?<![\w.>])(malloc|calloc|realloc|strdup|sprintf|strcpy|strcat|strncpy|strtok|atoi|atol|gets|'
-    r'system|popen|getenv|exit|printf|vprintf|puts|perror|sleep|usleep|time)\s*\(')
+    r'system|popen|getenv|exit|printf|vprintf|puts|perror|sleep|usleep|time|fputs|fprintf|fwrite)\s*\(')
 # Where a banned function has its one home.
 HOMES = {
+    'malloc': ('cmd/raygpu/memory.c',), 'realloc': ('cmd/raygpu/memory.c',),
     'getenv': ('cmd/',), 'exit': (), 'printf': (), 'puts': (), 'time': ('src/base/clock.c',),
+    # the one door to the terminal, where outside words are made harmless; apply's question and progress are ours
+    'fputs': ('cmd/raygpu/output.c', 'cmd/raygpu/apply.c', 'cmd/raygpu/turn.c'),
+    'fprintf': ('cmd/raygpu/output.c', 'cmd/raygpu/apply.c'), 'fwrite': (),
     # third parties copy it, and need no GLib
-    'calloc': ('providers/template/',), 'strdup': ('providers/template/',),
+    'calloc': ('providers/template/', 'cmd/raygpu/memory.c'), 'strdup': ('providers/template/',),
 }
 FUNCTION_LINES = 80
 FILE_LINES = 600
 
 
-def tracked():
+def tracked(*endings):
+    """{path: text} of the tree's files whose names end so."""
     names = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], cwd=ROOT,
                            check=True, capture_output=True, text=True).stdout.split('\n')
     files = {}
     for name in names:
         path = os.path.join(ROOT, name)
-        if name.endswith(('.c', '.h')) and os.path.isfile(path):
+        if name.endswith(endings) and os.path.isfile(path):
             with open(path, encoding='utf-8') as f:
                 files[name] = f.read()
     return files
@@ -79,7 +84,7 @@ def acyclic(rows):
 
 
 DOORS = {'curl/curl.h': ['src/http/'], 'git2.h': ['src/git/'], 'csv.h': ['src/catalog/'],
-         'yaml.h': ['src/spec/'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'],
+         'yaml.h': ['src/spec/'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'], 'xxhash.h': ['src/state/'],
          'microhttpd.h': ['src/sim/'], 'libxml/parserInternals.h': ['providers/aws/'],
          'dlfcn.h': ['src/base/module.c', 'src/provider/']}
 
@@ -124,3 +129,50 @@ def limits(files):
         for name, line, length in functions(text):
             if length > FUNCTION_LINES:
                 yield f'{path}:{line}: {name} has {length} lines; the limit is {FUNCTION_LINES}'
+
+
+MESON_NAME = r"'[A-Za-z0-9_.][A-Za-z0-9_./-]*'"
+MESON_ROW = re.compile(rf"{MESON_NAME}(?:,\s*{MESON_NAME}){{3,}}")
+MESON_FILES = re.compile(r"(?:^ *'[A-Za-z0-9_./-]+\.[a-z]+',\n){2,}", re.M)
+
+
+def meson_lists(files):
+    """One name a line, in order: so two changes that each add a file merge without a conflict."""
+    for path, text in files.items():
+        for number, line in enumerate(text.split('\n'), 1):
+            if MESON_ROW.search(line):
+                yield f'{path}:{number}: one name a line'
+        for match in MESON_FILES.finditer(text):
+            names = re.findall(MESON_NAME, match.group(0))
+            if names != sorted(names):
+                wrong = next(new for old, new in zip(names, names[1:]) if new < old)
+                yield f'{path}: {wrong} is not in the order of the alphabet'
+
+
+# Words that read like a translation, and what to write instead.
+ODD_WORDS = {
+    r'[Tt]ells?|[Tt]old|[Tt]elling': 'shows, reports, lists, explains',
+    r'wants|wanted': 'requires, expects',
+    r'so long|so much': 'this long, at most',
+    r'all the same': 'anyway, still',
+    r'knows no': 'has no, unknown',
+    r"behind \w+'s back": 'outside raygpu',
+    r'[Mm]end(?:s|ed)?|anew': 'fix; again',
+    r'is no|are no': 'is not a',
+}
+# Where "is no X" means that there is none of it.
+NONE_LEFT = re.compile(r'\b[Tt]here (?:is|are) no\b|\b(?:is|are) no (?:longer|more)\b')
+
+
+def plain_words(files):
+    """What users read: the texts in C files (not in comments, nor codes and keys of one word), man pages, README."""
+    for path, text in files.items():
+        if path.endswith(('.c', '.h')):
+            text = re.sub(r'/\*.*?\*/', lambda m: re.sub(r'[^\n]', ' ', m.group()), text, flags=re.S)
+        for number, line in enumerate(text.split('\n'), 1):
+            if path.endswith(('.c', '.h')):
+                line = ' '.join(s for s in re.findall(r'"((?:\\.|[^"\\])*)"', line) if ' ' in s)
+            line = NONE_LEFT.sub('', re.sub(r'\b[a-z]+\.[a-z-]+\b', '', line))
+            for words, better in ODD_WORDS.items():
+                for found in re.findall(rf'\b(?:{words})\b', line):
+                    yield f'{path}:{number}: "{found}"; write {better}'

@@ -1,4 +1,4 @@
-"""House rules (style.md, src/README.md), each with a self-test that it can fail."""
+"""House rules (src/README.md, src/HACKING.md), each with a self-test that it can fail."""
 import os
 import re
 import subprocess
@@ -6,7 +6,8 @@ import subprocess
 import pytest
 import rules
 
-FILES = rules.tracked()
+FILES = rules.tracked('.c', '.h')
+MESON = rules.tracked('meson.build')
 with open(os.path.join(rules.ROOT, 'src/README.md'), encoding='utf-8') as f:
     ROWS = rules.table(f.read())
 
@@ -42,6 +43,15 @@ def test_functions_and_files_keep_their_limits():
     none(rules.limits(FILES))
 
 
+def test_meson_files_have_one_name_a_line():
+    none(rules.meson_lists(MESON))
+
+
+def test_what_users_read_is_plain_english():
+    texts = {path: text for path, text in FILES.items() if path.startswith(('cmd/', 'src/', 'providers/'))}
+    none(rules.plain_words({**texts, **rules.tracked('.scd'), 'README.md': rules.tracked('README.md')['README.md']}))
+
+
 def test_top_level_holds_only_what_the_user_fixed():
     allowed = {'meson.build', 'cmd', 'src', 'providers', 'examples', 'schemas', 'tests', 'man', 'README.md',
                'LICENSE', 'meson_options.txt'}
@@ -59,7 +69,7 @@ def test_diagnostic_codes_stand_in_the_man_page():
     assert codes == told
 
 
-def test_codes_in_use_are_listed_and_listed_ones_are_in_use():
+def test_listed_codes_are_in_use():
     with open(os.path.join(rules.ROOT, 'src/base/diag_codes.h'), encoding='utf-8') as f:
         codes = set(re.findall(r'X\("([a-z0-9.-]+)"', f.read()))
     text = '\n'.join(t for p, t in FILES.items()
@@ -90,6 +100,11 @@ BAD = {
     'banned': ({'src/plan/x.c': 'void f(void)\n{\n\tputs("x");\n}\n'}, rules.banned),
     'banned in a library': ({'src/plan/x.c': 'int a = getenv("X");\n'}, rules.banned),
     'long function': ({'src/plan/x.c': 'void f(void)\n{\n' + '\tg();\n' * 90 + '}\n'}, rules.limits),
+    'row of names': ({'meson.build': "files('a.c', 'b.c', 'c.c', 'd.c')\n"}, rules.meson_lists),
+    'names out of order': ({'meson.build': "files(\n  'b.c',\n  'a.c',\n)\n"}, rules.meson_lists),
+    'odd word in a message': ({'src/x/y.c': 'f("%s wants a folder");\n'}, rules.plain_words),
+    'odd word in a man page': ({'man/x.1.scd': 'Tells what it did.\n'}, rules.plain_words),
+    '"is no"': ({'README.md': 'It is no plan.\n'}, rules.plain_words),
     'long file': ({'src/plan/x.c': '\n' * 700}, rules.limits),
 }
 
@@ -103,6 +118,8 @@ def test_the_linter_finds(name):
 def test_the_linter_ignores_comments_and_strings():
     assert not list(rules.banned({'src/x/y.c': '/* printf( */ a = "printf(x)"; g_strdup(b); json->exit(1);\n'}))
     assert list(rules.acyclic({'a': ({'b'}, set()), 'b': ({'a'}, set())}))
+    fine = '/* tells */ a = "told"; b("there is no plan, it is no longer here");\n'
+    assert not list(rules.plain_words({'src/x/y.c': fine, 'man/x.7.scd': '*state.not-told*\n'}))
 
 
 def test_each_test_file_has_a_name_of_its_own():

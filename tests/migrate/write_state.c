@@ -48,7 +48,7 @@ static bool write_all(RgStore *store, const char *cluster, RgDiags *diags)
 	g_autoptr(RgResource) group = rg_resource_new("aws.security_group", "cluster", -1);
 	group->id = g_strdup("sg-1");
 	group->attrs = json_pack("{s:s}", "vpc_id", "vpc-1");
-	const RgRunBegin begin = {cluster, "aws", "us-east-1", config, facts, meta};
+	const RgRunBegin begin = {cluster, "aws", "us-east-1", config, facts, meta, "123456789012"};
 	return rg_store_begin_run(store, &begin, &run, &lineage, diags) &&
 	       rg_store_adopt(store, cluster, group, diags) &&
 	       rg_store_put_secret(store, cluster, "raygpu.secret.ray_token", NULL,

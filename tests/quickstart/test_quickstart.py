@@ -109,6 +109,12 @@ def test_man_page_and_help_tell_the_same_options():
         assert told[command] == options_of_help(command), command
 
 
+def test_man_page_and_help_tell_the_same_formats():
+    told = re.findall(r'^\*--format\* _([a-z|]+)_', read('man/raygpu.1.scd'), re.M)
+    found = {words for command in commands() for words in re.findall(r'^  --format ([a-z|]+)', help_of(command), re.M)}
+    assert len(found) >= 2 and set(told) == found
+
+
 def test_man_page_tells_every_command():
     page = read('man/raygpu.1.scd')
     assert {name for name in re.findall(r'^\*raygpu (\w+)', page, re.M)} == set(commands())

@@ -1,4 +1,4 @@
-"""The four recipes of src/HACKING.md, done: each function edits a copy of the tree as its section
+"""The recipes of src/HACKING.md, done: each function edits a copy of the tree as its section
 says. A sentence of the code that an edit leans on and that is gone makes the test fail, and the
 recipe wants another look."""
 import os
@@ -18,11 +18,11 @@ class Tree:
         with open(path, 'w', encoding='utf-8') as f:
             f.write(text)
 
-    def put(self, path, place, new, before=False):
-        """Adds `new` behind (or before) the first `place` in a file."""
+    def put(self, path, place, new, before=False, every=False):
+        """Adds `new` behind (or before) the first, or each, `place` in a file."""
         text = self.read(path)
         assert place in text, f'{path} has no {place!r} any more'
-        self.write(path, text.replace(place, new + place if before else place + new, 1))
+        self.write(path, text.replace(place, new + place if before else place + new, -1 if every else 1))
 
 
 def attribute(tree):
@@ -46,9 +46,43 @@ def attribute(tree):
              '\t\t\tjson_boolean(is_one_of(monitoring, "enabled", "pending")));\n', before=True)
     tree.put(aws + 'README.md', '| `http_tokens` | in place | `metadataOptions` |\n',
              '| `monitoring` | force new | `monitoring` |\n')
-    calls = 'tests/unit/test_aws_calls.c'
+    calls = 'tests/unit/test_aws_create.c'
     tree.put(calls, "\"  'http_tokens': 'required', 'instance_state': 'running', ", "'monitoring': true, ")
     tree.put(calls, '\t\t{"MetadataOptions.HttpTokens", "required"},\n', '\t\t{"Monitoring.Enabled", "true"},\n')
+
+
+def field(tree):
+    """`ipv6: true` of head and pools: an IPv6 address for each node."""
+    tree.put('schemas/cluster.schema.json', '        "public_ip": {"$ref": "#/$defs/public_ip"},\n',
+             '        "ipv6": {"type": "boolean", "default": false, "description": "an IPv6 address for each node"},\n',
+             every=True)
+    tree.put('man/raygpu-spec.5.scd', '*public_ip*\n\t', '*ipv6*\n\tAn IPv6 address for each node.\n\n', before=True)
+    tree.put('man/raygpu-spec.5.scd', '|  *public_ip*\n', '|  *ipv6*\n:  true or false\n:  false\n:  new nodes\n', before=True)
+    tree.put('src/spec/cluster.h', '\tbool public_ip;', '\tbool ipv6; /* each node gets an IPv6 address */\n', before=True)
+    tree.put('src/spec/build.c', '\tpool->public_ip = json_is_true(json_object_get(value, "public_ip"));\n',
+             '\tpool->ipv6 = json_is_true(json_object_get(value, "ipv6"));\n')
+    tree.put('src/fit/fit.c', '\tif (!pool->public_ip && ', '!pool->ipv6 && ')
+    tree.put('src/fit/fit.c', '\tif (pool->public_ip)\n',
+             '\tif (pool->ipv6)\n\t\tjson_object_set_new(network, "ipv6", json_true());\n', before=True)
+    tree.put('schemas/fitted.schema.json', '            "public_ip": {"const": true},\n', '            "ipv6": {"const": true},\n')
+    spec = '''@spec
+cluster: research
+provider: {name: aws, region: us-east-1}
+ray: {version: 2.52.0, python: "3.11"}
+head: {instance_type: m5.large, ipv6: WORD}
+pools:
+  serve: {accelerators: T4, nodes: 1, ipv6: true}
+@expect
+'''
+    tree.write('tests/golden/spec/ipv6.test', spec.replace('WORD', '1') + '''\
+spec.yaml:4:39: error: head.ipv6 must be true or false, not the number 1 [spec.wrong-type]
+    head: {instance_type: m5.large, ipv6: 1}
+                                          ^
+''')
+    tree.put('tests/golden/spec/many-at-once.test', 'share, public_ip, ', 'ipv6, ')
+    tree.put('tests/unit/test_fit.c', '"  t: {accelerators: T4, nodes: 1, public_ip: true', ', ipv6: true')
+    tree.put('tests/unit/test_fit.c', '\tg_assert_true(rg_json_bool(json_object_get(node_at(&o, 1), "network"), "public_ip", false));\n',
+             '\tg_assert_true(rg_json_bool(json_object_get(node_at(&o, 1), "network"), "ipv6", false));\n')
 
 
 def code(tree):
@@ -57,7 +91,7 @@ def code(tree):
     tree.put('man/raygpu-diagnostics.7.scd', '*spec.reserved-name*\n',
              '*spec.reserved-cluster*\n\tA cluster can\'t be called raygpu: that is the program. Choose another name.\n'
              '\tExit code 4.\n\n', before=True)
-    tree.put('src/spec/rules.c', '\thide_secrets(document->value);\n',
+    tree.put('src/spec/rules.c', '\trg_spec_check_ray(document, diags);\n',
              '\tif (strcmp(rg_json_str(document->value, "cluster", ""), "raygpu") == 0)\n'
              '\t\trg_diag_hint(rg_spec_report(document, "/cluster", "spec.reserved-cluster", diags,\n'
              '\t\t\t\t     "a cluster can\'t be called raygpu"),\n\t\t\t"choose another name");\n')
@@ -94,10 +128,10 @@ int cmd_hello(Context *context, int argc, char **argv)
              before=True)
     tree.put('cmd/raygpu/main.c', '\t{"init", ', '\t{"hello", "", "say how many commands there are", NULL, cmd_hello},\n',
              before=True)
-    tree.put('cmd/raygpu/meson.build', "'init.c', ", "'hello.c', ", before=True)
+    tree.put('cmd/raygpu/meson.build', "    'help.c',\n", "    'hello.c',\n", before=True)
     tree.put('README.md', '| `raygpu version` |', '| `raygpu hello` | says how many commands there are | |\n', before=True)
     tree.put('man/raygpu.1.scd', '*raygpu version*\n', '*raygpu hello*\n\tSays how many commands there are.\n\n', before=True)
-    tree.write('tests/cli/test_hello.py', '''"""raygpu hello."""
+    tree.write('tests/cli/command/test_hello.py', '''"""raygpu hello."""
 import subprocess
 
 from program import binary
@@ -107,6 +141,39 @@ def test_counts_the_commands():
     text = subprocess.run([binary(), 'hello'], capture_output=True, text=True, check=True).stdout
     told = subprocess.run([binary(), '-h'], capture_output=True, text=True, check=True).stdout
     assert text == f"hello: {len(told.split('Commands:')[1].split(chr(10) * 2)[0].strip().splitlines())} commands\\n"
+''')
+
+
+def format(tree):  # pylint: disable=redefined-builtin
+    """`--format lines`: a line for each cluster."""
+    tree.put('src/render/report.h', '\tX(GITHUB, "github")', ' \\\n\tX(LINES, "lines")')
+    tree.put('src/render/report.h', 'char *rg_report_junit(const RgReports *reports);\n',
+             '/* A line for each cluster. */\nchar *rg_report_lines(const RgReports *reports);\n')
+    tree.write('src/render/lines.c', '''#include "render/report.h"
+
+char *rg_report_lines(const RgReports *reports)
+{
+	GString *text = g_string_new(NULL);
+	for (size_t i = 0; i < reports->n; i++)
+		g_string_append_printf(text, "%s: exit code %d\\n", reports->command,
+			reports->items[i].exit_code);
+	return g_string_free(text, FALSE);
+}
+''')
+    tree.put('src/render/meson.build', "    'log.c',\n", "    'lines.c',\n", before=True)
+    tree.put('cmd/raygpu/report.c', '\t\treturn rg_report_junit(reports);\n',
+             '\tcase RG_REPORT_LINES:\n\t\treturn rg_report_lines(reports);\n')
+    tree.put('man/raygpu.1.scd', '*--format* _text|json|markdown|junit|sarif|github', '|lines')
+    tree.write('tests/cli/report/test_lines.py', '''"""plan --format lines."""
+from program import Home, spec
+from sim_server import Sim
+
+
+def test_each_cluster_is_a_line(tmp_path):
+    with Sim() as sim:
+        home = Home(tmp_path, sim.env())
+        home.write('cluster.yaml', spec())
+        assert home.run('plan', '--format', 'lines').out == 'plan: exit code 0\\n'
 ''')
 
 

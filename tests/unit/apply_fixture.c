@@ -127,6 +127,7 @@ static void on_event(void *data, const RgEvent *event)
 	Apply *f = data;
 	f->started += event->type == RG_EVENT_START;
 	f->blocked += event->type == RG_EVENT_BLOCKED;
+	f->seconds += event->type == RG_EVENT_TIME;
 	if (event->type == RG_EVENT_REPLAY || event->type == RG_EVENT_GANG ||
 		event->type == RG_EVENT_INTERRUPT) {
 		char *told = g_strdup_printf("%s%s\n", f->told ? f->told : "", event->text);
@@ -359,5 +360,6 @@ void run_sql(Apply *f, const char *sql)
 	sqlite3 *db = NULL;
 	g_assert_cmpint(sqlite3_open(f->state, &db), ==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, "DELETE FROM sums", NULL, NULL, NULL), ==, SQLITE_OK);
 	sqlite3_close(db);
 }

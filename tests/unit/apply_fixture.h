@@ -19,8 +19,8 @@ typedef struct {
 	RgApplyResult result;
 	RgDiags *diags;
 	bool done;
-	unsigned started, blocked;
-	char *told; /* texts of REPLAY and INTERRUPT */
+	unsigned started, blocked, seconds; /* events of these types; seconds: TIME */
+	char *told;			    /* texts of REPLAY and INTERRUPT */
 	/* of the case */
 	GPtrArray *wanted; /* RgResource* */
 	const char *gang;  /* pool that is one, or NULL */

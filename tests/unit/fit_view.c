@@ -1,7 +1,8 @@
 /* Runs spec, catalog, fit and boot over files, as the pipeline does:
  *   fit_view CATALOG_DIR SPEC FACTS|- PINS|- LINEAGE|- LIMIT_BYTES
  * Prints {"request", "fitted", "user_data": [texts with sample values for references]} and, when
- * something is wrong, {"errors": [...]}; tests/cli/test_boot.py and test_fit.py read it. */
+ * something is wrong, {"errors": [...]}; tests/cli/boot/test_boot.py and tests/cli/fit/test_fit.py
+ * read it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -172,6 +172,7 @@ void execute(const char *path, const char *sql)
 	sqlite3 *db = NULL;
 	g_assert_cmpint(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), ==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, "DELETE FROM sums", NULL, NULL, NULL), ==, SQLITE_OK);
 	sqlite3_close(db);
 }
 

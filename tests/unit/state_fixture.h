@@ -32,7 +32,8 @@ bool settle_failed(Fixture *f, int64_t row, const char *address);
 /* What the next create of the address will use. */
 void check_identity(Fixture *f, const char *address, int64_t generation, int64_t attempt);
 RgSnapshot *load(Fixture *f);
-/* A single value, and statements, on a SQLite handle of their own. */
+/* A single value, and statements, on a SQLite handle of their own: as a person edits the file, who
+ * takes the sums away. */
 int64_t query_int(const char *path, const char *sql);
 void execute(const char *path, const char *sql);
 

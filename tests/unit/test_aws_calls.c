@@ -26,8 +26,8 @@ static void test_list(AwsFixture *f, gconstpointer data)
 		"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'lin', 'known': ['i-a', "
 		"'i-d', 'i-e']}");
 	g_assert_cmpint(status, ==, RGP_OK);
-	aws_expect_field(f, 0, "Filter.1.Name", "tag:raygpu:lineage");
-	aws_expect_field(f, 0, "Filter.1.Value.1", "lin");
+	aws_expect_field(f, 0, "Filter.1.Name", "tag:raygpu:cluster");
+	aws_expect_field(f, 0, "Filter.1.Value.1", "c");
 	aws_expect_field(f, 0, "MaxResults", "1000");
 	aws_expect_field(f, 2, "NextToken", "t2");
 	aws_expect_field(f, 3, "Filter.1.Name", "instance-id");
@@ -40,6 +40,7 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	g_assert_cmpstr(aws_text_of(one, "token"), ==, "tok");
 	g_assert_cmpstr(aws_text_of(two, "address"), ==, "aws.instance.train[7]");
 	g_assert_cmpstr(aws_text_of(two, "state"), ==, "gone");
+	g_assert_true(json_object_get(one, "lineage") == NULL); /* the one that was asked for */
 	json_t *attributes = attributes_of(aws_test_given(f->call, "page", 0), one);
 	json_t *expected =
 		json_loads("{\"instance_type\":\"p3.2xlarge\",\"image_id\":\"ami-1\",\"subnet_id\":"
@@ -59,6 +60,23 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	g_assert_cmpstr(aws_text_of(attributes, "instance_state"), ==, "stopped");
 	json_decref(attributes);
 	g_assert_nonnull(aws_test_given(f->call, "done", 0));
+}
+
+/* A name that another state uses: told with its lineage and without an address. */
+static void test_another_lineage(AwsFixture *f, gconstpointer data)
+{
+	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
+	g_autofree char *b = aws_instance_xml("i-b", 1, "running",
+		"<tagSet><item><key>raygpu:cluster</key><value>c</value></item></tagSet>");
+	g_autofree char *ab = g_strconcat(a, b, NULL);
+	aws_say_instances(f, "DescribeInstances", ab, "");
+	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
+		"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'other', 'known': []}");
+	g_assert_cmpint(status, ==, RGP_OK);
+	const json_t *seen = json_object_get(aws_test_given(f->call, "page", 0), "resources");
+	g_assert_cmpuint(json_array_size(seen), ==, 1); /* i-b carries no lineage */
+	g_assert_cmpstr(aws_text_of(json_array_get(seen, 0), "lineage"), ==, "lin");
+	g_assert_true(json_object_get(json_array_get(seen, 0), "address") == NULL);
 }
 
 static const char list_call[] =
@@ -104,6 +122,14 @@ static void test_bad_lists(AwsFixture *f, gconstpointer data)
 	f->call->skew_s = -1000;
 	aws_server_say_error(f->server, 401, "AuthFailure", "can't validate");
 	expect_no_list(f, RGP_CLASS_DENIED, "1000 s (16.7 minutes) ahead of EC2's");
+	f->call->skew_s = 0;
+	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
+	expect_no_list(
+		f, RGP_CLASS_DENIED, "temporary credentials (a session token) have probably");
+	f->call->skew_s = -30;
+	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
+	expect_no_list(
+		f, RGP_CLASS_DENIED, "temporary credentials (a session token) have probably");
 	f->call->skew_s = 2;
 	aws_server_say_error(f->server, 401, "AuthFailure", "can't validate");
 	expect_no_list(f, RGP_CLASS_DENIED, "check the access key");
@@ -359,7 +385,7 @@ static void test_resolve(AwsFixture *f, gconstpointer data)
 	static const char wants[] =
 		"{'images': [{'key': 'd', 'image': null, 'arch': 'x86_64'}, {'key': 'e', 'image': "
 		"null,"
-		" 'arch': 'x86_64'}], 'network': true, 'instance_types': ['p3.2xlarge', 'none']}";
+		" 'arch': 'x86_64'}], 'place': true, 'instance_types': ['p3.2xlarge', 'none']}";
 	aws_server_say_ok(f->server, "DescribeImages",
 		"<imagesSet><item><imageId>ami-old</imageId><creationDate>2025-01-01T00:00:00.000Z"
 		"</creationDate></item><item><imageId>ami-new</imageId><name>n</name><creationDate>"
@@ -383,13 +409,33 @@ static void test_resolve(AwsFixture *f, gconstpointer data)
 		"\"root_device\":\"/dev/sda1\",\"min_disk_gb\":75},\"e\":{\"id\":\"ami-new\","
 		"\"name\":\"n\",\"arch\":\"x86_64\",\"root_device\":\"/dev/"
 		"sda1\",\"min_disk_gb\":75}},"
-		"\"network\":{\"vpc_id\":\"vpc-1\",\"subnets\":{\"us-east-1a\":\"subnet-1\"}},"
+		"\"zones\":[\"us-east-1a\"],"
+		"\"module\":{\"vpc_id\":\"vpc-1\",\"subnets\":{\"us-east-1a\":\"subnet-1\"}},"
 		"\"offerings\":{\"p3.2xlarge\":[\"us-east-1a\",\"us-east-1b\"],\"none\":[]}}",
 		0, NULL);
 	g_assert_true(json_equal(aws_test_given(f->call, "facts", 0), expected));
 	json_decref(expected);
 	aws_expect_field(f, 0, "Owner.1", "amazon");
 	aws_expect_field(f, 0, "Filter.3.Value.1", "x86_64");
+}
+
+/* EC2 takes 200 values of a filter; the 201st type goes into a request of its own. */
+static void test_resolve_many_types(AwsFixture *f, gconstpointer data)
+{
+	g_autoptr(GString) input = g_string_new("{'instance_types': ['t0.large'");
+	for (int i = 1; i <= 200; i++)
+		g_string_append_printf(input, ", 't%d.large'", i);
+	g_string_append(input, "]}");
+	for (int i = 0; i < 2; i++)
+		aws_server_say_ok(
+			f->server, "DescribeInstanceTypeOfferings", "<instanceTypeOfferingSet/>");
+	g_assert_cmpint(aws_test_run(f->aws->resolve, f->inst, f->call, input->str), ==, RGP_OK);
+	g_assert_cmpuint(aws_server_count(f->server), ==, 2);
+	aws_expect_field(f, 0, "Filter.1.Value.1", "t0.large");
+	aws_expect_field(f, 0, "Filter.1.Value.200", "t199.large");
+	aws_expect_field(f, 0, "Filter.1.Value.201", NULL);
+	aws_expect_field(f, 1, "Filter.1.Value.1", "t200.large");
+	aws_expect_field(f, 1, "Filter.1.Value.2", NULL);
 }
 
 static void test_unresolved(AwsFixture *f, gconstpointer data)
@@ -402,7 +448,7 @@ static void test_unresolved(AwsFixture *f, gconstpointer data)
 		aws_test_said(f->call, 0, "summary"), ==, "there is no image ami-9 in us-east-1");
 	aws_server_say_ok(f->server, "DescribeVpcs", "<vpcSet/>");
 	g_assert_cmpint(
-		aws_test_run(f->aws->resolve, f->inst, f->call, "{'network': true}"), ==, RGP_FAIL);
+		aws_test_run(f->aws->resolve, f->inst, f->call, "{'place': true}"), ==, RGP_FAIL);
 	g_assert_cmpstr(
 		aws_test_said(f->call, 0, "summary"), ==, "region us-east-1 has no default VPC");
 	g_assert_nonnull(strstr(aws_test_said(f->call, 0, "hint"), "create-default-vpc"));
@@ -411,7 +457,7 @@ static void test_unresolved(AwsFixture *f, gconstpointer data)
 static void test_lower(AwsFixture *f, gconstpointer data)
 {
 	rgp_status status = aws_test_run(f->aws->lower, f->inst, f->call,
-		"{'cluster': 'c', 'lineage': null, 'labels': {'team': 'ml'}, 'facts': {'network':"
+		"{'cluster': 'c', 'lineage': null, 'labels': {'team': 'ml'}, 'facts': {'module':"
 		" {'vpc_id': 'vpc-1', 'subnets': {'z': 'subnet-1'}}}, 'nodes': [{'pool': 'head',"
 		" 'role': 'head', 'origin': '/head', 'indexes': null, 'offer': {'instance_type': "
 		"'m',"
@@ -452,7 +498,7 @@ static void test_lower(AwsFixture *f, gconstpointer data)
 	g_assert_cmpstr(aws_text_of(json_object_get(worker, "tags"), "Name"), ==, "c-w");
 	g_assert_cmpuint(aws_server_count(f->server), ==, 0);
 	status = aws_test_run(f->aws->lower, f->inst, f->call,
-		"{'cluster': 'c', 'facts': {'network': {'vpc_id': 'v', 'subnets': {}}}, 'nodes': [{"
+		"{'cluster': 'c', 'facts': {'module': {'vpc_id': 'v', 'subnets': {}}}, 'nodes': [{"
 		"'pool': 'w', 'role': 'worker', 'origin': '/pools/w', 'indexes': [0], 'offer':"
 		" {'instance_type': 'g', 'zone': 'q'}}]}");
 	g_assert_cmpint(status, ==, RGP_FAIL);
@@ -481,6 +527,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("list/follows-pages-and-rereads-the-missing", test_list);
+	ADD("list/another-lineage-is-told-without-an-address", test_another_lineage);
 	ADD("list/an-error-is-never-a-short-list", test_bad_lists);
 	ADD("list/known-ids-go-in-chunks", test_many_known);
 	ADD("ready/one-look-for-all", test_ready);
@@ -492,6 +539,7 @@ int main(int argc, char **argv)
 	ADD("update/a-failure-is-the-item's-own", test_update_failure_is_the_items_own);
 	ADD("update/a-gone-one-spares-the-others", test_update_of_a_gone_one_spares_the_others);
 	ADD("resolve/newest-image-default-network-offerings", test_resolve);
+	ADD("resolve/200-types-a-request", test_resolve_many_types);
 	ADD("resolve/says-what-is-missing", test_unresolved);
 	ADD("lower/gives-addresses-and-dependencies", test_lower);
 	ADD("calls/odd-inputs-are-survived", test_odd_inputs);

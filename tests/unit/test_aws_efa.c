@@ -74,8 +74,9 @@ static void test_cards(AwsFixture *f, gconstpointer data)
 static const json_t *listed(AwsFixture *f, const char *interfaces)
 {
 	g_autofree char *xml = g_strdup_printf(
-		"<item><instanceId>i-a</instanceId><instanceState><name>running</name>"
-		"</instanceState><networkInterfaceSet>%s</networkInterfaceSet></item>",
+		"<item><instanceId>i-a</instanceId>" AWS_MARKS
+		"<instanceState><name>running</name></instanceState><networkInterfaceSet>%s</"
+		"networkInterfaceSet></item>",
 		interfaces);
 	aws_test_call_reset(f->call);
 	aws_say_instances(f, "DescribeInstances", xml, "");
@@ -107,7 +108,7 @@ static void test_seen(AwsFixture *f, gconstpointer data)
 static rgp_status lower(AwsFixture *f, const char *type, const char *network)
 {
 	g_autofree char *input = g_strdup_printf(
-		"{'cluster': 'c', 'facts': {'network': {'vpc_id': 'v', 'subnets': {'z': 's'}}},"
+		"{'cluster': 'c', 'facts': {'module': {'vpc_id': 'v', 'subnets': {'z': 's'}}},"
 		" 'nodes': [{'pool': 'w', 'role': 'worker', 'origin': '/pools/w', 'indexes': [0],"
 		" 'offer': {'instance_type': '%s', 'zone': 'z'}, 'network': {%s}}]}",
 		type, network);

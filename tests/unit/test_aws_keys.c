@@ -1,5 +1,5 @@
 /* Keys that end: asked for once, and again before their time. What else the chain does is tested
- * over the whole program (tests/cli/test_aws_keys.py). */
+ * over the whole program (tests/cli/aws/test_aws_keys.py). */
 #include "aws/credentials.h"
 #include "aws/open.h"
 #include "aws_host.h"

@@ -1,4 +1,5 @@
 /* What the user brings: network, groups and instance profile, over a scripted server. */
+#include "aws_fixture.h"
 #include "aws_host.h"
 #include "aws_server.h"
 #include <string.h>
@@ -54,7 +55,7 @@ static void expect_said(Fixture *f, size_t n, const char *origin, const char *su
 
 static rgp_status resolve(Fixture *f)
 {
-	return aws_test_run(f->aws->resolve, f->inst, f->call, "{'images': [], 'network': true}");
+	return aws_test_run(f->aws->resolve, f->inst, f->call, "{'images': [], 'place': true}");
 }
 
 static void say_subnets(Fixture *f, const char *const (*rows)[3], size_t n)
@@ -89,7 +90,7 @@ static void test_own_network(Fixture *f, gconstpointer data)
 		"<securityGroupInfo><item><groupId>sg-2</groupId><vpcId>vpc-1</vpcId></item><item>"
 		"<groupId>sg-1</groupId><vpcId>vpc-1</vpcId></item></securityGroupInfo>");
 	g_assert_cmpint(resolve(f), ==, RGP_OK);
-	const json_t *network = json_object_get(aws_test_given(f->call, "facts", 0), "network");
+	const json_t *network = json_object_get(aws_test_given(f->call, "facts", 0), "module");
 	json_t *expected = json_pack("{s:s, s:{s:s, s:s, s:s}}", "vpc_id", "vpc-1", "subnets",
 		"us-east-1a", "subnet-a", "us-east-1b", "subnet-b", "us-east-1c", "subnet-c");
 	g_assert_true(json_equal(network, expected));
@@ -166,7 +167,7 @@ static void test_lower(Fixture *f, gconstpointer data)
 	rgp_status status = aws_test_run(f->aws->lower, f->inst, f->call,
 		"{'cluster': 'c', 'labels': {}, 'scope': {'config': {'security_groups': ['sg-8'],"
 		" 'instance_profile': 'arn:aws:iam::123456789012:instance-profile/a/b/ray'}},"
-		" 'facts': {'network': {'vpc_id': 'vpc-1', 'subnets': {'z': 'subnet-1'}}},"
+		" 'facts': {'module': {'vpc_id': 'vpc-1', 'subnets': {'z': 'subnet-1'}}},"
 		" 'nodes': [{'pool': 'head', 'role': 'head', 'origin': '/head', 'indexes': null,"
 		" 'offer': {'instance_type': 'm', 'zone': 'z'}, 'image': {'id': 'ami-1'}},"
 		" {'pool': 'w', 'role': 'worker', 'origin': '/pools/w', 'indexes': [0], 'offer':"
@@ -322,9 +323,9 @@ static void test_change(Fixture *f, gconstpointer data)
 static void test_read(Fixture *f, gconstpointer data)
 {
 	aws_server_say_ok(f->server, "DescribeInstances",
-		"<reservationSet><item><instancesSet><item><instanceId>i-1</instanceId>"
+		"<reservationSet><item><instancesSet><item><instanceId>i-1</instanceId>" AWS_MARKS
 		"<iamInstanceProfile><arn>arn:aws:iam::1:instance-profile/p/ray</arn>"
-		"</iamInstanceProfile></item><item><instanceId>i-2</instanceId></item>"
+		"</iamInstanceProfile></item><item><instanceId>i-2</instanceId>" AWS_MARKS "</item>"
 		"</instancesSet></item></reservationSet>");
 	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call,
 				"{'kind': 'aws.instance', 'lineage': 'l', 'known': []}"),

@@ -53,7 +53,9 @@ static void test_reads_what_is_named(void)
 	g_autoptr(ModJson) expected = json_pack("[{s:s, s:[s, s], s:{s:s, s:s}}, {s:s}]", "id", "a",
 		"words", "x", "", "tagSet", "k", "last", "e", "w", "id", "");
 	g_assert_true(json_equal(records, expected));
-	g_assert_cmpstr(mod_str(reply, "nextToken"), ==, "t");
+	/* nothing else is left: a page's records never stand in memory together */
+	g_autoptr(ModJson) kept = json_pack("{s:s}", "nextToken", "t");
+	g_assert_true(json_equal(reply, kept));
 }
 
 static void test_cut_anywhere(void)

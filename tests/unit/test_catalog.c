@@ -213,7 +213,8 @@ static void test_says_what_exists(void)
 	g_assert_cmpstr(diag->code, ==, "catalog.no-offer");
 	g_assert_cmpstr(diag->summary, ==, "no aws instance type has 3 T4 GPUs in us-east-1");
 	g_assert_cmpstr(diag->detail, ==,
-		"T4 in us-east-1, GPUs a node: 1 (g4dn.xlarge), 4 (g4dn.12xlarge), 8 (g4dn.metal)");
+		"T4 in us-east-1, GPUs per node: 1 (g4dn.xlarge), 4 (g4dn.12xlarge), 8 "
+		"(g4dn.metal)");
 	g_assert_cmpuint(diag->source.line, ==, 7);
 
 	g_assert_null(rg_catalog_offer(catalog, "sa-east-1", "A100-80GB", 8, at, diags));

@@ -18,8 +18,7 @@ extern const struct rg_embedded rg_schemas[];
 	"   'root_device': '/dev/sda1', 'min_disk_gb': 75},"                                       \
 	"  'default/x86_64/proprietary': {'id': 'ami-0old', 'name': 'dlp', 'arch': 'x86_64',"      \
 	"   'root_device': '/dev/xvda', 'min_disk_gb': 65}},"                                      \
-	" 'network': {'vpc_id': 'vpc-1', 'subnets': {'us-east-1a': 'subnet-a',"                    \
-	"   'us-east-1b': 'subnet-b', 'us-east-1c': 'subnet-c'}},"                                 \
+	" 'zones': ['us-east-1a', 'us-east-1b', 'us-east-1c'], 'module': {'vpc_id': 'vpc-1'},"     \
 	" 'offerings': {'p4d.24xlarge': ['us-east-1b', 'us-east-1d'], 'p5.48xlarge': [],"          \
 	"   'm5.2xlarge': ['us-east-1a', 'us-east-1b', 'us-east-1c'],"                             \
 	"   'g4dn.xlarge': ['us-east-1a', 'us-east-1b', 'us-east-1c']}}"
@@ -125,7 +124,7 @@ static void test_first_plan_asks_for_all(void)
 	json_auto_t *wanted = json_of(
 		"{'images': [{'key': 'default/x86_64', 'image': null, 'arch': 'x86_64',"
 		" 'driver': 'open', 'origin': '/head/image'}],"
-		" 'network': true, 'instance_types': ['m5.2xlarge', 'p4d.24xlarge'], 'zones': []}");
+		" 'place': true, 'instance_types': ['m5.2xlarge', 'p4d.24xlarge'], 'zones': []}");
 	g_assert_true(json_equal(o.request, wanted));
 	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1b", "null");
 	assert_node(&o, 1, "train", "p4d.24xlarge", "us-east-1b", "[0,1]");
@@ -191,24 +190,29 @@ static void test_another_network_is_asked_for_once(void)
 	" 'image_id': 'ami-1'}"
 #define OWN_FACTS                                                                                  \
 	"{'images': {'default/x86_64': {'id': 'ami-1', 'arch': 'x86_64'}}, 'offerings':"           \
-	" {'m5.2xlarge': ['us-east-1a', 'us-east-1b']}, 'network': {'vpc_id': 'vpc-2',"            \
-	" 'subnets': {'us-east-1b': 'subnet-b'}"
-	g_auto(Outcome) moved = run(OWN_NETWORK, OWN_FACTS "}}",
-		"{'facts': " FACTS ", 'nodes': {'head': " HEAD_PIN("us-east-1a") "}}");
-	g_assert_true(rg_json_bool(moved.request, "network", false));
+	" {'m5.2xlarge': ['us-east-1a', 'us-east-1b']}, 'zones': ['us-east-1b'],"                  \
+	" 'module': {'vpc_id': 'vpc-2'}"
+#define OWN_SETTINGS "'settings': {'subnets': {'us-east-1b': 'subnet-b'}}"
+#define OWN_ZONES "'zone_maps': [{'us-east-1b': 'subnet-b'}]"
+	g_auto(Outcome) moved = run(OWN_NETWORK, OWN_FACTS "}",
+		"{" OWN_SETTINGS ", " OWN_ZONES ", 'facts': " FACTS
+		", 'nodes': {'head': " HEAD_PIN("us-east-1a") "}}");
+	g_assert_true(rg_json_bool(moved.request, "place", false));
 	assert_node(&moved, 0, "head", "m5.2xlarge", "us-east-1b", "null");
-	json_auto_t *wish = json_of("{'subnets': {'us-east-1b': 'subnet-b'}}");
-	g_assert_true(json_equal(rg_json_at(moved.fitted, "/facts/network/wish"), wish));
+	json_auto_t *settings = json_of("{'subnets': {'us-east-1b': 'subnet-b'}}");
+	g_assert_true(json_equal(rg_json_at(moved.fitted, "/facts/settings"), settings));
 	g_auto(Outcome) again = run(OWN_NETWORK, NULL,
-		"{'facts': " OWN_FACTS ", 'wish': {'subnets': {'us-east-1b': 'subnet-b'}}}},"
+		"{" OWN_SETTINGS ", " OWN_ZONES ", 'facts': " OWN_FACTS ", " OWN_SETTINGS "},"
 		" 'nodes': {'head': " HEAD_PIN("us-east-1b") "}}");
 	g_assert_null(again.request);
 	assert_node(&again, 0, "head", "m5.2xlarge", "us-east-1b", "null");
+	g_assert_cmpstr(
+		rg_json_str(rg_json_at(again.fitted, "/facts/module"), "vpc_id", ""), ==, "vpc-2");
 	g_auto(Outcome) back = run(CPU_HEAD, FACTS,
-		"{'facts': " OWN_FACTS ", 'wish': {'subnets': {'us-east-1b': 'subnet-b'}}}},"
+		"{'facts': " OWN_FACTS ", " OWN_SETTINGS "},"
 		" 'nodes': {'head': " HEAD_PIN("us-east-1b") "}}");
-	g_assert_true(rg_json_bool(back.request, "network", false));
-	g_assert_null(rg_json_at(back.fitted, "/facts/network/wish"));
+	g_assert_true(rg_json_bool(back.request, "place", false));
+	g_assert_null(rg_json_at(back.fitted, "/facts/settings"));
 	assert_node(&back, 0, "head", "m5.2xlarge", "us-east-1b", "null");
 }
 
@@ -265,7 +269,7 @@ static void test_new_nodes_join_their_pool(void)
 	/* only the offerings of the pinned type are not known yet */
 	json_auto_t *types = json_of("['g4dn.2xlarge']");
 	g_assert_true(json_equal(json_object_get(o.request, "instance_types"), types));
-	g_assert_false(rg_json_bool(o.request, "network", true));
+	g_assert_false(rg_json_bool(o.request, "place", true));
 	g_assert_cmpuint(json_array_size(json_object_get(o.request, "images")), ==, 0);
 	assert_node(&o, 1, "t", "g4dn.2xlarge", "us-east-1c", "[0,2]");
 	assert_node(&o, 2, "t", "g4dn.2xlarge", "us-east-1c", "[1,3]");
@@ -273,6 +277,18 @@ static void test_new_nodes_join_their_pool(void)
 	g_assert_cmpint(
 		rg_json_int(json_object_get(fresh, "offer"), "price_microusd_hour", 0), ==, 752000);
 	g_assert_cmpstr(rg_json_str(json_object_get(fresh, "image"), "id", ""), ==, "ami-old");
+}
+
+static void test_a_new_pool_joins_most_of_the_cluster(void)
+{
+	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2}\n"
+					 "  u: {accelerators: T4, nodes: 1}\n",
+		FACTS,
+		PINS("'head': " PIN("m5.2xlarge", "us-east-1a", "ami-old", "5") ", 't/0': " PIN(
+			"g4dn.xlarge", "us-east-1b", "ami-old", "7") ", 't/1': " PIN("g4dn.xlarge",
+			"us-east-1b", "ami-old", "7")));
+	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1b", "[0,1]");
+	assert_node(&o, 2, "u", "g4dn.xlarge", "us-east-1b", "[0]");
 }
 
 /* What the cloud had when it was asked last is no reason to refuse what it may have by now. */
@@ -283,10 +299,10 @@ static void test_pins_that_leave_no_zone_are_asked_again(void)
 	/* a type of which nobody knows where it is, and subnets where it may not be */
 	g_auto(Outcome) other = run(CPU_HEAD "pools:\n  t: {accelerators: \"V100:8\", nodes: 1}\n",
 		"{'images': {'default/x86_64/proprietary': {'id': 'ami-2', 'arch': 'x86_64'}},"
-		" 'offerings': {'p3.16xlarge': ['us-east-1f']}, 'network': {'vpc_id': 'vpc-1',"
-		" 'subnets': {'us-east-1a': 'subnet-a', 'us-east-1f': 'subnet-f'}}}",
+		" 'offerings': {'p3.16xlarge': ['us-east-1f']}, 'zones': ['us-east-1a', "
+		"'us-east-1f']}",
 		pins);
-	g_assert_true(rg_json_bool(other.request, "network", false));
+	g_assert_true(rg_json_bool(other.request, "place", false));
 	assert_node(&other, 1, "t", "p3.16xlarge", "us-east-1f", "[0]");
 	/* a type that has come to another zone */
 	g_auto(Outcome) wider = run(CPU_HEAD
@@ -380,8 +396,8 @@ static void test_all_pools_are_reported_at_once(void)
 static void test_missing_facts_are_an_error(void)
 {
 	g_auto(Outcome) o = run(CPU_HEAD, NULL, NULL);
-	assert_error(&o, "fit.bad-facts", 2, "network");
-	g_auto(Outcome) bad = run(CPU_HEAD, "{'images': 3, 'network': {'subnets': {}}}", NULL);
+	assert_error(&o, "fit.bad-facts", 2, "zones");
+	g_auto(Outcome) bad = run(CPU_HEAD, "{'images': 3, 'zones': []}", NULL);
 	assert_error(&bad, "fit.bad-facts", 4, "default/x86_64");
 }
 
@@ -394,13 +410,16 @@ static void test_types_without_offerings_facts_are_tried(void)
 
 static void test_unknown_prices_are_null_and_warned_of(void)
 {
-	g_auto(Outcome) o = run("cluster: c1\nprovider: {name: aws, region: sa-east-1}\n"
+	g_auto(Outcome) o = run("cluster: c1\nprovider: {name: aws, region: ap-northeast-3}\n"
 				"ray: {version: 2.52.0, python: \"3.11\"}\n"
 				"head: {accelerators: T4}\n",
 		FACTS, NULL);
 	const json_t *offer = json_object_get(node_at(&o, 0), "offer");
 	g_assert_cmpstr(rg_json_str(offer, "instance_type", ""), ==, "g4dn.xlarge");
 	g_assert_true(json_is_null(json_object_get(offer, "price_microusd_hour")));
+	g_assert_cmpstr(rg_json_str(offer, "reason", ""), ==,
+		"cheapest in other regions of 5 offers of T4 in ap-northeast-3; no price is known "
+		"there");
 	g_assert_cmpuint(rg_diags_count(o.diags), ==, 1);
 	g_assert_cmpstr(rg_diags_get(o.diags, 0)->code, ==, "catalog.no-price");
 	g_assert_cmpint(rg_diags_get(o.diags, 0)->severity, ==, RG_SEVERITY_WARNING);
@@ -578,6 +597,7 @@ int main(int argc, char **argv)
 	ADD(test_equal_zones_are_taken_by_name);
 	ADD(test_pinned_nodes_stay_and_ask_nothing);
 	ADD(test_new_nodes_join_their_pool);
+	ADD(test_a_new_pool_joins_most_of_the_cluster);
 	ADD(test_a_pin_against_the_spec_is_dropped);
 	ADD(test_an_explicit_type_wins_over_the_pin);
 	ADD(test_an_explicit_image_is_looked_up_once);

@@ -47,7 +47,7 @@ static const Case cases[] = {
 	{"v100-and-cuda-13", "version: 2.58.0, image: \"rayproject/ray:2.58.0-py311-cu130\"",
 		"accelerators: \"V100:4\"", OLD,
 		"compat.gpu-dropped error 6|compat.driver-too-old error 6",
-		"CUDA 13.0 of ray.image no longer knows the V100"},
+		"CUDA 13.0 of ray.image no longer supports the V100"},
 	{"b200-and-cuda-12.1", "version: 2.52.0, python: \"3.11\"",
 		"instance_type: p6-b200.48xlarge", OSS, "compat.gpu-too-new warning 6",
 		"came with 12.8"},

@@ -61,6 +61,21 @@ static void make_case(GRand *rand, Case *c)
 	for (unsigned t = 0; t < TASKS; t++)
 		make_task(rand, c, t);
 	c->problem = (RgPlaceProblem){c->pools, c->tasks, POOLS, AMOUNTS, roll(rand, 1, TASKS)};
+	for (unsigned t = c->problem.n_tasks; t < TASKS; t++)
+		c->tasks[t] = (RgPlaceTask){.units = 1000000, .bundles = 1}; /* none of it */
+}
+
+/* So few whole GPUs that every placement is tried. */
+static bool is_settled(const Case *c)
+{
+	unsigned units = 0;
+	bool whole = true;
+	for (unsigned t = 0; t < c->problem.n_tasks; t++) {
+		units += c->tasks[t].units * c->tasks[t].bundles;
+		for (unsigned p = 0; p < POOLS; p++)
+			whole &= c->needs[t][p].part == 0;
+	}
+	return whole && units <= RG_PLACE_SMALL;
 }
 
 /* ---- brute force: nodes and GPUs one by one, no shared state with the code under test */
@@ -189,6 +204,7 @@ static void test_together_is_brute_force(void)
 			g_assert_cmpint(placed->all, ==, brute);
 		else
 			g_assert_false(placed->all);
+		g_assert_true(placed->exact || !is_settled(&c));
 		fit += brute;
 		hopeful += each && !brute;
 	}

@@ -46,13 +46,26 @@ static void retry_after_is_seconds_or_a_date(void)
 	const int64_t now = 784111777; /* the example date of RFC 9110, 5.6.7 */
 	g_assert_cmpuint(rg_retry_after_ms("2", now), ==, 2000);
 	g_assert_cmpuint(rg_retry_after_ms("0", now), ==, 0);
-	g_assert_cmpuint(rg_retry_after_ms("999999", now), ==, 300000);
-	g_assert_cmpuint(rg_retry_after_ms("99999999999999999999999", now), ==, 300000);
+	g_assert_cmpuint(rg_retry_after_ms("999999", now), ==, 999999000);
+	g_assert_cmpuint(rg_retry_after_ms("99999999999999999999999", now), ==, 1000000000);
 	g_assert_cmpuint(rg_retry_after_ms("Sun, 06 Nov 1994 08:49:37 GMT", now - 7), ==, 7000);
 	g_assert_cmpuint(rg_retry_after_ms("Sun, 06 Nov 1994 08:49:37 GMT", now + 7), ==, 0);
-	g_assert_cmpuint(rg_retry_after_ms("Sun, 06 Nov 1994 08:49:37 GMT", 0), ==, 300000);
+	g_assert_cmpuint(rg_retry_after_ms("Sun, 06 Nov 1994 08:49:37 GMT", 0), ==, 1000000000);
 	g_assert_cmpuint(rg_retry_after_ms("soon", now), ==, 0);
 	g_assert_cmpuint(rg_retry_after_ms("", now), ==, 0);
+}
+
+static void loopback_is_this_machine_and_nothing_that_looks_like_it(void)
+{
+	static const char *const here[] = {"http://127.0.0.1:8000/?Action=X", "https://localhost/",
+		"http://[::1]:80/", "http://127.3.2.1", "http://user:pw@127.0.0.1/"};
+	static const char *const elsewhere[] = {"https://ec2.us-east-1.amazonaws.com/",
+		"http://127.example.org/", "http://localhost.example.org/", "http://128.0.0.1/",
+		"http://127.0.0.1@example.org/", "http://example.org/127.0.0.1", "127.0.0.1", ""};
+	for (size_t i = 0; i < G_N_ELEMENTS(here); i++)
+		g_assert_true(rg_retry_is_loopback(here[i]));
+	for (size_t i = 0; i < G_N_ELEMENTS(elsewhere); i++)
+		g_assert_false(rg_retry_is_loopback(elsewhere[i]));
 }
 
 static void tokens_come_at_the_rate_after_the_burst(void)
@@ -100,6 +113,8 @@ int main(int argc, char **argv)
 		backoff_doubles_with_full_jitter_to_its_cap);
 	g_test_add_func(
 		"/retry/Retry-After is seconds or a date", retry_after_is_seconds_or_a_date);
+	g_test_add_func("/retry/loopback is this machine",
+		loopback_is_this_machine_and_nothing_that_looks_like_it);
 	g_test_add_func("/rate/tokens come at the rate after the burst",
 		tokens_come_at_the_rate_after_the_burst);
 	g_test_add_func("/rate/throttling halves the rate and answers restore it",

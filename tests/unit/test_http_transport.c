@@ -1,52 +1,15 @@
 /* The transport against a real server on loopback: tries, waits, caps, cancel, trace. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/redact.h"
-#include "http/http.h"
+#include "http_sent.h"
 #include "http_server.h"
-
-typedef struct {
-	RgHttp *http;
-	RgDiags *diags;
-	RgHttpReply reply;
-	bool ok;
-} Sent;
-
-static void sent_clear(Sent *sent)
-{
-	rg_http_reply_clear(&sent->reply);
-	g_clear_pointer(&sent->http, rg_http_close);
-	g_clear_pointer(&sent->diags, rg_diags_free);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sent, sent_clear)
-
-/* Opens a transport, sends one request. Missing parts of the request are filled in. */
-static Sent send_one(const char *url, RgHttpOptions options, RgHttpRequest request)
-{
-	Sent sent = {.diags = rg_diags_new()};
-	sent.http = rg_http_open(&options, sent.diags);
-	if (sent.http == NULL)
-		g_error("%s", rg_diags_get(sent.diags, 0)->detail);
-	request.url = url;
-	request.what = "TestCall";
-	request.method = request.method != NULL ? request.method : "POST";
-	sent.ok = rg_http_send(sent.http, &request, &sent.reply, sent.diags);
-	g_assert_cmpint(sent.ok, ==, !rg_diags_has_errors(sent.diags));
-	return sent;
-}
-
-static const RgDiag *only_diag(const Sent *sent)
-{
-	g_assert_cmpuint(rg_diags_count(sent->diags), ==, 1);
-	return rg_diags_get(sent->diags, 0);
-}
 
 static void assert_body(const Sent *sent, const char *expected)
 {
@@ -73,8 +36,9 @@ static void throttled_waits_as_long_as_told(void)
 	g_autoptr(TestServer) server = test_server_new(busy_once, NULL);
 	g_autoptr(GString) notes = g_string_new(NULL);
 	int64_t start_ms = rg_clock_monotonic_ms();
-	g_auto(Sent) sent = send_one(test_server_url(server),
-		(RgHttpOptions){.on_retry = note_retry, .on_retry_data = notes},
+	g_auto(Sent) sent = sent_to(test_server_url(server),
+		(RgHttpOptions){
+			.on_retry = note_retry, .on_retry_data = notes, .loopback_backoff_ms = 1},
 		(RgHttpRequest){.body = "a=b", .body_len = 3});
 	g_assert_true(sent.ok);
 	g_assert_cmpint(rg_clock_monotonic_ms() - start_ms, >=, 2000);
@@ -100,7 +64,7 @@ static void final_answers_are_handed_over_at_once(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(statuses); i++) {
 		g_autofree char *status = g_strdup(statuses[i]);
 		g_autoptr(TestServer) server = test_server_new(say_status, status);
-		g_auto(Sent) sent = send_one(test_server_url(server), (RgHttpOptions){0},
+		g_auto(Sent) sent = sent_to(test_server_url(server), (RgHttpOptions){0},
 			(RgHttpRequest){.method = "GET"});
 		g_assert_true(sent.ok);
 		g_assert_cmpint(sent.reply.status, ==, g_ascii_strtoll(statuses[i], NULL, 10));
@@ -110,17 +74,58 @@ static void final_answers_are_handed_over_at_once(void)
 	}
 }
 
+static bool say_no_body(int fd, unsigned n, const char *request, void *data)
+{
+	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Size: big\r\n\r\n";
+	test_write(fd, answer, strlen(answer));
+	return true;
+}
+
+/* The length of an answer to HEAD is that of a body which never comes. */
+static void head_waits_for_no_body(void)
+{
+	g_autoptr(TestServer) server = test_server_new(say_no_body, NULL);
+	g_auto(Sent) sent = sent_to(test_server_url(server), (RgHttpOptions){0},
+		(RgHttpRequest){.method = "HEAD", .timeout_ms = 2000, .max_tries = 1});
+	g_assert_true(sent.ok);
+	g_assert_cmpint(sent.reply.status, ==, 200);
+	g_assert_cmpuint(sent.reply.body->len, ==, 0);
+	g_autofree char *request = test_server_request(server, 0);
+	g_assert_true(g_str_has_prefix(request, "HEAD / HTTP/1.1\r\n"));
+}
+
 static void tries_end_and_the_last_answer_is_kept(void)
 {
 	g_autofree char *status = g_strdup("500 Internal Server Error");
 	g_autoptr(TestServer) server = test_server_new(say_status, status);
-	g_auto(Sent) sent = send_one(test_server_url(server), (RgHttpOptions){0},
+	g_auto(Sent) sent = sent_to(test_server_url(server), (RgHttpOptions){0},
 		(RgHttpRequest){.method = "GET", .max_tries = 3});
 	g_assert_true(sent.ok);
 	g_assert_cmpint(sent.reply.status, ==, 500);
 	g_assert_cmpuint(sent.reply.tries, ==, 3);
 	g_assert_cmpuint(test_server_count(server), ==, 3);
 	assert_body(&sent, "<html>oops</html>");
+}
+
+static void note_longest(
+	void *data, const char *what, unsigned n, unsigned wait_ms, const char *why)
+{
+	unsigned *longest_ms = data;
+	*longest_ms = MAX(*longest_ms, wait_ms);
+}
+
+static void back_off_towards_loopback_is_as_short_as_asked(void)
+{
+	unsigned longest_ms = 0;
+	g_autofree char *status = g_strdup("500 Internal Server Error");
+	g_autoptr(TestServer) server = test_server_new(say_status, status);
+	g_auto(Sent) sent = sent_to(test_server_url(server),
+		(RgHttpOptions){.on_retry = note_longest,
+			.on_retry_data = &longest_ms,
+			.loopback_backoff_ms = 2},
+		(RgHttpRequest){0});
+	g_assert_cmpuint(sent.reply.tries, ==, 6);
+	g_assert_cmpuint(longest_ms, <=, 2);
 }
 
 static RgHttpVerdict retry_oops(void *data, int status, const char *body, size_t len)
@@ -134,7 +139,7 @@ static void the_callers_classifier_decides(void)
 {
 	g_autofree char *status = g_strdup("400 Bad Request");
 	g_autoptr(TestServer) server = test_server_new(say_status, status);
-	g_auto(Sent) sent = send_one(test_server_url(server), (RgHttpOptions){0},
+	g_auto(Sent) sent = sent_to(test_server_url(server), (RgHttpOptions){0},
 		(RgHttpRequest){.classify = retry_oops, .max_tries = 2});
 	g_assert_true(sent.ok);
 	g_assert_cmpuint(test_server_count(server), ==, 2);
@@ -155,42 +160,42 @@ static void broken_answers_are_asked_for_again(void)
 	int heals = 1;
 	g_autoptr(TestServer) server = test_server_new(break_off, &heals);
 	g_auto(Sent) sent =
-		send_one(test_server_url(server), (RgHttpOptions){0}, (RgHttpRequest){0});
+		sent_to(test_server_url(server), (RgHttpOptions){0}, (RgHttpRequest){0});
 	g_assert_true(sent.ok);
 	assert_body(&sent, "whole");
 	g_assert_cmpuint(sent.reply.tries, ==, 2);
 
 	g_autoptr(TestServer) broken = test_server_new(break_off, NULL);
-	g_auto(Sent) failed = send_one(
+	g_auto(Sent) failed = sent_to(
 		test_server_url(broken), (RgHttpOptions){0}, (RgHttpRequest){.max_tries = 2});
 	g_assert_false(failed.ok);
-	g_assert_cmpstr(only_diag(&failed)->code, ==, "http.bad-reply");
+	g_assert_cmpstr(sent_diag(&failed)->code, ==, "http.bad-reply");
 	g_assert_cmpuint(failed.reply.tries, ==, 2);
 	g_assert_null(failed.reply.body);
-	g_assert_cmpstr(only_diag(&failed)->detail, ==, "TestCall, 2 tries");
+	g_assert_cmpstr(sent_diag(&failed)->detail, ==, "TestCall, 2 tries");
 }
 
 static void a_wrong_endpoint_fails_soon_and_clearly(void)
 {
 	int64_t start_ms = rg_clock_monotonic_ms();
-	g_auto(Sent) sent = send_one("http://user:pw@127.0.0.1:1/?key=v", (RgHttpOptions){0},
+	g_auto(Sent) sent = sent_to("http://user:pw@127.0.0.1:1/?key=v", (RgHttpOptions){0},
 		(RgHttpRequest){.reading = true});
 	g_assert_cmpint(rg_clock_monotonic_ms() - start_ms, <, 3000);
-	g_assert_cmpstr(only_diag(&sent)->code, ==, "http.connect");
-	g_assert_cmpstr(only_diag(&sent)->summary, ==,
+	g_assert_cmpstr(sent_diag(&sent)->code, ==, "http.connect");
+	g_assert_cmpstr(sent_diag(&sent)->summary, ==,
 		"can't reach http://127.0.0.1:1/: connection refused");
-	g_assert_cmpstr(only_diag(&sent)->detail, ==, "TestCall, 3 tries");
-	g_assert_nonnull(strstr(only_diag(&sent)->hint, "endpoint"));
-	g_auto(Sent) nowhere = send_one("http://no-such-host.invalid/", (RgHttpOptions){0},
+	g_assert_cmpstr(sent_diag(&sent)->detail, ==, "TestCall, 3 tries");
+	g_assert_nonnull(strstr(sent_diag(&sent)->hint, "endpoint"));
+	g_auto(Sent) nowhere = sent_to("http://no-such-host.invalid/", (RgHttpOptions){0},
 		(RgHttpRequest){.max_tries = 1});
-	g_assert_cmpstr(only_diag(&nowhere)->code, ==, "http.connect");
-	g_assert_nonnull(strstr(only_diag(&nowhere)->summary, "no-such-host.invalid"));
+	g_assert_cmpstr(sent_diag(&nowhere)->code, ==, "http.connect");
+	g_assert_nonnull(strstr(sent_diag(&nowhere)->summary, "no-such-host.invalid"));
 	static const char *const unusable[] = {
 		"ftp://127.0.0.1/", "file:///etc/passwd", "nonsense url"};
 	for (size_t i = 0; i < G_N_ELEMENTS(unusable); i++) {
-		g_auto(Sent) bad = send_one(unusable[i], (RgHttpOptions){0}, (RgHttpRequest){0});
-		g_assert_cmpstr(only_diag(&bad)->code, ==, "http.connect");
-		g_assert_nonnull(strstr(only_diag(&bad)->detail, "1 try"));
+		g_auto(Sent) bad = sent_to(unusable[i], (RgHttpOptions){0}, (RgHttpRequest){0});
+		g_assert_cmpstr(sent_diag(&bad)->code, ==, "http.connect");
+		g_assert_nonnull(strstr(sent_diag(&bad)->detail, "1 try"));
 	}
 }
 
@@ -204,10 +209,10 @@ static void silence_ends_at_the_timeout(void)
 {
 	g_autoptr(TestServer) server = test_server_new(stay_silent, NULL);
 	int64_t start_ms = rg_clock_monotonic_ms();
-	g_auto(Sent) sent = send_one(test_server_url(server), (RgHttpOptions){0},
+	g_auto(Sent) sent = sent_to(test_server_url(server), (RgHttpOptions){0},
 		(RgHttpRequest){.timeout_ms = 300, .max_tries = 1});
 	g_assert_cmpint(rg_clock_monotonic_ms() - start_ms, <, 2000);
-	g_assert_cmpstr(only_diag(&sent)->code, ==, "http.timeout");
+	g_assert_cmpstr(sent_diag(&sent)->code, ==, "http.timeout");
 }
 
 /* True once the clock has passed the given moment. */
@@ -222,10 +227,10 @@ static void assert_canceled(TestAnswer answer, void *data, unsigned requests)
 	int64_t start_ms = rg_clock_monotonic_ms(), end_ms = start_ms + 300;
 	if (requests == 0)
 		end_ms = 0;
-	g_auto(Sent) sent = send_one(test_server_url(server),
+	g_auto(Sent) sent = sent_to(test_server_url(server),
 		(RgHttpOptions){.canceled = is_late, .canceled_data = &end_ms}, (RgHttpRequest){0});
 	g_assert_cmpint(rg_clock_monotonic_ms() - start_ms, <, 2000);
-	g_assert_cmpstr(only_diag(&sent)->code, ==, "provider.canceled");
+	g_assert_cmpstr(sent_diag(&sent)->code, ==, "provider.canceled");
 	g_assert_cmpuint(test_server_count(server), ==, requests);
 	g_assert_false(rg_http_sleep(sent.http, 10));
 }
@@ -234,6 +239,50 @@ static bool be_busy_long(int fd, unsigned n, const char *request, void *data)
 {
 	test_say(fd, "429 Too Many", "Retry-After: 100\r\n", "");
 	return true;
+}
+
+static bool ask_for_days(int fd, unsigned n, const char *request, void *data)
+{
+	test_say(fd, "503 Slow Down", "Retry-After: 999999\r\n", "busy");
+	return true;
+}
+
+static void a_wait_beyond_the_call_fails_at_once(void)
+{
+	g_autoptr(TestServer) server = test_server_new(ask_for_days, NULL);
+	int64_t start_ms = rg_clock_monotonic_ms();
+	g_auto(Sent) sent =
+		sent_to(test_server_url(server), (RgHttpOptions){0}, (RgHttpRequest){0});
+	g_assert_cmpint(rg_clock_monotonic_ms() - start_ms, <, 2000);
+	g_assert_cmpuint(test_server_count(server), ==, 1);
+	g_assert_cmpstr(sent_diag(&sent)->code, ==, "http.timeout");
+	g_assert_nonnull(strstr(sent_diag(&sent)->summary, "asks to wait 999999 s"));
+	g_assert_nonnull(strstr(sent_diag(&sent)->summary, "a call may take 300 s"));
+}
+
+/* A byte now and then keeps a connection alive; the call's time holds all the same. */
+static bool drip(int fd, unsigned n, const char *request, void *data)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
+	bool ok = write(fd, head, strlen(head)) > 0;
+	for (int i = 0; ok && i < 1000; i++) {
+		ok = send(fd, "x", 1, MSG_NOSIGNAL) == 1;
+		g_usleep(20 * 1000);
+	}
+	return false;
+}
+
+static void the_tries_of_a_call_share_its_time(void)
+{
+	g_autoptr(TestServer) server = test_server_new(drip, NULL);
+	int64_t start_ms = rg_clock_monotonic_ms();
+	g_auto(Sent) sent = sent_to(test_server_url(server),
+		(RgHttpOptions){.call_ms = 400, .loopback_backoff_ms = 1},
+		(RgHttpRequest){.timeout_ms = 150});
+	g_assert_cmpint(rg_clock_monotonic_ms() - start_ms, <, 5000);
+	g_assert_cmpuint(sent.reply.tries, >=, 1);
+	g_assert_cmpuint(sent.reply.tries, <=, 4);
+	g_assert_cmpstr(sent_diag(&sent)->code, ==, "http.timeout");
 }
 
 static void a_cancel_ends_transfers_and_waits(void)
@@ -246,11 +295,11 @@ static void a_cancel_ends_transfers_and_waits(void)
 static void a_reading_transport_lets_no_change_through(void)
 {
 	g_autoptr(TestServer) server = test_server_new(busy_once, NULL);
-	g_auto(Sent) sent = send_one(
+	g_auto(Sent) sent = sent_to(
 		test_server_url(server), (RgHttpOptions){.read_only = true}, (RgHttpRequest){0});
-	g_assert_cmpstr(only_diag(&sent)->code, ==, "provider.read-only");
+	g_assert_cmpstr(sent_diag(&sent)->code, ==, "provider.read-only");
 	g_assert_cmpuint(test_server_count(server), ==, 0);
-	g_auto(Sent) reading = send_one(test_server_url(server), (RgHttpOptions){.read_only = true},
+	g_auto(Sent) reading = sent_to(test_server_url(server), (RgHttpOptions){.read_only = true},
 		(RgHttpRequest){.reading = true, .max_tries = 1});
 	g_assert_true(reading.ok);
 	uint64_t requests, mutating;
@@ -284,108 +333,14 @@ static void floods_are_cut_at_the_cap(void)
 {
 	g_autoptr(TestServer) server = test_server_new(flood_body, NULL);
 	g_auto(Sent) sent =
-		send_one(test_server_url(server), (RgHttpOptions){0}, (RgHttpRequest){0});
-	g_assert_cmpstr(only_diag(&sent)->code, ==, "http.bad-reply");
-	g_assert_nonnull(strstr(only_diag(&sent)->summary, "over 64 MiB"));
+		sent_to(test_server_url(server), (RgHttpOptions){0}, (RgHttpRequest){0});
+	g_assert_cmpstr(sent_diag(&sent)->code, ==, "http.bad-reply");
+	g_assert_nonnull(strstr(sent_diag(&sent)->summary, "over 64 MiB"));
 	g_assert_cmpuint(test_server_count(server), ==, 1);
 	g_autoptr(TestServer) headers = test_server_new(flood_headers, NULL);
-	g_auto(Sent) other = send_one(
+	g_auto(Sent) other = sent_to(
 		test_server_url(headers), (RgHttpOptions){0}, (RgHttpRequest){.max_tries = 1});
-	g_assert_cmpstr(only_diag(&other)->code, ==, "http.bad-reply");
-}
-
-/* openssl s_server with a certificate of its own authority; the port is read from its output. */
-typedef struct {
-	char *dir, *cert, *key, *url;
-	GPid pid;
-	int out;
-} TlsServer;
-
-static bool run_openssl(const TlsServer *server)
-{
-	g_autofree char *command = g_strdup_printf(
-		"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-		"-subj "
-		"/CN=raygpu-test -addext subjectAltName=IP:127.0.0.1 -keyout %s -out %s",
-		server->key, server->cert);
-	g_autofree char *out = NULL, *err = NULL;
-	int status;
-	return g_spawn_command_line_sync(command, &out, &err, &status, NULL) && status == 0;
-}
-
-static void read_port(TlsServer *server)
-{
-	g_autoptr(GString) text = g_string_new(NULL);
-	char byte = 0;
-	while (strstr(text->str, "ACCEPT 127.0.0.1:") == NULL || byte != '\n') {
-		g_assert_cmpint(read(server->out, &byte, 1), ==, 1);
-		g_string_append_c(text, byte);
-	}
-	server->url = g_strdup_printf("https://%s/", g_strstrip(strstr(text->str, "127.0.0.1:")));
-}
-
-static bool tls_server_start(TlsServer *server)
-{
-	server->dir = g_dir_make_tmp("rg-tls-XXXXXX", NULL);
-	server->cert = g_build_filename(server->dir, "cert.pem", NULL);
-	server->key = g_build_filename(server->dir, "key.pem", NULL);
-	if (!run_openssl(server))
-		return false;
-	g_autofree char *command =
-		g_strdup_printf("openssl s_server -accept 127.0.0.1:0 -www -cert %s -key %s",
-			server->cert, server->key);
-	g_auto(GStrv) argv = g_strsplit(command, " ", -1);
-	g_assert_true(g_spawn_async_with_pipes(NULL, argv, NULL,
-		G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
-		NULL, &server->pid, NULL, &server->out, NULL, NULL));
-	read_port(server);
-	return true;
-}
-
-static void tls_server_stop(TlsServer *server)
-{
-	if (server->pid != 0) {
-		kill(server->pid, SIGTERM);
-		waitpid(server->pid, NULL, 0);
-		close(server->out);
-	}
-	unlink(server->cert);
-	unlink(server->key);
-	rmdir(server->dir);
-	g_free(server->dir);
-	g_free(server->cert);
-	g_free(server->key);
-	g_free(server->url);
-}
-
-static void an_unknown_certificate_is_refused_at_once(void)
-{
-	TlsServer server = {0};
-	if (!tls_server_start(&server)) {
-		tls_server_stop(&server);
-		g_test_skip("openssl is not installed");
-		return;
-	}
-	RgHttpRequest get = {.method = "GET"};
-	g_auto(Sent) refused = send_one(server.url, (RgHttpOptions){0}, get);
-	g_assert_cmpstr(only_diag(&refused)->code, ==, "http.tls");
-	g_assert_cmpstr(only_diag(&refused)->detail, ==, "TestCall, 1 try");
-	g_auto(Sent) trusted = send_one(server.url, (RgHttpOptions){.ca_file = server.cert}, get);
-	g_assert_cmpint(trusted.reply.status, ==, 200);
-	g_autoptr(RgJson) own = json_pack("{s:s}", "ca_file", server.cert);
-	get.tls = own;
-	g_auto(Sent) by_request = send_one(server.url, (RgHttpOptions){0}, get);
-	g_assert_cmpint(by_request.reply.status, ==, 200);
-	g_autoptr(RgJson) insecure = json_pack("{s:b}", "insecure", 1);
-	get.tls = insecure;
-	g_auto(Sent) unchecked = send_one(server.url, (RgHttpOptions){0}, get);
-	g_assert_cmpint(unchecked.reply.status, ==, 200);
-	get.tls = NULL;
-	g_auto(Sent) no_ca =
-		send_one(server.url, (RgHttpOptions){.ca_file = "/nonexistent.pem"}, get);
-	g_assert_cmpstr(only_diag(&no_ca)->detail, ==, "TestCall, 1 try");
-	g_assert_nonnull(strstr(only_diag(&no_ca)->summary, "/nonexistent.pem"));
-	tls_server_stop(&server);
+	g_assert_cmpstr(sent_diag(&other)->code, ==, "http.bad-reply");
 }
 
 #define TOKEN "session-token-0123456789"
@@ -421,7 +376,9 @@ static void send_secrets(const char *url, const char *path)
 	const char body[] = "Action=RunInstances&UserData=H4sIgzipped%3D&Tag=" TOKEN
 			    "&LaunchSpecification.UserData=H4sI2&ClientToken=t1";
 	g_autofree char *full = g_strconcat(url, "/?UserData=H4sI3&x=" RAY_TOKEN, NULL);
-	g_auto(Sent) sent = send_one(full, (RgHttpOptions){.trace_path = path},
+	g_autoptr(RgJson) names = json_pack("[s]", "UserData");
+	g_auto(Sent) sent = sent_to(full,
+		(RgHttpOptions){.trace_path = path, .secret_names = names},
 		(RgHttpRequest){
 			.body = body, .body_len = strlen(body), .auth = auth, .headers = headers});
 	g_assert_true(sent.ok);
@@ -533,8 +490,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/http/throttled waits as long as told", throttled_waits_as_long_as_told);
 	g_test_add_func("/http/final answers are handed over at once",
 		final_answers_are_handed_over_at_once);
+	g_test_add_func("/http/HEAD waits for no body", head_waits_for_no_body);
 	g_test_add_func("/http/tries end and the last answer is kept",
 		tries_end_and_the_last_answer_is_kept);
+	g_test_add_func("/http/back-off towards loopback is as short as asked",
+		back_off_towards_loopback_is_as_short_as_asked);
 	g_test_add_func("/http/the caller's classifier decides", the_callers_classifier_decides);
 	g_test_add_func(
 		"/http/broken answers are asked for again", broken_answers_are_asked_for_again);
@@ -542,12 +502,14 @@ int main(int argc, char **argv)
 		a_wrong_endpoint_fails_soon_and_clearly);
 	g_test_add_func("/http/silence ends at the time-out", silence_ends_at_the_timeout);
 	g_test_add_func(
+		"/http/a wait beyond the call fails at once", a_wait_beyond_the_call_fails_at_once);
+	g_test_add_func(
+		"/http/the tries of a call share its time", the_tries_of_a_call_share_its_time);
+	g_test_add_func(
 		"/http/a cancel ends transfers and waits", a_cancel_ends_transfers_and_waits);
 	g_test_add_func("/http/a reading transport lets no change through",
 		a_reading_transport_lets_no_change_through);
 	g_test_add_func("/http/floods are cut at the cap", floods_are_cut_at_the_cap);
-	g_test_add_func("/http/an unknown certificate is refused at once",
-		an_unknown_certificate_is_refused_at_once);
 	g_test_add_func("/http/the trace is complete and holds no secret",
 		the_trace_is_complete_and_holds_no_secret);
 	g_test_add_func("/http/an unwritable trace is refused", an_unwritable_trace_is_refused);

@@ -7,7 +7,7 @@
 
 static const RgPlanRange head = {"head", {1, 0, 0, USD / 2, 0}, {1, 0, 0, USD / 2, 0}};
 static const RgPlanRange serve = {"serve", {2, 0, 0, 2 * USD, 0}, {10, 0, 0, 10 * USD, 0}};
-static const RgPlanRange odd = {"odd", {0, 0, 0, 0, 0}, {3, 3, 0, 0, 0}};
+static const RgPlanRange odd = {"odd", {0, 0, 0, 0, 0}, {3, 3, 0, 0, 0}, "x9.large"};
 
 static GArray *pools_of(const RgPlanRange *const *ranges)
 {
@@ -24,7 +24,7 @@ static char *judge(const RgPlanRange *const *ranges, const char *pool, bool mont
 	g_autoptr(GArray) pools = pools_of(ranges);
 	g_autoptr(GPtrArray) limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
 	g_ptr_array_add(limits, rg_plan_limit_new(pool, month, microusd, (RgSource){0}));
-	bool good = rg_plan_check_range(pools, limits, diags);
+	bool good = rg_plan_check_range(pools, limits, "mars-1", diags);
 	g_assert_true(good == !rg_diags_has_errors(diags));
 	g_assert_true(good == (rg_diags_count(diags) == 0));
 	g_assert_cmpint(rg_diags_exit_code(diags), ==, good ? 0 : 9);
@@ -36,7 +36,7 @@ static char *judge(const RgPlanRange *const *ranges, const char *pool, bool mont
 }
 
 #define MOST                                                                                       \
-	"with every pool at its most nodes, where Ray may take it at any time; at the least, it "  \
+	"with every pool at its maximum, which Ray may reach at any time; at the minimum it "      \
 	"would cost "
 
 static void the_most_is_held_against_the_budget(void)
@@ -46,11 +46,11 @@ static void the_most_is_held_against_the_budget(void)
 	g_assert_cmpstr(fits, ==, "");
 	g_autofree char *over = judge(both, NULL, false, 10 * USD + USD / 2 - 1);
 	g_assert_cmpstr(over, ==,
-		"budget.exceeded: the cluster would cost $10.5 an hour; the budget is "
+		"budget.exceeded: the cluster would cost $10.5 per hour; the budget is "
 		"$10.499999; " MOST "$2.5");
 	g_autofree char *least = judge(both, NULL, false, 2 * USD);
 	g_assert_cmpstr(least, ==,
-		"budget.exceeded: the cluster would cost $10.5 an hour; the budget is $2; " MOST
+		"budget.exceeded: the cluster would cost $10.5 per hour; the budget is $2; " MOST
 		"$2.5");
 }
 
@@ -61,7 +61,8 @@ static void a_month_has_730_hours(void)
 	g_assert_cmpstr(fits, ==, "");
 	g_autofree char *over = judge(both, NULL, true, 7664 * USD);
 	g_assert_cmpstr(over, ==,
-		"budget.exceeded: the cluster would cost $7665 a month of 730 hours; the budget is "
+		"budget.exceeded: the cluster would cost $7665 per month of 730 hours; the budget "
+		"is "
 		"$7664; " MOST "$1825");
 }
 
@@ -72,7 +73,8 @@ static void pools_have_limits_of_their_own(void)
 	g_assert_cmpstr(fits, ==, "");
 	g_autofree char *over = judge(both, "serve", false, 9 * USD);
 	g_assert_cmpstr(over, ==,
-		"budget.exceeded: pool serve would cost $10 an hour; the budget is $9; " MOST "$2");
+		"budget.exceeded: pool serve would cost $10 per hour; the budget is $9; " MOST
+		"$2");
 	g_autofree char *none = judge(both, "other", false, 0);
 	g_assert_cmpstr(none, ==, "");
 }
@@ -83,7 +85,7 @@ static void fixed_pools_are_told_as_they_are(void)
 	const RgPlanRange *const one[] = {&head, NULL};
 	g_autofree char *over = judge(one, NULL, false, 1);
 	g_assert_cmpstr(over, ==,
-		"budget.exceeded: the cluster would cost $0.5 an hour; the budget is $0.000001; ");
+		"budget.exceeded: the cluster would cost $0.5 per hour; the budget is $0.000001; ");
 }
 
 static void what_may_come_without_a_price_is_refused_under_a_budget(void)
@@ -91,8 +93,8 @@ static void what_may_come_without_a_price_is_refused_under_a_budget(void)
 	const RgPlanRange *const both[] = {&head, &odd, NULL};
 	g_autofree char *unknown = judge(both, NULL, false, 100 * USD);
 	g_assert_cmpstr(unknown, ==,
-		"budget.unknown: no price is known for 3 nodes, so the budget can't be held; " MOST
-		"$0.5");
+		"budget.unknown: no price is known for x9.large in mars-1 (3 nodes), so the budget "
+		"cannot be checked; " MOST "$0.5");
 	g_autofree char *of_head = judge(both, "head", false, 100 * USD);
 	g_assert_cmpstr(of_head, ==, "");
 }

@@ -83,9 +83,9 @@ static const struct {
 	{"[" ONE("") "]", "it ended without \"done\""},
 	{"[['result', 'done', {'complete': 1}]]", "\"done\" doesn't say that it is complete"},
 	{"[" DONE "," DONE "]", "\"done\" was given twice"},
-	{"[" DONE "," ONE("") "]", "\"page\" is no page, or comes after \"done\""},
-	{"[['result', 'pages', {}]," DONE "]", "\"pages\" is no page, or comes after \"done\""},
-	{"[['result', 'page', []]," DONE "]", "\"page\" is no page, or comes after \"done\""},
+	{"[" DONE "," ONE("") "]", "\"page\" is not a page, or comes after \"done\""},
+	{"[['result', 'pages', {}]," DONE "]", "\"pages\" is not a page, or comes after \"done\""},
+	{"[['result', 'page', []]," DONE "]", "\"page\" is not a page, or comes after \"done\""},
 	{"[" ONE("5") "," DONE "]", "a resource without an id"},
 	{"[" ONE("{'id': ''}") "," DONE "]", "a resource without an id"},
 	{"[" ONE("{'id': 'a\\u0007b'}") "," DONE "]", "a resource without an id"},
@@ -101,19 +101,19 @@ static const struct {
 	 "'shared': [{}]}]," DONE "]",
 		"\"i\" has no attributes"},
 	{"[['result', 'page', {'resources': [], 'shared': {}}]," DONE "]",
-		"\"shared\" of a page is no list of attributes"},
+		"\"shared\" of a page is not a list of attributes"},
 	{"[['result', 'page', {'resources': [], 'shared': [5]}]," DONE "]",
-		"\"shared\" of a page is no list of attributes"},
+		"\"shared\" of a page is not a list of attributes"},
 	{"[['result', 'page', {'resources': [], 'shared': [{'count': '1'}]}]," DONE "]",
-		"attribute \"count\" of a page's \"shared\" is no integer"},
+		"attribute \"count\" of a page's \"shared\" is not of type integer"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'addres': 'x'}") "," DONE "]",
 		"\"addres\" of \"i\" is not known"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'address': 5}") "," DONE "]",
-		"\"address\" of a resource is no text"},
+		"\"address\" of a resource is not a text"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'colour': 'x'}}") "," DONE "]",
 		"i has an attribute \"colour\" that scripted.node doesn't have"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'count': '1'}}") "," DONE "]",
-		"attribute \"count\" of i is no integer"},
+		"attribute \"count\" of i is not of type integer"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}}") "," ONE(
 		 "{'id': 'i', 'state': 'gone', 'attributes': {}}") "," DONE "]",
 		"\"i\" was given twice"},
@@ -137,7 +137,7 @@ static const struct {
 		"it used the call from another thread"},
 	{"[['http', 'POST', 'http://127.0.0.1:1/', false]," DONE "]",
 		"it sent Thing, which is not marked as reading, in list"},
-	{"[['status', 77]," DONE "]", "77 is no status"},
+	{"[['status', 77]," DONE "]", "77 is not a status"},
 };
 
 static void assert_bad(Scripted *scripted, const char *verb, const char *reason)
@@ -149,7 +149,7 @@ static void assert_bad(Scripted *scripted, const char *verb, const char *reason)
 		n++;
 	scripted_assert_diag(scripted->diags, n, "provider.bad-result", summary);
 	g_assert_cmpstr(rg_diags_get(scripted->diags, n)->hint, ==,
-		"this is a fault of the module, not of your spec: tell its author");
+		"this is a fault of the module, not of your spec: report it to its author");
 }
 
 static void test_refuses_bad_lists_with_the_exact_reason(void)
@@ -249,8 +249,8 @@ static void test_does_not_know_a_strange_kind(void)
 	g_autoptr(GPtrArray) seen = new_seen();
 	g_assert_false(rg_provider_list(
 		scripted->provider, "aws.lake", "c", "l", NULL, collect, seen, scripted->diags));
-	scripted_assert_diag(scripted->diags, 0, "provider.invalid",
-		"module scripted knows no kind \"aws.lake\"");
+	scripted_assert_diag(
+		scripted->diags, 0, "provider.invalid", "module scripted has no kind \"aws.lake\"");
 	g_assert_cmpuint(scripted_count(scripted, "list"), ==, 0);
 }
 
@@ -270,32 +270,33 @@ static void test_finds_by_token_in_the_order_given(void)
 }
 
 #define WANTS                                                                                      \
-	"{'images': [{'key': 'k', 'image': null, 'arch': 'x86_64'}], 'network': true, "            \
+	"{'images': [{'key': 'k', 'image': null, 'arch': 'x86_64'}], 'place': true, "              \
 	"'instance_types': ['big'], 'zones': []}"
 #define IMAGES "'images': {'k': {'id': 'ami-1'}}"
-#define NETWORK "'network': {'vpc_id': 'v', 'subnets': {'a': 's'}}"
+#define PLACE "'zones': ['a'], 'module': {'any': 'thing'}"
 #define OFFERINGS "'offerings': {'big': ['a']}"
 
 static const struct {
 	const char *step, *reason;
 } facts[] = {
-	{"[['result', 'facts', {" IMAGES "," NETWORK "," OFFERINGS "}]]", NULL},
+	{"[['result', 'facts', {" IMAGES "," PLACE "," OFFERINGS "}]]", NULL},
 	{"[]", "it ended without \"facts\""},
 	{"[['result', 'facts', []]]", "it ended without \"facts\""},
-	{"[['result', 'fact', {}]]", "\"fact\" is no result of it"},
+	{"[['result', 'fact', {}]]", "\"fact\" is not a result of it"},
 	{"[['result', 'facts', {}], ['result', 'facts', {}]]", "\"facts\" was given twice"},
-	{"[['result', 'facts', {" NETWORK "," OFFERINGS "}]]",
+	{"[['result', 'facts', {" PLACE "," OFFERINGS "}]]",
 		"the facts have no id for the image \"k\""},
-	{"[['result', 'facts', {'images': {'k': {'id': 5}}," NETWORK "," OFFERINGS "}]]",
+	{"[['result', 'facts', {'images': {'k': {'id': 5}}," PLACE "," OFFERINGS "}]]",
 		"the facts have no id for the image \"k\""},
 	{"[['result', 'facts', {" IMAGES "," OFFERINGS "}]]",
-		"the facts' network is not what the ABI describes"},
-	{"[['result', 'facts', {" IMAGES ",'network': {'vpc_id': 'v', 'subnets': {'a': "
-	 "1}}," OFFERINGS "}]]",
-		"the facts' network is not what the ABI describes"},
-	{"[['result', 'facts', {" IMAGES "," NETWORK ",'offerings': {'big': [1]}}]]",
+		"the facts' zones are not what the ABI describes"},
+	{"[['result', 'facts', {" IMAGES ",'zones': ['a', 1]," OFFERINGS "}]]",
+		"the facts' zones are not what the ABI describes"},
+	{"[['result', 'facts', {" IMAGES ",'zones': ['a'], 'module': 'x'," OFFERINGS "}]]",
+		"the facts' zones are not what the ABI describes"},
+	{"[['result', 'facts', {" IMAGES "," PLACE ",'offerings': {'big': [1]}}]]",
 		"the facts have no zones for \"big\""},
-	{"[['result', 'facts', {" IMAGES "," NETWORK "}]]", "the facts have no zones for \"big\""},
+	{"[['result', 'facts', {" IMAGES "," PLACE "}]]", "the facts have no zones for \"big\""},
 };
 
 static void test_checks_facts(void)

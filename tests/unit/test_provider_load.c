@@ -31,16 +31,15 @@ static const struct {
 		"@ says that it is the provider \"other\", not \"odd_wrongname\"",
 		"name the file other.so"},
 	{"odd_longname", "provider.refused",
-		"@ calls itself \"a_name_that_is_much_longer_than_any_prov\", which is no name of "
-		"a "
-		"provider",
+		"@ calls itself \"a_name_that_is_much_longer_than_any_prov\", which is not a valid "
+		"provider name",
 		"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a letter"},
 	{"odd_noversion", "provider.refused", "@ doesn't say its name and version",
 		"ask the module's author: its table must carry both"},
 	{"odd_noname", "provider.refused", "@ doesn't say its name and version",
 		"ask the module's author: its table must carry both"},
 	{"odd_badname", "provider.refused",
-		"@ calls itself \"../odd\", which is no name of a provider",
+		"@ calls itself \"../odd\", which is not a valid provider name",
 		"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a letter"},
 	{"odd_empty", "provider.refused", "@ has a table of 0 bytes, provider ABI 1.0 begins at 96",
 		"rebuild the module with raygpu/provider.h of ABI 1.0 or later"},
@@ -48,7 +47,7 @@ static const struct {
 		"@ can't be loaded: @: undefined symbol: odd_function_that_nobody_has",
 		"build it as a shared object for this machine, with all that it needs linked in"},
 	{"odd_badjson", "provider.refused",
-		"@ doesn't tell its schema: module odd_badjson gave a bad result to schema: "
+		"@ doesn't give its schema: module odd_badjson gave a bad result to schema: "
 		"\"schema\": the text is not valid JSON: line 1, column 13: string or '}' expected "
 		"near end of file",
 		"ask the module's author"},
@@ -63,19 +62,19 @@ static const struct {
 		"the schema of @ has a kind \"raygpu.secret\" outside \"odd_strangekind.*\"",
 		"correct the module's schema.json"},
 	{"odd_baddefault", "provider.refused",
-		"the schema of @: the default of odd_baddefault.thing.size is no integer",
+		"the schema of @: the default of odd_baddefault.thing.size is not of type integer",
 		"correct the module's schema.json"},
 	{"odd_noschema", "provider.refused",
-		"@ doesn't tell its schema: module odd_noschema gave a bad result to schema: it "
+		"@ doesn't give its schema: module odd_noschema gave a bad result to schema: it "
 		"ended without \"schema\"",
 		"ask the module's author"},
 	{"odd_twice", "provider.refused",
-		"@ doesn't tell its schema: module odd_twice gave a bad result to schema: "
+		"@ doesn't give its schema: module odd_twice gave a bad result to schema: "
 		"\"schema\" "
 		"was given twice",
 		"ask the module's author"},
 	{"odd_impure", "provider.refused",
-		"@ doesn't tell its schema: module odd_impure gave a bad result to schema: it used "
+		"@ doesn't give its schema: module odd_impure gave a bad result to schema: it used "
 		"the host's env, but schema must be pure",
 		"ask the module's author"},
 	{"odd_openfails", "provider.denied", "no credentials found", "set ODD_KEY"},
@@ -290,7 +289,7 @@ static void test_refuses_a_schema_of_another_release_beside_the_module(void)
 	g_mkdir(data_dir, 0700);
 	write_file(data_dir, "schema.json", "{}");
 	assert_open_error(dir, "odd_sound", "provider.refused",
-		"odd_sound.so tells another schema than the odd_sound/schema.json beside it");
+		"odd_sound.so gives another schema than the odd_sound/schema.json beside it");
 	remove_all(dir);
 }
 
@@ -371,7 +370,7 @@ static void test_lists_good_bad_and_hidden_files_as_rows(void)
 	g_assert_cmpint(rg_json_int(find_row(rows, sound), "abi", 0), ==, 1);
 	assert_row(rows, MODULES_DIR "/odd_sound.so", "odd_sound", "hidden", " is found first");
 	assert_row(rows, "odd_newer.so", "odd_newer", "refused", "was built for provider ABI 2");
-	assert_row(rows, "Bad Name.so", "Bad Name", "refused", "no name of a provider");
+	assert_row(rows, "Bad Name.so", "Bad Name", "refused", "not a valid provider name");
 	assert_row(rows, "built-in", "odd_sound", "hidden", " is found first");
 	const json_t *last = json_array_get(rows, json_array_size(rows) - 1);
 	g_assert_cmpstr(rg_json_str(last, "name", ""), ==, "lonely");

@@ -63,6 +63,35 @@ static void test_brings_answers_back(void)
 	g_assert_cmpuint(test_server_count(server), ==, 1);
 }
 
+static const struct {
+	const char *parts, *wrong;
+} strange[] = {
+	{"{'type': 'digest'}", "auth"},
+	{"{'type': 'bearer'}", "auth"},
+	{"{'type': 'bearer', 'token': 5}", "auth"},
+	{"{'type': 'basic', 'user': 'u', 'password': 'p', 'realm': 'x'}", "auth"},
+	{"{'type': 'none'}, {'insecure': 'true'}", "connection"},
+	{"{'type': 'none'}, {'ca_pem': 1}", "connection"},
+};
+
+static void test_refuses_authentication_that_it_does_not_know(void)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(strange); i++) {
+		g_autoptr(Scripted) scripted = open_listing("['http', 'GET', '%s/x', true, %s]",
+			test_server_url(server), strange[i].parts);
+		g_assert_false(list(scripted));
+		g_autofree char *reason = g_strdup_printf(
+			"\"%s\" of a request is not what the ABI describes", strange[i].wrong);
+		g_assert_nonnull(strstr(note(scripted, 0), reason));
+	}
+	g_assert_cmpuint(test_server_count(server), ==, 0);
+	g_autoptr(Scripted) known = open_listing(
+		"['http', 'GET', '%s/x', true, {'type': 'basic', 'user': 'u', 'password': 'p'}]",
+		test_server_url(server));
+	g_assert_true(list(known));
+}
+
 /* gone_for_denied: a list that says "complete" after a refusal would make everything absent. */
 static void test_does_not_believe_a_list_after_a_refused_request(void)
 {
@@ -107,7 +136,7 @@ static void test_does_not_believe_a_removal_after_a_refused_request(void)
 	g_assert_cmpint(result->outcome, ==, RG_OUTCOME_FAILED);
 	g_assert_cmpint(result->class_, ==, RG_CLASS_DENIED);
 	scripted_assert_diag(scripted->diags, 1, "provider.bad-result",
-		"module scripted gave a bad result to remove: scripted.node.p[0] is said to be "
+		"module scripted gave a bad result to remove: scripted.node.p[0] is reported as "
 		"removed, but the last request was refused (403)");
 }
 
@@ -228,6 +257,8 @@ int main(int argc, char **argv)
 		void (*test)(void);
 	} tests[] = {
 		{"brings answers back", test_brings_answers_back},
+		{"refuses authentication that it does not know",
+			test_refuses_authentication_that_it_does_not_know},
 		{"does not believe a list after a refused request",
 			test_does_not_believe_a_list_after_a_refused_request},
 		{"believes a list when a refused request was made good",

@@ -409,8 +409,8 @@ static void test_is_unknown_when_a_reading_failed(void)
 		size_t n = rg_diags_count(world.scripted->diags);
 		g_assert_cmpuint(n, ==, 2);
 		scripted_assert_diag(world.scripted->diags, 1, "refresh.incomplete",
-			"scripted.node could not be read: nothing is known of its 2 recorded "
-			"resources");
+			"scripted.node could not be read: its 2 recorded "
+			"resources could not be checked");
 		g_assert_cmpuint(lists(&world), ==, 1);
 	}
 }
@@ -439,7 +439,7 @@ static void test_tells_failures_in_the_schemas_order(void)
 	g_assert_null(look(&world, "scripted.node.p[0]"));
 	scripted_assert_diag(world.scripted->diags, 0, "provider.denied", "first");
 	scripted_assert_diag(world.scripted->diags, 1, "refresh.incomplete",
-		"scripted.group could not be read: nothing is known of its 0 recorded resources");
+		"scripted.group could not be read: its 0 recorded resources could not be checked");
 	scripted_assert_diag(world.scripted->diags, 2, "provider.denied", "second");
 }
 
@@ -477,13 +477,50 @@ static void test_stops_waiting_when_canceled(void)
 	g_assert_cmpuint(rg_diags_count(world.scripted->diags), ==, 1);
 }
 
-static void test_lists_nothing_before_the_first_apply(void)
+#define OTHERS(id) "{'id': '" id "', 'lineage': 'ff', 'state': 'present', 'attributes': {}}"
+
+static void test_takes_nothing_of_another_state_before_the_first_apply(void)
 {
 	g_auto(World) world;
-	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+	world_init(&world, "{'list scripted.node': [[" PAGE(P0 "," OTHERS("i-1")) "," DONE "]]}");
+	g_autoptr(GPtrArray) strangers =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 	world.input.lineage = NULL;
+	world.input.strangers = strangers;
 	g_assert_null(look(&world, "scripted.node.p[0]"));
-	g_assert_cmpuint(scripted_count(world.scripted, "list"), ==, 0);
+	g_assert_cmpuint(rg_resource_set_extras(world.observed)->len, ==, 0);
+	g_assert_cmpuint(strangers->len, ==, 1);
+	g_assert_cmpstr(((RgResource *)strangers->pdata[0])->id, ==, "i-1");
+	g_assert_cmpuint(lists(&world), ==, 1);
+}
+
+/* Neither does what another state made prove that the cluster is there, nor is a record's id one.
+ */
+static void test_tells_another_state_from_ours(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(OTHERS("i-0") "," OTHERS(
+				   "i-9") ",{'id': 'i-8', 'lineage': 'ff', "
+					  "'state': 'gone', 'attributes': {}}") "," DONE "]]}");
+	g_autoptr(GPtrArray) strangers =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
+	world.input.strangers = strangers;
+	record(&world, 0, "i-0", OLD, "{}");
+	assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
+	g_assert_cmpuint(strangers->len, ==, 1);
+	g_assert_cmpstr(((RgResource *)strangers->pdata[0])->id, ==, "i-9");
+	g_assert_cmpstr(((RgResource *)strangers->pdata[0])->lineage, ==, "ff");
+	g_assert_cmpuint(rg_resource_set_extras(world.observed)->len, ==, 0);
+}
+
+static void test_another_state_hides_nothing(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(OTHERS("i-9")) "," DONE "]]}");
+	record(&world, 0, "i-0", OLD, "{}");
+	record(&world, 1, "i-1", OLD, "{}");
+	assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
+	g_assert_cmpstr(rg_diags_get(world.scripted->diags, 0)->code, ==, "refresh.nothing-there");
 }
 
 static void test_takes_the_cores_secrets_as_recorded(void)
@@ -594,7 +631,10 @@ int main(int argc, char **argv)
 		{"tells failures in the schemas order", test_tells_failures_in_the_schemas_order},
 		{"reads kinds at the same time", test_reads_kinds_at_the_same_time},
 		{"stops waiting when canceled", test_stops_waiting_when_canceled},
-		{"lists nothing before the first apply", test_lists_nothing_before_the_first_apply},
+		{"takes nothing of another state before the first apply",
+			test_takes_nothing_of_another_state_before_the_first_apply},
+		{"tells another state from ours", test_tells_another_state_from_ours},
+		{"another state hides nothing", test_another_state_hides_nothing},
 		{"takes the cores secrets as recorded", test_takes_the_cores_secrets_as_recorded},
 		{"does not know kinds that the module lacks",
 			test_does_not_know_kinds_that_the_module_lacks},

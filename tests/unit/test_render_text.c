@@ -119,6 +119,29 @@ static void test_progress(void)
 	g_assert_true(g_str_has_suffix(narrow, "  0s  1 of \n"));
 }
 
+static char *interrupt_of(bool live)
+{
+	RgPlan *plan = two_nodes();
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RgProgress) progress =
+		rg_progress_new(plan, live, &(RgStyle){false, 30}, collect, out);
+	rg_progress_event(progress, &(RgEvent){.type = RG_EVENT_TIME});
+	rg_progress_event(progress, &(RgEvent){.type = RG_EVENT_INTERRUPT,
+					    .text = "Interrupted: waiting for requests in flight"});
+	g_ptr_array_unref(plan->changes);
+	g_free(plan);
+	return g_strdup(out->str);
+}
+
+static void test_notice(void)
+{
+	g_autofree char *live = interrupt_of(true);
+	g_assert_nonnull(strstr(live, "Interrupted: waiting for\nrequests in flight\n"));
+	g_assert_true(g_str_has_prefix(live, "  0s  0 of 2 done"));
+	g_autofree char *log = interrupt_of(false);
+	g_assert_cmpstr(log, ==, "Interrupted: waiting for requests in flight\n");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -127,5 +150,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/render/a-secret-in-the-line-is-not-shown", test_secret);
 	g_test_add_func("/render/a-line-break-forges-nothing", test_forged_line);
 	g_test_add_func("/render/progress-on-and-off-a-terminal", test_progress);
+	g_test_add_func("/render/a-notice-breaks-between-words-on-a-terminal", test_notice);
 	return g_test_run();
 }

@@ -8,7 +8,8 @@ static const char document[] =
 	"  \"batch\": {\"create\": 50, \"update\": 1, \"remove\": 20}, \"list_page\": 1000,"
 	"  \"consistency_s\": 30, \"replay_s\": 60, \"ready_timeout_s\": 600,"
 	"  \"attributes\": {\"type\": {\"type\": \"string\", \"required\": true,"
-	"   \"force_new\": true}, \"rules\": {\"type\": \"list\", \"set\": true, \"default\": []},"
+	"   \"force_new\": true, \"role\": \"instance_type\"}, \"rules\": {\"type\": \"list\", "
+	"\"set\": true, \"default\": []},"
 	"   \"note\": {\"type\": \"string\", \"default\": null}}},"
 	"  \"x.a\": {\"version\": 1, \"batch\": {\"create\": 1, \"update\": 1, \"remove\": 1},"
 	"  \"attributes\": {}}}}";
@@ -32,6 +33,8 @@ static void test_kinds_are_read(void)
 	g_assert_true(json_is_array(rg_kind_attribute(node, "rules")->default_value));
 	g_assert_null(rg_kind_attribute(node, "note")->default_value);
 	g_assert_null(rg_kind_attribute(node, "other"));
+	g_assert_true(rg_kind_with_role(node, RG_ROLE_INSTANCE_TYPE) == type);
+	g_assert_null(rg_kind_with_role(node, RG_ROLE_MARKET));
 	g_assert_cmpstr(rg_schema_kinds(schema)[0], ==, "x.node");
 	g_assert_cmpstr(rg_schema_kinds(schema)[1], ==, "x.a");
 	g_assert_null(rg_schema_kinds(schema)[2]);
@@ -52,10 +55,12 @@ static void test_secret_is_always_there(void)
 	g_assert_true(rg_kind_attribute(secret, "bytes")->force_new);
 }
 
-static void test_schema_without_kinds_or_with_ours_is_refused(void)
+static void test_schema_without_kinds_with_ours_or_with_a_role_twice_is_refused(void)
 {
-	static const char *const bad[] = {
-		"{}", "{\"kinds\": []}", "{\"kinds\": {\"raygpu.secret\": {\"attributes\": {}}}}"};
+	static const char *const bad[] = {"{}", "{\"kinds\": []}",
+		"{\"kinds\": {\"raygpu.secret\": {\"attributes\": {}}}}",
+		("{\"kinds\": {\"x.node\": {\"attributes\": {\"a\": {\"role\": \"zone\"},"
+		 " \"b\": {\"role\": \"zone\"}}}}}")};
 	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		json_auto_t *json = json_loads(bad[i], 0, NULL);
@@ -69,7 +74,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/schema/kinds-are-read", test_kinds_are_read);
 	g_test_add_func("/schema/secret-is-always-there", test_secret_is_always_there);
-	g_test_add_func(
-		"/schema/bad-one-is-refused", test_schema_without_kinds_or_with_ours_is_refused);
+	g_test_add_func("/schema/bad-one-is-refused",
+		test_schema_without_kinds_with_ours_or_with_a_role_twice_is_refused);
 	return g_test_run();
 }

@@ -132,10 +132,10 @@ static void test_what_is_no_document(Fixture *f, gconstpointer unused)
 	g_autofree char *nested = g_strconcat(deep, closed, NULL);
 	refused_text(f, "", "state.bad-document", "not valid JSON");
 	refused_text(f, "{", "state.bad-document", "not valid JSON");
-	refused_text(f, "7", "state.bad-document", "no state");
-	refused_text(f, "[]", "state.bad-document", "no state");
+	refused_text(f, "7", "state.bad-document", "not a state");
+	refused_text(f, "[]", "state.bad-document", "not a state");
 	refused_text(f, "{\"version\": 4, \"terraform_version\": \"1.11.4\"}", "state.bad-document",
-		"no state");
+		"not a state");
 	refused_text(f, nested, "state.bad-document", "nested too deep");
 	refused_text(f, deeper, "state.bad-document", "");
 	refused_text(f, "{\"raygpu_format\": 1, \"raygpu_format\": 1}", "state.bad-document",

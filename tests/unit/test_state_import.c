@@ -161,6 +161,23 @@ static void test_an_unknown_cluster_is_an_error(Fixture *f, gconstpointer unused
 	assert_code(f->diags, "state.no-such-cluster");
 }
 
+/* What can't be read is never taken for an address that nothing stood at. */
+static void test_unreadable_identities_keep_all_out(Fixture *f, gconstpointer unused)
+{
+	fixture_open(f);
+	g_autoptr(RgSnapshot) before = load(f);
+	execute(f->path, "ALTER TABLE identities RENAME COLUMN attempt TO trial");
+	g_autoptr(GPtrArray) things = list_new();
+	g_ptr_array_add(things, thing_new("train", 0, "i-0"));
+	g_assert_false(rg_store_import(f->store, CLUSTER, things, f->diags));
+	assert_code(f->diags, "state.corrupt");
+	diags_reset(f);
+	execute(f->path, "ALTER TABLE identities RENAME COLUMN trial TO attempt");
+	g_autoptr(RgSnapshot) after = load(f);
+	g_assert_cmpint(after->serial, ==, before->serial);
+	g_assert_null(rg_resource_set_find(after->recorded, T(0)));
+}
+
 #define ADD(path, function)                                                                        \
 	g_test_add("/state/import/" path, Fixture, NULL, fixture_up, function, fixture_down)
 
@@ -172,5 +189,6 @@ int main(int argc, char **argv)
 	ADD("one-that-is-refused-keeps-all-out", test_one_that_is_refused_keeps_all_out);
 	ADD("other-regions-do-not-count", test_other_regions_do_not_count);
 	ADD("an-unknown-cluster-is-an-error", test_an_unknown_cluster_is_an_error);
+	ADD("unreadable-identities-keep-all-out", test_unreadable_identities_keep_all_out);
 	return g_test_run();
 }

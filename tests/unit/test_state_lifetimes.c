@@ -1,5 +1,6 @@
 /* What outlives the records of nodes: when each began and ended, how, at which price and under
- * which labels. Times here are those of the machine; tests/cli/test_cost.py controls the clock. */
+ * which labels. Times here are those of the machine; tests/cli/fit/test_cost.py controls the clock.
+ */
 #include "state_fixture.h"
 #include "state/internal.h"
 

@@ -9,7 +9,7 @@
 
 #define T0 "aws.instance.train[0]"
 
-static const unsigned versions[] = {1, 2, 3, 4};
+static const unsigned versions[] = {1, 2, 3, 4, 5, 6};
 
 /* As if the program were one version further. */
 static RgStore *open_next(Fixture *f, RgStoreMode mode, const char *sql)

@@ -337,6 +337,27 @@ static void test_a_wal_file_becomes_one_file_again(Fixture *f, gconstpointer unu
 	g_assert_cmpint(data[18], ==, 1); /* fileformat2.html: 1 = rollback journal, 2 = WAL */
 }
 
+static int setting(RgStore *store, int which)
+{
+	int value = -1;
+	g_assert_cmpint(sqlite3_db_config(store->db, which, -1, &value), ==, SQLITE_OK);
+	return value;
+}
+
+/* A state may come from anywhere: its file rewrites no schema and runs no code of its own. */
+static void test_a_file_is_not_trusted(Fixture *f, gconstpointer unused)
+{
+	make_state(f);
+	for (RgStoreMode mode = RG_STORE_READ; mode <= RG_STORE_WRITE; mode++) {
+		g_autoptr(RgStore) store = rg_store_open(f->path, mode, f->diags);
+		g_assert_nonnull(store);
+		g_assert_cmpint(setting(store, SQLITE_DBCONFIG_DEFENSIVE), ==, 1);
+		g_assert_cmpint(setting(store, SQLITE_DBCONFIG_TRUSTED_SCHEMA), ==, 0);
+		g_assert_cmpint(setting(store, SQLITE_DBCONFIG_ENABLE_TRIGGER), ==, 0);
+		g_assert_cmpint(setting(store, SQLITE_DBCONFIG_ENABLE_VIEW), ==, 0);
+	}
+}
+
 /* The disk is "full" at the size that the file has now. */
 static bool write_on_a_full_disk(Fixture *f)
 {
@@ -401,6 +422,7 @@ int main(int argc, char **argv)
 	ADD("damaged-bytes", test_damaged_bytes_never_crash);
 	ADD("special-names", test_names_that_sqlite_would_interpret);
 	ADD("wal", test_a_wal_file_becomes_one_file_again);
+	ADD("not-trusted", test_a_file_is_not_trusted);
 	ADD("full-disk", test_a_full_disk_loses_nothing);
 	return g_test_run();
 }

@@ -20,11 +20,14 @@
  * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "driver": "open" or
  *                 "proprietary" (GPUs older than Turing don't work with NVIDIA's open kernel
  *                 modules), "origin": JSON pointer into the spec}],
- *                 "network": bool, "instance_types": [...], "zones": [...]}
+ *                 "place": bool, "instance_types": [...], "zones": [...]}
  *          gives "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb"}},
- *                 "network": {"vpc_id": text or null, "subnets": {zone: subnet_id, or the
- *                 zone again where there are none}},
- *                 "offerings": {instance_type: [zone, ...]}}     reading calls only
+ *                 "zones": [those that nodes can be placed in], "module": {what lower will need,
+ *                 in any form}, "offerings": {instance_type: [zone, ...]}}  reading calls only.
+ *          "zones" and "module" are needed only when "place" is true, and "module" is optional. The
+ *          host keeps the facts and hands them to lower. It asks for the place again when a setting
+ *          changes that the schema marks with "x-raygpu-resolve", and places nodes in zones that
+ *          are keys of settings marked with "x-raygpu-zones" only.
  * lower    input the fitted cluster (schemas/fitted.schema.json)  gives "resources": [
  *                 {"address", "kind", "name", "index": n or null, "group": pool or null,
  *                  "origin": JSON pointer into the spec, "attributes": {...},
@@ -43,12 +46,13 @@
  *                 "status": the cloud's word, "shared": n}], "shared": [{attributes}, ...]}: what many
  *                 of a page have alike may stand once in its "shared"; "shared": n of a resource adds
  *                 those of the n-th (from 0) to its own "attributes", which win. Both are optional.
- *          and once "done": {"complete": true}. Lists what carries our lineage, then reads known
- *          ids that were not seen again by id. Ids of `known` in no page: the cloud doesn't know them.
- *          An error or a cut reply is a failed call, never a short list.
- *          With "lineage" null (`raygpu state rebuild`: the state is lost) it lists what carries the
- *          cluster's name, whatever the lineage, and each resource tells its "lineage". With one,
- *          what carries another cluster's name or lineage tells no "address".
+ *          and once "done": {"complete": true}. Lists what carries the cluster's name and a lineage,
+ *          whichever it is, then reads known ids that were not seen again by id. Ids of `known` in no
+ *          page: the cloud doesn't know them. An error or a cut reply is a failed call, never a short
+ *          list. What carries another lineage than "lineage" reports it as "lineage", and it has
+ *          no "address", nor has a known id that carries another cluster's name: the host refuses
+ *          to create a cluster under a name that is taken. With "lineage" null (nothing was applied
+ *          yet, or `raygpu state rebuild`) each resource has its "lineage" and its "address".
  * create   input {"kind", "token": 32 hex digits, "min_count": n, "marks": {"cluster", "lineage",
  *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
@@ -57,7 +61,7 @@
  *          The same token with the same input gives the same resources, also after a lost answer.
  *          Partial success is normal: items that the cloud didn't give are "failed", class capacity.
  *          "min_count" above 1 (a gang pool): where the cloud can, it gives so many or none of them.
- *          What comes short all the same, the host removes again.
+ *          What still comes short, the host removes again.
  * ready    input {"kind", "items": [{"address", "id"}]}
  *          gives "item": {"address", "outcome": "done" | "pending" | "failed", "attributes", ...}
  *          One look, no waiting: the host polls.
@@ -65,17 +69,20 @@
  *                 "changed": [attribute, ...]}]}
  *          Where "changed" has "marks" (only kinds whose schema says "updates_marks"), the marks on it
  *          tell another address, prior's "marks" (absent: none of ours): the item has "marks":
- *          {"cluster", "lineage", "pool"} to write, together with what makes `list` tell "address".
+ *          {"cluster", "lineage", "pool"} to write, together with what makes `list` report "address".
  *          gives "item": {"address", "outcome": "done" | "failed" | "unsupported", "attributes"}
  * remove   input {"kind", "items": [{"address", "id"}]}
  *          gives "item": {"address", "outcome": "done" | "failed"}; gone counts as done
  * find     input {"kind", "token", "marks"}
  *          gives "page" and "done" as list: what was made under that token, in the order of creation
- *          (of the launch index); items carry "address" where it can be told
+ *          (of the launch index); items carry "address" where it is known
  * reveal   input {"kind", "items": [{"address", "id"}]}
  *          gives "item": {"address", "outcome": "done" | "failed", "attributes": those unreadable ones
  *          that cost a request a resource, "" = it has none}; reading calls only. The host takes their
  *          values for secrets.
+ * account  input {}   gives "account": {"id": text}: whose resources the credentials reach, as the cloud
+ *          names it; reading calls only. The host keeps it with the state, and works on a cluster
+ *          with no other account's credentials. It runs beside `list`, so it may take as long.
  * preflight input {"creates": [...]}     gives "findings": [...]  (no module implements it yet)
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
@@ -96,7 +103,7 @@ extern "C" {
 #endif
 
 #define RGP_ABI_MAJOR 1
-#define RGP_ABI_MINOR 0
+#define RGP_ABI_MINOR 1
 
 typedef int32_t rgp_status;
 #define RGP_OK 0
@@ -122,7 +129,8 @@ typedef int32_t rgp_status;
 /* flags of struct rgp_provider */
 #define RGP_PARALLEL 1u
 /* flags of struct rgp_http_req */
-#define RGP_HTTP_READING 1u /* changes nothing at the server */
+#define RGP_HTTP_READING 1u   /* changes nothing at the server */
+#define RGP_HTTP_HIDE_BODY 2u /* traces show neither its body nor the answer's */
 
 /* true when the struct that `p` points to is long enough to hold `field` */
 #define RGP_HAS(p, field) ((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
@@ -141,11 +149,20 @@ struct rgp_http_req {
 	const char *method, *url;
 	const char *const *headers; /* "Name: value", NULL-ended; may be NULL */
 	struct rgp_bytes body;
-	/* JSON: {"type": "aws_sigv4", "region", "service", "access_key", "secret_key",
-	 * "session_token"?}; empty = unsigned */
+	/* JSON, empty = none: {"type": "aws_sigv4", "region", "service", "access_key",
+	 * "secret_key", "session_token"?}, {"type": "bearer", "token"}, {"type": "basic", "user",
+	 * "password"} or
+	 * {"type": "none"}. Every member is text. */
 	struct rgp_bytes auth;
-	/* JSON: {"ca_file"?, "cert_file"?, "key_file"?}; empty = the system's trust */
-	struct rgp_bytes tls;
+	/* JSON, empty = the system's trust and the environment's proxy; every member is optional
+	 * text:
+	 *   "ca_file", "ca_pem"       authorities to trust instead of the system's
+	 *   "cert_file", "cert_pem"   client certificate, and its key in "key_file", "key_pem"
+	 *   "server_name"             the name in the server's certificate, where it is not the
+	 * URL's "proxy_url"               the proxy to use; "" = none "unix_socket" path of the
+	 * socket to connect to Loopback and link-local addresses are never asked through the
+	 * environment's proxy. There is no way to switch verification off. */
+	struct rgp_bytes connection;
 	const char *what;		/* name of the operation for traces, "RunInstances" */
 	uint32_t timeout_ms, max_tries; /* 0 = the host's defaults */
 	/* Called for each answer, from the thread of the call: an RGP_CLASS_*. THROTTLED and
@@ -220,7 +237,8 @@ struct rgp_provider {
 	rgp_fn resolve, lower, list, create, remove;
 	/* optional: NULL = not offered */
 	rgp_fn update, ready, find, preflight, reveal;
-	/* append below this line */
+	rgp_fn account; /* since ABI 1.1 */
+			/* append below this line */
 };
 
 #ifdef RGP_STATIC

@@ -14,15 +14,17 @@ def write(contracts):
     provider.take_prices()
     drop_local_zones(provider)
     for o in files.read(contracts, 'gpu/aws_gpu_offerings.csv'):
-        provider.known_types.add(o['instance_type'])
         provider.known_regions.add(o['region'])
+        if o['instance_type'] not in provider.types:
+            continue
+        provider.known_types.add(o['instance_type'])
         provider.add_unknown(o['region'], o['instance_type'], OFFERINGS_DATE)
     with open(os.path.join(contracts, 'aws/endpoints.json')) as f:
         for partition in json.load(f)['partitions']:
             provider.regions |= {r for r in partition['regions'] if not r.startswith('aws-')}
     provider.regions |= provider.known_regions
     provider.write()
-    refusals(contracts)
+    refusals(provider)
 
 
 def drop_local_zones(provider):
@@ -34,8 +36,8 @@ def drop_local_zones(provider):
             del provider.prices[key]
 
 
-def refusals(contracts):
+def refusals(provider):
     """Types of which DescribeInstanceTypes says that they have no cluster placement."""
-    rows = [(t['instance_type'], 'placement', t['source']) for t in files.read(contracts, 'gpu/instance_types.csv')
-            if t['cloud'] == 'aws' and t['placement'] and 'cluster' not in t['placement'].split('|')]
+    rows = [(name, 'placement', t['source']) for name, t in provider.types.items()
+            if t['placement'] and 'cluster' not in t['placement'].split('|')]
     files.write('providers/aws/refusals.csv', ('instance_type', 'wish', 'source'), sorted(rows))

@@ -4,6 +4,8 @@ import os
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..'))
 
+listed_only = False   # import.py --listed
+
 
 def read(contracts, name):
     """The rows of contracts/NAME, each a dict by the header."""

@@ -1,21 +1,28 @@
 #!/usr/bin/env python3
 """Cuts raygpu's catalog files out of the gathered tables of a contracts folder.
 
-usage: import.py CONTRACTS_DIR [TABLE...]
+usage: import.py [--listed] CONTRACTS_DIR [TABLE...]
 
 Every other *.py here but files.py and provider.py is one table (or one set of tables): a module with
 `write(contracts)`. They run in the order of their names, or only those named. The same input gives
 the same bytes; what is dropped or changed on the way is printed with its reason. Where the rows
 come from: src/catalog/data/README.md and providers/*/DATA.md.
+
+With --listed the tables of providers get new prices for the instance types that they list already,
+and no new types.
 """
 import importlib
 import os
 import sys
+import files
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def main():
+    if sys.argv[1:2] == ['--listed']:
+        files.listed_only = True
+        del sys.argv[1]
     found = sorted(n[:-3] for n in os.listdir(HERE)
                    if n.endswith('.py') and n not in ('import.py', 'files.py', 'provider.py'))
     if len(sys.argv) < 2 or set(sys.argv[2:]) - set(found):

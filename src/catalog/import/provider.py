@@ -22,6 +22,10 @@ class Provider:
         self.types = {t['instance_type']: t
                       for t in files.read(contracts, 'gpu/instance_types.csv')
                       if t['cloud'] == name}
+        self.listed = self.types.keys()
+        if files.listed_only:
+            self.listed = {t['instance_type'] for t in files.read(files.ROOT, self.path('instance_types'))}
+        self.types = {name: t for name, t in self.types.items() if name in self.listed}
         self.prices = {}
         self.known_types = set()     # a region without a row does not offer these
         self.known_regions = set()
@@ -45,6 +49,8 @@ class Provider:
     def take_prices(self):
         for p in files.read(self.contracts, 'gpu/prices.csv'):
             if p['cloud'] != self.name:
+                continue
+            if files.listed_only and p['instance_type'] not in self.listed:
                 continue
             if p['instance_type'] not in self.types:
                 self.tell('prices', p['instance_type'], 'no such type: dropped')

@@ -341,3 +341,16 @@ def test_ten_thousand_instances_are_listed_in_linear_time():
         assert time.monotonic() - start < 60
 
 
+def test_a_stop_ends_requests_that_sleep():
+    """Else stop() kills the simulator, and its exit code says so."""
+    with Sim() as sim:
+        body = b'Action=DescribeInstances&Version=2016-11-15'
+        client = http.client.HTTPConnection('127.0.0.1', sim.port)
+        for latency_ms in (0, 240000):  # the second one finds its thread waiting
+            sim.knobs(latency_ms=latency_ms)
+            client.request('POST', '/', body, sim.sign(body))
+            if not latency_ms:
+                assert client.getresponse().read()
+        time.sleep(0.3)
+        assert sim.stop() == 0
+        client.close()

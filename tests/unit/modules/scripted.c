@@ -10,8 +10,8 @@
  *   ["thread", SLOT, JSON]   from a thread of its own   ["late", SLOT, JSON] with the last handle
  *   ["diag", {severity, class, summary, detail, hint, code, request_id, address, attribute}]
  *   ["sleep", MS]  ["spin", N]: N times http until it fails, canceled or not
- *   ["http", METHOD, URL, READING] ["env", NAME] ["read", PATH] ["exec", ARG, ...] ["secret", TEXT]
- *                            what comes out is told as a note
+ *   ["http", METHOD, URL, READING, AUTH, CONNECTION] ["env", NAME] ["read", PATH] ["exec", ARG,
+ * ...] ["secret", TEXT] what comes out is told as a note
  *   ["status", N]            what the call returns, RGP_OK otherwise
  * config.journal: a file that gets a line "VERB KIND known..." for each call. */
 #include <jansson.h>
@@ -135,6 +135,8 @@ static void *give_elsewhere(void *data)
 static void send_http(Run *run, const json_t *action)
 {
 	struct rgp_http_resp resp = {.size = sizeof(resp)};
+	char *auth = json_dumps(json_array_get(action, 4), 0);
+	char *connection = json_dumps(json_array_get(action, 5), 0);
 	struct rgp_http_req req = {
 		.size = sizeof(req),
 		.flags = json_is_true(json_array_get(action, 3)) ? RGP_HTTP_READING : 0,
@@ -142,6 +144,8 @@ static void send_http(Run *run, const json_t *action)
 		.url = json_string_value(json_array_get(action, 2)),
 		.max_tries = 1,
 		.timeout_ms = 5000,
+		.auth = {auth, auth != NULL ? strlen(auth) : 0},
+		.connection = {connection, connection != NULL ? strlen(connection) : 0},
 		.what = "Thing",
 	};
 	rgp_status status = run->host->http(run->call, &req, &resp);
@@ -150,6 +154,8 @@ static void send_http(Run *run, const json_t *action)
 		status == RGP_OK && resp.body.len < 100 ? (int)resp.body.len : 0,
 		status == RGP_OK ? resp.body.data : "");
 	note(run, text);
+	free(auth);
+	free(connection);
 }
 
 static void run_helper(Run *run, const json_t *action)

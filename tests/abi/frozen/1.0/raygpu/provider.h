@@ -54,7 +54,7 @@
  *          gives "item": {"address", "outcome": "done" | "failed"}; gone counts as done
  * find     input {"kind", "token", "marks"}
  *          gives "page" and "done" as list: what was made under that token, in the order of creation
- *          (of the launch index); items carry "address" where it can be told
+ *          (of the launch index); items carry "address" where it is known
  * preflight input {"creates": [...]}     gives "findings": [...]  (no module implements it yet)
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",

@@ -1,0 +1,81 @@
+#include "command.h"
+#include <string.h>
+
+/* In the order in which -h lists them, one command after the other. */
+static const Subcommand subcommands[] = {
+	{"providers", "list", "", "list the provider modules that are found", NULL, ""},
+	{"providers", "check", "FILE", "test a module",
+		"Loads FILE, a module, and makes the calls that raygpu makes, with valid and\n"
+		"with invalid input. With --region it creates a head and two workers there and\n"
+		"removes them again: use an account that is meant for tests. Exit code 1 when a\n"
+		"step failed.",
+		"region endpoint config type wait"},
+	{"state", "list", "", "list the addresses that the state records", NULL, "cluster"},
+	{"state", "show", "[ADDRESS | POOL]", "show one record, those of a pool, or all", NULL,
+		"cluster"},
+	{"state", "rm", "ADDRESS...", "forget records; the resources stay in the cloud",
+		"The resources keep their ownership tags, so `raygpu drift` reports them as\n"
+		"unmanaged. `raygpu import` records them again.",
+		"cluster lock-timeout"},
+	{"state", "mv", "SRC DST", "change the address of a record, or of a whole pool",
+		"Both are KIND.NAME[INDEX], or KIND.NAME for all nodes of a pool. To rename a\n"
+		"pool without replacing its nodes, move it and change its name in the spec.\n"
+		"The cloud is not called; the next apply updates the ownership tags.",
+		"cluster lock-timeout dry-run"},
+	{"state", "pull", "", "write the state as a JSON document",
+		"All clusters, or the one that --cluster names. The document contains the Ray\n"
+		"token unless --redact is given.",
+		"cluster out redact"},
+	{"state", "push", "FILE", "replace the state with such a document",
+		"FILE may be -, standard input. The whole document is checked first; the state\n"
+		"as it was is kept beside it. Clusters that are not in the document stay as\n"
+		"they are.",
+		"lock-timeout dry-run force"},
+	{"state", "orphans", "", "list resources of the cluster that are not recorded",
+		"Asks the cloud for everything that carries the cluster's ownership tags.",
+		"cluster"},
+	{"state", "rebuild", "[SPEC]", "rebuild a lost state from the cloud and the spec",
+		"Records everything that carries the cluster's ownership tags. Nothing is\n"
+		"changed in the cloud.",
+		"lock-timeout lineage"},
+	{NULL, NULL, NULL, NULL, NULL, NULL},
+};
+
+const Subcommand *subcommands_of(const char *command)
+{
+	for (const Subcommand *sub = subcommands; sub->command; sub++) {
+		if (g_str_equal(sub->command, command))
+			return sub;
+	}
+	return NULL;
+}
+
+const Subcommand *subcommand_find(const char *command, const char *name)
+{
+	for (const Subcommand *sub = subcommands; sub->command; sub++) {
+		if (g_str_equal(sub->command, command) && g_str_equal(sub->name, name))
+			return sub;
+	}
+	return NULL;
+}
+
+bool subcommand_has_option(const Subcommand *sub, const char *option)
+{
+	g_auto(GStrv) options = g_strsplit(sub->options, " ", -1);
+	return g_strv_contains((const char *const *)options, option);
+}
+
+void subcommand_unknown(Context *context, const char *command, const char *name)
+{
+	const char *names[G_N_ELEMENTS(subcommands)] = {0};
+	const Subcommand *sub = subcommands_of(command);
+	for (size_t i = 0; sub->command && g_str_equal(sub->command, command); i++, sub++)
+		names[i] = sub->name;
+	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
+		"raygpu %s has no subcommand \"%s\"", command, name);
+	const char *near = rg_nearest_word(name, names);
+	if (near)
+		rg_diag_hint(diag, "did you mean `raygpu %s %s`?", command, near);
+	else
+		rg_diag_hint(diag, "`raygpu %s -h` lists the subcommands", command);
+}

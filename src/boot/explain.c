@@ -1,0 +1,210 @@
+#include <string.h>
+#include "boot/internal.h"
+
+/* Two user data, in the words of the spec: what render.c and node.c wrote is read back. */
+
+#define MAX_PARTS 100000
+
+/* Nothing stands for a reference: its value is no word of the spec. */
+static bool add_text_of(GString *text, const json_t *value)
+{
+	size_t i;
+	const json_t *piece;
+	if (json_is_string(value)) {
+		g_string_append(text, json_string_value(value));
+		return true;
+	}
+	const json_t *inner = json_object_get(value, "$gzip_base64");
+	if (inner != NULL)
+		return add_text_of(text, inner);
+	json_array_foreach (json_object_get(value, "$join"), i, piece) {
+		if (json_is_string(piece))
+			g_string_append(text, json_string_value(piece));
+	}
+	return json_is_object(value);
+}
+
+/* {path: content}; NULL when it is none that raygpu made. */
+static json_t *files_of(const json_t *user_data)
+{
+	static const char *const head = "#cloud-config\n";
+	g_autoptr(GString) text = g_string_new(NULL);
+	if (!add_text_of(text, user_data) || !g_str_has_prefix(text->str, head))
+		return NULL;
+	json_auto_t *config = json_loads(text->str + strlen(head), 0, NULL);
+	json_t *files = json_object_get(config, "write_files"), *file;
+	size_t i;
+	if (!json_is_array(files))
+		return NULL;
+	json_t *all = json_object();
+	json_array_foreach (files, i, file) {
+		json_t *content = json_object_get(file, "content");
+		if (json_is_string(content))
+			json_object_set(all, rg_json_str(file, "path", "?"), content);
+	}
+	return all;
+}
+
+static void put(json_t *fields, const char *section, const char *name, json_t *value)
+{
+	g_autofree char *field = g_strconcat(section, name, NULL);
+	json_object_set_new(fields, field, value);
+}
+
+/* "NAME=VALUE"; what raygpu sets by itself follows from other fields. */
+static void put_variable(json_t *fields, const char *pair)
+{
+	const char *equals = strchr(pair, '=');
+	if (equals == NULL)
+		return;
+	g_autofree char *name = g_strndup(pair, (gsize)(equals - pair));
+	if (!rg_boot_is_own_variable(name))
+		put(fields, "env.", name, json_string(equals + 1));
+}
+
+static void put_variables(json_t *fields, const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", MAX_PARTS);
+	for (char **line = lines; *line != NULL; line++)
+		put_variable(fields, *line);
+}
+
+static bool is_computed(const char *name)
+{
+	static const char *const prefixes[] = {
+		"ray.io/", "raygpu.io/", "accelerator_type:", "mig-"};
+	for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++) {
+		if (g_str_has_prefix(name, prefixes[i]))
+			return true;
+	}
+	return false;
+}
+
+static void put_labels(json_t *fields, const char *text)
+{
+	g_auto(GStrv) labels = g_strsplit(text, ",", MAX_PARTS);
+	for (char **label = labels; *label != NULL; label++) {
+		char *value = strchr(*label, '=');
+		if (value == NULL)
+			continue;
+		*value++ = '\0';
+		if (strcmp(*label, "raygpu.io/time-slices") == 0)
+			put(fields, "share.", "time_slices", json_string(value));
+		else if (!is_computed(*label))
+			put(fields, "labels.", *label, json_string(value));
+	}
+}
+
+static void put_resources(json_t *fields, const char *text)
+{
+	json_auto_t *resources = json_loads(text, 0, NULL);
+	const char *name;
+	json_t *value;
+	json_object_foreach (resources, name, value) {
+		if (!is_computed(name))
+			put(fields, "resources.", name, json_incref(value));
+	}
+}
+
+/* One word of node.conf that stands in a list ("ray_args") or alone ("image=..."). */
+static void put_word(json_t *fields, const char *list, const char *word)
+{
+	static const char *const named[][2] = {
+		{"image=", "ray.image"}, {"auth=", "ray.auth"}, {"efa=", "network.efa"}};
+	if (strcmp(list, "container_args") == 0 && strcmp(word, "--env") != 0)
+		put_variable(fields, word);
+	else if (strcmp(list, "ray_args") == 0 && g_str_has_prefix(word, "--labels="))
+		put_labels(fields, word + strlen("--labels="));
+	else if (strcmp(list, "ray_args") == 0 && g_str_has_prefix(word, "--resources="))
+		put_resources(fields, word + strlen("--resources="));
+	for (size_t i = 0; *list == '\0' && i < G_N_ELEMENTS(named); i++) {
+		if (g_str_has_prefix(word, named[i][0]))
+			put(fields, named[i][1], "", json_string(word + strlen(named[i][0])));
+	}
+	if (strcmp(list, "mig") == 0) {
+		const char *before = rg_json_str(fields, "share.mig", "");
+		g_autofree char *all = g_strconcat(before, *before ? ", " : "", word, NULL);
+		put(fields, "share.", "mig", json_string(all));
+	}
+}
+
+/* bash, as node.c writes it: assignments, and lists of quoted words. */
+static void put_conf(json_t *fields, const char *text)
+{
+	g_auto(GStrv) words = NULL;
+	g_autofree char *list = g_strdup("");
+	if (!g_shell_parse_argv(text, NULL, &words, NULL))
+		return;
+	for (char **word = words; *word != NULL; word++) {
+		bool inside = *list != '\0';
+		if (inside ? strcmp(*word, ")") == 0 : g_str_has_suffix(*word, "=(")) {
+			g_free(list);
+			list = inside ? g_strdup("") : g_strndup(*word, strlen(*word) - 2);
+		} else {
+			put_word(fields, list, *word);
+		}
+	}
+}
+
+/* {field: value}; what raygpu brings along goes by the name of its file. */
+static json_t *fields_of(const json_t *files)
+{
+	json_t *fields = json_object(), *content;
+	const char *path;
+	json_object_foreach ((json_t *)(uintptr_t)files, path, content) {
+		const char *text = json_string_value(content);
+		if (strcmp(path, RG_BOOT_ENV_FILE) == 0)
+			put_variables(fields, text);
+		else if (strcmp(path, RG_BOOT_CONF_FILE) == 0)
+			put_conf(fields, text);
+		else if (strcmp(path, RG_BOOT_TOKEN_FILE) != 0 &&
+			 strcmp(path, RG_BOOT_HEAD_FILE) != 0)
+			json_object_set(fields, path, content);
+	}
+	return fields;
+}
+
+/* Variables hold secrets, files are long. */
+static bool is_hidden(const char *field)
+{
+	return *field == '/' || g_str_has_prefix(field, "env.");
+}
+
+static json_t *difference(const char *field, json_t *before, json_t *after)
+{
+	json_t *item = json_object();
+	bool hidden = is_hidden(field);
+	rg_json_set_str(item, "field", field);
+	rg_json_set_str(item, "change",
+		before == NULL	? "added"
+		: after == NULL ? "removed"
+				: "changed");
+	if (hidden)
+		json_object_set_new(item, "hidden", json_true());
+	if (before != NULL && !hidden)
+		json_object_set(item, "before", before);
+	if (after != NULL && !hidden)
+		json_object_set(item, "after", after);
+	return item;
+}
+
+json_t *rg_boot_explain(const json_t *before, const json_t *after)
+{
+	json_auto_t *old_files = files_of(before), *new_files = files_of(after);
+	if (old_files == NULL || new_files == NULL)
+		return NULL;
+	json_auto_t *old = fields_of(old_files), *new = fields_of(new_files);
+	json_auto_t *all = json_copy(old);
+	json_object_update(all, new);
+	g_autoptr(GList) names = rg_boot_sorted_keys(all);
+	json_t *list = json_array();
+	for (const GList *name = names; name != NULL; name = name->next) {
+		json_t *was = json_object_get(old, name->data);
+		json_t *is = json_object_get(new, name->data);
+		/* a script that comes or goes with a field is told by that field */
+		bool script = *(const char *)name->data == '/' && (was == NULL || is == NULL);
+		if (!script && (was == NULL || is == NULL || !json_equal(was, is)))
+			json_array_append_new(list, difference(name->data, was, is));
+	}
+	return list;
+}

@@ -1,0 +1,116 @@
+#include "http/hide.h"
+#include <string.h>
+
+/* RFC 6749 (OAuth 2.0), RFC 7521 (assertions), and what every cloud calls so. */
+static const char *const always[] = {"access_token", "refresh_token", "id_token", "client_secret",
+	"assertion", "client_assertion", "subject_token", "password", "token"};
+
+static void add_name(RgHide *hide, GString *pattern, const char *name)
+{
+	g_autofree char *escaped = g_regex_escape_string(name, -1);
+	g_string_append_printf(pattern, "%s%s", pattern->len > 0 ? "|" : "", escaped);
+	g_hash_table_add(hide->names, g_ascii_strdown(name, -1));
+}
+
+static GRegex *regex_of(const char *format, const char *names)
+{
+	g_autoptr(GString) pattern = g_string_new(format);
+	g_string_replace(pattern, "NAMES", names, 0);
+	return g_regex_new(pattern->str, G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL, 0, NULL);
+}
+
+void rg_hide_init(RgHide *hide, const json_t *names)
+{
+	g_autoptr(GString) pattern = g_string_new(NULL);
+	size_t i;
+	json_t *name;
+	hide->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	json_array_foreach (names, i, name)
+		add_name(hide, pattern, json_string_value(name));
+	g_autofree char *of_provider = g_strdup(pattern->len > 0 ? pattern->str : "(?!)");
+	for (i = 0; i < G_N_ELEMENTS(always); i++)
+		add_name(hide, pattern, always[i]);
+	/* a provider's name may be a part of a parameter's: LaunchSpecification.UserData */
+	g_autofree char *form =
+		g_strdup_printf("((?:^|[?&])(?:[\\w.]*(?:%s)[\\w.]*|NAMES)=)[^&]*", of_provider);
+	hide->form = regex_of(form, pattern->str);
+	hide->xml = regex_of("(<(NAMES)>).*?(</\\2>|$)", pattern->str);
+	/* of a text that is no whole JSON */
+	hide->member =
+		regex_of("(\"(?:NAMES)\"\\s*:\\s*)(?:\"(?:[^\"\\\\]|\\\\.)*(?:\"|$)|[\\[{].*$)",
+			pattern->str);
+}
+
+void rg_hide_clear(RgHide *hide)
+{
+	g_regex_unref(hide->form);
+	g_regex_unref(hide->xml);
+	g_regex_unref(hide->member);
+	g_hash_table_unref(hide->names);
+}
+
+static bool is_secret(const RgHide *hide, const char *name)
+{
+	g_autofree char *folded = name != NULL ? g_ascii_strdown(name, -1) : NULL;
+	return folded != NULL && g_hash_table_contains(hide->names, folded);
+}
+
+static void hide_in(const RgHide *hide, json_t *value);
+
+static void hide_members(const RgHide *hide, json_t *object)
+{
+	const char *key;
+	json_t *member;
+	void *next;
+	/* {"key": "user-data", "value": ...} says the name in a member of its own */
+	bool named = is_secret(hide, json_string_value(json_object_get(object, "key"))) ||
+		     is_secret(hide, json_string_value(json_object_get(object, "name")));
+	json_object_foreach_safe (object, next, key, member) {
+		if (is_secret(hide, key) || (named && g_str_equal(key, "value")))
+			json_object_set_new(object, key, json_string(RG_HIDDEN));
+		else
+			hide_in(hide, member);
+	}
+}
+
+static void hide_in(const RgHide *hide, json_t *value)
+{
+	size_t i;
+	json_t *member;
+	if (json_is_object(value))
+		hide_members(hide, value);
+	json_array_foreach (value, i, member)
+		hide_in(hide, member);
+}
+
+/* NULL when the text is no JSON object or list. */
+static char *hide_json(const RgHide *hide, const char *text)
+{
+	if (text[strspn(text, " \t\r\n")] != '{' && text[strspn(text, " \t\r\n")] != '[')
+		return NULL;
+	json_auto_t *value = json_loads(text, 0, NULL);
+	if (value == NULL)
+		return NULL;
+	hide_in(hide, value);
+	char *dumped = json_dumps(value, JSON_COMPACT);
+	char *shown = g_strdup(dumped);
+	free(dumped);
+	return shown;
+}
+
+/* Replaces what follows the first group; all of the text when PCRE gives up. */
+static char *blank(const GRegex *regex, const char *replacement, const char *text)
+{
+	char *clean = g_regex_replace(regex, text, -1, 0, replacement, 0, NULL);
+	return clean != NULL ? clean : g_strdup(RG_HIDDEN);
+}
+
+char *rg_hide(const RgHide *hide, const char *text)
+{
+	char *json = hide_json(hide, text);
+	if (json != NULL)
+		return json;
+	g_autofree char *form = blank(hide->form, "\\1" RG_HIDDEN, text);
+	g_autofree char *member = blank(hide->member, "\\1" RG_HIDDEN, form);
+	return blank(hide->xml, "\\1" RG_HIDDEN "\\3", member);
+}

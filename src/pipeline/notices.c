@@ -1,0 +1,85 @@
+/* What a plan does that its changes alone don't say: every job ends with the head, and a pool under
+ * another name is another pool. */
+#include "pipeline/internal.h"
+
+static void warn_of_head(const RgPass *pass, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	for (guint i = 0; i < pass->diff->changes->len; i++) {
+		const RgChange *change = pass->diff->changes->pdata[i];
+		const RgResource *desired = change->desired;
+		if (change->action != RG_ACTION_REPLACE || !desired ||
+			g_strcmp0(desired->group, pass->cluster->head->name) != 0 ||
+			!rg_schema_kind(schema, desired->kind)->node)
+			continue;
+		RgDiag *diag = rg_diags_warning(diags, "plan.head-replaced",
+			"the head is replaced: every running job and actor of the cluster ends");
+		rg_diag_address(diag, change->address, NULL);
+		rg_diag_at(diag, pass->cluster->head->source);
+		rg_diag_hint(
+			diag, "apply when no job runs, or undo the change that replaces the head");
+	}
+}
+
+/* The address of all nodes of a pool: "KIND.POOL"; g_free, NULL: none. */
+static char *nodes_of(const RgPass *pass, const char *pool)
+{
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	for (guint i = 0; i < pass->diff->changes->len; i++) {
+		const RgChange *change = pass->diff->changes->pdata[i];
+		const RgResource *any = change->desired ? change->desired : change->recorded;
+		if (g_strcmp0(any->group, pool) == 0 && rg_schema_kind(schema, any->kind)->node)
+			return g_strconcat(any->kind, ".", any->name, NULL);
+	}
+	return NULL;
+}
+
+static bool is_of_spec(const RgCluster *cluster, const char *name)
+{
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		if (g_strcmp0(((RgPool *)cluster->pools->pdata[i])->name, name) == 0)
+			return true;
+	}
+	return g_strcmp0(cluster->head->name, name) == 0;
+}
+
+static void hint_at_move(
+	const RgPass *pass, const RgPlanPool *old, const RgPlanPool *new, RgDiags *diags)
+{
+	g_autofree char *from = nodes_of(pass, old->pool), *to = nodes_of(pass, new->pool);
+	if (!from || !to)
+		return;
+	RgDiag *diag = rg_diags_note(diags, "plan.renamed-pool",
+		"pool %s is removed and pool %s added, both of %s: nodes are destroyed and created",
+		old->pool, new->pool, new->instance_type);
+	g_autofree char *pointer = rg_json_pointer_add("/pools", new->pool);
+	rg_diag_at(diag, rg_cluster_source(pass->cluster, pointer));
+	rg_diag_hint(
+		diag, "if the pool was renamed, `raygpu state mv %s %s` keeps its nodes", from, to);
+}
+
+static void find_renamed(const RgPass *pass, RgDiags *diags)
+{
+	const GPtrArray *pools = pass->plan->pools;
+	for (guint i = 0; i < pools->len; i++) {
+		const RgPlanPool *old = pools->pdata[i];
+		bool leaves = old->nodes_before && !old->nodes_after &&
+			      !is_of_spec(pass->cluster, old->pool);
+		for (guint k = 0; leaves && k < pools->len; k++) {
+			const RgPlanPool *new = pools->pdata[k];
+			if (new->nodes_before || !new->nodes_after ||
+				g_strcmp0(old->instance_type, new->instance_type) != 0)
+				continue;
+			hint_at_move(pass, old, new, diags);
+			break;
+		}
+	}
+}
+
+void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags)
+{
+	if (!pass->cluster || session->diff.destroy || session->diff.looking)
+		return;
+	warn_of_head(pass, diags);
+	find_renamed(pass, diags);
+}

@@ -1,0 +1,125 @@
+/* A cluster's name that is taken: what carries it under another lineage was made with another
+ * state, or with this one before it was lost. To create the cluster beside it would pay for it
+ * twice. */
+#include <string.h>
+#include "pipeline/internal.h"
+
+#define SHOWN_MAX 8 /* resources listed in a diagnostic */
+
+static bool is_node(const RgPass *pass, const RgResource *resource)
+{
+	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(pass->provider), resource->kind);
+	return kind && kind->node;
+}
+
+bool pass_has_nodes(const RgPass *pass)
+{
+	const RgResourceSet *recorded = pass->snapshot->recorded;
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		if (is_node(pass, rg_resource_set_get(recorded, i)))
+			return true;
+	}
+	return false;
+}
+
+static bool creates(const RgDiff *diff)
+{
+	for (guint i = 0; i < diff->changes->len; i++) {
+		const RgChange *change = diff->changes->pdata[i];
+		if (change->action == RG_ACTION_CREATE && !change->replay)
+			return true;
+	}
+	return false;
+}
+
+static gint by_lineage_and_id(gconstpointer a, gconstpointer b)
+{
+	const RgResource *x = *(const RgResource *const *)a, *y = *(const RgResource *const *)b;
+	int order = strcmp(x->lineage, y->lineage);
+	order = order ? order : strcmp(x->kind, y->kind);
+	return order ? order : strcmp(x->id, y->id);
+}
+
+static char *list_them(const GPtrArray *strangers)
+{
+	GString *text = g_string_new(NULL);
+	for (guint i = 0; i < MIN(strangers->len, SHOWN_MAX); i++) {
+		const RgResource *stranger = strangers->pdata[i];
+		const RgResource *before = i ? strangers->pdata[i - 1] : NULL;
+		if (!before || strcmp(before->lineage, stranger->lineage) != 0)
+			g_string_append_printf(
+				text, "%slineage %s:", i ? "\n" : "", stranger->lineage);
+		g_string_append_printf(text, "\n%s %s%s%s", stranger->kind, stranger->id,
+			stranger->status ? ", " : "", stranger->status ? stranger->status : "");
+	}
+	if (strangers->len > SHOWN_MAX)
+		g_string_append_printf(text, "\nand %u more", strangers->len - SHOWN_MAX);
+	return g_string_free(text, FALSE);
+}
+
+static char *quoted(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./+:@%=-";
+	return word[strspn(word, plain)] ? g_shell_quote(word) : g_strdup(word);
+}
+
+/* The command that records what was found. It needs a state without this cluster, and a lineage
+ * where things of several carry the name. */
+static char *rebuild_command(const RgSession *session, const RgPass *pass)
+{
+	const GPtrArray *strangers = pass->strangers;
+	const RgResource *first = strangers->pdata[0], *last = strangers->pdata[strangers->len - 1];
+	g_autofree char *spec = quoted(pass->cluster->file);
+	g_autofree char *state = quoted(session->state_path);
+	g_autofree char *lineage = quoted(first->lineage);
+	bool known = pass->snapshot->lineage != NULL;
+	bool one = strcmp(first->lineage, last->lineage) == 0;
+	return g_strdup_printf("raygpu state rebuild %s --state %s%s%s", spec,
+		known ? "NEW-FILE" : state, known || !one ? " --lineage " : "",
+		!one	? "LINEAGE"
+		: known ? lineage
+			: "");
+}
+
+static void explain(const RgSession *session, const RgPass *pass, bool refused, RgDiag *diag)
+{
+	g_autofree char *list = list_them(pass->strangers);
+	rg_diag_detail(diag, "%s", list);
+	if (!pass->cluster) {
+		rg_diag_hint(diag, "use the state that made them with --state FILE");
+		return;
+	}
+	g_autofree char *command = rebuild_command(session, pass);
+	rg_diag_at(diag, rg_cluster_source(pass->cluster, "/cluster"));
+	if (refused)
+		rg_diag_hint(diag,
+			"if this cluster exists already, use the state that made it with --state "
+			"FILE; if that state is lost, `%s` rebuilds it; if they are another "
+			"cluster, give this one another name",
+			command);
+	else
+		rg_diag_hint(diag,
+			"a cluster's name is for one cluster: give one of the two another name; if "
+			"the state that made them is lost, `%s` rebuilds it",
+			command);
+}
+
+bool pass_check_name(const RgSession *session, const RgPass *pass, RgDiags *diags)
+{
+	GPtrArray *strangers = pass->strangers;
+	if (!strangers->len)
+		return true;
+	g_ptr_array_sort(strangers, by_lineage_and_id);
+	bool refused = !session->diff.looking && !session->diff.destroy && !pass_has_nodes(pass) &&
+		       (!pass->diff || creates(pass->diff));
+	const char *region =
+		pass->cluster ? pass->cluster->provider.region : pass->snapshot->region;
+	RgDiag *diag = (refused ? rg_diags_error : rg_diags_warning)(diags, "plan.name-taken",
+		"%u resource%s in %s %s %s the name of cluster %s, but this state did not make %s",
+		strangers->len, strangers->len == 1 ? "" : "s", rg_provider_name(pass->provider),
+		region, strangers->len == 1 ? "carries" : "carry", pass->snapshot->cluster,
+		strangers->len == 1 ? "it" : "them");
+	explain(session, pass, refused, diag);
+	return !refused;
+}

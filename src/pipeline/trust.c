@@ -1,0 +1,132 @@
+/* Settings of a spec that decide where requests with credentials go, or which credentials they
+ * carry (x-raygpu-trust in the module's schema.json: "endpoint" or "profile"). Whoever can change a
+ * spec could otherwise send them anywhere: such a value counts only when it is one of the cloud's
+ * own (x-raygpu-official), or when the project file or the environment admits it. */
+#include <string.h>
+#include "pipeline/internal.h"
+
+static const struct {
+	const char *trust, *list, *variable, *why;
+} kinds[] = {
+	{"endpoint", "allow_endpoints", "RAYGPU_ALLOW_ENDPOINTS",
+		"raygpu would send signed requests, and a session token with them, to it"},
+	{"profile", "allow_profiles", "RAYGPU_ALLOW_PROFILES",
+		"it chooses the credentials, and may run a program to get them"},
+};
+
+static const char *environment_of(const RgSession *session, size_t kind)
+{
+	const char *list = kind == 0 ? session->allow_endpoints : session->allow_profiles;
+	return list ? list : "";
+}
+
+/* "https://a/" and "https://a" are one endpoint. */
+static bool is_equal(const char *a, const char *b)
+{
+	size_t len_a = strlen(a), len_b = strlen(b);
+	len_a -= len_a && a[len_a - 1] == '/';
+	len_b -= len_b && b[len_b - 1] == '/';
+	return len_a == len_b && strncmp(a, b, len_a) == 0;
+}
+
+static bool is_official(const json_t *rule, const char *value)
+{
+	const char *pattern = rg_json_str(rule, "x-raygpu-official", NULL);
+	return pattern && g_regex_match_simple(pattern, value, G_REGEX_DOLLAR_ENDONLY, 0);
+}
+
+static bool environment_admits(const RgSession *session, size_t kind, const char *value)
+{
+	g_auto(GStrv) words = g_strsplit_set(environment_of(session, kind), " ,\n", -1);
+	bool found = false;
+	for (guint i = 0; words[i]; i++)
+		found = found || (*words[i] && is_equal(words[i], value));
+	return found;
+}
+
+static bool project_admits(const RgProject *project, size_t kind, const char *value)
+{
+	const json_t *list = project ? json_object_get(json_object_get(project->view, "provider"),
+					       kinds[kind].list)
+				     : NULL;
+	bool found = false;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		found = found || is_equal(json_string_value(json_array_get(list, i)), value);
+	return found;
+}
+
+/* The project file that may admit: that of the branch a change is compared with, which the change
+ * itself can't touch; else the pass's. false: it can't be read. */
+static bool find_judge(const RgSession *session, const RgPass *pass, RgProject **own,
+	const RgProject **judge, RgDiags *diags)
+{
+	bool compared = session->trusted_ref && pass->provenance && pass->provenance->path;
+	*judge = pass->project;
+	if (compared && !pass_load_project_at(pass->cluster->file, session->trusted_ref,
+				pass->provenance, own, diags))
+		return false;
+	if (compared)
+		*judge = *own;
+	return true;
+}
+
+static void report(const RgSession *session, size_t kind, const char *provider, const char *name,
+	const char *value, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(
+		diags, "provider.not-admitted", "provider.%s \"%s\" is not admitted", name, value);
+	rg_diag_detail(diag, "a spec cannot set this by itself: %s", kinds[kind].why);
+	rg_diag_hint(diag, "add it to provider.%s in %s%s%s, or to %s in the environment",
+		kinds[kind].list, RG_PROJECT_FILE, session->trusted_ref ? " on " : "",
+		session->trusted_ref ? session->trusted_ref : "", kinds[kind].variable);
+	g_autofree char *origin = rg_json_pointer_add("/provider", name);
+	rg_diag_origin(diag, origin);
+	rg_diag_cloud(diag, provider, NULL, NULL);
+}
+
+/* The kind of trust that a setting needs for its value; the number of kinds when none. */
+static size_t kind_needed(const RgSession *session, const json_t *rule, const char *value)
+{
+	const char *trust = rg_json_str(rule, "x-raygpu-trust", "");
+	size_t kind = 0;
+	while (kind < G_N_ELEMENTS(kinds) && strcmp(kinds[kind].trust, trust) != 0)
+		kind++;
+	bool admitted = kind == G_N_ELEMENTS(kinds) || !value || is_official(rule, value) ||
+			environment_admits(session, kind, value);
+	return admitted ? G_N_ELEMENTS(kinds) : kind;
+}
+
+/* What the state records was admitted when it was applied. */
+static bool is_recorded(const RgPass *pass, const char *name, const char *value)
+{
+	const json_t *config = pass->snapshot ? pass->snapshot->config : NULL;
+	return g_strcmp0(rg_json_str(config, name, NULL), value) == 0;
+}
+
+bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,
+	const json_t *config, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_schema(session->providers, provider, diags);
+	json_t *settings = schema ? json_object_get(rg_schema_config(schema), "properties") : NULL;
+	json_t *rule;
+	g_autoptr(RgProject) own = NULL;
+	const RgProject *judge = NULL;
+	const char *name;
+	bool ok = schema != NULL, read = false;
+	json_object_foreach (settings, name, rule) {
+		const char *value = rg_json_str(config, name, NULL);
+		size_t kind = kind_needed(session, rule, value);
+		if (kind == G_N_ELEMENTS(kinds) || is_recorded(pass, name, value))
+			continue;
+		if (!read && !find_judge(session, pass, &own, &judge, diags))
+			return false;
+		read = true;
+		if (project_admits(judge, kind, value))
+			continue;
+		report(session, kind, provider, name, value, diags);
+		ok = false;
+	}
+	if (pass->cluster)
+		pass_locate(pass->cluster, diags);
+	return ok;
+}

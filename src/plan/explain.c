@@ -1,0 +1,71 @@
+#include "plan/internal.h"
+#include <string.h>
+
+/* What of the spec stands behind a change of a long text such as user data. */
+
+/* Two values; equal nodes share them. */
+typedef struct {
+	const json_t *before, *after;
+} Pair;
+
+static guint pair_hash(gconstpointer key)
+{
+	const Pair *pair = key;
+	return g_direct_hash(pair->before) * 31 + g_direct_hash(pair->after);
+}
+
+static gboolean pair_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(Pair)) == 0;
+}
+
+static void unref_json(gpointer value)
+{
+	json_decref(value);
+}
+
+GHashTable *plan_explained_new(void)
+{
+	return g_hash_table_new_full(pair_hash, pair_equal, g_free, unref_json);
+}
+
+static json_t *explain(Maker *maker, const json_t *before, const json_t *after)
+{
+	const Pair pair = {before, after};
+	gpointer known;
+	if (before == NULL || after == NULL)
+		return NULL;
+	if (!g_hash_table_lookup_extended(maker->explained, &pair, NULL, &known)) {
+		known = maker->input->explain(before, after);
+		g_hash_table_insert(maker->explained, g_memdup2(&pair, sizeof(pair)), known);
+	}
+	return json_array_size(known) > 0 ? json_incref(known) : NULL;
+}
+
+/* A text that grew may have moved to another attribute, which takes it compressed. */
+static json_t *explain_moved(Maker *maker, const RgChange *change, const json_t *after)
+{
+	json_t *value, *found = NULL;
+	const char *name;
+	json_object_foreach (change->recorded->attrs, name, value) {
+		if (found == NULL && json_object_get(change->desired->attrs, name) == NULL)
+			found = explain(maker, value, after);
+	}
+	return found;
+}
+
+json_t *plan_explain(Maker *maker, const RgChange *change)
+{
+	json_t *found = NULL;
+	if (maker->input->explain == NULL || change->desired == NULL || change->recorded == NULL)
+		return NULL;
+	for (guint i = 0; i < change->attrs->len && found == NULL; i++) {
+		const RgAttrChange *attr = change->attrs->pdata[i];
+		const json_t *before = json_object_get(change->recorded->attrs, attr->name);
+		const json_t *after = json_object_get(change->desired->attrs, attr->name);
+		if (!attr->sensitive)
+			found = before != NULL ? explain(maker, before, after)
+					       : explain_moved(maker, change, after);
+	}
+	return found;
+}

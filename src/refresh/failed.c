@@ -1,0 +1,48 @@
+/* No kind could be read, and all for one reason: the cloud refuses the caller, or there is no
+ * connection. Then there is nothing to compare, and the reason is reported once. */
+#include "refresh/internal.h"
+#include <string.h>
+
+static const RgDiag *first_error(const RgReader *reader)
+{
+	for (size_t i = 0; i < rg_diags_count(reader->diags); i++) {
+		const RgDiag *diag = rg_diags_get(reader->diags, i);
+		if (diag->severity == RG_SEVERITY_ERROR)
+			return diag;
+	}
+	return NULL;
+}
+
+/* By the cloud's own code, because its text names the call; without one by the text. */
+static bool is_alike(const RgDiag *a, const RgDiag *b)
+{
+	return strcmp(a->code, b->code) == 0 && g_strcmp0(a->cloud_code, b->cloud_code) == 0 &&
+	       (a->cloud_code != NULL || strcmp(a->summary, b->summary) == 0);
+}
+
+/* Another kind of failure may concern some kinds only. */
+static bool concerns_all(const RgDiag *error)
+{
+	return strcmp(error->code, rg_class_code(RG_CLASS_DENIED)) == 0 ||
+	       g_str_has_prefix(error->code, "http.");
+}
+
+bool rg_readers_all_failed(const GPtrArray *readers)
+{
+	const RgDiag *reason = NULL;
+	for (guint i = 0; i < readers->len; i++) {
+		const RgReader *reader = g_ptr_array_index(readers, i);
+		const RgDiag *error = reader->ok ? NULL : first_error(reader);
+		if (error == NULL || !concerns_all(error) ||
+			(reason != NULL && !is_alike(reason, error)))
+			return false;
+		reason = error;
+	}
+	return reason != NULL;
+}
+
+void rg_refresh_report_failed(const GPtrArray *readers, RgDiags *diags)
+{
+	const RgReader *first = g_ptr_array_index(readers, 0);
+	rg_diags_take_all(diags, first->diags);
+}

@@ -1,0 +1,92 @@
+#include "render/paint.h"
+
+/* What of the spec stands behind a change: RgPlanChange.spec_changes. */
+
+static const char *symbol_of(const json_t *item)
+{
+	const char *change = rg_json_str(item, "change", "");
+	return g_str_equal(change, "added") ? "+" : g_str_equal(change, "removed") ? "-" : "~";
+}
+
+/* What raygpu itself puts on nodes goes by its path. */
+static bool is_own_file(const json_t *item)
+{
+	return *rg_json_str(item, "field", "") == '/';
+}
+
+static char *values_text(const json_t *item)
+{
+	json_t *before = json_object_get(item, "before"), *after = json_object_get(item, "after");
+	if (is_own_file(item))
+		return g_strdup("(from another version of raygpu)");
+	if (json_is_true(json_object_get(item, "hidden")) || (!before && !after))
+		return g_strdup("(value not shown)");
+	g_autofree char *from = before ? value_text(before) : NULL;
+	g_autofree char *to = after ? value_text(after) : NULL;
+	return from && to ? g_strdup_printf("%s -> %s", from, to) : g_strdup(from ? from : to);
+}
+
+static void add_item(GString *text, const json_t *item, const RgStyle *style)
+{
+	const char *symbol = symbol_of(item);
+	const char *color = *symbol == '+' ? GREEN : *symbol == '-' ? RED : YELLOW;
+	json_t *before = json_object_get(item, "before"), *after = json_object_get(item, "after");
+	g_autofree char *field = clean(rg_json_str(item, "field", "?"));
+	g_autoptr(GString) prefix = g_string_new("          ");
+	paint(prefix, style, color, symbol);
+	g_string_append_printf(prefix, " %s =", field);
+	if (before && after) {
+		add_difference(text, style, prefix->str, before, after, "");
+		return;
+	}
+	g_autofree char *values = values_text(item);
+	g_string_append_printf(text, "%s %s\n", prefix->str, values);
+}
+
+void add_spec_changes(GString *text, const RgPlanChange *change, const RgStyle *style)
+{
+	size_t i;
+	const json_t *item;
+	if (json_array_size(change->spec_changes) > 0)
+		g_string_append(text, "        # because of:\n");
+	json_array_foreach (change->spec_changes, i, item)
+		add_item(text, item, style);
+}
+
+char *spec_changes_phrase(const RgPlanChange *change)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	size_t i;
+	const json_t *item;
+	json_array_foreach (change->spec_changes, i, item)
+		g_string_append_printf(
+			text, "%s%s", i ? ", " : "", rg_json_str(item, "field", "?"));
+	return text->len ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+}
+
+static char *line_of(const json_t *item)
+{
+	g_autofree char *values = values_text(item);
+	return g_strdup_printf("%s %s", rg_json_str(item, "field", "?"), values);
+}
+
+GPtrArray *spec_change_lines(const RgPlan *plan)
+{
+	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		size_t n;
+		const json_t *item;
+		json_array_foreach (change->spec_changes, n, item) {
+			g_autofree char *what = line_of(item);
+			char *line = g_strdup_printf(
+				"%s: %s", change->group ? change->group : change->name, what);
+			if (g_hash_table_add(seen, line))
+				g_ptr_array_add(lines, line);
+			else
+				g_free(line);
+		}
+	}
+	return lines;
+}

@@ -1,0 +1,84 @@
+"""An update in place that was killed: what the next apply makes of it, whether the cloud took it or not."""
+import time
+
+import pytest
+from program import spec
+from sim_server import tags_of
+
+LEFT_S = 4  # of the time in which the cloud may show an old view
+
+
+def write(home, team):
+    home.write('cluster.yaml', spec(pools={'serve': 2}).replace('team: ml', f'team: {team}'))
+
+
+def age(home, seconds):
+    """The records are so much older."""
+    home.edit_state(f'UPDATE resources SET created_s = created_s - {seconds}, updated_s = updated_s - {seconds}')
+
+
+def kill_in_update(sim, home, when):
+    """An apply whose change of tags is refused again and again, `before` or `after` it took effect, until it is killed."""
+    sim.fault(action='CreateTags', when=when, status=500, code='InternalError')
+    sim.counters_reset()
+    process = home.start('apply', '--auto-approve', '--no-settle')
+    while not sim.counters()['mutating'] and process.poll() is None:
+        time.sleep(0.01)
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+    sim.faults_clear()
+
+
+def teams(sim):
+    return {tags_of(node)['team'] for node in sim.live_instances()}
+
+
+@pytest.fixture
+def home(home):
+    write(home, 'red')
+    home.apply()
+    age(home, 3600)
+    return home
+
+
+def test_a_spec_put_back_waits_and_is_reached(sim, home):
+    write(home, 'blue')
+    kill_in_update(sim, home, 'before')
+    write(home, 'red')
+    unsure = home.run('plan', '--no-settle', code=1)
+    assert 'diff.unknown' in unsure.err and 'it was changed a moment ago' in ' '.join(unsure.err.split())
+    age(home, 60 - LEFT_S)
+    began = time.monotonic()
+    assert 'No changes.' in home.apply().out
+    assert time.monotonic() - began > 1
+    assert teams(sim) == {'red'}
+    home.run('plan', '--no-settle', '--detailed-exitcode')
+
+
+def test_a_spec_that_stays_waits_and_is_reached(sim, home):
+    write(home, 'blue')
+    kill_in_update(sim, home, 'after')
+    age(home, 60 - LEFT_S)
+    home.apply()
+    assert teams(sim) == {'blue'}
+    home.run('plan', '--no-settle', '--detailed-exitcode')
+
+
+def test_a_head_is_replaced_beside_an_update_that_was_killed(sim, home):
+    write(home, 'blue')
+    kill_in_update(sim, home, 'before')
+    home.write('cluster.yaml', spec(pools={'serve': 2}, head='m5.4xlarge').replace('team: ml', 'team: red'))
+    age(home, 60 - LEFT_S)
+    home.apply()
+    assert sorted(node['instanceType'] for node in sim.live_instances()) == ['g4dn.xlarge', 'g4dn.xlarge', 'm5.4xlarge']
+
+
+def test_destroying_what_somebody_changed_waits_for_nothing(sim, home):
+    age(home, -3600)
+    for node in sim.live_instances():
+        sim.ok('CreateTags', {'ResourceId.1': node['instanceId'], 'Tag.1.Key': 'team', 'Tag.1.Value': 'green'})
+    began = time.monotonic()
+    home.run('destroy', '--auto-approve')
+    assert time.monotonic() - began < 20
+    assert sim.live_instances() == []

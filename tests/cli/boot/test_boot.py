@@ -1,0 +1,409 @@
+"""What nodes run first: golden files, real validators, and the start script run for real.
+
+The helper src/boot/fit_view runs spec, catalog, fit and boot over files. With
+RAYGPU_UPDATE_GOLDEN=1 the golden files are written instead of compared.
+"""
+import gzip
+import json
+import os
+import random
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from program import ROOT
+
+GOLDEN = ROOT / 'tests/golden'
+FACTS = GOLDEN / 'fit/facts.json'
+LIMIT = 16384
+LINEAGE = '0123456789abcdef0123456789abcdef'
+
+
+def fit(spec, facts=FACTS, pins='-', lineage='-', limit=LIMIT):
+    view = Path(os.environ['RAYGPU_BUILD']) / 'src/boot/fit_view'
+    done = subprocess.run(
+        [view, ROOT / 'providers/aws', spec, facts, pins, lineage, str(limit)],
+        stdout=subprocess.PIPE, check=False, text=True)
+    assert done.returncode in (0, 1)
+    result = json.loads(done.stdout)
+    assert (done.returncode == 0) == ('fitted' in result), result
+    return result
+
+
+def compare(path, text):
+    if os.environ.get('RAYGPU_UPDATE_GOLDEN'):
+        path.write_text(text)
+    assert path.read_text() == text
+
+
+def spec_file(tmp_path, head='', pools='  {}', ray=''):
+    path = tmp_path / 'spec.yaml'
+    path.write_text(
+        'cluster: c\nprovider: {name: aws, region: us-east-1}\n'
+        f'ray: {{version: 2.52.0, python: "3.11"{ray}}}\n'
+        f'head:\n  instance_type: m5.2xlarge\n{head}pools:\n{pools}\n')
+    return path
+
+
+def files_of(user_data):
+    """The files that cloud-init would write: path -> (mode, content)."""
+    assert user_data.startswith('#cloud-config\n')
+    config = yaml.safe_load(user_data)
+    assert config['runcmd'][-1][-1] == 'raygpu-ray.service'
+    assert len(config['runcmd']) == 2
+    return {f['path']: (f['permissions'], f['content']) for f in config['write_files']}
+
+
+def groups_of(result):
+    return list(zip(result['fitted']['nodes'], result['user_data']))
+
+
+# --- golden files -------------------------------------------------------------------------
+
+@pytest.mark.parametrize('name', ['plain', 'hostile'])
+def test_user_data_is_as_recorded(name):
+    for node, text in groups_of(fit(GOLDEN / f'boot/{name}.yaml')):
+        compare(GOLDEN / f'boot/{name}.{node["pool"]}.txt', text)
+
+
+@pytest.mark.parametrize('pins,name', [('-', 'first'), (GOLDEN / 'fit/research.pins.json', 'pinned')])
+def test_fitted_document_is_as_recorded_and_keeps_the_schema(pins, name):
+    first = pins == '-'
+    result = fit(GOLDEN / 'fit/research.yaml', facts=FACTS if first else '-', pins=pins,
+                 lineage='-' if first else LINEAGE)
+    schema = json.loads((ROOT / 'schemas/fitted.schema.json').read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(result['fitted'])
+    for node in result['fitted']['nodes']:
+        del node['boot']
+    compare(GOLDEN / f'fit/research.{name}.json',
+            json.dumps({k: result[k] for k in ('request', 'fitted', 'errors')}, indent=1) + '\n')
+
+
+# --- validators ---------------------------------------------------------------------------
+
+@pytest.mark.skipif(not shutil.which('cloud-init'), reason='cloud-init is not installed')
+@pytest.mark.parametrize('name', ['plain', 'hostile'])
+def test_cloud_init_accepts_it(name, tmp_path):
+    for node, text in groups_of(fit(GOLDEN / f'boot/{name}.yaml')):
+        path = tmp_path / node['pool']
+        path.write_text(text)
+        done = subprocess.run(['cloud-init', 'schema', '--config-file', path], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        assert done.returncode == 0, done.stdout
+        assert 'Valid' in done.stdout
+    path.write_text(text.replace('"write_files": [', '"write_files": ["x", '))
+    done = subprocess.run(['cloud-init', 'schema', '--config-file', path], check=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.returncode != 0, 'the validator finds nothing wrong with anything'
+
+
+@pytest.mark.skipif(not shutil.which('shellcheck'), reason='shellcheck is not installed')
+@pytest.mark.parametrize('name', ['plain', 'hostile'])
+def test_shellcheck_is_content(name, tmp_path):
+    for _, text in groups_of(fit(GOLDEN / f'boot/{name}.yaml')):
+        files = files_of(text)
+        script, conf = tmp_path / 'start-ray', tmp_path / 'node.conf'
+        script.write_text(files['/usr/local/lib/raygpu/start-ray'][1])
+        conf.write_text(files['/etc/raygpu/node.conf'][1])
+        subprocess.run(['shellcheck', script], check=True)
+        # SC2034: these variables are for start-ray; SC2016: $ in quotes stays as it is
+        subprocess.run(['shellcheck', '--shell=bash', '--exclude=SC2034,SC2016', conf], check=True)
+
+
+@pytest.mark.skipif(not shutil.which('systemd-analyze'), reason='systemd-analyze is not installed')
+def test_systemd_accepts_the_unit(tmp_path):
+    text = fit(GOLDEN / 'boot/plain.yaml')['user_data'][0]
+    unit = files_of(text)['/etc/systemd/system/raygpu-ray.service'][1]
+    path = tmp_path / 'raygpu-ray.service'
+    path.write_text(unit.replace('/usr/local/lib/raygpu/start-ray', '/bin/true'))
+    done = subprocess.run(['systemd-analyze', 'verify', path], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert 'raygpu-ray' not in done.stdout, done.stdout
+
+
+# --- the token ----------------------------------------------------------------------------
+
+def test_the_token_is_only_a_reference():
+    result = fit(GOLDEN / 'boot/plain.yaml')
+    for node, text in groups_of(result):
+        pieces = node['boot']['user_data']['$join']
+        refs = [p for p in pieces if isinstance(p, dict)]
+        assert {'$ref': 'raygpu.secret.ray_token', 'attr': 'value'} in refs
+        head = {'$ref': '@head', 'attr': 'private_ip'}
+        assert (head in refs) == (node['role'] == 'worker')
+        assert len(refs) == (1 if node['role'] == 'head' else 2)
+        assert text.count('<token>') == 1
+        assert files_of(text)['/etc/raygpu/token'] == ('0600', '<token>')
+
+
+def test_without_authentication_there_is_no_token(tmp_path):
+    spec = spec_file(tmp_path, ray=', auth: none')
+    node, text = groups_of(fit(spec))[0]
+    assert isinstance(node['boot']['user_data'], str)
+    assert '/etc/raygpu/token' not in files_of(text)
+    env = files_of(text)['/etc/raygpu/ray.env'][1].split('\n')
+    assert [line for line in env if line.startswith('RAY_AUTH')] == ['RAY_AUTH_MODE=disabled']
+
+
+@pytest.mark.parametrize('version,there', [('2.48.0', False), ('2.49.0', True)])
+def test_labels_are_left_out_where_ray_does_not_know_them(version, there, tmp_path):
+    spec = spec_file(tmp_path, ray=', auth: none')
+    spec.write_text(spec.read_text().replace('2.52.0', version))
+    conf = files_of(fit(spec)['user_data'][0])['/etc/raygpu/node.conf'][1]
+    assert ('--labels=' in conf) == there
+
+
+# --- size ---------------------------------------------------------------------------------
+
+def noise(n, seed=1):
+    return ''.join(random.Random(seed).choices('0123456789abcdefghijklmnopqrstuvwxyz', k=n))
+
+
+def test_long_user_data_is_compressed(tmp_path):
+    words = '\n'.join(f'    V{i}: "{"word " * 700}"' for i in range(6))
+    node, text = groups_of(fit(spec_file(tmp_path, f'  env:\n{words}\n')))[0]
+    assert len(text.encode()) > LIMIT
+    assert list(node['boot']['user_data']) == ['$gzip_base64']
+    assert len(gzip.compress(text.encode(), 9)) <= LIMIT
+
+
+def test_the_longest_references_count(tmp_path):
+    """Just under the limit with short samples, over it with a real token: compressed."""
+    size = len(fit(spec_file(tmp_path))['user_data'][0].encode())
+    grown = size - len('<token>') + 64
+    for limit, kind in ((grown, '$join'), (grown - 1, '$gzip_base64')):
+        node = fit(spec_file(tmp_path), limit=limit)['fitted']['nodes'][0]
+        assert list(node['boot']['user_data']) == [kind]
+
+
+def test_too_large_is_refused_never_cut(tmp_path):
+    words = '\n'.join(f'    V{i}: "{noise(4000, i)}"' for i in range(8))
+    result = fit(spec_file(tmp_path, f'  env:\n{words}\n'))
+    assert 'fitted' not in result
+    error, = result['errors']
+    assert error['code'] == 'boot.too-large'
+    assert '16384' in error['summary']
+    assert 'env' in error['hint']
+    assert error['line'] == 7  # the value of env
+
+
+# --- what can't be carried ----------------------------------------------------------------
+
+@pytest.mark.parametrize('head', [
+    '  env: {RAY_AUTH_TOKEN: x}\n',
+    '  env: {RAY_NODE_TYPE_NAME: x}\n',
+    '  env: {NVIDIA_VISIBLE_DEVICES: all}\n',
+    '  env: {"1X": x}\n',
+    '  env: {"A B": x}\n',
+    '  env: {"A=B": x}\n',
+    '  resources: {GPU: 4}\n',
+    '  resources: {memory: 4}\n',
+    '  labels: {"a,b": c}\n',
+    '  labels: {a: "b,c=d"}\n',
+])
+def test_what_ray_or_docker_would_misread_is_refused(head, tmp_path):
+    result = fit(spec_file(tmp_path, head))
+    assert 'fitted' not in result
+    error, = result['errors']
+    assert error['code'] == 'boot.bad-value' or error['code'].startswith('spec.')
+    assert error['line'] == 6
+
+
+# --- the start script, run ----------------------------------------------------------------
+
+class Node:
+    """A machine: the files of one user data under a folder, and stand-ins for its programs."""
+
+    def __init__(self, folder, user_data, gpus=0):
+        self.folder = folder
+        self.bin = folder / 'bin'
+        self.bin.mkdir(parents=True)
+        for path, (mode, content) in files_of(user_data).items():
+            at = folder / path.lstrip('/')
+            at.parent.mkdir(parents=True, exist_ok=True)
+            at.write_text(self.moved(content) if path.endswith(('start-ray', 'ray.env')) else content)
+            at.chmod(int(mode, 8))
+        for word in ('bash', 'cat', 'grep', 'install', 'id', 'env'):
+            (self.bin / word).symlink_to(shutil.which(word))
+        uid = os.getuid()
+        self.program('docker', f'''
+            case "$1" in
+            info|image|pull|rm) exit 0 ;;
+            esac
+            case "$*" in
+            *"--entrypoint id"*) echo {uid} ;;
+            *) printf '%s\\0' "$@" >"{folder}/docker.args" ;;
+            esac''')
+        self.program('curl', f'''
+            printf '%s\\n' "$*" >>"{folder}/curl.log"
+            case "$*" in
+            *PUT*api/token) printf SESSION ;;
+            *"metadata-token: SESSION"*instance-id) printf i-0123 ;;
+            *"metadata-token: SESSION"*local-ipv4) printf 10.9.8.7 ;;
+            *) exit 22 ;;
+            esac''')
+        if gpus:
+            self.program('nvidia-ctk', 'true')
+            self.program('nvidia-smi', f'for i in $(seq {gpus}); do echo "GPU $i: NVIDIA"; done')
+            (self.bin / 'seq').symlink_to(shutil.which('seq'))
+
+    def moved(self, text):
+        for path in ('/etc/raygpu', '/run/raygpu'):
+            text = text.replace(path, f'{self.folder}{path}')
+        return text
+
+    def program(self, name, body):
+        path = self.bin / name
+        path.write_text(f'#!{shutil.which("bash")}\n{body}\n')
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def start(self, **env):
+        done = subprocess.run(
+            [self.bin / 'bash', self.folder / 'usr/local/lib/raygpu/start-ray'], check=False,
+            env={'PATH': str(self.bin), **env}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return done.returncode, done.stderr
+
+    def docker_args(self):
+        return (self.folder / 'docker.args').read_bytes().decode().split('\0')[:-1]
+
+    def container_env(self):
+        """The environment as docker would make it: its env files take lines as they are."""
+        args, env = self.docker_args(), {}
+        for option, value in zip(args, args[1:]):
+            if option == '--env-file':
+                for line in Path(value).read_bytes().decode().split('\n'):
+                    line = line.removesuffix('\r')
+                    if line.lstrip() and not line.lstrip().startswith('#'):
+                        name, text = line.lstrip().split('=', 1)
+                        env[name] = text
+            if option == '--env':
+                name, text = value.split('=', 1)
+                env[name] = text
+        return env
+
+
+def option(args, name):
+    found = [a[len(name) + 1:] for a in args if a.startswith(name + '=')]
+    assert len(found) == 1, (name, args)
+    return found[0]
+
+
+def test_head_starts(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    status, said = node.start()
+    assert status == 0, said
+    assert '<token>' not in said
+    args = node.docker_args()
+    image = args.index('rayproject/ray:2.52.0-py311-cu121')
+    before, ray = args[:image], args[image + 1:]
+    assert before[:6] == ['run', '--rm', '--name', 'ray', '--init', '--network']
+    assert before[before.index('--shm-size') + 1] == '9831m'
+    assert '--gpus' not in before
+    assert not any('<token>' in a for a in args), 'the token is in argv'
+    assert ray[:2] == ['ray', 'start']
+    assert '--head' in ray and '--block' in ray and '--disable-usage-stats' in ray
+    assert option(ray, '--num-gpus') == '0'
+    assert option(ray, '--port') == '6379'
+    assert option(ray, '--dashboard-host') == '127.0.0.1'
+    assert option(ray, '--node-ip-address') == '10.9.8.7'
+    assert not any(a.startswith(('--num-cpus', '--address')) for a in ray)
+    env = node.container_env()
+    assert env['RAY_CLOUD_INSTANCE_ID'] == 'i-0123'
+    assert env['RAY_NODE_TYPE_NAME'] == 'head'
+    assert env['RAY_CLOUD_INSTANCE_TYPE_NAME'] == 'm5.2xlarge'
+    assert env['NVIDIA_VISIBLE_DEVICES'] == 'void'
+    assert env['RAY_AUTH_MODE'] == 'token'
+    assert (node.folder / 'run/raygpu/token').read_text() == '<token>'
+    assert stat.S_IMODE((node.folder / 'run/raygpu/token').stat().st_mode) == 0o400
+
+
+def test_worker_joins_the_head(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=8)
+    status, said = node.start()
+    assert status == 0, said
+    args = node.docker_args()
+    assert args[args.index('--gpus') + 1] == 'all'
+    assert option(args, '--address') == '10.1.2.3:6379'
+    assert option(args, '--num-gpus') == '8'
+    assert json.loads(option(args, '--resources')) == {
+        'accelerator_type:A100': 1, 'accelerator_type:A100-40G': 1}
+    labels = dict(p.split('=') for p in option(args, '--labels').split(','))
+    assert labels['ray.io/accelerator-type'] == 'A100'
+    assert labels['ray.io/market-type'] == 'on-demand'
+    assert labels['ray.io/availability-zone'] == 'us-east-1b'
+    assert labels['ray.io/availability-region'] == 'us-east-1'
+    assert labels['ray.io/node-group'] == 'train'
+    assert labels['raygpu.io/cluster'] == 'plain'
+    assert 'NVIDIA_VISIBLE_DEVICES' not in node.container_env()
+    assert '--head' not in args
+
+
+def test_no_empty_array_is_expanded(tmp_path):
+    """Which bash before 4.4 (Amazon Linux 2, the default image of V100 nodes, has 4.2) refuses under set -u."""
+    spec = spec_file(tmp_path, ray=', auth: none')
+    node = Node(tmp_path / 'n', fit(spec)['user_data'][0])
+    watch = tmp_path / 'watch'
+    watch.write_text("""trap 'case $BASH_COMMAND in
+        *container_args\\[@\\]*) [ "${#container_args[@]}" -gt 0 ] || exit 99 ;;
+        *ray_args\\[@\\]*) [ "${#ray_args[@]}" -gt 0 ] || exit 99 ;;
+        esac' DEBUG
+""")
+    status, said = node.start(BASH_ENV=str(watch))
+    assert status == 0, said
+    assert node.container_env()['RAY_CLOUD_INSTANCE_ID'] == 'i-0123'
+
+
+def test_hostile_values_arrive_unchanged(tmp_path):
+    spec = yaml.safe_load((GOLDEN / 'boot/hostile.yaml').read_text())
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/hostile.yaml')['user_data'][0])
+    status, said = node.start()
+    assert status == 0, said
+    env = node.container_env()
+    for name, value in spec['head']['env'].items():
+        assert env.pop(name) == value, name
+    assert sorted(env) == ['NVIDIA_VISIBLE_DEVICES', 'RAY_AUTH_MODE', 'RAY_CLOUD_INSTANCE_ID',
+                           'RAY_CLOUD_INSTANCE_TYPE_NAME', 'RAY_NODE_TYPE_NAME']
+    assert json.loads(option(node.docker_args(), '--resources')) == {'special.thing': 0.1}
+
+
+@pytest.mark.parametrize('missing,status,said', [
+    ('docker', 78, 'no docker on this image'),
+    ('nvidia-smi', 78, 'no GPU driver'),
+    ('nvidia-ctk', 78, 'nvidia-container-toolkit'),
+    ('curl', 78, 'no curl'),
+])
+def test_a_missing_program_is_said_and_not_retried(missing, status, said, tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=8)
+    (node.bin / missing).unlink()
+    got, text = node.start()
+    assert got == status
+    assert text.startswith('raygpu: ') and said in text
+    assert not (node.folder / 'docker.args').exists()
+
+
+def test_a_missing_gpu_is_said_and_retried(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=7)
+    status, text = node.start()
+    assert status == 1
+    assert 'nvidia-smi shows 7 GPUs of 8' in text
+
+
+def test_silent_metadata_is_said_and_retried(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    node.program('curl', 'exit 28')
+    status, text = node.start()
+    assert status == 1
+    assert 'metadata service does not answer' in text
+
+
+def test_an_empty_token_file_is_refused(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.folder / 'etc/raygpu/token').write_text('')
+    status, text = node.start()
+    assert status == 78
+    assert 'no Ray token' in text

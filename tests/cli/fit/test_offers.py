@@ -1,0 +1,169 @@
+"""`raygpu offers`, and how a plan chooses among them."""
+import csv
+import io
+
+import pytest
+from program import Home, spec
+from sim_server import Sim
+
+
+@pytest.fixture(name='home')
+def fixture_home(tmp_path):
+    return Home(tmp_path)
+
+
+def offers(home, *arguments):
+    return home.run('offers', *arguments, '--limit', '0', '--json').json()['lists']
+
+
+def key(offer):
+    return offer['provider'], offer['region'], offer['instance_type']
+
+
+@pytest.mark.parametrize('word', ['A100:8', 'V100:1', 'T4:1'])
+def test_the_mission_s_accelerators_are_on_all_three_clouds(home, word):
+    [found] = offers(home, word)
+    priced = [o for o in found['offers'] if o['on_demand'] and o['on_demand']['microusd_hour']]
+    assert {o['provider'] for o in priced} == {'aws', 'azure', 'gcp'}
+    assert {o['accelerator'] for o in found['offers']} == {word.split(':')[0]}
+    assert {o['gpus'] for o in found['offers']} == {int(word.split(':')[1])}
+    prices = [o['on_demand']['microusd_hour'] for o in priced]
+    assert prices == sorted(prices)
+    assert len({key(o) for o in found['offers']}) == found['found']
+
+
+def test_constraints_hold_and_carbon_ranks(home):
+    query = '{gpu_memory: ">=40GB", compute_capability: ">=8.0", count: 8}'
+    [found] = offers(home, query, '--optimize', 'carbon')
+    assert found['found'] > 100
+    assert all(o['gpu_memory_gb'] >= 40 and o['gpus'] == 8 for o in found['offers'])
+    assert {o['accelerator'] for o in found['offers']} >= {'A100', 'H100', 'H200'}
+    carbon = [o['carbon']['mg_hour'] for o in found['offers']
+              if o['carbon'] and o['on_demand'] and o['on_demand']['microusd_hour']]
+    assert len(carbon) > 100 and carbon == sorted(carbon)
+
+
+def test_a_list_is_an_order_of_preference(home):
+    [found] = offers(home, '[H100:8, A100:8]', '--region', 'us-east-1')
+    assert [o['preference'] for o in found['offers']] == sorted(
+        o['preference'] for o in found['offers'])
+    assert found['offers'][0]['accelerator'] == 'H100'
+    assert found['offers'][-1]['accelerator'] == 'A100'
+
+
+def test_spot_ranks_by_spot_prices(home):
+    [found] = offers(home, 'V100:1', '--market', 'spot')
+    spot = [o['spot']['microusd_hour'] for o in found['offers'] if o['spot']]
+    assert len(spot) > 3 and spot == sorted(spot)
+    assert all(o['spot'] for o in found['offers'][:len(spot)])
+
+
+def test_all_tells_why_the_others_are_rejected(home):
+    [found] = offers(home, 'A100:8', '--provider', 'aws', '--region', 'us-east-1', '--all')
+    why = {o['instance_type']: o['rejected'] for o in found['offers']}
+    assert why['p4d.24xlarge'] is None
+    assert why['g4dn.xlarge'] == 'T4, not A100'
+    assert why['m5.2xlarge'] == 'no GPU'
+    assert why['g4ad.xlarge'] == "AMD GPUs, not NVIDIA's"
+
+
+def test_text_fits_80_columns_and_names_what_cannot_be_planned(home):
+    text = home.run('offers', 'T4:1', '--limit', '0').out
+    assert max(map(len, text.splitlines())) <= 80
+    assert 'No module for azure is installed' in text
+    assert 'No module for aws is installed' not in text
+
+
+def test_csv_is_the_same_list(home):
+    rows = list(csv.DictReader(io.StringIO(
+        home.run('offers', 'T4:1', '--limit', '0', '--csv').out)))
+    [found] = offers(home, 'T4:1')
+    assert [(r['provider'], r['region'], r['instance_type']) for r in rows] == [
+        key(o) for o in found['offers']]
+
+
+def test_bytes_are_the_same_each_time(home):
+    runs = {home.run('offers', '--json', '--limit', '0').out for _ in range(3)}
+    assert len(runs) == 1
+
+
+def test_of_a_spec_each_pool_in_its_region(home):
+    home.write('cluster.yaml', spec(pools={'a': ('A100:8', 1), 'b': ('[H200:8, T4:1]', 2)}).replace(
+        '"[H200:8, T4:1]"', '[H200:8, T4:1]'))
+    lists = offers(home, 'cluster.yaml')
+    assert [found['wish'] for found in lists] == ['a', 'b']
+    assert {key(o)[:2] for found in lists for o in found['offers']} == {('aws', 'us-east-1')}
+
+
+@pytest.mark.parametrize('arguments,words', [
+    (['B999:1'], 'catalog.unknown-accelerator'),
+    (['A100:0'], 'spec.bad-accelerator'),
+    (['{gpu_memory: lots}'], 'spec.bad-pattern'),
+    (['A100:8', '--provider', 'nowhere'], 'provider.not-found'),
+    (['A100:8', '--region', 'nowhere-1'], 'catalog.unknown-region'),
+    (['A100:8', '--market', 'black'], 'usage.bad-argument'),
+    (['A100:8', '--optimize', 'speed'], 'usage.bad-argument'),
+    (['no-such.yaml'], 'file.unreadable'),
+])
+def test_mistakes_are_told(home, arguments, words):
+    result = home.run('offers', *arguments, code=None)
+    assert result.code in (1, 4)
+    assert words in result.err
+
+
+# --- the choice of a plan -----------------------------------------------------------------
+
+def types_of(home):
+    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    return {c['address']: c['change']['after']['instance_type']
+            for c in plan['resource_changes'] if c['type'] == 'aws.instance'}
+
+
+def write(home, accelerators, extra=''):
+    text = spec(pools={'serve': 1}, extra=extra)
+    assert '"T4:1"' in text
+    home.write('cluster.yaml', text.replace('"T4:1"', accelerators))
+
+
+def test_a_plan_takes_the_first_preference_that_there_is(home):
+    with Sim() as sim:
+        home.env.update(sim.env())
+        write(home, '[GB300:8, {name: [L4, T4], count: 1}]')
+        assert types_of(home)['aws.instance.serve[0]'] == 'g4dn.xlarge'
+
+
+def test_a_choice_stays_until_the_spec_no_longer_admits_it(home, tmp_path):
+    with Sim() as sim:
+        home.env.update(sim.env())
+        write(home, '{name: [L4, T4], count: 1, gpu_memory: ">=24GB"}')
+        home.run('plan', 'cluster.yaml', '--out', 'first.plan')
+        assert 'cheapest of' in (tmp_path / 'first.plan').read_text()
+        home.run('apply', 'first.plan')
+        # the T4 is cheaper, but what was chosen still satisfies the spec
+        write(home, '{name: [L4, T4], count: 1}')
+        home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+        # only when asked
+        result = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--reoptimize', code=2)
+        assert 'g4dn.xlarge' in result.out
+        # or when it must
+        write(home, 'T4:1')
+        result = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+        assert 'g4dn.xlarge' in result.out
+        assert 'was chosen for pool serve, and no longer fits the spec: L4, not T4' \
+            in ' '.join(result.err.split())
+
+
+def test_min_gbps_is_enforced(home):
+    pools = '  serve: {accelerators: "T4:1", nodes: 1, network: {min_gbps: 20}}\n'
+    home.write('cluster.yaml', spec(pools={}) + pools)
+    with Sim() as sim:
+        home.env.update(sim.env())
+        # g4dn.xlarge is the cheapest, with 5 Gbit/s
+        assert types_of(home)['aws.instance.serve[0]'] == 'g4dn.4xlarge'
+    home.write('cluster.yaml', spec(pools={}) + pools.replace('20', '400'))
+    result = home.run('validate', 'cluster.yaml', code=4)
+    words = ' '.join(result.err.split())
+    assert 'catalog.no-offer' in words and 'Gbps of network, not >=400' in words
+    home.write('cluster.yaml', spec(pools={}) + pools.replace(
+        'accelerators: "T4:1"', 'instance_type: g4dn.xlarge'))
+    assert 'fit.network-too-slow' in home.run('validate', 'cluster.yaml', code=4).err

@@ -1,0 +1,133 @@
+"""`raygpu providers check` against good modules with their clouds, and against odd ones.
+
+What a module may do wrong by the rules of the ABI, and what holds that it is refused or contained: entry, versions, table, name,
+schema: the table in tests/unit/test_provider_load.c; handles that are used late or on another thread, bad slots, impure
+calls: test_provider_calls.c; items: test_provider_items.c; requests and helpers: test_provider_services.c. Here: falling, ending the
+process, hanging, and touching the process that it lives in."""
+import os
+import shutil
+
+import pytest
+from program import Home
+from sim_server import Sim
+from template_cloud import Cloud
+from test_template import installed, modules  # pylint: disable=unused-import
+
+BUILD = os.environ.get('RAYGPU_BUILD', '')
+
+
+def odd(name):
+    return os.path.join(BUILD, 'src/provider', name + '.so')
+
+
+def check(tmp_path, *arguments, env=None, code=0):
+    return Home(tmp_path, env).run('providers', 'check', *arguments, code=code)
+
+
+def failed(report):
+    return {s['step']: s['why'] for s in report['steps'] if s['outcome'] == 'fail'}
+
+
+def test_the_template_passes(tmp_path, modules):    # pylint: disable=redefined-outer-name
+    with Cloud() as cloud:
+        env = {**os.environ, 'TEMPLATE_API_KEY': cloud.key}
+        report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north',
+                       '--endpoint', cloud.url, '--json', env=env).json()
+        assert report['ok'] and report['failed'] == 0 and report['passed'] >= 35
+        assert len([r for r in cloud.requests if r[0] == 'POST']) == 4, 'each create twice'
+        assert not cloud.live() and cloud.count == 3
+
+
+def test_aws_passes(tmp_path):
+    with Sim('--boot-ms', '50', '--shutdown-ms', '50') as sim:
+        told = check(tmp_path, os.path.join(BUILD, 'providers/aws.so'), '--region', 'us-east-1',
+                     '--type', 'm5.large', env=sim.env())
+        assert ' 0 failed, 0 skipped\n' in told.out
+        assert 'pass  create aws.instance, two in one call, the same token: the same things\n' in told.out
+        assert not sim.live_instances()
+
+
+@pytest.mark.parametrize('name, why', [
+    ('odd_newer', 'was built for provider ABI 2, this raygpu speaks 1'),
+    ('odd_nosym', 'is not a raygpu provider'),
+    ('odd_badshape', '"kinds" is missing'),
+    ('odd_undefined', 'undefined symbol'),
+])
+def test_refused_modules_say_why(tmp_path, name, why):
+    report = check(tmp_path, odd(name), '--json', code=1).json()
+    assert not report['ok'] and report['failed'] == 1
+    assert why in failed(report)['loads, and its schema is right']
+
+
+@pytest.mark.parametrize('name, why', [
+    ('odd_falls', 'the module ended the process: '),
+    ('odd_exits', 'the module ended the process with exit code 7'),
+])
+def test_a_module_that_falls_takes_only_its_step_with_it(tmp_path, name, why):
+    report = check(tmp_path, odd(name), '--region', 'r', '--type', 't', '--json', code=1).json()
+    step, text = list(failed(report).items())[-1]
+    assert step == 'after "account reports whose resources it reaches, twice the same"' and text.startswith(why), report
+
+
+@pytest.mark.parametrize('name, step, why', [
+    ('odd_chdir', 'leaves the process as it was', 'it changed the working directory to /'),
+    ('odd_umask', 'leaves the process as it was', 'it changed the umask to 123'),
+    ('odd_locale', 'leaves the process as it was', 'it changed the locale to C.UTF-8'),
+    ('odd_setenv', 'leaves the process as it was', 'it changed the environment'),
+    ('odd_signal', 'leaves the process as it was', 'it changed what the signal "User defined signal 2" does'),
+    ('odd_sigmask', 'leaves the process as it was', 'it changed what the signal "User defined signal 1" does'),
+    ('odd_forks', 'leaves the process as it was', 'it left a process of its own behind'),
+    ('odd_prints', 'prints nothing', 'it wrote to the standard output or the standard error: use host->log'),
+])
+def test_a_module_that_touches_its_host_is_told(tmp_path, name, step, why):
+    report = check(tmp_path, odd(name), '--region', 'r', '--json', code=1).json()
+    assert failed(report)[step] == why, report
+
+
+def test_a_module_that_never_comes_back_is_ended(tmp_path):
+    report = check(tmp_path, odd('odd_hangs'), '--region', 'r', '--wait', '1', '--json', code=1).json()
+    assert 'did not come back from a call' in list(failed(report).values())[-1], report
+
+
+def test_a_liar_is_caught_and_cleaned_up(tmp_path, modules):    # pylint: disable=redefined-outer-name
+    class Forgetful(Cloud):
+        """Forgets tokens, so that each create makes new nodes; tells labels that nobody set."""
+        def create(self, body):
+            self.tokens.clear()
+            reply = super().create(body)
+            for node in reply['nodes']:
+                node['labels'] = {'made-by': 'me'}
+            return reply
+
+    with Forgetful() as cloud:
+        report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint',
+                       cloud.url, '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+        bad = failed(report)
+        assert 'make things twice' in bad['create template.node, the same token: the same things']
+        assert 'every plan would show drift' in bad['list template.node: all, with address, as made']
+
+
+@pytest.mark.parametrize('find, step, why', [
+    (lambda node, query: node['marks']['cluster'] == query['cluster'] and node['marks']['lineage'] == 'ff',
+     "the cluster's name under another lineage", 'under a name that is taken'),
+    (lambda node, query: True, 'nothing of another cluster', "resources that carry another cluster's name")])
+def test_a_list_that_is_not_by_name_is_caught(tmp_path, modules, find, step, why):  # pylint: disable=redefined-outer-name
+    class Odd(Cloud):
+        def page(self, query):
+            if 'cluster' not in query:
+                return super().page(query)
+            return {'nodes': [node for node in self.nodes.values() if find(node, query)], 'next': None}
+
+    with Odd() as cloud:
+        report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint',
+                       cloud.url, '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+        assert why in failed(report)['list template.node: ' + step]
+
+
+def test_usage(tmp_path):
+    assert 'requires the file of a module' in check(tmp_path, code=4).err
+    assert 'must be a file that ends in .so' in check(tmp_path, 'nothing.so', code=4).err
+    assert '--config' in check(tmp_path, odd('odd_sound'), '--config', '[]', code=4).err
+    copy = shutil.copy(odd('odd_sound'), tmp_path)
+    told = check(tmp_path, copy, code=1)
+    assert 'skip  calls\n' in told.out and '--region' in told.out and 'no kind of the schema' in told.out

@@ -1,0 +1,260 @@
+"""A third party's way: raygpu is installed, its pkg-config file found, providers/template built out
+of tree with nothing else, installed beside, and used for the whole story of a cluster."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from program import ROOT, Home
+from template_cloud import Cloud
+
+BUILD = os.environ.get('RAYGPU_BUILD', '')
+
+
+def run(*command, env=None):
+    result = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
+    assert result.returncode == 0, f'{command}:\n{result.stdout}\n{result.stderr}'
+    return result.stdout
+
+
+def find(folder, name):
+    return [os.path.join(where, name) for where, _, files in os.walk(folder) if name in files]
+
+
+@pytest.fixture(scope='module')
+def installed(tmp_path_factory):
+    """What `meson install --destdir` leaves, and the environment that finds its .pc file."""
+    folder = str(tmp_path_factory.mktemp('installed'))
+    run('meson', 'install', '-C', BUILD, '--no-rebuild', '--destdir', folder)
+    pc, = find(folder, 'raygpu-provider.pc')
+    with open(pc, encoding='utf-8') as f:
+        prefix = f.readline().strip().partition('=')[2]
+    return {'folder': folder, 'prefix': folder + prefix, 'env': {
+        **os.environ, 'PKG_CONFIG_PATH': os.path.dirname(pc),
+        'PKG_CONFIG': f'pkg-config --define-variable=prefix={folder}{prefix}'}}
+
+
+@pytest.fixture(scope='module')
+def modules(installed, tmp_path_factory):
+    """The template, built from a copy outside of the tree; the folder where it was installed."""
+    source = str(tmp_path_factory.mktemp('third') / 'template')
+    shutil.copytree(os.path.join(ROOT, 'providers/template'), source)
+    build = source + '/build'
+    options = json.loads(run('meson', 'introspect', '--buildoptions', BUILD))
+    sanitize = next(o['value'] for o in options if o['name'] == 'b_sanitize')
+    run('meson', 'setup', build, source, f'-Db_sanitize={sanitize}',
+        *([] if sanitize == 'none' else ['-Db_lundef=false']), env=installed['env'])
+    run('meson', 'install', '-C', build, env=installed['env'])
+    return os.path.dirname(find(installed['folder'], 'template.so')[0])
+
+
+@pytest.fixture
+def cloud():
+    with Cloud() as cloud:
+        yield cloud
+
+
+def spec(cloud, small=4, extra='', labels='team: ml'):
+    return f'''cluster: third
+labels: {{{labels}}}
+provider: {{name: template, region: north, endpoint: "{cloud.url}", project: lab{extra}}}
+ray: {{version: 2.52.0, python: "3.11"}}
+head: {{instance_type: cpu.large}}
+pools:
+  big: {{accelerators: "A100:8", nodes: 1, zones: [b2]}}
+  small: {{accelerators: "T4:1", nodes: {small}}}
+'''
+
+
+class ThirdHome(Home):
+    def __init__(self, folder, cloud, modules):
+        super().__init__(folder, {**os.environ, 'TEMPLATE_API_KEY': cloud.key, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
+        self.modules = modules
+        # gcc 12's leak checker itself crashes ("Tracer caught signal 11") on the thread-local storage of
+        # a module that was built without the sanitizer; memory errors are still caught
+        self.env['ASAN_OPTIONS'] = self.env.get('ASAN_OPTIONS', '') + ':detect_leaks=0'
+
+    def run(self, command, *arguments, **more):
+        return super().run(command, '--provider-dir', self.modules, *arguments, **more)
+
+
+@pytest.fixture
+def home(tmp_path, cloud, modules):
+    home = ThirdHome(tmp_path, cloud, modules)
+    home.write('cluster.yaml', spec(cloud))
+    return home
+
+
+def changes(cloud):
+    return [r for r in cloud.requests if r[0] != 'GET']
+
+
+def test_installs_what_third_parties_need(installed):
+    header, = find(installed['folder'], 'provider.h')
+    assert header.endswith('/include/raygpu/provider.h')
+
+    def tell(*words):
+        return run('pkg-config', f'--define-variable=prefix={installed["prefix"]}', *words, 'raygpu-provider',
+                   env=installed['env']).strip()
+    assert tell('--cflags') in ('-I' + os.path.dirname(os.path.dirname(header)), '')
+    assert tell('--libs') == ''
+    assert tell('--variable=abi_major') == '1'
+    assert os.path.exists(tell('--variable=providerdir') + '/aws.so')
+    program, = find(installed['folder'], 'raygpu')
+    rows = json.loads(run(program, 'providers', 'list', '--json', '--provider-dir',
+                          tell('--variable=providerdir')))
+    assert {r['name']: r['state'] for r in reversed(rows)}['aws'] == 'ok', rows
+
+
+def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
+    rows = home.run('providers', 'list', '--json').json()
+    row, = [r for r in rows if r['name'] == 'template']
+    assert row['state'] == 'ok' and row['abi'] == 1 and row['version'] == '0.1.0', row
+    assert 'valid' in home.run('validate', 'cluster.yaml').out
+    home.write('bad.yaml', spec(cloud, extra=', prjoect: x'))
+    bad = home.run('validate', 'bad.yaml', code=4)
+    assert 'provider "template" has no setting "prjoect"' in bad.err
+    assert 'bad.yaml:3:' in bad.err and 'did you mean "project"?' in bad.err
+    home.write('bad.yaml', spec(cloud).replace('project: lab', 'project: Lab!'))
+    bad = home.run('validate', 'bad.yaml', code=4)
+    assert 'bad.yaml:3:' in bad.err and 'provider.project must be up to 40 lower-case letters' in bad.err
+    assert not cloud.requests
+
+
+def test_a_broken_schema_is_told_by_its_place(home, tmp_path):
+    """validate loads no module: it reads the schema.json beside it."""
+    home.modules = shutil.copytree(home.modules, str(tmp_path / 'modules'))
+    with open(home.modules + '/template/schema.json', 'w', encoding='utf-8') as f:
+        f.write('{"kinds": 7}')
+    said = ' '.join(home.run('validate', 'cluster.yaml', code=1).err.split())
+    assert f'template/schema.json beside {home.modules}/template.so' in said
+
+
+def test_spot_is_refused_of_a_module_that_does_not_know_it(home, cloud):
+    home.write('cluster.yaml', spec(cloud).replace('zones: [b2]', 'zones: [b2], market: spot'))
+    said = home.run('validate', 'cluster.yaml', code=4)
+    assert 'the provider template makes no spot nodes (pool big)' in said.err and '[spec.conflict]' in said.err
+
+
+@pytest.mark.parametrize('label, said', [
+    ('Team: ml', 'template takes no label with the key "Team" [spec.bad-pattern]'),
+    ('team: "a b"', 'template takes no label with the value "a b" [spec.bad-pattern]'),
+    (', '.join(f'l{i}: x' for i in range(9)), 'template takes at most 8 labels, not 9 [spec.out-of-range]')])
+def test_a_label_that_the_cloud_cannot_carry_is_an_error_of_the_spec(home, cloud, label, said):
+    home.write('cluster.yaml', spec(cloud, labels=label))
+    refused = home.run('validate', 'cluster.yaml', code=4)
+    assert said in refused.err and 'cluster.yaml:2:' in refused.err
+    assert not cloud.requests
+
+
+def test_whole_story(home, cloud):
+    plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+    assert 'Plan: 7 to add, 0 to change, 0 to destroy.' in plan.out
+    assert '  # template.node.small[3] will be created\n' in plan.out
+    assert '$' in plan.out and not changes(cloud)
+
+    first = home.apply()
+    assert 'Apply complete! Resources: 7 added, 0 changed, 0 destroyed.' in first.out
+    assert sorted(n['size'] for n in cloud.live()) == ['cpu.large', 'gpu.huge'] + ['gpu.small'] * 4
+    assert len(changes(cloud)) == 3, 'a pool is one request'
+    head, = [n for n in cloud.live() if n['marks']['pool'] == 'head']
+    assert all(head['private_ip'] in n['user_data'] for n in cloud.live() if n is not head)
+    assert {n['zone'] for n in cloud.live() if n['size'] == 'gpu.huge'} == {'b2'}
+
+    # nothing to do; the listing takes several pages
+    cloud.requests.clear()
+    again = home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+    assert 'No changes.' in again.out
+    assert len([r for r in cloud.requests if 'after=node' in r[1]]) >= 1 and not changes(cloud)
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+
+    # somebody deletes one node and relabels another
+    victim, other = [n for n in cloud.live() if n['size'] == 'gpu.small'][:2]
+    del cloud.nodes[victim['id']]
+    other['labels'] = {'team': 'nobody'}
+    drift = home.run('drift', 'cluster.yaml', '--json', code=2)
+    assert f'template.node.small[{victim["marks"]["index"]}]' in drift.out
+    assert f'template.node.small[{other["marks"]["index"]}]' in drift.out
+    mend = home.apply()
+    assert 'Resources: 1 added, 1 changed, 0 destroyed.' in mend.out
+    assert other['labels'] == {'team': 'ml'}
+
+    # shrink and change labels in place
+    home.write('cluster.yaml', spec(cloud, small=2, labels='team: research'))
+    shrink = home.apply()
+    assert 'Resources: 0 added, 4 changed, 2 destroyed.' in shrink.out
+    assert {n['labels']['team'] for n in cloud.live()} == {'research'}
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+
+    # a lost state buys nothing, and its records are made again from the marks
+    os.rename(home.state, home.path('lost.db'))
+    cloud.requests.clear()
+    refused = home.run('plan', 'cluster.yaml', code=6)
+    assert 'plan.name-taken' in refused.err and '`raygpu state rebuild cluster.yaml' in ' '.join(refused.err.split())
+    assert not changes(cloud)
+    home.run('state', 'rebuild', 'cluster.yaml')
+    records = home.run('state', 'list').out.split()
+    assert {'template.node.head', 'template.node.big[0]', 'template.node.small[1]'} < set(records)
+
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+    with open(home.state, 'rb') as state:
+        assert cloud.key.encode() not in state.read()
+
+
+def test_an_imported_node_is_pinned_by_the_roles_of_its_attributes(home, cloud):
+    home.apply()
+    assert re.search(r'third/big +1 +\$21.50', home.run('cost', 'cluster.yaml').out)
+    node, = [n for n in cloud.live() if n['size'] == 'gpu.huge']
+    home.run('state', 'rm', 'template.node.big[0]')
+    assert re.search(r'third/big +0 ', home.run('cost', 'cluster.yaml').out)
+    home.run('import', 'cluster.yaml', 'template.node.big[0]', node['id'])
+    pin, = [r['pin'] for r in home.run('state', 'pull').json()['clusters'][0]['resources'] if r['id'] == node['id']]
+    assert {k: pin.get(k) for k in ('instance_type', 'zone', 'image_id')} == {
+        'instance_type': 'gpu.huge', 'zone': 'b2', 'image_id': node['image']}
+    assert re.search(r'third/big +1 +\$21.50', home.run('cost', 'cluster.yaml').out)
+
+
+def test_a_cluster_does_not_move_to_another_project(home, cloud):
+    home.apply()
+    home.write('cluster.yaml', spec(cloud).replace('project: lab', 'project: sales'))
+    for command in (('plan',), ('apply', '--auto-approve')):
+        moved = home.run(*command, 'cluster.yaml', code=6)
+        assert 'cluster third is recorded in project "lab", but the spec says "sales"' in moved.err
+        assert 'cluster.yaml:3:' in moved.err and '[plan.wrong-state]' in moved.err
+    assert len(cloud.live()) == 6
+
+
+def test_a_short_delivery_is_a_failure_of_the_rest(home, cloud):
+    cloud.capacity['gpu.small'] = 1
+    short = home.apply(code=None)
+    assert short.code in (3, 8), short
+    assert 'no more gpu.small in' in short.err
+    assert len([n for n in cloud.live() if n['size'] == 'gpu.small']) == 1
+    cloud.capacity.clear()
+    rest = home.apply()
+    assert 'Resources: 3 added' in rest.out
+    assert len(cloud.live()) == 6
+
+
+def test_a_lost_answer_makes_no_second_node(home, cloud):
+    cloud.lose_answer()
+    home.apply(code=None)
+    home.apply()
+    assert len(cloud.live()) == 6
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+
+
+def test_refusals_keep_their_class(home, cloud):
+    denied = home.run('plan', 'cluster.yaml', code=7, env={'TEMPLATE_API_KEY': 'another'})
+    assert 'the key is not known' in denied.err and 'another' not in denied.err
+    missing = home.run('plan', 'cluster.yaml', code=7, env={'TEMPLATE_API_KEY': ''})
+    assert 'TEMPLATE_API_KEY' in missing.err
+    cloud.fail_next(403, 'quota')
+    quota = home.apply(code=None)
+    assert quota.code in (3, 8) and 'quota' in quota.err
+    home.apply()
+    assert len(cloud.live()) == 6

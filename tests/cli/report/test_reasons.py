@@ -1,0 +1,75 @@
+"""Why nodes are replaced, in the words of the spec; values of environment variables are not shown."""
+import hashlib
+
+from program import IMAGE, spec
+from shared import home, sim  # noqa: F401
+
+NEW = IMAGE.replace('cu121', 'cu124')
+
+
+def write(home, more='', image=IMAGE):
+    home.write('cluster.yaml', spec(pools={'serve': 2}, pool_extra=more).replace(IMAGE, image))
+
+
+def reasons(home):
+    changes = home.run('plan', '--json').json()['resource_changes']
+    return {c['address']: c['raygpu']['spec_changes'] for c in changes if 'spec_changes' in c['raygpu']}
+
+
+def test_a_new_image(home):
+    write(home)
+    home.apply()
+    write(home, image=NEW)
+    text = home.run('plan').out
+    assert text.count('# because of:\n          ~ ray.image = ') == 2  # the head, and the two nodes alike
+    assert f'~ ray.image = "{IMAGE}"\n' in text and f'-> "{NEW}"\n' in text
+    why = [{'field': 'ray.image', 'change': 'changed', 'before': IMAGE, 'after': NEW}]
+    assert reasons(home) == {f'aws.instance.{name}': why for name in ('head', 'serve[0]', 'serve[1]')}
+    marked = home.run('plan', '--format', 'markdown').out.replace('\\', '')
+    assert f'Changed in the spec:\n\n- head: ray.image "{IMAGE}" → "{NEW}"\n- serve: ray.image "{IMAGE}"' in marked
+    assert 'must be replaced, because of ray.image' in home.run('plan', '--format', 'github').out
+    home.run('plan', '--out', 'p.json')
+    assert home.run('show', 'p.json').out == text
+    home.run('apply', 'p.json')
+    assert 'because of' not in home.run('plan', '--detailed-exitcode').out
+
+
+def test_labels_resources_and_variables(home):
+    write(home, ', labels: {disk: ssd}, resources: {slots: 2}, env: {MODE: old, TOKEN: hunter2, GONE: x}')
+    home.apply()
+    write(home, ', labels: {disk: hdd}, resources: {slots: 3}, env: {MODE: old, TOKEN: swordfish, CAME: here}')
+    assert reasons(home)['aws.instance.serve[0]'] == [
+        {'field': 'env.CAME', 'change': 'added', 'hidden': True},
+        {'field': 'env.GONE', 'change': 'removed', 'hidden': True},
+        {'field': 'env.TOKEN', 'change': 'changed', 'hidden': True},
+        {'field': 'labels.disk', 'change': 'changed', 'before': 'ssd', 'after': 'hdd'},
+        {'field': 'resources.slots', 'change': 'changed', 'before': 2, 'after': 3}]
+    for format in ('text', 'markdown', 'github', 'junit', 'sarif'):
+        out = home.run('plan', '--format', format).out
+        assert 'hunter2' not in out and 'swordfish' not in out, format
+    text = home.run('plan').out
+    assert '          + env.CAME = (value not shown)\n          - env.GONE = (value not shown)\n' in text
+    assert '          ~ labels.disk = "ssd" -> "hdd"\n          ~ resources.slots = 2 -> 3\n' in text
+
+
+def test_user_data_that_is_compressed_now(home):
+    """A long text goes to the cloud under another attribute; the reason stays the same."""
+    write(home)
+    home.apply()
+    long = [''.join(hashlib.sha256(f'{k} {i}'.encode()).hexdigest() for i in range(60)) for k in range(4)]
+    env = ', '.join(f'"L{k}": "{text}"' for k, text in enumerate(long))
+    write(home, f', env: {{{env}}}')
+    assert reasons(home)['aws.instance.serve[0]'] == [
+        {'field': f'env.L{k}', 'change': 'added', 'hidden': True} for k in range(4)]
+    assert 'user_data_base64' in home.run('plan').out
+    home.apply()
+    write(home, f', env: {{{env[:-2]}x"}}')
+    assert reasons(home)['aws.instance.serve[1]'] == [{'field': 'env.L3', 'change': 'changed', 'hidden': True}]
+
+
+def test_what_is_replaced_for_another_reason_names_none(home):
+    write(home)
+    home.apply()
+    assert not reasons(home)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('m5.2xlarge', 'm5.4xlarge'))
+    assert 'because of' not in home.run('plan').out

@@ -1,0 +1,19 @@
+"""Fixtures for files whose tests share one simulator, emptied before each test:
+
+    from shared import home, sim  # noqa: F401    (or sim alone, beside a home of its own)
+"""
+import pytest
+from program import Home
+from sim_server import Sim
+
+
+@pytest.fixture(scope='module')
+def sim():
+    with Sim('--boot-ms', '20', '--shutdown-ms', '20') as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path, sim):  # pylint: disable=redefined-outer-name
+    sim.reset()
+    return Home(tmp_path, sim.env())

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""What a change touches, for `tests/run.sh --quick`: compared with where the branch left main, and what is not
+committed yet.
+
+usage: tests/touched.py c      C files, for the analysis
+       tests/touched.py cli    whole-program tests: those touched, the folders of TABLE, and always SMOKE
+"""
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SMOKE = ['tests/cli/apply/test_story.py']
+# A file belongs to the first row that its path begins with; the folders are those of tests/cli.
+TABLE = [
+    ('src/abi/', 'module'),
+    ('src/provider/', 'module'),
+    ('providers/aws/', 'aws'),
+    ('providers/', 'module'),
+    ('src/http/', 'apply/test_failures.py'),
+    ('src/git/', 'spec'),
+    ('src/spec/', 'spec'),
+    ('schemas/', 'spec'),
+    ('src/catalog/', 'fit'),
+    ('src/fit/', 'fit'),
+    ('src/boot/', 'boot'),
+    ('src/state/', 'state'),
+    ('cmd/raygpu/state', 'state'),
+    ('src/refresh/', 'adopt'),
+    ('src/diff/', 'adopt'),
+    ('cmd/raygpu/import', 'adopt'),
+    ('src/plan/', 'fit'),
+    ('src/apply/', 'apply'),
+    ('src/resource/', 'apply'),
+    ('src/render/', 'report'),
+    ('src/pipeline/', 'adopt report'),
+    ('src/sim/', 'sim'),
+    ('cmd/raygpu-sim/', 'sim'),
+    ('cmd/raygpu/', 'command report'),
+    ('man/', 'command'),
+    ('README.md', 'command'),
+]
+
+
+def git(*words):
+    return subprocess.run(['git', *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split('\n')[:-1]
+
+
+def base():
+    """The commit that this branch left main at; without one, the last commit."""
+    for main in ('origin/HEAD', 'origin/main', 'origin/master', 'main', 'master'):
+        if found := git('merge-base', 'HEAD', main):
+            return found[0]
+    return 'HEAD'
+
+
+def files():
+    """Touched and still there."""
+    found = {*git('diff', '--name-only', '--no-renames', base()), *git('ls-files', '--others', '--exclude-standard')}
+    return sorted(path for path in found if os.path.exists(os.path.join(ROOT, path)))
+
+
+def tests_of(paths):
+    """Test files and folders of tests/cli, each once, none inside another."""
+    wanted = set(SMOKE)
+    for path in paths:
+        if path.startswith('tests/cli/') and os.path.basename(path).startswith('test_'):
+            wanted.add(path)
+        names = next((names for prefix, names in TABLE if path.startswith(prefix)), '')
+        wanted.update(f'tests/cli/{name}' for name in names.split())
+    return sorted(one for one in wanted if not any(one.startswith(other + '/') for other in wanted))
+
+
+if __name__ == '__main__':
+    if sys.argv[1:] == ['c']:
+        print(' '.join(path for path in files() if path.endswith('.c')))
+    elif sys.argv[1:] == ['cli']:
+        print(' '.join(tests_of(files())))
+    else:
+        sys.exit(__doc__)

@@ -1,0 +1,17 @@
+/* One request through a transport of its own. */
+#pragma once
+#include "http/http.h"
+
+typedef struct {
+	RgHttp *http;
+	RgDiags *diags;
+	RgHttpReply reply;
+	bool ok;
+} Sent;
+
+/* Opens a transport, sends one request. Missing parts of the request are filled in. */
+Sent sent_to(const char *url, RgHttpOptions options, RgHttpRequest request);
+void sent_clear(Sent *sent);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sent, sent_clear)
+
+const RgDiag *sent_diag(const Sent *sent); /* the only one */
