@@ -1,8 +1,7 @@
 /* The command line: one file per subcommand, each a row of the table in main.c. Only this folder
  * knows argv, the environment, the terminal and exit codes. */
 #pragma once
-#include "pipeline/pipeline.h"
-#include "pipeline/specs.h"
+#include "adopt/adopt.h"
 #include "render/report.h"
 
 #define EXIT_FINE 0

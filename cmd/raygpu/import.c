@@ -59,7 +59,7 @@ static int look_and_record(Context *context, const Options *options, const char 
 	const RgImport *imports, size_t n)
 {
 	g_autoptr(GPtrArray) records = NULL;
-	g_autoptr(RgPass) pass = rg_pipeline_import(
+	g_autoptr(RgPass) pass = rg_adopt_import(
 		&context->session, spec, imports, n, options->as_is, &records, context->diags);
 	status_clear(context);
 	if (!pass)
@@ -87,8 +87,7 @@ static int run(Context *context, const Options *options, const char *spec, const
 {
 	g_autoptr(RgDiags) unread = rg_diags_new(); /* the pass reads it again and tells warnings */
 	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster =
-		rg_pipeline_load_spec(spec, context->ref, &provenance, unread);
+	g_autoptr(RgCluster) cluster = rg_specs_load(spec, context->ref, &provenance, unread);
 	if (!cluster) {
 		rg_diags_take_all(context->diags, unread);
 		return rg_diags_exit_code(context->diags);

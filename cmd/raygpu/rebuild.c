@@ -53,7 +53,7 @@ static RgPass *rebuild(Context *context, const char *spec, const char *lineage, 
 	g_autoptr(RgLock) lock = rg_lock_take(
 		context->store, cluster->name, "state rebuild", timeout_ms, context->diags);
 	g_autoptr(RgPass) pass =
-		lock ? rg_pipeline_rebuild(&context->session, spec, lineage, context->diags) : NULL;
+		lock ? rg_adopt_rebuild(&context->session, spec, lineage, context->diags) : NULL;
 	if (!pass)
 		return NULL;
 	const RgProviderRef *place = &pass->cluster->provider;

@@ -72,8 +72,7 @@ static bool find_name(Context *context, Turn *turn)
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new(); /* run_pass reads it again and tells warnings */
 	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster =
-		rg_pipeline_load_spec(turn->file, context->ref, &provenance, diags);
+	g_autoptr(RgCluster) cluster = rg_specs_load(turn->file, context->ref, &provenance, diags);
 	if (cluster)
 		turn->cluster = g_strdup(cluster->name);
 	else

@@ -51,8 +51,7 @@ static bool has_cluster(const Context *context, const char *spec)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster =
-		rg_pipeline_load_spec(spec, context->ref, &provenance, unused);
+	g_autoptr(RgCluster) cluster = rg_specs_load(spec, context->ref, &provenance, unused);
 	if (!cluster)
 		return false;
 	g_autoptr(RgStore) store = rg_store_open(DEFAULT_STATE, RG_STORE_READ, unused);

@@ -22,7 +22,7 @@ static void *ask(void *data)
 	return NULL;
 }
 
-void pass_ask_account(RgPass *pass)
+void rg_pass_ask_account(RgPass *pass)
 {
 	struct RgAsking *asking = g_new0(struct RgAsking, 1);
 	asking->provider = pass->provider;
@@ -92,7 +92,7 @@ static void warn_unknown(const RgPass *pass, const RgDiags *why, RgDiags *diags)
 		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
 }
 
-bool pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
+bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
 {
 	struct RgAsking *asking = pass->asking;
 	if (!asking || pass->account)

@@ -32,7 +32,7 @@ RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project
 	RgOwnRows own;
 	size_t len;
 	if (!rg_provider_data(providers, provider, "schema.json", &len))
-		return NULL; /* no such provider: pass_check_settings says it */
+		return NULL; /* no such provider: rg_pass_check_settings says it */
 	if (!pass_own_rows(providers, project, &own, diags))
 		return NULL;
 	return pass_read_catalog(providers, provider, region, NULL, &own, diags);
@@ -42,7 +42,7 @@ RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project
 static json_t *pins_with_settings(
 	RgProviderHost *providers, const RgCluster *cluster, const json_t *pins)
 {
-	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* pass_check_settings says it */
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
 	json_t *all = pins ? json_copy((json_t *)(uintptr_t)pins) : json_object();
 	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;

@@ -1,15 +1,8 @@
-/* Private to src/pipeline: the arrows that both kinds of pass share. */
+/* Private to src/pipeline: what the arrows of pass.h are made of. */
 #pragma once
 #include "fit/fit.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/pass.h"
 
-/* project.c. The project file that holds for a spec; *project NULL: there is none. false: it has
- * errors. */
-bool pass_load_project(const char *spec_path, RgProject **project, RgDiags *diags);
-/* The same of a spec that was read at the commit `ref`, where `spec` says; NULL: the work tree's.
- */
-bool pass_load_project_at(const char *spec_path, const char *ref, const RgProvenance *spec,
-	RgProject **project, RgDiags *diags);
 /* policy.* of the spec and the project file; false when anything is not admitted. */
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags);
@@ -25,10 +18,6 @@ RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project
  * findings where a budget doesn't hold it; a new reference, NULL: the data are broken. */
 json_t *pass_range(
 	const RgCluster *cluster, const RgProject *project, const RgShapes *shapes, RgDiags *diags);
-/* settle.c. Places a cluster whose spec leaves a choice: where it is recorded, else at the best
- * candidate; false with fit.no-place, plan.would-move or plan.wrong-state. Needs cluster, project
- * and snapshot. */
-bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same without a state; a note names the choice. `project` may be NULL. */
 bool pass_settle_offline(
 	RgProviderHost *providers, RgCluster *cluster, const RgProject *project, RgDiags *diags);
@@ -36,15 +25,9 @@ bool pass_settle_offline(
 json_t *pass_pins(const RgPass *pass);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
-/* What is recorded is where the spec says, or plan.wrong-state. */
-bool pass_same_place(RgProviderHost *providers, const RgCluster *cluster,
-	const RgSnapshot *snapshot, RgDiags *diags);
 /* trust.c. Settings that decide about credentials are the cloud's own, recorded, or admitted; else
  * provider.not-admitted. */
 bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,
-	const json_t *config, RgDiags *diags);
-/* Opens transport and module into the pass; what a spec (pass->cluster) sets has to be trusted. */
-bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags);
 /* labels.c. Under the lines of the spec: what the provider's cloud can't carry. */
 bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
@@ -56,13 +39,6 @@ json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema);
  * `catalog` is what the shapes borrow from, the caller's; NULL when there is no such provider. */
 RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,
 	const RgCluster *cluster, const json_t *pins, RgCatalog **catalog, RgDiags *diags);
-/* cluster -> desired, with the snapshot's pins: needs cluster, provider and snapshot. */
-bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags);
-/* account.c. Asks whose account the credentials are of, beside what follows: needs provider. */
-void pass_ask_account(RgPass *pass);
-/* The answer into pass->account: false and plan.wrong-account when the cluster is in another; a
- * warning, when `warn`, that it could not be told. */
-bool pass_check_account(RgPass *pass, bool warn, RgDiags *diags);
 bool pass_is_elsewhere(
 	const void *pass);		/* RgRefreshInput.in_vain: the answer is another account */
 void pass_forget_account(RgPass *pass); /* before the provider is closed */
@@ -81,11 +57,6 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes);
 /* notices.c: plan.head-replaced and plan.renamed-pool, of a plan that is made. */
 void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags);
-/* refresh, diff, plan: needs provider, snapshot and desired. */
-bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags);
-/* The provider is there, and takes the spec's settings and zones; else diagnostics under its lines.
- * Loads no module. */
-bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
 /* Of these only the provider's own settings; the provider is there. */
 bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
 /* Of these only what concerns the head and the pools; the provider is there. */

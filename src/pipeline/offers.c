@@ -71,7 +71,7 @@ RgMarketplace *rg_marketplace_open(RgProviderHost *providers, const char *spec_p
 {
 	g_autoptr(RgProject) project = NULL;
 	Wanted wanted = {providers, provider, region, {0}};
-	if (!pass_load_project(spec_path, &project, diags) ||
+	if (!rg_specs_project(spec_path, NULL, NULL, &project, diags) ||
 		!pass_own_rows(providers, project, &wanted.own, diags))
 		return NULL;
 	g_autoptr(RgMarketplace) market = g_new0(RgMarketplace, 1);

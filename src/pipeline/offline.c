@@ -8,7 +8,7 @@
 static RgCluster *load(
 	const char *spec_path, const char *ref, RgProvenance **provenance, RgDiags *diags)
 {
-	return ref ? rg_pipeline_load_spec(spec_path, ref, provenance, diags)
+	return ref ? rg_specs_load(spec_path, ref, provenance, diags)
 		   : rg_spec_load_file(spec_path, diags);
 }
 
@@ -20,10 +20,10 @@ RgCluster *rg_pipeline_validate(
 	g_autoptr(RgProject) project = NULL;
 	/* a spec that could not be read leaves the file of the work tree to be looked at */
 	bool readable =
-		pass_load_project_at(spec_path, cluster ? ref : NULL, provenance, &project, diags);
+		rg_specs_project(spec_path, cluster ? ref : NULL, provenance, &project, diags);
 	if (cluster && readable && !pass_settle_offline(providers, cluster, project, diags))
 		return NULL;
-	bool ok = cluster && pass_check_settings(providers, cluster, diags);
+	bool ok = cluster && rg_pass_check_settings(providers, cluster, diags);
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgShapes) shapes = cluster && readable ? pass_fit_shapes(providers, project,
 								   cluster, NULL, &catalog, diags)
@@ -41,9 +41,9 @@ json_t *rg_pipeline_fit(
 	g_autoptr(RgCluster) cluster = load(spec_path, ref, &provenance, diags);
 	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgProject) project = NULL;
-	if (!cluster || !pass_load_project_at(spec_path, ref, provenance, &project, diags) ||
+	if (!cluster || !rg_specs_project(spec_path, ref, provenance, &project, diags) ||
 		!pass_settle_offline(providers, cluster, project, diags) ||
-		!pass_check_settings(providers, cluster, diags))
+		!rg_pass_check_settings(providers, cluster, diags))
 		return NULL;
 	g_autoptr(RgShapes) shapes =
 		pass_fit_shapes(providers, project, cluster, NULL, &catalog, diags);

@@ -39,7 +39,7 @@ static void tell(RgSession *session, const char *stage, const char *what, bool d
 
 /* ---- module and transport */
 
-bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
+bool rg_pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(session->providers, name, diags);
@@ -92,7 +92,7 @@ static bool same_settings(const RgSchema *schema, const RgCluster *cluster,
 	return same;
 }
 
-bool pass_same_place(RgProviderHost *providers, const RgCluster *cluster,
+bool rg_pass_same_place(RgProviderHost *providers, const RgCluster *cluster,
 	const RgSnapshot *snapshot, RgDiags *diags)
 {
 	const RgProviderRef *place = &cluster->provider;
@@ -115,7 +115,7 @@ static RgSource source_of(const void *data, const char *pointer)
 	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
 }
 
-bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
+bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgJson) pins = pass_pins(pass);
 	if (session->reoptimize)
@@ -132,7 +132,7 @@ bool pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 		g_autoptr(RgDiags) unresolved = rg_diags_new();
 		facts = rg_provider_resolve(pass->provider, request, unresolved);
 		rg_diags_locate(unresolved, source_of, pass->cluster);
-		bool right = facts || pass_check_account(pass, false, diags);
+		bool right = facts || rg_pass_check_account(pass, false, diags);
 		if (right)
 			rg_diags_take_all(diags, unresolved);
 		if (!facts)
@@ -223,7 +223,7 @@ static bool look(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_clear_pointer(&pass->diff, rg_diff_free);
 	g_clear_pointer(&pass->observed, rg_resource_set_free);
 	pass_refresh(session, pass, unread);
-	if (!pass_check_account(pass, !rg_diags_has_errors(unread), diags))
+	if (!rg_pass_check_account(pass, !rg_diags_has_errors(unread), diags))
 		return false; /* what it shows, or refuses, says nothing of this cluster */
 	if (!pass->observed) {
 		rg_diags_take_all(diags, unread);
@@ -276,7 +276,7 @@ static bool look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags)
 	return false;
 }
 
-bool pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
+bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	const RgSnapshot *snapshot = pass->snapshot;
@@ -346,24 +346,24 @@ static void warn_of_tracked_state(
 RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster || !pass_load_project_at(spec_path, session->ref, pass->provenance,
-				      &pass->project, diags))
+	pass->cluster = rg_specs_load(spec_path, session->ref, &pass->provenance, diags);
+	if (!pass->cluster ||
+		!rg_specs_project(spec_path, session->ref, pass->provenance, &pass->project, diags))
 		return NULL;
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
-	if (!pass->provenance || !pass->snapshot || !pass_settle(session, pass, diags) ||
-		!pass_check_settings(session->providers, pass->cluster, diags) ||
-		!pass_same_place(session->providers, pass->cluster, pass->snapshot, diags) ||
+	if (!pass->provenance || !pass->snapshot || !rg_pass_settle(session, pass, diags) ||
+		!rg_pass_check_settings(session->providers, pass->cluster, diags) ||
+		!rg_pass_same_place(session->providers, pass->cluster, pass->snapshot, diags) ||
 		(!session->diff.destroy && !rg_fit_check_buildable(pass->cluster, diags)))
 		return NULL;
 	warn_of_tracked_state(session, pass->provenance, diags);
 	const RgProviderRef *place = &pass->cluster->provider;
-	if (!pass_open_provider(session, pass, place->name, place->region, place->config, diags))
+	if (!rg_pass_open_provider(session, pass, place->name, place->region, place->config, diags))
 		return NULL;
-	pass_ask_account(pass);
+	rg_pass_ask_account(pass);
 	if (session->diff.destroy)
 		pass->desired = rg_resource_set_new();
-	else if (!pass_fit(session, pass, diags))
+	else if (!rg_pass_fit(session, pass, diags))
 		return NULL;
-	return pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
+	return rg_pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
 }

@@ -8,10 +8,8 @@
  * plan and drift never write anything: they get a reading store and a reading transport. */
 #pragma once
 #include "apply/apply.h"
-#include "git/git.h"
 #include "refresh/refresh.h"
-#include "spec/project.h"
-#include "spec/spec.h"
+#include "specs/specs.h"
 
 /* What one command works with; opened by cmd/, borrowed here. */
 typedef struct {
@@ -66,26 +64,9 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 /* Only what is recorded of the cluster and what the cloud reports of it: nothing is desired, so
  * there is no diff and no plan. */
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags);
-/* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held);
- * `lineage` may be NULL. The pass's snapshot has what was found. */
-RgPass *rg_pipeline_rebuild(
-	RgSession *session, const char *spec_path, const char *lineage, RgDiags *diags);
-/* What `import` names: something that exists, and what of the spec it is. */
-typedef struct {
-	const char *address, *id;
-} RgImport;
-/* The plan as it would be with records of these things, which are `records` (RgResource*, borrowed
- * from the pass's snapshot; the caller frees the array). Writes nothing. `keep`: what no cloud
- * reports (user data, disks) is taken to be as the spec says, so that no node is replaced for
- * its sake. */
-RgPass *rg_pipeline_import(RgSession *session, const char *spec_path, const RgImport *imports,
-	size_t n, bool keep, GPtrArray **records, RgDiags *diags);
 /* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
  * stale or of another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);
-/* A spec file with its provenance, at a git revision when `ref` is not NULL. */
-RgCluster *rg_pipeline_load_spec(
-	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags);
 /* Whether the spec's workloads fit (src/fit/workloads.h), and in "cost" what the cluster costs at
  * the least and at the most nodes of its pools, held against the budgets: by the catalog alone, as
  * if nothing ran yet, no network, no state. A new reference (schemas/fit.schema.json), "workloads"

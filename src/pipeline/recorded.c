@@ -33,16 +33,16 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	if (!load_recorded(session, pass, cluster, diags) ||
-		!pass_load_project(NULL, &pass->project, diags))
+		!rg_specs_project(NULL, NULL, NULL, &pass->project, diags))
 		return NULL;
 	const RgSnapshot *snapshot = pass->snapshot;
-	if (!pass_open_provider(
+	if (!rg_pass_open_provider(
 		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
 		return NULL;
-	pass_ask_account(pass);
+	rg_pass_ask_account(pass);
 	pass->desired =
 		session->diff.destroy ? rg_resource_set_new() : as_recorded(snapshot->recorded);
-	return pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
+	return rg_pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
 }
 
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags)
@@ -51,13 +51,13 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
 	if (!load_recorded(session, pass, cluster, diags))
 		return NULL;
 	const RgSnapshot *snapshot = pass->snapshot;
-	if (!pass_open_provider(
+	if (!rg_pass_open_provider(
 		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
 		return NULL;
-	pass_ask_account(pass);
+	rg_pass_ask_account(pass);
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	pass_refresh(session, pass, unread);
-	if (!pass_check_account(pass, !rg_diags_has_errors(unread), diags))
+	if (!rg_pass_check_account(pass, !rg_diags_has_errors(unread), diags))
 		return NULL;
 	rg_diags_take_all(diags, unread);
 	if (!pass->observed)
@@ -91,10 +91,11 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 	if (!pass->snapshot ||
 		!rg_plan_check_fresh(
 			plan, pass->snapshot->lineage, pass->snapshot->recorded, diags) ||
-		!pass_load_project(plan->spec_file, &pass->project, diags) ||
+		!rg_specs_project(plan->spec_file, NULL, NULL, &pass->project, diags) ||
 		!pass_check_trust(session, pass, plan->provider, plan->config, diags))
 		return NULL;
-	if (!pass_open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
+	if (!rg_pass_open_provider(
+		    session, pass, plan->provider, plan->region, plan->config, diags))
 		return NULL;
 	/* who approved the plan had the right account, who applies it may not: there, what is to be
 	 * removed counts as gone */
@@ -103,9 +104,9 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		.recorded = pass->snapshot->recorded,
 		.now_s = rg_clock_now_s()};
 	g_autoptr(RgDiags) unread = rg_diags_new();
-	pass_ask_account(pass);
+	rg_pass_ask_account(pass);
 	bool there = rg_refresh_is_there(pass->provider, &input, unread);
-	if (!pass_check_account(pass, there, diags))
+	if (!rg_pass_check_account(pass, there, diags))
 		return NULL;
 	rg_diags_take_all(diags, unread);
 	if (!there ||

@@ -166,7 +166,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	return ok;
 }
 
-bool pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
+bool rg_pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	const char *name = cluster->provider.name;
 	size_t len = 0;

@@ -153,7 +153,7 @@ static bool settle_somewhere(RgSession *session, RgPass *pass)
 	return true;
 }
 
-bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
+bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSnapshot *snapshot = pass->snapshot;
 	if (!rg_place_is_open(pass->cluster))

@@ -62,7 +62,7 @@ static bool find_judge(const RgSession *session, const RgPass *pass, RgProject *
 {
 	bool compared = session->trusted_ref && pass->provenance && pass->provenance->path;
 	*judge = pass->project;
-	if (compared && !pass_load_project_at(pass->cluster->file, session->trusted_ref,
+	if (compared && !rg_specs_project(pass->cluster->file, session->trusted_ref,
 				pass->provenance, own, diags))
 		return false;
 	if (compared)

@@ -1,4 +1,4 @@
-#include "pipeline/rebuild.h"
+#include "adopt/internal.h"
 #include "resource/expr.h"
 #include <string.h>
 

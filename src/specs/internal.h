@@ -1,8 +1,7 @@
-/* Private to src/pipeline: how the specs of the arguments are found (specs.c), and which of them a
+/* Private to src/specs: how the specs of the arguments are found (specs.c), and which of them a
  * branch touches (touched.c). */
 #pragma once
-#include "pipeline/specs.h"
-#include "spec/spec.h"
+#include "specs/specs.h"
 
 bool specs_is_yaml(const char *path);
 RgSpecFile *specs_file_new(const char *path, const char *cluster, RgSource source);

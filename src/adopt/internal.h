@@ -1,8 +1,9 @@
 /* Private to the rebuilding of a lost state (rebuild.c) and to import.c: what one run of them
- * holds, on its way through found.c (fitting, what no list reports) and rebuild_records.c (what
+ * holds, on its way through found.c (fitting, what no list reports) and records.c (what
  * becomes a record). Main thread only. */
 #pragma once
-#include "pipeline/internal.h"
+#include "adopt/adopt.h"
+#include "pipeline/pass.h"
 
 typedef struct {
 	RgSession *session;
@@ -18,7 +19,7 @@ typedef struct {
 
 /* rebuild.c: what carries the cluster's name, of all kinds; false and diagnostics */
 bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked);
-/* rebuild_place.c: settles the cluster where it is, opens the provider and reads what is marked.
+/* place.c: settles the cluster where it is, opens the provider and reads what is marked.
  * `asked`: the lineage that counts, or NULL */
 bool rebuild_find_place(Rebuild *rebuild, const char *asked, GPtrArray *marked);
 
@@ -31,7 +32,7 @@ void found_token(Rebuild *rebuild);
 /* The record of the Ray token, and a warning when it is not known. */
 void found_secret(Rebuild *rebuild, RgResourceSet *records);
 
-/* rebuild_records.c. The Ray token in what was revealed of a resource of that kind, when its user
+/* records.c. The Ray token in what was revealed of a resource of that kind, when its user
  * data is made as `wanted` says; NULL. */
 char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const json_t *revealed);
 /* The record of one found thing; `wanted` NULL: the spec doesn't have it. */

@@ -2,7 +2,7 @@
  * knows, so every candidate is looked at. */
 #include <string.h>
 #include "pipeline/place.h"
-#include "pipeline/rebuild.h"
+#include "adopt/internal.h"
 
 static void close_provider(RgPass *pass)
 {
@@ -14,8 +14,8 @@ static bool read_here(Rebuild *rebuild, GPtrArray *marked)
 {
 	RgPass *pass = rebuild->pass;
 	const RgProviderRef *place = &pass->cluster->provider;
-	return pass_open_provider(rebuild->session, pass, place->name, place->region, place->config,
-		       rebuild->diags) &&
+	return rg_pass_open_provider(rebuild->session, pass, place->name, place->region,
+		       place->config, rebuild->diags) &&
 	       rebuild_read_marked(rebuild, marked);
 }
 
@@ -85,6 +85,6 @@ bool rebuild_find_place(Rebuild *rebuild, const char *asked, GPtrArray *marked)
 	if (rg_place_is_open(pass->cluster) && !look(rebuild, asked, &at, places))
 		return false;
 	rg_cluster_settle(pass->cluster, at);
-	return pass_check_settings(rebuild->session->providers, pass->cluster, rebuild->diags) &&
+	return rg_pass_check_settings(rebuild->session->providers, pass->cluster, rebuild->diags) &&
 	       read_here(rebuild, marked);
 }

@@ -1,5 +1,4 @@
-#include "pipeline/specs_internal.h"
-#include "git/git.h"
+#include "specs/internal.h"
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /* The state out of the cloud's marks: what carries the cluster's name is read, fitted with what it
  * is as pins, and recorded as it is. Writes to the state alone, once, at the end. */
-#include "pipeline/rebuild.h"
+#include "adopt/internal.h"
 
 /* ---- what carries the cluster's marks */
 
@@ -164,7 +164,7 @@ static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
 	g_autoptr(GPtrArray) marked =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 	pass->cluster = rg_spec_load_file(spec_path, diags);
-	if (pass->cluster && pass_load_project(spec_path, &pass->project, diags))
+	if (pass->cluster && rg_specs_project(spec_path, NULL, NULL, &pass->project, diags))
 		pass->snapshot = rg_store_load(rebuild->session->store, pass->cluster->name, diags);
 	if (!pass->snapshot || !is_free(rebuild->session, pass->snapshot, diags))
 		return false;
@@ -175,12 +175,12 @@ static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
 	if (!pass->snapshot->lineage || !sort_out(rebuild, marked, pass->snapshot->lineage) ||
 		!found_fit(rebuild) || !found_reveal(rebuild))
 		return false;
-	pass_ask_account(pass);
+	rg_pass_ask_account(pass);
 	found_token(rebuild);
-	return pass_check_account(pass, true, diags) && store_records(rebuild);
+	return rg_pass_check_account(pass, true, diags) && store_records(rebuild);
 }
 
-RgPass *rg_pipeline_rebuild(
+RgPass *rg_adopt_rebuild(
 	RgSession *session, const char *spec_path, const char *lineage, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);

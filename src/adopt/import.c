@@ -3,7 +3,7 @@
  * the plan is made. Only reading calls: the marks are written by the next apply, as any other
  * attribute, so that there is no instant at which a thing carries our marks and no record has it.
  */
-#include "pipeline/rebuild.h"
+#include "adopt/internal.h"
 
 /* Nothing carries it: a cluster that the state doesn't have yet is read by known ids alone. */
 #define NO_LINEAGE "00000000000000000000000000000000"
@@ -244,7 +244,7 @@ static bool plan_with(Importing *importing, GPtrArray **records)
 	if (!fresh->lineage)
 		fresh->lineage = g_strdup(NO_LINEAGE);
 	tell_untold(importing);
-	if (!pass_make_plan(rebuild->session, pass, rebuild->diags))
+	if (!rg_pass_make_plan(rebuild->session, pass, rebuild->diags))
 		return false;
 	*records = g_steal_pointer(&made);
 	return true;
@@ -256,20 +256,20 @@ static bool run(Importing *importing, const char *spec_path, GPtrArray **records
 	RgSession *session = rebuild->session;
 	RgPass *pass = rebuild->pass;
 	RgDiags *diags = rebuild->diags;
-	pass->cluster = rg_pipeline_load_spec(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster || !pass_load_project_at(spec_path, session->ref, pass->provenance,
-				      &pass->project, diags))
+	pass->cluster = rg_specs_load(spec_path, session->ref, &pass->provenance, diags);
+	if (!pass->cluster ||
+		!rg_specs_project(spec_path, session->ref, pass->provenance, &pass->project, diags))
 		return false;
 	g_autoptr(RgSnapshot) known = rg_store_load(session->store, pass->cluster->name, diags);
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
-	if (!known || !pass->snapshot || !pass_settle(session, pass, diags) ||
-		!pass_check_settings(session->providers, pass->cluster, diags) ||
-		!pass_same_place(session->providers, pass->cluster, known, diags))
+	if (!known || !pass->snapshot || !rg_pass_settle(session, pass, diags) ||
+		!rg_pass_check_settings(session->providers, pass->cluster, diags) ||
+		!rg_pass_same_place(session->providers, pass->cluster, known, diags))
 		return false;
 	const RgProviderRef *place = &pass->cluster->provider;
-	if (!pass_open_provider(session, pass, place->name, place->region, place->config, diags))
+	if (!rg_pass_open_provider(session, pass, place->name, place->region, place->config, diags))
 		return false;
-	pass_ask_account(pass);
+	rg_pass_ask_account(pass);
 	rebuild->recorded = known->recorded;
 	importing->lineage = known->lineage;
 	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||
@@ -279,7 +279,7 @@ static bool run(Importing *importing, const char *spec_path, GPtrArray **records
 	return plan_with(importing, records);
 }
 
-RgPass *rg_pipeline_import(RgSession *session, const char *spec_path, const RgImport *imports,
+RgPass *rg_adopt_import(RgSession *session, const char *spec_path, const RgImport *imports,
 	size_t n, bool keep, GPtrArray **records, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);

@@ -1,6 +1,6 @@
 /* Things that run and have no record: what `state rebuild` and `import` do alike before they record
  * them. Reads only. */
-#include "pipeline/rebuild.h"
+#include "adopt/internal.h"
 #include "base/redact.h"
 #include <string.h>
 
@@ -106,7 +106,7 @@ bool found_fit(Rebuild *rebuild)
 	RgPass *pass = rebuild->pass;
 	g_autoptr(RgDiags) first = rg_diags_new(); /* the second tells its warnings again */
 	pin_nodes(rebuild);
-	if (!pass_fit(rebuild->session, pass, first)) {
+	if (!rg_pass_fit(rebuild->session, pass, first)) {
 		rg_diags_take_all(rebuild->diags, first);
 		return false;
 	}
@@ -116,7 +116,7 @@ bool found_fit(Rebuild *rebuild)
 	g_clear_pointer(&pass->facts, json_decref);
 	g_clear_pointer(&pass->fitted, json_decref);
 	g_clear_pointer(&pass->desired, rg_resource_set_free);
-	return pass_fit(rebuild->session, pass, rebuild->diags);
+	return rg_pass_fit(rebuild->session, pass, rebuild->diags);
 }
 
 /* ---- what no list reports */

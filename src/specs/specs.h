@@ -1,8 +1,11 @@
 /* Which specs a command works on: SPEC arguments are files or folders of them, in the work tree or
- * in a commit, all of them or those that a branch touches. Before the path of data begins; reads
- * files and git, no state. Pure data once returned; the caller frees it. */
+ * in a commit, all of them or those that a branch touches; and what such a spec says. Before the
+ * path of data begins; reads files and git, no state. Pure data once returned; the caller frees it.
+ */
 #pragma once
-#include "base/json.h"
+#include "git/git.h"
+#include "spec/project.h"
+#include "spec/spec.h"
 
 typedef struct {
 	char *path;    /* to load it by */
@@ -35,6 +38,16 @@ RgSpecs *rg_specs_find(char *const *arguments, const RgSpecsFrom *from, RgDiags 
 
 /* The cluster that a spec names, also one with errors; "-", or not known: NULL. g_free it. */
 char *rg_specs_name(const char *path, const char *ref);
+
+/* A spec file with its provenance, at a git revision when `ref` is not NULL. */
+RgCluster *rg_specs_load(
+	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags);
+
+/* The project file that holds for a spec (NULL: for the working folder): the work tree's, or, when
+ * the spec was read at the commit `ref`, where `spec` says, that commit's. *project NULL: there is
+ * none. false: it has errors. */
+bool rg_specs_project(const char *spec_path, const char *ref, const RgProvenance *spec,
+	RgProject **project, RgDiags *diags);
 
 /* Every folder has this one beside its specs; it is no spec itself, and all below depend on it. */
 #define RG_PROJECT_FILE "raygpu.yaml"

@@ -1,0 +1,20 @@
+/* Taking in what exists: the records of a cluster that a state lost (rebuild), of things that were
+ * made by hand (import), and under other addresses (moves). Beside the path of data, and on top of
+ * it: what is found is fitted with its spec as a plan would be. Only reading calls go to clouds. */
+#pragma once
+#include "pipeline/pipeline.h"
+
+/* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held);
+ * `lineage` may be NULL. The pass's snapshot has what was found. */
+RgPass *rg_adopt_rebuild(
+	RgSession *session, const char *spec_path, const char *lineage, RgDiags *diags);
+/* What `import` names: something that exists, and what of the spec it is. */
+typedef struct {
+	const char *address, *id;
+} RgImport;
+/* The plan as it would be with records of these things, which are `records` (RgResource*, borrowed
+ * from the pass's snapshot; the caller frees the array). Writes nothing. `keep`: what no cloud
+ * reports (user data, disks) is taken to be as the spec says, so that no node is replaced for
+ * its sake. */
+RgPass *rg_adopt_import(RgSession *session, const char *spec_path, const RgImport *imports,
+	size_t n, bool keep, GPtrArray **records, RgDiags *diags);

@@ -1,0 +1,77 @@
+#include "specs/specs.h"
+
+/* Where a spec comes from: a file, standard input, or a commit; and the project file that holds for
+ * it: beside it or above it, in the work tree, or in the commit that the spec is read from, because
+ * its limits and prices are of that day too. */
+
+static RgCluster *load_at(
+	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags)
+{
+	size_t len = 0;
+	g_autofree char *text = rg_git_read(path, ref, &len, provenance, diags);
+	return text ? rg_spec_load(path, text, len, diags) : NULL;
+}
+
+RgCluster *rg_specs_load(
+	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags)
+{
+	bool is_stdin = g_str_equal(path, "-");
+	if (ref && is_stdin) {
+		rg_diags_error(diags, "usage.conflict",
+			"--ref reads the spec from a commit, not from standard input");
+		return NULL;
+	}
+	if (ref)
+		return load_at(path, ref, provenance, diags);
+	g_autoptr(RgCluster) cluster = rg_spec_load_file(path, diags);
+	if (!cluster)
+		return NULL;
+	*provenance = is_stdin ? g_new0(RgProvenance, 1) : rg_git_provenance(path, diags);
+	return *provenance ? g_steal_pointer(&cluster) : NULL;
+}
+
+/* ---- the project file */
+
+static bool load_in_work_tree(const char *spec_path, RgProject **project, RgDiags *diags)
+{
+	g_autofree char *path = rg_project_find(spec_path);
+	*project = path ? rg_project_load_file(path, diags) : NULL;
+	return !path || *project;
+}
+
+/* One candidate, by its name below the root; *there false: the commit has none of that name. */
+static RgProject *load_below(
+	const char *below, const char *ref, const RgProvenance *spec, bool *there, RgDiags *diags)
+{
+	size_t len = 0;
+	g_autoptr(RgDiags) found = rg_diags_new();
+	g_autoptr(RgProvenance) unused = NULL;
+	g_autofree char *path =
+		spec->root ? g_build_filename(spec->root, below, NULL) : g_strdup(below);
+	g_autofree char *text = rg_git_read(path, ref, &len, &unused, found);
+	if (!text)
+		rg_diags_drop(found, "git.no-file");
+	*there = text || rg_diags_has_errors(found);
+	rg_diags_take_all(diags, found);
+	return text ? rg_project_load(below, text, len, diags) : NULL;
+}
+
+bool rg_specs_project(const char *spec_path, const char *ref, const RgProvenance *spec,
+	RgProject **project, RgDiags *diags)
+{
+	if (!ref)
+		return load_in_work_tree(spec_path, project, diags);
+	bool there = false;
+	g_autofree char *folder = g_path_get_dirname(spec->path);
+	for (;;) {
+		bool top = g_str_equal(folder, ".");
+		g_autofree char *below = top ? g_strdup(RG_PROJECT_FILE)
+					     : g_build_filename(folder, RG_PROJECT_FILE, NULL);
+		*project = load_below(below, ref, spec, &there, diags);
+		if (there || top)
+			return !there || *project;
+		char *above = g_path_get_dirname(folder);
+		g_free(folder);
+		folder = above;
+	}
+}
