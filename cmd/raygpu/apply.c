@@ -321,7 +321,7 @@ static int finish(Context *context, const ApplyOptions *options, GPtrArray *turn
 		say(context, text);
 	}
 	if (context->json) {
-		g_autoptr(RgJson) document = rg_render_applied_json(
+		json_auto_t *document = rg_render_applied_json(
 			context->command->name, items, turns->len, context->diags, code);
 		out_json(document);
 	}

@@ -90,15 +90,14 @@ RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan)
 		*is_plan = false;
 		return NULL;
 	}
-	g_autoptr(RgJson) document =
-		rg_json_parse(text, len, path, "plan.bad-file", context->diags);
+	json_auto_t *document = rg_json_parse(text, len, path, "plan.bad-file", context->diags);
 	return document ? rg_plan_from_json(document, context->diags) : NULL;
 }
 
 /* Written whole or not at all; 0600, because attributes may tell more than a log should. */
 bool plan_file_save(Context *context, const char *path, const RgPlan *plan)
 {
-	g_autoptr(RgJson) document = rg_plan_to_json(plan);
+	json_auto_t *document = rg_plan_to_json(plan);
 	char *text = json_dumps(document, JSON_INDENT(1));
 	g_autoptr(GError) error = NULL;
 	bool ok = g_file_set_contents_full(path, text, -1,

@@ -28,7 +28,7 @@ typedef struct {
 
 static void send_step(void *data, const char *step, RgConformOutcome outcome, const char *why)
 {
-	g_autoptr(RgJson) line = json_object();
+	json_auto_t *line = json_object();
 	rg_json_set_str(line, "step", step);
 	rg_json_set_str(line, "outcome", outcomes[outcome]);
 	rg_json_set_str(line, "why", why);
@@ -122,7 +122,7 @@ static json_t *read_steps(Context *context, FILE *stream, char **begun)
 	size_t size = 0;
 	ssize_t len;
 	while ((len = getline(&line, &size, stream)) > 0) {
-		g_autoptr(RgJson) step = json_loadb(line, (size_t)len, 0, NULL);
+		json_auto_t *step = json_loadb(line, (size_t)len, 0, NULL);
 		if (!step)
 			continue;
 		bool begins = g_str_equal(rg_json_str(step, "outcome", ""), "begin");
@@ -174,7 +174,7 @@ static int report(Context *context, const char *file, json_t *steps)
 	unsigned failed = count(steps, "fail"), passed = count(steps, "pass");
 	unsigned skipped = count(steps, "skip");
 	if (context->json) {
-		g_autoptr(RgJson) document = json_pack("{s:s, s:s, s:b, s:i, s:i, s:i, s:O}",
+		json_auto_t *document = json_pack("{s:s, s:s, s:b, s:i, s:i, s:i, s:O}",
 			"format_version", "1.0", "file", file, "ok", failed == 0, "passed", passed,
 			"failed", failed, "skipped", skipped, "steps", steps);
 		out_json(document);
@@ -235,7 +235,7 @@ static json_t *run_child(Context *context, const char *dir, const char *name, co
 	int status = 0;
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (steps && (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun != NULL)) {
+	if (steps && (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun)) {
 		show_printed(context, printed);
 		add_fall(context, steps, status, begun);
 	}
@@ -245,7 +245,7 @@ static json_t *run_child(Context *context, const char *dir, const char *name, co
 
 int providers_check(Context *context, const char *file, const CheckOptions *check)
 {
-	g_autoptr(RgJson) config = read_config(context, check);
+	json_auto_t *config = read_config(context, check);
 	if (!config)
 		return EXIT_USAGE;
 	g_autofree char *path = g_canonicalize_filename(file, NULL);
@@ -256,7 +256,7 @@ int providers_check(Context *context, const char *file, const CheckOptions *chec
 	}
 	g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);
 	g_autofree char *name = g_strndup(base, strlen(base) - strlen(".so"));
-	g_autoptr(RgJson) steps = run_child(context, dir, name, config, check);
+	json_auto_t *steps = run_child(context, dir, name, config, check);
 	if (!steps) {
 		rg_diags_error(context->diags, "usage.bad-argument",
 			"the check can't start a process: %s", g_strerror(errno));

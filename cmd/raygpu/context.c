@@ -33,7 +33,7 @@ static bool wants_color(int fd)
 	if (is_set("NO_COLOR"))
 		return false;
 	const char *force = getenv("CLICOLOR_FORCE");
-	if (force && *force && strcmp(force, "0") != 0)
+	if (force && *force && !g_str_equal(force, "0"))
 		return true;
 	return isatty(fd) && g_strcmp0(getenv("TERM"), "dumb") != 0;
 }

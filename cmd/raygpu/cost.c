@@ -72,7 +72,7 @@ static bool add_all(Context *context, char **clusters, RgSpend *spend, int64_t *
 {
 	for (size_t i = 0; clusters[i]; i++) {
 		int64_t from_s;
-		g_autoptr(RgJson) lifetimes = rg_store_lifetimes(
+		json_auto_t *lifetimes = rg_store_lifetimes(
 			context->store, clusters[i], spend->since_s, context->diags);
 		if (!lifetimes || !rg_store_history_from(
 					  context->store, clusters[i], &from_s, context->diags))
@@ -87,7 +87,7 @@ static void print(Context *context, const Options *options, const RgSpend *spend
 {
 	g_autofree char *text = NULL;
 	if (context->json || g_strcmp0(options->format, "json") == 0) {
-		g_autoptr(RgJson) document = rg_render_cost_json(spend, from_s);
+		json_auto_t *document = rg_render_cost_json(spend, from_s);
 		out_json(document);
 		return;
 	}

@@ -7,7 +7,7 @@ static void print_fit(Context *context, json_t *fit, const char *emit)
 		g_autofree char *module = rg_render_fit_python(fit);
 		out_text(module);
 	} else if (context->json) {
-		g_autoptr(RgJson) found = rg_render_diags_json(context->diags);
+		json_auto_t *found = rg_render_diags_json(context->diags);
 		json_object_set(fit, "diagnostics", found);
 		out_json(fit);
 		rg_diags_clear(context->diags); /* they stand in the report */
@@ -30,8 +30,7 @@ static int run(Context *context, const char *path, const char *emit)
 		return EXIT_USAGE;
 	}
 	context_open_providers(context);
-	g_autoptr(RgJson) fit =
-		rg_pipeline_fit(context->providers, path, context->ref, context->diags);
+	json_auto_t *fit = rg_pipeline_fit(context->providers, path, context->ref, context->diags);
 	int code = rg_diags_exit_code(context->diags);
 	bool nothing = fit && !json_is_array(json_object_get(fit, "workloads"));
 	if (fit && !(nothing && emit))

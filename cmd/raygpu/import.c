@@ -70,7 +70,7 @@ static int look_and_record(Context *context, const Options *options, const char 
 		!options->dry_run && !pass->plan->errored && !rg_diags_has_errors(context->diags);
 	bool recorded = wanted && record(context, pass, records);
 	if (context->json) {
-		g_autoptr(RgJson) report = report_new(pass, records, recorded);
+		json_auto_t *report = report_new(pass, records, recorded);
 		out_json(report);
 	} else if (recorded) {
 		out_text(

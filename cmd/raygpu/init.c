@@ -79,7 +79,7 @@ static void print_done(const Context *context, const char *path, bool wrote, boo
 	tell(context, text);
 	if (!context->json)
 		return;
-	g_autoptr(RgJson) document = json_object();
+	json_auto_t *document = json_object();
 	json_object_set_new(document, "raygpu_format", json_integer(1));
 	rg_json_set_str(document, "spec", path);
 	json_object_set_new(document, "wrote_spec", json_boolean(wrote));

@@ -41,11 +41,11 @@ static int show_one(Context *context, const json_t *runs, unsigned width, const 
 	if (!run)
 		return EXIT_USAGE;
 	const char *id = rg_json_str(run, "id", "");
-	g_autoptr(RgJson) changes = rg_store_run_changes(context->store, id, context->diags);
+	json_auto_t *changes = rg_store_run_changes(context->store, id, context->diags);
 	if (!changes)
 		return rg_diags_exit_code(context->diags);
 	if (context->json) {
-		g_autoptr(RgJson) document = json_copy((json_t *)(uintptr_t)run);
+		json_auto_t *document = json_copy(rg_json_unconst(run));
 		json_object_set(document, "steps", changes);
 		out_json(document);
 	} else {
@@ -57,7 +57,7 @@ static int show_one(Context *context, const json_t *runs, unsigned width, const 
 
 static int show_all(Context *context, const json_t *runs, unsigned width, size_t limit)
 {
-	g_autoptr(RgJson) shown = json_array();
+	json_auto_t *shown = json_array();
 	size_t i;
 	json_t *run;
 	json_array_foreach (runs, i, run) {
@@ -107,7 +107,7 @@ int cmd_log(Context *context, int argc, char **argv)
 	}
 	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
 	g_auto(GStrv) clusters = context->store ? find_clusters(context) : NULL;
-	g_autoptr(RgJson) runs =
+	json_auto_t *runs =
 		clusters ? rg_store_runs(context->store, context->cluster, context->diags) : NULL;
 	if (!runs)
 		return rg_diags_exit_code(context->diags);

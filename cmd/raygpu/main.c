@@ -162,7 +162,7 @@ static void print_failure(const Context *context, int code)
 	if (!context->json || out_has_document() || !rg_diags_has_errors(context->diags))
 		return;
 	const RgReport report = {.diags = context->diags, .exit_code = code};
-	g_autoptr(RgJson) document =
+	json_auto_t *document =
 		rg_report_failure(context->command ? context->command->name : "raygpu", &report);
 	out_json(document);
 }

@@ -68,9 +68,8 @@ static json_t *edited_attrs(Moving *moving, const RgResource *resource)
 	json_t *attrs = g_hash_table_lookup(moving->shared, key);
 	if (attrs)
 		return attrs;
-	g_autoptr(RgJson) named =
-		group ? rg_boot_rename_pool(resource->attrs, resource->group, group)
-		      : json_incref(resource->attrs);
+	json_auto_t *named = group ? rg_boot_rename_pool(resource->attrs, resource->group, group)
+				   : json_incref(resource->attrs);
 	attrs = rg_expr_rename_refs(named, moving->renamed);
 	g_ptr_array_add(moving->values, attrs);
 	g_hash_table_insert(moving->shared, g_steal_pointer(&key), attrs);
@@ -194,7 +193,7 @@ static void warn(const Moving *moving)
 
 static void print_moves(const Moving *moving, bool dry_run)
 {
-	g_autoptr(RgJson) rows = json_array();
+	json_auto_t *rows = json_array();
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (guint i = 0; i < moving->moves->len; i++) {
 		const RgMove *move = &g_array_index(moving->moves, RgMove, i);
@@ -228,17 +227,12 @@ static bool store_moves(Moving *moving)
 			       context->diags));
 }
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, bool dry_run)
 {
 	g_autoptr(GArray) moves = g_array_new(FALSE, TRUE, sizeof(RgMove));
 	g_autoptr(GPtrArray) owned = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) edits = g_array_new(FALSE, TRUE, sizeof(RgMoveEdit));
-	g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(unref_json);
+	g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(rg_json_unref);
 	g_autoptr(GHashTable) renamed = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) groups = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) shared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -15,7 +15,7 @@ json_t *note_meta(const char *command)
 
 char *note_begin(Context *context, const char *command, const RgRunBegin *place)
 {
-	g_autoptr(RgJson) meta = note_meta(command);
+	json_auto_t *meta = note_meta(command);
 	g_autofree char *lineage = NULL;
 	char *run = NULL;
 	RgRunBegin begin = *place;

@@ -319,7 +319,7 @@ static int run(Context *context, Options *options, const char *asked)
 	context_open_providers(context);
 	const char *provider = options->provider, *region = options->region;
 	bool among = is_spec && !provider && !region && rg_place_is_open(cluster);
-	g_autoptr(RgJson) places = among ? places_of(context, cluster) : NULL;
+	json_auto_t *places = among ? places_of(context, cluster) : NULL;
 	if (among && !places)
 		return rg_diags_exit_code(context->diags);
 	options->among = among ? cluster : NULL;
@@ -333,14 +333,14 @@ static int run(Context *context, Options *options, const char *asked)
 		return rg_diags_exit_code(context->diags);
 	if (places && !context->json && !options->csv)
 		places_print(places);
-	g_autoptr(RgJson) lists = json_array();
+	json_auto_t *lists = json_array();
 	bool ok = is_spec ? take_pools(context, options, market, cluster, lists)
 			  : take_wish(context, options, market, asked ? asked : "any GPU",
 				    (RgWish){.accelerators =
 						     cluster ? cluster->head->accelerators : NULL},
 				    lists);
 	if (ok && context->json) {
-		g_autoptr(RgJson) report =
+		json_auto_t *report =
 			json_pack("{s:s, s:O}", "format_version", "1.0", "lists", lists);
 		if (places)
 			json_object_set(report, "place", places);
@@ -352,8 +352,8 @@ static int run(Context *context, Options *options, const char *asked)
 static bool check_options(Context *context, const Options *options)
 {
 	RgOptimize unused;
-	if (options->market && strcmp(options->market, "spot") != 0 &&
-		strcmp(options->market, "on_demand") != 0)
+	if (options->market && !g_str_equal(options->market, "spot") &&
+		!g_str_equal(options->market, "on_demand"))
 		rg_diags_error(context->diags, "usage.bad-argument",
 			"--market is on_demand or spot, not \"%s\"", options->market);
 	if (options->optimize && !rg_optimize_parse(options->optimize, &unused))

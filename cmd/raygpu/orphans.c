@@ -45,7 +45,7 @@ int state_orphans(Context *context)
 	if (!pass)
 		return rg_diags_exit_code(context->diags);
 	const GPtrArray *extras = rg_resource_set_extras(pass->observed);
-	g_autoptr(RgJson) rows = json_array();
+	json_auto_t *rows = json_array();
 	for (guint i = 0; i < extras->len; i++) {
 		const RgResource *orphan = extras->pdata[i];
 		if (orphan->unmanaged)

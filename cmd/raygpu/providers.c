@@ -24,7 +24,7 @@ static void print_table(const json_t *rows)
 static int list(Context *context)
 {
 	context_open_providers(context);
-	g_autoptr(RgJson) rows = rg_provider_host_list(context->providers);
+	json_auto_t *rows = rg_provider_host_list(context->providers);
 	if (context->json)
 		out_json(rows);
 	else

@@ -37,10 +37,9 @@ int state_pull(Context *context, const char *out, bool redact)
 	context_open_providers(context);
 	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
 	const RgStateRedactor redactor = {schema_of, context};
-	g_autoptr(RgJson) document = context->store
-					     ? rg_state_pull(context->store, context->cluster,
-						       redact ? &redactor : NULL, context->diags)
-					     : NULL;
+	json_auto_t *document = context->store ? rg_state_pull(context->store, context->cluster,
+							 redact ? &redactor : NULL, context->diags)
+					       : NULL;
 	if (!document)
 		return rg_diags_exit_code(context->diags);
 	g_autofree char *text = text_of(document, redact);

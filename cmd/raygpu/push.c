@@ -33,7 +33,7 @@ static json_t *load(Context *context, const char *path, bool force)
 {
 	g_autoptr(GString) text = read_document(context, path);
 	const char *shown = g_str_equal(path, "-") ? "<stdin>" : path;
-	g_autoptr(RgJson) document =
+	json_auto_t *document =
 		text ? rg_state_document_parse(text->str, text->len, shown, force, context->diags)
 		     : NULL;
 	if (!document || (context->cluster && !rg_state_document_choose(
@@ -88,7 +88,7 @@ static json_t *write_state(
 	Context *context, const json_t *document, const PushOptions *options, char **backup)
 {
 	g_autoptr(GPtrArray) locks = g_ptr_array_new_with_free_func(release);
-	g_autoptr(RgJson) meta = note_meta("state push --force");
+	json_auto_t *meta = note_meta("state push --force");
 	context->store = rg_store_open(context_state_path(context), RG_STORE_WRITE, context->diags);
 	if (!context->store || !lock_all(context, document, options, locks))
 		return NULL;
@@ -151,8 +151,8 @@ static void print_reports(const Context *context, json_t *reports, const char *b
 	size_t i;
 	json_t *report;
 	if (context->json) {
-		g_autoptr(RgJson) document = json_pack("{s:b, s:s?, s:O}", "dry_run", dry_run,
-			"backup", backup, "clusters", reports);
+		json_auto_t *document = json_pack("{s:b, s:s?, s:O}", "dry_run", dry_run, "backup",
+			backup, "clusters", reports);
 		out_json(document);
 		return;
 	}
@@ -166,8 +166,8 @@ static void print_reports(const Context *context, json_t *reports, const char *b
 int state_push(Context *context, const char *file, const PushOptions *options)
 {
 	g_autofree char *backup = NULL;
-	g_autoptr(RgJson) document = load(context, file, options->force);
-	g_autoptr(RgJson) reports = document ? look(context, document, options) : NULL;
+	json_auto_t *document = load(context, file, options->force);
+	json_auto_t *reports = document ? look(context, document, options) : NULL;
 	if (reports && !options->dry_run && any_changed(reports)) {
 		json_decref(reports);
 		reports = write_state(context, document, options, &backup);

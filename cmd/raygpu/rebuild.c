@@ -75,7 +75,7 @@ int state_rebuild(Context *context, const char *spec, const char *lineage, unsig
 	status_clear(context);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);
-	g_autoptr(RgJson) report = report_new(pass);
+	json_auto_t *report = report_new(pass);
 	if (context->json)
 		out_json(report);
 	else

@@ -126,7 +126,7 @@ static void print_text(Context *context, const RgReports *reports)
 /* As it goes to a file or to standard output; NULL: there is nothing of the kind. */
 static char *format_report(const RgReports *reports, RgReportFormat format)
 {
-	g_autoptr(RgJson) document = NULL;
+	json_auto_t *document = NULL;
 	switch (format) {
 	case RG_REPORT_TEXT:
 		break;
@@ -193,12 +193,12 @@ static bool write_all(Context *context, const ReportOptions *options, const RgRe
 	bool ok = print_report(context, reports, options->kind);
 	ok = write_reports(context, options, reports) && ok;
 	if (options->json_into) {
-		g_autoptr(RgJson) document = document_of(reports);
+		json_auto_t *document = document_of(reports);
 		ok = (!document || write_json(context, options->json_into, document, 0600)) && ok;
 	}
 	const RgReport *report = reports->items;
 	if (options->gitlab && (reports->several || report->plan || report->drift)) {
-		g_autoptr(RgJson) counts = rg_report_gitlab(reports);
+		json_auto_t *counts = rg_report_gitlab(reports);
 		ok = write_json(context, options->gitlab, counts, 0644) && ok;
 	}
 	return ok;

@@ -37,7 +37,7 @@ static int show_state(Context *context, const ReportOptions *report)
 		return rg_diags_has_errors(context->diags) ? rg_diags_exit_code(context->diags)
 							   : EXIT_FINE;
 	if (report->kind == RG_REPORT_JSON) {
-		g_autoptr(RgJson) document = rg_render_state_json(snapshot, schema);
+		json_auto_t *document = rg_render_state_json(snapshot, schema);
 		out_json(document);
 	} else {
 		g_autofree char *text = rg_render_state(snapshot, schema, &context->out);

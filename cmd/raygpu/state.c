@@ -11,7 +11,7 @@ typedef struct {
 static int list(Call *call)
 {
 	const RgResourceSet *recorded = call->snapshot->recorded;
-	g_autoptr(RgJson) rows = json_array();
+	json_auto_t *rows = json_array();
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
 		const RgResource *resource = rg_resource_set_get(recorded, i);
@@ -66,7 +66,7 @@ static GPtrArray *shown_of(Call *call)
 /* An address gives an object, everything else a list. */
 static void print_resources_json(const Call *call, const GPtrArray *shown, const RgSchema *schema)
 {
-	g_autoptr(RgJson) rows = json_array();
+	json_auto_t *rows = json_array();
 	for (guint i = 0; i < shown->len; i++)
 		json_array_append_new(rows, rg_render_resource_json(shown->pdata[i], schema));
 	const RgResource *first = shown->len ? shown->pdata[0] : NULL;
@@ -110,7 +110,7 @@ static bool forget_all(Call *call)
 
 static void print_forgotten(const Call *call)
 {
-	g_autoptr(RgJson) rows = json_array();
+	json_auto_t *rows = json_array();
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (int i = 0; i < call->n; i++) {
 		const RgResource *resource =

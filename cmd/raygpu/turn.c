@@ -44,7 +44,7 @@ void say(Context *context, const char *text)
  * same, because the texts of files stay. */
 static void tell(Context *context, Turn *turn)
 {
-	g_autoptr(RgJson) more = rg_render_diags_json(context->diags);
+	json_auto_t *more = rg_render_diags_json(context->diags);
 	print_diags(context);
 	json_array_extend(turn->told, more);
 	if (!rg_diags_has_errors(context->diags)) /* the overview names the first error */
@@ -246,7 +246,7 @@ static int execute(Context *context, const ApplyOptions *options, Turn *turn)
 {
 	const RgPass *pass = turn->pass;
 	g_autofree char *lineage = NULL;
-	g_autoptr(RgJson) meta = run_meta(context, pass);
+	json_auto_t *meta = run_meta(context, pass);
 	const RgPlan *plan = pass->plan;
 	const RgRunBegin begin = {
 		.cluster = plan->cluster,

@@ -50,7 +50,7 @@ static void tell_removed(Context *context, const RgSpecs *specs)
 static int run(Context *context, int argc, char **argv)
 {
 	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
-	g_autoptr(RgJson) views = json_object();
+	json_auto_t *views = json_object();
 	context_open_providers(context);
 	for (guint i = 0; specs && i < specs->files->len; i++)
 		one(context, ((RgSpecFile *)specs->files->pdata[i])->path, views);
@@ -58,7 +58,7 @@ static int run(Context *context, int argc, char **argv)
 		tell_removed(context, specs);
 	int code = rg_diags_exit_code(context->diags);
 	if (context->json) {
-		g_autoptr(RgJson) report = report_new(context->diags, views);
+		json_auto_t *report = report_new(context->diags, views);
 		out_json(report);
 		rg_diags_clear(context->diags); /* they stand in the report */
 	} else if (specs && !specs->files->len && !code)

@@ -11,7 +11,7 @@ int cmd_version(Context *context, int argc, char **argv)
 		out_text("raygpu " RG_VERSION "\n");
 		return EXIT_FINE;
 	}
-	g_autoptr(RgJson) version = json_object();
+	json_auto_t *version = json_object();
 	rg_json_set_str(version, "version", RG_VERSION);
 	json_object_set_new(version, "provider_abi", json_integer(RGP_ABI_MAJOR));
 	out_json(version);

@@ -34,7 +34,7 @@ static rgp_status read_answer(const AwsCall *call, const struct rgp_http_resp *r
 		return RGP_FAIL;
 	}
 	g_autofree char *problem = NULL;
-	g_autoptr(ModJson) reply = aws_xml_read(resp->body, &response, NULL, NULL, &problem);
+	json_auto_t *reply = aws_xml_read(resp->body, &response, NULL, NULL, &problem);
 	const char *id = mod_str(json_object_get(reply, members[0].name), "Account");
 	if (*id)
 		return mod_give(&call->talk, "account", json_pack("{s:s}", "id", id));

@@ -49,8 +49,8 @@ static AwsSearch search_keys(const AwsCall *call, AwsKeys *keys)
 
 char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *keys)
 {
-	g_autoptr(ModJson) auth = json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4",
-		"region", call->inst->region, "service", service, "access_key", keys->access_key,
+	json_auto_t *auth = json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4", "region",
+		call->inst->region, "service", service, "access_key", keys->access_key,
 		"secret_key", keys->secret_key);
 	if (auth && keys->session_token)
 		json_object_set_new(auth, "session_token", json_string(keys->session_token));

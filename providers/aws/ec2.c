@@ -120,7 +120,7 @@ rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *re
 const Ec2Code *ec2_match(const ModFailure *failure, const Ec2Code *codes)
 {
 	for (; failure->code && codes->code; codes++)
-		if (!strcmp(failure->code, codes->code) &&
+		if (g_str_equal(failure->code, codes->code) &&
 			(!codes->word || strstr(failure->message, codes->word)))
 			return codes;
 	return NULL;

@@ -49,7 +49,7 @@ json_t *aws_efa_interfaces(const json_t *attributes)
 bool aws_efa_is(const json_t *interface)
 {
 	const char *kind = mod_str(interface, "interfaceType");
-	return !strcmp(kind, "efa") || !strcmp(kind, "efa-only");
+	return g_str_equal(kind, "efa") || g_str_equal(kind, "efa-only");
 }
 
 json_int_t aws_efa_seen(const json_t *record)

@@ -122,7 +122,7 @@ void aws_errors_read(
 	const AwsErrors *errors, int32_t status, struct rgp_bytes body, ModFailure *failure)
 {
 	g_autofree char *request_id = NULL;
-	g_autoptr(ModJson) error = read_error(body, &request_id);
+	json_auto_t *error = read_error(body, &request_id);
 	if (error) {
 		const char *code = mod_str(error, "Code");
 		/* some tools and proxies keep the old fault prefix */

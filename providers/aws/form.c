@@ -14,7 +14,7 @@ static void add_members(GString *form, const char *name, const json_t *object)
 	const char *key;
 	json_t *member;
 	/* the const is only lost to jansson's iterator, which changes nothing */
-	json_object_foreach ((json_t *)(uintptr_t)object, key, member) {
+	json_object_foreach (mod_unconst(object), key, member) {
 		g_autofree char *path = *name ? g_strdup_printf("%s.%s", name, key) : g_strdup(key);
 		add_value(form, path, member);
 	}

@@ -51,7 +51,7 @@ static rgp_status send_rules(const AwsCall *call, const char *action, const char
 	const Ec2Code *fine = g_str_has_prefix(action, "Authorize") ? rule_there : rule_gone;
 	if (!json_array_size(rules) || failure->class_ != RGP_CLASS_OK)
 		return RGP_OK;
-	g_autoptr(ModJson) params = json_pack("{s:s, s:o}", "GroupId", group_id, "IpPermissions",
+	json_auto_t *params = json_pack("{s:s, s:o}", "GroupId", group_id, "IpPermissions",
 		aws_rules_params(rules, group_id));
 	const Ec2Request request = {.action = action, .params = params};
 	g_auto(Ec2Reply) reply = {0};
@@ -63,7 +63,7 @@ static rgp_status send_rules(const AwsCall *call, const char *action, const char
 		return RGP_OK;
 	}
 	for (size_t i = 0; json_array_size(rules) > 1 && i < json_array_size(rules); i++) {
-		g_autoptr(ModJson) one = json_pack("[O]", json_array_get(rules, i));
+		json_auto_t *one = json_pack("[O]", json_array_get(rules, i));
 		status = send_rules(call, action, group_id, one, failure);
 		if (status != RGP_OK)
 			return status;
@@ -74,9 +74,9 @@ static rgp_status send_rules(const AwsCall *call, const char *action, const char
 static rgp_status bring_rules(const AwsCall *call, const char *group_id, const char *direction,
 	const json_t *prior, const json_t *wanted, ModFailure *failure)
 {
-	bool in = !strcmp(direction, "ingress");
-	g_autoptr(ModJson) add = aws_rules_without(wanted, prior);
-	g_autoptr(ModJson) take = aws_rules_without(prior, wanted);
+	bool in = g_str_equal(direction, "ingress");
+	json_auto_t *add = aws_rules_without(wanted, prior);
+	json_auto_t *take = aws_rules_without(prior, wanted);
 	rgp_status status = send_rules(call,
 		in ? "AuthorizeSecurityGroupIngress" : "AuthorizeSecurityGroupEgress", group_id,
 		add, failure);
@@ -99,8 +99,8 @@ static rgp_status make(
 	const AwsCall *call, const json_t *input, const char *name, char **id, ModFailure *failure)
 {
 	const json_t *attributes = json_object_get(input, "attributes");
-	g_autoptr(ModJson) tags = aws_marks_tags(input);
-	g_autoptr(ModJson) params =
+	json_auto_t *tags = aws_marks_tags(input);
+	json_auto_t *params =
 		json_pack("{s:s, s:s, s:s, s:[o]}", "GroupName", name, "GroupDescription",
 			mod_str(attributes, "description"), "VpcId", mod_str(attributes, "vpc_id"),
 			"TagSpecification", aws_marks_spec("security-group", tags));
@@ -116,7 +116,7 @@ static rgp_status make(
 	}
 	mod_failure_copy(failure, &reply.failure);
 	if (ec2_match(failure, duplicate_codes)) {
-		g_autoptr(ModJson) filters = by_name(name, mod_str(attributes, "vpc_id"));
+		json_auto_t *filters = by_name(name, mod_str(attributes, "vpc_id"));
 		return aws_adopt(call, &aws_group_kind, input, filters, id, failure);
 	}
 	if (failure->class_ == RGP_CLASS_OK)
@@ -129,10 +129,10 @@ static rgp_status make(
 static rgp_status read_rules(
 	const AwsCall *call, const char *name, const json_t *attributes, json_t **prior)
 {
-	g_autoptr(ModJson) filters = by_name(name, mod_str(attributes, "vpc_id"));
+	json_auto_t *filters = by_name(name, mod_str(attributes, "vpc_id"));
 	json_t *found = NULL;
 	rgp_status status = aws_look_up(call, &aws_group_kind, filters, &found);
-	g_autoptr(ModJson) record = found;
+	json_auto_t *record = found;
 	if (status != RGP_OK)
 		return status;
 	if (record) {
@@ -156,7 +156,7 @@ static rgp_status group_create(const AwsCall *call, const json_t *input)
 		mod_str(json_object_get(input, "marks"), "cluster"), AWS_TOKEN_IN_NAME,
 		mod_str(input, "token"));
 	ModFailure failure = {0};
-	g_autoptr(ModJson) prior = NULL;
+	json_auto_t *prior = NULL;
 	rgp_status status = make(call, input, name, &id, &failure);
 	if (status == RGP_OK && id)
 		status = read_rules(call, name, attributes, &prior);

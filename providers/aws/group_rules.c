@@ -40,7 +40,7 @@ static void set_port(json_t *rule, const char *name, const char *text)
 static json_t *read_rule(const json_t *permission, const char *source)
 {
 	const char *protocol = mod_str(permission, "ipProtocol");
-	bool all = !strcmp(protocol, "-1");
+	bool all = g_str_equal(protocol, "-1");
 	json_t *rule =
 		json_pack("{s:s, s:s}", "protocol", all ? "all" : protocol, "source", source);
 	if (!all) {
@@ -69,7 +69,7 @@ json_t *aws_rules_read(const json_t *permissions, const char *group_id)
 		for (size_t s = 0; s < G_N_ELEMENTS(sources); s++)
 			json_array_foreach (json_object_get(permission, sources[s].set), i, item) {
 				const char *source = mod_str(item, sources[s].member);
-				bool self = *source && !strcmp(source, group_id);
+				bool self = *source && g_str_equal(source, group_id);
 				g_ptr_array_add(
 					rules, read_rule(permission, self ? "self" : source));
 			}
@@ -96,7 +96,7 @@ json_t *aws_rules_params(const json_t *rules, const char *group_id)
 	const json_t *rule;
 	json_array_foreach (rules, i, rule) {
 		const char *source = mod_str(rule, "source"), *protocol = mod_str(rule, "protocol");
-		if (!strcmp(source, "self"))
+		if (g_str_equal(source, "self"))
 			source = group_id;
 		size_t kind = kind_of_source(source);
 		json_t *permission =

@@ -12,7 +12,7 @@ static const Ec2Code state_codes[] = {
 static rgp_status change(
 	const AwsCall *call, AwsUpdate *update, size_t i, const char *action, json_t *params)
 {
-	g_autoptr(ModJson) owned = params;
+	json_auto_t *owned = params;
 	const Ec2Request request = {.action = action, .params = owned};
 	g_auto(Ec2Reply) reply = {0};
 	rgp_status status = ec2_send_waiting(call, &request, state_codes, &reply);
@@ -35,7 +35,7 @@ static json_t *ids_of(const json_t *items)
  * so that one member's trouble is not the others'. */
 static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
 {
-	g_autoptr(ModJson) stopped = json_array();
+	json_auto_t *stopped = json_array();
 	size_t i;
 	json_t *item;
 	json_array_foreach (update->items, i, item)
@@ -43,7 +43,7 @@ static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
 			json_array_append(stopped, item);
 	if (!json_array_size(stopped))
 		return RGP_OK;
-	g_autoptr(ModJson) params = json_pack("{s:o}", "InstanceId", ids_of(stopped));
+	json_auto_t *params = json_pack("{s:o}", "InstanceId", ids_of(stopped));
 	const Ec2Request request = {.action = "StartInstances", .params = params};
 	g_auto(Ec2Reply) reply = {0};
 	rgp_status status = ec2_send_waiting(call, &request, state_codes, &reply);
@@ -116,7 +116,7 @@ static json_t *take_unnamed(Removal *removal, const char *message)
 
 static rgp_status terminate(Removal *removal, Ec2Reply *reply)
 {
-	g_autoptr(ModJson) params = json_pack("{s:o}", "InstanceId", ids_of(removal->items));
+	json_auto_t *params = json_pack("{s:o}", "InstanceId", ids_of(removal->items));
 	const Ec2Request request = {.action = "TerminateInstances", .params = params};
 	return ec2_send(removal->call, &request, reply);
 }
@@ -139,7 +139,7 @@ static rgp_status remove_each(const AwsCall *call, const json_t *items)
 {
 	rgp_status status = RGP_OK;
 	for (size_t i = 0; i < json_array_size(items) && status == RGP_OK; i++) {
-		g_autoptr(ModJson) one = json_pack("[O]", json_array_get(items, i));
+		json_auto_t *one = json_pack("[O]", json_array_get(items, i));
 		status = remove_items(call, one);
 	}
 	return status;
@@ -150,7 +150,7 @@ static rgp_status remove_others(Removal *removal, const char *message)
 {
 	if (json_array_size(removal->items) < 2)
 		return RGP_OK;
-	g_autoptr(ModJson) others = take_unnamed(removal, message);
+	json_auto_t *others = take_unnamed(removal, message);
 	if (json_array_size(removal->items))
 		return remove_items(removal->call, others);
 	return remove_each(removal->call, others);
@@ -195,7 +195,7 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 		.items = json_array(),
 		.backoff = mod_backoff_start(&call->talk, UNKNOWN_WAIT_S),
 	};
-	json_array_extend(removal.items, (json_t *)(uintptr_t)items);
+	json_array_extend(removal.items, mod_unconst(items));
 	rgp_status status = run_removal(&removal);
 	json_decref(removal.items);
 	return status;

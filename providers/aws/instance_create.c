@@ -115,7 +115,7 @@ static json_t *interface_spec(const json_t *attributes)
 
 static json_t *tag_specs(const json_t *input)
 {
-	g_autoptr(ModJson) tags = aws_marks_tags(input);
+	json_auto_t *tags = aws_marks_tags(input);
 	json_t *specs = json_pack(
 		"[o, o]", aws_marks_spec("instance", tags), aws_marks_spec("volume", tags));
 	if (!*mod_str(json_object_get(input, "attributes"), "network_interface"))
@@ -141,7 +141,7 @@ static void set_user_data(const AwsCall *call, const json_t *attributes, json_t 
 static json_t *market_options(const json_t *attributes)
 {
 	const char *max = mod_str(attributes, "spot_max_price");
-	if (strcmp(mod_str(attributes, "market"), "spot") != 0)
+	if (!g_str_equal(mod_str(attributes, "market"), "spot"))
 		return NULL;
 	json_t *options = json_pack("{s:s, s:s}", "SpotInstanceType", "one-time",
 		"InstanceInterruptionBehavior", "terminate");
@@ -187,7 +187,7 @@ static rgp_status find_survivors(Batch *batch, const char *token)
 	ModBackoff backoff = mod_backoff_start(&batch->call->talk, SURVIVORS_WAIT_S);
 	rgp_status status;
 	do {
-		g_autoptr(ModJson) params = json_object();
+		json_auto_t *params = json_object();
 		aws_form_filter(params, "client-token", &token, 1);
 		g_ptr_array_set_size(batch->survivors, 0);
 		batch->seen = 0;
@@ -241,7 +241,7 @@ static void doubt_empty(const Batch *batch, Ec2Reply *reply)
 rgp_status aws_instance_create(const AwsCall *call, const json_t *input)
 {
 	const json_t *items = json_object_get(input, "items");
-	g_autoptr(ModJson) params = run_params(call, input);
+	json_auto_t *params = run_params(call, input);
 	g_autofree bool *given = g_new0(bool, json_array_size(items) + 1);
 	g_autoptr(GPtrArray) survivors =
 		g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);

@@ -15,7 +15,7 @@ static const Ec2Code several_codes[] = {{"InvalidInstanceID", "multiple interfac
 
 static rgp_status send(const AwsCall *call, const char *action, json_t *params, ModFailure *failure)
 {
-	g_autoptr(ModJson) owned = params;
+	json_auto_t *owned = params;
 	const Ec2Request request = {.action = action, .params = owned};
 	g_auto(Ec2Reply) reply = {0};
 	rgp_status status = ec2_send_waiting(call, &request, passing_codes, &reply);
@@ -37,7 +37,7 @@ static void on_instance(void *data, const json_t *record)
 	json_array_clear(ids);
 	json_array_foreach (json_object_get(record, "networkInterfaceSet"), i, interface) {
 		const char *id = mod_str(interface, "networkInterfaceId");
-		if (aws_efa_is(interface) && strcmp(id, primary) != 0)
+		if (aws_efa_is(interface) && !g_str_equal(id, primary))
 			json_array_append_new(ids, json_string(id));
 	}
 	if (*primary)
@@ -47,8 +47,8 @@ static void on_instance(void *data, const json_t *record)
 static rgp_status change_each(
 	const AwsCall *call, const char *id, const json_t *groups, ModFailure *failure)
 {
-	g_autoptr(ModJson) ids = json_array();
-	g_autoptr(ModJson) params = json_object();
+	json_auto_t *ids = json_array();
+	json_auto_t *params = json_object();
 	aws_form_filter(params, "instance-id", &id, 1);
 	rgp_status status =
 		aws_kind_describe(call, &aws_instance_kind, params, on_instance, NULL, ids);

@@ -57,7 +57,7 @@ static void on_association(void *data, const json_t *record)
 
 static rgp_status find_association(const AwsCall *call, const char *id, Association *association)
 {
-	g_autoptr(ModJson) params = json_object();
+	json_auto_t *params = json_object();
 	const Ec2Request request = {
 		.action = "DescribeIamInstanceProfileAssociations",
 		.shape = &describe_associations,
@@ -71,7 +71,7 @@ static rgp_status find_association(const AwsCall *call, const char *id, Associat
 static rgp_status send_change(
 	const AwsCall *call, const char *action, json_t *params, ModFailure *failure)
 {
-	g_autoptr(ModJson) owned = params;
+	json_auto_t *owned = params;
 	const Ec2Request request = {.action = action, .params = owned};
 	g_auto(Ec2Reply) reply = {0};
 	rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);

@@ -61,7 +61,7 @@ static const char *state_of(const json_t *record)
 
 static bool is_one_of(const char *word, const char *a, const char *b)
 {
-	return !strcmp(word, a) || !strcmp(word, b);
+	return g_str_equal(word, a) || g_str_equal(word, b);
 }
 
 bool aws_instance_is_gone(const json_t *record)
@@ -84,8 +84,8 @@ static const json_t *primary_interface(const json_t *record)
 	json_array_foreach (set, i, interface) {
 		const json_t *attachment = json_object_get(interface, "attachment");
 		const char *card = mod_str(attachment, "networkCardIndex");
-		if (!strcmp(mod_str(attachment, "deviceIndex"), "0") &&
-			(!*card || !strcmp(card, "0")))
+		if (g_str_equal(mod_str(attachment, "deviceIndex"), "0") &&
+			(!*card || g_str_equal(card, "0")))
 			return interface;
 	}
 	return json_array_get(set, 0);
@@ -123,7 +123,7 @@ static void read_root_volume(const json_t *record, json_t *attributes)
 	const char *root = mod_str(record, "rootDeviceName");
 	size_t i;
 	json_array_foreach (set, i, device)
-		if (json_array_size(set) == 1 || !strcmp(mod_str(device, "deviceName"), root))
+		if (json_array_size(set) == 1 || g_str_equal(mod_str(device, "deviceName"), root))
 			copy_text(attributes, "root_volume_id", json_object_get(device, "ebs"),
 				"volumeId");
 }
@@ -139,7 +139,7 @@ static const char *settled_state(const char *state)
 static const char *status_of(const json_t *record)
 {
 	const char *reason = mod_str(json_object_get(record, "stateReason"), "code");
-	if (aws_instance_is_gone(record) && !strcmp(reason, "Server.SpotInstanceTermination"))
+	if (aws_instance_is_gone(record) && g_str_equal(reason, "Server.SpotInstanceTermination"))
 		return "reclaimed by EC2 (spot)";
 	return state_of(record);
 }
@@ -182,7 +182,7 @@ void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailur
 	const char *state = state_of(record);
 	const json_t *reason = json_object_get(record, "stateReason");
 	const char *code = mod_str(reason, "code"), *message = mod_str(reason, "message");
-	if (!strcmp(state, "running"))
+	if (g_str_equal(state, "running"))
 		return;
 	if (!aws_instance_is_gone(record)) {
 		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", state);

@@ -47,9 +47,9 @@ static void interface_read(const json_t *record, AwsSeen *seen)
 		"security_groups", groups, "tags", tags);
 	seen->status = mod_str(record, "status");
 	/* an Elastic IP's owner is the account, and a free interface has no address to tell of */
-	if (!strcmp(seen->status, "in-use"))
+	if (g_str_equal(seen->status, "in-use"))
 		json_object_set_new(seen->attributes, "public_ip",
-			json_boolean(!strcmp(
+			json_boolean(g_str_equal(
 				mod_str(json_object_get(record, "association"), "ipOwnerId"),
 				"amazon")));
 }
@@ -65,7 +65,7 @@ static void interface_readiness(const AwsCall *call, const json_t *record, ModFa
 static rgp_status modify(
 	const AwsCall *call, const char *id, const char *name, json_t *value, ModFailure *failure)
 {
-	g_autoptr(ModJson) params = json_pack("{s:s, s:o}", "NetworkInterfaceId", id, name, value);
+	json_auto_t *params = json_pack("{s:s, s:o}", "NetworkInterfaceId", id, name, value);
 	const Ec2Request request = {.action = "ModifyNetworkInterfaceAttribute", .params = params};
 	g_auto(Ec2Reply) reply = {0};
 	rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
@@ -87,8 +87,8 @@ static rgp_status interface_create(const AwsCall *call, const json_t *input)
 {
 	const json_t *attributes = json_object_get(input, "attributes");
 	const json_t *items = json_object_get(input, "items");
-	g_autoptr(ModJson) tags = aws_marks_tags(input);
-	g_autoptr(ModJson) params = json_pack("{s:s, s:s, s:O?, s:s, s:[o]}", "SubnetId",
+	json_auto_t *tags = aws_marks_tags(input);
+	json_auto_t *params = json_pack("{s:s, s:s, s:O?, s:s, s:[o]}", "SubnetId",
 		mod_str(attributes, "subnet_id"), "Description", mod_str(attributes, "description"),
 		"SecurityGroupId", json_object_get(attributes, "security_groups"), "ClientToken",
 		mod_str(input, "token"), "TagSpecification",

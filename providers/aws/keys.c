@@ -50,7 +50,7 @@ int64_t aws_keys_time(const char *text)
 AwsSearch aws_keys_from_json(const AwsCall *call, const char *source, struct rgp_bytes text,
 	const char *token, AwsKeys *keys)
 {
-	g_autoptr(ModJson) value = json_loadb(text.data ? text.data : "", text.len, 0, NULL);
+	json_auto_t *value = json_loadb(text.data ? text.data : "", text.len, 0, NULL);
 	const char *access_key = mod_str(value, "AccessKeyId");
 	const char *secret_key = mod_str(value, "SecretAccessKey");
 	const char *session_token = mod_str(value, token), *until = mod_str(value, "Expiration");

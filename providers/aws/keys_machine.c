@@ -42,9 +42,9 @@ static bool is_trusted(const char *url)
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
 	if (!uri || !g_uri_get_host(uri))
 		return false;
-	if (!strcmp(g_uri_get_scheme(uri), "https"))
+	if (g_str_equal(g_uri_get_scheme(uri), "https"))
 		return true;
-	return !strcmp(g_uri_get_scheme(uri), "http") &&
+	return g_str_equal(g_uri_get_scheme(uri), "http") &&
 	       g_strv_contains(hosts, g_uri_get_host(uri));
 }
 

@@ -183,7 +183,7 @@ static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, Aws
 		return aws_keys_broken(call, "run it by hand to see why",
 			"the credential_process of %s, %s, did not succeed", profile->asked_by,
 			argv[0]);
-	g_autoptr(ModJson) value = json_loadb(output.data, output.len, 0, NULL);
+	json_auto_t *value = json_loadb(output.data, output.len, 0, NULL);
 	g_autofree char *source =
 		g_strdup_printf("the credential_process of %s", profile->asked_by);
 	if (mod_int(value, "Version") != 1)
@@ -261,7 +261,7 @@ static AwsSearch source_keys(AwsChain *chain, const Profile *profile, unsigned d
 			profile->asked_by, name, chain->credentials_path, chain->config_path);
 	profile_init(chain, name, &source);
 	/* a profile may be its own source: its keys take its role */
-	bool own = !strcmp(name, profile->name);
+	bool own = g_str_equal(name, profile->name);
 	AwsSearch search = source.role_arn && !source.token_file && !own
 				   ? role_keys(chain, &source, depth + 1, keys)
 			   : own ? static_keys(chain, name, keys)

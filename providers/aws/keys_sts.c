@@ -41,7 +41,7 @@ static AwsSearch read_keys(const Assuming *assuming, struct rgp_bytes body, AwsK
 {
 	const AwsCall *call = assuming->call;
 	g_autofree char *problem = NULL;
-	g_autoptr(ModJson) reply = aws_xml_read(body, assuming->shape, NULL, NULL, &problem);
+	json_auto_t *reply = aws_xml_read(body, assuming->shape, NULL, NULL, &problem);
 	const json_t *result = json_object_get(reply, assuming->shape->kids[0].name);
 	const json_t *given = json_object_get(result, "Credentials");
 	char *text = json_dumps(given ? given : reply, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -130,7 +130,7 @@ AwsSearch aws_keys_assume(
 	g_autofree char *session = role->session ? g_strdup(role->session)
 						 : g_strdup_printf("raygpu-%" G_GINT64_FORMAT,
 							   call->talk.host->now(call->talk.call));
-	g_autoptr(ModJson) params =
+	json_auto_t *params =
 		json_pack("{s:s, s:s}", "RoleArn", role->arn, "RoleSessionName", session);
 	if (!params)
 		return aws_keys_broken(call, NULL, "%s is not UTF-8 text", role->asked_by);

@@ -20,7 +20,7 @@ static const json_t *setting(const Lowering *lowering, const char *name)
 static json_t *groups(const Lowering *lowering)
 {
 	json_t *list = json_pack("[{s:s, s:s}]", "$ref", AWS_GROUP_ADDRESS, "attr", "group_id");
-	json_array_extend(list, (json_t *)(uintptr_t)setting(lowering, "security_groups"));
+	json_array_extend(list, mod_unconst(setting(lowering, "security_groups")));
 	return list;
 }
 
@@ -52,11 +52,11 @@ static json_t *with_head(const json_t *value)
 		return copy;
 	}
 	if (!json_is_object(value))
-		return json_incref((json_t *)(uintptr_t)value);
+		return json_incref(mod_unconst(value));
 	copy = json_object();
-	json_object_foreach ((json_t *)(uintptr_t)value, key, member)
+	json_object_foreach (mod_unconst(value), key, member)
 		json_object_set_new(copy, key, with_head(member));
-	if (!strcmp(mod_str(copy, "$ref"), "@head"))
+	if (g_str_equal(mod_str(copy, "$ref"), "@head"))
 		json_object_set_new(copy, "$ref", json_string(AWS_HEAD_INTERFACE));
 	return copy;
 }
@@ -71,7 +71,7 @@ static void collect_refs(const json_t *value, GPtrArray *refs)
 	const char *ref = mod_str(value, "$ref");
 	if (*ref && !g_ptr_array_find_with_equal_func(refs, ref, g_str_equal, NULL))
 		g_ptr_array_add(refs, (char *)(uintptr_t)ref);
-	json_object_foreach ((json_t *)(uintptr_t)value, key, member)
+	json_object_foreach (mod_unconst(value), key, member)
 		collect_refs(member, refs);
 }
 
@@ -107,8 +107,8 @@ static void add(Lowering *lowering, const Wanted *wanted)
 static void add_single(Lowering *lowering, const char *kind, const char *name, const char *origin,
 	json_t *attributes)
 {
-	g_autoptr(ModJson) owned = attributes;
-	g_autoptr(ModJson) dependencies = depends_on(attributes);
+	json_auto_t *owned = attributes;
+	json_auto_t *dependencies = depends_on(attributes);
 	const Wanted wanted = {
 		.kind = kind,
 		.name = name,
@@ -201,7 +201,7 @@ static json_t *price_text(int64_t microusd)
 static void set_market(json_t *attributes, const json_t *offer)
 {
 	int64_t max = mod_int(offer, "max_price_microusd_hour");
-	if (strcmp(mod_str(offer, "market"), "spot") != 0)
+	if (!g_str_equal(mod_str(offer, "market"), "spot"))
 		return;
 	json_object_set_new(attributes, "market", json_string("spot"));
 	if (max > 0)
@@ -265,11 +265,11 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 
 static void add_head(Lowering *lowering, const json_t *node)
 {
-	g_autoptr(ModJson) attributes = instance_attributes(lowering, node);
+	json_auto_t *attributes = instance_attributes(lowering, node);
 	json_object_set_new(attributes, "network_interface",
 		json_pack(
 			"{s:s, s:s}", "$ref", AWS_HEAD_INTERFACE, "attr", "network_interface_id"));
-	g_autoptr(ModJson) dependencies = depends_on(attributes);
+	json_auto_t *dependencies = depends_on(attributes);
 	const Wanted wanted = {
 		.kind = AWS_INSTANCE,
 		.name = "head",
@@ -294,7 +294,7 @@ static void add_placement(Lowering *lowering, const json_t *node, json_t *attrib
 	const json_t *other;
 	size_t i;
 	json_array_foreach (lowering->resources, i, other)
-		if (!strcmp(mod_str(other, "address"), address))
+		if (g_str_equal(mod_str(other, "address"), address))
 			return;
 	add_single(lowering, AWS_PLACEMENT, pool, origin,
 		json_pack("{s:s, s:o}", "strategy", "cluster", "tags", tags_for(lowering, pool)));
@@ -326,11 +326,11 @@ static void set_network(Lowering *lowering, const json_t *node, json_t *attribut
 
 static void add_workers(Lowering *lowering, const json_t *node)
 {
-	g_autoptr(ModJson) attributes = instance_attributes(lowering, node);
+	json_auto_t *attributes = instance_attributes(lowering, node);
 	json_object_set_new(attributes, "security_groups", groups(lowering));
 	add_placement(lowering, node, attributes);
 	set_network(lowering, node, attributes);
-	g_autoptr(ModJson) dependencies = depends_on(attributes);
+	json_auto_t *dependencies = depends_on(attributes);
 	const Wanted wanted = {
 		.kind = AWS_INSTANCE,
 		.name = mod_str(node, "pool"),
@@ -346,13 +346,13 @@ static void add_workers(Lowering *lowering, const json_t *node)
 
 rgp_status aws_lower(const AwsCall *call, const json_t *input)
 {
-	g_autoptr(ModJson) resources = json_array();
+	json_auto_t *resources = json_array();
 	Lowering lowering = {.call = call, .fitted = input, .resources = resources};
 	const json_t *nodes = json_object_get(input, "nodes"), *node;
 	size_t i;
 	add_group(&lowering);
 	json_array_foreach (nodes, i, node) {
-		if (!strcmp(mod_str(node, "role"), "head")) {
+		if (g_str_equal(mod_str(node, "role"), "head")) {
 			add_interface(&lowering, node);
 			add_head(&lowering, node);
 		} else {

@@ -57,7 +57,7 @@ json_t *aws_marks_tags(const json_t *input)
 {
 	static const char *const given[] = {"cluster", "lineage", "pool", "commit", "run"};
 	const json_t *marks = json_object_get(input, "marks");
-	g_autoptr(ModJson) tags =
+	json_auto_t *tags =
 		json_copy(json_object_get(json_object_get(input, "attributes"), "tags"));
 	if (!tags)
 		tags = json_object();
@@ -123,7 +123,7 @@ json_t *aws_marks_read(const json_t *tags, AwsMarks *marks)
 	json_t *others = json_object();
 	const char *key;
 	json_t *value;
-	json_object_foreach ((json_t *)(uintptr_t)tags, key, value)
+	json_object_foreach (mod_unconst(tags), key, value)
 		if (!g_str_has_prefix(key, AWS_MARK_PREFIX) && !g_str_has_prefix(key, "aws:"))
 			json_object_set_nocheck(others, key, value);
 	bool has_indexes = json_object_get(tags, AWS_MARK_PREFIX "indexes") != NULL;
@@ -177,7 +177,7 @@ json_t *aws_marks_renew(const char *kind, const json_t *item)
 
 bool aws_marks_has_index(const AwsMarks *marks)
 {
-	return marks->index ? strcmp(marks->index, NO_INDEX) != 0 : marks->indexes != NULL;
+	return marks->index ? !g_str_equal(marks->index, NO_INDEX) : marks->indexes != NULL;
 }
 
 char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place)

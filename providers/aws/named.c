@@ -13,7 +13,7 @@ static void on_sighting(void *data, const json_t *record)
 rgp_status aws_look_up(
 	const AwsCall *call, const AwsKind *kind, const json_t *filters, json_t **record)
 {
-	g_autoptr(ModJson) params = json_copy((json_t *)(uintptr_t)filters);
+	json_auto_t *params = json_copy(mod_unconst(filters));
 	return aws_kind_describe(call, kind, params, on_sighting, NULL, record);
 }
 
@@ -36,7 +36,7 @@ rgp_status aws_adopt(const AwsCall *call, const AwsKind *kind, const json_t *inp
 			break;
 		status = mod_backoff_wait(&call->talk, &backoff);
 	} while (status == RGP_OK);
-	g_autoptr(ModJson) record = last;
+	json_auto_t *record = last;
 	if (!record)
 		return status == RGP_FAIL ? RGP_OK : status;
 	g_auto(AwsSeen) seen = {0};

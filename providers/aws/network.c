@@ -36,14 +36,14 @@ static const json_t *find_record(const json_t *records, const char *key, const c
 	size_t i;
 	const json_t *record;
 	json_array_foreach (records, i, record)
-		if (!strcmp(mod_str(record, key), id))
+		if (g_str_equal(mod_str(record, key), id))
 			return record;
 	return NULL;
 }
 
 static rgp_status default_vpc(const AwsCall *call, char **vpc_id)
 {
-	g_autoptr(ModJson) vpcs = json_array();
+	json_auto_t *vpcs = json_array();
 	const char *yes = "true";
 	rgp_status status =
 		read_filtered(call, "DescribeVpcs", &describe_vpcs, "is-default", &yes, 1, vpcs);
@@ -61,7 +61,7 @@ static rgp_status default_vpc(const AwsCall *call, char **vpc_id)
 
 static rgp_status default_network(const AwsCall *call, char **vpc_id, json_t *zones)
 {
-	g_autoptr(ModJson) subnets = json_array();
+	json_auto_t *subnets = json_array();
 	const char *yes = "true";
 	rgp_status status = default_vpc(call, vpc_id);
 	if (status != RGP_OK)
@@ -86,7 +86,7 @@ static rgp_status default_network(const AwsCall *call, char **vpc_id, json_t *zo
 
 static rgp_status check_vpc(const AwsCall *call, const char *vpc_id)
 {
-	g_autoptr(ModJson) vpcs = json_array();
+	json_auto_t *vpcs = json_array();
 	rgp_status status =
 		read_filtered(call, "DescribeVpcs", &describe_vpcs, "vpc-id", &vpc_id, 1, vpcs);
 	if (status != RGP_OK || json_array_size(vpcs))
@@ -99,7 +99,7 @@ static rgp_status check_vpc(const AwsCall *call, const char *vpc_id)
 /* A VPC without named subnets: clear only when no zone has two. */
 static rgp_status subnets_of_vpc(const AwsCall *call, const char *vpc_id, json_t *zones)
 {
-	g_autoptr(ModJson) subnets = json_array();
+	json_auto_t *subnets = json_array();
 	rgp_status status = read_filtered(
 		call, "DescribeSubnets", &describe_subnets, "vpc-id", &vpc_id, 1, subnets);
 	size_t i;
@@ -151,17 +151,17 @@ static rgp_status check_subnet(
 
 static rgp_status check_subnets(const AwsCall *call, const json_t *wanted, char **vpc_id)
 {
-	g_autoptr(ModJson) found = json_array();
+	json_auto_t *found = json_array();
 	g_autoptr(GPtrArray) ids = g_ptr_array_new();
 	const char *zone;
 	json_t *id;
-	json_object_foreach ((json_t *)(uintptr_t)wanted, zone, id)
+	json_object_foreach (mod_unconst(wanted), zone, id)
 		g_ptr_array_add(ids, (char *)(uintptr_t)json_string_value(id));
 	rgp_status status = read_filtered(call, "DescribeSubnets", &describe_subnets, "subnet-id",
 		(const char *const *)ids->pdata, ids->len, found);
 	if (status != RGP_OK)
 		return status;
-	json_object_foreach ((json_t *)(uintptr_t)wanted, zone, id) {
+	json_object_foreach (mod_unconst(wanted), zone, id) {
 		const char *text = json_string_value(id);
 		rgp_status here = check_subnet(
 			call, zone, text, find_record(found, "subnetId", text), vpc_id);
@@ -182,14 +182,14 @@ static rgp_status own_network(const AwsCall *call, char **vpc_id, json_t *zones)
 		*vpc_id = g_strdup(vpc);
 	if (!json_object_size(subnets))
 		return subnets_of_vpc(call, vpc, zones);
-	json_object_update(zones, (json_t *)(uintptr_t)subnets);
+	json_object_update(zones, mod_unconst(subnets));
 	return check_subnets(call, subnets, vpc_id);
 }
 
 static rgp_status check_groups(const AwsCall *call, const char *vpc_id)
 {
 	const json_t *wanted = json_object_get(call->inst->config, "security_groups"), *id;
-	g_autoptr(ModJson) found = json_array();
+	json_auto_t *found = json_array();
 	g_autoptr(GPtrArray) ids = g_ptr_array_new();
 	size_t i;
 	if (!json_array_size(wanted))
@@ -220,7 +220,7 @@ rgp_status aws_resolve_network(const AwsCall *call, json_t *facts)
 {
 	const json_t *config = call->inst->config;
 	g_autofree char *vpc_id = NULL;
-	g_autoptr(ModJson) zones = json_object();
+	json_auto_t *zones = json_object();
 	bool own = json_object_get(config, "vpc") ||
 		   json_object_size(json_object_get(config, "subnets"));
 	rgp_status status =

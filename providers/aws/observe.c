@@ -84,7 +84,7 @@ static void append_text(GString *out, const char *name, const char *text)
 		g_string_append(out, text);
 		g_string_append_c(out, '"');
 	} else {
-		g_autoptr(ModJson) value = json_string(text);
+		json_auto_t *value = json_string(text);
 		append_json(out, value);
 	}
 }
@@ -174,7 +174,7 @@ static rgp_status reread_missing(Pager *pager, const json_t *known)
 			!g_hash_table_contains(pager->seen, json_string_value(id)))
 			g_ptr_array_add(missing, (char *)(uintptr_t)json_string_value(id));
 	for (guint at = 0; at < missing->len; at += IDS_MAX) {
-		g_autoptr(ModJson) params = json_object();
+		json_auto_t *params = json_object();
 		aws_form_filter(params, pager->kind->id_filter,
 			(const char *const *)missing->pdata + at, MIN(IDS_MAX, missing->len - at));
 		rgp_status status = aws_kind_describe(
@@ -222,7 +222,7 @@ static void filter_kind(const AwsKind *kind, json_t *params)
 
 rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input)
 {
-	g_autoptr(ModJson) params = json_object();
+	json_auto_t *params = json_object();
 	const char *cluster = mod_str(input, "cluster");
 	aws_form_filter(params, "tag:" AWS_MARK_PREFIX "cluster", &cluster, 1);
 	filter_kind(kind, params);
@@ -231,7 +231,7 @@ rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *inpu
 
 rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input)
 {
-	g_autoptr(ModJson) params = json_object();
+	json_auto_t *params = json_object();
 	const char *token = mod_str(input, "token");
 	aws_form_filter(params, kind->token_filter, &token, 1);
 	filter_kind(kind, params);
@@ -272,7 +272,7 @@ static rgp_status look_at(Look *look, const json_t *items)
 		size_t count = 0;
 		for (; count < IDS_MAX && at + count < json_array_size(items); count++)
 			ids[count] = mod_str(json_array_get(items, at + count), "id");
-		g_autoptr(ModJson) params = json_object();
+		json_auto_t *params = json_object();
 		aws_form_filter(params, look->kind->id_filter, ids, count);
 		rgp_status status =
 			aws_kind_describe(look->call, look->kind, params, on_looked, NULL, look);

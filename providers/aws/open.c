@@ -49,13 +49,13 @@ static bool is_endpoint(const char *text)
 	if (!uri || !g_uri_get_host(uri) || !*g_uri_get_host(uri))
 		return false;
 	const char *scheme = g_uri_get_scheme(uri);
-	return (!strcmp(scheme, "http") || !strcmp(scheme, "https")) && !g_uri_get_userinfo(uri) &&
-	       !g_uri_get_query(uri) && !g_uri_get_fragment(uri);
+	return (g_str_equal(scheme, "http") || g_str_equal(scheme, "https")) &&
+	       !g_uri_get_userinfo(uri) && !g_uri_get_query(uri) && !g_uri_get_fragment(uri);
 }
 
 static bool is_loopback(const char *host)
 {
-	return !g_ascii_strcasecmp(host, "localhost") || !strcmp(host, "::1") ||
+	return !g_ascii_strcasecmp(host, "localhost") || g_str_equal(host, "::1") ||
 	       (g_str_has_prefix(host, "127.") && g_hostname_is_ip_address(host));
 }
 
@@ -64,7 +64,7 @@ static bool is_loopback(const char *host)
 static bool may_be_plain(const ModTalk *talk, const char *text)
 {
 	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
-	if (!strcmp(g_uri_get_scheme(uri), "https") || is_loopback(g_uri_get_host(uri)))
+	if (g_str_equal(g_uri_get_scheme(uri), "https") || is_loopback(g_uri_get_host(uri)))
 		return true;
 	const char *list = env_get(talk, "RAYGPU_ALLOW_ENDPOINTS");
 	g_auto(GStrv) allowed = g_strsplit_set(list ? list : "", " ,\n", -1);
@@ -148,7 +148,7 @@ static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, stru
 static void find_tls(const ModTalk *talk, struct rgp_inst *inst)
 {
 	const char *bundle = env_get(talk, "AWS_CA_BUNDLE");
-	g_autoptr(ModJson) connection = bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
+	json_auto_t *connection = bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
 	char *text = connection ? json_dumps(connection, JSON_COMPACT) : NULL;
 	inst->connection = g_strdup(text);
 	free(text);
@@ -177,7 +177,7 @@ rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const st
 	struct rgp_inst **out)
 {
 	const ModTalk talk = {host, call};
-	g_autoptr(ModJson) input = mod_input(&talk, args);
+	json_auto_t *input = mod_input(&talk, args);
 	if (!input)
 		return RGP_FAIL;
 	const json_t *config = json_object_get(input, "config");

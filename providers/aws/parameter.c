@@ -8,7 +8,7 @@ static int32_t classify(void *data, int32_t status, struct rgp_bytes body)
 {
 	if (status >= 200 && status < 300)
 		return RGP_CLASS_OK;
-	g_autoptr(ModJson) reply = json_loadb(body.data, body.len, 0, NULL);
+	json_auto_t *reply = json_loadb(body.data, body.len, 0, NULL);
 	if (strstr(mod_str(reply, "__type"), "Throttling"))
 		return RGP_CLASS_THROTTLED;
 	if (status >= 500)
@@ -29,7 +29,7 @@ static rgp_status refuse(const AwsCall *call, const char *name, const char *orig
 	const char *code = code_of(reply), *message = mod_str(reply, "message");
 	if (!*message)
 		message = mod_str(reply, "Message");
-	if (!strcmp(code, "ParameterNotFound"))
+	if (g_str_equal(code, "ParameterNotFound"))
 		return aws_refuse(call, origin,
 			"`aws ssm get-parameters-by-path --path PATH` lists them",
 			"there is no SSM parameter %s in %s", name, call->inst->region);
@@ -44,7 +44,7 @@ static rgp_status refuse(const AwsCall *call, const char *name, const char *orig
 static rgp_status read_value(const AwsCall *call, const char *name, const char *origin,
 	const struct rgp_http_resp *resp, char **id)
 {
-	g_autoptr(ModJson) reply = json_loadb(resp->body.data, resp->body.len, 0, NULL);
+	json_auto_t *reply = json_loadb(resp->body.data, resp->body.len, 0, NULL);
 	if (resp->status < 200 || resp->status >= 300)
 		return refuse(call, name, origin, resp, reply);
 	const char *value = mod_str(json_object_get(reply, "Parameter"), "Value");
@@ -60,7 +60,7 @@ rgp_status aws_parameter_image(const AwsCall *call, const char *name, const char
 	static const char *const headers[] = {"Content-Type: application/x-amz-json-1.1",
 		"X-Amz-Target: AmazonSSM.GetParameter", NULL};
 	g_autofree char *auth = aws_credentials_get(call, "ssm");
-	g_autoptr(ModJson) params = json_pack("{s:s}", "Name", name);
+	json_auto_t *params = json_pack("{s:s}", "Name", name);
 	if (!auth || !params)
 		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
 	char *body = json_dumps(params, JSON_COMPACT);

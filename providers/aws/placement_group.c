@@ -28,14 +28,14 @@ static void group_read(const json_t *record, AwsSeen *seen)
 	seen->id = mod_str(record, "groupName");
 	seen->attributes = json_pack("{s:s, s:s, s:s, s:o}", "group_name", seen->id, "group_id",
 		mod_str(record, "groupId"), "strategy", mod_str(record, "strategy"), "tags", tags);
-	seen->gone = !strcmp(state, "deleting") || !strcmp(state, "deleted");
+	seen->gone = g_str_equal(state, "deleting") || g_str_equal(state, "deleted");
 	seen->status = state;
 }
 
 static void group_readiness(const AwsCall *call, const json_t *record, ModFailure *failure)
 {
 	const char *state = mod_str(record, "state");
-	if (!strcmp(state, "available"))
+	if (g_str_equal(state, "available"))
 		return;
 	int32_t class_ = strcmp(state, "pending") ? RGP_CLASS_GONE : RGP_CLASS_TRANSIENT;
 	mod_failure_set(failure, class_, NULL, "it is %s", state);
@@ -57,8 +57,8 @@ static char *name_of(const json_t *input)
 static rgp_status make(const AwsCall *call, const json_t *input, const char *name, char **id,
 	char **group_id, ModFailure *failure)
 {
-	g_autoptr(ModJson) tags = aws_marks_tags(input);
-	g_autoptr(ModJson) params = json_pack("{s:s, s:s, s:[o]}", "GroupName", name, "Strategy",
+	json_auto_t *tags = aws_marks_tags(input);
+	json_auto_t *params = json_pack("{s:s, s:s, s:[o]}", "GroupName", name, "Strategy",
 		mod_str(json_object_get(input, "attributes"), "strategy"), "TagSpecification",
 		aws_marks_spec("placement-group", tags));
 	const Ec2Request request = {
@@ -76,7 +76,7 @@ static rgp_status make(const AwsCall *call, const json_t *input, const char *nam
 	mod_failure_copy(failure, &reply.failure);
 	if (!ec2_match(failure, duplicate_codes))
 		return RGP_OK;
-	g_autoptr(ModJson) filters = json_object();
+	json_auto_t *filters = json_object();
 	aws_form_filter(filters, "group-name", &name, 1);
 	return aws_adopt(call, &aws_placement_kind, input, filters, id, failure);
 }
@@ -108,11 +108,11 @@ static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 	json_t *item;
 	json_array_foreach (update->items, i, item) {
 		const char *name = mod_str(item, "id");
-		g_autoptr(ModJson) filters = json_object();
+		json_auto_t *filters = json_object();
 		aws_form_filter(filters, "group-name", &name, 1);
 		json_t *found = NULL;
 		status = aws_look_up(call, &aws_placement_kind, filters, &found);
-		g_autoptr(ModJson) record = found;
+		json_auto_t *record = found;
 		if (status != RGP_OK)
 			break;
 		if (record)

@@ -13,7 +13,7 @@ static const AwsKind *find_kind(const AwsCall *call, const json_t *input)
 {
 	const char *name = mod_str(input, "kind");
 	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-		if (!strcmp(kinds[i]->kind, name))
+		if (g_str_equal(kinds[i]->kind, name))
 			return kinds[i];
 	g_autofree char *summary = g_strdup_printf("there is no kind \"%s\"", name);
 	mod_report_text(&call->talk, RGP_CLASS_INVALID, summary, NULL, NULL);
@@ -34,7 +34,7 @@ static rgp_status run(struct rgp_inst *inst, const struct rgp_host *host, struct
 	const struct rgp_args *args, WholeFn whole, KindFn of_kind)
 {
 	const AwsCall aws = {{host, call}, inst};
-	g_autoptr(ModJson) input = mod_input(&aws.talk, args);
+	json_auto_t *input = mod_input(&aws.talk, args);
 	if (!input)
 		return RGP_FAIL;
 	if (whole)

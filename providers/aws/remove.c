@@ -36,7 +36,7 @@ rgp_status aws_delete_each(const AwsCall *call, const json_t *items, const char 
 	size_t i;
 	const json_t *item;
 	json_array_foreach (items, i, item) {
-		g_autoptr(ModJson) params = json_pack("{s:s}", param, mod_str(item, "id"));
+		json_auto_t *params = json_pack("{s:s}", param, mod_str(item, "id"));
 		const Ec2Request request = {.action = action, .params = params};
 		if (status == RGP_OK)
 			status = delete_one(call, item, &request, busy, gone);

@@ -47,7 +47,7 @@ static void collect(void *data, const json_t *record)
 rgp_status aws_read_all(const AwsCall *call, const char *action, const AwsShape *shape,
 	json_t *params, json_t *records)
 {
-	g_autoptr(ModJson) owned = params;
+	json_auto_t *owned = params;
 	const Ec2Request request = {
 		.action = action, .shape = shape, .record = collect, .data = records};
 	return ec2_pages(call, &request, owned, NULL);
@@ -70,7 +70,7 @@ static json_t *image_fact(const json_t *record)
 	size_t i;
 	const json_t *device;
 	json_array_foreach (json_object_get(record, "blockDeviceMapping"), i, device)
-		if (!strcmp(mod_str(device, "deviceName"), root))
+		if (g_str_equal(mod_str(device, "deviceName"), root))
 			size = mod_str(json_object_get(device, "ebs"), "volumeSize");
 	return json_pack("{s:s, s:s, s:s, s:s, s:I}", "id", mod_str(record, "imageId"), "name",
 		mod_str(record, "name"), "arch", mod_str(record, "architecture"), "root_device",
@@ -80,7 +80,7 @@ static json_t *image_fact(const json_t *record)
 static rgp_status resolve_named(
 	const AwsCall *call, const char *id, const char *origin, json_t **fact)
 {
-	g_autoptr(ModJson) records = json_array();
+	json_auto_t *records = json_array();
 	AwsCall placed = *call;
 	placed.talk.origin = *origin ? origin : NULL;
 	rgp_status status = aws_read_all(&placed, "DescribeImages", &describe_images,
@@ -111,7 +111,7 @@ static rgp_status resolve_default(const AwsCall *call, const json_t *want, json_
 {
 	const char *arch = mod_str(want, "arch"), *origin = mod_str(want, "origin");
 	const char *name = default_name(want), *state = "available";
-	g_autoptr(ModJson) records = json_array();
+	json_auto_t *records = json_array();
 	json_t *params = json_pack("{s:[s]}", "Owner", "amazon");
 	aws_form_filter(params, "name", &name, 1);
 	aws_form_filter(params, "state", &state, 1);
@@ -152,7 +152,7 @@ static rgp_status resolve_wish(
 
 static rgp_status resolve_images(const AwsCall *call, const json_t *wanted, json_t *images)
 {
-	g_autoptr(ModJson) known = json_object(); /* asked once each */
+	json_auto_t *known = json_object(); /* asked once each */
 	size_t i;
 	const json_t *want;
 	json_array_foreach (wanted, i, want) {
@@ -178,7 +178,7 @@ static json_t *sorted_zones(const json_t *offerings, const char *type)
 	size_t i;
 	const json_t *offering;
 	json_array_foreach (offerings, i, offering)
-		if (!strcmp(mod_str(offering, "instanceType"), type))
+		if (g_str_equal(mod_str(offering, "instanceType"), type))
 			g_ptr_array_add(zones, (char *)(uintptr_t)mod_str(offering, "location"));
 	g_ptr_array_sort(zones, mod_compare_texts);
 	json_t *list = json_array();
@@ -189,7 +189,7 @@ static json_t *sorted_zones(const json_t *offerings, const char *type)
 
 static rgp_status resolve_offerings(const AwsCall *call, const json_t *types, json_t *facts)
 {
-	g_autoptr(ModJson) offerings = json_array();
+	json_auto_t *offerings = json_array();
 	for (size_t at = 0; at < json_array_size(types); at += TYPES_MAX) {
 		const char *chunk[TYPES_MAX];
 		size_t count = 0;
@@ -227,7 +227,7 @@ rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 	const json_t *types = json_object_get(input, "instance_types");
 	if (!are_texts(types))
 		return aws_refuse(call, NULL, NULL, "instance_types of resolve must be texts");
-	g_autoptr(ModJson) facts = json_pack("{s:{}}", "images");
+	json_auto_t *facts = json_pack("{s:{}}", "images");
 	rgp_status status = resolve_images(
 		call, json_object_get(input, "images"), json_object_get(facts, "images"));
 	if (status == RGP_OK && json_is_true(json_object_get(input, "place")))

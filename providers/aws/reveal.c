@@ -23,8 +23,7 @@ static json_t *user_data_attributes(const char *base64)
 
 json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *failure)
 {
-	g_autoptr(ModJson) params =
-		json_pack("{s:s, s:s}", "InstanceId", id, "Attribute", "userData");
+	json_auto_t *params = json_pack("{s:s, s:s}", "InstanceId", id, "Attribute", "userData");
 	const Ec2Request request = {.action = "DescribeInstanceAttribute",
 		.params = params,
 		.shape = &attribute_answer,

@@ -17,7 +17,7 @@ bool aws_is_changed(const json_t *item, const char *attribute)
 	size_t i;
 	const json_t *name;
 	json_array_foreach (json_object_get(item, "changed"), i, name)
-		if (json_is_string(name) && !strcmp(json_string_value(name), attribute))
+		if (json_is_string(name) && g_str_equal(json_string_value(name), attribute))
 			return true;
 	return false;
 }
@@ -43,11 +43,11 @@ static json_t *tag_need(const char *kind, const json_t *item)
 	const char *key;
 	if (!aws_is_changed(item, "tags"))
 		wanted = prior = NULL;
-	json_object_foreach ((json_t *)(uintptr_t)wanted, key, value)
+	json_object_foreach (mod_unconst(wanted), key, value)
 		if (json_is_string(value) && !json_equal(json_object_get(prior, key), value))
 			json_array_append_new(
 				set, json_pack("{s:s, s:O}", "Key", key, "Value", value));
-	json_object_foreach ((json_t *)(uintptr_t)prior, key, value)
+	json_object_foreach (mod_unconst(prior), key, value)
 		if (!json_object_get(wanted, key))
 			json_array_append_new(unset, json_pack("{s:s}", "Key", key));
 	return json_pack("{s:o, s:o}", "CreateTags", set, "DeleteTags", unset);
@@ -86,7 +86,7 @@ static rgp_status send_batch(
 		for (guint i = 0; i < batch->len; i++)
 			json_array_append(ids, tagged_id(json_array_get(update->items,
 						       g_array_index(batch, size_t, i))));
-		g_autoptr(ModJson) params = json_pack("{s:o, s:O}", "ResourceId", ids, "Tag", tags);
+		json_auto_t *params = json_pack("{s:o, s:O}", "ResourceId", ids, "Tag", tags);
 		const Ec2Request request = {.action = action, .params = params};
 		g_auto(Ec2Reply) reply = {0};
 		rgp_status status = ec2_send_waiting(call, &request, young_codes, &reply);
@@ -133,7 +133,7 @@ rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)
 		if ((!aws_is_changed(item, "tags") && !aws_is_changed(item, "marks")) ||
 			update->failures[i].class_ != RGP_CLASS_OK)
 			continue;
-		g_autoptr(ModJson) need = tag_need(update->kind, item);
+		json_auto_t *need = tag_need(update->kind, item);
 		char *text = json_dumps(need, JSON_COMPACT | JSON_SORT_KEYS);
 		GArray *members = g_hash_table_lookup(groups, text);
 		if (!members) {
@@ -147,7 +147,7 @@ rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)
 	gpointer text, members;
 	g_hash_table_iter_init(&iter, groups);
 	while (g_hash_table_iter_next(&iter, &text, &members)) {
-		g_autoptr(ModJson) need = json_loads(text, 0, NULL);
+		json_auto_t *need = json_loads(text, 0, NULL);
 		static const char *const actions[] = {"CreateTags", "DeleteTags"};
 		for (size_t a = 0; a < G_N_ELEMENTS(actions); a++) {
 			rgp_status status = send_tags(call, update, actions[a],
@@ -179,7 +179,7 @@ static rgp_status give_results(const AwsCall *call, const AwsUpdate *update)
 
 rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input)
 {
-	g_autoptr(ModJson) items = json_array();
+	json_auto_t *items = json_array();
 	rgp_status status = RGP_OK;
 	size_t i;
 	json_t *item;

@@ -37,7 +37,7 @@ static void stop(Reader *reader, const char *problem)
 static const AwsShape *find_kid(const AwsShape *shape, const char *name)
 {
 	for (const AwsShape *kid = shape->kids; kid && kid->name; kid++)
-		if (*kid->name == *name && !strcmp(kid->name, name))
+		if (*kid->name == *name && g_str_equal(kid->name, name))
 			return kid;
 	return NULL;
 }
@@ -48,7 +48,7 @@ static json_t *new_value(const AwsShape *shape)
 		return NULL;
 	if (shape->fate == AWS_PAIR)
 		return json_null();
-	bool is_list = !strcmp(shape->kids[0].name, "item") && !shape->kids[1].name;
+	bool is_list = g_str_equal(shape->kids[0].name, "item") && !shape->kids[1].name;
 	return is_list && shape->kids[0].fate != AWS_PAIR ? json_array() : json_object();
 }
 
@@ -57,7 +57,7 @@ static const AwsShape *choose_shape(Reader *reader, const char *name, bool quali
 {
 	if (reader->depth)
 		return qualified ? NULL : find_kid(reader->frames[reader->depth - 1].shape, name);
-	if (!qualified && !strcmp(name, reader->root->name))
+	if (!qualified && g_str_equal(name, reader->root->name))
 		return reader->root;
 	g_autofree char *problem =
 		g_strdup_printf("a <%.40s> instead of <%s>", name, reader->root->name);

@@ -28,7 +28,7 @@ const char *mod_class_name(int32_t class_)
 int32_t mod_class_parse(const char *name)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(class_names); i++)
-		if (!strcmp(name, class_names[i]))
+		if (g_str_equal(name, class_names[i]))
 			return (int32_t)i;
 	return RGP_CLASS_UNKNOWN;
 }

@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include "raygpu/provider.h"
 
-typedef json_t ModJson;
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModJson, json_decref)
+/* jansson's functions take no const: for a value that they only read, or whose count they raise. */
+static inline json_t *mod_unconst(const json_t *value)
+{
+	return (json_t *)(uintptr_t)value;
+}
 
 typedef struct {
 	const struct rgp_host *host;

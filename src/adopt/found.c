@@ -172,7 +172,7 @@ bool found_reveal(Rebuild *rebuild)
 	for (size_t i = 0; kinds[i] && rg_provider_offers(provider, "reveal"); i++) {
 		if (!has_unreadable(rg_schema_kind(schema, kinds[i])))
 			continue;
-		g_autoptr(RgJson) input = reveal_input(rebuild, kinds[i]);
+		json_auto_t *input = reveal_input(rebuild, kinds[i]);
 		g_autoptr(GPtrArray) results = rg_provider_reveal(provider, input, rebuild->diags);
 		/* the first refusal says it for all */
 		for (guint r = 0; ok && r < results->len; r++)

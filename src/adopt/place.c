@@ -23,7 +23,7 @@ static bool is_ours(const GPtrArray *marked, const char *asked)
 {
 	for (guint i = 0; i < marked->len; i++) {
 		const RgResource *resource = marked->pdata[i];
-		if (resource->lineage && (!asked || strcmp(resource->lineage, asked) == 0))
+		if (resource->lineage && (!asked || g_str_equal(resource->lineage, asked)))
 			return true;
 	}
 	return false;

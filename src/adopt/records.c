@@ -58,7 +58,7 @@ char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const jso
 		const char *told;
 		json_t *value;
 		/* compressed then and not now, or the other way round: any attribute may have it */
-		json_object_foreach ((json_t *)(uintptr_t)revealed, told, value) {
+		json_object_foreach (rg_json_unconst(revealed), told, value) {
 			g_autofree char *text = plain_text(kind, told, json_string_value(value));
 			char *token = before && text ? token_in(text, before) : NULL;
 			if (token)
@@ -118,7 +118,7 @@ static bool is_same(const RgAttribute *attribute, const json_t *wanted, const js
 		return !told && json_is_null(wanted);
 	if (attribute->set && json_is_array(wanted) && json_is_array(told))
 		return contains_all(told, wanted) && contains_all(wanted, told);
-	return json_equal((json_t *)(uintptr_t)wanted, (json_t *)(uintptr_t)told);
+	return json_equal(rg_json_unconst(wanted), rg_json_unconst(told));
 }
 
 /* User data as it was made by another spec: the value holds the token and must not stand in a
@@ -140,8 +140,8 @@ static json_t *unreadable_value(
 		rebuild->untold = true;
 		return json_incref(wanted);
 	}
-	g_autoptr(RgJson) value = rg_expr_resolve_known(wanted, look_up, rebuild);
-	if (json_equal(value, (json_t *)(uintptr_t)told))
+	json_auto_t *value = rg_expr_resolve_known(wanted, look_up, rebuild);
+	if (json_equal(value, rg_json_unconst(told)))
 		return json_incref(wanted);
 	/* another zlib gives other bytes for the same text */
 	g_autofree char *a = attribute->gzip_base64 && json_is_string(value)
@@ -154,10 +154,10 @@ static json_t *unreadable_value(
 static json_t *wanted_or_told(
 	Rebuild *rebuild, const RgAttribute *attribute, json_t *wanted, const json_t *told)
 {
-	g_autoptr(RgJson) value = rg_expr_resolve_known(wanted, look_up, rebuild);
+	json_auto_t *value = rg_expr_resolve_known(wanted, look_up, rebuild);
 	if (is_same(attribute, value, told))
 		return json_incref(wanted);
-	return told ? json_incref((json_t *)(uintptr_t)told) : json_null();
+	return told ? json_incref(rg_json_unconst(told)) : json_null();
 }
 
 /* Adds what the cloud tells beyond what the spec wants. */
@@ -171,7 +171,7 @@ static void add_told(const RgKind *kind, const RgResource *found, bool computed,
 			json_is_null(value))
 			continue;
 		if (!attribute->default_value ||
-			!json_equal((json_t *)(uintptr_t)attribute->default_value, value))
+			!json_equal(rg_json_unconst(attribute->default_value), value))
 			json_object_set(to, name, value);
 	}
 }
@@ -192,7 +192,7 @@ static json_t *attributes_of(
 		json_object_set_new(attrs, name, kept);
 	}
 	/* user data that the spec has in another form, or no longer has */
-	json_object_foreach ((json_t *)(uintptr_t)revealed, name, value) {
+	json_object_foreach (rg_json_unconst(revealed), name, value) {
 		if (!rebuild->keep && !json_object_get(attrs, name) && *json_string_value(value))
 			json_object_set_new(attrs, name, digest_of(value));
 	}
@@ -211,7 +211,7 @@ static bool mentions(const json_t *value, const char *id)
 		if (mentions(member, id))
 			return true;
 	}
-	json_object_foreach ((json_t *)(uintptr_t)value, key, member) {
+	json_object_foreach (rg_json_unconst(value), key, member) {
 		if (mentions(member, id))
 			return true;
 	}

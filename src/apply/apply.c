@@ -73,11 +73,6 @@ static bool all_done(const Apply *apply)
 	       !apply->store_failed;
 }
 
-static void unref_json(void *value)
-{
-	json_decref(value);
-}
-
 static GHashTable *changes_by_address(const RgPlan *plan)
 {
 	GHashTable *changes = g_hash_table_new(g_str_hash, g_str_equal);
@@ -97,7 +92,7 @@ static void init(Apply *apply)
 	apply->groups =
 		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)group_free);
 	apply->starting = g_ptr_array_new_with_free_func((GDestroyNotify)starting_free);
-	apply->recovered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_json);
+	apply->recovered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
 	apply->unsettled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	apply->open = g_ptr_array_new_with_free_func(g_free);
 	g_queue_init(&apply->local);

@@ -123,7 +123,7 @@ static void fail_all(Apply *apply, GPtrArray *steps, const RgDiag *why)
 Job *create_prepare(Apply *apply, GPtrArray *steps)
 {
 	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;
-	g_autoptr(RgJson) attributes = live_resolve(apply, change->desired, apply->diags);
+	json_auto_t *attributes = live_resolve(apply, change->desired, apply->diags);
 	if (!attributes) {
 		fail_all(apply, steps, last_diag(apply));
 		return NULL;
@@ -209,7 +209,7 @@ static bool settle(Apply *apply, const Job *job)
 	for (size_t i = 0; i < n; i++) {
 		if (ok && outcomes[i].created)
 			live_set(apply, outcomes[i].address, outcomes[i].id, outcomes[i].outputs);
-		json_decref((json_t *)(uintptr_t)outcomes[i].outputs);
+		json_decref(rg_json_unconst(outcomes[i].outputs));
 	}
 	return ok;
 }

@@ -23,7 +23,7 @@ json_t *computed_of(const RgKind *kind, const json_t *attributes)
 		return NULL;
 	json_t *computed = json_object(), *value;
 	const char *name;
-	json_object_foreach ((json_t *)(uintptr_t)attributes, name, value) {
+	json_object_foreach (rg_json_unconst(attributes), name, value) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		if (attribute && attribute->computed)
 			json_object_set(computed, name, value);
@@ -40,17 +40,17 @@ void live_set(Apply *apply, const char *address, const char *id, const json_t *o
 {
 	Live *live = g_new0(Live, 1);
 	live->id = g_strdup(id);
-	live->outputs = outputs ? json_copy((json_t *)(uintptr_t)outputs) : json_object();
+	live->outputs = outputs ? json_copy(rg_json_unconst(outputs)) : json_object();
 	g_hash_table_replace(apply->live, g_strdup(address), live);
 }
 
 bool live_learn(Apply *apply, const RgPlanChange *change, const json_t *attributes)
 {
-	g_autoptr(RgJson) news = computed_of(kind_of(apply, change->kind), attributes);
+	json_auto_t *news = computed_of(kind_of(apply, change->kind), attributes);
 	Live *live = live_get(apply, change->address);
 	if (!news || !live)
 		return false;
-	g_autoptr(RgJson) merged = json_copy(live->outputs);
+	json_auto_t *merged = json_copy(live->outputs);
 	json_object_update(merged, news);
 	if (json_equal(merged, live->outputs))
 		return false;
@@ -90,7 +90,7 @@ static json_t *wanted_value(Apply *apply, const char *address, const char *attr)
 			      : recorded		? recorded->attrs
 							: NULL;
 	const json_t *value = json_object_get(attrs, attr);
-	g_autoptr(RgJson) known = value ? rg_expr_resolve_known(value, look_up, apply) : NULL;
+	json_auto_t *known = value ? rg_expr_resolve_known(value, look_up, apply) : NULL;
 	return known && !rg_expr_has_refs(known) ? g_steal_pointer(&known) : NULL;
 }
 

@@ -34,7 +34,7 @@ static bool mint_secret(Apply *apply, const Step *step)
 	bool ok = rg_store_put_secret(apply->store, apply->plan->cluster, change->address,
 		change->desired, text->str, apply->diags);
 	if (ok) {
-		g_autoptr(RgJson) outputs = json_object();
+		json_auto_t *outputs = json_object();
 		rg_json_set_str(outputs, "value", text->str);
 		live_set(apply, change->address, NULL, outputs);
 	}

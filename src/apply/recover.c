@@ -173,7 +173,7 @@ static bool settle(Apply *apply, const Recovery *recovery, RgMemberOutcome *outc
 	for (size_t i = 0; i < n; i++) {
 		if (ok && outcomes[i].created)
 			came_back(apply, &outcomes[i], json_object_get(members[i], "attrs"));
-		json_decref((json_t *)(uintptr_t)outcomes[i].outputs);
+		json_decref(rg_json_unconst(outcomes[i].outputs));
 	}
 	apply->store_failed |= !ok;
 	return ok;
@@ -254,7 +254,7 @@ static void take_extras(Apply *apply, const Job *job)
 	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
 	const json_t *members = job->recovery->row->members, *member;
 	size_t k;
-	json_array_foreach ((json_t *)(uintptr_t)members, k, member)
+	json_array_foreach (rg_json_unconst(members), k, member)
 		g_hash_table_add(asked, (char *)(uintptr_t)rg_json_str(member, "address", ""));
 	for (guint i = 0; job->results && i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];

@@ -56,7 +56,7 @@ static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 {
 	const json_t *made = g_hash_table_lookup(apply->recovered, change->address);
 	bool fits = made && change->action == RG_ACTION_CREATE &&
-		    json_equal((json_t *)(uintptr_t)made, change->desired);
+		    json_equal(rg_json_unconst(made), change->desired);
 	if (made && !fits && !pair->remove)
 		pair->remove = add_step(apply, change, STEP_REMOVE);
 	pair->make = add_step(apply, change, fits ? STEP_REPLAYED : STEP_CREATE);

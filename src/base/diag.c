@@ -21,7 +21,7 @@ static const struct {
 static int find_code(const char *code)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(codes); i++) {
-		if (strcmp(codes[i].code, code) == 0)
+		if (g_str_equal(codes[i].code, code))
 			return (int)i;
 	}
 	return -1;
@@ -58,7 +58,7 @@ RgDiags *rg_diags_new(void)
 
 void rg_diags_free(RgDiags *diags)
 {
-	if (diags == NULL)
+	if (!diags)
 		return;
 	g_ptr_array_unref(diags->items);
 	g_hash_table_unref(diags->texts);
@@ -171,7 +171,7 @@ void rg_diags_locate(
 {
 	for (guint i = 0; i < diags->items->len; i++) {
 		RgDiag *diag = diags->items->pdata[i];
-		if (diag->origin != NULL && diag->source.file == NULL)
+		if (diag->origin && !diag->source.file)
 			diag->source = source(data, diag->origin);
 	}
 }
@@ -231,20 +231,20 @@ void rg_diags_add_text(RgDiags *diags, const char *file, const char *text, size_
 
 char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line)
 {
-	GBytes *bytes = file != NULL ? g_hash_table_lookup(diags->texts, file) : NULL;
-	if (bytes == NULL || line == 0)
+	GBytes *bytes = file ? g_hash_table_lookup(diags->texts, file) : NULL;
+	if (!bytes || line == 0)
 		return NULL;
 	size_t len;
 	const char *at = g_bytes_get_data(bytes, &len);
 	for (unsigned n = 1; len > 0; n++) {
 		const char *newline = memchr(at, '\n', len);
-		size_t width = newline != NULL ? (size_t)(newline - at) : len;
+		size_t width = newline ? (size_t)(newline - at) : len;
 		if (n == line) {
 			if (width > 0 && at[width - 1] == '\r')
 				width--;
 			return g_strndup(at, width);
 		}
-		if (newline == NULL)
+		if (!newline)
 			return NULL;
 		at = newline + 1;
 		len -= width + 1;
@@ -261,7 +261,7 @@ void rg_diags_drop(RgDiags *diags, const char *code)
 {
 	for (guint i = diags->items->len; i > 0; i--) {
 		const RgDiag *diag = diags->items->pdata[i - 1];
-		if (strcmp(diag->code, code) == 0)
+		if (g_str_equal(diag->code, code))
 			g_ptr_array_remove_index(diags->items, i - 1);
 	}
 }
@@ -270,8 +270,8 @@ static bool has_equal(const RgDiags *diags, const RgDiag *other)
 {
 	for (guint i = 0; i < diags->items->len; i++) {
 		const RgDiag *diag = diags->items->pdata[i];
-		if (strcmp(diag->code, other->code) == 0 &&
-			strcmp(diag->summary, other->summary) == 0 &&
+		if (g_str_equal(diag->code, other->code) &&
+			g_str_equal(diag->summary, other->summary) &&
 			diag->source.file == other->source.file &&
 			diag->source.line == other->source.line &&
 			diag->source.column == other->source.column)

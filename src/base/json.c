@@ -9,6 +9,11 @@ static int append(const char *bytes, size_t len, void *data)
 	return 0;
 }
 
+void rg_json_unref(void *value)
+{
+	json_decref(value);
+}
+
 char *rg_json_canonical(const json_t *value)
 {
 	GString *text = g_string_new(NULL);
@@ -49,9 +54,9 @@ json_t *rg_json_parse(
 	const char *text, size_t len, const char *what, const char *code, RgDiags *diags)
 {
 	json_error_t error;
-	g_autoptr(RgJson) value =
+	json_auto_t *value =
 		json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-	if (value == NULL) {
+	if (!value) {
 		rg_diags_error(diags, code, "%s is not valid JSON: line %d, column %d: %s", what,
 			error.line, error.column, error.text);
 		return NULL;
@@ -67,7 +72,7 @@ json_t *rg_json_parse(
 const char *rg_json_str(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));
-	return text != NULL ? text : otherwise;
+	return text ? text : otherwise;
 }
 
 int64_t rg_json_int(const json_t *object, const char *key, int64_t otherwise)
@@ -106,7 +111,7 @@ static json_t *step(const json_t *value, const char *token, size_t len)
 bool rg_json_has_text(const json_t *names, const char *text)
 {
 	if (json_is_string(names))
-		return strcmp(json_string_value(names), text) == 0;
+		return g_str_equal(json_string_value(names), text);
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		if (g_strcmp0(json_string_value(json_array_get(names, i)), text) == 0)
 			return true;
@@ -116,10 +121,10 @@ bool rg_json_has_text(const json_t *names, const char *text)
 
 json_t *rg_json_at(const json_t *value, const char *pointer)
 {
-	json_t *at = (json_t *)(uintptr_t)value;
+	json_t *at = rg_json_unconst(value);
 	if (*pointer != '\0' && *pointer != '/')
 		return NULL;
-	while (*pointer == '/' && at != NULL) {
+	while (*pointer == '/' && at) {
 		size_t len = strcspn(pointer + 1, "/");
 		at = step(at, pointer + 1, len);
 		pointer += 1 + len;
@@ -139,5 +144,5 @@ char *rg_json_pointer_add(const char *pointer, const char *key)
 
 void rg_json_set_str(json_t *object, const char *key, const char *text)
 {
-	json_object_set_new(object, key, text != NULL ? json_string(text) : json_null());
+	json_object_set_new(object, key, text ? json_string(text) : json_null());
 }

@@ -6,8 +6,13 @@
 #include <stdbool.h>
 #include "base/diag.h"
 
-typedef json_t RgJson;
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgJson, json_decref)
+/* jansson's functions take no const: for a value that they only read, or whose count they raise. */
+static inline json_t *rg_json_unconst(const json_t *value)
+{
+	return (json_t *)(uintptr_t)value;
+}
+/* json_decref as a GDestroyNotify. */
+void rg_json_unref(void *value);
 
 /* Compact text with sorted keys: equal values give equal bytes. g_free the result. */
 char *rg_json_canonical(const json_t *value);

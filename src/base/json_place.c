@@ -14,7 +14,7 @@ static bool is_at(const Cursor *cursor, char c)
 
 static bool is_in(char c, const char *set)
 {
-	return c != '\0' && strchr(set, c) != NULL;
+	return c != '\0' && strchr(set, c);
 }
 
 static void skip_space(Cursor *cursor)
@@ -60,9 +60,9 @@ static void skip_value(Cursor *cursor)
 static bool key_is(const Cursor *from, const char *behind, const char *name)
 {
 	size_t len = (size_t)(behind - from->at);
-	if (memchr(from->at, '\\', len) == NULL)
+	if (!memchr(from->at, '\\', len))
 		return len == strlen(name) + 2 && memcmp(from->at + 1, name, len - 2) == 0;
-	g_autoptr(RgJson) key = json_loadb(from->at, len, JSON_DECODE_ANY, NULL);
+	json_auto_t *key = json_loadb(from->at, len, JSON_DECODE_ANY, NULL);
 	return g_strcmp0(json_string_value(key), name) == 0;
 }
 

@@ -132,7 +132,7 @@ static bool add_pattern(Compiler *compiler, const char *pattern, const char *at)
 		return true;
 	g_autoptr(GError) error = NULL;
 	GRegex *regex = g_regex_new(pattern, G_REGEX_DOLLAR_ENDONLY, 0, &error);
-	if (regex == NULL)
+	if (!regex)
 		return refuse(compiler, at, pattern, error->message);
 	g_hash_table_insert(patterns, (gpointer)(uintptr_t)pattern, regex);
 	return true;
@@ -213,13 +213,13 @@ static bool walk_keyword(Compiler *compiler, const char *key, json_t *value, con
 	if (g_str_has_prefix(key, "x-raygpu"))
 		return true;
 	size_t row = 0;
-	while (row < G_N_ELEMENTS(keywords) && strcmp(keywords[row].name, key) != 0)
+	while (row < G_N_ELEMENTS(keywords) && !g_str_equal(keywords[row].name, key))
 		row++;
 	if (row == G_N_ELEMENTS(keywords))
 		return refuse(compiler, at, key, "is not a keyword of the supported subset");
 	Shape shape = keywords[row].shape;
 	const char *fault = find_fault(value, shape, *at == '\0');
-	if (fault != NULL)
+	if (fault)
 		return refuse(compiler, at, key, fault);
 	g_autofree char *below = rg_json_pointer_add(at, key);
 	if (shape == SCHEMA)
@@ -254,12 +254,12 @@ static bool walk(Compiler *compiler, json_t *schema, const char *at)
 
 json_t *rg_json_schema_ref(const RgJsonSchema *schema, const char *ref)
 {
-	if (strcmp(ref, "#") == 0)
+	if (g_str_equal(ref, "#"))
 		return schema->root;
 	if (!g_str_has_prefix(ref, "#/$defs/"))
 		return NULL;
 	g_autofree char *pointer = g_uri_unescape_string(ref + 1, NULL);
-	return pointer != NULL ? rg_json_at(schema->root, pointer) : NULL;
+	return pointer ? rg_json_at(schema->root, pointer) : NULL;
 }
 
 static bool are_refs_known(Compiler *compiler)
@@ -268,9 +268,8 @@ static bool are_refs_known(Compiler *compiler)
 	for (guint i = 0; i < compiler->refs->len; i++) {
 		const char *ref = g_ptr_array_index(compiler->refs, i);
 		json_t *target = rg_json_schema_ref(compiler->schema, ref);
-		bool known =
-			target != NULL &&
-			(json_is_boolean(target) || g_hash_table_contains(compiler->seen, target));
+		bool known = target && (json_is_boolean(target) ||
+					       g_hash_table_contains(compiler->seen, target));
 		if (!known)
 			ok = refuse(compiler, ref, "$ref", "must lead to a schema under #/$defs/");
 	}
@@ -303,8 +302,7 @@ static bool has_loop(const RgJsonSchema *schema, json_t *at, GHashTable *open, G
 		return true;
 	for (size_t i = 0; i < G_N_ELEMENTS(keywords); i++) {
 		json_t *argument = json_object_get(at, keywords[i].name);
-		if (argument != NULL && keywords[i].in_place &&
-			any_loops(schema, argument, open, done))
+		if (argument && keywords[i].in_place && any_loops(schema, argument, open, done))
 			return true;
 	}
 	g_hash_table_remove(open, at);
@@ -342,7 +340,7 @@ RgJsonSchema *rg_json_schema_compile(json_t *root, RgDiags *diags)
 
 void rg_json_schema_free(RgJsonSchema *schema)
 {
-	if (schema == NULL)
+	if (!schema)
 		return;
 	json_decref(schema->root);
 	g_hash_table_unref(schema->patterns);

@@ -99,27 +99,25 @@ static bool is_among(const json_t *list, const json_t *value)
 static void check_any(Check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *rule;
-	if ((rule = json_object_get(schema, "type")) != NULL && !is_any_type(rule, value))
+	if ((rule = json_object_get(schema, "type")) && !is_any_type(rule, value))
 		add(check, schema, "type", NULL, value);
-	if ((rule = json_object_get(schema, "enum")) != NULL && !is_among(rule, value))
+	if ((rule = json_object_get(schema, "enum")) && !is_among(rule, value))
 		add(check, schema, "enum", NULL, value);
-	if ((rule = json_object_get(schema, "const")) != NULL && !rg_json_schema_equal(rule, value))
+	if ((rule = json_object_get(schema, "const")) && !rg_json_schema_equal(rule, value))
 		add(check, schema, "const", NULL, value);
 }
 
 static void check_number(Check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *rule;
-	if ((rule = json_object_get(schema, "minimum")) != NULL &&
-		rg_json_schema_compare(value, rule) < 0)
+	if ((rule = json_object_get(schema, "minimum")) && rg_json_schema_compare(value, rule) < 0)
 		add(check, schema, "minimum", NULL, value);
-	if ((rule = json_object_get(schema, "maximum")) != NULL &&
-		rg_json_schema_compare(value, rule) > 0)
+	if ((rule = json_object_get(schema, "maximum")) && rg_json_schema_compare(value, rule) > 0)
 		add(check, schema, "maximum", NULL, value);
-	if ((rule = json_object_get(schema, "exclusiveMinimum")) != NULL &&
+	if ((rule = json_object_get(schema, "exclusiveMinimum")) &&
 		rg_json_schema_compare(value, rule) <= 0)
 		add(check, schema, "exclusiveMinimum", NULL, value);
-	if ((rule = json_object_get(schema, "exclusiveMaximum")) != NULL &&
+	if ((rule = json_object_get(schema, "exclusiveMaximum")) &&
 		rg_json_schema_compare(value, rule) >= 0)
 		add(check, schema, "exclusiveMaximum", NULL, value);
 }
@@ -134,9 +132,9 @@ static void check_size(Check *check, const json_t *schema, const char *min, cons
 	const json_t *value, size_t size)
 {
 	const json_t *rule;
-	if ((rule = json_object_get(schema, min)) != NULL && compare_size(size, rule) < 0)
+	if ((rule = json_object_get(schema, min)) && compare_size(size, rule) < 0)
 		add(check, schema, min, NULL, value);
-	if ((rule = json_object_get(schema, max)) != NULL && compare_size(size, rule) > 0)
+	if ((rule = json_object_get(schema, max)) && compare_size(size, rule) > 0)
 		add(check, schema, max, NULL, value);
 }
 
@@ -153,7 +151,7 @@ static void check_text(Check *check, const json_t *schema, const json_t *value)
 	check_size(check, schema, "minLength", "maxLength", value,
 		(size_t)g_utf8_strlen(text, (gssize)json_string_length(value)));
 	const json_t *rule = json_object_get(schema, "pattern");
-	if (rule != NULL && !does_match(check, json_string_value(rule), text))
+	if (rule && !does_match(check, json_string_value(rule), text))
 		add(check, schema, "pattern", NULL, value);
 }
 
@@ -180,7 +178,7 @@ static void check_array(Check *check, const json_t *schema, const json_t *value)
 	const json_t *items = json_object_get(schema, "items");
 	if (json_is_false(items) && n > fixed)
 		add(check, schema, "items", NULL, value);
-	else if (items != NULL) {
+	else if (items) {
 		for (size_t i = fixed; i < n; i++)
 			check_item(check, items, value, i);
 	}
@@ -191,7 +189,7 @@ static void check_required(Check *check, const json_t *schema, const char *keywo
 {
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		const char *name = json_string_value(json_array_get(names, i));
-		if (json_object_get(value, name) == NULL)
+		if (!json_object_get(value, name))
 			add(check, schema, keyword, name, value);
 	}
 }
@@ -201,7 +199,7 @@ static void check_member_rules(Check *check, const json_t *schema, const json_t 
 {
 	bool matched = false;
 	const json_t *rule = json_object_get(json_object_get(schema, "properties"), key);
-	if (rule != NULL) {
+	if (rule) {
 		matched = true;
 		check_member(check, rule, member, key);
 	}
@@ -214,7 +212,7 @@ static void check_member_rules(Check *check, const json_t *schema, const json_t 
 		check_member(check, pattern_rule, member, key);
 	}
 	rule = json_object_get(schema, "additionalProperties");
-	if (matched || rule == NULL)
+	if (matched || !rule)
 		return;
 	if (json_is_false(rule))
 		add(check, schema, "additionalProperties", key, object);
@@ -230,13 +228,13 @@ static void check_object(Check *check, const json_t *schema, const json_t *value
 	const json_t *dependent = json_object_get(schema, "dependentRequired");
 	const char *key;
 	json_t *member;
-	json_object_foreach ((json_t *)(uintptr_t)value, key, member) {
+	json_object_foreach (rg_json_unconst(value), key, member) {
 		check_member_rules(check, schema, value, key, member);
 		check_required(
 			check, schema, "dependentRequired", json_object_get(dependent, key), value);
-		if (names_rule == NULL)
+		if (!names_rule)
 			continue;
-		g_autoptr(RgJson) name = json_string(key);
+		json_auto_t *name = json_string(key);
 		g_autoptr(GPtrArray) findings = try_schema(check, names_rule, name);
 		if (findings->len > 0)
 			add(check, schema, "propertyNames", key, value);
@@ -256,14 +254,14 @@ static bool is_of_another_type(const Check *check, const GPtrArray *findings)
 	for (guint i = 0; i < findings->len; i++) {
 		const RgSchemaFinding *finding =
 			&((const Finding *)g_ptr_array_index(findings, i))->public;
-		if (strcmp(finding->pointer, check->pointer->str) != 0)
+		if (!g_str_equal(finding->pointer, check->pointer->str))
 			continue;
-		if (strcmp(finding->keyword, "type") == 0 || json_is_false(finding->schema))
+		if (g_str_equal(finding->keyword, "type") || json_is_false(finding->schema))
 			return true;
-		if (strcmp(finding->keyword, "const") == 0 &&
+		if (g_str_equal(finding->keyword, "const") &&
 			!has_type_of(finding->value, finding->rule))
 			return true;
-		bool one_fits = strcmp(finding->keyword, "enum") != 0;
+		bool one_fits = !g_str_equal(finding->keyword, "enum");
 		for (size_t k = 0; !one_fits && k < json_array_size(finding->rule); k++)
 			one_fits = has_type_of(finding->value, json_array_get(finding->rule, k));
 		if (!one_fits)
@@ -289,7 +287,7 @@ static void check_branches(
 		g_clear_pointer(&best, g_ptr_array_unref);
 		best = g_steal_pointer(&own);
 	}
-	if (branches == NULL || holding == 1 || (holding > 1 && strcmp(keyword, "anyOf") == 0))
+	if (!branches || holding == 1 || (holding > 1 && g_str_equal(keyword, "anyOf")))
 		return;
 	if (holding == 0 && fitting == 1)
 		g_ptr_array_extend_and_steal(check->findings, g_steal_pointer(&best));
@@ -300,7 +298,7 @@ static void check_branches(
 static void check_combined(Check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *rule = json_object_get(schema, "$ref");
-	if (rule != NULL)
+	if (rule)
 		check_value(
 			check, rg_json_schema_ref(check->schema, json_string_value(rule)), value);
 	rule = json_object_get(schema, "allOf");
@@ -308,15 +306,15 @@ static void check_combined(Check *check, const json_t *schema, const json_t *val
 		check_value(check, json_array_get(rule, i), value);
 	check_branches(check, schema, "anyOf", value);
 	check_branches(check, schema, "oneOf", value);
-	if ((rule = json_object_get(schema, "not")) != NULL) {
+	if ((rule = json_object_get(schema, "not"))) {
 		g_autoptr(GPtrArray) own = try_schema(check, rule, value);
 		if (own->len == 0)
 			add(check, schema, "not", NULL, value);
 	}
-	if ((rule = json_object_get(schema, "if")) != NULL) {
+	if ((rule = json_object_get(schema, "if"))) {
 		g_autoptr(GPtrArray) own = try_schema(check, rule, value);
 		const json_t *next = json_object_get(schema, own->len == 0 ? "then" : "else");
-		if (next != NULL)
+		if (next)
 			check_value(check, next, value);
 	}
 }
@@ -350,7 +348,7 @@ bool rg_json_schema_check(
 	g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(finding_free);
 	Check check = {.schema = schema, .pointer = pointer, .findings = findings};
 	check_value(&check, schema->root, value);
-	for (guint i = 0; report != NULL && i < findings->len; i++)
+	for (guint i = 0; report && i < findings->len; i++)
 		report(&((const Finding *)g_ptr_array_index(findings, i))->public, data);
 	return findings->len == 0;
 }

@@ -7,23 +7,23 @@ bool rg_json_schema_is_type(const json_t *value, const char *type)
 {
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		return strcmp(type, "object") == 0;
+		return g_str_equal(type, "object");
 	case JSON_ARRAY:
-		return strcmp(type, "array") == 0;
+		return g_str_equal(type, "array");
 	case JSON_STRING:
-		return strcmp(type, "string") == 0;
+		return g_str_equal(type, "string");
 	case JSON_INTEGER:
-		return strcmp(type, "integer") == 0 || strcmp(type, "number") == 0;
+		return g_str_equal(type, "integer") || g_str_equal(type, "number");
 	case JSON_REAL: {
 		double number = json_real_value(value);
-		return strcmp(type, "number") == 0 ||
-		       (strcmp(type, "integer") == 0 && floor(number) == number);
+		return g_str_equal(type, "number") ||
+		       (g_str_equal(type, "integer") && floor(number) == number);
 	}
 	case JSON_TRUE:
 	case JSON_FALSE:
-		return strcmp(type, "boolean") == 0;
+		return g_str_equal(type, "boolean");
 	case JSON_NULL:
-		return strcmp(type, "null") == 0;
+		return g_str_equal(type, "null");
 	}
 	return false;
 }
@@ -61,12 +61,12 @@ static bool are_objects_equal(const json_t *a, const json_t *b)
 {
 	if (json_object_size(a) != json_object_size(b))
 		return false;
-	json_t *object = (json_t *)(uintptr_t)a; /* iterating changes nothing */
+	json_t *object = rg_json_unconst(a); /* iterating changes nothing */
 	const char *key;
 	json_t *item;
 	json_object_foreach (object, key, item) {
 		const json_t *other = json_object_get(b, key);
-		if (other == NULL || !rg_json_schema_equal(item, other))
+		if (!other || !rg_json_schema_equal(item, other))
 			return false;
 	}
 	return true;
@@ -98,7 +98,7 @@ gboolean rg_json_schema_equal(gconstpointer a, gconstpointer b)
 
 guint rg_json_schema_hash(gconstpointer data)
 {
-	json_t *value = (json_t *)(uintptr_t)data; /* iterating changes nothing */
+	json_t *value = rg_json_unconst(data); /* iterating changes nothing */
 	guint hash = 0;
 	switch (json_typeof(value)) {
 	case JSON_OBJECT: {

@@ -32,8 +32,8 @@ static void add_escaped(const char *text)
 	add_form(text, strlen(text));
 	g_autofree char *url = g_uri_escape_string(text, NULL, FALSE);
 	add_form(url, strlen(url));
-	g_autoptr(RgJson) string = json_string(text);
-	if (string != NULL) { /* UTF-8 */
+	json_auto_t *string = json_string(text);
+	if (string) { /* UTF-8 */
 		g_autofree char *json = rg_json_canonical(string);
 		add_form(json + 1, strlen(json) - 2);
 		g_autofree char *xml = g_markup_escape_text(text, -1);
@@ -61,10 +61,10 @@ void rg_redact_add(const char *secret, size_t len)
 	if (len < SECRET_MIN)
 		return;
 	pthread_mutex_lock(&lock);
-	if (forms == NULL)
+	if (!forms)
 		forms = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
 	add_form(secret, len);
-	if (memchr(secret, '\0', len) == NULL) {
+	if (!memchr(secret, '\0', len)) {
 		g_autofree char *text = g_strndup(secret, len);
 		add_escaped(text);
 	}
@@ -79,7 +79,7 @@ static void replace_all(GString *text, const char *form, size_t form_len)
 	size_t from = 0;
 	while (from < text->len) {
 		const char *hit = memmem(text->str + from, text->len - from, form, form_len);
-		if (hit == NULL)
+		if (!hit)
 			return;
 		from = (size_t)(hit - text->str);
 		g_string_erase(text, (gssize)from, (gssize)form_len);
@@ -92,7 +92,7 @@ char *rg_redact(const char *text, size_t len)
 {
 	GString *result = g_string_new_len(text, (gssize)len);
 	pthread_mutex_lock(&lock);
-	for (guint i = 0; forms != NULL && i < forms->len; i++) {
+	for (guint i = 0; forms && i < forms->len; i++) {
 		size_t form_len;
 		const char *form = g_bytes_get_data(g_ptr_array_index(forms, i), &form_len);
 		replace_all(result, form, form_len);

@@ -15,7 +15,7 @@ static bool add_text_of(GString *text, const json_t *value)
 		return true;
 	}
 	const json_t *inner = json_object_get(value, "$gzip_base64");
-	if (inner != NULL)
+	if (inner)
 		return add_text_of(text, inner);
 	json_array_foreach (json_object_get(value, "$join"), i, piece) {
 		if (json_is_string(piece))
@@ -55,7 +55,7 @@ static void put(json_t *fields, const char *section, const char *name, json_t *v
 static void put_variable(json_t *fields, const char *pair)
 {
 	const char *equals = strchr(pair, '=');
-	if (equals == NULL)
+	if (!equals)
 		return;
 	g_autofree char *name = g_strndup(pair, (gsize)(equals - pair));
 	if (!rg_boot_is_own_variable(name))
@@ -85,10 +85,10 @@ static void put_labels(json_t *fields, const char *text)
 	g_auto(GStrv) labels = g_strsplit(text, ",", MAX_PARTS);
 	for (char **label = labels; *label != NULL; label++) {
 		char *value = strchr(*label, '=');
-		if (value == NULL)
+		if (!value)
 			continue;
 		*value++ = '\0';
-		if (strcmp(*label, "raygpu.io/time-slices") == 0)
+		if (g_str_equal(*label, "raygpu.io/time-slices"))
 			put(fields, "share.", "time_slices", json_string(value));
 		else if (!is_computed(*label))
 			put(fields, "labels.", *label, json_string(value));
@@ -111,17 +111,17 @@ static void put_word(json_t *fields, const char *list, const char *word)
 {
 	static const char *const named[][2] = {
 		{"image=", "ray.image"}, {"auth=", "ray.auth"}, {"efa=", "network.efa"}};
-	if (strcmp(list, "container_args") == 0 && strcmp(word, "--env") != 0)
+	if (g_str_equal(list, "container_args") && !g_str_equal(word, "--env"))
 		put_variable(fields, word);
-	else if (strcmp(list, "ray_args") == 0 && g_str_has_prefix(word, "--labels="))
+	else if (g_str_equal(list, "ray_args") && g_str_has_prefix(word, "--labels="))
 		put_labels(fields, word + strlen("--labels="));
-	else if (strcmp(list, "ray_args") == 0 && g_str_has_prefix(word, "--resources="))
+	else if (g_str_equal(list, "ray_args") && g_str_has_prefix(word, "--resources="))
 		put_resources(fields, word + strlen("--resources="));
 	for (size_t i = 0; *list == '\0' && i < G_N_ELEMENTS(named); i++) {
 		if (g_str_has_prefix(word, named[i][0]))
 			put(fields, named[i][1], "", json_string(word + strlen(named[i][0])));
 	}
-	if (strcmp(list, "mig") == 0) {
+	if (g_str_equal(list, "mig")) {
 		const char *before = rg_json_str(fields, "share.mig", "");
 		g_autofree char *all = g_strconcat(before, *before ? ", " : "", word, NULL);
 		put(fields, "share.", "mig", json_string(all));
@@ -137,7 +137,7 @@ static void put_conf(json_t *fields, const char *text)
 		return;
 	for (char **word = words; *word != NULL; word++) {
 		bool inside = *list != '\0';
-		if (inside ? strcmp(*word, ")") == 0 : g_str_has_suffix(*word, "=(")) {
+		if (inside ? g_str_equal(*word, ")") : g_str_has_suffix(*word, "=(")) {
 			g_free(list);
 			list = inside ? g_strdup("") : g_strndup(*word, strlen(*word) - 2);
 		} else {
@@ -151,14 +151,14 @@ static json_t *fields_of(const json_t *files)
 {
 	json_t *fields = json_object(), *content;
 	const char *path;
-	json_object_foreach ((json_t *)(uintptr_t)files, path, content) {
+	json_object_foreach (rg_json_unconst(files), path, content) {
 		const char *text = json_string_value(content);
-		if (strcmp(path, RG_BOOT_ENV_FILE) == 0)
+		if (g_str_equal(path, RG_BOOT_ENV_FILE))
 			put_variables(fields, text);
-		else if (strcmp(path, RG_BOOT_CONF_FILE) == 0)
+		else if (g_str_equal(path, RG_BOOT_CONF_FILE))
 			put_conf(fields, text);
-		else if (strcmp(path, RG_BOOT_TOKEN_FILE) != 0 &&
-			 strcmp(path, RG_BOOT_HEAD_FILE) != 0)
+		else if (!g_str_equal(path, RG_BOOT_TOKEN_FILE) &&
+			 !g_str_equal(path, RG_BOOT_HEAD_FILE))
 			json_object_set(fields, path, content);
 	}
 	return fields;
@@ -175,15 +175,12 @@ static json_t *difference(const char *field, json_t *before, json_t *after)
 	json_t *item = json_object();
 	bool hidden = is_hidden(field);
 	rg_json_set_str(item, "field", field);
-	rg_json_set_str(item, "change",
-		before == NULL	? "added"
-		: after == NULL ? "removed"
-				: "changed");
+	rg_json_set_str(item, "change", !before ? "added" : !after ? "removed" : "changed");
 	if (hidden)
 		json_object_set_new(item, "hidden", json_true());
-	if (before != NULL && !hidden)
+	if (before && !hidden)
 		json_object_set(item, "before", before);
-	if (after != NULL && !hidden)
+	if (after && !hidden)
 		json_object_set(item, "after", after);
 	return item;
 }
@@ -191,7 +188,7 @@ static json_t *difference(const char *field, json_t *before, json_t *after)
 json_t *rg_boot_explain(const json_t *before, const json_t *after)
 {
 	json_auto_t *old_files = files_of(before), *new_files = files_of(after);
-	if (old_files == NULL || new_files == NULL)
+	if (!old_files || !new_files)
 		return NULL;
 	json_auto_t *old = fields_of(old_files), *new = fields_of(new_files);
 	json_auto_t *all = json_copy(old);
@@ -202,8 +199,8 @@ json_t *rg_boot_explain(const json_t *before, const json_t *after)
 		json_t *was = json_object_get(old, name->data);
 		json_t *is = json_object_get(new, name->data);
 		/* a script that comes or goes with a field is told by that field */
-		bool script = *(const char *)name->data == '/' && (was == NULL || is == NULL);
-		if (!script && (was == NULL || is == NULL || !json_equal(was, is)))
+		bool script = *(const char *)name->data == '/' && (!was || !is);
+		if (!script && (!was || !is || !json_equal(was, is)))
 			json_array_append_new(list, difference(name->data, was, is));
 	}
 	return list;

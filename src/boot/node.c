@@ -36,13 +36,13 @@ static RgDiag *complain(const RgBootNode *node, const char *section, const char 
 
 bool rg_boot_is_head(const RgBootNode *node)
 {
-	return strcmp(rg_json_str(node->node, "role", ""), "head") == 0;
+	return g_str_equal(rg_json_str(node->node, "role", ""), "head");
 }
 
 bool rg_boot_uses_token(const RgBootNode *node)
 {
 	const json_t *ray = json_object_get(node->fitted, "ray");
-	return strcmp(rg_json_str(ray, "auth", ""), "token") == 0;
+	return g_str_equal(rg_json_str(ray, "auth", ""), "token");
 }
 
 static int64_t gpus_of(const RgBootNode *node)
@@ -107,21 +107,21 @@ static bool check_variable(const RgBootNode *node, const char *name, const char 
 		diag = rg_diag_hint(
 			complain(node, "/env", name, g_strdup_printf("%s is set by raygpu", name)),
 			"leave it out");
-	else if (value == NULL)
+	else if (!value)
 		diag = complain(
 			node, "/env", name, g_strdup_printf("the value of %s is not a text", name));
 	else if (strlen(value) > MAX_VALUE_BYTES)
 		diag = complain(node, "/env", name,
 			g_strdup_printf("the value of %s has %zu bytes, more than %d", name,
 				strlen(value), MAX_VALUE_BYTES));
-	return diag == NULL;
+	return !diag;
 }
 
 /* docker's env file takes a line as it is, with no quoting at all, and drops a final CR. Other
  * values go as arguments. */
 static bool fits_env_file(const char *value)
 {
-	return strchr(value, '\n') == NULL && !g_str_has_suffix(value, "\r");
+	return !strchr(value, '\n') && !g_str_has_suffix(value, "\r");
 }
 
 static void add_variable(GString *text, const char *name, const char *value)
@@ -152,7 +152,7 @@ char *rg_boot_env_file(const RgBootNode *node)
 	if (gpus_of(node) == 0)
 		add_variable(text, "NVIDIA_VISIBLE_DEVICES", "void");
 	/* libfabric would look for other providers too; the user's word goes first */
-	if (rg_boot_efa_of(node) > 0 && json_object_get(env, "FI_PROVIDER") == NULL)
+	if (rg_boot_efa_of(node) > 0 && !json_object_get(env, "FI_PROVIDER"))
 		add_variable(text, "FI_PROVIDER", "efa");
 	add_variable(text, "RAY_NODE_TYPE_NAME", rg_json_str(node->node, "pool", ""));
 	add_variable(text, "RAY_CLOUD_INSTANCE_TYPE_NAME",
@@ -193,11 +193,11 @@ static void add_container_args(const RgBootNode *node, GString *text)
 static bool is_label_text(const char *text, bool is_key)
 {
 	const char *name = text;
-	if (is_key && strchr(text, '/') != NULL)
+	if (is_key && strchr(text, '/'))
 		name = strchr(text, '/') + 1;
 	for (const char *c = text; *c != '\0'; c++) {
 		bool slash = is_key && c == name - 1;
-		if (!g_ascii_isalnum(*c) && strchr("-_.", *c) == NULL && !slash)
+		if (!g_ascii_isalnum(*c) && !strchr("-_.", *c) && !slash)
 			return false;
 	}
 	size_t len = strlen(name);
@@ -215,11 +215,10 @@ static char *labels_text(const RgBootNode *node)
 	bool good = true;
 	for (const GList *key = keys; key != NULL; key = key->next) {
 		const char *value = rg_json_str(labels, key->data, NULL);
-		if (!is_label_text(key->data, true) || value == NULL ||
-			!is_label_text(value, false)) {
+		if (!is_label_text(key->data, true) || !value || !is_label_text(value, false)) {
 			complain(node, "/labels", key->data,
 				g_strdup_printf("\"%s: %s\" is not a Ray label", (char *)key->data,
-					value != NULL ? value : ""));
+					value ? value : ""));
 			good = false;
 			continue;
 		}
@@ -270,10 +269,10 @@ static bool add_ray_args(const RgBootNode *node, GString *text)
 {
 	g_autofree char *labels = labels_text(node);
 	g_autofree char *resources = resources_text(node);
-	if (labels == NULL || resources == NULL)
+	if (!labels || !resources)
 		return false;
 	g_string_append(text, "ray_args=(\n");
-	for (size_t i = 0; rg_boot_is_head(node) && head_args[i] != NULL; i++)
+	for (size_t i = 0; rg_boot_is_head(node) && head_args[i]; i++)
 		add_quoted(text, head_args[i]);
 	for (size_t i = 0; ports_all[i] != NULL; i++)
 		add_quoted(text, ports_all[i]);
@@ -291,7 +290,7 @@ static void add_slices(const RgBootNode *node, GString *text)
 {
 	const json_t *slices = slices_of(node), *slice;
 	size_t i;
-	if (slices == NULL)
+	if (!slices)
 		return;
 	g_string_append_printf(text, "slices=%" G_GINT64_FORMAT "\nmig=(\n", ray_gpus_of(node));
 	json_array_foreach (slices, i, slice) {

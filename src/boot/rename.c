@@ -22,7 +22,7 @@ static char *rename_saying(const char *text, const char *saying, const char *fro
 	g_autofree char *old = g_strconcat(saying, from, NULL);
 	GString *renamed = g_string_new(NULL);
 	const char *whole = text, *at;
-	while ((at = strstr(text, old)) != NULL) {
+	while ((at = strstr(text, old))) {
 		const char *after = at + strlen(old);
 		g_string_append_len(renamed, text, at - text);
 		if (begins_word(whole, at) && !is_of_name(*after))
@@ -60,9 +60,9 @@ json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *t
 		return copy;
 	}
 	if (!json_is_object(value))
-		return json_incref((json_t *)(uintptr_t)value);
+		return json_incref(rg_json_unconst(value));
 	copy = json_object();
-	json_object_foreach ((json_t *)(uintptr_t)value, key, member)
+	json_object_foreach (rg_json_unconst(value), key, member)
 		json_object_set_new(copy, key, rg_boot_rename_pool(member, from, to));
 	return copy;
 }

@@ -101,7 +101,7 @@ static void add_ref_file(Config *config, const char *path, const char *mode, con
 static void add_embedded(Config *config, const char *path, const char *mode, const char *name)
 {
 	for (const struct rg_embedded *file = rg_boot_data; file->name != NULL; file++) {
-		if (strcmp(file->name, name) == 0)
+		if (g_str_equal(file->name, name))
 			add_file(config, path, mode, file->data);
 	}
 }
@@ -110,7 +110,7 @@ static bool write_config(Config *config, const RgBootNode *node)
 {
 	g_autofree char *env = rg_boot_env_file(node);
 	g_autofree char *conf = rg_boot_node_conf(node);
-	if (env == NULL || conf == NULL)
+	if (!env || !conf)
 		return false;
 	add_text(config, "#cloud-config\n{\"write_files\": [\n");
 	if (rg_boot_uses_token(node))
@@ -193,7 +193,7 @@ bool rg_boot_render(const RgCluster *cluster, json_t *fitted, size_t limit_bytes
 		json_t *data = NULL;
 		if (!g_hash_table_contains(failed, origin))
 			data = render(&one, limit_bytes, gzip_size);
-		if (data == NULL)
+		if (!data)
 			g_hash_table_add(failed, origin);
 		else
 			json_array_append_new(rendered, json_pack("{s:o}", "user_data", data));

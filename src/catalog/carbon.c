@@ -30,7 +30,7 @@ extern const struct rg_embedded rg_catalog_data[];
 
 void rg_carbon_free(RgCarbon *carbon)
 {
-	if (carbon == NULL)
+	if (!carbon)
 		return;
 	g_hash_table_unref(carbon->grids);
 	g_hash_table_unref(carbon->gpus);
@@ -121,7 +121,7 @@ static bool load_file(RgCarbon *carbon, size_t file, const RgCatalogSource *sour
 	g_autoptr(RgTable) table =
 		rg_catalog_read_table(source, files[file].file, files[file].columns, diags);
 	bool good = table != NULL;
-	for (size_t row = 0; table != NULL && row < rg_table_rows(table); row++)
+	for (size_t row = 0; table && row < rg_table_rows(table); row++)
 		good = files[file].read(carbon, table, row, diags) && good;
 	return good;
 }
@@ -157,9 +157,9 @@ static bool find_gpu_power(const RgCarbon *carbon, const RgGpuModel *model, Powe
 	const Power *row = g_hash_table_lookup(carbon->gpus, model->name);
 	if (model->own_power)
 		*power = (Power){model->power_w * 0.115, model->power_w * 1.02};
-	else if (row != NULL)
+	else if (row)
 		*power = *row;
-	return model->own_power || row != NULL;
+	return model->own_power || row;
 }
 
 RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
@@ -170,17 +170,14 @@ RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
 	const Grid *grid = g_hash_table_lookup(carbon->grids, key);
 	const Host *host = g_hash_table_lookup(carbon->hosts, provider);
 	Power gpu = {0};
-	bool has_power = type->gpu == NULL || find_gpu_power(carbon, type->gpu, &gpu);
-	if (grid != NULL) {
+	bool has_power = !type->gpu || find_gpu_power(carbon, type->gpu, &gpu);
+	if (grid) {
 		hour.year = grid->year;
 		hour.source = grid->source;
 		hour.g_per_kwh = grid->g_per_kwh;
 	}
-	hour.missing = host == NULL   ? "provider"
-		       : grid == NULL ? "region"
-		       : !has_power   ? "GPU model"
-				      : NULL;
-	if (hour.missing != NULL)
+	hour.missing = !host ? "provider" : !grid ? "region" : !has_power ? "GPU model" : NULL;
+	if (hour.missing)
 		return hour;
 	double watts = type->vcpus * watts_at(&host->vcpu) + type->memory_gib * host->memory_gb;
 	watts += type->gpus * type->gpu_fraction * watts_at(&gpu);

@@ -15,13 +15,13 @@ RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags)
 	g_autoptr(RgCatalog) catalog = g_new0(RgCatalog, 1);
 	catalog->provider = g_strdup(source->provider);
 	catalog->texts = g_string_chunk_new(8192);
-	catalog->gpus = source->gpus != NULL ? rg_gpus_ref(source->gpus)
-					     : rg_gpus_open_with(source->own, diags);
+	catalog->gpus =
+		source->gpus ? rg_gpus_ref(source->gpus) : rg_gpus_open_with(source->own, diags);
 	catalog->types = g_ptr_array_new_with_free_func(free_type);
 	catalog->regions = g_ptr_array_new();
 	catalog->type_of_name = g_hash_table_new(g_str_hash, g_str_equal);
 	catalog->region_known = g_hash_table_new(g_str_hash, g_str_equal);
-	if (catalog->gpus == NULL || !rg_catalog_load(catalog, source, diags))
+	if (!catalog->gpus || !rg_catalog_load(catalog, source, diags))
 		return NULL;
 	return g_steal_pointer(&catalog);
 }
@@ -34,7 +34,7 @@ RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data,
 
 void rg_catalog_free(RgCatalog *catalog)
 {
-	if (catalog == NULL)
+	if (!catalog)
 		return;
 	g_hash_table_unref(catalog->region_known);
 	g_hash_table_unref(catalog->type_of_name);
@@ -49,7 +49,7 @@ void rg_catalog_free(RgCatalog *catalog)
 const char *rg_catalog_embedded_text(void *table, const char *name, size_t *len)
 {
 	for (const struct rg_embedded *file = table; file->name != NULL; file++) {
-		if (strcmp(file->name, name) != 0)
+		if (!g_str_equal(file->name, name))
 			continue;
 		*len = file->len;
 		return file->data;
@@ -74,8 +74,8 @@ const GPtrArray *rg_catalog_get_types(const RgCatalog *catalog)
 
 static bool is_cheaper(const RgPrice *a, const RgPrice *b)
 {
-	if (b == NULL || b->microusd_hour == RG_MONEY_UNKNOWN)
-		return b == NULL || a->microusd_hour != RG_MONEY_UNKNOWN;
+	if (!b || b->microusd_hour == RG_MONEY_UNKNOWN)
+		return !b || a->microusd_hour != RG_MONEY_UNKNOWN;
 	return a->microusd_hour != RG_MONEY_UNKNOWN && a->microusd_hour < b->microusd_hour;
 }
 
@@ -86,7 +86,7 @@ const RgPrice *rg_catalog_find_price_of(
 	const RgPrice *best = NULL;
 	for (guint i = 0; i < type->prices->len; i++) {
 		const RgPrice *price = type->prices->pdata[i];
-		if (price->kind == kind && strcmp(price->region, region) == 0 &&
+		if (price->kind == kind && g_str_equal(price->region, region) &&
 			is_cheaper(price, best))
 			best = price;
 	}
@@ -102,7 +102,7 @@ RgOfferState rg_catalog_offer_state(
 	const RgCatalog *catalog, const RgInstanceType *type, const char *region)
 {
 	const RgPrice *price = rg_catalog_find_price(type, region);
-	if (price != NULL)
+	if (price)
 		return price->microusd_hour != RG_MONEY_UNKNOWN ? RG_OFFER_PRICED
 								: RG_OFFER_UNPRICED;
 	bool region_known =

@@ -30,7 +30,7 @@ static void free_ray(void *data)
 
 void rg_compat_free(RgCompat *compat)
 {
-	if (compat == NULL)
+	if (!compat)
 		return;
 	g_ptr_array_unref(compat->rays);
 	g_array_unref(compat->cudas);
@@ -103,7 +103,7 @@ static bool read_cuda(RgCompat *compat, const RgTable *table, size_t row, RgDiag
 	}
 	RgCudaRelease cuda = {keep(compat, table, row, TAG), keep(compat, table, row, CUDA),
 		keep(compat, table, row, DRIVER), keep(compat, table, row, DRIVER_MINOR)};
-	if (rg_compat_cuda(compat, cuda.tag) != NULL) {
+	if (rg_compat_cuda(compat, cuda.tag)) {
 		rg_table_complain(table, row, TAG, "a tag that is there once", diags);
 		return false;
 	}
@@ -127,7 +127,7 @@ static bool read_arch(RgCompat *compat, const RgTable *table, size_t row, RgDiag
 	arch.architecture = keep(compat, table, row, ARCHITECTURE);
 	arch.first_cuda = keep(compat, table, row, FIRST);
 	arch.last_cuda = keep(compat, table, row, LAST);
-	if (rg_compat_arch(compat, arch.capability) != NULL) {
+	if (rg_compat_arch(compat, arch.capability)) {
 		rg_table_complain(table, row, CAPABILITY, "one that is there once", diags);
 		return false;
 	}
@@ -145,7 +145,7 @@ static bool read_image(RgCompat *compat, const RgTable *table, size_t row, RgDia
 		return false;
 	for (guint i = 0; i < compat->images->len; i++) {
 		const NodeImage *other = &g_array_index(compat->images, NodeImage, i);
-		if (strcmp(other->name, image.name) != 0 || strcmp(other->from, image.from) != 0)
+		if (!g_str_equal(other->name, image.name) || !g_str_equal(other->from, image.from))
 			continue;
 		rg_table_complain(
 			table, row, NAME, "an image that is there once from then on", diags);
@@ -176,7 +176,7 @@ static bool load_file(RgCompat *compat, size_t file, const RgCatalogSource *sour
 	g_autoptr(RgTable) table =
 		rg_catalog_read_table(source, files[file].file, files[file].columns, diags);
 	bool good = table != NULL;
-	for (size_t row = 0; table != NULL && row < rg_table_rows(table); row++)
+	for (size_t row = 0; table && row < rg_table_rows(table); row++)
 		good = files[file].read(compat, table, row, diags) && good;
 	return good;
 }
@@ -217,7 +217,7 @@ const RgCudaRelease *rg_compat_cuda(const RgCompat *compat, const char *tag)
 {
 	for (guint i = 0; i < compat->cudas->len; i++) {
 		const RgCudaRelease *cuda = &g_array_index(compat->cudas, RgCudaRelease, i);
-		if (strcmp(cuda->tag, tag) == 0)
+		if (g_str_equal(cuda->tag, tag))
 			return cuda;
 	}
 	return NULL;
@@ -237,12 +237,12 @@ const char *rg_compat_image_driver(const RgCompat *compat, const char *image_nam
 {
 	const NodeImage *best = NULL;
 	const char *last = strrchr(image_name, ' '); /* "20261001", or the 71.6 of "Version 71.6" */
-	for (guint i = 0; i < compat->images->len && last != NULL; i++) {
+	for (guint i = 0; i < compat->images->len && last; i++) {
 		const NodeImage *image = &g_array_index(compat->images, NodeImage, i);
-		if (strstr(image_name, image->name) != NULL &&
+		if (strstr(image_name, image->name) &&
 			rg_version_compare(image->from, last + 1) <= 0 &&
-			(best == NULL || rg_version_compare(best->from, image->from) < 0))
+			(!best || rg_version_compare(best->from, image->from) < 0))
 			best = image;
 	}
-	return best != NULL ? best->driver : NULL;
+	return best ? best->driver : NULL;
 }

@@ -22,7 +22,7 @@ void rg_gpus_add_word(RgGpus *gpus, const char *name, RgGpuModel *model)
 {
 	g_autofree char *word = g_ascii_strdown(name, -1);
 	GPtrArray *models = g_hash_table_lookup(gpus->models_of_word, word);
-	if (models == NULL) {
+	if (!models) {
 		models = g_ptr_array_new();
 		g_hash_table_insert(gpus->models_of_word, g_steal_pointer(&word), models);
 	}
@@ -42,7 +42,7 @@ static void add_words(RgGpus *gpus, const char *names, RgGpuModel *model)
 bool rg_gpu_parse_capability(const char *text, unsigned *tenths)
 {
 	const char *point = strchr(text, '.');
-	if (point == NULL || !g_ascii_isdigit(point[1]) || point[2] != '\0')
+	if (!point || !g_ascii_isdigit(point[1]) || point[2] != '\0')
 		return false;
 	g_autofree char *major = g_strndup(text, (gsize)(point - text));
 	guint64 number = 0;
@@ -135,7 +135,7 @@ static bool read_model(RgGpus *gpus, const RgTable *table, size_t row, RgDiags *
 static void free_model(void *data)
 {
 	RgGpuModel *model = data;
-	json_decref((json_t *)(uintptr_t)model->own_mig);
+	json_decref(rg_json_unconst(model->own_mig));
 	g_free(model);
 }
 
@@ -143,7 +143,7 @@ RgGpus *rg_gpus_open_text(RgCatalogText text, void *data, const RgOwnRows *own, 
 {
 	const RgCatalogSource source = {.text = text, .data = data};
 	g_autoptr(RgTable) table = rg_catalog_read_table(&source, "gpu_models.csv", columns, diags);
-	if (table == NULL)
+	if (!table)
 		return NULL;
 	g_autoptr(RgGpus) gpus = g_atomic_rc_box_new0(RgGpus);
 	gpus->texts = g_string_chunk_new(4096);
@@ -176,7 +176,7 @@ RgGpus *rg_gpus_ref(RgGpus *gpus)
 
 void rg_gpus_unref(RgGpus *gpus)
 {
-	if (gpus != NULL)
+	if (gpus)
 		g_atomic_rc_box_release_full(gpus, clear);
 }
 
@@ -199,7 +199,7 @@ const GPtrArray *rg_gpus_named(const RgGpus *gpus, const char *word)
 bool rg_gpus_is_model(const RgGpus *gpus, const char *word, const RgGpuModel *model)
 {
 	const GPtrArray *models = rg_gpus_named(gpus, word);
-	return models != NULL && g_ptr_array_find((GPtrArray *)(uintptr_t)models, model, NULL);
+	return models && g_ptr_array_find((GPtrArray *)(uintptr_t)models, model, NULL);
 }
 
 bool rg_gpu_has_precision(const RgGpuModel *model, const char *precision)

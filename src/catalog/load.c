@@ -12,7 +12,7 @@ RgTable *rg_catalog_read_table(
 {
 	size_t len = 0;
 	const char *bytes = source->text(source->data, name, &len);
-	if (bytes != NULL)
+	if (bytes)
 		return rg_table_read(name, bytes, len, columns, diags);
 	rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing", name);
 	return NULL;
@@ -55,7 +55,7 @@ static bool read_gpu(
 		return false;
 	}
 	type->gpu = has_gpu ? rg_gpus_find(catalog->gpus, model) : NULL;
-	if (has_gpu && type->gpu == NULL) {
+	if (has_gpu && !type->gpu) {
 		rg_table_complain(table, row, T_GPU, "a model of gpu_models.csv", diags);
 		return false;
 	}
@@ -77,7 +77,7 @@ static bool check_units(
 		{T_NETWORK, type->network_gbps <= 20000, "Gbps, at most 20000"},
 		{T_NETWORK_PEAK, type->network_peak_gbps <= 20000, "Gbps, at most 20000"},
 		{T_GPU_MEMORY,
-			type->gpu == NULL || type->gpu_fraction < 1 ||
+			!type->gpu || type->gpu_fraction < 1 ||
 				(type->gpu_memory_gib >= 0.8 * type->gpu->memory_gb &&
 					type->gpu_memory_gib <= 1.1 * type->gpu->memory_gb),
 			"GiB of each GPU, 80 % to 110 % of the model's memory_gb"},
@@ -116,7 +116,7 @@ static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDi
 	type->family = rg_catalog_keep(catalog, rg_table_cell(table, row, T_FAMILY));
 	type->arch = rg_catalog_keep(catalog, rg_table_cell(table, row, T_ARCH));
 	type->prices = g_ptr_array_new_with_free_func(g_free);
-	if (strcmp(type->arch, "x86_64") != 0 && strcmp(type->arch, "arm64") != 0) {
+	if (!g_str_equal(type->arch, "x86_64") && !g_str_equal(type->arch, "arm64")) {
 		rg_table_complain(table, row, T_ARCH, "\"x86_64\" or \"arm64\"", diags);
 		return false;
 	}
@@ -147,7 +147,7 @@ static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiag
 		NULL};
 	g_autoptr(RgTable) table =
 		rg_catalog_read_table(source, "instance_types.csv", columns, diags);
-	if (table == NULL)
+	if (!table)
 		return false;
 	bool good = true;
 	for (size_t row = 0; row < rg_table_rows(table); row++)
@@ -166,7 +166,7 @@ static void add_priced_regions(RgCatalog *catalog, const json_t *own_prices)
 {
 	for (size_t i = 0; i < json_array_size(own_prices); i++) {
 		const json_t *row = json_array_get(own_prices, i);
-		if (json_object_get(row, "hourly_usd") != NULL)
+		if (json_object_get(row, "hourly_usd"))
 			add_region(catalog, rg_json_str(row, "region", ""), false);
 	}
 	for (guint i = 0; i < catalog->types->len; i++) {
@@ -181,7 +181,7 @@ static bool read_regions(RgCatalog *catalog, const char *bytes, size_t len, RgDi
 	enum { NAME, KNOWN };
 	static const char *const columns[] = {"region", "offers_known", NULL};
 	g_autoptr(RgTable) table = rg_table_read("regions.csv", bytes, len, columns, diags);
-	if (table == NULL)
+	if (!table)
 		return false;
 	bool good = true, known = false;
 	for (size_t row = 0; row < rg_table_rows(table); row++) {
@@ -199,7 +199,7 @@ static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDi
 {
 	size_t len = 0;
 	const char *bytes = source->text(source->data, "regions.csv", &len);
-	if (bytes == NULL)
+	if (!bytes)
 		add_priced_regions(catalog, rg_own_prices(source));
 	else if (!read_regions(catalog, bytes, len, diags))
 		return false;

@@ -12,7 +12,7 @@ extern const struct rg_embedded rg_catalog_data[];
 
 void rg_mig_free(RgMig *mig)
 {
-	if (mig == NULL)
+	if (!mig)
 		return;
 	g_hash_table_unref(mig->profiles_of);
 	g_string_chunk_free(mig->texts);
@@ -27,9 +27,9 @@ const GPtrArray *rg_mig_profiles(const RgMig *mig, const char *gpu_model)
 static RgMigProfile *find(const RgMig *mig, const char *gpu_model, const char *profile)
 {
 	const GPtrArray *profiles = rg_mig_profiles(mig, gpu_model);
-	for (guint i = 0; profiles != NULL && i < profiles->len; i++) {
+	for (guint i = 0; profiles && i < profiles->len; i++) {
 		RgMigProfile *one = profiles->pdata[i];
-		if (strcmp(one->name, profile) == 0)
+		if (g_str_equal(one->name, profile))
 			return one;
 	}
 	return NULL;
@@ -50,7 +50,7 @@ static const char *keep(RgMig *mig, const char *text)
 static void add_profile(RgMig *mig, const char *model, const RgMigProfile *profile)
 {
 	GPtrArray *profiles = g_hash_table_lookup(mig->profiles_of, model);
-	if (profiles == NULL) {
+	if (!profiles) {
 		profiles = g_ptr_array_new_with_free_func(g_free);
 		g_hash_table_insert(mig->profiles_of, (gpointer)(uintptr_t)model, profiles);
 	}
@@ -75,7 +75,7 @@ static bool read_profile(RgMig *mig, const RgTable *table, size_t row, RgDiags *
 	enum { MODEL, NAME, COMPUTE, MEMORY, INSTANCES };
 	const char *model = keep(mig, rg_table_cell(table, row, MODEL));
 	RgMigProfile profile = {.name = keep(mig, rg_table_cell(table, row, NAME))};
-	if (*model == '\0' || *profile.name == '\0' || find(mig, model, profile.name) != NULL) {
+	if (*model == '\0' || *profile.name == '\0' || find(mig, model, profile.name)) {
 		rg_table_complain(table, row, NAME, "a profile that its GPU has once", diags);
 		return false;
 	}
@@ -93,7 +93,7 @@ static bool read_placement(RgMig *mig, const RgTable *table, size_t row, RgDiags
 	RgMigProfile *profile =
 		find(mig, rg_table_cell(table, row, MODEL), rg_table_cell(table, row, NAME));
 	unsigned start, size;
-	if (profile == NULL) {
+	if (!profile) {
 		rg_table_complain(table, row, NAME, "a profile of mig_profiles.csv", diags);
 		return false;
 	}
@@ -145,7 +145,7 @@ static void add_own(RgMig *mig, const RgGpuModel *model)
 {
 	json_t *count;
 	const char *name;
-	json_object_foreach ((json_t *)(uintptr_t)model->own_mig, name, count) {
+	json_object_foreach (rg_json_unconst(model->own_mig), name, count) {
 		char *rest = NULL;
 		RgMigProfile profile = {.name = keep(mig, name),
 			.compute_slices = (unsigned)g_ascii_strtoull(name, &rest, 10),
@@ -159,8 +159,8 @@ RgMig *rg_mig_open(const RgGpus *gpus, RgDiags *diags)
 {
 	RgMig *mig = rg_mig_open_text(
 		rg_catalog_embedded_text, (void *)(uintptr_t)rg_catalog_data, diags);
-	const GPtrArray *models = gpus != NULL ? rg_gpus_get_all(gpus) : NULL;
-	for (guint i = 0; mig != NULL && models != NULL && i < models->len; i++)
+	const GPtrArray *models = gpus ? rg_gpus_get_all(gpus) : NULL;
+	for (guint i = 0; mig && models && i < models->len; i++)
 		add_own(mig, models->pdata[i]);
 	return mig;
 }
@@ -222,7 +222,7 @@ bool rg_mig_place(const RgMigProfile *const *wish, size_t n, unsigned *starts)
 	Chip chip = {wish, n, found, 0};
 	if (known && !place_from(&chip, 0))
 		return false;
-	for (size_t i = 0; starts != NULL && i < n; i++)
+	for (size_t i = 0; starts && i < n; i++)
 		starts[i] = known ? found[i] : RG_MIG_MAX_SLICES;
 	return true;
 }

@@ -11,7 +11,7 @@ typedef struct {
 /* The nearest word, or where one that is right and not known can be stated. */
 static void hint_word(RgDiag *diag, const char *near)
 {
-	if (near != NULL)
+	if (near)
 		rg_diag_hint(diag, "did you mean `%s`?", near);
 	else
 		rg_diag_hint(diag, "what raygpu does not know goes into `catalog` of raygpu.yaml "
@@ -27,7 +27,7 @@ bool rg_catalog_check_region(
 		"%s has no region \"%s\" that raygpu knows", catalog->provider, region);
 	rg_diag_at(diag, source);
 	const char *near = rg_nearest_word(region, (const char *const *)catalog->regions->pdata);
-	if (near != NULL)
+	if (near)
 		rg_diag_hint(diag, "did you mean `%s`?", near);
 	return false;
 }
@@ -36,7 +36,7 @@ const RgInstanceType *rg_catalog_get_type(
 	const RgCatalog *catalog, const char *name, RgSource source, RgDiags *diags)
 {
 	const RgInstanceType *type = rg_catalog_find_type(catalog, name);
-	if (type != NULL)
+	if (type)
 		return type;
 	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-type",
 		"\"%s\" is not in the catalog of %s instance types", name, catalog->provider);
@@ -56,7 +56,7 @@ const RgInstanceType *rg_catalog_get_type(
 /* Whole GPUs of that model on a host that the default images run on. */
 static bool carries(const RgInstanceType *type, const GPtrArray *models)
 {
-	return type->gpu != NULL && type->gpu_fraction == 1 && strcmp(type->arch, "x86_64") == 0 &&
+	return type->gpu && type->gpu_fraction == 1 && g_str_equal(type->arch, "x86_64") &&
 	       g_ptr_array_find((GPtrArray *)(uintptr_t)models, type->gpu, NULL);
 }
 
@@ -78,8 +78,8 @@ static Candidate make_candidate(
 
 static bool is_better(const Candidate *a, const Candidate *b)
 {
-	if (b->type == NULL || a->state != b->state)
-		return b->type == NULL || a->state < b->state;
+	if (!b->type || a->state != b->state)
+		return !b->type || a->state < b->state;
 	if (a->price != b->price)
 		return a->price < b->price;
 	return strcmp(a->type->name, b->type->name) < 0;
@@ -95,15 +95,15 @@ static char *list_counts(const RgCatalog *catalog, const GPtrArray *models, cons
 		for (guint i = 0; i < catalog->types->len; i++) {
 			const RgInstanceType *type = catalog->types->pdata[i];
 			if (!carries(type, models) || type->gpus <= below ||
-				(best.type != NULL && type->gpus > best.type->gpus))
+				(best.type && type->gpus > best.type->gpus))
 				continue;
 			Candidate candidate = make_candidate(catalog, type, region);
-			bool fewer = best.type != NULL && type->gpus < best.type->gpus;
+			bool fewer = best.type && type->gpus < best.type->gpus;
 			if (candidate.state != RG_OFFER_NONE &&
 				(fewer || is_better(&candidate, &best)))
 				best = candidate;
 		}
-		if (best.type == NULL)
+		if (!best.type)
 			break;
 		below = best.type->gpus;
 		g_string_append_printf(
@@ -122,7 +122,7 @@ static char *list_regions(const RgCatalog *catalog, const GPtrArray *models, uns
 		for (guint i = 0; i < catalog->types->len && !found; i++) {
 			const RgInstanceType *type = catalog->types->pdata[i];
 			found = carries(type, models) && type->gpus == count &&
-				rg_catalog_find_price(type, region) != NULL;
+				rg_catalog_find_price(type, region);
 		}
 		if (found)
 			g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", region);
@@ -149,7 +149,7 @@ static const char *const *words_of(const RgCatalog *catalog, GPtrArray *words)
 {
 	for (guint i = 0; i < catalog->types->len; i++) {
 		const RgInstanceType *type = catalog->types->pdata[i];
-		if (type->gpu != NULL && type->gpu->ray_type[0] != '\0') {
+		if (type->gpu && type->gpu->ray_type[0] != '\0') {
 			g_ptr_array_add(words, (void *)(uintptr_t)type->gpu->ray_type);
 			g_ptr_array_add(words, (void *)(uintptr_t)type->gpu->name);
 		}
@@ -172,7 +172,7 @@ static void report_unknown(
 bool rg_catalog_check_accelerator(
 	const RgCatalog *catalog, const char *word, RgSource source, RgDiags *diags)
 {
-	if (rg_gpus_named(catalog->gpus, word) != NULL)
+	if (rg_gpus_named(catalog->gpus, word))
 		return true;
 	report_unknown(catalog, word, source, diags);
 	return false;
@@ -182,7 +182,7 @@ const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *reg
 	const char *word, unsigned count, RgSource source, RgDiags *diags)
 {
 	const GPtrArray *models = rg_gpus_named(catalog->gpus, word);
-	if (models == NULL) {
+	if (!models) {
 		report_unknown(catalog, word, source, diags);
 		return NULL;
 	}
@@ -195,7 +195,7 @@ const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *reg
 		if (candidate.state != RG_OFFER_NONE && is_better(&candidate, &best))
 			best = candidate;
 	}
-	if (best.type != NULL)
+	if (best.type)
 		return best.type;
 	RgDiag *diag = rg_diags_error(diags, "catalog.no-offer",
 		"no %s instance type has %u %s GPU%s in %s", catalog->provider, count, word,

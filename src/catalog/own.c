@@ -5,7 +5,7 @@
 RgSource rg_own_source(const RgOwnRow *row, const char *key)
 {
 	g_autofree char *member =
-		key != NULL ? rg_json_pointer_add(row->pointer, key) : g_strdup(row->pointer);
+		key ? rg_json_pointer_add(row->pointer, key) : g_strdup(row->pointer);
 	return row->own->source(row->own->data, member);
 }
 
@@ -21,7 +21,7 @@ bool rg_own_has_all(
 {
 	bool good = true;
 	for (size_t i = 0; needed[i] != NULL; i++) {
-		if (json_object_get(row->row, needed[i]) != NULL)
+		if (json_object_get(row->row, needed[i]))
 			continue;
 		RgDiag *diag = rg_own_complain(row, NULL,
 			g_strdup_printf("the new %s %s has no \"%s\"", what, name, needed[i]));
@@ -34,8 +34,7 @@ bool rg_own_has_all(
 char *rg_own_place(const RgOwnRow *row)
 {
 	RgSource source = rg_own_source(row, NULL);
-	return g_strdup_printf(
-		"%s:%u", source.file != NULL ? source.file : "raygpu.yaml", source.line);
+	return g_strdup_printf("%s:%u", source.file ? source.file : "raygpu.yaml", source.line);
 }
 
 double rg_own_size(const RgOwnRow *row, const char *key)
@@ -50,6 +49,6 @@ double rg_own_size(const RgOwnRow *row, const char *key)
 void rg_own_amount(const RgOwnRow *row, const char *key, double *amount)
 {
 	const json_t *value = json_object_get(row->row, key);
-	if (value != NULL)
+	if (value)
 		*amount = json_number_value(value);
 }

@@ -20,7 +20,7 @@ static char *list_names(const GPtrArray *models)
 static bool is_free(const RgGpus *gpus, const RgOwnRow *row, const char *name)
 {
 	const GPtrArray *others = rg_gpus_named(gpus, name);
-	if (others == NULL)
+	if (!others)
 		return true;
 	g_autofree char *names = list_names(others);
 	RgDiag *diag = rg_own_complain(
@@ -54,7 +54,7 @@ static void put_texts(RgGpus *gpus, const RgOwnRow *row, RgGpuModel *model)
 		{"min_driver", &model->min_driver}, {"min_cuda", &model->min_cuda}};
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
 		const char *text = rg_json_str(row->row, texts[i].key, NULL);
-		if (text != NULL)
+		if (text)
 			*texts[i].text = keep(gpus, text);
 	}
 	const json_t *precisions = json_object_get(row->row, "precisions");
@@ -62,7 +62,7 @@ static void put_texts(RgGpus *gpus, const RgOwnRow *row, RgGpuModel *model)
 	for (size_t i = 0; i < json_array_size(precisions); i++)
 		g_string_append_printf(joined, "%s%s", i > 0 ? "|" : "",
 			json_string_value(json_array_get(precisions, i)));
-	if (precisions != NULL)
+	if (precisions)
 		model->precisions = keep(gpus, joined->str);
 	const json_t *names = json_object_get(row->row, "names");
 	for (size_t i = 0; i < json_array_size(names); i++)
@@ -75,7 +75,7 @@ static void put_figures(const RgOwnRow *row, RgGpuModel *model)
 	if (memory > 0)
 		model->memory_gb = (unsigned)memory;
 	const char *capability = rg_json_str(row->row, "compute_capability", NULL);
-	if (capability != NULL)
+	if (capability)
 		rg_gpu_parse_capability(capability, &model->compute_capability);
 	rg_own_amount(row, "bandwidth_gb_s", &model->bandwidth_gb_s);
 	rg_own_amount(row, "fp16_tflops", &model->fp16_tflops);
@@ -89,7 +89,7 @@ static bool put_mig(const RgOwnRow *row, RgGpuModel *model)
 {
 	json_t *mig = json_object_get(row->row, "mig"), *count;
 	const char *profile;
-	if (mig == NULL)
+	if (!mig)
 		return true;
 	if (model->mig_instances > 0) {
 		rg_own_complain(row, "mig",
@@ -106,7 +106,7 @@ static bool put_mig(const RgOwnRow *row, RgGpuModel *model)
 static bool read_model(RgGpus *gpus, const RgOwnRow *row, const char *name)
 {
 	RgGpuModel *model = g_hash_table_lookup(gpus->model_of_name, name);
-	if (model == NULL && (model = add_model(gpus, row, name)) == NULL)
+	if (!model && !(model = add_model(gpus, row, name)))
 		return false;
 	g_autofree char *place = rg_own_place(row);
 	model->own = keep(gpus, place);
@@ -117,7 +117,7 @@ static bool read_model(RgGpus *gpus, const RgOwnRow *row, const char *name)
 
 bool rg_own_add_gpus(RgGpus *gpus, const RgOwnRows *own, RgDiags *diags)
 {
-	json_t *all = own != NULL ? json_object_get(own->rows, "gpus") : NULL, *value;
+	json_t *all = own ? json_object_get(own->rows, "gpus") : NULL, *value;
 	const char *name;
 	bool good = true;
 	json_object_foreach (all, name, value) {

@@ -5,14 +5,13 @@
 
 const json_t *rg_own_prices(const RgCatalogSource *source)
 {
-	const json_t *providers =
-		source->own != NULL ? json_object_get(source->own->rows, "prices") : NULL;
+	const json_t *providers = source->own ? json_object_get(source->own->rows, "prices") : NULL;
 	return json_object_get(providers, source->provider);
 }
 
 static RgPriceKind kind_of(const json_t *row)
 {
-	return strcmp(rg_json_str(row, "market", "on_demand"), "spot") == 0 ? RG_PRICE_SPOT
+	return g_str_equal(rg_json_str(row, "market", "on_demand"), "spot") ? RG_PRICE_SPOT
 									    : RG_PRICE_ON_DEMAND;
 }
 
@@ -23,7 +22,7 @@ static bool has_both(const RgOwnRow *row)
 	static const char *const needed[] = {"instance_type", "region"};
 	bool good = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(needed); i++) {
-		if (json_object_get(row->row, needed[i]) != NULL)
+		if (json_object_get(row->row, needed[i]))
 			continue;
 		RgDiag *diag = rg_own_complain(
 			row, NULL, g_strdup_printf("this price has no \"%s\"", needed[i]));
@@ -60,7 +59,7 @@ static void remove_prices(RgInstanceType *type, const char *region, RgPriceKind 
 	GPtrArray *prices = (GPtrArray *)(uintptr_t)type->prices;
 	for (guint i = prices->len; i > 0; i--) {
 		const RgPrice *price = prices->pdata[i - 1];
-		if (price->kind == kind && strcmp(price->region, region) == 0)
+		if (price->kind == kind && g_str_equal(price->region, region))
 			g_ptr_array_remove_index(prices, i - 1);
 	}
 }
@@ -76,7 +75,7 @@ static void put_price(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType *t
 	price->microusd_hour =
 		llround(json_number_value(json_object_get(row->row, "hourly_usd")) * 1e6);
 	price->quality = "negotiated";
-	price->date = date != NULL ? rg_catalog_keep(catalog, date) : NULL;
+	price->date = date ? rg_catalog_keep(catalog, date) : NULL;
 	price->own = rg_catalog_keep(catalog, place);
 	remove_prices(type, price->region, price->kind);
 	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
@@ -94,7 +93,7 @@ static bool read_price(const Reader *reader, const RgOwnRow *row)
 	known &= rg_catalog_check_region(catalog, region, rg_own_source(row, "region"), row->diags);
 	if (!known || !is_first(reader, row))
 		return false;
-	if (only == NULL || strcmp(only, region) == 0)
+	if (!only || g_str_equal(only, region))
 		put_price(reader->catalog, row, g_hash_table_lookup(catalog->type_of_name, name));
 	return true;
 }
@@ -145,7 +144,7 @@ static bool check_discount(const RgCatalog *catalog, const RgOwnRow *row)
 static void put_discount(
 	RgCatalog *catalog, const RgInstanceType *type, RgPrice *price, const RgOwnRow *row)
 {
-	if (price->own != NULL || price->microusd_hour == RG_MONEY_UNKNOWN ||
+	if (price->own || price->microusd_hour == RG_MONEY_UNKNOWN ||
 		price->kind != kind_of(row->row) ||
 		!matches(row->row, "instance_type", type->name) ||
 		!matches(row->row, "region", price->region))

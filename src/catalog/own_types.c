@@ -7,13 +7,13 @@ static const RgGpuModel *find_model(const RgCatalog *catalog, const RgOwnRow *ro
 {
 	const RgGpuModel *model = rg_gpus_find(catalog->gpus, word);
 	const GPtrArray *models = rg_gpus_named(catalog->gpus, word);
-	if (model != NULL || (models != NULL && models->len == 1))
-		return model != NULL ? model : models->pdata[0];
+	if (model || (models && models->len == 1))
+		return model ? model : models->pdata[0];
 	RgSource source = rg_own_source(row, "accelerators");
 	if (!rg_catalog_check_accelerator(catalog, word, source, row->diags))
 		return NULL;
 	g_autoptr(GString) names = g_string_new(NULL);
-	for (guint i = 0; models != NULL && i < models->len; i++)
+	for (guint i = 0; models && i < models->len; i++)
 		g_string_append_printf(names, "%s%s", i > 0 ? ", " : "",
 			((const RgGpuModel *)models->pdata[i])->name);
 	RgDiag *diag = rg_own_complain(row, "accelerators",
@@ -26,13 +26,13 @@ static const RgGpuModel *find_model(const RgCatalog *catalog, const RgOwnRow *ro
 static bool put_gpus(const RgCatalog *catalog, const RgOwnRow *row, RgInstanceType *type)
 {
 	const char *text = rg_json_str(row->row, "accelerators", NULL);
-	if (text == NULL)
+	if (!text)
 		return true;
 	g_auto(GStrv) parts = g_strsplit(text, ":", 2);
 	type->gpu = find_model(catalog, row, parts[0]);
-	if (type->gpu == NULL)
+	if (!type->gpu)
 		return false;
-	type->gpus = parts[1] != NULL ? (unsigned)g_ascii_strtoull(parts[1], NULL, 10) : 1;
+	type->gpus = parts[1] ? (unsigned)g_ascii_strtoull(parts[1], NULL, 10) : 1;
 	type->gpu_fraction = 1;
 	type->gpu_memory_gib = type->gpu->memory_gb;
 	return true;
@@ -44,16 +44,16 @@ static void put_figures(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType 
 	const json_t *vcpus = json_object_get(row->row, "vcpus");
 	if (memory > 0)
 		type->memory_gib = memory;
-	if (vcpus != NULL)
+	if (vcpus)
 		type->vcpus = (unsigned)json_integer_value(vcpus);
-	if (json_object_get(row->row, "network_gbps") != NULL) {
+	if (json_object_get(row->row, "network_gbps")) {
 		rg_own_amount(row, "network_gbps", &type->network_gbps);
 		type->network_peak_gbps = MAX(type->network_peak_gbps, type->network_gbps);
 	}
 	const char *arch = rg_json_str(row->row, "arch", type->arch);
 	type->arch = rg_catalog_keep(catalog, arch);
 	type->efa = (unsigned)rg_json_int(row->row, "efa", type->efa);
-	if (json_object_get(row->row, "placement") != NULL)
+	if (json_object_get(row->row, "placement"))
 		type->refuses_placement = !rg_json_bool(row->row, "placement", true);
 }
 
@@ -63,8 +63,8 @@ static bool has_price(const RgCatalogSource *source, const char *type)
 	const json_t *prices = rg_own_prices(source);
 	for (size_t i = 0; i < json_array_size(prices); i++) {
 		const json_t *row = json_array_get(prices, i);
-		if (json_object_get(row, "hourly_usd") != NULL &&
-			strcmp(rg_json_str(row, "instance_type", ""), type) == 0)
+		if (json_object_get(row, "hourly_usd") &&
+			g_str_equal(rg_json_str(row, "instance_type", ""), type))
 			return true;
 	}
 	return false;
@@ -92,7 +92,7 @@ static bool read_type(
 	RgCatalog *catalog, const RgCatalogSource *source, const RgOwnRow *row, const char *name)
 {
 	RgInstanceType *type = g_hash_table_lookup(catalog->type_of_name, name);
-	if (type == NULL && (type = add_type(catalog, source, row, name)) == NULL)
+	if (!type && !(type = add_type(catalog, source, row, name)))
 		return false;
 	g_autofree char *place = rg_own_place(row);
 	type->own = rg_catalog_keep(catalog, place);
@@ -103,7 +103,7 @@ static bool read_type(
 bool rg_own_add_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
 	json_t *providers =
-		source->own != NULL ? json_object_get(source->own->rows, "instance_types") : NULL;
+		source->own ? json_object_get(source->own->rows, "instance_types") : NULL;
 	json_t *types = json_object_get(providers, source->provider), *value;
 	g_autofree char *folder = rg_json_pointer_add("/instance_types", source->provider);
 	const char *name;

@@ -21,7 +21,7 @@ static bool is_date(const char *text)
 static bool read_amount(const RgTable *table, size_t row, RgPrice *price, RgDiags *diags)
 {
 	const char *usd = rg_table_cell(table, row, P_USD);
-	bool unknown = strcmp(price->quality, "unknown") == 0;
+	bool unknown = g_str_equal(price->quality, "unknown");
 	price->microusd_hour = RG_MONEY_UNKNOWN;
 	if (unknown && usd[0] == '\0')
 		return true;
@@ -39,7 +39,7 @@ static bool read_kind(const RgTable *table, size_t row, RgPriceKind *kind, RgDia
 {
 	const char *cell = rg_table_cell(table, row, P_KIND);
 	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-		if (strcmp(cell, kinds[i]) != 0)
+		if (!g_str_equal(cell, kinds[i]))
 			continue;
 		*kind = (RgPriceKind)i;
 		return true;
@@ -52,8 +52,8 @@ static bool has_price(const RgInstanceType *type, const RgPrice *like)
 {
 	for (guint i = 0; i < type->prices->len; i++) {
 		const RgPrice *price = type->prices->pdata[i];
-		if (price->kind == like->kind && strcmp(price->region, like->region) == 0 &&
-			strcmp(price->zone, like->zone) == 0)
+		if (price->kind == like->kind && g_str_equal(price->region, like->region) &&
+			g_str_equal(price->zone, like->zone))
 			return true;
 	}
 	return false;
@@ -64,7 +64,7 @@ static RgInstanceType *type_of(
 {
 	RgInstanceType *type =
 		g_hash_table_lookup(catalog->type_of_name, rg_table_cell(table, row, P_TYPE));
-	if (type == NULL)
+	if (!type)
 		rg_table_complain(table, row, P_TYPE, "a type of instance_types.csv", diags);
 	return type;
 }
@@ -74,7 +74,7 @@ static bool read_price(RgCatalog *catalog, const RgTable *table, size_t row, RgD
 	RgPrice read = {.region = rg_table_cell(table, row, P_REGION),
 		.zone = rg_table_cell(table, row, P_ZONE)};
 	RgInstanceType *type = type_of(catalog, table, row, diags);
-	if (type == NULL || !read_kind(table, row, &read.kind, diags))
+	if (!type || !read_kind(table, row, &read.kind, diags))
 		return false;
 	if (read.region[0] == '\0' || has_price(type, &read)) {
 		rg_table_complain(table, row, P_REGION,
@@ -124,12 +124,12 @@ bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, R
 	size_t len = 0;
 	const char *bytes = source->text(source->data, "prices.csv", &len);
 	g_autoptr(RgTable) table = NULL;
-	if (bytes == NULL || source->region == NULL)
+	if (!bytes || !source->region)
 		table = rg_catalog_read_table(source, "prices.csv", columns, diags);
 	else
 		table = rg_table_read_only(
 			"prices.csv", bytes, len, columns, source->region, diags);
-	if (table == NULL)
+	if (!table)
 		return false;
 	bool good = true;
 	for (size_t row = 0; row < rg_table_rows(table); row++)

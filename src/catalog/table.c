@@ -44,7 +44,7 @@ static void on_field(void *text, size_t len, void *data)
 	Reader *reader = data;
 	if (reader->row_line == 0)
 		reader->row_line = reader->line;
-	if (len > 0 && memchr(text, 0, len) != NULL)
+	if (len > 0 && memchr(text, 0, len))
 		reader_fail(reader, "a NUL byte");
 	g_ptr_array_add(reader->fields,
 		g_string_chunk_insert_len(reader->table->texts, len > 0 ? text : "", (gssize)len));
@@ -60,7 +60,7 @@ static void take_header(Reader *reader)
 		name += may_be_missing;
 		reader->column_of[c] = -1;
 		for (guint i = 0; i < reader->fields->len; i++) {
-			if (strcmp(reader->fields->pdata[i], name) != 0)
+			if (!g_str_equal(reader->fields->pdata[i], name))
 				continue;
 			if (reader->column_of[c] >= 0)
 				reader_fail(reader, "a column is given twice");
@@ -105,7 +105,7 @@ static void on_row(int end, void *data)
 
 static bool is_skipped(const Reader *reader, const char *line, size_t len)
 {
-	if (reader->first == NULL || reader->line == 1)
+	if (!reader->first || reader->line == 1)
 		return false;
 	return len <= reader->first_len || line[reader->first_len] != ',' ||
 	       memcmp(line, reader->first, reader->first_len) != 0;
@@ -117,7 +117,7 @@ static void feed(Reader *reader, struct csv_parser *parser, const char *text, si
 	const char *end = text + len;
 	while (text < end && !reader->failed) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t part = (size_t)((newline != NULL ? newline + 1 : end) - text);
+		size_t part = (size_t)((newline ? newline + 1 : end) - text);
 		reader->line++;
 		if (!is_skipped(reader, text, part) &&
 			csv_parse(parser, text, part, on_field, on_row, reader) != part) {
@@ -149,7 +149,7 @@ RgTable *rg_table_read_only(const char *file, const char *text, size_t len,
 	table->texts = g_string_chunk_new(4096);
 	table->cells = g_ptr_array_new();
 	table->lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
-	while (columns[table->width] != NULL)
+	while (columns[table->width])
 		table->width++;
 	g_assert(table->width <= MAX_COLUMNS);
 
@@ -158,7 +158,7 @@ RgTable *rg_table_read_only(const char *file, const char *text, size_t len,
 		.diags = diags,
 		.fields = fields,
 		.first = first,
-		.first_len = first != NULL ? strlen(first) : 0};
+		.first_len = first ? strlen(first) : 0};
 	struct csv_parser parser;
 	if (len > RG_CAP_FILE_BYTES) {
 		reader_fail(&reader, "too large");
@@ -175,7 +175,7 @@ RgTable *rg_table_read_only(const char *file, const char *text, size_t len,
 
 void rg_table_free(RgTable *table)
 {
-	if (table == NULL)
+	if (!table)
 		return;
 	g_string_chunk_free(table->texts);
 	g_ptr_array_unref(table->cells);
@@ -251,8 +251,8 @@ bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_b
 bool rg_table_yes_no(const RgTable *table, size_t row, size_t column, bool *value, RgDiags *diags)
 {
 	const char *cell = rg_table_cell(table, row, column);
-	*value = strcmp(cell, "yes") == 0;
-	if (*value || strcmp(cell, "no") == 0)
+	*value = g_str_equal(cell, "yes");
+	if (*value || g_str_equal(cell, "no"))
 		return true;
 	rg_table_complain(table, row, column, "\"yes\" or \"no\"", diags);
 	return false;

@@ -33,10 +33,10 @@ void change_stop(RgChange *change, RgGrade grade, int row, const char *note)
 
 static const json_t *observed_value(const RgChange *change, const RgAttribute *attribute)
 {
-	const json_t *value = change->observed == NULL
+	const json_t *value = !change->observed
 				      ? NULL
 				      : json_object_get(change->observed->attrs, attribute->name);
-	return value == NULL || json_is_null(value) ? attribute->default_value : value;
+	return !value || json_is_null(value) ? attribute->default_value : value;
 }
 
 static Verdict judge(const Field *field, const RgChange *change)
@@ -63,14 +63,14 @@ static Verdict judge(const Field *field, const RgChange *change)
 
 static json_t *share(const json_t *value)
 {
-	return json_incref((json_t *)(uintptr_t)value);
+	return json_incref(rg_json_unconst(value));
 }
 
 static RgAttrChange *add_attr(RgChange *change, const Field *field, const Verdict *verdict)
 {
 	RgAttrChange *attr = g_new0(RgAttrChange, 1);
 	const RgAttribute *attribute = field->attribute;
-	bool seen = change->observed != NULL && field->readable;
+	bool seen = change->observed && field->readable;
 	attr->name = attribute->name;
 	attr->force_new = attribute->force_new;
 	attr->sensitive = attribute->sensitive;
@@ -115,7 +115,7 @@ static bool spec_moved(Differ *differ, const RgChange *change)
 static bool blocked_by_stray(Differ *differ, RgChange *change)
 {
 	const GPtrArray *strays = g_hash_table_lookup(differ->strays, change->address);
-	if (strays == NULL || strays->len == 0)
+	if (!strays || strays->len == 0)
 		return false;
 	const RgResource *stray = strays->pdata[0];
 	const char *id = stray->id ? stray->id : "?";
@@ -149,7 +149,7 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 {
 	change->replay = true;
 	change->observed = found;
-	if (change->desired == NULL) {
+	if (!change->desired) {
 		settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, 18);
 		set_note(change, "an interrupted run was creating it; what was created is deleted");
 		return;
@@ -158,17 +158,16 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 		change->replay = false;
 		return;
 	}
-	int row = found != NULL ? 16 : 17;
+	int row = found ? 16 : 17;
 	if (spec_moved(differ, change)) {
 		settle(change, RG_ACTION_REPLACE, RG_GRADE_RECOVER, row);
 		set_note(change, "an interrupted run was creating it from an older spec; what was "
 				 "created is replaced");
 	} else {
 		settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, row);
-		set_note(change, found != NULL
-					 ? "an interrupted run created it; it is taken over"
-					 : "an interrupted run was creating it; its request is "
-					   "sent again under the same token");
+		set_note(change, found ? "an interrupted run created it; it is taken over"
+				       : "an interrupted run was creating it; its request is "
+					 "sent again under the same token");
 	}
 	list_references(differ, change);
 }
@@ -177,7 +176,7 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 static void decide_absent(Differ *differ, RgChange *change)
 {
 	change->drifted = true;
-	if (change->desired == NULL) {
+	if (!change->desired) {
 		settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, 14);
 		set_note(change, "it is already gone from the cloud");
 		return;
@@ -186,7 +185,7 @@ static void decide_absent(Differ *differ, RgChange *change)
 		return;
 	bool moved = spec_moved(differ, change);
 	const RgResource *gone = rg_resource_set_find(differ->observed, change->recorded->address);
-	change->gone_status = gone != NULL ? gone->status : NULL;
+	change->gone_status = gone ? gone->status : NULL;
 	settle(change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? 11 : 7);
 	set_note(change, "it no longer exists; will be recreated");
 	list_references(differ, change);
@@ -209,7 +208,7 @@ static void decide_leaving(Differ *differ, RgChange *change)
 	settle(change, RG_ACTION_DELETE, RG_GRADE_DESTRUCTIVE, change->drifted ? 13 : 12);
 	g_autofree char *family =
 		g_strconcat(change->recorded->kind, ".", change->recorded->name, NULL);
-	if (differ->options != NULL && differ->options->destroy)
+	if (differ->options && differ->options->destroy)
 		change->reason = NULL;
 	else if (change->recorded->index >= 0 && g_hash_table_contains(differ->families, family))
 		change->reason = "delete_because_count_index";
@@ -276,7 +275,7 @@ static const char *marks_of(const RgResource *resource)
 
 static json_t *text_or_null(const char *text)
 {
-	return text != NULL ? json_string(text) : NULL;
+	return text ? json_string(text) : NULL;
 }
 
 static void add_marks(RgChange *change, const Verdict *verdict)
@@ -319,7 +318,7 @@ static void decide_unread(Differ *differ, RgChange *change, const char *note)
 	change_stop(change, RG_GRADE_UNKNOWN, 15, note);
 	const char *kind = change->recorded->kind;
 	GPtrArray *others = g_hash_table_lookup(differ->unread, kind);
-	if (others == NULL) {
+	if (!others) {
 		others = g_ptr_array_new();
 		g_hash_table_insert(differ->unread, (gpointer)(uintptr_t)kind, others);
 	}
@@ -348,7 +347,7 @@ static void decide_present(Differ *differ, RgChange *change)
 	}
 	if (change->action == RG_ACTION_REPLACE && blocked_by_stray(differ, change))
 		return;
-	if (change->observed != NULL && change->observed->doubtful &&
+	if (change->observed && change->observed->doubtful &&
 		severity(change->action) <= severity(RG_ACTION_RECORD)) {
 		change->drifted = false; /* nor is that known */
 		decide_unread(differ, change,
@@ -359,7 +358,7 @@ static void decide_present(Differ *differ, RgChange *change)
 /* Rows 19 and 20: what the cloud still shows, or shows no longer, proves nothing. */
 static void decide_half_removed(Differ *differ, RgChange *change, RgPresence found)
 {
-	if (change->desired == NULL) {
+	if (!change->desired) {
 		settle(change, found == RG_ABSENT ? RG_ACTION_FORGET : RG_ACTION_DELETE,
 			RG_GRADE_RECOVER, 20);
 		set_note(change, "an interrupted run was deleting it; that is finished");
@@ -379,10 +378,9 @@ static void decide_half_removed(Differ *differ, RgChange *change, RgPresence fou
 static const RgResource *take_crashed(Differ *differ, const RgResource *recorded)
 {
 	GPtrArray *strays = g_hash_table_lookup(differ->strays, recorded->address);
-	for (guint i = 0; strays != NULL && i < strays->len; i++) {
+	for (guint i = 0; strays && i < strays->len; i++) {
 		const RgResource *stray = strays->pdata[i];
-		if (recorded->token != NULL && stray->token != NULL &&
-			strcmp(recorded->token, stray->token) != 0)
+		if (recorded->token && stray->token && !g_str_equal(recorded->token, stray->token))
 			continue;
 		g_ptr_array_remove_index(strays, i);
 		return stray;
@@ -396,9 +394,9 @@ static RgPresence presence(
 	const Differ *differ, const RgResource *recorded, const RgResource **observed)
 {
 	*observed = rg_resource_set_find(differ->observed, recorded->address);
-	if (strcmp(recorded->kind, RG_SECRET_KIND) == 0)
+	if (g_str_equal(recorded->kind, RG_SECRET_KIND))
 		return RG_PRESENT;
-	if (*observed == NULL || (*observed)->presence == RG_PENDING)
+	if (!*observed || (*observed)->presence == RG_PENDING)
 		return RG_UNKNOWN;
 	RgPresence found = (*observed)->presence;
 	if (found == RG_ABSENT)
@@ -409,16 +407,16 @@ static RgPresence presence(
 void decide(Differ *differ, RgChange *change)
 {
 	const RgResource *recorded = change->recorded;
-	if (differ->left_out != NULL && g_hash_table_contains(differ->left_out, change->address)) {
+	if (differ->left_out && g_hash_table_contains(differ->left_out, change->address)) {
 		settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, RG_ROW_LEFT_OUT);
 		set_note(change, "left out by --target or --exclude");
-		if (recorded != NULL && recorded->presence == RG_PENDING)
+		if (recorded && recorded->presence == RG_PENDING)
 			change->observed = take_crashed(differ, recorded);
-		else if (recorded != NULL)
+		else if (recorded)
 			presence(differ, recorded, &change->observed);
 		return;
 	}
-	if (recorded == NULL) {
+	if (!recorded) {
 		decide_new(differ, change);
 		return;
 	}
@@ -433,7 +431,7 @@ void decide(Differ *differ, RgChange *change)
 		decide_half_removed(differ, change, found);
 	else if (found == RG_ABSENT)
 		decide_absent(differ, change);
-	else if (change->desired == NULL)
+	else if (!change->desired)
 		decide_leaving(differ, change);
 	else
 		decide_present(differ, change);

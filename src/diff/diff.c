@@ -22,7 +22,7 @@ static void change_free(gpointer data)
 
 void rg_diff_free(RgDiff *diff)
 {
-	if (diff == NULL)
+	if (!diff)
 		return;
 	g_ptr_array_unref(diff->changes);
 	g_ptr_array_unref(diff->unmanaged);
@@ -58,7 +58,7 @@ static void add_stray(Differ *differ, const RgResource *observed)
 	GPtrArray *list = g_hash_table_lookup(differ->strays, address);
 	if (observed->presence == RG_ABSENT)
 		return;
-	if (list == NULL) {
+	if (!list) {
 		list = g_ptr_array_new();
 		g_hash_table_insert(differ->strays, (gpointer)(uintptr_t)address, list);
 	}
@@ -87,7 +87,7 @@ static void find_strays(Differ *differ)
 		const RgResource *observed = rg_resource_set_get(differ->observed, i);
 		const RgResource *recorded =
 			rg_resource_set_find(differ->recorded, observed->address);
-		if (recorded == NULL || recorded->presence == RG_PENDING)
+		if (!recorded || recorded->presence == RG_PENDING)
 			add_stray(differ, observed);
 	}
 	g_hash_table_iter_init(&iter, differ->strays);
@@ -109,7 +109,7 @@ static void differ_init(Differ *differ)
 	const RgResource *last = NULL;
 	for (size_t i = 0; i < rg_resource_set_size(differ->desired); i++) {
 		const RgResource *desired = rg_resource_set_get(differ->desired, i);
-		if (last == NULL || last->name != desired->name || last->kind != desired->kind)
+		if (!last || last->name != desired->name || last->kind != desired->kind)
 			g_hash_table_add(differ->families,
 				g_strconcat(desired->kind, ".", desired->name, NULL));
 		last = desired;
@@ -124,7 +124,7 @@ static bool check_kinds(const Differ *differ, const RgResourceSet *set)
 		const RgResource *resource = rg_resource_set_get(set, i);
 		if (resource->kind == good)
 			continue;
-		if (rg_schema_kind(differ->schema, resource->kind) == NULL) {
+		if (!rg_schema_kind(differ->schema, resource->kind)) {
 			rg_diag_address(
 				rg_diags_error(differ->diags, "provider.bad-result",
 					"the provider's schema has no kind `%s`", resource->kind),
@@ -144,7 +144,7 @@ static bool check_attributes(const Differ *differ, const RgResource *desired)
 	json_t *value;
 	const char *name;
 	json_object_foreach (desired->attrs, name, value) {
-		if (rg_kind_attribute(kind, name) == NULL) {
+		if (!rg_kind_attribute(kind, name)) {
 			rg_diag_address(rg_diags_error(differ->diags, "provider.bad-result",
 						"`%s` has no attribute `%s`", desired->kind, name),
 				desired->address, name);
@@ -156,7 +156,7 @@ static bool check_attributes(const Differ *differ, const RgResource *desired)
 	gpointer address;
 	g_hash_table_iter_init(&iter, refs);
 	while (g_hash_table_iter_next(&iter, &address, NULL)) {
-		if (rg_resource_set_find(differ->desired, address) == NULL) {
+		if (!rg_resource_set_find(differ->desired, address)) {
 			rg_diag_address(rg_diags_error(differ->diags, "provider.bad-result",
 						"`%s` refers to `%s`, which nothing makes",
 						desired->address, (const char *)address),
@@ -200,7 +200,7 @@ static RgResourceSet *leaving_set(const Differ *differ)
 	RgResourceSet *leaving = rg_resource_set_new();
 	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
 		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
-		if (rg_resource_set_find(differ->desired, recorded->address) != NULL)
+		if (rg_resource_set_find(differ->desired, recorded->address))
 			continue;
 		RgResource *copy = rg_resource_new(recorded->kind, recorded->name, recorded->index);
 		copy->attrs = json_incref(recorded->attrs);
@@ -214,9 +214,8 @@ static bool decide_all(Differ *differ)
 {
 	g_autoptr(GPtrArray) making = rg_graph_order(differ->desired, differ->diags);
 	g_autoptr(RgResourceSet) leaving = leaving_set(differ);
-	g_autoptr(GPtrArray) leaving_order =
-		making != NULL ? rg_graph_order(leaving, differ->diags) : NULL;
-	if (leaving_order == NULL)
+	g_autoptr(GPtrArray) leaving_order = making ? rg_graph_order(leaving, differ->diags) : NULL;
+	if (!leaving_order)
 		return false;
 	for (guint i = 0; i < making->len; i++)
 		add_change(differ, making->pdata[i]);
@@ -241,7 +240,7 @@ static void report_unread(Differ *differ)
 			"what the cloud has of `%s`%s is not known", first->address, others);
 		rg_diag_address(diag, first->address, NULL);
 		rg_diag_detail(diag, "nothing is created, changed or deleted on an unknown view");
-		if (first->observed != NULL && first->observed->doubtful)
+		if (first->observed && first->observed->doubtful)
 			rg_diag_hint(diag, "it was changed a moment ago: run again when the cloud "
 					   "must show that");
 		else
@@ -258,7 +257,7 @@ static bool is_told(const Differ *differ, const RgResource *stray)
 		g_hash_table_lookup(differ->strays, stray->address ? stray->address : "");
 	const RgChange *change =
 		stray->address ? g_hash_table_lookup(differ->changes, stray->address) : NULL;
-	return change != NULL && change->action == RG_ACTION_STOP && change->row == ROW_UNMANAGED &&
+	return change && change->action == RG_ACTION_STOP && change->row == ROW_UNMANAGED &&
 	       strays->pdata[0] == stray;
 }
 
@@ -289,17 +288,17 @@ RgDiff *rg_diff(const RgSchema *schema, const RgResourceSet *desired, const RgRe
 {
 	g_autoptr(RgResourceSet) nothing = rg_resource_set_new();
 	g_auto(Differ) differ = {.schema = schema, .options = options, .diags = diags};
-	bool destroy = options != NULL && options->destroy;
-	differ.desired = desired == NULL || destroy ? nothing : desired;
-	differ.recorded = recorded != NULL ? recorded : nothing;
-	differ.observed = observed != NULL ? observed : nothing;
+	bool destroy = options && options->destroy;
+	differ.desired = !desired || destroy ? nothing : desired;
+	differ.recorded = recorded ? recorded : nothing;
+	differ.observed = observed ? observed : nothing;
 	differ_init(&differ);
 	if (!check_sets(&differ) || !scope_find(&differ) || !decide_all(&differ))
 		return NULL;
 	report_unread(&differ);
 	report_strays(&differ);
 	scope_guard(&differ);
-	if (options == NULL || !options->looking)
+	if (!options || !options->looking)
 		stops_spread(&differ);
 	order_edges(&differ);
 	return g_steal_pointer(&differ.diff);

@@ -50,7 +50,7 @@ static json_t *look_up(void *data, const char *address, const char *attr);
  * the depth only guards records that no graph ever saw. */
 static json_t *resolve_nested(Lookup *lookup, const json_t *value)
 {
-	if (value == NULL || json_is_null(value) || lookup->depth > 32)
+	if (!value || json_is_null(value) || lookup->depth > 32)
 		return NULL;
 	lookup->depth++;
 	json_t *resolved = rg_expr_resolve_known(value, look_up, lookup);
@@ -61,22 +61,22 @@ static json_t *resolve_nested(Lookup *lookup, const json_t *value)
 static json_t *recorded_value(Lookup *lookup, const RgResource *recorded, const char *attr)
 {
 	const Differ *differ = lookup->differ;
-	if (recorded == NULL || recorded->presence == RG_PENDING)
+	if (!recorded || recorded->presence == RG_PENDING)
 		return NULL;
-	if (strcmp(attr, "id") == 0 && recorded->id != NULL)
+	if (g_str_equal(attr, "id") && recorded->id)
 		return json_string(recorded->id);
 	json_t *value = json_object_get(recorded->outputs, attr);
 	const RgResource *observed = rg_resource_set_find(differ->observed, recorded->address);
-	if (value == NULL && observed != NULL && observed->presence == RG_PRESENT)
+	if (!value && observed && observed->presence == RG_PRESENT)
 		value = json_object_get(observed->attrs, attr);
-	if (value != NULL && !json_is_null(value))
+	if (value && !json_is_null(value))
 		return json_incref(value);
 	return resolve_nested(lookup, json_object_get(recorded->attrs, attr));
 }
 
 static bool is_made_anew(const RgChange *change)
 {
-	return change != NULL &&
+	return change &&
 	       (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE);
 }
 
@@ -86,22 +86,22 @@ static json_t *look_up(void *data, const char *address, const char *attr)
 	const Differ *differ = lookup->differ;
 	const RgResource *recorded = rg_resource_set_find(differ->recorded, address);
 	const RgResource *desired = rg_resource_set_find(differ->desired, address);
-	const RgResource *any = desired != NULL ? desired : recorded;
+	const RgResource *any = desired ? desired : recorded;
 	const RgKind *kind = any ? rg_schema_kind(differ->schema, any->kind) : NULL;
 	const RgAttribute *attribute = kind ? rg_kind_attribute(kind, attr) : NULL;
 	json_t *value = NULL;
-	if (attribute != NULL && attribute->sensitive)
+	if (attribute && attribute->sensitive)
 		lookup->opaque = true;
 	if (!lookup->wanted) {
 		value = recorded_value(lookup, recorded, attr);
 	} else {
 		const json_t *given = desired ? json_object_get(desired->attrs, attr) : NULL;
-		if (given != NULL && !json_is_null(given))
+		if (given && !json_is_null(given))
 			value = resolve_nested(lookup, given);
 		else if (!is_made_anew(g_hash_table_lookup(differ->changes, address)))
 			value = recorded_value(lookup, recorded, attr);
 	}
-	if (value == NULL)
+	if (!value)
 		lookup->unknown = true;
 	if (lookup->opaque)
 		g_clear_pointer(&value, json_decref);
@@ -124,27 +124,27 @@ static json_t *resolve(const Differ *differ, const json_t *value, bool wanted, F
 static const json_t *raw_value(const RgResource *resource, const RgAttribute *attribute)
 {
 	const json_t *value = resource ? json_object_get(resource->attrs, attribute->name) : NULL;
-	if (value == NULL || json_is_null(value))
-		return resource != NULL ? attribute->default_value : NULL;
+	if (!value || json_is_null(value))
+		return resource ? attribute->default_value : NULL;
 	return value;
 }
 
 static void fill_field(const Differ *differ, Field *field, bool readable)
 {
 	readable &= !field->attribute->unreadable;
-	if (field->desired != NULL) {
+	if (field->desired) {
 		field->has_refs = rg_expr_has_refs(field->desired);
 		field->want = resolve(differ, field->desired, true, field);
 	}
-	if (field->recorded != NULL)
+	if (field->recorded)
 		field->was = resolve(differ, field->recorded, false, field);
 	/* what the cloud shows of a secret is neither compared nor shown */
 	readable &= !field->opaque;
 	field->readable = readable;
-	field->compare_want = readable && (field->desired == NULL || field->want != NULL);
-	field->compare_was = readable && (field->recorded == NULL || field->was != NULL);
+	field->compare_want = readable && (!field->desired || field->want);
+	field->compare_was = readable && (!field->recorded || field->was);
 	field->moved = !rg_attribute_equal(field->attribute, field->desired, field->recorded);
-	if (field->want != NULL && field->was != NULL)
+	if (field->want && field->was)
 		field->moved |= !rg_attribute_equal(field->attribute, field->want, field->was) &&
 				field->has_refs;
 }
@@ -172,7 +172,7 @@ static GArray *make_fields(
 {
 	const char *kind_name = (desired ? desired : recorded)->kind;
 	const RgKind *kind = rg_schema_kind(differ->schema, kind_name);
-	bool readable = strcmp(kind_name, RG_SECRET_KIND) != 0;
+	bool readable = !g_str_equal(kind_name, RG_SECRET_KIND);
 	g_autoptr(GPtrArray) attributes = attributes_by_name(kind);
 	GArray *fields = g_array_new(FALSE, TRUE, sizeof(Field));
 	for (guint i = 0; i < attributes->len; i++) {
@@ -181,8 +181,8 @@ static GArray *make_fields(
 			.desired = raw_value(desired, attribute),
 			.recorded = raw_value(recorded, attribute)};
 		/* without a spec (row 13) what was asked for stands for what is wanted */
-		const json_t *asked = desired != NULL ? field.desired : field.recorded;
-		if (attribute->create_only || (attribute->computed && asked == NULL))
+		const json_t *asked = desired ? field.desired : field.recorded;
+		if (attribute->create_only || (attribute->computed && !asked))
 			continue;
 		fill_field(differ, &field, readable);
 		g_array_append_val(fields, field);
@@ -198,7 +198,7 @@ const GArray *fields_of(Differ *differ, const RgResource *desired, const RgResou
 	key.desired = desired ? desired->attrs : NULL;
 	key.recorded = recorded ? recorded->attrs : NULL;
 	GArray *fields = g_hash_table_lookup(differ->fields, &key);
-	if (fields == NULL) {
+	if (!fields) {
 		fields = make_fields(differ, desired, recorded);
 		g_hash_table_insert(differ->fields, g_memdup2(&key, sizeof(key)), fields);
 	}

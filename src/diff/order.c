@@ -19,12 +19,12 @@ typedef void (*EdgeFn)(RgChange *later, RgChange *earlier, void *data);
 static void each_dependency(
 	const Differ *differ, RgChange *from, const RgResource *resource, EdgeFn edge, void *data)
 {
-	if (resource == NULL)
+	if (!resource)
 		return;
 	GStrv names = rg_dependencies_get(differ->dependencies, resource);
 	for (size_t i = 0; names[i] != NULL; i++) {
 		RgChange *other = g_hash_table_lookup(differ->changes, names[i]);
-		if (other != NULL && other != from)
+		if (other && other != from)
 			edge(from, other, data);
 	}
 }
@@ -32,7 +32,7 @@ static void each_dependency(
 static void add_reverse(RgChange *from, RgChange *dependency, void *data)
 {
 	GPtrArray *list = g_hash_table_lookup(data, dependency);
-	if (list == NULL) {
+	if (!list) {
 		list = g_ptr_array_new();
 		g_hash_table_insert(data, dependency, list);
 	}
@@ -103,7 +103,7 @@ void stops_spread(Differ *differ)
 	for (guint i = 0; i < queue->len; i++) {
 		RgChange *stopped = queue->pdata[i];
 		const GPtrArray *dependents = g_hash_table_lookup(reverse, stopped);
-		for (guint d = 0; dependents != NULL && d < dependents->len; d++)
+		for (guint d = 0; dependents && d < dependents->len; d++)
 			stop_dependent(differ, dependents->pdata[d], stopped, queue);
 		each_dependency(differ, stopped, stopped->recorded, keep_dependency, &spread);
 	}

@@ -6,7 +6,7 @@
 static const RgResource *any_of(const Differ *differ, const char *address)
 {
 	const RgResource *desired = rg_resource_set_find(differ->desired, address);
-	return desired != NULL ? desired : rg_resource_set_find(differ->recorded, address);
+	return desired ? desired : rg_resource_set_find(differ->recorded, address);
 }
 
 /* Calls `found` for all resources that are wanted or recorded, each once. */
@@ -17,7 +17,7 @@ static void each_resource(
 		found(rg_resource_set_get(differ->desired, i), data);
 	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
 		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
-		if (rg_resource_set_find(differ->desired, recorded->address) == NULL)
+		if (!rg_resource_set_find(differ->desired, recorded->address))
 			found(recorded, data);
 	}
 }
@@ -33,7 +33,7 @@ static void add_name(const RgResource *resource, void *data)
 	char *names[] = {family_of(resource), g_strdup(resource->address)};
 	for (size_t i = 0; i < (resource->index < 0 ? 1u : 2u); i++) {
 		GPtrArray *members = g_hash_table_lookup(data, names[i]);
-		if (members == NULL) {
+		if (!members) {
 			members = g_ptr_array_new();
 			g_hash_table_insert(data, g_strdup(names[i]), members);
 		}
@@ -48,12 +48,12 @@ static bool is_empty_pool(const Differ *differ, const char *word)
 {
 	const char *dot = strrchr(word, '.');
 	const GPtrArray *pools = differ->options->pools;
-	if (dot == NULL)
+	if (!dot)
 		return false;
 	g_autofree char *kind_name = g_strndup(word, (gsize)(dot - word));
 	const RgKind *kind = rg_schema_kind(differ->schema, kind_name);
-	for (guint i = 0; kind != NULL && kind->node && pools != NULL && i < pools->len; i++) {
-		if (strcmp(pools->pdata[i], dot + 1) == 0)
+	for (guint i = 0; kind && kind->node && pools && i < pools->len; i++) {
+		if (g_str_equal(pools->pdata[i], dot + 1))
 			return true;
 	}
 	return false;
@@ -67,7 +67,7 @@ static const char *nearest_by_name(const Differ *differ, const char *word, const
 		const char *dot = strrchr(*words, '.');
 		g_autofree char *kind_name = g_strndup(*words, (gsize)(dot - *words));
 		const RgKind *kind = rg_schema_kind(differ->schema, kind_name);
-		if (strchr(*words, '[') != NULL || kind == NULL || !kind->node)
+		if (strchr(*words, '[') || !kind || !kind->node)
 			continue;
 		g_ptr_array_add(bare, (gpointer)(uintptr_t)(dot + 1));
 		g_ptr_array_add(whole, (gpointer)(uintptr_t)*words);
@@ -75,18 +75,18 @@ static const char *nearest_by_name(const Differ *differ, const char *word, const
 	g_ptr_array_add(bare, NULL);
 	const char *near = rg_nearest_word(word, (const char *const *)bare->pdata);
 	guint at = 0;
-	return near != NULL && g_ptr_array_find(bare, near, &at) ? whole->pdata[at] : NULL;
+	return near && g_ptr_array_find(bare, near, &at) ? whole->pdata[at] : NULL;
 }
 
 static void report_unknown(
 	const Differ *differ, GHashTable *names, const char *option, const char *word)
 {
 	g_autofree const char **words = (void *)g_hash_table_get_keys_as_array(names, NULL);
-	const char *nearest = strchr(word, '.') != NULL ? rg_nearest_word(word, words)
-							: nearest_by_name(differ, word, words);
+	const char *nearest = strchr(word, '.') ? rg_nearest_word(word, words)
+						: nearest_by_name(differ, word, words);
 	RgDiag *diag = rg_diags_error(differ->diags, "plan.target-unknown",
 		"%s names `%s`, which is neither in the spec nor in the state", option, word);
-	if (nearest != NULL)
+	if (nearest)
 		rg_diag_hint(diag, "did you mean `%s`?", nearest);
 }
 
@@ -95,11 +95,11 @@ static bool find_words(
 	const Differ *differ, GHashTable *names, const char *option, GStrv words, GHashTable *found)
 {
 	bool good = true;
-	for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
+	for (size_t i = 0; words && words[i]; i++) {
 		const GPtrArray *members = g_hash_table_lookup(names, words[i]);
-		if (members == NULL && is_empty_pool(differ, words[i]))
+		if (!members && is_empty_pool(differ, words[i]))
 			continue;
-		if (members == NULL) {
+		if (!members) {
 			report_unknown(differ, names, option, words[i]);
 			good = false;
 			continue;
@@ -117,7 +117,7 @@ static void add_dependents(const RgResource *resource, void *data)
 	g_auto(GStrv) names = rg_resource_dependencies(resource);
 	for (size_t i = 0; names[i] != NULL; i++) {
 		GPtrArray *list = g_hash_table_lookup(data, names[i]);
-		if (list == NULL) {
+		if (!list) {
 			list = g_ptr_array_new();
 			g_hash_table_insert(data, g_strdup(names[i]), list);
 		}
@@ -134,7 +134,7 @@ static GHashTable *lists_new(void)
 static void push(const Differ *differ, GHashTable *set, GPtrArray *queue, const char *address)
 {
 	const RgResource *resource = any_of(differ, address);
-	if (resource != NULL && g_hash_table_add(set, resource->address))
+	if (resource && g_hash_table_add(set, resource->address))
 		g_ptr_array_add(queue, resource->address);
 }
 
@@ -158,7 +158,7 @@ static void widen(const Differ *differ, GHashTable *dependents, GHashTable *set,
 			continue;
 		}
 		const GPtrArray *list = g_hash_table_lookup(dependents, address);
-		for (guint d = 0; list != NULL && d < list->len; d++)
+		for (guint d = 0; list && d < list->len; d++)
 			push(differ, set, queue, list->pdata[d]);
 	}
 }
@@ -171,9 +171,8 @@ typedef struct {
 static void choose(const RgResource *resource, void *data)
 {
 	const Choice *choice = data;
-	bool in = choice->targets == NULL ||
-		  g_hash_table_contains(choice->targets, resource->address);
-	if (choice->excludes != NULL && g_hash_table_contains(choice->excludes, resource->address))
+	bool in = !choice->targets || g_hash_table_contains(choice->targets, resource->address);
+	if (choice->excludes && g_hash_table_contains(choice->excludes, resource->address))
 		in = false;
 	if (!in)
 		g_hash_table_add(choice->left_out, resource->address);
@@ -182,8 +181,7 @@ static void choose(const RgResource *resource, void *data)
 bool scope_find(Differ *differ)
 {
 	const RgDiffOptions *options = differ->options;
-	if (options == NULL ||
-		(options->targets == NULL && options->excludes == NULL && options->replace == NULL))
+	if (!options || (!options->targets && !options->excludes && !options->replace))
 		return true;
 	g_autoptr(GHashTable) names = lists_new(), dependents = lists_new();
 	g_autoptr(GHashTable) targets = g_hash_table_new(g_str_hash, g_str_equal);
@@ -193,7 +191,7 @@ bool scope_find(Differ *differ)
 	bool good = find_words(differ, names, "--target", options->targets, targets);
 	good &= find_words(differ, names, "--exclude", options->excludes, excludes);
 	good &= find_words(differ, names, "--replace", options->replace, differ->replaced);
-	if (!good || (options->targets == NULL && options->excludes == NULL))
+	if (!good || (!options->targets && !options->excludes))
 		return good;
 	each_resource(differ, add_dependents, dependents);
 	widen(differ, dependents, targets, false);
@@ -208,7 +206,7 @@ bool scope_find(Differ *differ)
 
 bool scope_replaces(const Differ *differ, const char *address)
 {
-	return differ->replaced != NULL && g_hash_table_contains(differ->replaced, address);
+	return differ->replaced && g_hash_table_contains(differ->replaced, address);
 }
 
 /* What has vanished and is created again is another thing under the same address: something that
@@ -221,7 +219,7 @@ static const char *moves_away(const RgChange *change, const RgChange *left)
 	case RG_ACTION_REPLACE:
 		return "replaced";
 	case RG_ACTION_CREATE:
-		return change->recorded != NULL && left->observed != NULL ? "created again" : NULL;
+		return change->recorded && left->observed ? "created again" : NULL;
 	case RG_ACTION_NONE:
 	case RG_ACTION_UPDATE:
 	case RG_ACTION_RECORD:
@@ -235,7 +233,7 @@ static const char *moves_away(const RgChange *change, const RgChange *left)
 static void guard(Differ *differ, RgChange *change, const RgChange *left)
 {
 	const char *how = moves_away(change, left);
-	if (how == NULL)
+	if (!how)
 		return;
 	RgDiag *diag = rg_diags_error(differ->diags, "diff.conflict",
 		"`%s` can't be %s while `%s`, which is left out, depends on it", change->address,
@@ -250,14 +248,14 @@ static void guard(Differ *differ, RgChange *change, const RgChange *left)
 void scope_guard(Differ *differ)
 {
 	GPtrArray *changes = differ->diff->changes;
-	for (guint i = 0; differ->left_out != NULL && i < changes->len; i++) {
+	for (guint i = 0; differ->left_out && i < changes->len; i++) {
 		const RgChange *left = changes->pdata[i];
-		if (left->row != RG_ROW_LEFT_OUT || left->recorded == NULL)
+		if (left->row != RG_ROW_LEFT_OUT || !left->recorded)
 			continue;
 		GStrv names = rg_dependencies_get(differ->dependencies, left->recorded);
 		for (size_t d = 0; names[d] != NULL; d++) {
 			RgChange *change = g_hash_table_lookup(differ->changes, names[d]);
-			if (change != NULL)
+			if (change)
 				guard(differ, change, left);
 		}
 	}

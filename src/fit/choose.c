@@ -19,8 +19,7 @@ typedef struct {
 static bool check_type(const Choice *choice, const RgInstanceType *type)
 {
 	const RgPool *pool = choice->shape->pool;
-	if (type->gpu != NULL &&
-		(strcmp(type->gpu->vendor, "NVIDIA") != 0 || type->gpu_fraction != 1)) {
+	if (type->gpu && (!g_str_equal(type->gpu->vendor, "NVIDIA") || type->gpu_fraction != 1)) {
 		RgDiag *diag = rg_diags_error(choice->diags, "fit.gpu-not-supported",
 			"%s carries %s%s %s, which raygpu can't run Ray on", type->name,
 			type->gpu_fraction != 1 ? "a slice of an " : "", type->gpu->vendor,
@@ -29,7 +28,7 @@ static bool check_type(const Choice *choice, const RgInstanceType *type)
 		rg_diag_hint(diag, "take a type with whole NVIDIA GPUs");
 		return false;
 	}
-	if (strcmp(type->arch, "x86_64") != 0 && pool->image == NULL) {
+	if (!g_str_equal(type->arch, "x86_64") && !pool->image) {
 		RgDiag *diag = rg_diags_error(choice->diags, "fit.image-arch",
 			"%s is an %s host, and the default image is for x86_64", type->name,
 			type->arch);
@@ -45,10 +44,10 @@ static const RgInstanceType *named_type(const Choice *choice)
 	const RgPool *pool = choice->shape->pool;
 	const RgInstanceType *type = rg_catalog_get_type(
 		choice->shapes->catalog, pool->instance_type, pool->shape_source, choice->diags);
-	if (type == NULL || !check_type(choice, type))
+	if (!type || !check_type(choice, type))
 		return NULL;
 	g_autofree char *why = rg_offers_reject_network(&choice->wish, type);
-	if (why == NULL)
+	if (!why)
 		return rg_fit_check_placement(pool, type, choice->diags) &&
 				       rg_fit_check_efa(pool, type, choice->diags)
 			       ? type
@@ -79,8 +78,8 @@ static void tell_moved(const Choice *choice, const char *name, const char *why)
 /* What was best on one market is not on the other, and the nodes can't stay anyway. */
 static bool is_of_market(const RgShape *shape, const json_t *pin)
 {
-	return strcmp(rg_json_str(pin, "market", "on-demand"),
-		       rg_market_word(&shape->pool->market)) == 0;
+	return g_str_equal(
+		rg_json_str(pin, "market", "on-demand"), rg_market_word(&shape->pool->market));
 }
 
 /* A pinned type holds while it is what the spec asks for, whatever is best today. The first node's
@@ -93,21 +92,21 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 	for (unsigned i = 0; i < shape->pool->nodes; i++) {
 		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
 		const RgInstanceType *type =
-			name != NULL ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;
-		if (name == NULL || name == lost || !is_of_market(shape, shape->nodes[i].pin))
+			name ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;
+		if (!name || name == lost || !is_of_market(shape, shape->nodes[i].pin))
 			continue;
-		g_autofree char *why = type != NULL ? reject_pinned(choice, type)
-						    : g_strdup("it left the catalog");
-		if (why == NULL) {
+		g_autofree char *why =
+			type ? reject_pinned(choice, type) : g_strdup("it left the catalog");
+		if (!why) {
 			*reason = rg_json_str(shape->nodes[i].pin, "reason", NULL);
 			return type;
 		}
-		if (lost == NULL) {
+		if (!lost) {
 			lost = name;
 			why_lost = g_steal_pointer(&why);
 		}
 	}
-	if (lost != NULL)
+	if (lost)
 		tell_moved(choice, lost, why_lost);
 	return NULL;
 }
@@ -120,7 +119,7 @@ static bool check_names(const Choice *choice)
 	bool good = true;
 	for (guint i = 0; i < asked->len; i++) {
 		const RgAccelerator *accelerator = asked->pdata[i];
-		for (size_t n = 0; accelerator->names != NULL && accelerator->names[n]; n++)
+		for (size_t n = 0; accelerator->names && accelerator->names[n]; n++)
 			good &= rg_catalog_check_accelerator(choice->shapes->catalog,
 				accelerator->names[n], accelerator->source, choice->diags);
 	}
@@ -145,7 +144,7 @@ static void list_nearest(const Choice *choice, const RgPlace *place, RgDiag *dia
 	g_ptr_array_sort(offers, by_nearness);
 	for (guint i = 0; i < offers->len && i < NEAR_LISTED; i++) {
 		const RgOffer *offer = offers->pdata[i];
-		if (offer->type->gpu == NULL)
+		if (!offer->type->gpu)
 			break;
 		g_string_append_printf(text, "%s%s (%s)", text->len > 0 ? ", " : "",
 			offer->type->name, offer->rejected);
@@ -173,7 +172,7 @@ static void report_none(const Choice *choice, const RgPlace *place)
 {
 	const RgPool *pool = choice->shape->pool;
 	const RgAccelerator *first = pool->accelerators->pdata[0];
-	if (is_plain(choice) && first->names != NULL) {
+	if (is_plain(choice) && first->names) {
 		rg_catalog_offer(choice->shapes->catalog, place->region, first->names[0],
 			first->count, pool->shape_source, choice->diags);
 		return;
@@ -271,10 +270,10 @@ bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *sha
 	const char *pinned = NULL;
 	char *reason = NULL;
 	const RgInstanceType *type = NULL;
-	if (pool->instance_type != NULL) {
+	if (pool->instance_type) {
 		type = named_type(&choice);
 		reason = g_strdup("named in the spec");
-	} else if (!shapes->reoptimize && (type = pinned_type(&choice, &pinned)) != NULL) {
+	} else if (!shapes->reoptimize && (type = pinned_type(&choice, &pinned))) {
 		reason = g_strdup(pinned);
 	} else {
 		type = best_type(&choice, &reason, &shape->preference);

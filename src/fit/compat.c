@@ -29,26 +29,26 @@ static RgSource ray_source(const Check *check, const char *key)
 static void check_python(const Check *check)
 {
 	const RgRay *ray = &check->cluster->ray;
-	const char *python = check->tag->python != NULL ? check->tag->python : ray->python;
-	bool own = check->tag->version == NULL;
+	const char *python = check->tag->python ? check->tag->python : ray->python;
+	bool own = !check->tag->version;
 	GStrv known = own ? check->ray->wheel_pythons : check->ray->image_pythons;
-	if (python == NULL || g_strv_contains((const char *const *)known, python))
+	if (!python || g_strv_contains((const char *const *)known, python))
 		return;
 	g_autofree char *list = g_strjoinv(", ", known);
 	RgDiag *diag = rg_diags_error(check->diags, "compat.ray-python",
 		own ? "Ray %s does not run on Python %s"
 		    : "rayproject/ray has no image of Ray %s with Python %s",
 		ray->version, python);
-	rg_diag_at(diag, ray_source(check, ray->python != NULL ? "python" : "image"));
+	rg_diag_at(diag, ray_source(check, ray->python ? "python" : "image"));
 	rg_diag_hint(diag, "take one of %s%s", list, own ? "" : ", or name an image of your own");
 }
 
 static void check_platform(const Check *check)
 {
 	const char *platform = check->tag->platform, *version = check->cluster->ray.version;
-	if (platform == NULL || strcmp(platform, "cpu") == 0)
+	if (!platform || g_str_equal(platform, "cpu"))
 		return;
-	if (strcmp(platform, "gpu") == 0) {
+	if (g_str_equal(platform, "gpu")) {
 		RgDiag *diag = rg_diags_warning(check->diags, "compat.moving-tag",
 			"ray.image's \"-gpu\" is a moving tag: %s in "
 			"Ray %s",
@@ -68,8 +68,7 @@ static void check_platform(const Check *check)
 static void check_cpu_image(const Check *check, bool has_gpus)
 {
 	const RgRayTag *tag = check->tag;
-	if (!has_gpus || tag->version == NULL ||
-		(tag->platform != NULL && strcmp(tag->platform, "cpu") != 0))
+	if (!has_gpus || !tag->version || (tag->platform && !g_str_equal(tag->platform, "cpu")))
 		return;
 	RgDiag *diag = rg_diags_warning(check->diags, "compat.cpu-image",
 		"ray.image \"%s\" is Ray's image without CUDA, and the cluster has GPUs",
@@ -121,9 +120,9 @@ static RgDiag *pool_warning(
 /* Ray's tags without an architecture are x86_64 images; both are not one tag. */
 static void check_host(const Check *check, const RgShape *shape)
 {
-	if (check->tag->version == NULL)
+	if (!check->tag->version)
 		return;
-	bool arm_host = strcmp(shape->type->arch, "x86_64") != 0;
+	bool arm_host = !g_str_equal(shape->type->arch, "x86_64");
 	bool arm_image = g_strcmp0(check->tag->arch, "aarch64") == 0;
 	if (arm_host == arm_image)
 		return;
@@ -144,9 +143,9 @@ static void check_gpu(const Check *check, const RgShape *shape)
 		.architecture = *gpu->architecture != '\0' ? gpu->architecture : "not built in",
 		.first_cuda = gpu->min_cuda,
 		.last_cuda = ""};
-	if (arch == NULL)
+	if (!arch)
 		arch = &own;
-	if (check->cuda == NULL)
+	if (!check->cuda)
 		return;
 	const char *cuda = check->cuda->cuda;
 	if (*arch->last_cuda != '\0' && rg_version_compare(cuda, arch->last_cuda) > 0) {
@@ -175,14 +174,14 @@ static const char *find_driver(const Check *check, const RgShape *shape, const c
 	const json_t *fact =
 		json_object_get(json_object_get(check->facts, "images"), shape->image_key);
 	*image = rg_json_str(fact, "name", "");
-	if (shape->pool->driver != NULL)
+	if (shape->pool->driver)
 		return shape->pool->driver;
 	return rg_compat_image_driver(check->compat, *image);
 }
 
 static void check_open_driver(const Check *check, const RgShape *shape, const char *image)
 {
-	if (strstr(image, "OSS Nvidia Driver") == NULL || rg_fit_takes_open_driver(shape->type))
+	if (!strstr(image, "OSS Nvidia Driver") || rg_fit_takes_open_driver(shape->type))
 		return;
 	RgDiag *diag = pool_error(check, shape, "compat.open-driver",
 		g_strdup_printf(
@@ -197,7 +196,7 @@ static void check_driver_branch(const Check *check, const RgShape *shape, const 
 	const RgGpuModel *gpu = shape->type->gpu;
 	const RgCudaArch *arch = rg_compat_arch(check->compat, gpu->compute_capability);
 	unsigned branch = (unsigned)g_ascii_strtoull(driver, NULL, 10);
-	if (arch != NULL && arch->last_driver != 0 && branch > arch->last_driver) {
+	if (arch && arch->last_driver != 0 && branch > arch->last_driver) {
 		RgDiag *diag = pool_error(check, shape, "compat.gpu-dropped",
 			g_strdup_printf(
 				"NVIDIA driver %s of the node image no longer supports the %s "
@@ -216,7 +215,7 @@ static void check_driver_branch(const Check *check, const RgShape *shape, const 
 static void check_driver_of_cuda(const Check *check, const RgShape *shape, const char *driver)
 {
 	const RgCudaRelease *cuda = check->cuda;
-	if (cuda == NULL || rg_version_compare(driver, cuda->min_driver) >= 0)
+	if (!cuda || rg_version_compare(driver, cuda->min_driver) >= 0)
 		return;
 	if (rg_version_compare(driver, cuda->min_driver_minor) >= 0) {
 		RgDiag *diag = pool_warning(check, shape, "compat.driver-too-old",
@@ -239,12 +238,12 @@ static void check_driver_of_cuda(const Check *check, const RgShape *shape, const
 static void check_shape(const Check *check, const RgShape *shape)
 {
 	check_host(check, shape);
-	if (shape->type->gpu == NULL || shape->type->gpu->compute_capability == 0)
+	if (!shape->type->gpu || shape->type->gpu->compute_capability == 0)
 		return;
 	check_gpu(check, shape);
 	const char *image, *driver = find_driver(check, shape, &image);
 	check_open_driver(check, shape, image);
-	if (driver == NULL)
+	if (!driver)
 		return;
 	check_driver_branch(check, shape, driver);
 	check_driver_of_cuda(check, shape, driver);
@@ -256,14 +255,14 @@ static const RgCudaRelease *find_cuda(const Check *check)
 {
 	const char *platform = check->tag->platform;
 	if (g_strcmp0(platform, "gpu") == 0)
-		platform = check->ray != NULL ? check->ray->gpu_alias : NULL;
-	return platform != NULL ? rg_compat_cuda(check->compat, platform) : NULL;
+		platform = check->ray ? check->ray->gpu_alias : NULL;
+	return platform ? rg_compat_cuda(check->compat, platform) : NULL;
 }
 
 static bool has_gpus(const RgShapes *shapes)
 {
 	for (guint i = 0; i < shapes->shapes->len; i++) {
-		if (((const RgShape *)shapes->shapes->pdata[i])->type->gpu != NULL)
+		if (((const RgShape *)shapes->shapes->pdata[i])->type->gpu)
 			return true;
 	}
 	return false;
@@ -278,10 +277,10 @@ bool rg_fit_check_compat(
 	rg_ray_tag_parse(cluster->ray.image, &tag);
 	Check check = {
 		.cluster = cluster, .compat = compat, .tag = &tag, .facts = facts, .diags = found};
-	if (compat != NULL) {
+	if (compat) {
 		check.ray = rg_compat_ray(compat, cluster->ray.version);
 		check.cuda = find_cuda(&check);
-		if (check.ray != NULL) {
+		if (check.ray) {
 			check_python(&check);
 			check_platform(&check);
 		}
@@ -290,7 +289,7 @@ bool rg_fit_check_compat(
 		for (guint i = 0; i < shapes->shapes->len; i++)
 			check_shape(&check, shapes->shapes->pdata[i]);
 	}
-	bool good = compat != NULL && !rg_diags_has_errors(found);
+	bool good = compat && !rg_diags_has_errors(found);
 	rg_diags_take_all(diags, found);
 	return good;
 }

@@ -57,7 +57,7 @@ static char *judge_labels(const RgWorkload *workload, json_t *labels)
 		const char *value = rg_json_str(labels, key, NULL);
 		if (!selects(json_string_value(selector), value))
 			return g_strdup_printf("label %s is %s, not %s", key,
-				value != NULL ? value : "not there", json_string_value(selector));
+				value ? value : "not there", json_string_value(selector));
 	}
 	return NULL;
 }
@@ -65,7 +65,7 @@ static char *judge_labels(const RgWorkload *workload, json_t *labels)
 static char *judge_gpu(
 	const RgWorkload *workload, const RgGpuModel *gpu, unsigned memory_gb, const RgShape *shape)
 {
-	if (gpu == NULL)
+	if (!gpu)
 		return g_strdup("has no GPU");
 	if (gpu->compute_capability < workload->capability)
 		return g_strdup_printf("needs compute capability %u.%u; %s has %u.%u",
@@ -73,10 +73,9 @@ static char *judge_gpu(
 			gpu->compute_capability / 10, gpu->compute_capability % 10);
 	if (workload->gpu_memory_gb > memory_gb)
 		return g_strdup_printf("needs %g GB on one GPU; %s%s has %u GB",
-			workload->gpu_memory_gb,
-			shape != NULL && shape->slices != NULL ? "a slice of " : "", gpu->name,
-			memory_gb);
-	if (shape != NULL && shape->slices != NULL && workload->gpus > 1)
+			workload->gpu_memory_gb, shape && shape->slices ? "a slice of " : "",
+			gpu->name, memory_gb);
+	if (shape && shape->slices && workload->gpus > 1)
 		return g_strdup("a program can use one MIG slice only");
 	return NULL;
 }
@@ -99,13 +98,12 @@ char *rg_demand_need(const RgWorkload *workload, const RgInstanceType *type, uns
 {
 	*need = (RgPlaceNeed){0};
 	char *why = workload->gpus > 0 ? judge_gpu(workload, type->gpu, memory_gb, shape) : NULL;
-	if (why != NULL)
+	if (why)
 		return why;
 	if (workload->gpus >= 1)
 		need->whole = (unsigned)workload->gpus;
 	else if (workload->gpus > 0)
-		set_part(workload, memory_gb, shape != NULL ? shape->pool->share.time_slices : 0,
-			need);
+		set_part(workload, memory_gb, shape ? shape->pool->share.time_slices : 0, need);
 	if (need->whole > gpus)
 		return g_strdup_printf(
 			"needs %u GPUs on one node; %s has %u", need->whole, type->name, gpus);
@@ -126,7 +124,7 @@ static char *judge_resources(
 	for (guint i = CUSTOM; i < demand->amounts->len; i++) {
 		const char *name = demand->amounts->pdata[i];
 		const json_t *wish = json_object_get(workload->resources, name);
-		if (wish != NULL && steps(json_number_value(wish)) > pool->amounts[i])
+		if (wish && steps(json_number_value(wish)) > pool->amounts[i])
 			return g_strdup_printf("needs %g of resource %s on one node; it has %g",
 				json_number_value(wish), name,
 				(double)pool->amounts[i] / RG_PLACE_ONE);
@@ -140,20 +138,20 @@ static char *judge(RgDemand *demand, const RgWorkload *workload, unsigned p, RgP
 	json_auto_t *labels = rg_fit_labels(demand->cluster, shape, NULL);
 	const RgGpuModel *gpu = shape->type->gpu;
 	char *why = NULL;
-	if (workload->pools != NULL &&
+	if (workload->pools &&
 		!g_strv_contains((const char *const *)workload->pools, shape->pool->name))
 		return g_strdup("not named by pool");
-	if ((why = judge_labels(workload, labels)) != NULL)
+	if ((why = judge_labels(workload, labels)))
 		return why;
-	if (workload->models != NULL && gpu != NULL && !names_model(demand->shapes, workload, gpu))
+	if (workload->models && gpu && !names_model(demand->shapes, workload, gpu))
 		return g_strdup_printf("its GPU is %s", gpu->name);
 	why = rg_demand_need(workload, shape->type, rg_fit_ray_gpus(shape),
 		rg_fit_gpu_memory_gb(shape), shape, need);
-	if (why == NULL)
+	if (!why)
 		why = judge_resources(demand, workload, &demand->problem.pools[p]);
-	need->admitted = why == NULL;
+	need->admitted = !why;
 	/* it would run there, if there were any */
-	if (why == NULL && shape->pool->nodes_max == 0)
+	if (!why && shape->pool->nodes_max == 0)
 		why = g_strdup("has no nodes");
 	return why;
 }
@@ -267,7 +265,7 @@ RgDemand *rg_demand_new(const RgCluster *cluster, const RgShapes *shapes)
 
 void rg_demand_free(RgDemand *demand)
 {
-	if (demand == NULL)
+	if (!demand)
 		return;
 	for (size_t i = 0; i < (size_t)demand->problem.n_tasks * demand->problem.n_pools; i++)
 		g_free(demand->why[i]);

@@ -5,7 +5,7 @@
 static json_t *newer(const json_t *facts, const json_t *known, const char *section, const char *key)
 {
 	json_t *value = json_object_get(json_object_get(facts, section), key);
-	return value != NULL ? value : json_object_get(json_object_get(known, section), key);
+	return value ? value : json_object_get(json_object_get(known, section), key);
 }
 
 /* Zones and the module's own document, of the reply with the settings that it answers, or as they
@@ -18,10 +18,10 @@ static void merge_place(
 	const json_t *from = answered ? facts : shapes->moved ? NULL : known;
 	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
 		json_t *value = json_object_get(from, members[i]);
-		if (value != NULL)
+		if (value)
 			json_object_set(merged, members[i], value);
 	}
-	if (shapes->settings != NULL)
+	if (shapes->settings)
 		json_object_set(merged, "settings", shapes->settings);
 }
 
@@ -34,9 +34,9 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 		const char *type = shape->type->name;
 		json_t *image = newer(facts, known, "images", shape->image_key);
 		json_t *zones = newer(facts, known, "offerings", type);
-		if (image != NULL)
+		if (image)
 			json_object_set(images, shape->image_key, image);
-		if (zones != NULL)
+		if (zones)
 			json_object_set(offerings, type, zones);
 	}
 	json_t *merged = json_pack("{s:O, s:O}", "images", images, "offerings", offerings);

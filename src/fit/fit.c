@@ -28,7 +28,7 @@ static void free_group(void *data)
 
 static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *node)
 {
-	if (node->zone == NULL)
+	if (!node->zone)
 		return false;
 	/* a network of the user's own may lack the zone in which the node was */
 	if (node->same_type)
@@ -40,7 +40,7 @@ static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *no
 static const char *zone_of(
 	const Fit *fit, const RgShape *shape, const RgFitNode *node, const char *chosen)
 {
-	if (rg_fit_is_gathered(shape->pool) && chosen != NULL)
+	if (rg_fit_is_gathered(shape->pool) && chosen)
 		return chosen;
 	return is_at_home(fit, shape, node) ? node->zone : chosen;
 }
@@ -96,17 +96,17 @@ static bool check_image(const Fit *fit, const RgShape *shape)
 	const RgPool *pool = shape->pool;
 	const json_t *image = image_facts(fit, shape);
 	const char *arch = rg_json_str(image, "arch", shape->type->arch);
-	if (rg_json_str(image, "id", NULL) == NULL) {
+	if (!rg_json_str(image, "id", NULL)) {
 		RgDiag *diag = rg_diags_error(fit->diags, "fit.bad-facts",
 			"the provider returned nothing about image \"%s\"", shape->image_key);
-		rg_diag_at(diag, pool->image != NULL ? pool->image_source : pool->source);
+		rg_diag_at(diag, pool->image ? pool->image_source : pool->source);
 		return false;
 	}
-	if (strcmp(arch, shape->type->arch) != 0) {
+	if (!g_str_equal(arch, shape->type->arch)) {
 		RgDiag *diag = rg_diags_error(fit->diags, "fit.image-arch",
 			"image \"%s\" is for %s, and %s is an %s host",
 			rg_json_str(image, "id", NULL), arch, shape->type->name, shape->type->arch);
-		rg_diag_at(diag, pool->image != NULL ? pool->image_source : pool->shape_source);
+		rg_diag_at(diag, pool->image ? pool->image_source : pool->shape_source);
 		return false;
 	}
 	int64_t least = rg_json_int(image, "min_disk_gb", 0);
@@ -128,12 +128,12 @@ static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *nod
 	const json_t *pin = node->pin;
 	const RgMarket *market = &shape->pool->market;
 	bool same_market =
-		strcmp(rg_json_str(pin, "market", "on-demand"), rg_market_word(market)) == 0;
-	bool stays = node->same_type && same_market && node->zone != NULL && node->image_id != NULL;
+		g_str_equal(rg_json_str(pin, "market", "on-demand"), rg_market_word(market));
+	bool stays = node->same_type && same_market && node->zone && node->image_id;
 	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
 	group->price = RG_MONEY_UNKNOWN;
 	group->reason = shape->reason;
-	if (stays && pinned != NULL) {
+	if (stays && pinned) {
 		if (json_is_integer(pinned))
 			group->price = json_integer_value(pinned);
 		group->price_date = rg_json_str(pin, "price_date", NULL);
@@ -145,7 +145,7 @@ static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *nod
 		market->is_spot
 			? rg_fit_spot_price(shape->type, fit->cluster->provider.region, group->zone)
 			: rg_catalog_find_price(shape->type, fit->cluster->provider.region);
-	if (price != NULL) {
+	if (price) {
 		group->price = price->microusd_hour;
 		group->price_date = price->date;
 		group->price_quality = price->quality;
@@ -157,8 +157,8 @@ static Group make_group(
 {
 	Group group = {0};
 	group.zone = zone_of(fit, shape, node, chosen);
-	group.image_id = node->image_id != NULL ? node->image_id : shape->pinned_image;
-	if (group.image_id == NULL)
+	group.image_id = node->image_id ? node->image_id : shape->pinned_image;
+	if (!group.image_id)
 		group.image_id = rg_json_str(image_facts(fit, shape), "id", "");
 	set_price(fit, shape, node, &group);
 	return group;
@@ -169,7 +169,7 @@ static Group *find_group(const GPtrArray *groups, const Group *like)
 	for (guint i = 0; i < groups->len; i++) {
 		Group *group = groups->pdata[i];
 		if (group->price == like->price && g_strcmp0(group->zone, like->zone) == 0 &&
-			strcmp(group->image_id, like->image_id) == 0 &&
+			g_str_equal(group->image_id, like->image_id) &&
 			g_strcmp0(group->price_date, like->price_date) == 0 &&
 			g_strcmp0(group->price_quality, like->price_quality) == 0)
 			return group;
@@ -183,7 +183,7 @@ static GPtrArray *make_groups(const Fit *fit, const RgShape *shape, const char *
 	for (unsigned i = 0; i < shape->pool->nodes; i++) {
 		Group like = make_group(fit, shape, &shape->nodes[i], chosen);
 		Group *group = find_group(groups, &like);
-		if (group == NULL) {
+		if (!group) {
 			group = g_memdup2(&like, sizeof like);
 			group->indexes = json_array();
 			g_ptr_array_add(groups, group);
@@ -212,17 +212,17 @@ static json_t *offer_json(const RgShape *shape, const Group *group)
 	if (market->max_microusd > 0)
 		json_object_set_new(
 			offer, "max_price_microusd_hour", json_integer(market->max_microusd));
-	rg_json_set_str(offer, "gpu", gpu != NULL ? gpu->ray_type : NULL);
+	rg_json_set_str(offer, "gpu", gpu ? gpu->ray_type : NULL);
 	json_object_set_new(offer, "gpus", json_integer(type->gpus));
-	json_object_set_new(offer, "gpu_memory_gib",
-		gpu != NULL ? size_json(type->gpu_memory_gib) : json_null());
+	json_object_set_new(
+		offer, "gpu_memory_gib", gpu ? size_json(type->gpu_memory_gib) : json_null());
 	json_object_set_new(offer, "vcpus", json_integer(type->vcpus));
 	json_object_set_new(offer, "memory_gib", size_json(type->memory_gib));
 	json_object_set_new(offer, "price_microusd_hour",
 		group->price != RG_MONEY_UNKNOWN ? json_integer(group->price) : json_null());
 	rg_json_set_str(offer, "price_date", group->price_date);
 	rg_json_set_str(offer, "price_quality", group->price_quality);
-	if (group->reason != NULL)
+	if (group->reason)
 		rg_json_set_str(offer, "reason", group->reason);
 	return offer;
 }
@@ -303,7 +303,7 @@ static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, 
 			group->price > shape->pool->market.max_microusd)
 			dear = group;
 	}
-	if (dear != NULL)
+	if (dear)
 		warn_above_limit(fit, shape, dear);
 	if (unpriced)
 		warn_unpriced(fit, shape);

@@ -13,7 +13,7 @@ static RgNodes *new_nodes(
 	RgNodes *nodes = g_malloc0(sizeof *nodes + width * sizeof nodes->state[0]);
 	nodes->pool = pool;
 	nodes->count = count;
-	if (state != NULL)
+	if (state)
 		memcpy(nodes->state, state, width * sizeof nodes->state[0]);
 	return nodes;
 }
@@ -55,7 +55,7 @@ RgLayout *rg_layout_copy(const RgLayout *layout)
 
 void rg_layout_free(RgLayout *layout)
 {
-	if (layout == NULL)
+	if (!layout)
 		return;
 	g_ptr_array_unref(layout->groups);
 	g_free(layout);
@@ -148,7 +148,7 @@ static RgNodes *find(RgLayout *layout, unsigned pool, const int64_t *state)
 static void move(RgLayout *layout, RgNodes *nodes, unsigned count, const int64_t *state)
 {
 	RgNodes *there = find(layout, nodes->pool, state);
-	if (there != NULL)
+	if (there)
 		there->count += count;
 	else
 		g_ptr_array_add(

@@ -18,7 +18,7 @@ static void free_offer(void *data)
 
 static int64_t amount_of(const RgPrice *price)
 {
-	return price != NULL ? price->microusd_hour : RG_MONEY_UNKNOWN;
+	return price ? price->microusd_hour : RG_MONEY_UNKNOWN;
 }
 
 /* In no zone of the region was it seen at the limit. */
@@ -51,11 +51,11 @@ static void add(const Search *search, const RgPlace *place, const char *region,
 	offer->price =
 		amount_of(search->wish->market == RG_PRICE_SPOT ? offer->spot : offer->on_demand);
 	offer->carbon.mg_hour = RG_CARBON_UNKNOWN;
-	if (search->wish->carbon != NULL)
+	if (search->wish->carbon)
 		offer->carbon = rg_carbon_hour(search->wish->carbon, place->provider, type, region);
-	if (offer->rejected == NULL && offer->state == RG_OFFER_NONE)
+	if (!offer->rejected && offer->state == RG_OFFER_NONE)
 		offer->rejected = g_strdup("not offered there");
-	if (offer->rejected == NULL)
+	if (!offer->rejected)
 		offer->rejected = reject_price(search->wish, offer);
 }
 
@@ -64,12 +64,12 @@ static void search_type(const Search *search, const RgPlace *place, const RgInst
 	const char *last = NULL;
 	RgVerdict verdict =
 		rg_offers_judge(search->wish, rg_catalog_get_gpus(place->catalog), type);
-	bool listed = verdict.why == NULL || search->wish->rejected;
-	if (listed && place->region != NULL)
+	bool listed = !verdict.why || search->wish->rejected;
+	if (listed && place->region)
 		add(search, place, place->region, type, &verdict);
-	for (guint i = 0; listed && place->region == NULL && i < type->prices->len; i++) {
+	for (guint i = 0; listed && !place->region && i < type->prices->len; i++) {
 		const RgPrice *price = type->prices->pdata[i];
-		if (last == NULL || strcmp(price->region, last) != 0)
+		if (!last || !g_str_equal(price->region, last))
 			add(search, place, price->region, type, &verdict);
 		last = price->region;
 	}
@@ -98,8 +98,8 @@ RgMerit rg_offer_merit(const RgOffer *offer)
 
 static bool is_like(const RgOffer *offer, const RgOffer *other)
 {
-	return strcmp(offer->provider, other->provider) == 0 &&
-	       strcmp(offer->region, other->region) == 0 &&
+	return g_str_equal(offer->provider, other->provider) &&
+	       g_str_equal(offer->region, other->region) &&
 	       offer->preference == other->preference && offer->nearness == other->nearness;
 }
 
@@ -110,7 +110,7 @@ static void reject_unknown(const Search *search)
 	const RgWish *wish = search->wish;
 	for (guint i = 0; i < search->offers->len; i++) {
 		RgOffer *offer = search->offers->pdata[i];
-		bool known = offer->rejected != NULL || offer->price != RG_MONEY_UNKNOWN ||
+		bool known = offer->rejected || offer->price != RG_MONEY_UNKNOWN ||
 			     wish->market != RG_PRICE_SPOT || wish->max_microusd == 0;
 		for (guint k = 0; !known && k < search->offers->len; k++) {
 			const RgOffer *other = search->offers->pdata[k];
@@ -132,7 +132,7 @@ static void find_least(Search *search)
 	for (guint i = 0; i < search->offers->len; i++) {
 		const RgOffer *offer = search->offers->pdata[i];
 		RgMerit merit = rg_offer_merit(offer);
-		if (offer->rejected == NULL)
+		if (!offer->rejected)
 			rg_merit_note_least(&search->least[offer->preference], &merit);
 	}
 }
@@ -149,8 +149,8 @@ static int compare(gconstpointer left, gconstpointer right, gpointer data)
 {
 	const RgOffer *a = *(RgOffer *const *)left, *b = *(RgOffer *const *)right;
 	if ((a->rejected != NULL) != (b->rejected != NULL))
-		return a->rejected != NULL ? 1 : -1;
-	if (a->rejected != NULL)
+		return a->rejected ? 1 : -1;
+	if (a->rejected)
 		return compare_places(a, b);
 	const Search *search = data;
 	RgMerit x = rg_offer_merit(a), y = rg_offer_merit(b);
@@ -174,7 +174,7 @@ GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n)
 		return search.offers;
 	guint admitted = 0;
 	while (admitted < search.offers->len &&
-		((RgOffer *)search.offers->pdata[admitted])->rejected == NULL)
+		!((RgOffer *)search.offers->pdata[admitted])->rejected)
 		admitted++;
 	g_ptr_array_set_size(search.offers, (gint)admitted);
 	return search.offers;

@@ -68,7 +68,7 @@ static json_t *selector_of(
 static void add_trace(const RgDemand *demand, unsigned pool, json_t *resources)
 {
 	const RgGpuModel *gpu = rg_demand_shape(demand, pool)->type->gpu;
-	if (has_selectors(demand->cluster) || gpu == NULL)
+	if (has_selectors(demand->cluster) || !gpu)
 		return;
 	g_autofree char *name = g_strconcat("accelerator_type:", gpu->ray_type, NULL);
 	json_object_set_new(resources, name, json_real(0.001));
@@ -83,9 +83,9 @@ static json_t *task_options(const RgWorkload *workload, const RgPlaceNeed *need,
 	if (workload->memory_gib > 0)
 		json_object_set_new(options, "memory", json_integer(workload->memory_gib << 30));
 	if (json_object_size(resources) > 0)
-		json_object_set(options, "resources", (json_t *)(uintptr_t)resources);
+		json_object_set(options, "resources", rg_json_unconst(resources));
 	if (json_object_size(selector) > 0)
-		json_object_set(options, "label_selector", (json_t *)(uintptr_t)selector);
+		json_object_set(options, "label_selector", rg_json_unconst(selector));
 	return options;
 }
 
@@ -99,11 +99,11 @@ static json_t *group_options(const RgWorkload *workload, const RgPlaceTask *task
 		json_object_set_new(bundle, "GPU", gpus_of(need));
 	if (workload->memory_gib > 0)
 		json_object_set_new(bundle, "memory", json_integer(workload->memory_gib << 30));
-	json_object_update(bundle, (json_t *)(uintptr_t)resources);
+	json_object_update(bundle, rg_json_unconst(resources));
 	json_t *group = json_pack("{s:i, s:o, s:s}", "count", (int)task->bundles, "bundle", bundle,
 		"strategy", task->spread ? "STRICT_SPREAD" : "PACK");
 	if (json_object_size(selector) > 0)
-		json_object_set(group, "label_selector", (json_t *)(uintptr_t)selector);
+		json_object_set(group, "label_selector", rg_json_unconst(selector));
 	return group;
 }
 

@@ -14,7 +14,7 @@ RgPlaced *rg_placed_new(const RgPlaceProblem *problem)
 
 void rg_placed_free(RgPlaced *placed)
 {
-	if (placed == NULL)
+	if (!placed)
 		return;
 	g_free(placed->units);
 	g_free(placed->bundles);
@@ -126,7 +126,7 @@ static RgNodes *fullest(const RgLayout *layout, unsigned pool, unsigned task)
 		RgNodes *nodes = layout->groups->pdata[i];
 		if (nodes->pool != pool || rg_nodes_room(layout, nodes, task) == 0)
 			continue;
-		if (best == NULL || rg_nodes_used(layout, nodes) > rg_nodes_used(layout, best))
+		if (!best || rg_nodes_used(layout, nodes) > rg_nodes_used(layout, best))
 			best = nodes;
 	}
 	return best;
@@ -140,7 +140,7 @@ static uint64_t fill(RgLayout *layout, unsigned task, uint64_t wanted, uint64_t 
 	for (unsigned i = 0; i < problem->n_pools && left > 0; i++) {
 		unsigned pool = problem->tasks[task].order[i];
 		RgNodes *nodes;
-		while (left > 0 && (nodes = fullest(layout, pool, task)) != NULL) {
+		while (left > 0 && (nodes = fullest(layout, pool, task))) {
 			uint64_t each = MIN(rg_nodes_room(layout, nodes, task), left);
 			uint64_t count = MIN(nodes->count, left / each);
 			rg_layout_add(layout, nodes, (unsigned)count, task, each);
@@ -181,7 +181,7 @@ static bool spread_unit(RgLayout *layout, unsigned task, uint64_t *on_pool)
 	g_autoptr(GPtrArray) picks = g_ptr_array_new();
 	while (left > 0) {
 		RgNodes *nodes = roomiest(layout, task, taken);
-		if (nodes == NULL)
+		if (!nodes)
 			return false;
 		unsigned count = MIN(nodes->count, left);
 		g_hash_table_add(taken, nodes);
@@ -290,8 +290,8 @@ RgPlaced *rg_place_together(const RgPlaceProblem *problem)
 		g_autoptr(RgPlaced) better = rg_placed_new(problem);
 		bool sure = true;
 		RgLayout *found = rg_place_search(problem, better, &sure);
-		placed->exact = found != NULL || sure;
-		if (found != NULL) {
+		placed->exact = found || sure;
+		if (found) {
 			better->all = better->exact = true;
 			rg_placed_free(placed);
 			placed = g_steal_pointer(&better);

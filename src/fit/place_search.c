@@ -150,7 +150,7 @@ RgLayout *rg_place_search(const RgPlaceProblem *problem, RgPlaced *placed, bool 
 		g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
 	g_autoptr(RgLayout) start = rg_layout_new(problem);
 	go(&search, start, 0, 0);
-	for (unsigned t = 0; search.found != NULL && t < problem->n_tasks; t++)
+	for (unsigned t = 0; search.found && t < problem->n_tasks; t++)
 		placed->units[t] = problem->tasks[t].units;
 	*sure = search.sure;
 	g_hash_table_unref(search.seen);

@@ -35,8 +35,7 @@ bool rg_fit_is_gathered(const RgPool *pool)
 static guint wish_rank(const RgPool *pool, const char *zone)
 {
 	guint rank = 0;
-	while (pool->zones != NULL && pool->zones[rank] != NULL &&
-		strcmp(pool->zones[rank], zone) != 0)
+	while (pool->zones && pool->zones[rank] && !g_str_equal(pool->zones[rank], zone))
 		rank++;
 	return rank;
 }
@@ -52,9 +51,9 @@ static const char *fullest_zone(const RgShape *shape)
 	while (g_hash_table_iter_next(&iter, &key, &count)) {
 		const char *zone = key;
 		guint nodes = GPOINTER_TO_UINT(count);
-		int order = best == NULL ? -1
-					 : (int)wish_rank(shape->pool, zone) -
-						   (int)wish_rank(shape->pool, best);
+		int order = !best ? -1
+				  : (int)wish_rank(shape->pool, zone) -
+					    (int)wish_rank(shape->pool, best);
 		if (order == 0)
 			order = strcmp(zone, best);
 		if (nodes > most || (nodes == most && order < 0)) {
@@ -74,9 +73,9 @@ void rg_fit_gather(RgShape *shape)
 	guint here = 0;
 	for (unsigned i = 0; i < shape->pool->nodes; i++) {
 		RgFitNode *node = &shape->nodes[i];
-		if (node->zone == NULL)
+		if (!node->zone)
 			continue;
-		if (strcmp(node->zone, shape->gathered) == 0) {
+		if (g_str_equal(node->zone, shape->gathered)) {
 			here++;
 			continue;
 		}

@@ -107,7 +107,7 @@ static void check_thing(Check *check, const Thing *thing, const char *name, cons
 			thing->what, name, whose);
 		return;
 	}
-	if (allow == NULL || find_match(check, thing, allow, name, model) >= 0)
+	if (!allow || find_match(check, thing, allow, name, model) >= 0)
 		return;
 	g_autofree char *pointer = g_strdup_printf("/%s", thing->allow);
 	g_autofree char *words = list_words(allow);
@@ -123,7 +123,7 @@ static void check_pool(Check *check, const RgShape *shape)
 		pool->is_head ? g_strdup(" (head)") : g_strdup_printf(" (pool %s)", pool->name);
 	const RgGpuModel *gpu = shape->type->gpu;
 	check_thing(check, &types, shape->type->name, NULL, pool->shape_source, whose);
-	if (gpu != NULL)
+	if (gpu)
 		check_thing(check, &accelerators, gpu->name, gpu, pool->shape_source, whose);
 	check_thing(check, &markets, rg_market_word(&pool->market), NULL,
 		pool->market.is_spot ? pool->market.source : pool->source, whose);
@@ -153,7 +153,7 @@ static void check_nodes(Check *check)
 	const json_t *most = rule_of(check, "max_nodes");
 	unsigned nodes = most_nodes(check->cluster);
 	/* a count may be written as 40.0, which is an integer to JSON Schema */
-	if (most == NULL || nodes <= json_number_value(most))
+	if (!most || nodes <= json_number_value(most))
 		return;
 	refuse(check, "policy.max-nodes", rg_cluster_source(check->cluster, "/pools"), "/max_nodes",
 		"the cluster %s %u nodes, the head among them; the policy allows %.0f",
@@ -163,16 +163,16 @@ static void check_nodes(Check *check)
 
 static void check_labels(Check *check)
 {
-	json_t *labels = (json_t *)(uintptr_t)rule_of(check, "required_labels"), *pattern;
+	json_t *labels = rg_json_unconst(rule_of(check, "required_labels")), *pattern;
 	const char *key;
 	json_object_foreach (labels, key, pattern) {
 		const char *value = rg_json_str(check->cluster->labels, key, NULL);
 		g_autofree char *rule = rg_json_pointer_add("/required_labels", key);
 		g_autofree char *at = rg_json_pointer_add("/labels", key);
 		RgSource source = rg_cluster_source(check->cluster, at);
-		if (value != NULL && is_like(value, json_string_value(pattern)))
+		if (value && is_like(value, json_string_value(pattern)))
 			continue;
-		if (value != NULL) {
+		if (value) {
 			refuse(check, "policy.label", source, rule,
 				"the label %s is \"%s\"; the policy requires \"%s\"", key, value,
 				json_string_value(pattern));
@@ -191,7 +191,7 @@ static void check_images(Check *check)
 	const RgCluster *cluster = check->cluster;
 	if (!json_is_false(rule_of(check, "unpinned_images")))
 		return;
-	if (strstr(cluster->ray.image, "@sha256:") == NULL) {
+	if (!strstr(cluster->ray.image, "@sha256:")) {
 		RgDiag *diag = refuse(check, "policy.image",
 			rg_cluster_source(cluster, "/ray/image"), "/unpinned_images",
 			"the container image \"%s\" is not given by digest", cluster->ray.image);
@@ -199,13 +199,13 @@ static void check_images(Check *check)
 	}
 	for (guint i = 0; i < check->shapes->shapes->len; i++) {
 		const RgPool *pool = ((RgShape *)check->shapes->shapes->pdata[i])->pool;
-		if (pool->image != NULL && !g_str_has_prefix(pool->image, "ssm:"))
+		if (pool->image && !g_str_has_prefix(pool->image, "ssm:"))
 			continue;
 		RgDiag *diag = refuse(check, "policy.image",
-			pool->image != NULL ? pool->image_source : pool->source, "/unpinned_images",
+			pool->image ? pool->image_source : pool->source, "/unpinned_images",
 			"the image of the nodes of %s is %s", pool->name,
-			pool->image != NULL ? "the value of a parameter, which moves"
-					    : "the provider's default, which moves");
+			pool->image ? "the value of a parameter, which moves"
+				    : "the provider's default, which moves");
 		rg_diag_hint(diag, "give `image` as the cloud's id, such as ami-...");
 	}
 }
@@ -218,7 +218,7 @@ static void check_words(Check *check, const char *rule)
 	json_t *word;
 	json_array_foreach (rule_of(check, rule), i, word) {
 		const char *text = json_string_value(word);
-		if (strpbrk(text, "*?") != NULL || rg_gpus_named(gpus, text) != NULL)
+		if (strpbrk(text, "*?") || rg_gpus_named(gpus, text))
 			continue;
 		g_autofree char *pointer = g_strdup_printf("/policy/%s/%zu", rule, i);
 		RgDiag *diag = rg_diags_error(check->diags, "catalog.unknown-accelerator",
@@ -255,7 +255,7 @@ bool rg_fit_check_policy(const RgCluster *cluster, const RgShapes *shapes, const
 			.policy = json_object_get(limits[i].view, "policy"),
 			.diags = diags,
 			.good = true};
-		if (check.policy != NULL)
+		if (check.policy)
 			good = check_one(&check) && good;
 	}
 	return good;

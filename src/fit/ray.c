@@ -4,13 +4,13 @@
 
 unsigned rg_fit_ray_gpus(const RgShape *shape)
 {
-	return shape->type->gpus * (shape->slices != NULL ? shape->slices->len : 1);
+	return shape->type->gpus * (shape->slices ? shape->slices->len : 1);
 }
 
 unsigned rg_fit_gpu_memory_gb(const RgShape *shape)
 {
-	if (shape->slices == NULL)
-		return shape->type->gpu != NULL ? shape->type->gpu->memory_gb : 0;
+	if (!shape->slices)
+		return shape->type->gpu ? shape->type->gpu->memory_gb : 0;
 	unsigned least = G_MAXUINT;
 	for (guint i = 0; i < shape->slices->len; i++)
 		least = MIN(least, ((const RgMigProfile *)shape->slices->pdata[i])->memory_gb);
@@ -25,7 +25,7 @@ static char *plain_name(const RgMigProfile *profile)
 
 char *rg_fit_slice_word(const RgShape *shape)
 {
-	if (shape->slices == NULL)
+	if (!shape->slices)
 		return NULL;
 	for (guint i = 1; i < shape->slices->len; i++) {
 		if (shape->slices->pdata[i] != shape->slices->pdata[0])
@@ -39,7 +39,7 @@ static void add_share_label(json_t *labels, const RgShape *shape)
 	g_autofree char *word = rg_fit_slice_word(shape);
 	unsigned tasks = shape->pool->share.time_slices;
 	g_autofree char *count = g_strdup_printf("%u", tasks);
-	if (word != NULL)
+	if (word)
 		rg_json_set_str(labels, "raygpu.io/mig", word);
 	if (tasks > 0)
 		rg_json_set_str(labels, "raygpu.io/time-slices", count);
@@ -49,10 +49,10 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 {
 	json_t *labels = json_object();
 	json_object_update(labels, shape->pool->labels);
-	if (shape->type->gpu != NULL)
+	if (shape->type->gpu)
 		rg_json_set_str(labels, "ray.io/accelerator-type", shape->type->gpu->ray_type);
 	rg_json_set_str(labels, "ray.io/market-type", rg_market_word(&shape->pool->market));
-	if (zone != NULL)
+	if (zone)
 		rg_json_set_str(labels, "ray.io/availability-zone", zone);
 	rg_json_set_str(labels, "ray.io/availability-region", cluster->provider.region);
 	rg_json_set_str(labels, "ray.io/node-group", shape->pool->name);
@@ -64,7 +64,7 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 /* How many slices of each profile a node has: "mig-1g.5gb": 56. */
 static void add_slices(json_t *resources, const RgShape *shape)
 {
-	for (guint i = 0; shape->slices != NULL && i < shape->slices->len; i++) {
+	for (guint i = 0; shape->slices && i < shape->slices->len; i++) {
 		g_autofree char *word = plain_name(shape->slices->pdata[i]);
 		g_autofree char *name = g_strconcat("mig-", word, NULL);
 		json_int_t before = json_integer_value(json_object_get(resources, name));
@@ -77,8 +77,7 @@ json_t *rg_fit_resources(const RgShape *shape)
 	const RgGpuModel *gpu = shape->type->gpu;
 	json_t *resources = json_object();
 	json_object_update(resources, shape->pool->resources);
-	const char *types[] = {
-		gpu != NULL ? gpu->ray_type : "", gpu != NULL ? gpu->ray_memory_type : ""};
+	const char *types[] = {gpu ? gpu->ray_type : "", gpu ? gpu->ray_memory_type : ""};
 	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
 		g_autofree char *name = g_strconcat("accelerator_type:", types[i], NULL);
 		if (types[i][0] != '\0')
@@ -97,7 +96,7 @@ static json_t *slices_json(const RgShape *shape)
 	for (guint i = 0; i < shape->slices->len; i++) {
 		const RgMigProfile *profile = shape->slices->pdata[i];
 		json_t *start =
-			strcmp(word, "mixed") == 0 ? json_integer(shape->starts[i]) : json_null();
+			g_str_equal(word, "mixed") ? json_integer(shape->starts[i]) : json_null();
 		json_array_append_new(
 			list, json_pack("{s:s, s:o}", "profile", profile->name, "start", start));
 	}
@@ -107,7 +106,7 @@ static json_t *slices_json(const RgShape *shape)
 json_t *rg_fit_share_json(const RgShape *shape)
 {
 	const RgShare *share = &shape->pool->share;
-	if (shape->slices != NULL)
+	if (shape->slices)
 		return json_pack("{s:o, s:i}", "mig", slices_json(shape), "ray_gpus",
 			(int)rg_fit_ray_gpus(shape));
 	if (share->time_slices > 0)

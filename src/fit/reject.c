@@ -29,13 +29,13 @@ static const char *sign(RgBoundKind kind)
 /* Of the host, whatever accelerator is asked for. */
 static char *reject_host(const RgWish *wish, const RgInstanceType *type)
 {
-	if (type->gpu == NULL)
+	if (!type->gpu)
 		return g_strdup("no GPU");
-	if (strcmp(type->gpu->vendor, "NVIDIA") != 0)
+	if (!g_str_equal(type->gpu->vendor, "NVIDIA"))
 		return g_strdup_printf("%s GPUs, not NVIDIA's", type->gpu->vendor);
 	if (type->gpu_fraction != 1)
 		return g_strdup("a slice of a GPU, not whole ones");
-	if (!wish->any_arch && strcmp(type->arch, "x86_64") != 0)
+	if (!wish->any_arch && !g_str_equal(type->arch, "x86_64"))
 		return g_strdup_printf("an %s host, not x86_64", type->arch);
 	return NULL;
 }
@@ -60,11 +60,11 @@ static char *reject_bound(const RgBound *bound, double value, double scale, cons
 
 static bool names_model(const RgAccelerator *asked, const RgGpus *gpus, const RgGpuModel *model)
 {
-	for (size_t i = 0; asked->names != NULL && asked->names[i] != NULL; i++) {
+	for (size_t i = 0; asked->names && asked->names[i]; i++) {
 		if (rg_gpus_is_model(gpus, asked->names[i], model))
 			return true;
 	}
-	return asked->names == NULL;
+	return !asked->names;
 }
 
 /* Of `nearness`: the host, then the model, then what it must have, then their number, then the
@@ -81,12 +81,12 @@ static RgVerdict judge_accelerator(
 			g_strdup_printf("%s, not %s", model->name, names), 0, NEAR_MODEL};
 	}
 	char *why = reject_bound(&asked->memory_gb, model->memory_gb, 1, " GB a GPU");
-	if (why == NULL)
+	if (!why)
 		why = reject_bound(&asked->memory_gib, type->gpu_memory_gib, 1, " GiB a GPU");
-	if (why == NULL)
+	if (!why)
 		why = reject_bound(
 			&asked->capability, model->compute_capability, 10, " compute capability");
-	if (why != NULL)
+	if (why)
 		return (RgVerdict){why, 0, NEAR_BOUND};
 	if (type->gpus == asked->count)
 		return (RgVerdict){NULL, 0, NEAR_NETWORK};
@@ -98,17 +98,17 @@ static RgVerdict judge_accelerator(
 /* The first accelerator that the type satisfies, else the one that it comes nearest. */
 static RgVerdict judge_gpus(const RgWish *wish, const RgGpus *gpus, const RgInstanceType *type)
 {
-	RgVerdict nearest = {NULL, 0, wish->accelerators != NULL ? NEAR_HOST : NEAR_NETWORK};
-	for (guint i = 0; wish->accelerators != NULL && i < wish->accelerators->len; i++) {
+	RgVerdict nearest = {NULL, 0, wish->accelerators ? NEAR_HOST : NEAR_NETWORK};
+	for (guint i = 0; wish->accelerators && i < wish->accelerators->len; i++) {
 		RgVerdict verdict = judge_accelerator(wish->accelerators->pdata[i], gpus, type);
 		verdict.preference = i;
-		if (verdict.why != NULL && verdict.nearness <= nearest.nearness) {
+		if (verdict.why && verdict.nearness <= nearest.nearness) {
 			g_free(verdict.why);
 			continue;
 		}
 		g_free(nearest.why);
 		nearest = verdict;
-		if (verdict.why == NULL)
+		if (!verdict.why)
 			break;
 	}
 	return nearest;
@@ -117,16 +117,16 @@ static RgVerdict judge_gpus(const RgWish *wish, const RgGpus *gpus, const RgInst
 RgVerdict rg_offers_judge(const RgWish *wish, const RgGpus *gpus, const RgInstanceType *type)
 {
 	RgVerdict verdict = {reject_host(wish, type), 0, NEAR_HOST};
-	if (verdict.why != NULL)
+	if (verdict.why)
 		return verdict;
 	verdict = judge_gpus(wish, gpus, type);
-	if (verdict.why != NULL)
+	if (verdict.why)
 		return verdict;
 	verdict.why = rg_offers_reject_network(wish, type);
-	if (verdict.why == NULL && wish->placement && type->refuses_placement)
+	if (!verdict.why && wish->placement && type->refuses_placement)
 		verdict.why = g_strdup("can't be placed as a cluster");
-	if (verdict.why == NULL && wish->efa && type->efa == 0)
+	if (!verdict.why && wish->efa && type->efa == 0)
 		verdict.why = g_strdup("no EFA");
-	verdict.nearness = verdict.why != NULL ? NEAR_NETWORK : NEAR_REGION;
+	verdict.nearness = verdict.why ? NEAR_NETWORK : NEAR_REGION;
 	return verdict;
 }

@@ -20,7 +20,7 @@ static int64_t price_of(const Remedy *remedy, const RgInstanceType *type)
 {
 	const RgPrice *price =
 		rg_catalog_find_price(type, remedy->demand->cluster->provider.region);
-	return price != NULL ? price->microusd_hour : RG_MONEY_UNKNOWN;
+	return price ? price->microusd_hour : RG_MONEY_UNKNOWN;
 }
 
 /* Fewest nodes of pool `p` (of `pools`, changed meanwhile) with which enough run; 0: no number. */
@@ -44,22 +44,22 @@ static unsigned nodes_needed(
 static void offer(Remedy *remedy, const RgInstanceType *type, const char *pool, unsigned nodes)
 {
 	int64_t price = price_of(remedy, type);
-	const char *name = pool != NULL ? pool : type->name;
+	const char *name = pool ? pool : type->name;
 	if (nodes == 0 || price == RG_MONEY_UNKNOWN)
 		return;
 	int64_t cost = price * nodes;
 	/* at the same cost more of what is there, then by name */
 	bool as_good = cost == remedy->best_cost;
-	bool first = remedy->best == NULL || ((pool != NULL) == remedy->best_is_pool &&
-						     strcmp(name, remedy->best_name) < 0);
-	if (remedy->best != NULL && (cost > remedy->best_cost || (as_good && !first)))
+	bool first = !remedy->best || ((pool != NULL) == remedy->best_is_pool &&
+					      strcmp(name, remedy->best_name) < 0);
+	if (remedy->best && (cost > remedy->best_cost || (as_good && !first)))
 		return;
 	json_decref(remedy->best);
 	remedy->best_cost = cost;
 	remedy->best_name = name;
 	remedy->best_is_pool = pool != NULL;
 	remedy->best = json_pack("{s:s?, s:s, s:s?, s:i, s:i, s:I}", "pool", pool, "instance_type",
-		type->name, "accelerator", type->gpu != NULL ? type->gpu->name : NULL, "gpus",
+		type->name, "accelerator", type->gpu ? type->gpu->name : NULL, "gpus",
 		(int)type->gpus, "nodes", (int)nodes, "microusd_hour", (json_int_t)cost);
 }
 
@@ -82,11 +82,11 @@ static void try_pools(Remedy *remedy)
 static bool is_wished(const Remedy *remedy, const RgInstanceType *type)
 {
 	const RgGpus *gpus = rg_catalog_get_gpus(remedy->demand->shapes->catalog);
-	bool named = remedy->workload->models == NULL;
-	if (strcmp(type->arch, "x86_64") != 0 || type->gpu_fraction != 1 || type->gpu == NULL ||
-		strcmp(type->gpu->vendor, "NVIDIA") != 0)
+	bool named = !remedy->workload->models;
+	if (!g_str_equal(type->arch, "x86_64") || type->gpu_fraction != 1 || !type->gpu ||
+		!g_str_equal(type->gpu->vendor, "NVIDIA"))
 		return false;
-	for (size_t i = 0; !named && remedy->workload->models[i] != NULL; i++)
+	for (size_t i = 0; !named && remedy->workload->models[i]; i++)
 		named = rg_gpus_is_model(gpus, remedy->workload->models[i], type->gpu);
 	return named;
 }
@@ -100,7 +100,7 @@ static void try_type(Remedy *remedy, const RgInstanceType *type)
 		return;
 	g_autofree char *why = rg_demand_need(
 		remedy->workload, type, type->gpus, type->gpu->memory_gb, NULL, &need);
-	if (why != NULL)
+	if (why)
 		return;
 	unsigned n = given->n_pools;
 	g_autofree int64_t *has = g_new0(int64_t, given->n_amounts);
@@ -132,7 +132,7 @@ json_t *rg_fit_remedy(const RgDemand *demand, unsigned task, uint64_t wanted)
 		.task = task,
 		.wanted = wanted};
 	try_pools(&remedy);
-	if (remedy.workload->pools == NULL && remedy.workload->gpus > 0) {
+	if (!remedy.workload->pools && remedy.workload->gpus > 0) {
 		const GPtrArray *types = rg_catalog_get_types(demand->shapes->catalog);
 		for (guint i = 0; i < types->len; i++)
 			try_type(&remedy, types->pdata[i]);

@@ -18,7 +18,7 @@ static void free_shape(void *data)
 
 void rg_fit_shapes_free(RgShapes *shapes)
 {
-	if (shapes == NULL)
+	if (!shapes)
 		return;
 	g_ptr_array_unref(shapes->shapes);
 	json_decref(shapes->settings);
@@ -47,7 +47,7 @@ static void find_pins(RgShape *shape, const json_t *pins)
 
 bool rg_fit_takes_open_driver(const RgInstanceType *type)
 {
-	return type->gpu == NULL || type->gpu->compute_capability >= 75;
+	return !type->gpu || type->gpu->compute_capability >= 75;
 }
 
 /* By the pool's list, and by the zones that the provider's settings are given for. */
@@ -56,10 +56,10 @@ static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *
 	size_t i;
 	json_t *map;
 	json_array_foreach (shapes->zone_maps, i, map) {
-		if (json_object_get(map, zone) == NULL)
+		if (!json_object_get(map, zone))
 			return false;
 	}
-	return pool->zones == NULL || g_strv_contains((const char *const *)pool->zones, zone);
+	return !pool->zones || g_strv_contains((const char *const *)pool->zones, zone);
 }
 
 /* The zone stays while the spec admits it, the image while it was chosen for the same wish. */
@@ -71,16 +71,16 @@ static void read_pins(const RgShapes *shapes, RgShape *shape)
 		const char *zone = rg_json_str(node->pin, "zone", NULL);
 		const char *key = rg_json_str(node->pin, "image_key", "");
 		node->same_type =
-			strcmp(rg_json_str(node->pin, "instance_type", ""), shape->type->name) == 0;
-		if (zone != NULL && is_admitted(shapes, pool, zone))
+			g_str_equal(rg_json_str(node->pin, "instance_type", ""), shape->type->name);
+		if (zone && is_admitted(shapes, pool, zone))
 			node->zone = zone;
-		if (strcmp(key, shape->image_key) == 0)
+		if (g_str_equal(key, shape->image_key))
 			node->image_id = rg_json_str(node->pin, "image_id", NULL);
-		if (shape->pinned_image == NULL)
+		if (!shape->pinned_image)
 			shape->pinned_image = node->image_id;
-		if (node->zone == NULL || !node->same_type)
+		if (!node->zone || !node->same_type)
 			shape->homeless++;
-		if (node->zone != NULL) {
+		if (node->zone) {
 			void *zone_key = (void *)(uintptr_t)node->zone;
 			guint n =
 				GPOINTER_TO_UINT(g_hash_table_lookup(shape->nodes_in, node->zone));
@@ -103,7 +103,7 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 		shape->type = NULL;
 		return;
 	}
-	shape->image_key = pool->image != NULL			   ? pool->image
+	shape->image_key = pool->image				   ? pool->image
 			   : rg_fit_takes_open_driver(shape->type) ? RG_FIT_DEFAULT_IMAGE
 								   : RG_FIT_OLD_GPU_IMAGE;
 	read_pins(shapes, shape);
@@ -115,7 +115,7 @@ static bool has_key(const json_t *list, const char *key)
 	size_t i;
 	json_t *item;
 	json_array_foreach (list, i, item) {
-		if (strcmp(rg_json_str(item, "key", ""), key) == 0)
+		if (g_str_equal(rg_json_str(item, "key", ""), key))
 			return true;
 	}
 	return false;
@@ -124,7 +124,7 @@ static bool has_key(const json_t *list, const char *key)
 static void ask_image(json_t *images, const RgShape *shape, const json_t *known)
 {
 	const RgPool *pool = shape->pool;
-	if (json_object_get(known, shape->image_key) != NULL || has_key(images, shape->image_key))
+	if (json_object_get(known, shape->image_key) || has_key(images, shape->image_key))
 		return;
 	g_autofree char *origin = rg_json_pointer_add(pool->origin, "image");
 	json_array_append_new(
@@ -153,8 +153,7 @@ static bool pins_suffice(const RgShape *shape, const json_t *known)
 		return false;
 	json_array_foreach (json_object_get(known, "zones"), i, name) {
 		const char *zone = json_string_value(name);
-		if ((pool->zones == NULL ||
-			    g_strv_contains((const char *const *)pool->zones, zone)) &&
+		if ((!pool->zones || g_strv_contains((const char *const *)pool->zones, zone)) &&
 			rg_fit_zone_works(known, shape->type, zone))
 			return true;
 	}
@@ -166,7 +165,7 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 {
 	const json_t *known = json_object_get(pins, "facts");
 	json_auto_t *images = json_array(), *types = json_array(), *zones = json_array();
-	bool place = json_object_get(known, "zones") == NULL || shapes->moved, any_zone = false;
+	bool place = !json_object_get(known, "zones") || shapes->moved, any_zone = false;
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
 		const char *type = shape->type->name;
@@ -179,8 +178,8 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 			continue;
 		if ((!enough || !knows_type(shape, known)) && !rg_json_has_text(types, type))
 			json_array_append_new(types, json_string(type));
-		any_zone |= shape->pool->zones == NULL;
-		for (size_t z = 0; !any_zone && shape->pool->zones[z] != NULL; z++) {
+		any_zone |= !shape->pool->zones;
+		for (size_t z = 0; !any_zone && shape->pool->zones[z]; z++) {
 			if (!rg_json_has_text(zones, shape->pool->zones[z]))
 				json_array_append_new(zones, json_string(shape->pool->zones[z]));
 		}
@@ -195,7 +194,7 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 
 static bool same(json_t *a, json_t *b)
 {
-	return a == b || (a != NULL && b != NULL && json_equal(a, b));
+	return a == b || (a && b && json_equal(a, b));
 }
 
 RgShapes *rg_fit_shapes(
@@ -210,8 +209,7 @@ RgShapes *rg_fit_shapes(
 	shapes->settings = json_incref(json_object_get(pins, "settings"));
 	shapes->zone_maps = json_incref(json_object_get(pins, "zone_maps"));
 	shapes->reoptimize = json_is_true(json_object_get(pins, "reoptimize"));
-	if (cluster->optimize != RG_OPTIMIZE_COST &&
-		(shapes->carbon = rg_carbon_open(diags)) == NULL)
+	if (cluster->optimize != RG_OPTIMIZE_COST && !(shapes->carbon = rg_carbon_open(diags)))
 		return NULL;
 	const json_t *known = rg_json_at(pins, "/facts");
 	shapes->moved = json_is_object(known) &&
@@ -220,7 +218,7 @@ RgShapes *rg_fit_shapes(
 	for (guint i = 0; i < cluster->pools->len; i++)
 		add_shape(shapes, cluster, cluster->pools->pdata[i], pins, diags);
 	for (guint i = 0; i < shapes->shapes->len; i++) {
-		if (((RgShape *)shapes->shapes->pdata[i])->type == NULL)
+		if (!((RgShape *)shapes->shapes->pdata[i])->type)
 			return NULL;
 	}
 	shapes->request = make_request(shapes, pins);

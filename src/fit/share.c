@@ -33,10 +33,10 @@ static const RgMigProfile *nearest(const GPtrArray *profiles, const char *wish)
 	for (guint i = 0; i < profiles->len; i++) {
 		const RgMigProfile *one = profiles->pdata[i];
 		if (one->compute_slices != compute ||
-			strcmp(strstr(one->name, "gb") + 2, kind) != 0)
+			!g_str_equal(strstr(one->name, "gb") + 2, kind))
 			continue;
 		bool enough = one->memory_gb >= memory;
-		if (best == NULL || (enough && best->memory_gb < memory) ||
+		if (!best || (enough && best->memory_gb < memory) ||
 			(enough && one->memory_gb < best->memory_gb) ||
 			(best->memory_gb < memory && one->memory_gb > best->memory_gb))
 			best = one;
@@ -59,7 +59,7 @@ static const RgMigProfile *find_profile(
 {
 	const char *model = shape->type->gpu->name;
 	const RgMigProfile *found = rg_mig_find(mig, model, name);
-	if (found != NULL)
+	if (found)
 		return found;
 	const GPtrArray *profiles = rg_mig_profiles(mig, model);
 	g_autofree char *list = list_profiles(profiles);
@@ -67,7 +67,7 @@ static const RgMigProfile *find_profile(
 		g_strdup_printf("%s has no MIG profile %s", model, name));
 	rg_diag_detail(diag, "its profiles, and how many of each it makes: %s", list);
 	const RgMigProfile *near = nearest(profiles, name);
-	if (near != NULL)
+	if (near)
 		rg_diag_hint(diag, "did you mean `%s`?", near->name);
 	return NULL;
 }
@@ -115,14 +115,14 @@ static GPtrArray *repeat(const RgMigProfile *profile)
 static bool cut(const RgMig *mig, RgShape *shape, RgDiags *diags)
 {
 	const RgShare *share = &shape->pool->share;
-	if (rg_mig_profiles(mig, shape->type->gpu->name) == NULL) {
+	if (!rg_mig_profiles(mig, shape->type->gpu->name)) {
 		report_no_mig(shape, diags);
 		return false;
 	}
 	g_autoptr(GPtrArray) slices = g_ptr_array_new();
 	for (size_t i = 0; share->mig[i] != NULL; i++) {
 		const RgMigProfile *found = find_profile(shape, mig, share->mig[i], diags);
-		if (found == NULL)
+		if (!found)
 			return false;
 		g_ptr_array_add(slices, (gpointer)(uintptr_t)found);
 	}
@@ -142,16 +142,16 @@ static bool cut(const RgMig *mig, RgShape *shape, RgDiags *diags)
 bool rg_fit_share(RgShapes *shapes, RgShape *shape, RgDiags *diags)
 {
 	const RgShare *share = &shape->pool->share;
-	if (share->mig == NULL && share->time_slices == 0)
+	if (!share->mig && share->time_slices == 0)
 		return true;
-	if (shape->type->gpu == NULL) {
+	if (!shape->type->gpu) {
 		complain(shape->pool, diags, "fit.no-gpu-to-share",
 			g_strdup_printf("%s has no GPU to share", shape->type->name));
 		return false;
 	}
-	if (share->mig == NULL)
+	if (!share->mig)
 		return true;
-	if (shapes->mig == NULL)
+	if (!shapes->mig)
 		shapes->mig = rg_mig_open(rg_catalog_get_gpus(shapes->catalog), diags);
-	return shapes->mig != NULL && cut(shapes->mig, shape, diags);
+	return shapes->mig && cut(shapes->mig, shape, diags);
 }

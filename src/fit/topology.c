@@ -40,7 +40,7 @@ static const json_t *first_of(const Topology *topology, const char *pool)
 	size_t i;
 	const json_t *node;
 	json_array_foreach (json_object_get(topology->fitted, "nodes"), i, node) {
-		if (strcmp(rg_json_str(node, "pool", ""), pool) == 0)
+		if (g_str_equal(rg_json_str(node, "pool", ""), pool))
 			return node;
 	}
 	return NULL;
@@ -57,7 +57,7 @@ static bool is_placed_on(const json_t *load, const char *pool)
 	size_t i;
 	const json_t *place;
 	json_array_foreach (json_object_get(load, "pools"), i, place) {
-		if (strcmp(rg_json_str(place, "pool", ""), pool) == 0)
+		if (g_str_equal(rg_json_str(place, "pool", ""), pool))
 			return rg_json_int(place, "placed", 0) > 1;
 	}
 	return false;
@@ -87,13 +87,13 @@ static const RgInstanceType *faster_type(
 	const GPtrArray *types = rg_catalog_get_types(topology->catalog);
 	for (guint i = 0; i < types->len; i++) {
 		const RgInstanceType *other = types->pdata[i];
-		if (other->gpu == NULL || other->gpus < type->gpus ||
+		if (!other->gpu || other->gpus < type->gpus ||
 			other->gpu->compute_capability != type->gpu->compute_capability ||
 			other->network_gbps < gbps ||
 			rg_catalog_offer_state(topology->catalog, other,
 				topology->cluster->provider.region) == RG_OFFER_NONE)
 			continue;
-		if (best == NULL || other->network_gbps < best->network_gbps)
+		if (!best || other->network_gbps < best->network_gbps)
 			best = other;
 	}
 	return best;
@@ -113,7 +113,7 @@ static void check_speed(
 		2 * GRADIENTS_GB * 8 / type->network_gbps, GRADIENTS_GB);
 	rg_diag_at(diag, pool->shape_source);
 	const RgInstanceType *faster = faster_type(topology, type, wanted);
-	if (faster != NULL)
+	if (faster)
 		rg_diag_hint(diag, "%s has %.4g Gbps; network: {min_gbps: %.0f} asks for it",
 			faster->name, faster->network_gbps, wanted);
 	else
@@ -131,7 +131,7 @@ static void check_zones(const Topology *topology, const RgPool *pool, const Gang
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	json_array_foreach (json_object_get(topology->fitted, "nodes"), i, node) {
 		const char *zone = zone_of(node);
-		if (strcmp(rg_json_str(node, "pool", ""), pool->name) != 0 ||
+		if (!g_str_equal(rg_json_str(node, "pool", ""), pool->name) ||
 			!g_hash_table_add(seen, (void *)(uintptr_t)zone))
 			continue;
 		g_string_append_printf(
@@ -158,7 +158,7 @@ static void check_placement(
 			gang->name, gang->nodes, pool->name);
 		rg_diag_at(diag, pool->source);
 		rg_diag_hint(diag, "network: {placement: cluster} puts them into one %s",
-			strcmp(topology->cluster->provider.name, "aws") == 0 ? "placement group"
+			g_str_equal(topology->cluster->provider.name, "aws") ? "placement group"
 									     : "place");
 	}
 	if (type->efa == 0 || pool->efa)
@@ -197,9 +197,9 @@ static void check_head(const Topology *topology)
 	const json_t *node;
 	const char *head = zone_of(first_of(topology, topology->cluster->head->name));
 	json_array_foreach (json_object_get(topology->fitted, "nodes"), i, node) {
-		if (strcmp(rg_json_str(node, "role", ""), "head") == 0)
+		if (g_str_equal(rg_json_str(node, "role", ""), "head"))
 			continue;
-		if (strcmp(zone_of(node), head) == 0)
+		if (g_str_equal(zone_of(node), head))
 			near += count_of(node);
 		else
 			far += count_of(node);
@@ -216,10 +216,10 @@ static void check_head(const Topology *topology)
 static void check_pool(const Topology *topology, const RgPool *pool)
 {
 	const json_t *node = first_of(topology, pool->name);
-	const RgInstanceType *type = node != NULL ? type_of(topology, node) : NULL;
+	const RgInstanceType *type = node ? type_of(topology, node) : NULL;
 	Gang gang;
 	check_efa_image(topology, pool);
-	if (type == NULL || type->gpu == NULL || !find_gang(topology, pool->name, &gang))
+	if (!type || !type->gpu || !find_gang(topology, pool->name, &gang))
 		return;
 	check_speed(topology, pool, type, &gang);
 	check_zones(topology, pool, &gang);

@@ -9,7 +9,7 @@ static const RgPrice *price_of(const RgCluster *cluster, const RgShape *shape)
 {
 	const RgPool *pool = shape->pool;
 	const char *region = cluster->provider.region;
-	const char *zone = pool->zones != NULL ? pool->zones[0] : NULL;
+	const char *zone = pool->zones ? pool->zones[0] : NULL;
 	return pool->market.is_spot ? rg_fit_spot_price(shape->type, region, zone)
 				    : rg_catalog_find_price(shape->type, region);
 }
@@ -22,10 +22,10 @@ static RgOffer offer_of(const RgCluster *cluster, const RgShapes *shapes, const 
 		.region = place->region,
 		.type = shape->type,
 		.state = rg_catalog_offer_state(shapes->catalog, shape->type, place->region),
-		.price = price != NULL ? price->microusd_hour : RG_MONEY_UNKNOWN,
+		.price = price ? price->microusd_hour : RG_MONEY_UNKNOWN,
 		.preference = shape->preference};
 	offer.carbon.mg_hour = RG_CARBON_UNKNOWN;
-	if (carbon != NULL)
+	if (carbon)
 		offer.carbon = rg_carbon_hour(carbon, place->name, shape->type, place->region);
 	return offer;
 }
@@ -34,8 +34,7 @@ static bool has_gpus(const RgShapes *shapes)
 {
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
-		if (shape->type->gpu != NULL &&
-			(shape->pool->nodes > 0 || shape->pool->nodes_max > 0))
+		if (shape->type->gpu && (shape->pool->nodes > 0 || shape->pool->nodes_max > 0))
 			return true;
 	}
 	return false;
@@ -46,7 +45,7 @@ static bool has_gpus(const RgShapes *shapes)
 static RgMerit merit_of(const RgShape *shape, const RgOffer *offer, bool beside_gpus)
 {
 	RgMerit merit = rg_offer_merit(offer);
-	if (offer->price == RG_MONEY_UNKNOWN && shape->type->gpu == NULL && beside_gpus &&
+	if (offer->price == RG_MONEY_UNKNOWN && !shape->type->gpu && beside_gpus &&
 		merit.microusd_hour != INT64_MAX) {
 		merit.sureness = 0;
 		merit.guessed = 1;
@@ -70,7 +69,7 @@ static void add_shape(RgWhole *whole, const RgShape *shape, const RgOffer *offer
 		whole->carbon_mg_hour += offer->carbon.mg_hour * n;
 	else
 		whole->uncounted += n;
-	if (n > 0 && price != NULL && g_strcmp0(price->date, whole->price_date) > 0)
+	if (n > 0 && price && g_strcmp0(price->date, whole->price_date) > 0)
 		whole->price_date = price->date;
 }
 
@@ -80,7 +79,7 @@ RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const 
 	RgWhole whole = {.merit = rg_merit_none()};
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
-		if (pool != NULL && strcmp(shape->pool->name, pool) != 0)
+		if (pool && !g_str_equal(shape->pool->name, pool))
 			continue;
 		const RgPrice *price = price_of(cluster, shape);
 		RgOffer offer = offer_of(cluster, shapes, shape, price, carbon);

@@ -44,7 +44,7 @@ static char *why_not(const Judge *judge, unsigned task)
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (unsigned p = 0; p < judge->problem->n_pools; p++) {
 		const char *why = judge->demand->why[task * judge->problem->n_pools + p];
-		if (why != NULL && strcmp(why, "not named by pool") != 0)
+		if (why && !g_str_equal(why, "not named by pool"))
 			g_string_append_printf(text, "%s%s: %s", text->len > 0 ? "\n" : "",
 				pool_name(judge, p), why);
 	}
@@ -57,9 +57,8 @@ static const RgShape *largest_gpu(const Judge *judge)
 	const RgShape *largest = NULL;
 	for (unsigned p = 0; p < judge->problem->n_pools; p++) {
 		const RgShape *shape = rg_demand_shape(judge->demand, p);
-		if (shape->type->gpu != NULL &&
-			(largest == NULL ||
-				rg_fit_gpu_memory_gb(shape) > rg_fit_gpu_memory_gb(largest)))
+		if (shape->type->gpu &&
+			(!largest || rg_fit_gpu_memory_gb(shape) > rg_fit_gpu_memory_gb(largest)))
 			largest = shape;
 	}
 	return largest;
@@ -70,7 +69,7 @@ static RgDiag *report_never(const Judge *judge, unsigned task)
 	const RgWorkload *workload = workload_of(judge, task);
 	const RgShape *largest = largest_gpu(judge);
 	RgDiag *diag;
-	if (workload->gpu_memory_gb > 0 && largest != NULL &&
+	if (workload->gpu_memory_gb > 0 && largest &&
 		workload->gpu_memory_gb > rg_fit_gpu_memory_gb(largest)) {
 		diag = rg_diags_error(judge->diags, "fit.never",
 			"workload %s needs %g GB on one GPU; the largest in the cluster is %u GB "
@@ -81,7 +80,7 @@ static RgDiag *report_never(const Judge *judge, unsigned task)
 	}
 	g_autofree char *why = why_not(judge, task);
 	diag = rg_diags_error(judge->diags, "fit.never", "workload %s can't run on any %s",
-		workload->name, workload->pools != NULL ? "pool that it names" : "pool");
+		workload->name, workload->pools ? "pool that it names" : "pool");
 	rg_diag_at(diag, workload->source);
 	if (*why != '\0')
 		rg_diag_detail(diag, "%s", why);
@@ -122,9 +121,9 @@ static void hint_remedy(RgDiag *diag, const json_t *remedy)
 	int64_t nodes = rg_json_int(remedy, "nodes", 0);
 	g_autofree char *cost = rg_money_format(rg_json_int(remedy, "microusd_hour", 0));
 	const char *plural = nodes == 1 ? "" : "s";
-	if (remedy == NULL)
+	if (!remedy)
 		return;
-	if (pool != NULL)
+	if (pool)
 		rg_diag_hint(diag,
 			"cheapest: %" G_GINT64_FORMAT " more node%s of pool %s (%s), %s per hour",
 			nodes, plural, pool, type, cost);
@@ -164,7 +163,7 @@ static const char *report(const Judge *judge, unsigned task, uint64_t alone, con
 		if (!judge->placed->exact)
 			rg_diag_detail(diag, "found by a search that may miss a better placing");
 	}
-	if (diag != NULL)
+	if (diag)
 		hint_remedy(diag, remedy);
 	return verdict;
 }
@@ -177,7 +176,7 @@ static void report_deadlock(const Judge *judge, unsigned a, unsigned b, const un
 	RgDiag *diag = rg_diags_error(judge->diags, "fit.deadlock",
 		"gangs %s and %s fit alone, but not together", x->name, y->name);
 	rg_diag_at(diag, y->source);
-	if (held != NULL)
+	if (held)
 		rg_diag_detail(diag,
 			"%s can hold %u of its %u replicas and %s %u of its %u: each waits for "
 			"what the other has, and neither is of use",
@@ -243,7 +242,7 @@ static json_t *pool_json(const Judge *judge, unsigned p)
 	rg_json_set_str(pool, "instance_type", shape->type->name);
 	json_object_set_new(pool, "nodes", json_integer(shape->pool->nodes_max));
 	json_object_set_new(pool, "nodes_min", json_integer(shape->pool->nodes));
-	rg_json_set_str(pool, "accelerator", gpu != NULL ? gpu->name : NULL);
+	rg_json_set_str(pool, "accelerator", gpu ? gpu->name : NULL);
 	rg_json_set_str(pool, "slice", slice);
 	json_object_set_new(pool, "time_slices", json_integer(shape->pool->share.time_slices));
 	json_object_set_new(pool, "gpus_per_node", json_integer(rg_fit_ray_gpus(shape)));
@@ -306,7 +305,7 @@ static json_t *workload_json(const Judge *judge, unsigned task)
 		json_integer((json_int_t)rg_demand_alone(&judge->least, workload, task)));
 	json_object_set_new(json, "together", json_integer((json_int_t)together));
 	json_object_set_new(json, "pools", on_pools_json(judge, task));
-	json_object_set_new(json, "remedy", remedy != NULL ? remedy : json_null());
+	json_object_set_new(json, "remedy", remedy ? remedy : json_null());
 	json_object_set_new(json, "ray", options_json(judge, task));
 	return json;
 }

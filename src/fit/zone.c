@@ -17,7 +17,7 @@ static const json_t *offered_zones(const json_t *facts, const RgInstanceType *ty
 static bool is_offered(const json_t *facts, const RgInstanceType *type, const char *zone)
 {
 	const json_t *zones = offered_zones(facts, type);
-	return zones == NULL || rg_json_has_text(zones, zone);
+	return !zones || rg_json_has_text(zones, zone);
 }
 
 bool rg_fit_has_zone(const json_t *facts, const char *zone)
@@ -39,8 +39,7 @@ static Rank rank_zone(
 		const RgPool *pool = other->pool;
 		rank.cluster += GPOINTER_TO_UINT(g_hash_table_lookup(other->nodes_in, zone));
 		if (pool->nodes > 0 && rg_fit_zone_works(facts, other->type, zone) &&
-			(pool->zones == NULL ||
-				g_strv_contains((const char *const *)pool->zones, zone)))
+			(!pool->zones || g_strv_contains((const char *const *)pool->zones, zone)))
 			rank.serves++;
 	}
 	return rank;
@@ -66,7 +65,7 @@ static const char *best_zone(const RgShapes *shapes, const RgShape *shape, const
 		if (!rg_fit_zone_works(facts, shape->type, zone))
 			continue;
 		Rank rank = rank_zone(shapes, shape, facts, zone);
-		if (best == NULL || is_better(rank, best_rank) ||
+		if (!best || is_better(rank, best_rank) ||
 			(!is_better(best_rank, rank) && strcmp(zone, best) < 0)) {
 			best = zone;
 			best_rank = rank;
@@ -88,7 +87,7 @@ static char *list_zones(const json_t *facts, const RgInstanceType *type)
 	json_t *name;
 	json_array_foreach (json_object_get(facts, "zones"), i, name) {
 		const char *zone = json_string_value(name);
-		if (type == NULL || is_offered(facts, type, zone))
+		if (!type || is_offered(facts, type, zone))
 			g_ptr_array_add(zones, (void *)(uintptr_t)zone);
 	}
 	g_ptr_array_sort(zones, compare_texts);
@@ -99,9 +98,9 @@ static char *list_zones(const json_t *facts, const RgInstanceType *type)
 static bool any_offered(const RgShape *shape, const json_t *facts)
 {
 	const json_t *offered = offered_zones(facts, shape->type);
-	if (offered == NULL)
+	if (!offered)
 		return true;
-	if (shape->pool->zones == NULL)
+	if (!shape->pool->zones)
 		return json_array_size(offered) > 0;
 	for (size_t i = 0; shape->pool->zones[i] != NULL; i++) {
 		if (is_offered(facts, shape->type, shape->pool->zones[i]))
@@ -114,12 +113,12 @@ static void report(const RgShape *shape, const json_t *facts, const char *region
 {
 	const RgPool *pool = shape->pool;
 	const char *type = shape->type->name;
-	g_autofree char *listed = pool->zones != NULL ? g_strjoinv(", ", pool->zones) : NULL;
+	g_autofree char *listed = pool->zones ? g_strjoinv(", ", pool->zones) : NULL;
 	g_autofree char *usable = list_zones(facts, shape->type);
 	g_autofree char *reached = list_zones(facts, NULL);
 	bool offered = any_offered(shape, facts);
 	RgDiag *diag;
-	if (!offered && listed != NULL)
+	if (!offered && listed)
 		diag = rg_diags_error(
 			diags, "fit.zone-not-offered", "%s is not offered in %s", type, listed);
 	else if (!offered)
@@ -128,10 +127,10 @@ static void report(const RgShape *shape, const json_t *facts, const char *region
 	else
 		diag = rg_diags_error(diags, "fit.no-zone", "no zone for %s%s: %s%s",
 			pool->is_head ? "the " : "pool ", pool->name,
-			listed != NULL ? "the network does not reach "
-				       : "the network reaches no zone that has ",
-			listed != NULL ? listed : type);
-	rg_diag_at(diag, listed != NULL ? pool->zones_source : pool->shape_source);
+			listed ? "the network does not reach "
+			       : "the network reaches no zone that has ",
+			listed ? listed : type);
+	rg_diag_at(diag, listed ? pool->zones_source : pool->shape_source);
 	if (usable[0] != '\0')
 		rg_diag_detail(
 			diag, "zones that the network reaches and that offer %s: %s", type, usable);
@@ -145,19 +144,19 @@ const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, con
 {
 	const RgPool *pool = shape->pool;
 	const char *zone = NULL;
-	if (shape->gathered != NULL && rg_fit_zone_works(facts, shape->type, shape->gathered)) {
+	if (shape->gathered && rg_fit_zone_works(facts, shape->type, shape->gathered)) {
 		zone = shape->gathered;
-	} else if (pool->zones != NULL) {
-		for (size_t i = 0; pool->zones[i] != NULL && zone == NULL; i++) {
+	} else if (pool->zones) {
+		for (size_t i = 0; pool->zones[i] && !zone; i++) {
 			if (rg_fit_zone_works(facts, shape->type, pool->zones[i]))
 				zone = pool->zones[i];
 		}
-	} else if (beside != NULL && rg_fit_zone_works(facts, shape->type, beside)) {
+	} else if (beside && rg_fit_zone_works(facts, shape->type, beside)) {
 		zone = beside;
 	} else {
 		zone = best_zone(shapes, shape, facts);
 	}
-	if (zone == NULL)
+	if (!zone)
 		report(shape, facts, region, diags);
 	return zone;
 }

@@ -54,9 +54,9 @@ static bool find_base(git_repository *repo, const git_commit *since, const git_c
 static int add_path(const git_diff_delta *delta, float progress, void *data)
 {
 	GHashTable *paths = data;
-	if (delta->old_file.path != NULL)
+	if (delta->old_file.path)
 		g_hash_table_add(paths, g_strdup(delta->old_file.path));
-	if (delta->new_file.path != NULL)
+	if (delta->new_file.path)
 		g_hash_table_add(paths, g_strdup(delta->new_file.path));
 	return 0;
 }
@@ -73,7 +73,7 @@ static bool compare(
 			GIT_DIFF_INCLUDE_TYPECHANGE | GIT_DIFF_IGNORE_SUBMODULES;
 	if (git_commit_lookup(&from, repo, base) != 0 || git_commit_tree(&old, from) != 0)
 		return false;
-	int code = head == NULL ? git_diff_tree_to_workdir_with_index(&diff, repo, old, &options)
+	int code = !head ? git_diff_tree_to_workdir_with_index(&diff, repo, old, &options)
 		   : git_commit_tree(&new, head) == 0
 			   ? git_diff_tree_to_tree(&diff, repo, old, new, &options)
 			   : -1;
@@ -88,13 +88,13 @@ static RgGitChanges *changes_in(
 	g_autoptr(git_repository) repo = repo_open_at(folder, &below, &changes->root, diags);
 	g_autoptr(git_commit) from = NULL, to = NULL;
 	git_oid base;
-	if (repo == NULL || !repo_find_commit(repo, since, &from, diags) ||
-		!repo_find_commit(repo, ref != NULL ? ref : "HEAD", &to, diags) ||
+	if (!repo || !repo_find_commit(repo, since, &from, diags) ||
+		!repo_find_commit(repo, ref ? ref : "HEAD", &to, diags) ||
 		!find_base(repo, from, to, &base, diags))
 		return NULL;
 	changes->base = g_strdup(git_oid_tostr_s(&base));
 	changes->paths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	if (compare(repo, &base, ref != NULL ? to : NULL, changes->paths))
+	if (compare(repo, &base, ref ? to : NULL, changes->paths))
 		return g_steal_pointer(&changes);
 	repo_report_unreadable(folder, diags);
 	return NULL;

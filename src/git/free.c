@@ -2,7 +2,7 @@
 
 void rg_provenance_free(RgProvenance *provenance)
 {
-	if (provenance == NULL)
+	if (!provenance)
 		return;
 	g_free(provenance->root);
 	g_free(provenance->path);
@@ -13,7 +13,7 @@ void rg_provenance_free(RgProvenance *provenance)
 
 void rg_git_changes_free(RgGitChanges *changes)
 {
-	if (changes == NULL)
+	if (!changes)
 		return;
 	g_free(changes->root);
 	g_free(changes->base);

@@ -49,7 +49,7 @@ static GPtrArray *list_in(const char *path, const char *rev, bool *is_file, RgDi
 	g_autoptr(git_repository) repo = repo_open_at(path, &below, &root, diags);
 	g_autoptr(git_commit) commit = NULL;
 	g_autoptr(git_tree) tree = NULL;
-	if (repo == NULL || !repo_find_commit(repo, rev, &commit, diags))
+	if (!repo || !repo_find_commit(repo, rev, &commit, diags))
 		return NULL;
 	if (git_commit_tree(&tree, commit) != 0) {
 		repo_report_unreadable(path, diags);

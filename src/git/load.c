@@ -16,9 +16,9 @@ static const RgGitModule *open_module(RgDiags *diags)
 static const RgGitModule *load(RgDiags *diags)
 {
 	const RgGitModule *module = open_module(diags);
-	if (module == NULL)
+	if (!module)
 		return NULL;
-	if (module->size == sizeof *module && strcmp(module->version, RG_VERSION) == 0)
+	if (module->size == sizeof *module && g_str_equal(module->version, RG_VERSION))
 		return module;
 	RgDiag *diag = rg_diags_error(
 		diags, "git.unreadable", "raygpu-git.so is of another build than this program");
@@ -29,31 +29,31 @@ static const RgGitModule *load(RgDiags *diags)
 RgProvenance *rg_git_provenance(const char *spec_path, RgDiags *diags)
 {
 	const RgGitModule *module = load(diags);
-	return module != NULL ? module->provenance(spec_path, diags) : NULL;
+	return module ? module->provenance(spec_path, diags) : NULL;
 }
 
 char *rg_git_read(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
 {
 	const RgGitModule *module = load(diags);
-	return module != NULL ? module->read(path, rev, len, provenance, diags) : NULL;
+	return module ? module->read(path, rev, len, provenance, diags) : NULL;
 }
 
 GPtrArray *rg_git_list(const char *path, const char *rev, bool *is_file, RgDiags *diags)
 {
 	const RgGitModule *module = load(diags);
-	return module != NULL ? module->list(path, rev, is_file, diags) : NULL;
+	return module ? module->list(path, rev, is_file, diags) : NULL;
 }
 
 RgGitChanges *rg_git_changes(const char *folder, const char *since, const char *ref, RgDiags *diags)
 {
 	const RgGitModule *module = load(diags);
-	return module != NULL ? module->changes(folder, since, ref, diags) : NULL;
+	return module ? module->changes(folder, since, ref, diags) : NULL;
 }
 
 bool rg_git_tracks(const char *path)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	const RgGitModule *module = load(unused);
-	return module != NULL && module->tracks(path);
+	return module && module->tracks(path);
 }

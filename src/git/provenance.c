@@ -8,7 +8,7 @@
 const char *repo_last_words(void)
 {
 	const git_error *error = git_error_last();
-	return error != NULL && error->message != NULL ? error->message : "unknown error";
+	return error && error->message ? error->message : "unknown error";
 }
 
 bool repo_report_unreadable(const char *path, RgDiags *diags)
@@ -29,7 +29,7 @@ static char *find_top(const char *dir)
 		if (g_file_test(mark, G_FILE_TEST_EXISTS))
 			return g_steal_pointer(&at);
 		char *parent = g_path_get_dirname(at);
-		if (strcmp(parent, at) == 0) {
+		if (g_str_equal(parent, at)) {
 			g_free(parent);
 			return g_strdup(dir);
 		}
@@ -56,7 +56,7 @@ static bool report_not_owner(const char *dir, RgDiags *diags)
 static bool is_not_owner(int code)
 {
 	return code == GIT_EOWNER ||
-	       (code == GIT_ENOTFOUND && strstr(repo_last_words(), "safe.directory") != NULL);
+	       (code == GIT_ENOTFOUND && strstr(repo_last_words(), "safe.directory"));
 }
 
 bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
@@ -79,8 +79,8 @@ bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
 static char *find_path(git_repository *repo, const char *file, char **root)
 {
 	const char *workdir = git_repository_workdir(repo);
-	char *real = workdir != NULL ? realpath(workdir, NULL) : NULL;
-	if (real == NULL)
+	char *real = workdir ? realpath(workdir, NULL) : NULL;
+	if (!real)
 		return NULL;
 	size_t len = strlen(real);
 	bool is_below = strncmp(file, real, len) == 0 && file[len] == '/';
@@ -131,9 +131,9 @@ static RgProvenance *read_provenance(const char *file, RgDiags *diags)
 	g_autofree char *dir = g_path_get_dirname(file);
 	if (!repo_open_around(dir, &repo, diags))
 		return NULL;
-	if (repo != NULL)
+	if (repo)
 		provenance->path = find_path(repo, file, &provenance->root);
-	if (provenance->path == NULL)
+	if (!provenance->path)
 		return g_steal_pointer(&provenance);
 	provenance->in_repository = true;
 	if (!read_head(repo, provenance, diags) || !read_status(repo, provenance, diags))
@@ -145,7 +145,7 @@ static RgProvenance *read_provenance(const char *file, RgDiags *diags)
 static RgProvenance *provenance(const char *spec_path, RgDiags *diags)
 {
 	char *file = realpath(spec_path, NULL);
-	if (file == NULL) {
+	if (!file) {
 		rg_diags_error(diags, "git.unreadable", "can't find \"%s\": %s", spec_path,
 			g_strerror(errno));
 		return NULL;

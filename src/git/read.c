@@ -10,7 +10,7 @@ static char *existing_folder(const char *file)
 	g_autofree char *at = g_path_get_dirname(file);
 	for (;;) {
 		char *real = realpath(at, NULL);
-		if (real != NULL) {
+		if (real) {
 			char *copy = g_strdup(real);
 			free(real);
 			return copy;
@@ -25,19 +25,19 @@ static char *existing_folder(const char *file)
 static char *path_below(git_repository *repo, const char *path, const char *file, char **root)
 {
 	const char *workdir = git_repository_workdir(repo);
-	char *real = workdir != NULL ? realpath(workdir, NULL) : NULL;
-	if (real == NULL)
-		return workdir != NULL ? NULL : g_strdup(strcmp(path, ".") == 0 ? "" : path);
+	char *real = workdir ? realpath(workdir, NULL) : NULL;
+	if (!real)
+		return workdir ? NULL : g_strdup(g_str_equal(path, ".") ? "" : path);
 	/* the folder may be named through a symbolic link */
 	g_autofree char *dir = g_path_get_dirname(file);
 	g_autofree char *base = g_path_get_basename(file);
 	char *real_dir = realpath(dir, NULL);
-	g_autofree char *full = g_build_filename(real_dir != NULL ? real_dir : dir, base, NULL);
+	g_autofree char *full = g_build_filename(real_dir ? real_dir : dir, base, NULL);
 	size_t len = strlen(real);
-	bool is_root = strcmp(file, real) == 0 || strcmp(full, real) == 0;
+	bool is_root = g_str_equal(file, real) || g_str_equal(full, real);
 	bool is_below = strncmp(full, real, len) == 0 && full[len] == '/';
 	char *below = is_root ? g_strdup("") : is_below ? g_strdup(full + len + 1) : NULL;
-	if (below != NULL)
+	if (below)
 		*root = g_strdup(real);
 	free(real_dir);
 	free(real);
@@ -122,9 +122,9 @@ git_repository *repo_open_at(const char *path, char **below, char **root, RgDiag
 	g_autoptr(git_repository) repo = NULL;
 	if (!repo_open_around(folder, &repo, diags))
 		return NULL;
-	if (repo != NULL)
+	if (repo)
 		*below = path_below(repo, path, file, root);
-	if (*below != NULL)
+	if (*below)
 		return g_steal_pointer(&repo);
 	rg_diags_error(
 		diags, "git.no-repository", "there is no git repository around \"%s\"", path);
@@ -136,10 +136,10 @@ static char *read_at(
 {
 	g_autoptr(RgProvenance) found = g_new0(RgProvenance, 1);
 	g_autoptr(git_repository) repo = repo_open_at(path, &found->path, &found->root, diags);
-	if (repo == NULL)
+	if (!repo)
 		return NULL;
 	char *text = read_in(repo, found, rev, len, diags);
-	if (text != NULL)
+	if (text)
 		*provenance = g_steal_pointer(&found);
 	return text;
 }

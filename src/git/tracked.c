@@ -9,8 +9,8 @@ static bool is_in_index(const char *path)
 	g_autofree char *below = NULL, *root = NULL;
 	g_autoptr(git_index) index = NULL;
 	g_autoptr(git_repository) repo = repo_open_at(path, &below, &root, unused);
-	return repo != NULL && git_repository_index(&index, repo) == 0 &&
-	       git_index_get_bypath(index, below, GIT_INDEX_STAGE_NORMAL) != NULL;
+	return repo && git_repository_index(&index, repo) == 0 &&
+	       git_index_get_bypath(index, below, GIT_INDEX_STAGE_NORMAL);
 }
 
 bool repo_tracks(const char *path)

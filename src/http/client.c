@@ -54,7 +54,7 @@ static unsigned left_ms(const Exchange *exchange)
 static bool is_canceled(const Client *client)
 {
 	const RgHttpOptions *options = &client->options;
-	return options->canceled != NULL && options->canceled(options->canceled_data);
+	return options->canceled && options->canceled(options->canceled_data);
 }
 
 static bool client_sleep(RgHttp *http, unsigned ms)
@@ -85,7 +85,7 @@ static bool wait_and_tell(Exchange *exchange, unsigned wait_ms, const char *why)
 	const RgHttpOptions *options = &client->options;
 	client->host->log(RG_LOG_INFO, "%s: try %u failed (%s), next in %u ms", exchange->what,
 		exchange->reply->tries, why, wait_ms);
-	if (options->on_retry != NULL)
+	if (options->on_retry)
 		options->on_retry(options->on_retry_data, exchange->what,
 			exchange->reply->tries + 1, wait_ms, why);
 	return client_sleep(&client->base, wait_ms);
@@ -93,7 +93,7 @@ static bool wait_and_tell(Exchange *exchange, unsigned wait_ms, const char *why)
 
 static void reset_reply(RgHttpReply *reply)
 {
-	if (reply->body == NULL) {
+	if (!reply->body) {
 		reply->body = g_byte_array_new();
 		reply->headers = json_object();
 	}
@@ -106,13 +106,13 @@ static void reset_reply(RgHttpReply *reply)
 static int64_t measure_skew(const RgHttpReply *reply)
 {
 	const char *date = rg_json_str(reply->headers, "date", NULL);
-	int64_t theirs = date != NULL ? (int64_t)curl_getdate(date, NULL) : -1;
+	int64_t theirs = date ? (int64_t)curl_getdate(date, NULL) : -1;
 	return theirs >= 0 ? theirs - rg_clock_now_s() : 0;
 }
 
 static RgHttpVerdict classify(const RgHttpRequest *request, const RgHttpReply *reply)
 {
-	if (request->classify == NULL)
+	if (!request->classify)
 		return rg_retry_classify(reply->status);
 	return request->classify(request->classify_data, reply->status,
 		(const char *)reply->body->data, reply->body->len);
@@ -146,7 +146,7 @@ static bool try_once(Exchange *exchange)
 	rg_trace_write(&client->trace, &entry);
 	client->host->log(RG_LOG_DEBUG, "%s %s %s: %d %s, %" G_GINT64_FORMAT " ms", exchange->what,
 		exchange->request->method, exchange->place, reply->status,
-		exchange->last.reason != NULL ? exchange->last.reason : "", entry.duration_ms);
+		exchange->last.reason ? exchange->last.reason : "", entry.duration_ms);
 	if (exchange->last.end != RG_TRY_ANSWERED)
 		return true;
 	reply->skew_s = measure_skew(reply);
@@ -178,7 +178,7 @@ static bool may_help(Exchange *exchange, unsigned *wait_ms)
 		if (exchange->verdict == RG_HTTP_OK || exchange->verdict == RG_HTTP_FAILED)
 			return false;
 		const char *after = rg_json_str(exchange->reply->headers, "retry-after", NULL);
-		*wait_ms = after != NULL ? rg_retry_after_ms(after, rg_clock_now_s()) : 0;
+		*wait_ms = after ? rg_retry_after_ms(after, rg_clock_now_s()) : 0;
 		exchange->asked_ms = *wait_ms >= left_ms(exchange) ? *wait_ms : 0;
 		*wait_ms = MAX(
 			*wait_ms, shorten(exchange, rg_retry_backoff_ms(exchange->verdict, tries)));
@@ -286,7 +286,7 @@ static bool exchange_run(Exchange *exchange, RgDiags *diags)
 		if (!plan_retry(exchange, &wait_ms))
 			break;
 		g_autofree char *status = g_strdup_printf("status %d", exchange->reply->status);
-		const char *why = exchange->last.reason != NULL ? exchange->last.reason : status;
+		const char *why = exchange->last.reason ? exchange->last.reason : status;
 		if (!wait_and_tell(exchange, wait_ms, why)) {
 			report_canceled(exchange, diags);
 			return false;
@@ -306,7 +306,7 @@ static void register_secrets(const RgHttpHost *host, const json_t *auth)
 	static const char *const keys[] = {"secret_key", "session_token"};
 	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
 		const char *secret = rg_json_str(auth, keys[i], NULL);
-		if (secret != NULL)
+		if (secret)
 			host->redact_add(secret, strlen(secret));
 	}
 }
@@ -314,7 +314,7 @@ static void register_secrets(const RgHttpHost *host, const json_t *auth)
 static char *format_place(const char *url)
 {
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
-	if (uri == NULL)
+	if (!uri)
 		return g_strndup(url, strcspn(url, "?#"));
 	return g_uri_to_string_partial(
 		uri, G_URI_HIDE_USERINFO | G_URI_HIDE_QUERY | G_URI_HIDE_FRAGMENT);
@@ -328,7 +328,7 @@ static bool client_send(
 	g_autofree char *place = format_place(request->url);
 	Exchange exchange = {.client = client,
 		.request = request,
-		.what = request->what != NULL ? request->what : request->method,
+		.what = request->what ? request->what : request->method,
 		.place = place,
 		.reply = reply};
 	if (client->options.read_only && !request->reading) {

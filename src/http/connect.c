@@ -24,7 +24,7 @@ static void add_line(struct curl_slist **list, const char *line)
 
 static void set_pem(CURL *curl, CURLoption option, const char *pem)
 {
-	if (pem == NULL)
+	if (!pem)
 		return;
 	struct curl_blob blob = {(void *)(uintptr_t)pem, strlen(pem), CURL_BLOB_COPY};
 	curl_easy_setopt(curl, option, &blob);
@@ -34,7 +34,7 @@ static void set_pem(CURL *curl, CURLoption option, const char *pem)
 static void set_tls(CURL *curl, const json_t *connection)
 {
 	const char *ca_file = rg_json_str(connection, "ca_file", NULL);
-	if (ca_file != NULL)
+	if (ca_file)
 		curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
 	set_pem(curl, CURLOPT_CAINFO_BLOB, rg_json_str(connection, "ca_pem", NULL));
 	curl_easy_setopt(curl, CURLOPT_SSLCERT, rg_json_str(connection, "cert_file", NULL));
@@ -66,10 +66,10 @@ static bool is_near(const char *host)
 static void set_proxy(CURL *curl, const char *host, const json_t *connection)
 {
 	const char *proxy = rg_json_str(connection, "proxy_url", NULL);
-	if (proxy != NULL || is_near(host))
-		curl_easy_setopt(curl, CURLOPT_PROXY, proxy != NULL ? proxy : "");
+	if (proxy || is_near(host))
+		curl_easy_setopt(curl, CURLOPT_PROXY, proxy ? proxy : "");
 	/* NO_PROXY is about the environment's proxy */
-	if (proxy != NULL)
+	if (proxy)
 		curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
 }
 
@@ -104,7 +104,7 @@ static const char *set_place(CURL *curl, const RgHttpRequest *request, RgConnect
 		curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK)
 		return "the URL cannot be read";
 	set_proxy(curl, host, connection);
-	if (name != NULL)
+	if (name)
 		set_server_name(curl, url, host, name, connect);
 	return NULL;
 }
@@ -128,7 +128,7 @@ static void set_sigv4(CURL *curl, const json_t *auth, RgConnect *connect)
 
 static const char *set_auth(CURL *curl, const json_t *auth, RgConnect *connect)
 {
-	const char *type = auth != NULL ? rg_json_str(auth, "type", "") : "none";
+	const char *type = auth ? rg_json_str(auth, "type", "") : "none";
 	if (g_str_equal(type, "aws_sigv4")) {
 		set_sigv4(curl, auth, connect);
 	} else if (g_str_equal(type, "bearer")) {
@@ -146,10 +146,10 @@ static const char *set_auth(CURL *curl, const json_t *auth, RgConnect *connect)
 
 const char *rg_connect_set(CURL *curl, const RgHttpRequest *request, RgConnect *connect)
 {
-	for (const char *const *at = request->headers; at != NULL && *at != NULL; at++)
+	for (const char *const *at = request->headers; at && *at; at++)
 		add_line(&connect->headers, *at);
 	const char *wrong = set_auth(curl, request->auth, connect);
-	if (wrong == NULL)
+	if (!wrong)
 		wrong = set_place(curl, request, connect);
 	set_tls(curl, request->connection);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, connect->headers);

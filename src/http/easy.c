@@ -66,7 +66,7 @@ void rg_easy_pool_clear(RgEasyPool *pool)
 static CURL *get_handle(RgEasyPool *pool)
 {
 	Handle *handle = pthread_getspecific(pool->key);
-	if (handle == NULL) {
+	if (!handle) {
 		handle = g_new0(Handle, 1);
 		handle->pool = pool;
 		handle->curl = curl_easy_init();
@@ -95,7 +95,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *data)
 static void add_header(json_t *headers, const char *line)
 {
 	const char *colon = strchr(line, ':');
-	if (colon == NULL)
+	if (!colon)
 		return;
 	g_autofree char *name = g_strndup(line, (gsize)(colon - line));
 	g_autofree char *folded = g_ascii_strdown(g_strstrip(name), -1);
@@ -127,7 +127,7 @@ static int poll_cancel(void *data, curl_off_t a, curl_off_t b, curl_off_t c, cur
 {
 	Transfer *transfer = data;
 	const RgHttpOptions *options = transfer->options;
-	transfer->canceled = options->canceled != NULL && options->canceled(options->canceled_data);
+	transfer->canceled = options->canceled && options->canceled(options->canceled_data);
 	return transfer->canceled;
 }
 
@@ -146,7 +146,7 @@ static void set_transfer(CURL *curl, Transfer *transfer, const RgHttpRequest *re
 	 * "Expect:" line would stop it too, but libcurl 7.88 signs that without sending it. */
 	curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT,
-		options->user_agent != NULL ? options->user_agent : "raygpu/" RG_VERSION);
+		options->user_agent ? options->user_agent : "raygpu/" RG_VERSION);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
@@ -159,16 +159,15 @@ static void set_transfer(CURL *curl, Transfer *transfer, const RgHttpRequest *re
 /* The body is borrowed for the time of the transfer. */
 static void set_body(CURL *curl, const RgHttpRequest *request)
 {
-	if (strcmp(request->method, "HEAD") == 0) {
+	if (g_str_equal(request->method, "HEAD")) {
 		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
 		return;
 	}
-	bool is_post = strcmp(request->method, "POST") == 0;
-	if (request->body != NULL || is_post) {
-		curl_easy_setopt(
-			curl, CURLOPT_POSTFIELDS, request->body != NULL ? request->body : "");
+	bool is_post = g_str_equal(request->method, "POST");
+	if (request->body || is_post) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body ? request->body : "");
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-			(curl_off_t)(request->body != NULL ? request->body_len : 0));
+			(curl_off_t)(request->body ? request->body_len : 0));
 	}
 	if (!is_post)
 		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
@@ -237,9 +236,9 @@ RgTryResult rg_easy_try(RgEasyPool *pool, const RgHttpOptions *options,
 	set_body(curl, request);
 	RgConnect connect = {0};
 	const char *wrong = rg_connect_set(curl, request, &connect);
-	if (wrong != NULL)
+	if (wrong)
 		g_strlcpy(words, wrong, sizeof(words));
-	CURLcode code = wrong != NULL ? CURLE_BAD_FUNCTION_ARGUMENT : curl_easy_perform(curl);
+	CURLcode code = wrong ? CURLE_BAD_FUNCTION_ARGUMENT : curl_easy_perform(curl);
 	long status = 0;
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	reply->status = code == CURLE_OK ? (int)status : 0;

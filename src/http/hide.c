@@ -51,8 +51,8 @@ void rg_hide_clear(RgHide *hide)
 
 static bool is_secret(const RgHide *hide, const char *name)
 {
-	g_autofree char *folded = name != NULL ? g_ascii_strdown(name, -1) : NULL;
-	return folded != NULL && g_hash_table_contains(hide->names, folded);
+	g_autofree char *folded = name ? g_ascii_strdown(name, -1) : NULL;
+	return folded && g_hash_table_contains(hide->names, folded);
 }
 
 static void hide_in(const RgHide *hide, json_t *value);
@@ -89,7 +89,7 @@ static char *hide_json(const RgHide *hide, const char *text)
 	if (text[strspn(text, " \t\r\n")] != '{' && text[strspn(text, " \t\r\n")] != '[')
 		return NULL;
 	json_auto_t *value = json_loads(text, 0, NULL);
-	if (value == NULL)
+	if (!value)
 		return NULL;
 	hide_in(hide, value);
 	char *dumped = json_dumps(value, JSON_COMPACT);
@@ -102,13 +102,13 @@ static char *hide_json(const RgHide *hide, const char *text)
 static char *blank(const GRegex *regex, const char *replacement, const char *text)
 {
 	char *clean = g_regex_replace(regex, text, -1, 0, replacement, 0, NULL);
-	return clean != NULL ? clean : g_strdup(RG_HIDDEN);
+	return clean ? clean : g_strdup(RG_HIDDEN);
 }
 
 char *rg_hide(const RgHide *hide, const char *text)
 {
 	char *json = hide_json(hide, text);
-	if (json != NULL)
+	if (json)
 		return json;
 	g_autofree char *form = blank(hide->form, "\\1" RG_HIDDEN, text);
 	g_autofree char *member = blank(hide->member, "\\1" RG_HIDDEN, form);

@@ -19,9 +19,9 @@ static const RgHttpModule *load(RgDiags *diags)
 RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
 {
 	const RgHttpModule *module = load(diags);
-	if (module == NULL)
+	if (!module)
 		return NULL;
-	if (module->size != sizeof *module || strcmp(module->version, RG_VERSION) != 0) {
+	if (module->size != sizeof *module || !g_str_equal(module->version, RG_VERSION)) {
 		RgDiag *diag = rg_diags_error(diags, "http.module",
 			"raygpu-http.so is of another build than this program");
 		rg_diag_hint(diag, "reinstall raygpu");
@@ -32,7 +32,7 @@ RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
 
 void rg_http_close(RgHttp *http)
 {
-	if (http != NULL)
+	if (http)
 		http->module->close(http);
 }
 

@@ -47,11 +47,11 @@ unsigned rg_retry_connect_ms(unsigned tries)
 bool rg_retry_is_loopback(const char *url)
 {
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
-	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
-	if (host == NULL)
+	const char *host = uri ? g_uri_get_host(uri) : NULL;
+	if (!host)
 		return false;
 	bool numeric = host[strspn(host, "0123456789.")] == '\0';
-	return strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+	return g_str_equal(host, "localhost") || g_str_equal(host, "::1") ||
 	       (numeric && g_str_has_prefix(host, "127."));
 }
 

@@ -38,7 +38,7 @@ bool rg_trace_open(
 {
 	const char *path = options->trace_path;
 	*trace = (RgTrace){.fd = -1, .host = host};
-	if (path != NULL) {
+	if (path) {
 		trace->fd = open_file(path);
 		if (trace->fd < 0) {
 			report_trace(path, errno, diags);
@@ -80,7 +80,7 @@ static bool is_secret_header(const char *name)
 		"authorization", "cookie", "token", "secret", "api-key"};
 	g_autofree char *folded = g_ascii_strdown(name, -1);
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
-		if (strstr(folded, parts[i]) != NULL)
+		if (strstr(folded, parts[i]))
 			return true;
 	}
 	return false;
@@ -97,15 +97,15 @@ static void set_header(const RgTrace *trace, json_t *headers, const char *name, 
 static json_t *show_request_headers(const RgTrace *trace, const RgHttpRequest *request)
 {
 	json_t *headers = json_object();
-	for (const char *const *at = request->headers; at != NULL && *at != NULL; at++) {
+	for (const char *const *at = request->headers; at && *at; at++) {
 		const char *colon = strchr(*at, ':');
-		if (colon == NULL)
+		if (!colon)
 			continue;
 		g_autofree char *name = g_strndup(*at, (gsize)(colon - *at));
 		g_autofree char *value = g_strstrip(g_strdup(colon + 1));
 		set_header(trace, headers, name, value);
 	}
-	if (request->auth != NULL)
+	if (request->auth)
 		json_object_set_new(headers, "Authorization", json_string(RG_HIDDEN));
 	return headers;
 }
@@ -154,18 +154,18 @@ void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 	const RgHttpRequest *request = entry->request;
 	const RgHttpReply *reply = entry->reply;
 	g_autofree char *now = rg_clock_format(rg_clock_now_s());
-	g_autoptr(RgJson) line = json_object();
+	json_auto_t *line = json_object();
 	json_object_set_new(line, "time", json_string(now));
 	rg_json_set_str(line, "what", request->what);
 	json_object_set_new(line, "method", json_string(request->method));
 	json_object_set_new(line, "url", show(trace, request->url, strlen(request->url)));
 	json_object_set_new(line, "request_headers", show_request_headers(trace, request));
-	if (request->body != NULL)
+	if (request->body)
 		json_object_set_new(line, "request_body",
 			show_body(trace, request, request->body, request->body_len));
 	json_object_set_new(line, "try", json_integer(entry->try_number));
 	json_object_set_new(line, "duration_ms", json_integer(entry->duration_ms));
-	if (entry->error != NULL)
+	if (entry->error)
 		json_object_set_new(line, "error", show(trace, entry->error, strlen(entry->error)));
 	if (reply->status != 0) {
 		json_object_set_new(line, "status", json_integer(reply->status));

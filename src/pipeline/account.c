@@ -59,7 +59,7 @@ static bool is_pinned(const RgSnapshot *snapshot)
 static bool is_other(const RgPass *pass)
 {
 	return is_pinned(pass->snapshot) && pass->asking->id &&
-	       strcmp(pass->asking->id, pass->snapshot->account) != 0;
+	       !g_str_equal(pass->asking->id, pass->snapshot->account);
 }
 
 bool pass_is_elsewhere(const void *data)

@@ -44,7 +44,7 @@ static json_t *pins_with_settings(
 {
 	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
-	json_t *all = pins ? json_copy((json_t *)(uintptr_t)pins) : json_object();
+	json_t *all = pins ? json_copy(rg_json_unconst(pins)) : json_object();
 	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
 	if (settings)
 		json_object_update(all, settings);
@@ -56,7 +56,7 @@ RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,
 {
 	g_autoptr(RgDiags) first = rg_diags_new();
 	const RgProviderRef *place = &cluster->provider;
-	g_autoptr(RgJson) pins = pins_with_settings(providers, cluster, known);
+	json_auto_t *pins = pins_with_settings(providers, cluster, known);
 	*catalog = pass_open_catalog(providers, project, place->name, place->region, first);
 	RgShapes *shapes = *catalog ? rg_fit_shapes(cluster, *catalog, pins, first) : NULL;
 	if (shapes) {

@@ -49,7 +49,7 @@ json_t *rg_pipeline_fit(
 		pass_fit_shapes(providers, project, cluster, NULL, &catalog, diags);
 	if (!shapes)
 		return NULL;
-	g_autoptr(RgJson) cost = pass_range(cluster, project, shapes, diags);
+	json_auto_t *cost = pass_range(cluster, project, shapes, diags);
 	json_t *fit = rg_fit_workloads(cluster, shapes, diags);
 	if (!fit)
 		fit = json_pack("{s:s, s:s, s:s, s:n}", "format_version", "1.0", "cluster",

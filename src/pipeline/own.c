@@ -16,7 +16,7 @@ static bool check_providers(
 	bool good = true;
 	json_object_foreach (named, name, value) {
 		size_t len;
-		if (rg_provider_data(providers, name, "instance_types.csv", &len) != NULL)
+		if (rg_provider_data(providers, name, "instance_types.csv", &len))
 			continue;
 		g_autofree char *folder = g_strconcat("/", section, NULL);
 		g_autofree char *pointer = rg_json_pointer_add(folder, name);
@@ -35,7 +35,7 @@ bool pass_own_rows(
 	RgProviderHost *providers, const RgProject *project, RgOwnRows *rows, RgDiags *diags)
 {
 	*rows = (RgOwnRows){.source = source_of, .data = project};
-	if (project != NULL)
+	if (project)
 		rows->rows = json_object_get(project->view, "catalog");
 	bool types = check_providers(providers, rows, "instance_types", diags);
 	return check_providers(providers, rows, "prices", diags) && types;

@@ -117,7 +117,7 @@ static RgSource source_of(const void *data, const char *pointer)
 
 bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	g_autoptr(RgJson) pins = pass_pins(pass);
+	json_auto_t *pins = pass_pins(pass);
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
 	g_autoptr(RgCatalog) catalog = NULL;
@@ -126,7 +126,7 @@ bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
 		return false;
 	const json_t *request = rg_fit_request(shapes);
-	g_autoptr(RgJson) facts = NULL;
+	json_auto_t *facts = NULL;
 	if (request) {
 		tell(session, "resolving", "images, network and zones", false);
 		g_autoptr(RgDiags) unresolved = rg_diags_new();
@@ -286,11 +286,11 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	bool looking = session->diff.looking; /* nothing of it is done: nothing is refused */
 	if (!looking)
 		pass_check_protection(session, pass, diags);
-	g_autoptr(RgJson) protection = NULL;
-	g_autoptr(RgJson) protect = pass_protected_pools(session, pass, &protection);
+	json_auto_t *protection = NULL;
+	json_auto_t *protect = pass_protected_pools(session, pass, &protection);
 	g_autoptr(GPtrArray) order = pool_order(cluster), gangs = gangs_of(cluster);
 	g_autoptr(GPtrArray) limits = session->diff.destroy || looking ? NULL : pass_limits(pass);
-	g_autoptr(RgJson) carbon = pass_carbon(session, pass, diags);
+	json_auto_t *carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;
 	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",

@@ -137,7 +137,7 @@ json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_
 	*changes = NULL;
 	if (!cluster)
 		return NULL;
-	g_autoptr(RgJson) names = json_array(), moved = json_array();
+	json_auto_t *names = json_array(), *moved = json_array();
 	add_pool(pass, cluster->head->name, cluster->head->protect, names, moved);
 	for (guint i = 0; i < cluster->pools->len; i++) {
 		const RgPool *pool = cluster->pools->pdata[i];

@@ -11,13 +11,13 @@ static RgSource source_of(const void *data, const char *pointer)
 
 static bool zone_is_in(const char *zone, const char *region)
 {
-	return g_str_has_prefix(zone, region) && strcmp(zone, region) != 0;
+	return g_str_has_prefix(zone, region) && !g_str_equal(zone, region);
 }
 
 static bool check_zones(const RgPool *pool, const char *region, RgDiags *diags)
 {
 	bool ok = true;
-	for (size_t i = 0; pool->zones != NULL && pool->zones[i] != NULL; i++) {
+	for (size_t i = 0; pool->zones && pool->zones[i]; i++) {
 		if (zone_is_in(pool->zones[i], region))
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "spec.conflict",
@@ -51,7 +51,7 @@ static bool check_zone_map(const RgCluster *cluster, const char *name, json_t *m
 	g_autofree char *base = g_strconcat("/provider/", name, NULL);
 	json_object_foreach (map, zone, value) {
 		const char *given = json_string_value(value);
-		const char *other = given != NULL ? g_hash_table_lookup(zones_of, given) : NULL;
+		const char *other = given ? g_hash_table_lookup(zones_of, given) : NULL;
 		RgDiag *diag = NULL;
 		if (!zone_is_in(zone, region))
 			diag = rg_diag_hint(rg_diags_error(diags, "spec.conflict",
@@ -59,16 +59,16 @@ static bool check_zone_map(const RgCluster *cluster, const char *name, json_t *m
 						    "region \"%s\"",
 						    zone, name, region),
 				"a cluster lives in one region; its zones look like %sa", region);
-		else if (other != NULL)
+		else if (other)
 			diag = rg_diag_hint(
 				rg_diags_error(diags, "spec.conflict",
 					"\"%s\" is given for %s and for %s in provider.%s", given,
 					other, zone, name),
 				"give each zone its own");
-		else if (given != NULL)
+		else if (given)
 			g_hash_table_insert(
 				zones_of, (void *)(uintptr_t)given, (void *)(uintptr_t)zone);
-		if (diag == NULL)
+		if (!diag)
 			continue;
 		g_autofree char *origin = rg_json_pointer_add(base, zone);
 		rg_diag_origin(diag, origin);
@@ -97,7 +97,7 @@ static bool sells_spot(const RgSchema *schema)
 	GStrv kinds = rg_schema_kinds(schema);
 	for (size_t i = 0; kinds[i] != NULL; i++) {
 		const RgKind *kind = rg_schema_kind(schema, kinds[i]);
-		if (kind->node && rg_kind_with_role(kind, RG_ROLE_MARKET) != NULL)
+		if (kind->node && rg_kind_with_role(kind, RG_ROLE_MARKET))
 			return true;
 	}
 	return false;
@@ -127,9 +127,9 @@ json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 	const char *name;
 	json_object_foreach (settings, name, rule) {
 		json_t *value = json_object_get(cluster->provider.config, name);
-		if (value != NULL && json_is_true(json_object_get(rule, "x-raygpu-resolve")))
+		if (value && json_is_true(json_object_get(rule, "x-raygpu-resolve")))
 			json_object_set(deciding, name, value);
-		if (value != NULL && json_is_true(json_object_get(rule, "x-raygpu-zones")))
+		if (value && json_is_true(json_object_get(rule, "x-raygpu-zones")))
 			json_array_append(maps, value);
 	}
 	return json_pack("{s:O*, s:O}", "settings",
@@ -145,7 +145,7 @@ bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDi
 {
 	const RgProviderRef *place = &cluster->provider;
 	const RgSchema *schema = rg_provider_schema(providers, place->name, diags);
-	if (schema == NULL)
+	if (!schema)
 		return false;
 	bool ok = rg_provider_check_config(providers, place->name, place->config, diags);
 	if (rg_schema_zones_start_with_region(schema))
@@ -157,7 +157,7 @@ bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDi
 bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, diags);
-	if (schema == NULL)
+	if (!schema)
 		return false;
 	bool ok = !rg_schema_zones_start_with_region(schema) || check_all_zones(cluster, diags);
 	ok = check_markets(cluster, schema, diags) && ok;
@@ -170,7 +170,7 @@ bool rg_pass_check_settings(RgProviderHost *providers, const RgCluster *cluster,
 {
 	const char *name = cluster->provider.name;
 	size_t len = 0;
-	if (rg_provider_data(providers, name, "schema.json", &len) == NULL) {
+	if (!rg_provider_data(providers, name, "schema.json", &len)) {
 		RgDiag *diag = rg_diags_error(
 			diags, "provider.not-found", "there is no provider \"%s\"", name);
 		rg_diag_origin(diag, "/provider/name");

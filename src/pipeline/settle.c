@@ -131,7 +131,7 @@ bool pass_settle_offline(
 	if (!rg_place_is_open(cluster))
 		return true;
 	const RgPlacing placing = {.providers = providers, .project = project, .kept = -1};
-	g_autoptr(RgJson) choice = rg_place_choose(&placing, cluster, diags);
+	json_auto_t *choice = rg_place_choose(&placing, cluster, diags);
 	if (!json_object_get(choice, "provider"))
 		return false;
 	tell_choice(cluster, choice, diags);

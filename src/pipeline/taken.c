@@ -46,7 +46,7 @@ static char *list_them(const GPtrArray *strangers)
 	for (guint i = 0; i < MIN(strangers->len, SHOWN_MAX); i++) {
 		const RgResource *stranger = strangers->pdata[i];
 		const RgResource *before = i ? strangers->pdata[i - 1] : NULL;
-		if (!before || strcmp(before->lineage, stranger->lineage) != 0)
+		if (!before || !g_str_equal(before->lineage, stranger->lineage))
 			g_string_append_printf(
 				text, "%slineage %s:", i ? "\n" : "", stranger->lineage);
 		g_string_append_printf(text, "\n%s %s%s%s", stranger->kind, stranger->id,
@@ -74,7 +74,7 @@ static char *rebuild_command(const RgSession *session, const RgPass *pass)
 	g_autofree char *state = quoted(session->state_path);
 	g_autofree char *lineage = quoted(first->lineage);
 	bool known = pass->snapshot->lineage != NULL;
-	bool one = strcmp(first->lineage, last->lineage) == 0;
+	bool one = g_str_equal(first->lineage, last->lineage);
 	return g_strdup_printf("raygpu state rebuild %s --state %s%s%s", spec,
 		known ? "NEW-FILE" : state, known || !one ? " --lineage " : "",
 		!one	? "LINEAGE"

@@ -89,7 +89,7 @@ static size_t kind_needed(const RgSession *session, const json_t *rule, const ch
 {
 	const char *trust = rg_json_str(rule, "x-raygpu-trust", "");
 	size_t kind = 0;
-	while (kind < G_N_ELEMENTS(kinds) && strcmp(kinds[kind].trust, trust) != 0)
+	while (kind < G_N_ELEMENTS(kinds) && !g_str_equal(kinds[kind].trust, trust))
 		kind++;
 	bool admitted = kind == G_N_ELEMENTS(kinds) || !value || is_official(rule, value) ||
 			environment_admits(session, kind, value);

@@ -6,17 +6,13 @@
 
 #define KEY "$blob"
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 void blobs_init(Blobs *blobs)
 {
 	blobs->table = json_object();
 	blobs->packed =
-		g_hash_table_new_full(g_direct_hash, g_direct_equal, unref_json, unref_json);
-	blobs->refs = g_hash_table_new_full(g_direct_hash, g_direct_equal, unref_json, unref_json);
+		g_hash_table_new_full(g_direct_hash, g_direct_equal, rg_json_unref, rg_json_unref);
+	blobs->refs =
+		g_hash_table_new_full(g_direct_hash, g_direct_equal, rg_json_unref, rg_json_unref);
 }
 
 void blobs_clear(Blobs *blobs)
@@ -40,7 +36,7 @@ static json_t *make_ref(Blobs *blobs, json_t *value, size_t limit)
 
 json_t *blobs_put(Blobs *blobs, const json_t *value, size_t limit)
 {
-	json_t *own = (json_t *)(uintptr_t)value;
+	json_t *own = rg_json_unconst(value);
 	gpointer ref;
 	bool small = json_is_string(value) ? json_string_length(value) <= limit
 					   : !json_is_object(value) && !json_is_array(value);
@@ -50,15 +46,15 @@ json_t *blobs_put(Blobs *blobs, const json_t *value, size_t limit)
 		ref = make_ref(blobs, own, limit);
 		g_hash_table_insert(blobs->refs, json_incref(own), ref);
 	}
-	return json_incref(ref != NULL ? ref : own);
+	return json_incref(ref ? ref : own);
 }
 
 json_t *blobs_put_object(Blobs *blobs, const json_t *object, size_t limit)
 {
-	json_t *own = (json_t *)(uintptr_t)object, *member;
+	json_t *own = rg_json_unconst(object), *member;
 	const char *name;
 	json_t *packed = g_hash_table_lookup(blobs->packed, object);
-	if (packed == NULL) {
+	if (!packed) {
 		packed = json_object();
 		json_object_foreach (own, name, member)
 			json_object_set_new(packed, name, blobs_put(blobs, member, LONG_TEXT));
@@ -69,15 +65,15 @@ json_t *blobs_put_object(Blobs *blobs, const json_t *object, size_t limit)
 
 json_t *blobs_unpack(const json_t *table, const json_t *object)
 {
-	json_t *copy = json_object(), *own = (json_t *)(uintptr_t)object, *member;
+	json_t *copy = json_object(), *own = rg_json_unconst(object), *member;
 	const char *name;
 	json_object_foreach (own, name, member) {
 		const json_t *value = blobs_get(table, member);
-		if (value == NULL) {
+		if (!value) {
 			json_decref(copy);
 			return NULL;
 		}
-		json_object_set(copy, name, (json_t *)(uintptr_t)value);
+		json_object_set(copy, name, rg_json_unconst(value));
 	}
 	return copy;
 }
@@ -85,5 +81,5 @@ json_t *blobs_unpack(const json_t *table, const json_t *object)
 const json_t *blobs_get(const json_t *table, const json_t *value)
 {
 	const char *digest = rg_json_str(value, KEY, NULL);
-	return digest != NULL ? json_object_get(table, digest) : value;
+	return digest ? json_object_get(table, digest) : value;
 }

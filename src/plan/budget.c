@@ -24,7 +24,7 @@ static void work_free(gpointer data)
 static KindWork *find_work(Maker *maker, GHashTable *works, const char *kind)
 {
 	KindWork *work = g_hash_table_lookup(works, kind);
-	if (work == NULL) {
+	if (!work) {
 		work = g_new0(KindWork, 1);
 		work->kind = rg_schema_kind(maker->schema, kind);
 		work->batches = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -37,7 +37,7 @@ static KindWork *find_work(Maker *maker, GHashTable *works, const char *kind)
 static void count_create(GHashTable *digests, KindWork *work, const RgPlanChange *change)
 {
 	const char *digest = g_hash_table_lookup(digests, change->desired);
-	if (digest == NULL) {
+	if (!digest) {
 		digest = rg_json_digest(change->desired);
 		g_hash_table_insert(digests, change->desired, (gpointer)(uintptr_t)digest);
 	}
@@ -52,7 +52,7 @@ static void count_change(
 {
 	bool removes = change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE;
 	bool creates = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
-	if (strcmp(change->kind, RG_SECRET_KIND) == 0)
+	if (g_str_equal(change->kind, RG_SECRET_KIND))
 		return;
 	KindWork *work = find_work(maker, works, change->kind);
 	if (creates)

@@ -39,8 +39,7 @@ void plan_change_free(gpointer data)
 
 bool node_before(const RgChange *change)
 {
-	return change->recorded != NULL && change->recorded->presence != RG_PENDING &&
-	       change->observed != NULL;
+	return change->recorded && change->recorded->presence != RG_PENDING && change->observed;
 }
 
 bool node_after(const RgChange *change)
@@ -82,7 +81,7 @@ static json_t *note_secret(void *data, const char *address, const char *attr)
 		return NULL;
 	const RgKind *kind = rg_schema_kind(search->maker->schema, kind_name);
 	const RgAttribute *attribute = kind ? rg_kind_attribute(kind, attr) : NULL;
-	search->found |= attribute != NULL && attribute->sensitive;
+	search->found |= attribute && attribute->sensitive;
 	return NULL;
 }
 
@@ -104,13 +103,12 @@ static json_t *shown_before(const Maker *maker, const RgChange *change)
 	json_object_foreach (recorded->attrs, name, value) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		json_t *seen = observed ? json_object_get(observed->attrs, name) : NULL;
-		if (attribute != NULL && attribute->sensitive) {
+		if (attribute && attribute->sensitive) {
 			json_object_set_new(shown, name, json_null());
 			continue;
 		}
-		bool readable = attribute != NULL && !attribute->unreadable;
-		if (seen != NULL && readable && rg_expr_has_refs(value) &&
-			!refers_to_secret(maker, value))
+		bool readable = attribute && !attribute->unreadable;
+		if (seen && readable && rg_expr_has_refs(value) && !refers_to_secret(maker, value))
 			value = seen;
 		json_object_set(shown, name, value);
 	}
@@ -124,7 +122,7 @@ static json_t *with_drift(json_t *shown, const RgChange *change)
 		const RgAttrChange *attr = change->attrs->pdata[i];
 		if (!attr->drift || attr->sensitive)
 			continue;
-		if (attr->before != NULL)
+		if (attr->before)
 			json_object_set(copy, attr->name, attr->before);
 		else
 			json_object_del(copy, attr->name);
@@ -133,17 +131,12 @@ static json_t *with_drift(json_t *shown, const RgChange *change)
 	return copy;
 }
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 /* Attributes mean something only together with their kind. */
 static GHashTable *cache_of(GHashTable *kinds, const char *kind)
 {
 	GHashTable *cache = g_hash_table_lookup(kinds, kind);
-	if (cache == NULL) {
-		cache = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_json);
+	if (!cache) {
+		cache = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rg_json_unref);
 		g_hash_table_insert(kinds, (gpointer)(uintptr_t)kind, cache);
 	}
 	return cache;
@@ -152,14 +145,14 @@ static GHashTable *cache_of(GHashTable *kinds, const char *kind)
 static json_t *before_of(Maker *maker, const RgChange *change)
 {
 	const RgResource *recorded = change->recorded;
-	if (recorded == NULL || recorded->presence == RG_PENDING || recorded->attrs == NULL)
+	if (!recorded || recorded->presence == RG_PENDING || !recorded->attrs)
 		return NULL;
 	if (change->drifted)
 		return with_drift(shown_before(maker, change), change);
-	bool seen = change->observed != NULL && change->observed->presence == RG_PRESENT;
+	bool seen = change->observed && change->observed->presence == RG_PRESENT;
 	GHashTable *cache = cache_of(maker->befores, recorded->kind);
 	json_t *shown = seen ? g_hash_table_lookup(cache, recorded->attrs) : NULL;
-	if (shown != NULL)
+	if (shown)
 		return json_incref(shown);
 	shown = shown_before(maker, change);
 	if (seen)
@@ -187,11 +180,11 @@ static void add_sensitive(json_t *names, const RgKind *kind, const RgResource *r
 {
 	json_t *value;
 	const char *name;
-	if (resource == NULL)
+	if (!resource)
 		return;
 	json_object_foreach (resource->attrs, name, value) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
-		if (attribute != NULL && attribute->sensitive)
+		if (attribute && attribute->sensitive)
 			json_object_set_new(names, name, json_true());
 	}
 }
@@ -215,7 +208,7 @@ static json_t *computed_names(const RgKind *kind, const json_t *desired)
 	gpointer name, attribute;
 	g_hash_table_iter_init(&iter, kind->attributes);
 	while (g_hash_table_iter_next(&iter, &name, &attribute))
-		if (((RgAttribute *)attribute)->computed && json_object_get(desired, name) == NULL)
+		if (((RgAttribute *)attribute)->computed && !json_object_get(desired, name))
 			g_ptr_array_add(names, name);
 	g_ptr_array_sort(names, compare_names);
 	json_t *array = json_array();
@@ -227,12 +220,11 @@ static json_t *computed_names(const RgKind *kind, const json_t *desired)
 static json_t *computed_of(Maker *maker, const RgChange *change)
 {
 	const RgResource *desired = change->desired;
-	if (desired == NULL ||
-		(change->action != RG_ACTION_CREATE && change->action != RG_ACTION_REPLACE))
+	if (!desired || (change->action != RG_ACTION_CREATE && change->action != RG_ACTION_REPLACE))
 		return NULL;
 	GHashTable *cache = cache_of(maker->computed, desired->kind);
 	json_t *names = g_hash_table_lookup(cache, desired->attrs);
-	if (names == NULL) {
+	if (!names) {
 		const RgKind *kind = rg_schema_kind(maker->schema, desired->kind);
 		names = computed_names(kind, desired->attrs);
 		g_hash_table_insert(cache, desired->attrs, names);
@@ -244,10 +236,10 @@ static void take_source(const Maker *maker, RgPlanChange *to, const char *origin
 {
 	const RgPlanInput *input = maker->input;
 	to->origin = g_strdup(origin);
-	if (input->source == NULL || origin == NULL)
+	if (!input->source || !origin)
 		return;
 	to->source = input->source(input->source_data, origin);
-	if (to->source.line > 0 && input->spec_file != NULL)
+	if (to->source.line > 0 && input->spec_file)
 		to->source.file = g_intern_string(input->spec_file);
 }
 
@@ -260,13 +252,13 @@ static void take_offer(Maker *maker, RgPlanChange *to, const RgChange *from)
 	Offer pinned = {0};
 	if (!kind->node)
 		return;
-	if (from->desired != NULL) {
+	if (from->desired) {
 		offer = offers_find(&maker->offers, pool_of(resource), resource->index);
 		to->pin = json_incref(offer	       ? offer->pin
 				      : from->recorded ? from->recorded->pin
 						       : NULL);
 	}
-	if (offer == NULL) {
+	if (!offer) {
 		offer_from_pin(&pinned, from->recorded ? from->recorded->pin : NULL);
 		offer = &pinned;
 	}

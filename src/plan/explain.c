@@ -19,21 +19,16 @@ static gboolean pair_equal(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, sizeof(Pair)) == 0;
 }
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 GHashTable *plan_explained_new(void)
 {
-	return g_hash_table_new_full(pair_hash, pair_equal, g_free, unref_json);
+	return g_hash_table_new_full(pair_hash, pair_equal, g_free, rg_json_unref);
 }
 
 static json_t *explain(Maker *maker, const json_t *before, const json_t *after)
 {
 	const Pair pair = {before, after};
 	gpointer known;
-	if (before == NULL || after == NULL)
+	if (!before || !after)
 		return NULL;
 	if (!g_hash_table_lookup_extended(maker->explained, &pair, NULL, &known)) {
 		known = maker->input->explain(before, after);
@@ -48,7 +43,7 @@ static json_t *explain_moved(Maker *maker, const RgChange *change, const json_t 
 	json_t *value, *found = NULL;
 	const char *name;
 	json_object_foreach (change->recorded->attrs, name, value) {
-		if (found == NULL && json_object_get(change->desired->attrs, name) == NULL)
+		if (!found && !json_object_get(change->desired->attrs, name))
 			found = explain(maker, value, after);
 	}
 	return found;
@@ -57,15 +52,15 @@ static json_t *explain_moved(Maker *maker, const RgChange *change, const json_t 
 json_t *plan_explain(Maker *maker, const RgChange *change)
 {
 	json_t *found = NULL;
-	if (maker->input->explain == NULL || change->desired == NULL || change->recorded == NULL)
+	if (!maker->input->explain || !change->desired || !change->recorded)
 		return NULL;
-	for (guint i = 0; i < change->attrs->len && found == NULL; i++) {
+	for (guint i = 0; i < change->attrs->len && !found; i++) {
 		const RgAttrChange *attr = change->attrs->pdata[i];
 		const json_t *before = json_object_get(change->recorded->attrs, attr->name);
 		const json_t *after = json_object_get(change->desired->attrs, attr->name);
 		if (!attr->sensitive)
-			found = before != NULL ? explain(maker, before, after)
-					       : explain_moved(maker, change, after);
+			found = before ? explain(maker, before, after)
+				       : explain_moved(maker, change, after);
 	}
 	return found;
 }

@@ -29,7 +29,7 @@ RgPlanSum rg_plan_sum(const RgPlan *plan, const char *name, bool after)
 	RgPlanSum sum = {0};
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
-		if (name != NULL && strcmp(pool->pool, name) != 0)
+		if (name && !g_str_equal(pool->pool, name))
 			continue;
 		sum.nodes += after ? pool->nodes_after : pool->nodes_before;
 		sum.microusd_hour += after ? pool->microusd_hour_after : pool->microusd_hour_before;
@@ -75,7 +75,7 @@ static void hint_range(const Judged *judged, RgDiag *diag)
 
 static RgDiag *tell(const Judged *judged, const char *code, const char *summary)
 {
-	bool refused = judged->grows && judged->override == NULL;
+	bool refused = judged->grows && !judged->override;
 	RgDiag *diag = refused ? rg_diags_error(judged->diags, code, "%s", summary)
 			       : rg_diags_warning(judged->diags, code, "%s", summary);
 	rg_diag_at(diag, judged->limit->source);
@@ -128,8 +128,8 @@ static GString *unpriced_types(const RgPlan *plan, const char *name)
 	GString *types = g_string_new(NULL);
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
-		bool meant = name == NULL || strcmp(pool->pool, name) == 0;
-		if (meant && pool->unpriced_after > 0 && pool->instance_type != NULL)
+		bool meant = !name || g_str_equal(pool->pool, name);
+		if (meant && pool->unpriced_after > 0 && pool->instance_type)
 			add_type(types, pool->instance_type, g_strcmp0(pool->market, "spot") == 0);
 	}
 	return types;
@@ -140,8 +140,8 @@ static GString *unpriced_types_of_range(const GArray *pools, const char *name)
 	GString *types = g_string_new(NULL);
 	for (guint i = 0; i < pools->len; i++) {
 		const RgPlanRange *pool = &g_array_index(pools, RgPlanRange, i);
-		bool meant = name == NULL || strcmp(pool->pool, name) == 0;
-		if (meant && pool->unpriced_type != NULL)
+		bool meant = !name || g_str_equal(pool->pool, name);
+		if (meant && pool->unpriced_type)
 			add_type(types, pool->unpriced_type, false);
 	}
 	return types;
@@ -177,10 +177,10 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 			       judged.after.unpriced > judged.before.unpriced;
 		bool refused = judge(&judged);
 		needed |= refused;
-		good &= !refused || override != NULL;
+		good &= !refused || override;
 	}
-	if (passed != NULL)
-		*passed = needed && override != NULL;
+	if (passed)
+		*passed = needed && override;
 	return good;
 }
 
@@ -198,7 +198,7 @@ RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool)
 	RgPlanRange sum = {.pool = pool};
 	for (guint i = 0; i < pools->len; i++) {
 		const RgPlanRange *one = &g_array_index(pools, RgPlanRange, i);
-		if (pool != NULL && strcmp(pool, one->pool) != 0)
+		if (pool && !g_str_equal(pool, one->pool))
 			continue;
 		add_sum(&sum.least, &one->least);
 		add_sum(&sum.most, &one->most);

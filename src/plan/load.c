@@ -34,7 +34,7 @@ static void fail(Loader *loader, const char *where, const char *what)
 static char *text_of(Loader *loader, const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
-	if (value == NULL)
+	if (!value)
 		return NULL;
 	if (!json_is_string(value) ||
 		strlen(json_string_value(value)) != json_string_length(value)) {
@@ -47,7 +47,7 @@ static char *text_of(Loader *loader, const json_t *object, const char *key)
 static char *needed_text(Loader *loader, const json_t *object, const char *key)
 {
 	char *text = text_of(loader, object, key);
-	if (text == NULL)
+	if (!text)
 		fail(loader, key, "missing");
 	return text;
 }
@@ -55,7 +55,7 @@ static char *needed_text(Loader *loader, const json_t *object, const char *key)
 static bool flag_of(Loader *loader, const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
-	if (value != NULL && !json_is_boolean(value))
+	if (value && !json_is_boolean(value))
 		fail(loader, key, "neither true nor false");
 	return json_is_true(value);
 }
@@ -64,7 +64,7 @@ static unsigned count_of(Loader *loader, const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 	json_int_t number = json_integer_value(value);
-	if (value != NULL && (!json_is_integer(value) || number < 0 || number > G_MAXUINT32)) {
+	if (value && (!json_is_integer(value) || number < 0 || number > G_MAXUINT32)) {
 		fail(loader, key, "not a count");
 		return 0;
 	}
@@ -76,7 +76,7 @@ static int64_t money_of(Loader *loader, const json_t *object, const char *key)
 	const json_t *value = json_object_get(object, key);
 	if (json_is_null(value))
 		return RG_MONEY_UNKNOWN;
-	if (value != NULL && (!json_is_integer(value) || json_integer_value(value) < 0))
+	if (value && (!json_is_integer(value) || json_integer_value(value) < 0))
 		fail(loader, key, "not an amount");
 	return json_integer_value(value);
 }
@@ -85,11 +85,11 @@ static int64_t money_of(Loader *loader, const json_t *object, const char *key)
 static const json_t *value_of(Loader *loader, const json_t *object, const char *key, json_type type)
 {
 	const json_t *value = json_object_get(object, key);
-	if (value == NULL)
+	if (!value)
 		return NULL;
 	value = blobs_get(loader->blobs, value);
-	if (value == NULL || json_typeof(value) != type) {
-		fail(loader, key, value == NULL ? "leads to no blob" : "of the wrong type");
+	if (!value || json_typeof(value) != type) {
+		fail(loader, key, !value ? "leads to no blob" : "of the wrong type");
 		return NULL;
 	}
 	return value;
@@ -97,19 +97,19 @@ static const json_t *value_of(Loader *loader, const json_t *object, const char *
 
 static json_t *take_value(Loader *loader, const json_t *object, const char *key, json_type type)
 {
-	return json_incref((json_t *)(uintptr_t)value_of(loader, object, key, type));
+	return json_incref(rg_json_unconst(value_of(loader, object, key, type)));
 }
 
 /* An object of values, some of which may lead to blobs themselves. */
 static json_t *take_object(Loader *loader, const json_t *object, const char *key)
 {
 	const json_t *packed = value_of(loader, object, key, JSON_OBJECT);
-	if (packed == NULL)
+	if (!packed)
 		return NULL;
 	json_t *known = g_hash_table_lookup(loader->unpacked, packed);
-	if (known == NULL) {
+	if (!known) {
 		known = blobs_unpack(loader->blobs, packed);
-		if (known == NULL) {
+		if (!known) {
 			fail(loader, key, "leads to no blob");
 			return NULL;
 		}
@@ -121,12 +121,12 @@ static json_t *take_object(Loader *loader, const json_t *object, const char *key
 static json_t *take_long(Loader *loader, const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
-	if (value == NULL)
+	if (!value)
 		return NULL;
 	value = blobs_get(loader->blobs, value);
-	if (value == NULL)
+	if (!value)
 		fail(loader, key, "leads to no blob");
-	return json_incref((json_t *)(uintptr_t)value);
+	return json_incref(rg_json_unconst(value));
 }
 
 static RgPlanAttr *load_attr(Loader *loader, const json_t *object)
@@ -150,7 +150,7 @@ static GPtrArray *load_attrs(Loader *loader, const json_t *object)
 	size_t i;
 	json_array_foreach (list, i, item) {
 		RgPlanAttr *attr = load_attr(loader, item);
-		if (attr->name == NULL)
+		if (!attr->name)
 			plan_attr_free(attr);
 		else
 			g_ptr_array_add(attrs, attr);
@@ -210,7 +210,7 @@ static void load_name(Loader *loader, RgPlanChange *change, const json_t *entry)
 {
 	change->address = needed_text(loader, entry, "address");
 	change->index = -1;
-	if (change->address == NULL ||
+	if (!change->address ||
 		!rg_address_parse(change->address, &change->kind, &change->name, &change->index))
 		fail(loader, "address", "not an address");
 	change->reason = text_of(loader, entry, "action_reason");
@@ -243,9 +243,9 @@ static void check_change(Loader *loader, const RgPlanChange *change)
 	json_t *value;
 	const char *name;
 	size_t i;
-	if (wanted && change->desired == NULL)
+	if (wanted && !change->desired)
 		fail(loader, change->address, "it has no desired attributes");
-	if (change->desired != NULL && !rg_expr_valid(change->desired))
+	if (change->desired && !rg_expr_valid(change->desired))
 		fail(loader, change->address, "a malformed expression");
 	json_array_foreach (change->computed, i, value)
 		if (!json_is_string(value))
@@ -267,11 +267,11 @@ static void check_order(Loader *loader, const RgPlanChange *change, GHashTable *
 	for (size_t i = 0; change->depends_on[i] != NULL; i++) {
 		const char *name = change->depends_on[i];
 		const RgPlanChange *other = g_hash_table_lookup(loader->seen, name);
-		if (change->desired != NULL) {
+		if (change->desired) {
 			other = g_hash_table_lookup(later, name);
-			if (other != NULL && other->desired != NULL)
+			if (other && other->desired)
 				fail(loader, change->address, "depends on what is made after it");
-		} else if (other != NULL && other->desired == NULL) {
+		} else if (other && !other->desired) {
 			fail(loader, change->address, "leaves after what it depends on");
 		}
 	}
@@ -398,7 +398,7 @@ static json_t *load_protection(Loader *loader, const RgPlan *plan, const json_t 
 		if (listed != after || flag_of(loader, item, "before") == after)
 			fail(loader, "protection", "not what \"protect\" says");
 	}
-	return json_incref((json_t *)(uintptr_t)list);
+	return json_incref(rg_json_unconst(list));
 }
 
 static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
@@ -430,13 +430,8 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 	plan->api_calls = count_of(loader, budget, "api_calls");
 	plan->api_seconds = count_of(loader, budget, "api_seconds");
 	plan->touched = take_value(loader, own, "touched", JSON_OBJECT);
-	if (plan->touched == NULL)
+	if (!plan->touched)
 		fail(loader, "touched", "missing");
-}
-
-static void unref_json(gpointer value)
-{
-	json_decref(value);
 }
 
 static void load_unmanaged(Loader *loader, RgPlan *plan, const json_t *own)
@@ -455,7 +450,7 @@ static void check_touched(Loader *loader, const RgPlan *plan)
 {
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
-		if (json_object_get(plan->touched, change->address) == NULL)
+		if (!json_object_get(plan->touched, change->address))
 			fail(loader, change->address, "its row is not among those touched");
 	}
 }
@@ -474,7 +469,7 @@ static RgPlan *plan_empty(void)
 	plan->pools = g_ptr_array_new_with_free_func(plan_pool_free);
 	plan->markets = g_ptr_array_new_with_free_func(plan_market_free);
 	plan->limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
-	plan->unmanaged = g_ptr_array_new_with_free_func(unref_json);
+	plan->unmanaged = g_ptr_array_new_with_free_func(rg_json_unref);
 	return plan;
 }
 
@@ -484,7 +479,7 @@ RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
 	g_autoptr(RgPlan) plan = plan_empty();
 	const json_t *own = json_object_get(document, "raygpu");
 	g_autoptr(GHashTable) unpacked =
-		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_json);
+		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rg_json_unref);
 	Loader loader = {.blobs = json_object_get(document, "blobs"),
 		.seen = seen,
 		.unpacked = unpacked,

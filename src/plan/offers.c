@@ -3,7 +3,7 @@
 
 const char *pool_of(const RgResource *resource)
 {
-	return resource->group != NULL ? resource->group : resource->name;
+	return resource->group ? resource->group : resource->name;
 }
 
 static void offer_free(gpointer data)
@@ -27,8 +27,7 @@ void offer_from_pin(Offer *offer, const json_t *pin)
 static void copy_member(json_t *to, const char *name, const json_t *from, const char *key)
 {
 	const json_t *value = json_object_get(from, key);
-	json_object_set_new(
-		to, name, value != NULL ? json_incref((json_t *)(uintptr_t)value) : json_null());
+	json_object_set_new(to, name, value ? json_incref(rg_json_unconst(value)) : json_null());
 }
 
 /* GPUs as Ray will see them: "A100 1g.5gb", 7 a GPU; different slices are all told. */
@@ -38,7 +37,7 @@ static void set_slices(json_t *pin, const json_t *share)
 	g_autoptr(GString) name = g_string_new(rg_json_str(pin, "accelerator", ""));
 	const char *last = NULL;
 	size_t i;
-	if (slices == NULL)
+	if (!slices)
 		return;
 	json_array_foreach (slices, i, slice) {
 		const char *profile = rg_json_str(slice, "profile", "");
@@ -78,13 +77,13 @@ static json_t *pin_of(const json_t *node)
 	copy_member(pin, "price_quality", offer, "price_quality");
 	if (g_str_equal(rg_json_str(offer, "market", "on-demand"), "spot"))
 		copy_member(pin, "market", offer, "market");
-	if (json_object_get(offer, "reason") != NULL)
+	if (json_object_get(offer, "reason"))
 		copy_member(pin, "reason", offer, "reason");
 	copy_member(pin, "accelerator", offer, "gpu");
 	copy_member(pin, "gpus", offer, "gpus");
 	set_slices(pin, json_object_get(node, "share"));
 	json_t *labels = rg_plan_own_labels(node);
-	if (labels != NULL)
+	if (labels)
 		json_object_set_new(pin, "labels", labels);
 	return pin;
 }
@@ -103,7 +102,7 @@ static void add_node(Offers *offers, const json_t *node)
 	const json_t *indexes = json_object_get(node, "indexes"), *index;
 	GHashTable *members = g_hash_table_lookup(offers->pools, pool);
 	size_t i;
-	if (members == NULL) {
+	if (!members) {
 		members = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, offer_free);
 		g_hash_table_insert(offers->pools, (gpointer)(uintptr_t)pool, members);
 	}

@@ -3,7 +3,7 @@
 
 void rg_plan_free(RgPlan *plan)
 {
-	if (plan == NULL)
+	if (!plan)
 		return;
 	g_free(plan->command);
 	g_free(plan->cluster);
@@ -34,7 +34,7 @@ void rg_plan_free(RgPlan *plan)
 
 static json_t *copy_json(const json_t *value)
 {
-	return value != NULL && !json_is_null(value) ? json_deep_copy(value) : NULL;
+	return value && !json_is_null(value) ? json_deep_copy(value) : NULL;
 }
 
 static RgPlan *plan_from_input(const RgPlanInput *input)
@@ -60,7 +60,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->dirty = input->dirty;
 	plan->carbon = copy_json(json_object_get(input->carbon, "basis"));
 	plan->limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
-	for (guint i = 0; input->limits != NULL && i < input->limits->len; i++) {
+	for (guint i = 0; input->limits && i < input->limits->len; i++) {
 		const RgPlanLimit *limit = input->limits->pdata[i];
 		g_ptr_array_add(plan->limits, rg_plan_limit_new(limit->pool, limit->month,
 						      limit->microusd, limit->source));
@@ -68,14 +68,9 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	return plan;
 }
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 static GPtrArray *unmanaged_of(const RgDiff *diff)
 {
-	GPtrArray *list = g_ptr_array_new_with_free_func(unref_json);
+	GPtrArray *list = g_ptr_array_new_with_free_func(rg_json_unref);
 	for (guint i = 0; i < diff->unmanaged->len; i++) {
 		const RgResource *resource = diff->unmanaged->pdata[i];
 		json_t *item = json_object();
@@ -91,7 +86,7 @@ static GPtrArray *unmanaged_of(const RgDiff *diff)
 /* A row as it stood: its generation, when it changed, and the run that left it open. */
 static json_t *row_stamp(const RgResource *recorded)
 {
-	if (recorded == NULL)
+	if (!recorded)
 		return json_null();
 	json_t *stamp = json_array();
 	json_array_append_new(stamp, json_integer(recorded->generation));
@@ -173,7 +168,7 @@ bool rg_plan_has_changes(const RgPlan *plan)
 	return plan->create + plan->update + plan->replace + plan->remove + plan->record +
 			       plan->forget >
 		       0 ||
-	       plan->protection != NULL;
+	       plan->protection;
 }
 
 bool rg_plan_is_noop(const RgPlan *plan)
@@ -195,7 +190,7 @@ static bool check_lineage(const RgPlan *plan, const char *lineage, RgDiags *diag
 {
 	if (g_strcmp0(plan->lineage, lineage) == 0)
 		return true;
-	if (plan->lineage == NULL) {
+	if (!plan->lineage) {
 		rg_diag_hint(rg_diags_error(diags, "plan.stale",
 				     "Saved plan is stale: it was made before cluster `%s` was "
 				     "first applied",
@@ -226,7 +221,7 @@ static const char *find_moved(const RgPlan *plan, const RgResourceSet *recorded,
 	}
 	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
 		address = rg_resource_set_get(recorded, i)->address;
-		if (json_object_get(plan->touched, address) != NULL)
+		if (json_object_get(plan->touched, address))
 			continue;
 		*others += moved != NULL;
 		moved = moved ? moved : address;
@@ -241,7 +236,7 @@ bool rg_plan_check_fresh(
 	if (!check_lineage(plan, lineage, diags))
 		return false;
 	const char *moved = find_moved(plan, recorded, &others);
-	if (moved == NULL)
+	if (!moved)
 		return true;
 	g_autofree char *more = others > 0 ? g_strdup_printf(" and %u more", others) : g_strdup("");
 	RgDiag *diag = rg_diags_error(diags, "plan.stale",

@@ -23,7 +23,7 @@ void plan_market_free(gpointer data)
 static RgPlanPool *find_pool(GPtrArray *pools, GHashTable *by_name, const char *name)
 {
 	RgPlanPool *pool = g_hash_table_lookup(by_name, name);
-	if (pool == NULL) {
+	if (!pool) {
 		pool = g_new0(RgPlanPool, 1);
 		pool->pool = g_strdup(name);
 		g_hash_table_insert(by_name, pool->pool, pool);
@@ -34,7 +34,7 @@ static RgPlanPool *find_pool(GPtrArray *pools, GHashTable *by_name, const char *
 
 static void newer_date(RgPlan *plan, const char *date)
 {
-	if (date == NULL || (plan->catalog_date != NULL && strcmp(date, plan->catalog_date) <= 0))
+	if (!date || (plan->catalog_date && strcmp(date, plan->catalog_date) <= 0))
 		return;
 	g_free(plan->catalog_date);
 	plan->catalog_date = g_strdup(date);
@@ -53,7 +53,7 @@ static RgPlanMarket *find_market(RgPlan *plan, const char *name)
 {
 	for (guint i = 0; i < plan->markets->len; i++) {
 		RgPlanMarket *market = plan->markets->pdata[i];
-		if (strcmp(market->market, name) == 0)
+		if (g_str_equal(market->market, name))
 			return market;
 	}
 	RgPlanMarket *market = g_new0(RgPlanMarket, 1);
@@ -116,10 +116,10 @@ static void add_after(Maker *maker, RgPlanPool *pool, const RgChange *change)
 	const RgResource *desired = change->desired;
 	bool stays = change->action == RG_ACTION_STOP || change->row == 0;
 	Offer pinned = {0};
-	const Offer *offer = desired != NULL && !stays
+	const Offer *offer = desired && !stays
 				     ? offers_find(&maker->offers, pool_of(desired), desired->index)
 				     : NULL;
-	if (offer == NULL) {
+	if (!offer) {
 		offer_from_pin(&pinned, change->recorded ? change->recorded->pin : NULL);
 		offer = &pinned;
 	}
@@ -175,7 +175,7 @@ void pools_make(Maker *maker)
 	g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
 	const GPtrArray *order = maker->input->pool_order, *changes = maker->diff->changes;
 	find_pool(pools, by_name, "head");
-	for (guint i = 0; order != NULL && i < order->len; i++)
+	for (guint i = 0; order && i < order->len; i++)
 		find_pool(pools, by_name, order->pdata[i]);
 	guint known = pools->len;
 	for (guint i = 0; i < changes->len; i++) {
@@ -184,7 +184,7 @@ void pools_make(Maker *maker)
 		if (rg_schema_kind(maker->schema, resource->kind)->node)
 			add_node(maker, pools, by_name, change);
 	}
-	for (guint i = 0; maker->input->gangs != NULL && i < maker->input->gangs->len; i++)
+	for (guint i = 0; maker->input->gangs && i < maker->input->gangs->len; i++)
 		find_pool(pools, by_name, maker->input->gangs->pdata[i])->gang = true;
 	qsort(pools->pdata + known, pools->len - known, sizeof(gpointer), compare_pools);
 	drop_empty(pools);

@@ -11,13 +11,13 @@
 
 static void put_text(json_t *object, const char *key, const char *text)
 {
-	if (text != NULL)
+	if (text)
 		json_object_set_new(object, key, json_string(text));
 }
 
 static void put_value(json_t *object, const char *key, const json_t *value, Blobs *blobs)
 {
-	if (value != NULL)
+	if (value)
 		json_object_set_new(object, key, blobs_put(blobs, value, LONG_VALUE));
 }
 
@@ -29,7 +29,7 @@ static void put_flag(json_t *object, const char *key, bool flag)
 
 static void put_long(json_t *object, const char *key, const json_t *value, Blobs *blobs)
 {
-	if (value != NULL)
+	if (value)
 		json_object_set_new(object, key, blobs_put(blobs, value, LONG_TEXT));
 }
 
@@ -72,7 +72,7 @@ static json_t *without_sensitive(const RgPlanChange *change)
 	const char *name;
 	json_object_foreach (change->sensitive, name, yes) {
 		const json_t *value = json_object_get(copy, name);
-		if (value != NULL && json_object_get(value, "$ref") == NULL)
+		if (value && !json_object_get(value, "$ref"))
 			json_object_set_new(copy, name, json_null());
 	}
 	return copy;
@@ -80,7 +80,7 @@ static json_t *without_sensitive(const RgPlanChange *change)
 
 static void put_object(json_t *object, const char *key, const json_t *value, Blobs *blobs)
 {
-	if (value != NULL)
+	if (value)
 		json_object_set_new(object, key, blobs_put_object(blobs, value, LONG_VALUE));
 }
 
@@ -89,12 +89,12 @@ static void put_lists(json_t *object, const RgPlanChange *change, Blobs *blobs)
 	json_t *attrs = json_array(), *depends_on = json_array(), *after = json_array();
 	for (guint i = 0; i < change->attrs->len; i++)
 		json_array_append_new(attrs, attr_json(change->attrs->pdata[i], blobs));
-	for (size_t i = 0; change->depends_on != NULL && change->depends_on[i] != NULL; i++)
+	for (size_t i = 0; change->depends_on && change->depends_on[i]; i++)
 		json_array_append_new(depends_on, json_string(change->depends_on[i]));
 	for (guint i = 0; i < change->after->len; i++)
 		json_array_append_new(after, json_string(change->after->pdata[i]));
 	put_list(object, "attrs", attrs, blobs);
-	if (change->spec_changes != NULL)
+	if (change->spec_changes)
 		put_long(object, "spec_changes", change->spec_changes, blobs);
 	put_list(object, "depends_on", depends_on, blobs);
 	put_list(object, "after", after, blobs);
@@ -102,7 +102,7 @@ static void put_lists(json_t *object, const RgPlanChange *change, Blobs *blobs)
 
 static void put_values(json_t *object, const RgPlanChange *change, Blobs *blobs)
 {
-	if (change->sensitive != NULL && change->desired != NULL) {
+	if (change->sensitive && change->desired) {
 		json_auto_t *scrubbed = without_sensitive(change);
 		put_object(object, "desired", scrubbed, blobs);
 	} else {
@@ -152,7 +152,7 @@ static json_t *side_json(const RgPlan *plan, const RgPlanPool *pool, bool after)
 		(json_int_t)(after ? pool->gpus_after : pool->gpus_before), "microusd_hour",
 		(json_int_t)(after ? pool->microusd_hour_after : pool->microusd_hour_before),
 		"unpriced", (json_int_t)(after ? pool->unpriced_after : pool->unpriced_before));
-	if (plan->carbon == NULL)
+	if (!plan->carbon)
 		return side;
 	json_object_set_new(side, "carbon_mg_hour",
 		json_integer(after ? pool->carbon_mg_hour_after : pool->carbon_mg_hour_before));
@@ -261,7 +261,7 @@ static void put_money(json_t *object, const RgPlan *plan)
 {
 	json_object_set_new(object, "pools", pools_json(plan));
 	json_object_set_new(object, "cost", cost_json(plan));
-	if (plan->carbon != NULL)
+	if (plan->carbon)
 		json_object_set_new(object, "carbon", carbon_json(plan));
 	if (plan->limits->len > 0)
 		json_object_set_new(object, "limits", limits_json(plan));
@@ -279,7 +279,7 @@ static json_t *summary_json(const RgPlan *plan)
 
 static void put_json(json_t *object, const char *key, json_t *value)
 {
-	if (value != NULL)
+	if (value)
 		json_object_set(object, key, value);
 }
 

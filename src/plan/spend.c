@@ -7,7 +7,7 @@ bool rg_spend_by_parse(const char *text, RgSpendBy *by, char **label)
 	static const char *const words[] = {"cluster", "pool", "market"};
 	*label = NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
-		if (strcmp(text, words[i]) == 0) {
+		if (g_str_equal(text, words[i])) {
 			*by = (RgSpendBy)i;
 			return true;
 		}
@@ -40,7 +40,7 @@ RgSpend *rg_spend_new(RgSpendBy by, const char *label, int64_t since_s, int64_t 
 
 void rg_spend_free(RgSpend *spend)
 {
-	if (spend == NULL)
+	if (!spend)
 		return;
 	g_free(spend->label);
 	g_ptr_array_unref(spend->rows);
@@ -70,8 +70,8 @@ static gint compare_rows(gconstpointer a, gconstpointer b)
 	int order = g_strcmp0(x->cluster, y->cluster);
 	if (order != 0)
 		return order;
-	if (x->key == NULL || y->key == NULL)
-		return (x->key == NULL) - (y->key == NULL);
+	if (!x->key || !y->key)
+		return (!x->key) - (!y->key);
 	return strcmp(x->key, y->key);
 }
 
@@ -114,8 +114,8 @@ static void add_to(RgSpendRow *row, const RgSpend *spend, const json_t *life)
 	row->microusd_spent += known ? cost_of(price, seconds) : 0;
 	row->node_s += seconds;
 	row->unpriced_s += known ? 0 : seconds;
-	row->gone += strcmp(ending, "gone") == 0;
-	row->forgotten += strcmp(ending, "forgotten") == 0;
+	row->gone += g_str_equal(ending, "gone");
+	row->forgotten += g_str_equal(ending, "forgotten");
 }
 
 void rg_spend_add(RgSpend *spend, const json_t *lifetimes)

@@ -20,7 +20,7 @@ static const char *const actions[][2] = {
 static json_t *action_list(RgAction action)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < 2 && actions[action][i] != NULL; i++)
+	for (size_t i = 0; i < 2 && actions[action][i]; i++)
 		json_array_append_new(list, json_string(actions[action][i]));
 	return list;
 }
@@ -32,14 +32,14 @@ typedef struct {
 
 static json_t *share(const json_t *value)
 {
-	return json_incref((json_t *)(uintptr_t)value);
+	return json_incref(rg_json_unconst(value));
 }
 
 static const RgPlanAttr *find_attr(const RgPlanChange *change, const char *name)
 {
 	for (guint i = 0; i < change->attrs->len; i++) {
 		const RgPlanAttr *attr = change->attrs->pdata[i];
-		if (strcmp(attr->name, name) == 0)
+		if (g_str_equal(attr->name, name))
 			return attr;
 	}
 	return NULL;
@@ -47,7 +47,7 @@ static const RgPlanAttr *find_attr(const RgPlanChange *change, const char *name)
 
 static void put_id(json_t *object, const char *id)
 {
-	if (id != NULL && json_object_get(object, "id") == NULL)
+	if (id && !json_object_get(object, "id"))
 		json_object_set_new(object, "id", json_string(id));
 }
 
@@ -55,7 +55,7 @@ static json_t *view_before(const RgPlanChange *change, Blobs *blobs)
 {
 	json_t *object, *value;
 	const char *name;
-	if (change->before == NULL)
+	if (!change->before)
 		return NULL;
 	object = json_object();
 	json_object_foreach (change->before, name, value)
@@ -69,20 +69,20 @@ static void put_after(View *view, const RgPlanChange *change, const char *name,
 {
 	const RgPlanAttr *attr = find_attr(change, name);
 	const json_t *value = wanted;
-	if (json_object_get(change->sensitive, name) != NULL) {
+	if (json_object_get(change->sensitive, name)) {
 		json_object_set_new(view->after, name, json_null());
 		return;
 	}
-	if (attr != NULL && attr->after_unknown) {
+	if (attr && attr->after_unknown) {
 		json_object_set_new(view->unknown, name, json_true());
 		return;
 	}
-	if (attr != NULL)
+	if (attr)
 		value = attr->after;
-	else if (change->before != NULL && rg_expr_has_refs(wanted) &&
-		 json_object_get(change->before, name) != NULL)
+	else if (change->before && rg_expr_has_refs(wanted) &&
+		 json_object_get(change->before, name))
 		value = json_object_get(change->before, name);
-	if (value != NULL)
+	if (value)
 		json_object_set_new(view->after, name, blobs_put(blobs, value, LONG_TEXT));
 }
 
@@ -99,7 +99,7 @@ static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 	for (guint a = 0; a < change->attrs->len; a++) {
 		/* a default that is put back stands in no wanted attribute */
 		const RgPlanAttr *attr = change->attrs->pdata[a];
-		if (attr->after != NULL && json_object_get(change->desired, attr->name) == NULL)
+		if (attr->after && !json_object_get(change->desired, attr->name))
 			put_after(view, change, attr->name, attr->after, blobs);
 	}
 	if (!anew) {
@@ -108,7 +108,7 @@ static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 	}
 	json_array_foreach (change->computed, i, computed)
 		json_object_set_new(view->unknown, json_string_value(computed), json_true());
-	if (json_object_get(change->desired, "id") == NULL)
+	if (!json_object_get(change->desired, "id"))
 		json_object_set_new(view->unknown, "id", json_true());
 }
 
@@ -117,9 +117,9 @@ static void view_sensitive(View *view, const RgPlanChange *change)
 	json_t *yes;
 	const char *name;
 	json_object_foreach (change->sensitive, name, yes) {
-		if (json_object_get(change->before, name) != NULL)
+		if (json_object_get(change->before, name))
 			json_object_set(view->before_sensitive, name, yes);
-		if (json_object_get(view->after, name) != NULL)
+		if (json_object_get(view->after, name))
 			json_object_set(view->after_sensitive, name, yes);
 	}
 }
@@ -150,7 +150,7 @@ static void view_init(View *view, const RgPlanChange *change, Blobs *blobs)
 
 static json_t *or_null(json_t *value)
 {
-	return value != NULL ? value : json_null();
+	return value ? value : json_null();
 }
 
 /* An attribute that is merely recorded (decide.md row 9) forces nothing. */
@@ -175,7 +175,7 @@ static json_t *replace_paths(const RgPlanChange *change)
 /* What resource_changes[] and resource_drift[] begin with. */
 static json_t *entry_new(const RgPlan *plan, const RgPlanChange *change)
 {
-	bool core = strcmp(change->kind, RG_SECRET_KIND) == 0;
+	bool core = g_str_equal(change->kind, RG_SECRET_KIND);
 	json_t *entry = json_object();
 	rg_json_set_str(entry, "address", change->address);
 	json_object_set_new(entry, "mode", json_string("managed"));
@@ -201,7 +201,7 @@ json_t *terraform_change(const RgPlan *plan, const RgPlanChange *change, Blobs *
 	if (change->action == RG_ACTION_REPLACE)
 		json_object_set_new(body, "replace_paths", replace_paths(change));
 	json_object_set_new(entry, "change", body);
-	if (change->reason != NULL)
+	if (change->reason)
 		rg_json_set_str(entry, "action_reason", change->reason);
 	return entry;
 }
@@ -209,12 +209,12 @@ json_t *terraform_change(const RgPlan *plan, const RgPlanChange *change, Blobs *
 /* As recorded: what the cloud shows, with the drifted attributes turned back. */
 static json_t *undrifted(const RgPlanChange *change, const json_t *shown, Blobs *blobs)
 {
-	json_t *object = json_copy((json_t *)(uintptr_t)shown);
+	json_t *object = json_copy(rg_json_unconst(shown));
 	for (guint i = 0; i < change->attrs->len; i++) {
 		const RgPlanAttr *attr = change->attrs->pdata[i];
 		if (!attr->drift || attr->sensitive)
 			continue;
-		if (attr->recorded != NULL)
+		if (attr->recorded)
 			json_object_set_new(
 				object, attr->name, blobs_put(blobs, attr->recorded, LONG_TEXT));
 		else
@@ -232,9 +232,8 @@ json_t *terraform_drift(const RgPlan *plan, const RgPlanChange *change, Blobs *b
 	view_sensitive(&view, change);
 	json_object_set_new(
 		body, "actions", action_list(gone ? RG_ACTION_DELETE : RG_ACTION_UPDATE));
-	json_object_set_new(
-		body, "before", after != NULL ? undrifted(change, after, blobs) : json_null());
-	json_object_set_new(body, "after", gone || after == NULL ? json_null() : share(after));
+	json_object_set_new(body, "before", after ? undrifted(change, after, blobs) : json_null());
+	json_object_set_new(body, "after", gone || !after ? json_null() : share(after));
 	json_object_set_new(body, "after_unknown", json_object());
 	json_object_set(body, "before_sensitive", view.before_sensitive);
 	json_object_set_new(body, "after_sensitive", gone ? json_object() : view.before_sensitive);

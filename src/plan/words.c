@@ -33,8 +33,8 @@ const char *grade_name(RgGrade grade)
 
 static bool find_word(const char *const *words, size_t n, const char *word, unsigned *found)
 {
-	for (size_t i = 0; word != NULL && i < n; i++) {
-		if (strcmp(words[i], word) == 0) {
+	for (size_t i = 0; word && i < n; i++) {
+		if (g_str_equal(words[i], word)) {
 			*found = (unsigned)i;
 			return true;
 		}

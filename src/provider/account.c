@@ -5,7 +5,7 @@
 
 static void take_account(RgCall *call, const char *slot, json_t *value)
 {
-	if (strcmp(slot, "account") == 0)
+	if (g_str_equal(slot, "account"))
 		rg_call_take_one(call, slot, value);
 	else
 		rg_call_bad(call, "\"%s\" is not a result of it", slot);
@@ -16,7 +16,7 @@ bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags)
 	*id = NULL;
 	if (!rg_provider_offers(provider, "account"))
 		return true;
-	g_autoptr(RgJson) input = json_object(), given = NULL;
+	json_auto_t *input = json_object(), *given = NULL;
 	RgCall call = {.slot = take_account, .data = &given};
 	bool ok = rg_call_make(&call, provider, "account", input, diags);
 	const char *told = rg_json_str(given, "id", NULL);

@@ -18,7 +18,7 @@ static const struct {
 bool rg_attribute_fits(const RgAttribute *attribute, const json_t *value)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
-		if (strcmp(types[i].name, attribute->type) == 0)
+		if (g_str_equal(types[i].name, attribute->type))
 			return json_typeof(value) == types[i].types[0] ||
 			       json_typeof(value) == types[i].types[1];
 	}
@@ -29,10 +29,10 @@ static bool is_right(
 	RgCall *call, const RgKind *kind, const char *key, const json_t *value, const char *whose)
 {
 	const RgAttribute *attribute = rg_kind_attribute(kind, key);
-	if (attribute != NULL && rg_attribute_fits(attribute, value))
+	if (attribute && rg_attribute_fits(attribute, value))
 		return true;
 	g_autofree char *name = rg_text_clean(key);
-	if (attribute == NULL) {
+	if (!attribute) {
 		rg_call_bad(call, "%s has an attribute \"%s\" that %s doesn't have", whose, name,
 			kind->name);
 		return false;

@@ -29,7 +29,7 @@ static const struct {
 static rgp_fn find_function(const struct rgp_provider *table, const char *verb, unsigned *flags)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
-		if (strcmp(verbs[i].verb, verb) != 0)
+		if (!g_str_equal(verbs[i].verb, verb))
 			continue;
 		rgp_fn function = NULL;
 		if (table->size >= verbs[i].slot + sizeof(function))
@@ -82,7 +82,7 @@ void rg_call_begin(RgCall *call)
 	atomic_init(&call->handle->live, call);
 	atomic_init(&call->handle->misused, false);
 	pthread_mutex_lock(&call->host->handles_lock);
-	if (call->host->handles == NULL)
+	if (!call->host->handles)
 		call->host->handles = g_ptr_array_new_with_free_func(handle_free);
 	g_ptr_array_add(call->host->handles, call->handle);
 	pthread_mutex_unlock(&call->host->handles_lock);
@@ -90,14 +90,14 @@ void rg_call_begin(RgCall *call)
 
 RgCall *rg_call_enter(struct rgp_call *handle)
 {
-	if (handle == NULL)
+	if (!handle)
 		return NULL;
 	if (!pthread_equal(handle->thread, pthread_self())) {
 		atomic_store(&handle->misused, true);
 		return NULL;
 	}
 	RgCall *call = atomic_load(&handle->live);
-	if (call == NULL)
+	if (!call)
 		rg_log(RG_LOG_INFO, "a module used a call after it had returned; refused");
 	return call;
 }
@@ -117,7 +117,7 @@ bool rg_call_was_refused(const RgCall *call)
 void rg_call_take_one(RgCall *call, const char *slot, json_t *value)
 {
 	json_t **result = call->data;
-	if (*result == NULL)
+	if (!*result)
 		*result = json_incref(value);
 	else
 		rg_call_bad(call, "\"%s\" was given twice", slot);
@@ -145,14 +145,14 @@ static void remember_failure(RgCall *call, const RgDiag *diag)
 static void explain_failure(RgCall *call)
 {
 	const RgDiag *reason = newest_error(call->reasons, 0);
-	bool optional = strcmp(call->verb, "update") == 0 || strcmp(call->verb, "ready") == 0;
+	bool optional = g_str_equal(call->verb, "update") || g_str_equal(call->verb, "ready");
 	if (call->status == RGP_UNSUPPORTED && optional && call->errors == 0) {
 		call->class_ = RG_CLASS_INVALID;
 		call->message = g_strdup_printf(
 			"provider %s doesn't offer %s here", rg_call_provider(call), call->verb);
 		return;
 	}
-	if (call->errors == 0 && call->bad_count == 0 && reason == NULL) {
+	if (call->errors == 0 && call->bad_count == 0 && !reason) {
 		bool canceled = call->status == RGP_CANCELED;
 		RgDiag *diag = rg_diags_error(call->reasons,
 			canceled ? "provider.canceled" : "provider.unknown",
@@ -188,9 +188,9 @@ bool rg_call_end(RgCall *call, rgp_status status)
 void rg_call_clear(RgCall *call)
 {
 	rg_diags_free(call->reasons);
-	if (call->kept != NULL)
+	if (call->kept)
 		g_ptr_array_unref(call->kept);
-	if (call->http != NULL)
+	if (call->http)
 		rg_http_reply_clear(&call->reply);
 	g_free(call->reply_headers);
 	g_free(call->message);
@@ -210,7 +210,7 @@ bool rg_call_make(
 	call->verb = verb;
 	call->diags = diags;
 	rg_call_begin(call);
-	if (function == NULL)
+	if (!function)
 		return rg_call_end(call, RGP_UNSUPPORTED);
 	g_autofree char *text = rg_json_canonical(input);
 	struct rgp_args args = {.size = sizeof(args), .input = {text, strlen(text)}};
@@ -225,12 +225,12 @@ bool rg_call_make(
 
 bool rg_call_canceled(RgCall *call)
 {
-	return call->http != NULL && !rg_http_sleep(call->http, 0);
+	return call->http && !rg_http_sleep(call->http, 0);
 }
 
 bool rg_call_sleep(RgCall *call, unsigned ms)
 {
-	if (call->http != NULL)
+	if (call->http)
 		return rg_http_sleep(call->http, ms);
 	g_usleep((gulong)ms * 1000);
 	return true;

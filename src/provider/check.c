@@ -13,12 +13,12 @@ extern const struct rg_embedded rg_schemas[];
 static RgJsonSchema *compile_embedded(RgDiags *diags)
 {
 	const struct rg_embedded *row = rg_schemas;
-	while (row->name != NULL && strcmp(row->name, "provider-schema.json") != 0)
+	while (row->name && !g_str_equal(row->name, "provider-schema.json"))
 		row++;
 	g_assert(row->name != NULL);
-	g_autoptr(RgJson) document =
+	json_auto_t *document =
 		rg_json_parse(row->data, row->len, row->name, "catalog.bad-data", diags);
-	return document != NULL ? rg_json_schema_compile(document, diags) : NULL;
+	return document ? rg_json_schema_compile(document, diags) : NULL;
 }
 
 /* One finding in words: "/kinds/x.y/batch: create is missing". */
@@ -29,9 +29,9 @@ static void put_finding(const RgSchemaFinding *finding, void *data)
 		return;
 	g_autofree char *where = rg_text_clean(*finding->pointer != '\0' ? finding->pointer : "/");
 	g_autofree char *name = rg_text_clean(finding->name);
-	if (name != NULL && strcmp(finding->keyword, "required") == 0)
+	if (name && g_str_equal(finding->keyword, "required"))
 		g_ptr_array_add(lines, g_strdup_printf("%s: \"%s\" is missing", where, name));
-	else if (name != NULL)
+	else if (name)
 		g_ptr_array_add(lines, g_strdup_printf("%s: \"%s\" is not known", where, name));
 	else {
 		g_autofree char *rule = rg_json_canonical(finding->rule);
@@ -45,7 +45,7 @@ static bool shape_is_right(const char *where, const json_t *document, RgRefusal 
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgJsonSchema) schema = compile_embedded(diags);
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-	if (schema == NULL)
+	if (!schema)
 		return rg_refuse(why, "this raygpu is broken: install it again",
 			"the embedded schemas/provider-schema.json is of no use: %s",
 			rg_diags_get(diags, 0)->summary);
@@ -61,7 +61,7 @@ static bool default_fits(const json_t *attribute)
 {
 	const json_t *value = json_object_get(attribute, "default");
 	RgAttribute as_told = {.type = rg_json_str(attribute, "type", "")};
-	return value == NULL || json_is_null(value) || rg_attribute_fits(&as_told, value);
+	return !value || json_is_null(value) || rg_attribute_fits(&as_told, value);
 }
 
 static bool kind_is_right(const char *provider, const char *where, const char *kind,
@@ -87,10 +87,10 @@ static bool config_is_right(const char *where, const json_t *document, RgRefusal
 {
 	json_t *config = json_object_get(document, "config");
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	if (config == NULL)
+	if (!config)
 		return true;
 	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(config, diags);
-	if (schema != NULL)
+	if (schema)
 		return true;
 	g_autofree char *text = rg_text_clean(
 		rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary : "no reason given");
@@ -104,7 +104,7 @@ RgSchema *rg_provider_module_check_schema(
 	if (!shape_is_right(where, document, why))
 		return NULL;
 	const char *own = rg_json_str(document, "provider", "");
-	if (strcmp(own, name) != 0) {
+	if (!g_str_equal(own, name)) {
 		rg_refuse(why, "put the module's own schema.json beside it",
 			"%s is the schema of the provider \"%s\", not \"%s\"", where, own, name);
 		return NULL;
@@ -119,7 +119,7 @@ RgSchema *rg_provider_module_check_schema(
 		return NULL;
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	RgSchema *schema = rg_schema_new(document, diags);
-	if (schema == NULL) {
+	if (!schema) {
 		const char *text = rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary
 							     : "no reason given";
 		rg_refuse(why, "correct the module's schema.json", "%s is of no use: %s", where,

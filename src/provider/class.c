@@ -30,8 +30,8 @@ const char *rg_class_code(RgClass class_)
 
 RgClass rg_class_find(const char *name, bool *known)
 {
-	for (size_t i = 0; name != NULL && i < G_N_ELEMENTS(classes); i++) {
-		if (strcmp(classes[i].name, name) == 0) {
+	for (size_t i = 0; name && i < G_N_ELEMENTS(classes); i++) {
+		if (g_str_equal(classes[i].name, name)) {
 			*known = true;
 			return (RgClass)i;
 		}
@@ -43,14 +43,14 @@ RgClass rg_class_find(const char *name, bool *known)
 RgClass rg_class_of_code(const char *diag_code)
 {
 	for (size_t i = RG_CLASS_CAPACITY; i < G_N_ELEMENTS(classes); i++) {
-		if (strcmp(classes[i].code, diag_code) == 0)
+		if (g_str_equal(classes[i].code, diag_code))
 			return (RgClass)i;
 	}
-	if (strcmp(diag_code, "provider.credentials") == 0 ||
-		strcmp(diag_code, "provider.read-only") == 0)
+	if (g_str_equal(diag_code, "provider.credentials") ||
+		g_str_equal(diag_code, "provider.read-only"))
 		return RG_CLASS_DENIED;
 	/* A request without an answer; trying again later may help, but for a broken TLS set-up. */
-	if (strcmp(diag_code, "http.tls") != 0 && g_str_has_prefix(diag_code, "http."))
+	if (!g_str_equal(diag_code, "http.tls") && g_str_has_prefix(diag_code, "http."))
 		return RG_CLASS_TRANSIENT;
 	return RG_CLASS_UNKNOWN;
 }

@@ -27,8 +27,7 @@ static const char **allowed_names(const json_t *schema)
 /* The finding's place in the spec: settings stand in its provider mapping. */
 static void say_origin(RgDiag *diag, const char *pointer, const char *name)
 {
-	g_autofree char *inner =
-		name != NULL ? rg_json_pointer_add(pointer, name) : g_strdup(pointer);
+	g_autofree char *inner = name ? rg_json_pointer_add(pointer, name) : g_strdup(pointer);
 	g_autofree char *origin = g_strconcat("/provider", inner, NULL);
 	rg_diag_origin(diag, origin);
 }
@@ -38,7 +37,7 @@ static char *path_of(const char *pointer)
 {
 	g_auto(GStrv) steps = g_strsplit(pointer, "/", -1);
 	g_autoptr(GString) path = g_string_new("provider");
-	for (size_t i = 1; steps[0] != NULL && steps[i] != NULL; i++) {
+	for (size_t i = 1; steps[0] && steps[i]; i++) {
 		bool is_index =
 			steps[i][0] != '\0' && strspn(steps[i], "0123456789") == strlen(steps[i]);
 		g_string_append_printf(path, is_index ? "[%s]" : ".%s", steps[i]);
@@ -51,7 +50,7 @@ static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, cons
 	g_autofree const char **names = allowed_names(finding->schema);
 	const json_t *rule = json_object_get(finding->schema, "x-raygpu-name");
 	RgDiag *diag;
-	if (rule != NULL) {
+	if (rule) {
 		g_autofree char *path = path_of(finding->pointer);
 		diag = rg_diags_error(check->diags, "provider.bad-config",
 			"the %s \"%s\" of %s must be %s", rg_json_str(rule, "what", "name"), name,
@@ -61,7 +60,7 @@ static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, cons
 			"provider \"%s\" has no setting \"%s\"", check->provider, name);
 		const char *near = rg_nearest_word(name, names);
 		g_autofree char *all = g_strjoinv(", ", (char **)(uintptr_t)names);
-		if (near != NULL)
+		if (near)
 			rg_diag_hint(diag, "did you mean \"%s\"?", near);
 		else if (*all != '\0')
 			rg_diag_hint(diag, "its settings are %s", all);
@@ -89,18 +88,18 @@ static char *wanted(const RgSchemaFinding *finding)
 	};
 	const char *expected = rg_json_str(finding->schema, "x-raygpu-expected", NULL);
 	g_autofree char *rule = rg_json_canonical(finding->rule);
-	if (strcmp(finding->keyword, "pattern") == 0 && expected != NULL)
+	if (g_str_equal(finding->keyword, "pattern") && expected)
 		return rg_text_clean(expected);
-	if (strcmp(finding->keyword, "type") == 0 && json_is_string(finding->rule))
+	if (g_str_equal(finding->keyword, "type") && json_is_string(finding->rule))
 		return g_strdup_printf("of type %s", json_string_value(finding->rule));
 	for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
-		if (strcmp(finding->keyword, limits[i].keyword) != 0)
+		if (!g_str_equal(finding->keyword, limits[i].keyword))
 			continue;
 		g_autoptr(GString) words = g_string_new(limits[i].words);
 		g_string_replace(words, "%s", rule, 1);
 		return g_string_free(g_steal_pointer(&words), FALSE);
 	}
-	if (strcmp(finding->keyword, "pattern") == 0)
+	if (g_str_equal(finding->keyword, "pattern"))
 		return g_strdup_printf("of the form %.200s", rule);
 	return g_strdup_printf("%s %.200s", finding->keyword, rule);
 }
@@ -111,7 +110,7 @@ static const char *find_repeated(const json_t *list)
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *item = json_string_value(json_array_get(list, i));
-		if (item != NULL && !g_hash_table_add(seen, (void *)(uintptr_t)item))
+		if (item && !g_hash_table_add(seen, (void *)(uintptr_t)item))
 			return item;
 	}
 	return NULL;
@@ -120,9 +119,9 @@ static const char *find_repeated(const json_t *list)
 static RgDiag *say_wrong(ConfigCheck *check, const RgSchemaFinding *finding)
 {
 	g_autofree char *path = path_of(finding->pointer);
-	if (strcmp(finding->keyword, "uniqueItems") == 0) {
+	if (g_str_equal(finding->keyword, "uniqueItems")) {
 		const char *repeated = find_repeated(finding->value);
-		g_autofree char *item = rg_text_clean(repeated != NULL ? repeated : "an entry");
+		g_autofree char *item = rg_text_clean(repeated ? repeated : "an entry");
 		return rg_diags_error(
 			check->diags, "provider.bad-config", "%s names \"%s\" twice", path, item);
 	}
@@ -146,14 +145,14 @@ static void report_config(const RgSchemaFinding *finding, void *data)
 {
 	ConfigCheck *check = data;
 	g_autofree char *name = rg_text_clean(finding->name);
-	bool missing = strcmp(finding->keyword, "required") == 0;
-	if (name != NULL && !missing) {
+	bool missing = g_str_equal(finding->keyword, "required");
+	if (name && !missing) {
 		say_unknown(check, finding, name);
 		return;
 	}
 	RgDiag *diag = missing ? say_missing(check, finding, name) : say_wrong(check, finding);
 	g_autofree char *hint = rg_text_clean(rg_json_str(finding->schema, "description", NULL));
-	if (hint != NULL)
+	if (hint)
 		rg_diag_hint(diag, "%s", hint);
 	g_autofree char *at = rg_text_clean(finding->pointer + (*finding->pointer == '/'));
 	rg_diag_address(diag, NULL, *at != '\0' ? at : name);
@@ -166,13 +165,12 @@ bool rg_provider_module_check_config(
 {
 	ConfigCheck check = {name, diags};
 	const json_t *rules = rg_schema_config(schema);
-	g_autoptr(RgJson) none =
-		json_pack("{s:s, s:b}", "type", "object", "additionalProperties", 0);
-	g_autoptr(RgJson) empty = json_object();
-	json_t *used = rules != NULL ? (json_t *)(uintptr_t)rules : none;
+	json_auto_t *none = json_pack("{s:s, s:b}", "type", "object", "additionalProperties", 0);
+	json_auto_t *empty = json_object();
+	json_t *used = rules ? rg_json_unconst(rules) : none;
 	g_autoptr(RgJsonSchema) compiled = rg_json_schema_compile(used, diags);
-	if (compiled == NULL)
+	if (!compiled)
 		return false;
-	const json_t *value = config != NULL && !json_is_null(config) ? config : empty;
+	const json_t *value = config && !json_is_null(config) ? config : empty;
 	return rg_json_schema_check(compiled, value, report_config, &check);
 }

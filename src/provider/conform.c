@@ -5,7 +5,7 @@
 
 bool rg_conform_tell(RgConform *c, const char *step, bool passed, const char *why, RgDiags *diags)
 {
-	for (size_t i = 0; !passed && why == NULL && diags && i < rg_diags_count(diags); i++) {
+	for (size_t i = 0; !passed && !why && diags && i < rg_diags_count(diags); i++) {
 		const RgDiag *diag = rg_diags_get(diags, i);
 		if (diag->severity == RG_SEVERITY_ERROR)
 			why = diag->summary;
@@ -25,7 +25,7 @@ const RgConformMade *rg_conform_find(const RgConform *c, const char *address)
 {
 	for (guint i = 0; i < c->made->len; i++) {
 		const RgConformMade *made = g_ptr_array_index(c->made, i);
-		if (strcmp(made->wanted->address, address) == 0)
+		if (g_str_equal(made->wanted->address, address))
 			return made;
 	}
 	return NULL;
@@ -55,7 +55,7 @@ static bool check_module(RgConform *c, const char *name)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	RgModule *module = rg_provider_module_find(c->host, name, diags);
-	if (module == NULL)
+	if (!module)
 		return rg_conform_tell(c, "found", false, NULL, diags);
 	bool loads = rg_provider_module_make_ready(c->host, module);
 	g_autofree char *why =
@@ -72,7 +72,7 @@ static bool check_module(RgConform *c, const char *name)
 		g_autofree char *where = g_strdup_printf(
 			"no %s/%s beside the module: specs can't name it until it is installed",
 			name, files[i]);
-		if (rg_provider_module_data(c->host, name, files[i], &len) != NULL)
+		if (rg_provider_module_data(c->host, name, files[i], &len))
 			rg_conform_tell(c, step, true, NULL, NULL);
 		else
 			rg_conform_skip(c, step, where);
@@ -84,16 +84,16 @@ static bool check_module(RgConform *c, const char *name)
 static bool choose_type(RgConform *c, const char *name)
 {
 	size_t len;
-	if (c->options->instance_type != NULL) {
+	if (c->options->instance_type) {
 		g_strlcpy(c->type, c->options->instance_type, sizeof c->type);
 		return true;
 	}
 	const char *text = rg_provider_module_data(c->host, name, "instance_types.csv", &len);
-	const char *line = text != NULL ? memchr(text, '\n', len) : NULL;
-	if (line == NULL)
+	const char *line = text ? memchr(text, '\n', len) : NULL;
+	if (!line)
 		return false;
 	size_t left = len - (size_t)(++line - text), n = 0;
-	while (n < left && n + 1 < sizeof c->type && strchr(",\r\n", line[n]) == NULL)
+	while (n < left && n + 1 < sizeof c->type && !strchr(",\r\n", line[n]))
 		n++;
 	memcpy(c->type, line, n);
 	return n > 0;
@@ -143,7 +143,7 @@ bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConform
 	make_lineage(c.lineage);
 	RgManners *before = rg_manners_new();
 	if (check_module(&c, name)) {
-		if (options->region != NULL)
+		if (options->region)
 			check_with_cloud(&c, name);
 		else
 			rg_conform_skip(
@@ -151,7 +151,7 @@ bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConform
 	}
 	rg_provider_close(c.provider);
 	g_autofree char *broken = rg_manners_broken(before);
-	rg_conform_tell(&c, "leaves the process as it was", broken == NULL, broken, NULL);
+	rg_conform_tell(&c, "leaves the process as it was", !broken, broken, NULL);
 	rg_manners_free(before);
 	rg_resource_set_free(c.desired);
 	json_decref(c.facts);

@@ -22,8 +22,8 @@ static void swallow(RgCall *call, const char *slot, json_t *value)
 {
 	Sink *sink = call->data;
 	const char *outcome = rg_json_str(value, "outcome", "");
-	if (strcmp(slot, "item") == 0 && strcmp(outcome, "done") == 0 &&
-		strcmp(call->verb, "create") == 0)
+	if (g_str_equal(slot, "item") && g_str_equal(outcome, "done") &&
+		g_str_equal(call->verb, "create"))
 		sink->made = true;
 }
 
@@ -38,7 +38,7 @@ static rgp_fn function_of(const struct rgp_provider *table, const char *verb)
 		{"ready", RGP_HAS(table, ready) ? table->ready : NULL},
 		{"find", RGP_HAS(table, find) ? table->find : NULL}};
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		if (strcmp(rows[i].verb, verb) == 0)
+		if (g_str_equal(rows[i].verb, verb))
 			return rows[i].function;
 	}
 	return NULL;
@@ -56,7 +56,7 @@ static char *try_input(RgConform *c, const char *verb, const char *input)
 		.schema = provider->module->schema,
 		.http = provider->http,
 		.verb = verb,
-		.flags = strcmp(verb, "lower") == 0 ? 0 : RG_CALL_READS,
+		.flags = g_str_equal(verb, "lower") ? 0 : RG_CALL_READS,
 		.slot = swallow,
 		.data = &sink,
 		.diags = diags};
@@ -78,11 +78,11 @@ void rg_conform_hostile(RgConform *c)
 		g_autofree char *step =
 			g_strdup_printf("%s bears input that makes no sense", verbs[v]);
 		g_autofree char *why = NULL;
-		if (function_of(c->provider->module->table, verbs[v]) == NULL)
+		if (!function_of(c->provider->module->table, verbs[v]))
 			continue;
 		c->options->told(c->options->data, step, RG_CONFORM_BEGIN, NULL);
-		for (size_t i = 0; i < G_N_ELEMENTS(inputs) && why == NULL; i++)
+		for (size_t i = 0; i < G_N_ELEMENTS(inputs) && !why; i++)
 			why = try_input(c, verbs[v], inputs[i]);
-		rg_conform_tell(c, step, why == NULL, why, NULL);
+		rg_conform_tell(c, step, !why, why, NULL);
 	}
 }

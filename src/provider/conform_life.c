@@ -9,8 +9,8 @@
 json_t *rg_conform_look_up(void *data, const char *address, const char *attr)
 {
 	const RgConformMade *made = rg_conform_find(data, address);
-	json_t *value = made != NULL ? json_object_get(made->outputs, attr) : NULL;
-	if (value == NULL && made != NULL && strcmp(attr, "id") == 0)
+	json_t *value = made ? json_object_get(made->outputs, attr) : NULL;
+	if (!value && made && g_str_equal(attr, "id"))
 		return json_string(made->id);
 	return json_incref(value);
 }
@@ -24,11 +24,11 @@ static void make_token(char token[33])
 static bool is_makeable(const RgConform *c, const RgResource *resource)
 {
 	g_auto(GStrv) needed = rg_resource_dependencies(resource);
-	for (size_t i = 0; needed != NULL && needed[i] != NULL; i++) {
-		if (rg_conform_find(c, needed[i]) == NULL)
+	for (size_t i = 0; needed && needed[i]; i++) {
+		if (!rg_conform_find(c, needed[i]))
 			return false;
 	}
-	return rg_conform_find(c, resource->address) == NULL;
+	return !rg_conform_find(c, resource->address);
 }
 
 /* The next batch: one resource, or the members of a pool that may go in one call. */
@@ -40,7 +40,7 @@ static GPtrArray *next_batch(const RgConform *c)
 		RgResource *resource = rg_resource_set_get(c->desired, i);
 		const RgResource *first = batch->len > 0 ? batch->pdata[0] : NULL;
 		bool joins =
-			first == NULL ||
+			!first ||
 			(first->index >= 0 && first->kind == resource->kind &&
 				first->name == resource->name &&
 				json_equal(first->attrs, resource->attrs) &&
@@ -88,14 +88,14 @@ static void keep_made(
 {
 	for (guint i = 0; i < results->len; i++) {
 		const RgItemResult *result = results->pdata[i];
-		if (result->id == NULL)
+		if (!result->id)
 			continue;
 		RgConformMade *made = g_new0(RgConformMade, 1);
 		made->wanted = batch->pdata[i];
 		made->id = g_strdup(result->id);
 		made->token = g_strdup(token);
 		made->outputs = json_object();
-		if (result->attributes != NULL)
+		if (result->attributes)
 			json_object_update(made->outputs, result->attributes);
 		g_ptr_array_add(c->made, made);
 	}
@@ -123,7 +123,7 @@ static char *wait_ready(RgConform *c, const GPtrArray *batch)
 		json_array_append_new(items,
 			json_pack("{s:s, s:s}", "address", made->wanted->address, "id", made->id));
 	}
-	g_autoptr(RgJson) input = json_pack("{s:s, s:O}", "kind", first->kind, "items", items);
+	json_auto_t *input = json_pack("{s:s, s:O}", "kind", first->kind, "items", items);
 	for (;;) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		g_autoptr(GPtrArray) results = rg_provider_ready(c->provider, input, diags);
@@ -131,10 +131,10 @@ static char *wait_ready(RgConform *c, const GPtrArray *batch)
 		for (guint i = 0; i < results->len; i++) {
 			const RgItemResult *result = results->pdata[i];
 			const RgConformMade *made = rg_conform_find(c, result->address);
-			if (result->attributes != NULL)
+			if (result->attributes)
 				json_object_update(made->outputs, result->attributes);
 		}
-		if (bad == NULL)
+		if (!bad)
 			return NULL;
 		if (bad->outcome == RG_OUTCOME_FAILED)
 			return g_strdup_printf("%s: %s", bad->address, bad->message);
@@ -150,7 +150,7 @@ static bool make_batch(RgConform *c, const GPtrArray *batch)
 	char token[33];
 	make_token(token);
 	g_autoptr(RgDiags) diags = rg_diags_new(), twice = rg_diags_new();
-	g_autoptr(RgJson) input = create_input(c, batch, token, diags);
+	json_auto_t *input = create_input(c, batch, token, diags);
 	g_autofree char *name = g_strdup_printf(
 		"create %s%s", first->kind, batch->len > 1 ? ", two in one call" : "");
 	g_autofree char *step = g_strconcat(name, ", the same token: the same things", NULL);
@@ -159,15 +159,15 @@ static bool make_batch(RgConform *c, const GPtrArray *batch)
 	g_autoptr(GPtrArray) results = rg_provider_create(c->provider, input, diags);
 	keep_made(c, batch, results, token);
 	const RgItemResult *bad = find_bad(results);
-	if (!rg_conform_tell(c, name, bad == NULL && !rg_diags_has_errors(diags),
-		    bad != NULL ? bad->message : NULL, diags))
+	if (!rg_conform_tell(
+		    c, name, !bad && !rg_diags_has_errors(diags), bad ? bad->message : NULL, diags))
 		return false;
 	g_autoptr(GPtrArray) again = rg_provider_create(c->provider, input, twice);
 	rg_conform_tell(c, step, is_repeated(results, again),
 		"the second answer has other ids: a lost answer would make things twice", twice);
 	g_autofree char *why = wait_ready(c, batch);
 	g_autofree char *ready = g_strdup_printf("ready %s", first->kind);
-	return rg_conform_tell(c, ready, why == NULL, why, NULL);
+	return rg_conform_tell(c, ready, !why, why, NULL);
 }
 
 static bool make_all(RgConform *c)
@@ -225,10 +225,10 @@ static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, 
 {
 	for (guint i = 0; i < c->made->len; i++) {
 		const RgConformMade *made = g_ptr_array_index(c->made, i);
-		if (strcmp(made->wanted->kind, kind) != 0)
+		if (!g_str_equal(made->wanted->kind, kind))
 			continue;
 		const RgResource *resource = g_hash_table_lookup(seen, made->id);
-		if (resource == NULL || resource->presence != RG_PRESENT)
+		if (!resource || resource->presence != RG_PRESENT)
 			return g_strdup_printf(
 				"%s (%s) is not reported", made->wanted->address, made->id);
 		if (addressed && g_strcmp0(resource->address, made->wanted->address) != 0)
@@ -236,9 +236,9 @@ static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, 
 				"the ownership tags of %s name the address %s: the state "
 				"could not be rebuilt",
 				made->wanted->address,
-				resource->address != NULL ? resource->address : "null");
+				resource->address ? resource->address : "null");
 		char *drift = addressed ? find_drift(c, made, resource) : NULL;
-		if (drift != NULL)
+		if (drift)
 			return drift;
 	}
 	return NULL;
@@ -253,9 +253,9 @@ static void check_list(RgConform *c, const char *kind)
 	bool ok = rg_provider_list(c->provider, kind, "raygpu-check", c->lineage, known,
 		rg_conform_take_seen, seen, diags);
 	g_autofree char *why = ok ? judge_seen(c, seen, kind, true) : NULL;
-	if (ok && why == NULL && g_hash_table_contains(seen, known[0]))
+	if (ok && !why && g_hash_table_contains(seen, known[0]))
 		why = g_strdup("it reports an id that can't exist");
-	rg_conform_tell(c, step, ok && why == NULL, why, diags);
+	rg_conform_tell(c, step, ok && !why, why, diags);
 }
 
 /* What another state of the same cluster's name must see of what was made here: `lineage` is that
@@ -265,21 +265,21 @@ static char *judge_names(
 {
 	for (guint i = 0; i < c->made->len; i++) {
 		const RgConformMade *made = g_ptr_array_index(c->made, i);
-		if (strcmp(made->wanted->kind, kind) != 0)
+		if (!g_str_equal(made->wanted->kind, kind))
 			continue;
 		const RgResource *resource = g_hash_table_lookup(seen, made->id);
-		if (resource == NULL)
+		if (!resource)
 			return g_strdup_printf("%s (%s) is missing: a cluster would be created "
 					       "under a name that is taken",
 				made->wanted->address, made->id);
 		if (g_strcmp0(resource->lineage, c->lineage) != 0)
 			return g_strdup_printf("the lineage of %s (%s) is %s instead of %s",
 				made->wanted->address, made->id,
-				resource->lineage != NULL ? resource->lineage : "null", c->lineage);
-		if (lineage != NULL && resource->address != NULL)
+				resource->lineage ? resource->lineage : "null", c->lineage);
+		if (lineage && resource->address)
 			return g_strdup_printf("%s of another lineage has the address %s", made->id,
 				resource->address);
-		if (lineage == NULL && g_strcmp0(resource->address, made->wanted->address) != 0)
+		if (!lineage && g_strcmp0(resource->address, made->wanted->address) != 0)
 			return g_strdup_printf("without a lineage to ask for, %s has no address: "
 					       "a lost state could not be rebuilt",
 				made->wanted->address);
@@ -307,7 +307,7 @@ static void check_names(RgConform *c, const char *kind)
 			why = judge_names(c, seen, kind, states[i].lineage);
 		else if (ok && g_hash_table_size(seen) > 0)
 			why = g_strdup("it lists resources that carry another cluster's name");
-		rg_conform_tell(c, step, ok && why == NULL, why, diags);
+		rg_conform_tell(c, step, ok && !why, why, diags);
 	}
 }
 
@@ -326,7 +326,7 @@ static void check_find(RgConform *c, const RgConformMade *made)
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(GHashTable) seen = rg_conform_seen_new();
-	g_autoptr(RgJson) marks =
+	json_auto_t *marks =
 		json_pack("{s:s, s:s}", "cluster", "raygpu-check", "lineage", c->lineage);
 	bool ok = rg_provider_find(c->provider, made->wanted->kind, made->token, marks,
 		rg_conform_take_seen, seen, diags);
@@ -337,12 +337,12 @@ static void check_find(RgConform *c, const RgConformMade *made)
 static bool remove_once(RgConform *c, const RgConformMade *made, const char *step)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) input = json_pack("{s:s, s:[{s:s, s:s}]}", "kind", made->wanted->kind,
-		"items", "address", made->wanted->address, "id", made->id);
+	json_auto_t *input = json_pack("{s:s, s:[{s:s, s:s}]}", "kind", made->wanted->kind, "items",
+		"address", made->wanted->address, "id", made->id);
 	g_autoptr(GPtrArray) results = rg_provider_remove(c->provider, input, diags);
 	const RgItemResult *result = results->pdata[0];
 	g_autofree char *why = g_strdup_printf("%s (%s): %s", made->wanted->address, made->id,
-		result->message != NULL ? result->message : "");
+		result->message ? result->message : "");
 	return rg_conform_tell(c, step, result->outcome == RG_OUTCOME_DONE, why, NULL);
 }
 
@@ -355,7 +355,7 @@ static bool is_present(RgConform *c, const RgConformMade *made)
 		    rg_conform_take_seen, seen, unread))
 		return true;
 	const RgResource *resource = g_hash_table_lookup(seen, made->id);
-	return resource != NULL && resource->presence == RG_PRESENT;
+	return resource && resource->presence == RG_PRESENT;
 }
 
 static void remove_all(RgConform *c)

@@ -12,16 +12,16 @@ static json_t *ask(const RgConform *c, const char *type)
 static bool check_resolve(RgConform *c)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
-	g_autoptr(RgJson) wants = ask(c, c->type), strange = ask(c, "raygpu-check-no-such-type");
+	json_auto_t *wants = ask(c, c->type), *strange = ask(c, "raygpu-check-no-such-type");
 	c->facts = rg_provider_resolve(c->provider, wants, diags);
 	if (!rg_conform_tell(
 		    c, "resolve reports image, zones and offerings", c->facts != NULL, NULL, diags))
 		return false;
-	g_autoptr(RgJson) none = rg_provider_resolve(c->provider, strange, unread);
+	json_auto_t *none = rg_provider_resolve(c->provider, strange, unread);
 	json_t *zones =
 		json_object_get(json_object_get(none, "offerings"), "raygpu-check-no-such-type");
 	rg_conform_tell(c, "resolve offers no instance type that is not there",
-		none == NULL || json_array_size(zones) == 0, "it names zones for one", NULL);
+		!none || json_array_size(zones) == 0, "it names zones for one", NULL);
 	return true;
 }
 
@@ -63,9 +63,8 @@ static json_t *node(const RgConform *c, const char *zone, bool is_head)
 
 static json_t *fitted(const RgConform *c, const char *zone)
 {
-	g_autoptr(RgJson) none = json_object();
-	json_t *config =
-		c->options->config != NULL ? (json_t *)(uintptr_t)c->options->config : none;
+	json_auto_t *none = json_object();
+	json_t *config = c->options->config ? rg_json_unconst(c->options->config) : none;
 	return json_pack("{s:i, s:s, s:s, s:{s:s, s:s, s:O}, s:{s:s}, s:O, s:{s:s, s:n, s:s, s:s}, "
 			 "s:[o, o]}",
 		"format", 1, "cluster", "raygpu-check", "lineage", c->lineage, "scope", "provider",
@@ -97,11 +96,11 @@ static char *count_nodes(const RgConform *c)
 
 static bool is_same(const RgResourceSet *a, const RgResourceSet *b)
 {
-	bool same = a != NULL && b != NULL && rg_resource_set_size(a) == rg_resource_set_size(b);
+	bool same = a && b && rg_resource_set_size(a) == rg_resource_set_size(b);
 	for (size_t i = 0; same && i < rg_resource_set_size(a); i++) {
 		const RgResource *left = rg_resource_set_get(a, i);
 		const RgResource *right = rg_resource_set_get(b, i);
-		same = strcmp(left->address, right->address) == 0 &&
+		same = g_str_equal(left->address, right->address) &&
 		       json_equal(left->attrs, right->attrs);
 	}
 	return same;
@@ -113,19 +112,19 @@ bool rg_conform_lower(RgConform *c)
 	if (!check_resolve(c))
 		return false;
 	const char *zone = choose_zone(c);
-	if (zone == NULL) {
+	if (!zone) {
 		rg_conform_skip(c, "life of a cluster",
 			"no zone has both a subnet and the instance type: say another --type");
 		return false;
 	}
-	g_autoptr(RgJson) input = fitted(c, zone);
+	json_auto_t *input = fitted(c, zone);
 	g_assert(input != NULL);
 	c->desired = rg_provider_lower(c->provider, input, diags);
 	if (!rg_conform_tell(
 		    c, "lower makes resources of its kinds", c->desired != NULL, NULL, diags))
 		return false;
 	g_autofree char *why = count_nodes(c);
-	rg_conform_tell(c, "lower makes a node of each head and worker", why == NULL, why, NULL);
+	rg_conform_tell(c, "lower makes a node of each head and worker", !why, why, NULL);
 	g_autoptr(RgResourceSet) again = rg_provider_lower(c->provider, input, unread);
 	rg_conform_tell(c, "lower says the same twice", is_same(c->desired, again),
 		"the second answer differs: plans would change by themselves", NULL);

@@ -52,7 +52,7 @@ RgManners *rg_manners_new(void)
 
 void rg_manners_free(RgManners *manners)
 {
-	if (manners == NULL)
+	if (!manners)
 		return;
 	g_free(manners->directory);
 	g_free(manners->locale);
@@ -82,7 +82,7 @@ char *rg_manners_broken(const RgManners *before)
 	RgManners *now = rg_manners_new();
 	const char *signal = find_signal(before, now);
 	char *why = NULL;
-	if (strcmp(before->directory, now->directory) != 0)
+	if (!g_str_equal(before->directory, now->directory))
 		why = g_strdup_printf("it changed the working directory to %s", now->directory);
 	else if (before->mask != now->mask)
 		why = g_strdup_printf("it changed the umask to %03o", (unsigned)now->mask);
@@ -91,7 +91,7 @@ char *rg_manners_broken(const RgManners *before)
 	else if (!g_strv_equal((const char *const *)before->environment,
 			 (const char *const *)now->environment))
 		why = g_strdup("it changed the environment");
-	else if (signal != NULL)
+	else if (signal)
 		why = g_strdup_printf("it changed what the signal \"%s\" does", signal);
 	else if (has_children())
 		why = g_strdup("it left a process of its own behind");

@@ -9,9 +9,9 @@ static const char *find_changeable(const RgKind *kind, const json_t *attributes)
 {
 	const char *name;
 	json_t *value;
-	json_object_foreach ((json_t *)(uintptr_t)attributes, name, value) {
+	json_object_foreach (rg_json_unconst(attributes), name, value) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
-		if (strcmp(attribute->type, "map") == 0 && !attribute->force_new &&
+		if (g_str_equal(attribute->type, "map") && !attribute->force_new &&
 			!attribute->create_only)
 			return name;
 	}
@@ -26,7 +26,7 @@ static bool is_told(RgConform *c, const RgConformMade *made, const char *name, j
 	rg_provider_list(c->provider, made->wanted->kind, "raygpu-check", c->lineage, known,
 		rg_conform_take_seen, seen, unread);
 	const RgResource *resource = g_hash_table_lookup(seen, made->id);
-	return resource != NULL && json_equal(json_object_get(resource->attrs, name), value);
+	return resource && json_equal(json_object_get(resource->attrs, name), value);
 }
 
 /* An id of the same form that nobody has; g_free it. */
@@ -56,11 +56,10 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 		g_strdup_printf("update %s in one call with an id that is not there", kind);
 	g_autofree char *missing = other_id(made->id);
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) wanted =
-		rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
-	g_autoptr(RgJson) prior = json_copy(wanted);
+	json_auto_t *wanted = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
+	json_auto_t *prior = json_copy(wanted);
 	json_object_set_new(prior, name, json_pack("{s:s}", "made-by", "somebody else"));
-	g_autoptr(RgJson) input = json_pack("{s:s, s:[o, o]}", "kind", kind, "items",
+	json_auto_t *input = json_pack("{s:s, s:[o, o]}", "kind", kind, "items",
 		item(made->wanted->address, made->id, wanted, prior, name),
 		item("raygpu-check.missing", missing, wanted, prior, name));
 	g_autoptr(GPtrArray) results = rg_provider_update(c->provider, input, diags);
@@ -68,10 +67,10 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 	g_autofree char *why = NULL;
 	if (real->outcome != RG_OUTCOME_DONE)
 		why = g_strdup_printf("%s, which is there, was not changed: %s",
-			made->wanted->address, real->message != NULL ? real->message : "");
+			made->wanted->address, real->message ? real->message : "");
 	else if (gone->outcome == RG_OUTCOME_DONE)
 		why = g_strdup_printf("it says that it changed %s, which nobody made", missing);
-	rg_conform_tell(c, step, why == NULL, why, NULL);
+	rg_conform_tell(c, step, !why, why, NULL);
 }
 
 /* A change in place is done, and list tells it. */
@@ -81,17 +80,16 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 	g_autofree char *step = g_strdup_printf("update %s in place, and list reports it", kind);
 	const char *name = find_changeable(
 		rg_schema_kind(rg_provider_get_schema(c->provider), kind), made->wanted->attrs);
-	if (!rg_provider_offers(c->provider, "update") || name == NULL) {
+	if (!rg_provider_offers(c->provider, "update") || !name) {
 		rg_conform_skip(c, step, "no map of it can be changed in place");
 		return;
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) prior =
-		rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
-	g_autoptr(RgJson) value = json_pack("{s:s}", "made-by", "somebody else");
+	json_auto_t *prior = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
+	json_auto_t *value = json_pack("{s:s}", "made-by", "somebody else");
 	json_t *wanted = json_copy(prior);
 	json_object_set(wanted, name, value);
-	g_autoptr(RgJson) input = json_pack("{s:s, s:[{s:s, s:s, s:o, s:O, s:[s]}]}", "kind", kind,
+	json_auto_t *input = json_pack("{s:s, s:[{s:s, s:s, s:o, s:O, s:[s]}]}", "kind", kind,
 		"items", "address", made->wanted->address, "id", made->id, "attributes", wanted,
 		"prior", prior, "changed", name);
 	g_autoptr(GPtrArray) results = rg_provider_update(c->provider, input, diags);
@@ -103,9 +101,8 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 		rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
 		told = is_told(c, made, name, value);
 	}
-	g_autofree char *why =
-		done ? g_strdup_printf("%s is not what the update made of it", name)
-		     : g_strdup(result->message != NULL ? result->message : "unsupported");
+	g_autofree char *why = done ? g_strdup_printf("%s is not what the update made of it", name)
+				    : g_strdup(result->message ? result->message : "unsupported");
 	rg_conform_tell(c, step, told, why, NULL);
 	if (told)
 		check_missing(c, made, name);

@@ -86,7 +86,7 @@ static bool start(const char *const *argv, Helper *helper)
 	close_fd(&err[1]);
 	helper->out = out[0];
 	helper->err = err[0];
-	return helper->why == NULL;
+	return !helper->why;
 }
 
 /* Takes what is there; closes at the end. Past the cap it goes on reading but keeps nothing. */
@@ -106,16 +106,16 @@ static bool drain(int *fd, GString *into, size_t cap)
 
 static void read_all(RgCall *call, Helper *helper, int64_t deadline_ms)
 {
-	while (helper->why == NULL && (helper->out >= 0 || helper->err >= 0)) {
+	while (!helper->why && (helper->out >= 0 || helper->err >= 0)) {
 		struct pollfd fds[2] = {{helper->out, POLLIN, 0}, {helper->err, POLLIN, 0}};
 		poll(fds, 2, SLICE_MS);
 		if (fds[0].revents != 0 && !drain(&helper->out, helper->output, OUTPUT_MAX + 1))
 			helper->why = "it wrote more than 1 MiB";
 		if (fds[1].revents != 0)
 			drain(&helper->err, helper->errors, ERRORS_MAX);
-		if (helper->why == NULL && rg_call_canceled(call))
+		if (!helper->why && rg_call_canceled(call))
 			helper->why = "canceled";
-		if (helper->why == NULL && rg_clock_monotonic_ms() > deadline_ms)
+		if (!helper->why && rg_clock_monotonic_ms() > deadline_ms)
 			helper->why = "it took too long";
 	}
 }
@@ -128,11 +128,11 @@ static int finish(RgCall *call, Helper *helper, int64_t deadline_ms)
 		pid_t got = waitpid(helper->pid, &status, WNOHANG);
 		if (got == helper->pid || (got < 0 && errno != EINTR))
 			return got < 0 ? -1 : status;
-		if (helper->why == NULL && rg_call_canceled(call))
+		if (!helper->why && rg_call_canceled(call))
 			helper->why = "canceled";
-		if (helper->why == NULL && rg_clock_monotonic_ms() > deadline_ms)
+		if (!helper->why && rg_clock_monotonic_ms() > deadline_ms)
 			helper->why = "it took too long";
-		if (helper->why != NULL)
+		if (helper->why)
 			kill(-helper->pid, SIGKILL);
 		g_usleep(2000);
 	}
@@ -144,7 +144,7 @@ static void explain(RgCall *call, const char *const *argv, const Helper *helper,
 	g_autofree char *name = rg_text_clean(argv[0]);
 	g_autofree char *errors = rg_text_clean(helper->errors->str);
 	RgDiag *diag;
-	if (helper->why != NULL)
+	if (helper->why)
 		diag = rg_diags_note(call->reasons, "provider.credentials",
 			"the helper \"%s\" was of no use: %s", name, helper->why);
 	else if (WIFSIGNALED(status))
@@ -169,13 +169,13 @@ static rgp_status run(
 	int status = 0;
 	if (start(argv, &helper)) {
 		read_all(call, &helper, deadline_ms);
-		if (helper.why != NULL)
+		if (helper.why)
 			kill(-helper.pid, SIGKILL);
 		status = finish(call, &helper, deadline_ms);
 	}
 	close_fd(&helper.out);
 	close_fd(&helper.err);
-	if (helper.why != NULL || status != 0) {
+	if (helper.why || status != 0) {
 		explain(call, argv, &helper, status);
 		return rg_call_canceled(call) ? RGP_CANCELED : RGP_FAIL;
 	}
@@ -188,7 +188,7 @@ rgp_status rg_provider_exec(struct rgp_call *handle, const char *const *argv, ui
 	struct rgp_bytes *output)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (call == NULL || argv == NULL || argv[0] == NULL || output == NULL)
+	if (!call || !argv || !argv[0] || !output)
 		return RGP_FAIL;
 	if ((call->flags & RG_CALL_READS) == 0) {
 		rg_call_bad(call, "it ran a helper, but %s must be pure", call->verb);

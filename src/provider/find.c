@@ -12,7 +12,7 @@
 
 bool rg_provider_module_name_is_valid(const char *name)
 {
-	if (name == NULL || !g_ascii_islower(name[0]))
+	if (!name || !g_ascii_islower(name[0]))
 		return false;
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
 	return name[len] == '\0' && len <= NAME_MAX_LEN;
@@ -37,18 +37,18 @@ bool rg_provider_module_dir_is_usable(const char *dir, char **why)
 static const char *find_dir(const RgProviderHost *host, const char *name, GString *skipped)
 {
 	g_autofree char *file = g_strconcat(name, ".so", NULL);
-	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++) {
+	for (size_t i = 0; host->directories && host->directories[i]; i++) {
 		g_autofree char *why = NULL;
 		const char *dir = host->directories[i];
 		if (!rg_provider_module_dir_is_usable(dir, &why)) {
-			if (why != NULL && skipped != NULL)
+			if (why && skipped)
 				g_string_append_printf(skipped, "skipped: %s\n", why);
 			continue;
 		}
 		g_autofree char *path = g_build_filename(dir, file, NULL);
 		if (g_file_test(path, G_FILE_TEST_EXISTS))
 			return dir;
-		if (skipped != NULL)
+		if (skipped)
 			g_string_append_printf(skipped, "not in %s\n", dir);
 	}
 	return NULL;
@@ -56,8 +56,8 @@ static const char *find_dir(const RgProviderHost *host, const char *name, GStrin
 
 static const RgBuiltinProvider *find_builtin(const RgProviderHost *host, const char *name)
 {
-	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++) {
-		if (strcmp(b->name, name) == 0)
+	for (const RgBuiltinProvider *b = host->builtins; b && b->name; b++) {
+		if (g_str_equal(b->name, name))
 			return b;
 	}
 	return NULL;
@@ -69,7 +69,7 @@ static void add_names_of_dir(const char *path, GPtrArray *names)
 	g_autoptr(GDir) dir =
 		rg_provider_module_dir_is_usable(path, &why) ? g_dir_open(path, 0, NULL) : NULL;
 	const char *file;
-	while (dir != NULL && (file = g_dir_read_name(dir)) != NULL) {
+	while (dir && (file = g_dir_read_name(dir))) {
 		if (g_str_has_suffix(file, ".so"))
 			g_ptr_array_add(names, g_strndup(file, strlen(file) - 3));
 	}
@@ -79,11 +79,11 @@ static void report_missing(
 	const RgProviderHost *host, const char *name, const char *searched, RgDiags *diags)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++) {
-		if (b->entry != NULL)
+	for (const RgBuiltinProvider *b = host->builtins; b && b->name; b++) {
+		if (b->entry)
 			g_ptr_array_add(names, g_strdup(b->name));
 	}
-	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++)
+	for (size_t i = 0; host->directories && host->directories[i]; i++)
 		add_names_of_dir(host->directories[i], names);
 	g_ptr_array_add(names, NULL);
 	g_autofree char *clean = rg_text_clean(name);
@@ -92,7 +92,7 @@ static void report_missing(
 	const char *near = rg_nearest_word(clean, (const char *const *)names->pdata);
 	if (*searched != '\0')
 		rg_diag_detail(diag, "%s", searched);
-	if (near != NULL)
+	if (near)
 		rg_diag_hint(diag, "did you mean \"%s\"?", near);
 	else
 		rg_diag_hint(diag, "raygpu providers list shows what there is");
@@ -106,14 +106,14 @@ static int by_text(gconstpointer a, gconstpointer b)
 GStrv rg_provider_host_names(RgProviderHost *host)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
-	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++)
+	for (const RgBuiltinProvider *b = host->builtins; b && b->name; b++)
 		g_ptr_array_add(all, g_strdup(b->name));
-	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++)
+	for (size_t i = 0; host->directories && host->directories[i]; i++)
 		add_names_of_dir(host->directories[i], all);
 	g_ptr_array_sort(all, by_text);
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 	for (guint i = 0; i < all->len; i++) {
-		if (i == 0 || strcmp(all->pdata[i], all->pdata[i - 1]) != 0)
+		if (i == 0 || !g_str_equal(all->pdata[i], all->pdata[i - 1]))
 			g_strv_builder_add(names, all->pdata[i]);
 	}
 	return g_strv_builder_end(names);
@@ -121,22 +121,22 @@ GStrv rg_provider_host_names(RgProviderHost *host)
 
 RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiags *diags)
 {
-	RgModule *module = name != NULL ? g_hash_table_lookup(host->modules, name) : NULL;
-	if (module != NULL)
+	RgModule *module = name ? g_hash_table_lookup(host->modules, name) : NULL;
+	if (module)
 		return module;
 	g_autoptr(GString) searched = g_string_new(NULL);
 	bool valid = rg_provider_module_name_is_valid(name);
 	const char *dir = valid ? find_dir(host, name, searched) : NULL;
-	const RgBuiltinProvider *builtin = valid && dir == NULL ? find_builtin(host, name) : NULL;
-	if (dir == NULL && (builtin == NULL || builtin->entry == NULL)) {
+	const RgBuiltinProvider *builtin = valid && !dir ? find_builtin(host, name) : NULL;
+	if (!dir && (!builtin || !builtin->entry)) {
 		g_strchomp(searched->str);
-		report_missing(host, name != NULL ? name : "", searched->str, diags);
+		report_missing(host, name ? name : "", searched->str, diags);
 		return NULL;
 	}
 	module = g_new0(RgModule, 1);
 	module->name = g_strdup(name);
 	module->builtin = builtin;
-	if (dir != NULL)
+	if (dir)
 		module->file = g_strdup_printf("%s/%s.so", dir, name);
 	g_hash_table_insert(host->modules, module->name, module);
 	return module;
@@ -144,7 +144,7 @@ RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiag
 
 void rg_provider_module_free(RgModule *module)
 {
-	if (module == NULL)
+	if (!module)
 		return;
 	rg_schema_free(module->data_schema);
 	rg_schema_free(module->schema);
@@ -170,24 +170,24 @@ const char *rg_provider_module_data(
 	RgProviderHost *host, const char *name, const char *file, size_t *len)
 {
 	*len = 0;
-	if (!rg_provider_module_name_is_valid(name) || strchr(file, '/') != NULL || file[0] == '.')
+	if (!rg_provider_module_name_is_valid(name) || strchr(file, '/') || file[0] == '.')
 		return NULL;
 	const char *dir = find_dir(host, name, NULL);
-	if (dir == NULL) {
+	if (!dir) {
 		const RgBuiltinProvider *builtin = find_builtin(host, name);
-		const struct rg_embedded *row = builtin != NULL ? builtin->data : NULL;
-		while (row != NULL && row->name != NULL && strcmp(row->name, file) != 0)
+		const struct rg_embedded *row = builtin ? builtin->data : NULL;
+		while (row && row->name && !g_str_equal(row->name, file))
 			row++;
-		if (row == NULL || row->name == NULL)
+		if (!row || !row->name)
 			return NULL;
 		*len = row->len;
 		return row->data;
 	}
 	g_autofree char *path = g_build_filename(dir, name, file, NULL);
 	GBytes *bytes = g_hash_table_lookup(host->files, path);
-	if (bytes == NULL) {
+	if (!bytes) {
 		bytes = read_data(path);
-		if (bytes == NULL)
+		if (!bytes)
 			return NULL;
 		g_hash_table_insert(host->files, g_steal_pointer(&path), bytes);
 	}

@@ -30,9 +30,9 @@ static RgDiag *add_diag(RgCall *call, int32_t severity, const char *code, const 
 static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (call == NULL)
+	if (!call)
 		return;
-	if (told == NULL || !RGP_HAS(told, attribute)) {
+	if (!told || !RGP_HAS(told, attribute)) {
 		rg_call_bad(call, "a diagnostic is shorter than ABI 1.0 has it");
 		return;
 	}
@@ -47,14 +47,14 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 	g_autofree char *request_id = rg_text_clean(told->request_id);
 	g_autofree char *address = rg_text_clean(told->address);
 	g_autofree char *attribute = rg_text_clean(told->attribute);
-	bool empty = summary == NULL || *summary == '\0';
+	bool empty = !summary || *summary == '\0';
 	if (!empty)
 		g_strdelimit(summary, "\n", ' ');
 	RgDiag *diag = add_diag(call, told->severity, rg_class_code(class_),
 		empty ? "the module gave no reason" : summary);
-	if (detail != NULL)
+	if (detail)
 		rg_diag_detail(diag, "%s", detail);
-	if (hint != NULL)
+	if (hint)
 		rg_diag_hint(diag, "%s", hint);
 	rg_diag_address(diag, address, attribute);
 	rg_diag_cloud(diag, rg_call_provider(call), code, request_id);
@@ -68,7 +68,7 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 static json_t *parse_result(RgCall *call, const char *slot, struct rgp_bytes bytes)
 {
 	bool pages = (call->flags & RG_CALL_PAGES) != 0;
-	if (bytes.data == NULL) {
+	if (!bytes.data) {
 		rg_call_bad(call, "\"%s\" has no bytes", slot);
 		return NULL;
 	}
@@ -82,7 +82,7 @@ static json_t *parse_result(RgCall *call, const char *slot, struct rgp_bytes byt
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_t *value =
 		rg_json_parse(bytes.data, bytes.len, "the text", "provider.bad-result", diags);
-	if (value == NULL) {
+	if (!value) {
 		g_autofree char *why = rg_text_clean(rg_diags_get(diags, 0)->summary);
 		rg_call_bad(call, "\"%s\": %s", slot, why);
 	}
@@ -92,18 +92,18 @@ static json_t *parse_result(RgCall *call, const char *slot, struct rgp_bytes byt
 static rgp_status host_result(struct rgp_call *handle, const char *slot, struct rgp_bytes bytes)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (call == NULL)
+	if (!call)
 		return RGP_FAIL;
-	if (slot == NULL || strnlen(slot, SLOT_MAX) == SLOT_MAX) {
+	if (!slot || strnlen(slot, SLOT_MAX) == SLOT_MAX) {
 		rg_call_bad(call, "a result without a name");
 		return RGP_FAIL;
 	}
 	unsigned bad = call->bad_count;
 	g_autofree char *name = rg_text_clean(slot);
-	g_autoptr(RgJson) value = parse_result(call, name, bytes);
+	json_auto_t *value = parse_result(call, name, bytes);
 	if ((call->flags & RG_CALL_PAGES) == 0)
 		rg_call_has_news(call); /* of pages only those that are not empty */
-	if (value != NULL)
+	if (value)
 		call->slot(call, name, value);
 	return call->bad_count == bad ? RGP_OK : RGP_FAIL;
 }
@@ -111,8 +111,8 @@ static rgp_status host_result(struct rgp_call *handle, const char *slot, struct 
 static void host_log(struct rgp_call *handle, int32_t level, const char *message)
 {
 	RgCall *call = rg_call_enter(handle);
-	g_autofree char *text = call != NULL ? rg_text_clean(message) : NULL;
-	if (text == NULL)
+	g_autofree char *text = call ? rg_text_clean(message) : NULL;
+	if (!text)
 		return;
 	rg_log(level == RGP_LOG_INFO ? RG_LOG_INFO : RG_LOG_DEBUG, "%s: %s: %s",
 		rg_call_provider(call), call->verb, text);
@@ -121,13 +121,13 @@ static void host_log(struct rgp_call *handle, int32_t level, const char *message
 static int32_t host_canceled(struct rgp_call *handle)
 {
 	RgCall *call = rg_call_enter(handle);
-	return call == NULL || rg_call_canceled(call);
+	return !call || rg_call_canceled(call);
 }
 
 static rgp_status host_sleep(struct rgp_call *handle, uint32_t ms)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (call == NULL)
+	if (!call)
 		return RGP_FAIL;
 	return rg_call_sleep(call, ms) ? RGP_OK : RGP_CANCELED;
 }
@@ -144,7 +144,7 @@ static bool may_read(RgCall *call, const char *service)
 static const char *host_env(struct rgp_call *handle, const char *name)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (call == NULL || name == NULL || !may_read(call, "env") || call->host->env == NULL)
+	if (!call || !name || !may_read(call, "env") || !call->host->env)
 		return NULL;
 	return call->host->env(name);
 }
@@ -173,8 +173,7 @@ static char *full_path(const RgCall *call, const char *path)
 	if (strnlen(path, PATH_CAP) == PATH_CAP)
 		return NULL;
 	if (g_str_has_prefix(path, "~/"))
-		return call->host->home != NULL ? g_build_filename(call->host->home, path + 2, NULL)
-						: NULL;
+		return call->host->home ? g_build_filename(call->host->home, path + 2, NULL) : NULL;
 	return g_path_is_absolute(path) ? g_strdup(path) : NULL;
 }
 
@@ -182,11 +181,11 @@ static rgp_status host_read_file(
 	struct rgp_call *handle, const char *path, struct rgp_bytes *content)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (call == NULL || path == NULL || content == NULL || !may_read(call, "read_file"))
+	if (!call || !path || !content || !may_read(call, "read_file"))
 		return RGP_FAIL;
 	g_autofree char *full = full_path(call, path);
 	/* Not blocking: a pipe put in the place of a credentials file must not hang us. */
-	int fd = full != NULL ? open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = full ? open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return RGP_FAIL;
 	struct stat info;
@@ -195,7 +194,7 @@ static rgp_status host_read_file(
 	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
 		text = read_capped(fd, &len);
 	close(fd);
-	if (text == NULL)
+	if (!text)
 		return RGP_FAIL;
 	*content = (struct rgp_bytes){rg_call_keep(call, text), len};
 	return RGP_OK;
@@ -203,7 +202,7 @@ static rgp_status host_read_file(
 
 static void host_secret(struct rgp_call *handle, struct rgp_bytes secret)
 {
-	if (rg_call_enter(handle) != NULL && secret.data != NULL && secret.len <= RG_CAP_FILE_BYTES)
+	if (rg_call_enter(handle) && secret.data && secret.len <= RG_CAP_FILE_BYTES)
 		rg_redact_add(secret.data, secret.len);
 }
 

@@ -21,7 +21,7 @@ static RgHttpVerdict ask_module(void *data, int status, const char *body, size_t
 {
 	Classifier *classifier = data;
 	classifier->told = classifier->classify(
-		classifier->data, status, (struct rgp_bytes){body != NULL ? body : "", len});
+		classifier->data, status, (struct rgp_bytes){body ? body : "", len});
 	if (classifier->told == RGP_CLASS_OK)
 		return RG_HTTP_OK;
 	if (classifier->told == RGP_CLASS_THROTTLED)
@@ -42,9 +42,8 @@ static RgClass class_by_status(int status)
 
 static bool headers_are_sound(const char *const *headers)
 {
-	for (size_t i = 0; headers != NULL && headers[i] != NULL; i++) {
-		if (i >= HEADERS_MAX || strpbrk(headers[i], "\r\n") != NULL ||
-			strchr(headers[i], ':') == NULL)
+	for (size_t i = 0; headers && headers[i]; i++) {
+		if (i >= HEADERS_MAX || strpbrk(headers[i], "\r\n") || !strchr(headers[i], ':'))
 			return false;
 	}
 	return true;
@@ -72,14 +71,14 @@ static bool has_members(const json_t *object, const char *const *members)
 			name[strlen(name) - 1] = '\0';
 		const json_t *value = json_object_get(object, may_miss ? name + 1 : name);
 		found += json_is_string(value);
-		optional += may_miss && value == NULL;
+		optional += may_miss && !value;
 	}
 	return found + optional == known && found == json_object_size(object);
 }
 
 static bool auth_is_right(const json_t *auth)
 {
-	json_auto_t *rest = json_copy((json_t *)(uintptr_t)auth);
+	json_auto_t *rest = json_copy(rg_json_unconst(auth));
 	json_object_del(rest, "type");
 	for (size_t i = 0; i < G_N_ELEMENTS(auth_members); i++) {
 		if (g_str_equal(rg_json_str(auth, "type", ""), auth_members[i][0]))
@@ -99,7 +98,7 @@ static bool parse_part(RgCall *call, const char *name, struct rgp_bytes bytes,
 	bool (*is_right)(const json_t *), json_t **part)
 {
 	*part = NULL;
-	if (bytes.data == NULL || bytes.len == 0)
+	if (!bytes.data || bytes.len == 0)
 		return true;
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	*part = rg_json_parse(bytes.data, bytes.len, name, "provider.bad-result", unread);
@@ -113,7 +112,7 @@ static bool parse_part(RgCall *call, const char *name, struct rgp_bytes bytes,
 
 static bool may_send(RgCall *call, const struct rgp_http_req *req)
 {
-	const char *what = req->what != NULL ? req->what : req->method;
+	const char *what = req->what ? req->what : req->method;
 	g_autofree char *name = rg_text_clean(what);
 	if ((call->flags & RG_CALL_READS) == 0)
 		rg_call_bad(call, "it sent %s, but %s must be pure", name, call->verb);
@@ -131,8 +130,7 @@ static void fill_reply(RgCall *call, struct rgp_http_resp *resp)
 {
 	const RgHttpReply *reply = &call->reply;
 	g_free(call->reply_headers);
-	call->reply_headers =
-		reply->headers != NULL ? rg_json_canonical(reply->headers) : g_strdup("{}");
+	call->reply_headers = reply->headers ? rg_json_canonical(reply->headers) : g_strdup("{}");
 	struct rgp_http_resp full = {
 		.size = resp->size,
 		.status = reply->status,
@@ -141,7 +139,7 @@ static void fill_reply(RgCall *call, struct rgp_http_resp *resp)
 		.skew_s = reply->skew_s,
 		.tries = reply->tries,
 	};
-	if (reply->body != NULL && reply->body->len > 0)
+	if (reply->body && reply->body->len > 0)
 		full.body = (struct rgp_bytes){(const char *)reply->body->data, reply->body->len};
 	memcpy(resp, &full, MIN(sizeof(full), resp->size));
 }
@@ -178,16 +176,16 @@ static rgp_status send_request(RgCall *call, const struct rgp_http_req *req, con
 		.url = req->url,
 		.headers = req->headers,
 		.body = req->body.data,
-		.body_len = req->body.data != NULL ? req->body.len : 0,
+		.body_len = req->body.data ? req->body.len : 0,
 		.reading = (req->flags & RGP_HTTP_READING) != 0,
 		.hide_body = (req->flags & RGP_HTTP_HIDE_BODY) != 0,
 		.timeout_ms = req->timeout_ms,
 		.max_tries = req->max_tries,
 		.auth = auth,
 		.connection = connection,
-		.classify = req->classify != NULL ? ask_module : NULL,
+		.classify = req->classify ? ask_module : NULL,
 		.classify_data = &classifier,
-		.what = req->what != NULL ? req->what : req->method,
+		.what = req->what ? req->what : req->method,
 	};
 	rg_http_reply_clear(&call->reply);
 	memset(&call->reply, 0, sizeof(call->reply));
@@ -211,16 +209,16 @@ rgp_status rg_provider_http(
 	struct rgp_call *handle, const struct rgp_http_req *req, struct rgp_http_resp *resp)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (call == NULL)
+	if (!call)
 		return RGP_FAIL;
-	if (req == NULL || resp == NULL || !RGP_HAS(req, classify_data) || !RGP_HAS(resp, tries) ||
-		req->method == NULL || req->url == NULL) {
+	if (!req || !resp || !RGP_HAS(req, classify_data) || !RGP_HAS(resp, tries) ||
+		!req->method || !req->url) {
 		rg_call_bad(call, "a request is shorter than ABI 1.0 has it");
 		return RGP_FAIL;
 	}
 	if (!may_send(call, req))
 		return RGP_FAIL;
-	if (call->http == NULL) {
+	if (!call->http) {
 		rg_diags_error(call->reasons, "http.module",
 			"%s needs the network, and this command opens none", call->verb);
 		call->last = RG_CLASS_TRANSIENT;

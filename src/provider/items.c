@@ -28,7 +28,7 @@ static const struct {
 
 void rg_item_result_free(RgItemResult *result)
 {
-	if (result == NULL)
+	if (!result)
 		return;
 	json_decref(result->attributes);
 	g_free(result->address);
@@ -48,10 +48,9 @@ static void item_free(gpointer data)
 
 static bool find_outcome(const char *verb, const char *name, RgOutcome *outcome)
 {
-	for (size_t i = 0; name != NULL && i < G_N_ELEMENTS(outcomes); i++) {
+	for (size_t i = 0; name && i < G_N_ELEMENTS(outcomes); i++) {
 		const char *only = outcomes[i].only;
-		if (strcmp(outcomes[i].name, name) == 0 &&
-			(only == NULL || strcmp(only, verb) == 0)) {
+		if (g_str_equal(outcomes[i].name, name) && (!only || g_str_equal(only, verb))) {
 			*outcome = outcomes[i].outcome;
 			return true;
 		}
@@ -66,7 +65,7 @@ static char *dup_text(const json_t *item, const char *key)
 
 bool rg_provider_id_is_sound(const char *id)
 {
-	if (id == NULL || *id == '\0' || strlen(id) > ID_MAX)
+	if (!id || *id == '\0' || strlen(id) > ID_MAX)
 		return false;
 	for (const char *at = id; *at != '\0'; at++) {
 		if (g_ascii_iscntrl(*at))
@@ -81,14 +80,14 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 	const char *class_ = json_string_value(json_object_get(item, "class"));
 	result->class_ = rg_class_find(class_, &known);
 	if (!known || result->class_ == RG_CLASS_OK) {
-		g_autofree char *name = rg_text_clean(class_ != NULL ? class_ : "(none)");
+		g_autofree char *name = rg_text_clean(class_ ? class_ : "(none)");
 		rg_call_bad(
 			call, "\"%s\" of %s is not a class of a failure", name, result->address);
 		result->class_ = RG_CLASS_UNKNOWN;
 	}
 	/* A word that is not understood proves nothing, and what a create gives an id was made. */
 	result->definite = known && rg_json_bool(item, "definite", false);
-	if (result->definite && result->id != NULL && strcmp(items->verb, "create") == 0) {
+	if (result->definite && result->id && g_str_equal(items->verb, "create")) {
 		rg_call_bad(call, "%s is reported as not made, but has an id", result->address);
 		result->definite = false;
 	}
@@ -102,13 +101,13 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 static void read_id(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
 	const char *id = json_string_value(json_object_get(item, "id"));
-	if (json_object_get(item, "id") != NULL && !rg_provider_id_is_sound(id))
+	if (json_object_get(item, "id") && !rg_provider_id_is_sound(id))
 		rg_call_bad(call, "the id of %s is none", result->address);
-	else if (id != NULL && g_hash_table_contains(items->ids, id))
+	else if (id && g_hash_table_contains(items->ids, id))
 		rg_call_bad(call, "the id of %s was given to another item too", result->address);
 	else
 		result->id = g_strdup(id);
-	if (result->id != NULL)
+	if (result->id)
 		g_hash_table_add(items->ids, result->id);
 }
 
@@ -117,7 +116,7 @@ static void read_attributes(
 	RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
 	json_t *attributes = json_object_get(item, "attributes");
-	if (attributes == NULL || json_is_null(attributes))
+	if (!attributes || json_is_null(attributes))
 		return;
 	if (!json_is_object(attributes)) {
 		rg_call_bad(call, "\"attributes\" of %s is not an object", result->address);
@@ -143,7 +142,7 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 		return;
 	}
 	result->class_ = RG_CLASS_OK;
-	if (strcmp(items->verb, "create") == 0 && result->id == NULL) {
+	if (g_str_equal(items->verb, "create") && !result->id) {
 		rg_call_bad(call, "%s is done but has no id", result->address);
 		result->outcome = RG_OUTCOME_FAILED;
 		result->class_ = RG_CLASS_UNKNOWN;
@@ -154,11 +153,11 @@ static void take_item(RgCall *call, const char *slot, json_t *value)
 {
 	const Items *items = call->data;
 	const char *address = json_string_value(json_object_get(value, "address"));
-	RgItemResult *result = address != NULL ? g_hash_table_lookup(items->asked, address) : NULL;
-	if (strcmp(slot, "item") != 0) {
+	RgItemResult *result = address ? g_hash_table_lookup(items->asked, address) : NULL;
+	if (!g_str_equal(slot, "item")) {
 		rg_call_bad(call, "\"%s\" is not a result of it", slot);
-	} else if (result == NULL) {
-		g_autofree char *name = rg_text_clean(address != NULL ? address : "no address");
+	} else if (!result) {
+		g_autofree char *name = rg_text_clean(address ? address : "no address");
 		rg_call_bad(call, "an item for \"%s\", which was not asked for", name);
 	} else if (!g_hash_table_add(items->given, result->address)) {
 		rg_call_bad(call, "\"%s\" was given twice", result->address);
@@ -206,8 +205,7 @@ static void fill_missing(
 /* A failed item without a word gets the transport's. */
 static void fill_message(const RgCall *call, RgItemResult *result)
 {
-	if (result->outcome != RG_OUTCOME_FAILED ||
-		(result->message != NULL && *result->message != '\0'))
+	if (result->outcome != RG_OUTCOME_FAILED || (result->message && *result->message != '\0'))
 		return;
 	g_free(result->message);
 	size_t n = rg_diags_count(call->reasons);
@@ -236,9 +234,9 @@ static void doubt_removals(RgCall *call, GPtrArray *results)
  * that can't be made in place. */
 static RgOutcome outcome_without(const char *verb)
 {
-	if (strcmp(verb, "ready") == 0)
+	if (g_str_equal(verb, "ready"))
 		return RG_OUTCOME_DONE;
-	return strcmp(verb, "update") == 0 ? RG_OUTCOME_UNSUPPORTED : RG_OUTCOME_FAILED;
+	return g_str_equal(verb, "update") ? RG_OUTCOME_UNSUPPORTED : RG_OUTCOME_FAILED;
 }
 
 static void call_module(
@@ -248,7 +246,7 @@ static void call_module(
 	bool ok = rg_call_make(&call, provider, items->verb, input, diags);
 	RgOutcome missing =
 		call.status == RGP_UNSUPPORTED ? outcome_without(items->verb) : RG_OUTCOME_FAILED;
-	if (strcmp(items->verb, "remove") == 0)
+	if (g_str_equal(items->verb, "remove"))
 		doubt_removals(&call, results);
 	for (guint i = 0; i < results->len; i++) {
 		fill_missing(&call, items, ok, missing, g_ptr_array_index(results, i));
@@ -274,7 +272,7 @@ static GPtrArray *run(RgProvider *provider, const char *verb, const json_t *inpu
 	const char *kind = rg_json_str(input, "kind", "");
 	Items items = {verb, rg_schema_kind(provider->module->schema, kind), asked, given, ids};
 	GPtrArray *results = new_results(input, asked);
-	if (items.kind == NULL) {
+	if (!items.kind) {
 		RgDiag *diag = rg_diags_error(diags, "provider.invalid",
 			"module %s has no kind \"%s\"", provider->module->name, kind);
 		rg_diag_hint(diag, "install the module's version that made it");

@@ -13,13 +13,13 @@ static gint by_name(gconstpointer a, gconstpointer b)
 static void add_state(json_t *rows, const char *name, const char *version, const char *file,
 	const char *state, const RgRefusal *refusal)
 {
-	bool ok = refusal->reason == NULL;
+	bool ok = !refusal->reason;
 	json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "name", name, "version", version, "file",
-		file != NULL ? file : "built-in", "state", state);
+		file ? file : "built-in", "state", state);
 	if (ok)
 		json_object_set_new(row, "abi", json_integer(RGP_ABI_MAJOR));
 	g_autoptr(GString) reason = g_string_new(refusal->reason);
-	if (refusal->remedy != NULL)
+	if (refusal->remedy)
 		g_string_append_printf(reason, "; %s", refusal->remedy);
 	rg_json_set_str(row, "reason", ok ? NULL : reason->str);
 	json_array_append_new(rows, row);
@@ -28,7 +28,7 @@ static void add_state(json_t *rows, const char *name, const char *version, const
 static void add_row(json_t *rows, const char *name, const char *version, const char *file,
 	const RgRefusal *refusal)
 {
-	add_state(rows, name, version, file, refusal->reason == NULL ? "ok" : "refused", refusal);
+	add_state(rows, name, version, file, !refusal->reason ? "ok" : "refused", refusal);
 }
 
 static void add_module(RgProviderHost *host, RgModule *module, json_t *rows)
@@ -44,7 +44,7 @@ static void add_hidden(json_t *rows, const RgModule *first, const char *name, co
 {
 	RgRefusal refusal = {0};
 	rg_refuse(&refusal, NULL, "not used: %s is found first",
-		first->file != NULL ? first->file : "the built-in module");
+		first->file ? first->file : "the built-in module");
 	add_state(rows, name, "-", file, "hidden", &refusal);
 	rg_refusal_clear(&refusal);
 }
@@ -56,9 +56,9 @@ static void add_file(RgProviderHost *host, const char *dir, const char *file, js
 	g_autofree char *path = g_strdup_printf("%s/%s", dir, file);
 	g_autofree char *shown = rg_text_clean(name);
 	RgModule *module = rg_provider_module_find(host, name, unread);
-	if (module != NULL && g_strcmp0(module->file, path) == 0) {
+	if (module && g_strcmp0(module->file, path) == 0) {
 		add_module(host, module, rows);
-	} else if (module != NULL) {
+	} else if (module) {
 		add_hidden(rows, module, shown, path);
 	} else {
 		RgRefusal refusal = {0};
@@ -76,7 +76,7 @@ static void add_dir(RgProviderHost *host, const char *path, json_t *rows)
 {
 	RgRefusal refusal = {0};
 	if (!rg_provider_module_dir_is_usable(path, &refusal.reason)) {
-		if (refusal.reason != NULL)
+		if (refusal.reason)
 			add_row(rows, "(directory)", "", path, &refusal);
 		rg_refusal_clear(&refusal);
 		return;
@@ -84,7 +84,7 @@ static void add_dir(RgProviderHost *host, const char *path, json_t *rows)
 	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
 	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
 	const char *file;
-	while (dir != NULL && (file = g_dir_read_name(dir)) != NULL) {
+	while (dir && (file = g_dir_read_name(dir))) {
 		if (g_str_has_suffix(file, ".so"))
 			g_ptr_array_add(files, g_strdup(file));
 	}
@@ -95,13 +95,13 @@ static void add_dir(RgProviderHost *host, const char *path, json_t *rows)
 
 static void add_builtin(RgProviderHost *host, const RgBuiltinProvider *builtin, json_t *rows)
 {
-	if (builtin->entry == NULL)
+	if (!builtin->entry)
 		return;
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	RgModule *module = rg_provider_module_find(host, builtin->name, unread);
-	if (module != NULL && module->builtin == builtin)
+	if (module && module->builtin == builtin)
 		add_module(host, module, rows);
-	else if (module != NULL)
+	else if (module)
 		add_hidden(rows, module, builtin->name, NULL);
 }
 
@@ -109,9 +109,9 @@ json_t *rg_provider_host_list(RgProviderHost *host)
 {
 	json_t *rows = json_array();
 	pthread_mutex_lock(&host->lock);
-	for (size_t i = 0; host->directories != NULL && host->directories[i] != NULL; i++)
+	for (size_t i = 0; host->directories && host->directories[i]; i++)
 		add_dir(host, host->directories[i], rows);
-	for (const RgBuiltinProvider *b = host->builtins; b != NULL && b->name != NULL; b++)
+	for (const RgBuiltinProvider *b = host->builtins; b && b->name; b++)
 		add_builtin(host, b, rows);
 	pthread_mutex_unlock(&host->lock);
 	return rows;

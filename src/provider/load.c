@@ -19,7 +19,7 @@ void rg_refusal_clear(RgRefusal *refusal)
 
 bool rg_refuse(RgRefusal *refusal, const char *remedy, const char *format, ...)
 {
-	if (refusal->reason != NULL)
+	if (refusal->reason)
 		return false;
 	va_list args;
 	va_start(args, format);
@@ -48,7 +48,7 @@ static bool refuse_no_entry(const char *file, void *handle, RgRefusal *why)
 {
 	for (unsigned major = 0; major <= NEIGHBOUR_MAX; major++) {
 		g_autofree char *symbol = g_strdup_printf("raygpu_provider_v%u", major);
-		if (major != RGP_ABI_MAJOR && dlsym(handle, symbol) != NULL)
+		if (major != RGP_ABI_MAJOR && dlsym(handle, symbol))
 			return refuse_version(file, major, why);
 	}
 	return rg_refuse(why,
@@ -75,9 +75,9 @@ static EntryFn open_entry(const char *file, RgRefusal *why)
 	if (!file_is_safe(file, why))
 		return NULL;
 	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-	if (handle == NULL) {
+	if (!handle) {
 		const char *error = dlerror();
-		g_autofree char *text = rg_text_clean(error != NULL ? error : "no reason given");
+		g_autofree char *text = rg_text_clean(error ? error : "no reason given");
 		rg_refuse(why,
 			"build it as a shared object for this machine, with all that it needs "
 			"linked in",
@@ -85,7 +85,7 @@ static EntryFn open_entry(const char *file, RgRefusal *why)
 		return NULL;
 	}
 	void *symbol = dlsym(handle, "raygpu_provider_v1");
-	if (symbol == NULL) {
+	if (!symbol) {
 		refuse_no_entry(file, handle, why);
 		return NULL;
 	}
@@ -122,10 +122,10 @@ static bool has_required(const char *file, const struct rgp_provider *table, RgR
 static bool has_right_name(
 	const char *file, const char *name, const struct rgp_provider *table, RgRefusal *why)
 {
-	if (table->name == NULL || table->version == NULL)
+	if (!table->name || !table->version)
 		return rg_refuse(why, "ask the module's author: its table must carry both",
 			"%s doesn't say its name and version", file);
-	if (strcmp(table->name, name) == 0)
+	if (g_str_equal(table->name, name))
 		return true;
 	g_autofree char *own = rg_text_clean(table->name);
 	if (!rg_provider_module_name_is_valid(table->name))
@@ -142,7 +142,7 @@ static bool table_is_sound(
 	const char *file, const char *name, const struct rgp_provider *table, RgRefusal *why)
 {
 	size_t needed = offsetof(struct rgp_provider, remove) + sizeof(table->remove);
-	if (table == NULL)
+	if (!table)
 		return rg_refuse(why, "ask the module's author: it declined to start",
 			"%s gave no table of calls", file);
 	/* size and abi_major stand first in every version, so they can always be read. */
@@ -162,10 +162,10 @@ bool rg_provider_module_load(RgModule *module)
 	if (module->loaded)
 		return module->table != NULL;
 	module->loaded = true;
-	const char *label = module->file != NULL ? module->file : module->name;
-	EntryFn entry = module->builtin != NULL ? module->builtin->entry
-						: open_entry(label, &module->refusal);
-	if (entry == NULL)
+	const char *label = module->file ? module->file : module->name;
+	EntryFn entry =
+		module->builtin ? module->builtin->entry : open_entry(label, &module->refusal);
+	if (!entry)
 		return false;
 	const struct rgp_provider *table = entry();
 	if (!table_is_sound(label, module->name, table, &module->refusal))
@@ -176,5 +176,5 @@ bool rg_provider_module_load(RgModule *module)
 
 char *rg_provider_module_version(const RgModule *module)
 {
-	return module->table != NULL ? rg_text_clean(module->table->version) : g_strdup("");
+	return module->table ? rg_text_clean(module->table->version) : g_strdup("");
 }

@@ -7,8 +7,8 @@
 
 static void take_one_named(RgCall *call, const char *slot, json_t *value)
 {
-	const char *expected = strcmp(call->verb, "lower") == 0 ? "resources" : "facts";
-	if (strcmp(slot, expected) == 0)
+	const char *expected = g_str_equal(call->verb, "lower") ? "resources" : "facts";
+	if (g_str_equal(slot, expected))
 		rg_call_take_one(call, slot, value);
 	else
 		rg_call_bad(call, "\"%s\" is not a result of it", slot);
@@ -50,8 +50,8 @@ static bool place_is_right(RgCall *call, const json_t *wants, const json_t *fact
 {
 	const json_t *zones = json_object_get(facts, "zones");
 	const json_t *module = json_object_get(facts, "module");
-	bool wanted = rg_json_bool(wants, "place", false) || zones != NULL;
-	if ((!wanted || all_are_text(zones)) && (module == NULL || json_is_object(module)))
+	bool wanted = rg_json_bool(wants, "place", false) || zones;
+	if ((!wanted || all_are_text(zones)) && (!module || json_is_object(module)))
 		return true;
 	rg_call_bad(call, "the facts' zones are not what the ABI describes");
 	return false;
@@ -75,7 +75,7 @@ static bool offerings_are_right(RgCall *call, const json_t *wants, const json_t 
 
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags)
 {
-	g_autoptr(RgJson) facts = NULL;
+	json_auto_t *facts = NULL;
 	RgCall call = {.slot = take_one_named, .data = &facts};
 	bool ok = rg_call_make(&call, provider, "resolve", wants, diags);
 	if (ok && !json_is_object(facts))
@@ -93,12 +93,11 @@ static bool wanted_is_right(RgCall *call, const RgKind *kind, const RgResource *
 	json_object_foreach (resource->attrs, key, value) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, key);
 		g_autofree char *name = rg_text_clean(key);
-		if (attribute == NULL || (!json_is_null(value) && !rg_expr_is(value) &&
-						 !rg_attribute_fits(attribute, value))) {
+		if (!attribute || (!json_is_null(value) && !rg_expr_is(value) &&
+					  !rg_attribute_fits(attribute, value))) {
 			rg_call_bad(call,
-				attribute == NULL
-					? "%s has an attribute \"%s\" that its kind doesn't have"
-					: "%s: attribute \"%s\" is not of its type",
+				!attribute ? "%s has an attribute \"%s\" that its kind doesn't have"
+					   : "%s: attribute \"%s\" is not of its type",
 				resource->address, name);
 			return false;
 		}
@@ -109,7 +108,7 @@ static bool wanted_is_right(RgCall *call, const RgKind *kind, const RgResource *
 	while (g_hash_table_iter_next(&iter, NULL, &data)) {
 		const RgAttribute *attribute = data;
 		value = json_object_get(resource->attrs, attribute->name);
-		if (attribute->required && (value == NULL || json_is_null(value))) {
+		if (attribute->required && (!value || json_is_null(value))) {
 			rg_call_bad(call, "%s lacks the required attribute \"%s\"",
 				resource->address, attribute->name);
 			return false;
@@ -124,7 +123,7 @@ static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
 	for (size_t i = 0; i < rg_resource_set_size(set); i++) {
 		const RgResource *resource = rg_resource_set_get(set, i);
 		const RgKind *kind = rg_schema_kind(call->schema, resource->kind);
-		if (kind == NULL || strcmp(resource->kind, RG_SECRET_KIND) == 0) {
+		if (!kind || g_str_equal(resource->kind, RG_SECRET_KIND)) {
 			rg_call_bad(call, "%s is of no kind of this module", resource->address);
 			return false;
 		}
@@ -140,10 +139,10 @@ static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
 static bool needs_the_same(const RgResource *a, const RgResource *b)
 {
 	static const char *const none[] = {NULL};
-	if (b == NULL || a->attrs != b->attrs)
+	if (!b || a->attrs != b->attrs)
 		return false;
-	return g_strv_equal(a->depends_on != NULL ? (const char *const *)a->depends_on : none,
-		b->depends_on != NULL ? (const char *const *)b->depends_on : none);
+	return g_strv_equal(a->depends_on ? (const char *const *)a->depends_on : none,
+		b->depends_on ? (const char *const *)b->depends_on : none);
 }
 
 static bool dependencies_are_there(RgCall *call, const RgResourceSet *set)
@@ -155,8 +154,8 @@ static bool dependencies_are_there(RgCall *call, const RgResourceSet *set)
 			continue;
 		checked = resource;
 		g_auto(GStrv) needed = rg_resource_dependencies(resource);
-		for (size_t j = 0; needed != NULL && needed[j] != NULL; j++) {
-			if (rg_resource_set_find(set, needed[j]) != NULL)
+		for (size_t j = 0; needed && needed[j]; j++) {
+			if (rg_resource_set_find(set, needed[j]))
 				continue;
 			g_autofree char *name = rg_text_clean(needed[j]);
 			rg_call_bad(call, "%s needs \"%s\", which is not among the resources",
@@ -179,7 +178,7 @@ static RgResourceSet *check_lowered(RgCall *call, const json_t *resources, const
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	g_autoptr(RgResourceSet) set = rg_resource_set_from_lowered(resources, unread);
-	if (set == NULL) {
+	if (!set) {
 		g_autofree char *why =
 			rg_text_clean(rg_diags_count(unread) > 0
 					      ? rg_diags_get(unread, 0)->summary
@@ -189,14 +188,14 @@ static RgResourceSet *check_lowered(RgCall *call, const json_t *resources, const
 	}
 	if (!kinds_are_right(call, set))
 		return NULL;
-	if (strcmp(rg_json_str(json_object_get(fitted, "ray"), "auth", ""), "token") == 0)
+	if (g_str_equal(rg_json_str(json_object_get(fitted, "ray"), "auth", ""), "token"))
 		add_secret(set);
 	return dependencies_are_there(call, set) ? g_steal_pointer(&set) : NULL;
 }
 
 RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgDiags *diags)
 {
-	g_autoptr(RgJson) resources = NULL;
+	json_auto_t *resources = NULL;
 	RgResourceSet *set = NULL;
 	RgCall call = {.slot = take_one_named, .data = &resources};
 	bool ok = rg_call_make(&call, provider, "lower", fitted, diags);

@@ -22,7 +22,7 @@ static bool members_are_known(RgCall *call, const json_t *item, const char *id)
 	json_t *value;
 	if (call->module->table->abi_minor > RGP_ABI_MINOR)
 		return true;
-	json_object_foreach ((json_t *)(uintptr_t)item, key, value) {
+	json_object_foreach (rg_json_unconst(item), key, value) {
 		if (g_strv_contains(members, key))
 			continue;
 		g_autofree char *name = rg_text_clean(key);
@@ -37,7 +37,7 @@ static bool read_text(RgCall *call, const json_t *item, const char *key, const c
 {
 	const json_t *value = json_object_get(item, key);
 	*text = json_string_value(value);
-	if (value == NULL || json_is_null(value) || *text != NULL)
+	if (!value || json_is_null(value) || *text)
 		return true;
 	rg_call_bad(call, "\"%s\" of a resource is not a text", key);
 	return false;
@@ -46,8 +46,8 @@ static bool read_text(RgCall *call, const json_t *item, const char *key, const c
 static bool read_presence(RgCall *call, const json_t *item, const char *id, RgPresence *presence)
 {
 	const char *state = rg_json_str(item, "state", "");
-	*presence = strcmp(state, "gone") == 0 ? RG_ABSENT : RG_PRESENT;
-	if (*presence == RG_ABSENT || strcmp(state, "present") == 0)
+	*presence = g_str_equal(state, "gone") ? RG_ABSENT : RG_PRESENT;
+	if (*presence == RG_ABSENT || g_str_equal(state, "present"))
 		return true;
 	rg_call_bad(call, "\"state\" of \"%s\" is neither \"present\" nor \"gone\"", id);
 	return false;
@@ -59,9 +59,9 @@ static RgResource *new_observed(const RgKind *kind, const char *address)
 {
 	g_autofree char *address_kind = NULL, *name = NULL;
 	int64_t index;
-	bool told = address != NULL && g_utf8_strlen(address, -1) < 512 &&
+	bool told = address && g_utf8_strlen(address, -1) < 512 &&
 		    rg_address_parse(address, &address_kind, &name, &index) &&
-		    strcmp(address_kind, kind->name) == 0;
+		    g_str_equal(address_kind, kind->name);
 	if (told)
 		return rg_resource_new(kind->name, name, index);
 	RgResource *resource = rg_resource_new(kind->name, "", -1);
@@ -101,11 +101,11 @@ static json_t *read_attributes(
 	}
 	if (!rg_attributes_verify(call, pages->kind, own, id))
 		return NULL;
-	if (place == NULL)
+	if (!place)
 		return json_incref(own);
 	json_int_t n = json_is_integer(place) ? json_integer_value(place) : -1;
 	json_t *shared = n >= 0 ? json_array_get(page_shared, (size_t)n) : NULL;
-	if (shared == NULL) {
+	if (!shared) {
 		rg_call_bad(call, "\"shared\" of \"%s\" leads nowhere", id);
 		return NULL;
 	}
@@ -118,7 +118,7 @@ static bool shared_are_right(RgCall *call, const Pages *pages, const json_t *pag
 {
 	size_t i;
 	json_t *shared;
-	bool ok = page_shared == NULL || json_is_array(page_shared);
+	bool ok = !page_shared || json_is_array(page_shared);
 	json_array_foreach (page_shared, i, shared)
 		ok = ok && json_is_object(shared) &&
 		     rg_attributes_verify(call, pages->kind, shared, "a page's \"shared\"");
@@ -132,7 +132,7 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item, const 
 	const char *address, *token, *status, *lineage;
 	RgPresence presence;
 	const char *id = check_id(call, pages, item);
-	if (id == NULL || !members_are_known(call, item, id) ||
+	if (!id || !members_are_known(call, item, id) ||
 		!read_presence(call, item, id, &presence) ||
 		!read_text(call, item, "address", &address) ||
 		!read_text(call, item, "token", &token) ||
@@ -140,7 +140,7 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item, const 
 		!read_text(call, item, "lineage", &lineage))
 		return;
 	json_t *attributes = read_attributes(call, pages, item, page_shared);
-	if (attributes == NULL)
+	if (!attributes)
 		return;
 	RgResource *resource = new_observed(pages->kind, address);
 	resource->id = g_strdup(id);
@@ -159,14 +159,14 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 	json_t *item;
 	json_t *resources = json_object_get(value, "resources");
 	json_t *shared = json_object_get(value, "shared");
-	if (strcmp(slot, "done") == 0) {
+	if (g_str_equal(slot, "done")) {
 		if (pages->done || !json_is_true(json_object_get(value, "complete")))
 			rg_call_bad(call, pages->done ? "\"done\" was given twice"
 						      : "\"done\" doesn't say that it is complete");
 		pages->done = true;
 		return;
 	}
-	if (strcmp(slot, "page") != 0 || pages->done || !json_is_array(resources)) {
+	if (!g_str_equal(slot, "page") || pages->done || !json_is_array(resources)) {
 		rg_call_bad(call, "\"%s\" is not a page, or comes after \"done\"", slot);
 		return;
 	}
@@ -186,7 +186,7 @@ static bool read_pages(
 {
 	const char *kind = rg_json_str(input, "kind", "");
 	pages->kind = rg_schema_kind(provider->module->schema, kind);
-	if (pages->kind == NULL) {
+	if (!pages->kind) {
 		rg_diags_error(diags, "provider.invalid", "module %s has no kind \"%s\"",
 			provider->module->name, kind);
 		return false;
@@ -210,10 +210,10 @@ bool rg_provider_list(RgProvider *provider, const char *kind, const char *cluste
 	const char *lineage, GStrv known, RgObservedFn observed, void *data, RgDiags *diags)
 {
 	json_t *ids = json_array();
-	for (size_t i = 0; known != NULL && known[i] != NULL; i++)
+	for (size_t i = 0; known && known[i]; i++)
 		json_array_append_new(ids, json_string(known[i]));
-	g_autoptr(RgJson) input = json_pack("{s:s, s:s, s:s?, s:o}", "kind", kind, "cluster",
-		cluster, "lineage", lineage, "known", ids);
+	json_auto_t *input = json_pack("{s:s, s:s, s:s?, s:o}", "kind", kind, "cluster", cluster,
+		"lineage", lineage, "known", ids);
 	g_assert(input != NULL);
 	Pages pages = {.observed = observed, .data = data};
 	return read_pages(provider, "list", input, &pages, diags);
@@ -222,8 +222,8 @@ bool rg_provider_list(RgProvider *provider, const char *kind, const char *cluste
 bool rg_provider_find(RgProvider *provider, const char *kind, const char *token,
 	const json_t *marks, RgObservedFn observed, void *data, RgDiags *diags)
 {
-	g_autoptr(RgJson) input = json_pack("{s:s, s:s, s:O}", "kind", kind, "token", token,
-		"marks", (json_t *)(uintptr_t)marks);
+	json_auto_t *input = json_pack(
+		"{s:s, s:s, s:O}", "kind", kind, "token", token, "marks", rg_json_unconst(marks));
 	g_assert(input != NULL);
 	Pages pages = {.observed = observed, .data = data};
 	return read_pages(provider, "find", input, &pages, diags);

@@ -30,9 +30,9 @@ RgProviderHost *rg_provider_host_new(const RgProviderHostOptions *options)
 
 void rg_provider_host_free(RgProviderHost *host)
 {
-	if (host == NULL)
+	if (!host)
 		return;
-	if (host->handles != NULL)
+	if (host->handles)
 		g_ptr_array_unref(host->handles);
 	g_hash_table_unref(host->modules);
 	g_hash_table_unref(host->files);
@@ -55,14 +55,14 @@ const char *rg_provider_data(
 static void report_refused(const RgModule *module, const RgRefusal *refusal, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "provider.refused", "%s", refusal->reason);
-	if (refusal->remedy != NULL)
+	if (refusal->remedy)
 		rg_diag_hint(diag, "%s", refusal->remedy);
 	rg_diag_cloud(diag, module->name, NULL, NULL);
 }
 
 static void take_schema(RgCall *call, const char *slot, json_t *value)
 {
-	if (strcmp(slot, "schema") == 0)
+	if (g_str_equal(slot, "schema"))
 		rg_call_take_one(call, slot, value);
 	else
 		rg_call_bad(call, "\"%s\" is not a result of it", slot);
@@ -79,21 +79,20 @@ static void init_call(RgCall *call, RgProviderHost *host, RgModule *module, cons
 /* The module's `schema` call; NULL and a refusal. */
 static json_t *ask_schema(RgProviderHost *host, RgModule *module)
 {
-	g_autoptr(RgJson) document = NULL;
+	json_auto_t *document = NULL;
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	RgCall call = {.slot = take_schema, .data = &document, .diags = diags};
 	init_call(&call, host, module, "schema");
 	rg_call_begin(&call);
 	bool ok = rg_call_end(&call, module->table->schema(&rg_provider_services, call.handle));
-	if (ok && document == NULL)
+	if (ok && !document)
 		rg_call_bad(&call, "it ended without \"schema\"");
 	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);
 	if (ok)
 		return g_steal_pointer(&document);
 	rg_refuse(&module->refusal, "ask the module's author", "%s doesn't give its schema: %s",
-		module->file != NULL ? module->file : module->name,
-		rg_diags_get(diags, 0)->summary);
+		module->file ? module->file : module->name, rg_diags_get(diags, 0)->summary);
 	return NULL;
 }
 
@@ -103,16 +102,16 @@ static bool data_is_its_own(RgProviderHost *host, RgModule *module, const json_t
 	size_t len;
 	const char *text = rg_provider_module_data(host, module->name, "schema.json", &len);
 	g_autoptr(RgDiags) unread = rg_diags_new();
-	g_autoptr(RgJson) beside = NULL;
-	if (text == NULL)
+	json_auto_t *beside = NULL;
+	if (!text)
 		return true;
 	beside = rg_json_parse(text, len, "schema.json", "provider.refused", unread);
-	if (beside != NULL && json_equal(beside, document))
+	if (beside && json_equal(beside, document))
 		return true;
 	return rg_refuse(&module->refusal,
 		"install module and data of one release: FILE.so and the folder of its name",
 		"%s gives another schema than the %s/schema.json beside it",
-		module->file != NULL ? module->file : module->name, module->name);
+		module->file ? module->file : module->name, module->name);
 }
 
 bool rg_provider_module_make_ready(RgProviderHost *host, RgModule *module)
@@ -122,14 +121,13 @@ bool rg_provider_module_make_ready(RgProviderHost *host, RgModule *module)
 	module->checked = true;
 	if (!rg_provider_module_load(module))
 		return false;
-	g_autoptr(RgJson) document = ask_schema(host, module);
-	g_autofree char *where = g_strdup_printf(
-		"the schema of %s", module->file != NULL ? module->file : module->name);
-	g_autoptr(RgSchema) schema = document != NULL
-					     ? rg_provider_module_check_schema(module->name, where,
-						       document, &module->refusal)
-					     : NULL;
-	if (schema == NULL || !data_is_its_own(host, module, document))
+	json_auto_t *document = ask_schema(host, module);
+	g_autofree char *where =
+		g_strdup_printf("the schema of %s", module->file ? module->file : module->name);
+	g_autoptr(RgSchema) schema = document ? rg_provider_module_check_schema(module->name, where,
+							document, &module->refusal)
+					      : NULL;
+	if (!schema || !data_is_its_own(host, module, document))
 		return false;
 	module->schema = g_steal_pointer(&schema);
 	return true;
@@ -139,14 +137,14 @@ static RgSchema *read_data_schema(RgModule *module, const char *text, size_t len
 {
 	RgRefusal refusal = {0};
 	g_autofree char *where =
-		module->file != NULL
+		module->file
 			? g_strdup_printf("%s/schema.json beside %s", module->name, module->file)
 			: g_strdup_printf("the built-in schema.json of %s", module->name);
-	g_autoptr(RgJson) document = rg_json_parse(text, len, where, "provider.refused", diags);
-	if (document == NULL)
+	json_auto_t *document = rg_json_parse(text, len, where, "provider.refused", diags);
+	if (!document)
 		return NULL;
 	RgSchema *schema = rg_provider_module_check_schema(module->name, where, document, &refusal);
-	if (schema == NULL)
+	if (!schema)
 		report_refused(module, &refusal, diags);
 	rg_refusal_clear(&refusal);
 	return schema;
@@ -156,12 +154,12 @@ static const RgSchema *find_schema(RgProviderHost *host, const char *provider, R
 {
 	size_t len;
 	RgModule *module = rg_provider_module_find(host, provider, diags);
-	if (module == NULL)
+	if (!module)
 		return NULL;
-	if (module->schema != NULL || module->data_schema != NULL)
-		return module->schema != NULL ? module->schema : module->data_schema;
+	if (module->schema || module->data_schema)
+		return module->schema ? module->schema : module->data_schema;
 	const char *text = rg_provider_module_data(host, provider, "schema.json", &len);
-	if (text != NULL) {
+	if (text) {
 		module->data_schema = read_data_schema(module, text, len, diags);
 		return module->data_schema;
 	}
@@ -182,7 +180,7 @@ bool rg_provider_check_config(
 	RgProviderHost *host, const char *provider, const json_t *config, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(host, provider, diags);
-	return schema != NULL && rg_provider_module_check_config(provider, schema, config, diags);
+	return schema && rg_provider_module_check_config(provider, schema, config, diags);
 }
 
 static void refuse_results(RgCall *call, const char *slot, json_t *value)
@@ -193,11 +191,10 @@ static void refuse_results(RgCall *call, const char *slot, json_t *value)
 static bool open_instance(
 	RgProvider *provider, const char *region, const json_t *config, RgDiags *diags)
 {
-	g_autoptr(RgJson) none = json_object();
-	json_t *settings =
-		config != NULL && !json_is_null(config) ? (json_t *)(uintptr_t)config : none;
-	g_autoptr(RgJson) input =
-		json_pack("{s:s, s:O}", "region", region != NULL ? region : "", "config", settings);
+	json_auto_t *none = json_object();
+	json_t *settings = config && !json_is_null(config) ? rg_json_unconst(config) : none;
+	json_auto_t *input =
+		json_pack("{s:s, s:O}", "region", region ? region : "", "config", settings);
 	g_autofree char *text = rg_json_canonical(input);
 	struct rgp_args args = {.size = sizeof(args), .input = {text, strlen(text)}};
 	RgCall call = {
@@ -231,7 +228,7 @@ static RgProvider *open_module(RgProviderHost *host, RgModule *module, const cha
 	pthread_mutex_init(&provider->turn, NULL);
 	if (open_instance(provider, region, config, diags))
 		return provider;
-	if (provider->inst != NULL)
+	if (provider->inst)
 		module->table->close(provider->inst);
 	pthread_mutex_destroy(&provider->turn);
 	g_free(provider);
@@ -244,14 +241,14 @@ RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char 
 	pthread_mutex_lock(&host->lock);
 	RgModule *module = rg_provider_module_find(host, name, diags);
 	RgProvider *provider =
-		module != NULL ? open_module(host, module, region, config, http, diags) : NULL;
+		module ? open_module(host, module, region, config, http, diags) : NULL;
 	pthread_mutex_unlock(&host->lock);
 	return provider;
 }
 
 void rg_provider_close(RgProvider *provider)
 {
-	if (provider == NULL)
+	if (!provider)
 		return;
 	pthread_mutex_lock(&provider->host->lock);
 	provider->module->table->close(provider->inst);

@@ -8,7 +8,7 @@
 
 char *rg_text_clean(const char *text)
 {
-	if (text == NULL)
+	if (!text)
 		return NULL;
 	/* Redacted before the cut: half a secret would not be known any more. Past the first of
 	 * 16 texts nothing can be shown, so it need not be looked at. */

@@ -16,14 +16,14 @@ static const RgDiag *first_error(const RgReader *reader)
 /* By the cloud's own code, because its text names the call; without one by the text. */
 static bool is_alike(const RgDiag *a, const RgDiag *b)
 {
-	return strcmp(a->code, b->code) == 0 && g_strcmp0(a->cloud_code, b->cloud_code) == 0 &&
-	       (a->cloud_code != NULL || strcmp(a->summary, b->summary) == 0);
+	return g_str_equal(a->code, b->code) && g_strcmp0(a->cloud_code, b->cloud_code) == 0 &&
+	       (a->cloud_code || g_str_equal(a->summary, b->summary));
 }
 
 /* Another kind of failure may concern some kinds only. */
 static bool concerns_all(const RgDiag *error)
 {
-	return strcmp(error->code, rg_class_code(RG_CLASS_DENIED)) == 0 ||
+	return g_str_equal(error->code, rg_class_code(RG_CLASS_DENIED)) ||
 	       g_str_has_prefix(error->code, "http.");
 }
 
@@ -33,8 +33,7 @@ bool rg_readers_all_failed(const GPtrArray *readers)
 	for (guint i = 0; i < readers->len; i++) {
 		const RgReader *reader = g_ptr_array_index(readers, i);
 		const RgDiag *error = reader->ok ? NULL : first_error(reader);
-		if (error == NULL || !concerns_all(error) ||
-			(reason != NULL && !is_alike(reason, error)))
+		if (!error || !concerns_all(error) || (reason && !is_alike(reason, error)))
 			return false;
 		reason = error;
 	}

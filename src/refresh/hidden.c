@@ -9,7 +9,7 @@ static guint count_standing(const RgReader *reader)
 	guint standing = 0;
 	for (guint i = 0; i < reader->recorded->len; i++) {
 		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
-		standing += recorded->id != NULL && !recorded->leaving;
+		standing += recorded->id && !recorded->leaving;
 	}
 	return standing;
 }
@@ -36,7 +36,7 @@ static bool sees_ours(const RgReader *reader)
 {
 	for (guint i = 0; i < reader->seen->len; i++) {
 		const RgResource *observed = reader->seen->pdata[i];
-		if (observed->lineage == NULL ||
+		if (!observed->lineage ||
 			g_strv_contains((const char *const *)reader->known, observed->id))
 			return true;
 	}

@@ -15,7 +15,7 @@ static void free_resource(gpointer resource)
 
 static void tell_progress(const RgReader *reader, bool done)
 {
-	if (reader->input->progress != NULL)
+	if (reader->input->progress)
 		reader->input->progress(
 			reader->input->progress_data, reader->name, reader->seen->len, done);
 }
@@ -63,10 +63,10 @@ static RgReader *new_reader(RgProvider *provider, const RgRefreshInput *input, c
 	g_autoptr(GStrvBuilder) known = g_strv_builder_new();
 	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
 		RgResource *recorded = rg_resource_set_get(input->recorded, i);
-		if (strcmp(recorded->kind, kind) != 0)
+		if (!g_str_equal(recorded->kind, kind))
 			continue;
 		g_ptr_array_add(reader->recorded, recorded);
-		if (recorded->id != NULL)
+		if (recorded->id)
 			g_strv_builder_add(known, recorded->id);
 	}
 	reader->known = g_strv_builder_end(known);
@@ -141,7 +141,7 @@ static void report_unsettled(RgReader *reader, const RgResource *recorded)
 static RgResource *steal_seen(RgReader *reader, const char *id)
 {
 	RgResource *observed = g_hash_table_lookup(reader->by_id, id);
-	if (observed == NULL)
+	if (!observed)
 		return NULL;
 	g_hash_table_remove(reader->by_id, id);
 	return observed;
@@ -150,7 +150,7 @@ static RgResource *steal_seen(RgReader *reader, const char *id)
 static void judge_record(RgReader *reader, const RgResource *recorded, RgResourceSet *set)
 {
 	RgResource *observed = steal_seen(reader, recorded->id);
-	if (observed != NULL) {
+	if (observed) {
 		observed->doubtful = rg_reader_is_doubtful(reader, recorded, observed);
 		add_seen(set, recorded, observed);
 	} else if (rg_reader_is_young(reader, recorded)) {
@@ -165,14 +165,14 @@ static void judge_record(RgReader *reader, const RgResource *recorded, RgResourc
 static const RgResource *find_pending(
 	const RgReader *reader, const RgResource *observed, const RgResourceSet *set)
 {
-	if (observed->address == NULL || rg_resource_set_find(set, observed->address) != NULL)
+	if (!observed->address || rg_resource_set_find(set, observed->address))
 		return NULL;
 	const RgResource *recorded =
 		rg_resource_set_find(reader->input->recorded, observed->address);
-	if (recorded == NULL || recorded->id != NULL)
+	if (!recorded || recorded->id)
 		return NULL;
-	bool other = recorded->token != NULL && observed->token != NULL &&
-		     strcmp(recorded->token, observed->token) != 0;
+	bool other = recorded->token && observed->token &&
+		     !g_str_equal(recorded->token, observed->token);
 	return other ? NULL : recorded;
 }
 
@@ -180,7 +180,7 @@ static void report_undead(RgReader *reader, const RgResource *observed)
 {
 	RgDiag *diag = rg_diags_warning(reader->diags, "refresh.unsettled",
 		"%s was removed a short while ago, but the cloud still shows it as %s",
-		observed->id, observed->status != NULL ? observed->status : "present");
+		observed->id, observed->status ? observed->status : "present");
 	rg_diag_address(diag, observed->address, NULL);
 	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
 	rg_diag_hint(diag, "look again in a minute; if it stays, the removal did not work");
@@ -189,7 +189,7 @@ static void report_undead(RgReader *reader, const RgResource *observed)
 static bool is_tombstone(const RgReader *reader, const char *id)
 {
 	const GHashTable *tombstones = reader->input->tombstones;
-	return tombstones != NULL && g_hash_table_contains((GHashTable *)(uintptr_t)tombstones, id);
+	return tombstones && g_hash_table_contains((GHashTable *)(uintptr_t)tombstones, id);
 }
 
 /* What carries the cluster's name but is no record's id. False: nothing came of it, the caller
@@ -198,16 +198,16 @@ static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet
 {
 	if (observed->presence != RG_PRESENT)
 		return false;
-	if (observed->lineage != NULL && reader->input->strangers != NULL)
+	if (observed->lineage && reader->input->strangers)
 		g_ptr_array_add(reader->input->strangers, observed);
-	if (observed->lineage != NULL || reader->input->lineage == NULL)
-		return observed->lineage != NULL && reader->input->strangers != NULL;
+	if (observed->lineage || !reader->input->lineage)
+		return observed->lineage && reader->input->strangers;
 	if (is_tombstone(reader, observed->id)) {
 		report_undead(reader, observed);
 		return false;
 	}
 	const RgResource *pending = find_pending(reader, observed, set);
-	if (pending != NULL) {
+	if (pending) {
 		add_seen(set, pending, observed);
 		return true;
 	}
@@ -249,7 +249,7 @@ static void report_incomplete(RgReader *reader)
 {
 	/* Who canceled knows why. */
 	for (size_t i = 0; i < rg_diags_count(reader->diags); i++) {
-		if (strcmp(rg_diags_get(reader->diags, i)->code, "provider.canceled") == 0)
+		if (g_str_equal(rg_diags_get(reader->diags, i)->code, "provider.canceled"))
 			return;
 	}
 	RgDiag *diag = rg_diags_error(reader->diags, "refresh.incomplete",
@@ -274,7 +274,7 @@ static void judge(RgReader *reader, RgResourceSet *set)
 	}
 	for (guint i = 0; i < reader->recorded->len; i++) {
 		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
-		if (recorded->id != NULL)
+		if (recorded->id)
 			judge_record(reader, recorded, set);
 	}
 	judge_strangers(reader, set);
@@ -285,7 +285,8 @@ static void add_secrets(const RgRefreshInput *input, RgResourceSet *set)
 {
 	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
 		const RgResource *recorded = rg_resource_set_get(input->recorded, i);
-		if (strcmp(recorded->kind, RG_SECRET_KIND) != 0 || recorded->presence != RG_PRESENT)
+		if (!g_str_equal(recorded->kind, RG_SECRET_KIND) ||
+			recorded->presence != RG_PRESENT)
 			continue;
 		RgResource *secret =
 			rg_resource_new(recorded->kind, recorded->name, recorded->index);
@@ -303,7 +304,7 @@ static void add_strange_kinds(
 	const RgSchema *schema = rg_provider_get_schema(provider);
 	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
 		const RgResource *recorded = rg_resource_set_get(input->recorded, i);
-		if (rg_schema_kind(schema, recorded->kind) != NULL)
+		if (rg_schema_kind(schema, recorded->kind))
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "refresh.incomplete",
 			"%s is of a kind that provider %s doesn't have", recorded->address,
@@ -316,8 +317,8 @@ static void add_strange_kinds(
 
 static bool has_kind(const RgResourceSet *set, const char *kind)
 {
-	for (size_t i = 0; set != NULL && i < rg_resource_set_size(set); i++) {
-		if (strcmp(rg_resource_set_get(set, i)->kind, kind) == 0)
+	for (size_t i = 0; set && i < rg_resource_set_size(set); i++) {
+		if (g_str_equal(rg_resource_set_get(set, i)->kind, kind))
 			return true;
 	}
 	return false;
@@ -326,7 +327,7 @@ static bool has_kind(const RgResourceSet *set, const char *kind)
 static bool is_read(RgProvider *provider, const RgRefreshInput *input, const char *name)
 {
 	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(provider), name);
-	return strcmp(name, RG_SECRET_KIND) != 0 &&
+	return !g_str_equal(name, RG_SECRET_KIND) &&
 	       (!kind->read_if_used || has_kind(input->recorded, name) ||
 		       has_kind(input->desired, name));
 }

@@ -28,20 +28,20 @@ bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded)
 static json_t *recorded_value(void *data, const char *address, const char *attr)
 {
 	const RgResource *resource = rg_resource_set_find(data, address);
-	if (resource == NULL)
+	if (!resource)
 		return NULL;
 	json_t *value = json_object_get(resource->outputs, attr);
-	if (value == NULL)
+	if (!value)
 		value = json_object_get(resource->attrs, attr);
-	if (value != NULL)
+	if (value)
 		return rg_expr_has_refs(value) ? NULL : json_incref(value);
-	return strcmp(attr, "id") == 0 && resource->id != NULL ? json_string(resource->id) : NULL;
+	return g_str_equal(attr, "id") && resource->id ? json_string(resource->id) : NULL;
 }
 
 static bool values_are_equal(
 	const RgAttribute *attribute, const json_t *wanted, const json_t *observed)
 {
-	if (observed == NULL || json_is_null(observed))
+	if (!observed || json_is_null(observed))
 		observed = attribute->default_value;
 	return rg_attribute_equal(attribute, wanted, observed);
 }
@@ -49,7 +49,7 @@ static bool values_are_equal(
 /* Attributes that the cloud tells back and that nobody but a writer changes. */
 static bool is_telling(const RgAttribute *attribute)
 {
-	return attribute != NULL && !attribute->unreadable && !attribute->create_only &&
+	return attribute && !attribute->unreadable && !attribute->create_only &&
 	       !attribute->computed && !attribute->sensitive && !attribute->ignore_drift;
 }
 
@@ -74,8 +74,8 @@ static bool shows_record(
 		const RgAttribute *attribute = rg_kind_attribute(reader->kind, name);
 		if (!is_telling(attribute) || json_is_null(wanted))
 			continue;
-		g_autoptr(RgJson) value = rg_expr_resolve_known(wanted, recorded_value, set);
-		if (value == NULL || rg_expr_has_refs(value))
+		json_auto_t *value = rg_expr_resolve_known(wanted, recorded_value, set);
+		if (!value || rg_expr_has_refs(value))
 			continue;
 		if (!values_are_equal(attribute, value, json_object_get(observed->attrs, name)))
 			return false;
@@ -85,10 +85,10 @@ static bool shows_record(
 
 static bool record_is_settled(const RgReader *reader, const RgResource *recorded)
 {
-	if (recorded->id == NULL || !rg_reader_is_young(reader, recorded))
+	if (!recorded->id || !rg_reader_is_young(reader, recorded))
 		return true;
 	const RgResource *observed = g_hash_table_lookup(reader->by_id, recorded->id);
-	if (observed == NULL)
+	if (!observed)
 		return false;
 	/* "gone" is the cloud's own word, no old view of something new. */
 	return observed->presence == RG_ABSENT || reader->input->removing ||
@@ -105,7 +105,7 @@ bool rg_reader_is_doubtful(
 
 static bool tombstones_are_settled(const RgReader *reader)
 {
-	for (guint i = 0; reader->input->tombstones != NULL && i < reader->seen->len; i++) {
+	for (guint i = 0; reader->input->tombstones && i < reader->seen->len; i++) {
 		const RgResource *observed = g_ptr_array_index(reader->seen, i);
 		if (observed->presence == RG_PRESENT &&
 			g_hash_table_contains(

@@ -53,7 +53,7 @@ static char *at_once_text(const json_t *fit, const json_t *workload)
 {
 	g_autofree char *most = number_text(workload, "at_once");
 	g_autofree char *least = number_text(workload, "at_once_min");
-	return rg_json_bool(fit, "elastic", false) && strcmp(most, least) != 0
+	return rg_json_bool(fit, "elastic", false) && !g_str_equal(most, least)
 		       ? g_strdup_printf("%s to %s", least, most)
 		       : g_steal_pointer(&most);
 }
@@ -84,13 +84,13 @@ static char *gpus_text(const json_t *pool)
 	const char *accelerator = rg_json_str(pool, "accelerator", NULL);
 	const char *slice = rg_json_str(pool, "slice", NULL);
 	int64_t turns = rg_json_int(pool, "time_slices", 0);
-	if (accelerator == NULL)
+	if (!accelerator)
 		return g_strdup("-");
 	g_autofree char *gpus = number_text(pool, "gpus");
 	g_autofree char *shared =
 		turns > 0 ? g_strdup_printf(" / %" G_GINT64_FORMAT, turns) : g_strdup("");
-	return g_strdup_printf("%s %s%s%s%s", gpus, accelerator, slice != NULL ? " " : "",
-		slice != NULL ? slice : "", shared);
+	return g_strdup_printf(
+		"%s %s%s%s%s", gpus, accelerator, slice ? " " : "", slice ? slice : "", shared);
 }
 
 static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style)
@@ -103,13 +103,13 @@ static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style
 	json_array_foreach (json_object_get(fit, "pools"), i, pool) {
 		g_autofree char *most = number_text(pool, "nodes");
 		g_autofree char *least = number_text(pool, "nodes_min");
-		g_autofree char *nodes = strcmp(most, least) != 0
+		g_autofree char *nodes = !g_str_equal(most, least)
 						 ? g_strdup_printf("%s to %s", least, most)
 						 : g_strdup(most);
 		g_autofree char *gpus = gpus_text(pool);
 		g_autofree char *used = number_text(pool, "gpus_used");
 		g_autofree char *stranded = number_text(pool, "gpus_stranded");
-		bool has = strcmp(gpus, "-") != 0;
+		bool has = !g_str_equal(gpus, "-");
 		const char *cells[] = {rg_json_str(pool, "pool", "?"),
 			rg_json_str(pool, "instance_type", "?"), nodes, gpus, has ? used : "-",
 			has ? stranded : "-"};
@@ -142,7 +142,7 @@ static void add_reasons(GString *text, const json_t *fit, const RgStyle *style)
 	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
 		json_array_foreach (json_object_get(workload, "pools"), k, pool) {
 			const char *why = rg_json_str(pool, "why", NULL);
-			if (why != NULL && strcmp(why, "not named by pool") != 0)
+			if (why && !g_str_equal(why, "not named by pool"))
 				wrapf(text, style, "  ", "%s not on %s: %s",
 					rg_json_str(workload, "workload", "?"),
 					rg_json_str(pool, "pool", "?"), why);
@@ -157,12 +157,11 @@ static void add_options(GString *text, const json_t *fit, const RgStyle *style)
 	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
 		json_array_foreach (json_object_get(workload, "ray"), k, group) {
 			const json_t *bundles = json_object_get(group, "placement_group");
-			const json_t *shown =
-				bundles != NULL ? bundles : json_object_get(group, "options");
+			const json_t *shown = bundles ? bundles : json_object_get(group, "options");
 			g_autofree char *json =
 				json_dumps(shown, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
 			wrapf(text, style, "  ", "%s: %s%s", rg_json_str(workload, "workload", "?"),
-				bundles != NULL ? "placement group " : "", json);
+				bundles ? "placement group " : "", json);
 		}
 	}
 }

@@ -44,7 +44,7 @@ static const char tail[] =
 
 static void add_member(GString *text, const char *name, const json_t *value)
 {
-	if (value == NULL)
+	if (!value)
 		return;
 	g_autofree char *json = json_dumps(value, JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
 	g_string_append_printf(text, "            \"%s\": %s,\n", name, json);

@@ -61,7 +61,7 @@ static void add_counts(GString *text, const json_t *run)
 	const json_t *counts = json_object_get(run, "changes");
 	const char *action, *separator = "    changes ";
 	json_t *n;
-	json_object_foreach ((json_t *)(uintptr_t)counts, action, n) {
+	json_object_foreach (rg_json_unconst(counts), action, n) {
 		g_string_append_printf(text, "%s%" JSON_INTEGER_FORMAT " %s", separator,
 			json_integer_value(n), action);
 		separator = ", ";

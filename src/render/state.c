@@ -24,7 +24,7 @@ static int name_width(json_t *values)
 static void add_values(
 	GString *text, const RgResource *resource, const RgSchema *schema, const RgStyle *style)
 {
-	g_autoptr(RgJson) values = all_values(resource);
+	json_auto_t *values = all_values(resource);
 	int width = name_width(values);
 	const char *key;
 	json_t *value;
@@ -95,7 +95,7 @@ static json_t *visible(const RgResource *resource, const RgSchema *schema, json_
 json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema)
 {
 	json_t *row = json_object(), *values = visible(resource, schema, resource->attrs);
-	g_autoptr(RgJson) outputs = visible(resource, schema, resource->outputs);
+	json_auto_t *outputs = visible(resource, schema, resource->outputs);
 	json_object_update(values, outputs);
 	if (resource->id)
 		rg_json_set_str(values, "id", resource->id);

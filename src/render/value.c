@@ -61,7 +61,7 @@ static char *key_text(const char *key)
 	if (*key && !key[strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				     "0123456789_-:./")])
 		return g_strdup(key);
-	g_autoptr(RgJson) string = json_string(key);
+	json_auto_t *string = json_string(key);
 	return string ? rg_json_canonical(string) : clean(key);
 }
 
@@ -188,7 +188,7 @@ static size_t add_map_changes(
 	GString *to, const RgStyle *style, const char *indent, json_t *before, json_t *after)
 {
 	size_t same = 0;
-	g_autoptr(RgJson) all = json_copy(before);
+	json_auto_t *all = json_copy(before);
 	json_object_update(all, after);
 	g_autoptr(GList) keys = sorted_keys(all);
 	for (GList *at = keys; at; at = at->next) {

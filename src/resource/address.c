@@ -30,7 +30,7 @@ static bool parse_index(const char *text, int64_t *index)
 	size_t digits = strspn(text, "0123456789");
 	if (digits == 0 || digits > 18 || (digits > 1 && text[0] == '0'))
 		return false;
-	if (strcmp(text + digits, "]") != 0)
+	if (!g_str_equal(text + digits, "]"))
 		return false;
 	*index = g_ascii_strtoll(text, NULL, 10);
 	return true;
@@ -40,7 +40,7 @@ static bool split(const char *address, Parts *parts)
 {
 	const char *dot = strchr(address, '.');
 	const char *second = dot ? strchr(dot + 1, '.') : NULL;
-	if (second == NULL)
+	if (!second)
 		return false;
 	const char *bracket = strchr(second, '[');
 	parts->kind_len = (size_t)(second - address);
@@ -51,7 +51,7 @@ static bool split(const char *address, Parts *parts)
 		!is_word(dot + 1, (size_t)(second - dot - 1)) ||
 		!is_word(parts->name, parts->name_len))
 		return false;
-	return bracket == NULL || parse_index(bracket + 1, &parts->index);
+	return !bracket || parse_index(bracket + 1, &parts->index);
 }
 
 bool rg_address_parse(const char *address, char **kind, char **name, int64_t *index)

@@ -14,7 +14,7 @@ static ExprKind kind_of(const json_t *value)
 		return KIND_REF;
 	if (size == 1 && json_is_array(json_object_get(value, "$join")))
 		return KIND_JOIN;
-	if (size == 1 && json_object_get(value, "$gzip_base64") != NULL)
+	if (size == 1 && json_object_get(value, "$gzip_base64"))
 		return KIND_GZIP;
 	return KIND_NONE;
 }
@@ -31,7 +31,7 @@ static bool part_valid(const json_t *part)
 
 static bool plain_object_valid(const json_t *value)
 {
-	json_t *object = (json_t *)(uintptr_t)value, *member;
+	json_t *object = rg_json_unconst(value), *member;
 	const char *key;
 	json_object_foreach (object, key, member)
 		if (key[0] == '$' || !rg_expr_valid(member))
@@ -66,7 +66,7 @@ bool rg_expr_valid(const json_t *value)
 static bool walk_refs(
 	const json_t *value, bool (*found)(const char *address, void *data), void *data)
 {
-	json_t *object = (json_t *)(uintptr_t)value, *member;
+	json_t *object = rg_json_unconst(value), *member;
 	const char *key;
 	size_t i;
 	if (kind_of(value) == KIND_REF)
@@ -105,7 +105,7 @@ static void rename_refs(json_t *value, GHashTable *renamed)
 	if (kind_of(value) == KIND_REF) {
 		to = g_hash_table_lookup(
 			renamed, json_string_value(json_object_get(value, "$ref")));
-		if (to != NULL)
+		if (to)
 			rg_json_set_str(value, "$ref", to);
 		return;
 	}
@@ -118,7 +118,7 @@ static void rename_refs(json_t *value, GHashTable *renamed)
 json_t *rg_expr_rename_refs(const json_t *value, GHashTable *renamed)
 {
 	if (!walk_refs(value, is_renamed, renamed))
-		return json_incref((json_t *)(uintptr_t)value);
+		return json_incref(rg_json_unconst(value));
 	json_t *copy = json_deep_copy(value);
 	rename_refs(copy, renamed);
 	return copy;
@@ -152,7 +152,7 @@ static size_t gzip(const char *data, size_t len, GByteArray *sink)
 		stream.avail_out = sizeof(chunk);
 		status = deflate(&stream, Z_FINISH);
 		size_t got = sizeof(chunk) - stream.avail_out;
-		if (sink != NULL)
+		if (sink)
 			g_byte_array_append(sink, chunk, (guint)got);
 		total += got;
 	} while (status == Z_OK);
@@ -180,7 +180,7 @@ static json_t *resolve_ref(const json_t *expr, const Resolver *resolver)
 	const char *address = json_string_value(json_object_get(expr, "$ref"));
 	const char *attr = json_string_value(json_object_get(expr, "attr"));
 	json_t *value = resolver->lookup(resolver->data, address, attr);
-	if (value == NULL && resolver->diags != NULL)
+	if (!value && resolver->diags)
 		rg_diag_address(rg_diags_error(resolver->diags, "apply.blocked",
 					"`%s` has no `%s` that could be used here", address, attr),
 			address, attr);
@@ -191,10 +191,10 @@ static json_t *resolve_ref(const json_t *expr, const Resolver *resolver)
 static json_t *resolve_text(const json_t *part, const Resolver *resolver)
 {
 	json_t *text = resolve(part, resolver);
-	if (text == NULL || json_is_string(text))
+	if (!text || json_is_string(text))
 		return text;
 	/* when lenient, an expression that stayed is not an error */
-	if (resolver->diags != NULL)
+	if (resolver->diags)
 		rg_diags_error(resolver->diags, "apply.blocked",
 			"a part of a text is not a text once it is known");
 	json_decref(text);
@@ -211,7 +211,7 @@ static json_t *resolve_join(const json_t *expr, const Resolver *resolver)
 	size_t i;
 	json_array_foreach (json_object_get(expr, "$join"), i, part) {
 		json_auto_t *text = resolve_text(part, resolver);
-		if (text != NULL)
+		if (text)
 			g_string_append_len(
 				joined, json_string_value(text), (gssize)json_string_length(text));
 		else if (resolver->lenient)
@@ -225,7 +225,7 @@ static json_t *resolve_join(const json_t *expr, const Resolver *resolver)
 static json_t *resolve_gzip(const json_t *expr, const Resolver *resolver)
 {
 	json_auto_t *text = resolve_text(json_object_get(expr, "$gzip_base64"), resolver);
-	if (text == NULL)
+	if (!text)
 		return NULL;
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	gzip(json_string_value(text), json_string_length(text), bytes);
@@ -236,11 +236,11 @@ static json_t *resolve_gzip(const json_t *expr, const Resolver *resolver)
 static json_t *resolve_object(const json_t *value, const Resolver *resolver)
 {
 	json_auto_t *copy = json_object();
-	json_t *object = (json_t *)(uintptr_t)value, *member;
+	json_t *object = rg_json_unconst(value), *member;
 	const char *key;
 	json_object_foreach (object, key, member) {
 		json_t *resolved = resolve(member, resolver);
-		if (resolved == NULL)
+		if (!resolved)
 			return NULL;
 		json_object_set_new_nocheck(copy, key, resolved);
 	}
@@ -254,7 +254,7 @@ static json_t *resolve_array(const json_t *value, const Resolver *resolver)
 	size_t i;
 	json_array_foreach (value, i, member) {
 		json_t *resolved = resolve(member, resolver);
-		if (resolved == NULL)
+		if (!resolved)
 			return NULL;
 		json_array_append_new(copy, resolved);
 	}
@@ -281,8 +281,8 @@ static json_t *resolve(const json_t *value, const Resolver *resolver)
 			return resolve_array(value, resolver);
 		break;
 	}
-	if (resolved == NULL && (resolver->lenient || !rg_expr_is(value)))
-		return json_incref((json_t *)(uintptr_t)value);
+	if (!resolved && (resolver->lenient || !rg_expr_is(value)))
+		return json_incref(rg_json_unconst(value));
 	return resolved;
 }
 

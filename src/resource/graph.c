@@ -13,7 +13,7 @@ GStrv rg_resource_dependencies(const RgResource *resource)
 	GHashTableIter iter;
 	gpointer address;
 	rg_expr_refs(resource->attrs, found);
-	for (size_t i = 0; resource->depends_on != NULL && resource->depends_on[i] != NULL; i++)
+	for (size_t i = 0; resource->depends_on && resource->depends_on[i]; i++)
 		if (!g_hash_table_contains(found, resource->depends_on[i]))
 			g_hash_table_add(found, g_strdup(resource->depends_on[i]));
 	g_hash_table_iter_init(&iter, found);
@@ -51,7 +51,7 @@ RgDependencies *rg_dependencies_new(void)
 
 void rg_dependencies_free(RgDependencies *cache)
 {
-	if (cache == NULL)
+	if (!cache)
 		return;
 	g_hash_table_destroy(cache->latest);
 	g_ptr_array_unref(cache->entries);
@@ -69,7 +69,7 @@ static bool same_list(GStrv a, GStrv b)
 GStrv rg_dependencies_get(RgDependencies *cache, const RgResource *resource)
 {
 	Entry *entry = g_hash_table_lookup(cache->latest, resource->attrs);
-	if (entry != NULL && same_list(entry->depends_on, resource->depends_on))
+	if (entry && same_list(entry->depends_on, resource->depends_on))
 		return entry->list;
 	entry = g_new0(Entry, 1);
 	entry->depends_on = resource->depends_on;
@@ -131,7 +131,7 @@ static void graph_init(Graph *graph, const RgResourceSet *set)
 		for (size_t d = 0; node->dependencies[d] != NULL; d++) {
 			if (!find_position(graph, node->dependencies[d], &other))
 				continue;
-			if (graph->nodes[other].dependents == NULL)
+			if (!graph->nodes[other].dependents)
 				graph->nodes[other].dependents =
 					g_array_new(FALSE, FALSE, sizeof(guint));
 			g_array_append_val(graph->nodes[other].dependents, i);
@@ -188,7 +188,7 @@ GPtrArray *rg_graph_order(const RgResourceSet *set, RgDiags *diags)
 		Node *node = &graph.nodes[GPOINTER_TO_UINT(key)];
 		g_tree_remove(ready, key);
 		g_ptr_array_add(order, g_strdup(node->resource->address));
-		for (guint d = 0; node->dependents != NULL && d < node->dependents->len; d++) {
+		for (guint d = 0; node->dependents && d < node->dependents->len; d++) {
 			guint other = g_array_index(node->dependents, guint, d);
 			if (--graph.nodes[other].open == 0)
 				g_tree_insert(ready, GUINT_TO_POINTER(other), NULL);

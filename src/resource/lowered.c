@@ -10,14 +10,14 @@ static bool text_or_null(const json_t *item, const char *key, const char **text)
 {
 	const json_t *value = json_object_get(item, key);
 	*text = json_string_value(value);
-	return value == NULL || json_is_null(value) || *text != NULL;
+	return !value || json_is_null(value) || *text;
 }
 
 static bool take_dependencies(const json_t *item, RgResource *resource)
 {
 	const json_t *list = json_object_get(item, "depends_on"), *entry;
 	size_t i;
-	if (list == NULL || json_is_null(list))
+	if (!list || json_is_null(list))
 		return true;
 	if (!json_is_array(list))
 		return false;
@@ -42,7 +42,7 @@ static const char *check_address(const json_t *item, const char *address, int64_
 		return "differs from its `kind`";
 	if (g_strcmp0(name, rg_json_str(item, "name", NULL)) != 0)
 		return "differs from its `name`";
-	if (*index < 0 ? number != NULL && !json_is_null(number)
+	if (*index < 0 ? number && !json_is_null(number)
 		       : !json_is_integer(number) || json_integer_value(number) != *index)
 		return "differs from its `index`";
 	return NULL;
@@ -54,12 +54,12 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 	const char *address = rg_json_str(item, "address", NULL), *group, *origin;
 	json_t *attrs = json_object_get(item, "attributes");
 	int64_t index;
-	if (address == NULL) {
+	if (!address) {
 		*wrong = "has no `address`";
 		return NULL;
 	}
 	*wrong = check_address(item, address, &index);
-	if (*wrong != NULL)
+	if (*wrong)
 		return NULL;
 	g_autoptr(RgResource) resource = rg_resource_new(
 		rg_json_str(item, "kind", ""), rg_json_str(item, "name", ""), index);
@@ -71,7 +71,7 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 		*wrong = "has a `group` or `origin` that is not a text";
 	else if (!take_dependencies(item, resource))
 		*wrong = "has a malformed `depends_on`";
-	if (*wrong != NULL)
+	if (*wrong)
 		return NULL;
 	resource->group = group ? g_intern_string(group) : NULL;
 	resource->origin = origin ? g_intern_string(origin) : NULL;
@@ -113,9 +113,9 @@ static const char *add_item(RgResourceSet *set, const json_t *item)
 	const char *wrong = NULL;
 	const json_t *indexes = json_object_get(item, "indexes");
 	g_autoptr(RgResource) resource = take_item(set, item, &wrong);
-	if (resource == NULL)
+	if (!resource)
 		return wrong;
-	if (indexes != NULL)
+	if (indexes)
 		return add_copies(set, resource, indexes);
 	return rg_resource_set_add(set, g_steal_pointer(&resource)) ? NULL : "is given twice";
 }
@@ -132,7 +132,7 @@ RgResourceSet *rg_resource_set_from_lowered(const json_t *resources, RgDiags *di
 	json_array_foreach (resources, i, item) {
 		const char *address = rg_json_str(item, "address", "?");
 		const char *wrong = add_item(set, item);
-		if (wrong != NULL) {
+		if (wrong) {
 			rg_diags_error(
 				diags, CODE, "lowered resource %zu (`%s`) %s", i, address, wrong);
 			return NULL;

@@ -25,7 +25,7 @@ RgResource *rg_resource_new(const char *kind, const char *name, int64_t index)
 
 void rg_resource_free(RgResource *resource)
 {
-	if (resource == NULL)
+	if (!resource)
 		return;
 	g_free(resource->address);
 	g_free(resource->id);
@@ -50,7 +50,7 @@ static guint hash_id(gconstpointer key)
 static gboolean equal_id(gconstpointer a, gconstpointer b)
 {
 	const RgResource *x = a, *y = b;
-	return strcmp(x->kind, y->kind) == 0 && strcmp(x->id, y->id) == 0;
+	return g_str_equal(x->kind, y->kind) && g_str_equal(x->id, y->id);
 }
 
 /* Long texts (user data) are sampled: equality is settled by json_equal, the hash only has to be
@@ -66,7 +66,7 @@ static guint hash_text(const char *text, size_t len)
 
 static guint hash_json(gconstpointer key)
 {
-	json_t *value = (json_t *)(uintptr_t)key, *member;
+	json_t *value = rg_json_unconst(key), *member;
 	const char *name;
 	size_t i;
 	guint hash = (guint)json_typeof(value) * 0x9e3779b1u;
@@ -98,11 +98,6 @@ static gboolean equal_json(gconstpointer a, gconstpointer b)
 	return json_equal(a, b) != 0;
 }
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 static void free_resource(gpointer resource)
 {
 	rg_resource_free(resource);
@@ -115,7 +110,7 @@ RgResourceSet *rg_resource_set_new(void)
 	set->by_address = g_hash_table_new(g_str_hash, g_str_equal);
 	set->by_id = g_hash_table_new(hash_id, equal_id);
 	set->extras = g_ptr_array_new_with_free_func(free_resource);
-	set->interned = g_hash_table_new_full(hash_json, equal_json, unref_json, NULL);
+	set->interned = g_hash_table_new_full(hash_json, equal_json, rg_json_unref, NULL);
 	set->sorted = TRUE;
 	pthread_mutex_init(&set->sorting, NULL);
 	return set;
@@ -123,7 +118,7 @@ RgResourceSet *rg_resource_set_new(void)
 
 void rg_resource_set_free(RgResourceSet *set)
 {
-	if (set == NULL)
+	if (!set)
 		return;
 	g_hash_table_destroy(set->by_address);
 	g_hash_table_destroy(set->by_id);
@@ -162,7 +157,7 @@ bool rg_resource_set_add(RgResourceSet *set, RgResource *resource)
 	}
 	g_ptr_array_add(set->items, resource);
 	g_hash_table_insert(set->by_address, resource->address, resource);
-	if (resource->id != NULL && !g_hash_table_contains(set->by_id, resource))
+	if (resource->id && !g_hash_table_contains(set->by_id, resource))
 		g_hash_table_add(set->by_id, resource);
 	return true;
 }
@@ -176,7 +171,7 @@ RgResource *rg_resource_set_find_id(const RgResourceSet *set, const char *kind, 
 {
 	g_autofree char *copy = g_strdup(id);
 	RgResource key = {.kind = kind, .id = copy};
-	return id == NULL ? NULL : g_hash_table_lookup(set->by_id, &key);
+	return !id ? NULL : g_hash_table_lookup(set->by_id, &key);
 }
 
 size_t rg_resource_set_size(const RgResourceSet *set)
@@ -215,10 +210,10 @@ const GPtrArray *rg_resource_set_extras(const RgResourceSet *set)
 
 json_t *rg_resource_set_intern(RgResourceSet *set, json_t *attrs)
 {
-	if (attrs == NULL)
+	if (!attrs)
 		return NULL;
 	json_t *known = g_hash_table_lookup(set->interned, attrs);
-	if (known == NULL) {
+	if (!known) {
 		g_hash_table_add(set->interned, attrs);
 		return json_incref(attrs);
 	}

@@ -82,8 +82,7 @@ static bool check_roles(const RgKind *kind, RgDiags *diags)
 	g_hash_table_iter_init(&iter, kind->attributes);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const RgAttribute *attribute = value;
-		if (attribute->role == NULL ||
-			rg_kind_with_role(kind, attribute->role) == attribute)
+		if (!attribute->role || rg_kind_with_role(kind, attribute->role) == attribute)
 			continue;
 		rg_diags_error(diags, "provider.refused",
 			"two attributes of the provider's kind %s have the role \"%s\"", kind->name,
@@ -101,7 +100,7 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 		rg_diags_error(diags, "provider.refused", "the provider's schema names no kinds");
 		return NULL;
 	}
-	if (json_object_get(kinds, RG_SECRET_KIND) != NULL) {
+	if (json_object_get(kinds, RG_SECRET_KIND)) {
 		rg_diags_error(diags, "provider.refused",
 			"the provider's schema claims the kind `" RG_SECRET_KIND "`");
 		return NULL;
@@ -127,7 +126,7 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 
 void rg_schema_free(RgSchema *schema)
 {
-	if (schema == NULL)
+	if (!schema)
 		return;
 	g_hash_table_destroy(schema->kinds);
 	g_strfreev(schema->names);
@@ -161,8 +160,8 @@ const RgAttribute *rg_kind_with_role(const RgKind *kind, const char *role)
 bool rg_schema_hides(const RgSchema *schema, const char *kind, const char *name)
 {
 	const RgKind *known = rg_schema_kind(schema, kind);
-	const RgAttribute *attribute = known != NULL ? rg_kind_attribute(known, name) : NULL;
-	return attribute == NULL || attribute->sensitive || strcmp(kind, RG_SECRET_KIND) == 0;
+	const RgAttribute *attribute = known ? rg_kind_attribute(known, name) : NULL;
+	return !attribute || attribute->sensitive || g_str_equal(kind, RG_SECRET_KIND);
 }
 
 GStrv rg_schema_kinds(const RgSchema *schema)
@@ -226,17 +225,17 @@ static json_t *sorted_set(const json_t *list)
 	g_ptr_array_sort(texts, compare_texts);
 	json_t *sorted = json_array();
 	for (guint t = 0; t < texts->len; t++)
-		if (t == 0 || strcmp(texts->pdata[t], texts->pdata[t - 1]) != 0)
+		if (t == 0 || !g_str_equal(texts->pdata[t], texts->pdata[t - 1]))
 			json_array_append_new(sorted, json_string(texts->pdata[t]));
 	return sorted;
 }
 
 bool rg_attribute_equal(const RgAttribute *attribute, const json_t *a, const json_t *b)
 {
-	json_t *x = (json_t *)(uintptr_t)a, *y = (json_t *)(uintptr_t)b;
+	json_t *x = rg_json_unconst(a), *y = rg_json_unconst(b);
 	if (x == y)
 		return true;
-	if (x == NULL || y == NULL)
+	if (!x || !y)
 		return false;
 	if (json_equal(x, y))
 		return true;

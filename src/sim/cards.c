@@ -86,7 +86,7 @@ static bool check_efa(RgSimCall *call, const RgSimLaunch *launch, unsigned n)
 	const char *kind = wanted->form.interface_type;
 	gint64 card = wanted->attachment.card;
 	if (!is_efa(kind))
-		return kind == NULL || g_str_equal(kind, "interface") ||
+		return !kind || g_str_equal(kind, "interface") ||
 		       rg_sim_fail(call, 400, "InvalidParameterValue",
 			       "Invalid value '%s' for InterfaceType.", kind);
 	if (!max_efa(launch->type_entry))

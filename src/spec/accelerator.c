@@ -27,7 +27,7 @@ static const char *read_kind(const char *text, RgBoundKind *kind)
 static RgBound capability_of(const char *text)
 {
 	RgBound bound = {0};
-	if (text != NULL)
+	if (text)
 		bound.value = (int)(g_ascii_strtod(read_kind(text, &bound.kind), NULL) * 10 + 0.5);
 	return bound;
 }
@@ -36,12 +36,12 @@ static void read_memory(RgAccelerator *accelerator, const json_t *value)
 {
 	RgBound bound = {.kind = RG_BOUND_LEAST, .value = json_number_value(value)};
 	char *unit = NULL;
-	if (value == NULL)
+	if (!value)
 		return;
 	if (json_is_string(value))
 		bound.value =
 			g_ascii_strtod(read_kind(json_string_value(value), &bound.kind), &unit);
-	if (unit != NULL && strstr(unit, "GiB") != NULL)
+	if (unit && strstr(unit, "GiB"))
 		accelerator->memory_gib = bound;
 	else
 		accelerator->memory_gb = bound;
@@ -63,9 +63,8 @@ static RgAccelerator *from_text(const char *text)
 	const char *colon = strchr(text, ':');
 	accelerator->text = g_strdup(text);
 	accelerator->names = g_new0(char *, 2);
-	accelerator->names[0] =
-		colon != NULL ? g_strndup(text, (gsize)(colon - text)) : g_strdup(text);
-	accelerator->count = colon != NULL ? (unsigned)g_ascii_strtoull(colon + 1, NULL, 10) : 1;
+	accelerator->names[0] = colon ? g_strndup(text, (gsize)(colon - text)) : g_strdup(text);
+	accelerator->count = colon ? (unsigned)g_ascii_strtoull(colon + 1, NULL, 10) : 1;
 	return accelerator;
 }
 
@@ -76,7 +75,7 @@ static RgAccelerator *from_mapping(const json_t *value)
 	g_autofree char *text = json_dumps(value, JSON_PRESERVE_ORDER);
 	accelerator->text = g_steal_pointer(&text);
 	accelerator->names = names_of(json_object_get(value, "name"));
-	accelerator->count = count != NULL ? (unsigned)json_number_value(count) : 1;
+	accelerator->count = count ? (unsigned)json_number_value(count) : 1;
 	accelerator->capability = capability_of(rg_json_str(value, "compute_capability", NULL));
 	read_memory(accelerator, json_object_get(value, "gpu_memory"));
 	return accelerator;

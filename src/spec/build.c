@@ -11,14 +11,14 @@ int64_t rg_disk_gib(const json_t *size)
 		return (int64_t)json_number_value(size);
 	char *unit;
 	guint64 number = g_ascii_strtoull(json_string_value(size), &unit, 10);
-	return (int64_t)number * (strchr(unit, 'T') != NULL ? 1024 : 1);
+	return (int64_t)number * (strchr(unit, 'T') ? 1024 : 1);
 }
 
 /* A new reference to a mapping, an empty one where the spec has none. */
 static json_t *ref_object(const json_t *parent, const char *key)
 {
 	json_t *object = json_object_get(parent, key);
-	return object != NULL ? json_incref(object) : json_object();
+	return object ? json_incref(object) : json_object();
 }
 
 static char *dup_str(const json_t *object, const char *key)
@@ -34,7 +34,7 @@ static RgSource member_source(const RgDocument *document, const char *pointer, c
 
 static GStrv build_zones(const json_t *zones)
 {
-	if (zones == NULL)
+	if (!zones)
 		return NULL;
 	size_t n = json_array_size(zones);
 	GStrv names = g_new0(char *, n + 1);
@@ -60,9 +60,9 @@ static void build_market(
 	g_autofree char *at = rg_json_pointer_add(pointer, "market");
 	g_autofree char *limit = g_strconcat(at, "/spot/max_price", NULL);
 	market->is_spot = json_is_object(value) || g_strcmp0(json_string_value(value), "spot") == 0;
-	if (max != NULL)
+	if (max)
 		market->max_microusd = llround(json_number_value(max) * 1e6);
-	market->source = rg_document_source(document, max != NULL ? limit : at);
+	market->source = rg_document_source(document, max ? limit : at);
 }
 
 const char *rg_market_word(const RgMarket *market)
@@ -76,15 +76,15 @@ static RgPool *build_pool(
 	RgPool *pool = g_new0(RgPool, 1);
 	pool->name = g_strdup(name);
 	pool->origin = g_strdup(pointer);
-	pool->is_head = strcmp(pointer, "/head") == 0;
+	pool->is_head = g_str_equal(pointer, "/head");
 	pool->source = rg_document_key_source(document, pointer);
 	pool->instance_type = dup_str(value, "instance_type");
 	const json_t *accelerators = json_object_get(value, "accelerators");
 	g_autofree char *wish = rg_json_pointer_add(pointer, "accelerators");
-	if (accelerators != NULL)
+	if (accelerators)
 		pool->accelerators = rg_accelerators_build(document, wish, accelerators);
-	pool->shape_source = member_source(
-		document, pointer, accelerators != NULL ? "accelerators" : "instance_type");
+	pool->shape_source =
+		member_source(document, pointer, accelerators ? "accelerators" : "instance_type");
 	build_nodes(pool, json_object_get(value, "nodes"));
 	pool->nodes_source = member_source(document, pointer, "nodes");
 	pool->zones = build_zones(json_object_get(value, "zones"));
@@ -94,7 +94,7 @@ static RgPool *build_pool(
 	pool->image_source = member_source(document, pointer, "image");
 	const json_t *disk = json_object_get(value, "disk");
 	const json_t *size = json_object_get(disk, "size");
-	pool->disk.size_gb = size != NULL ? rg_disk_gib(size) : 0;
+	pool->disk.size_gb = size ? rg_disk_gib(size) : 0;
 	pool->disk.type = dup_str(disk, "type");
 	pool->disk.source = member_source(document, pointer, "disk");
 	rg_share_build(&pool->share, document, pointer, json_object_get(value, "share"));
@@ -123,7 +123,7 @@ static RgProviderRef *build_place(
 	place->name = dup_str(value, "name");
 	place->region = dup_str(value, "region");
 	place->origin = g_strdup(pointer);
-	place->config = json_copy((json_t *)(uintptr_t)value);
+	place->config = json_copy(rg_json_unconst(value));
 	json_object_del(place->config, "name");
 	json_object_del(place->config, "region");
 	place->source = rg_document_key_source(document, pointer);
@@ -147,7 +147,7 @@ static GPtrArray *build_places(const RgDocument *document)
 	const json_t *value = json_object_get(document->value, "provider"), *item;
 	const json_t *any_of = json_object_get(value, "any_of");
 	size_t i;
-	if (any_of == NULL)
+	if (!any_of)
 		g_ptr_array_add(places, build_place(document, "/provider", value));
 	json_array_foreach (any_of, i, item) {
 		g_autofree char *pointer = g_strdup_printf("/provider/any_of/%zu", i);
@@ -167,7 +167,7 @@ bool rg_optimize_parse(const char *text, RgOptimize *optimize)
 		[RG_OPTIMIZE_CARBON] = "carbon",
 		[RG_OPTIMIZE_BALANCED] = "balanced"};
 	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
-		if (strcmp(text, words[i]) != 0)
+		if (!g_str_equal(text, words[i]))
 			continue;
 		*optimize = (RgOptimize)i;
 		return true;
@@ -181,20 +181,20 @@ static void build_ray(RgRay *ray, const RgDocument *document)
 	ray->version = dup_str(value, "version");
 	ray->python = dup_str(value, "python");
 	ray->image = dup_str(value, "image");
-	if (ray->image == NULL)
+	if (!ray->image)
 		ray->image = rg_ray_image_default(ray->version, ray->python);
-	ray->auth_token = strcmp(rg_json_str(value, "auth", "token"), "token") == 0;
+	ray->auth_token = g_str_equal(rg_json_str(value, "auth", "token"), "token");
 	ray->source = rg_document_key_source(document, "/ray");
 }
 
 static void free_pool(gpointer data)
 {
 	RgPool *pool = data;
-	if (pool == NULL)
+	if (!pool)
 		return;
 	g_free(pool->name);
 	g_free(pool->origin);
-	if (pool->accelerators != NULL)
+	if (pool->accelerators)
 		g_ptr_array_unref(pool->accelerators);
 	g_free(pool->instance_type);
 	g_strfreev(pool->zones);
@@ -248,7 +248,7 @@ RgCluster *rg_cluster_build(RgDocument *document)
 
 void rg_cluster_free(RgCluster *cluster)
 {
-	if (cluster == NULL)
+	if (!cluster)
 		return;
 	g_free(cluster->name);
 	g_free(cluster->file);
@@ -274,7 +274,7 @@ RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer)
 	g_autofree char *moved =
 		of_place ? g_strconcat(cluster->provider.origin, rest, NULL) : g_strdup(pointer);
 	const RgSource *source = rg_source_find(cluster->sources, moved);
-	return source != NULL ? *source : (RgSource){.file = g_intern_string(cluster->file)};
+	return source ? *source : (RgSource){.file = g_intern_string(cluster->file)};
 }
 
 unsigned rg_cluster_nodes(const RgCluster *cluster)

@@ -30,7 +30,7 @@ static bool count_alias(Converter *converter, const RgNode *node)
 	if (converter->in_alias == 0)
 		return true;
 	converter->alias_nodes++;
-	converter->alias_bytes += node->text != NULL ? strlen(node->text) : 0;
+	converter->alias_bytes += node->text ? strlen(node->text) : 0;
 	if (converter->alias_nodes <= RG_CAP_YAML_ALIAS_NODES &&
 		converter->alias_bytes <= RG_CAP_YAML_ALIAS_BYTES)
 		return true;
@@ -101,7 +101,7 @@ static json_t *convert_list(Converter *converter, const RgNode *node)
 	for (guint i = 0; i < node->items->len && !converter->stopped; i++) {
 		g_string_append_printf(converter->pointer, "/%u", i);
 		json_t *item = convert(converter, g_ptr_array_index(node->items, i));
-		if (item != NULL)
+		if (item)
 			json_array_append_new(list, item);
 		g_string_truncate(converter->pointer, len);
 	}
@@ -115,7 +115,7 @@ static const RgNode *resolve_alias(const RgNode *node)
 
 static bool is_merge_key(const RgNode *key)
 {
-	return key->kind == RG_NODE_SCALAR && key->plain && strcmp(key->text, "<<") == 0;
+	return key->kind == RG_NODE_SCALAR && key->plain && g_str_equal(key->text, "<<");
 }
 
 /* The key's text, or NULL and a finding: JSON knows text keys only. */
@@ -136,7 +136,7 @@ static const char *find_key_text(Converter *converter, const RgNode *key)
 		rg_diag_at(diag, key->source);
 		return NULL;
 	}
-	g_autoptr(RgJson) value = NULL;
+	json_auto_t *value = NULL;
 	RgScalarKind kind = node->plain ? rg_scalar_resolve(node->text, &value) : RG_SCALAR_TEXT;
 	if (kind == RG_SCALAR_TEXT || kind == RG_SCALAR_WORD11)
 		return node->text;
@@ -168,18 +168,18 @@ static void add_member(
 	Converter *converter, json_t *object, const RgNode *key, const RgNode *value, bool merged)
 {
 	const char *name = find_key_text(converter, key);
-	if (name == NULL || (merged && json_object_get(object, name) != NULL))
+	if (!name || (merged && json_object_get(object, name)))
 		return;
 	size_t len = converter->pointer->len;
 	g_autofree char *step = rg_json_pointer_add("", name);
 	g_string_append(converter->pointer, step);
-	if (json_object_get(object, name) != NULL) {
+	if (json_object_get(object, name)) {
 		report_duplicate(converter, name, key);
 	} else {
 		put_source(converter->document->keys, converter->pointer->str,
 			resolve_alias(key)->source);
 		json_t *member = convert(converter, value);
-		if (member != NULL)
+		if (member)
 			json_object_set_new(object, name, member);
 	}
 	g_string_truncate(converter->pointer, len);
@@ -221,7 +221,7 @@ static const RgNode *find_merge(Converter *converter, const RgNode *map)
 		const RgNode *key = g_ptr_array_index(map->items, i);
 		if (!is_merge_key(key))
 			continue;
-		if (found != NULL) {
+		if (found) {
 			RgDiag *diag = rg_diags_error(converter->diags, "yaml.duplicate-key",
 				"the key \"<<\" is given twice");
 			rg_diag_at(diag, key->source);
@@ -248,7 +248,7 @@ static void add_members(Converter *converter, json_t *object, const RgNode *map,
 				merged);
 	}
 	const RgNode *source = find_merge(converter, map);
-	if (source != NULL && !converter->stopped)
+	if (source && !converter->stopped)
 		merge(converter, object, source, false);
 }
 
@@ -288,7 +288,7 @@ static json_t *convert(Converter *converter, const RgNode *node)
 RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgDiags *diags)
 {
 	g_autoptr(RgTree) tree = rg_tree_parse(g_intern_string(file), text, len, diags);
-	if (tree == NULL)
+	if (!tree)
 		return NULL;
 	g_autoptr(RgDocument) document = g_new0(RgDocument, 1);
 	document->file = g_intern_string(file);
@@ -304,7 +304,7 @@ RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgD
 
 void rg_document_free(RgDocument *document)
 {
-	if (document == NULL)
+	if (!document)
 		return;
 	json_decref(document->value);
 	g_clear_pointer(&document->sources, g_hash_table_unref);
@@ -326,7 +326,7 @@ bool rg_document_is_spoiled(const RgDocument *document, const char *pointer)
 	g_autofree char *at = g_strdup(pointer);
 	while (!g_hash_table_contains(document->spoiled, at)) {
 		char *slash = strrchr(at, '/');
-		if (slash == NULL)
+		if (!slash)
 			return false;
 		*slash = '\0';
 	}
@@ -339,7 +339,7 @@ const RgSource *rg_source_find(GHashTable *sources, const char *pointer)
 	for (;;) {
 		const RgSource *source = g_hash_table_lookup(sources, at);
 		char *slash = strrchr(at, '/');
-		if (source != NULL || slash == NULL)
+		if (source || !slash)
 			return source;
 		*slash = '\0';
 	}
@@ -348,12 +348,11 @@ const RgSource *rg_source_find(GHashTable *sources, const char *pointer)
 RgSource rg_document_source(const RgDocument *document, const char *pointer)
 {
 	const RgSource *source = rg_source_find(document->sources, pointer);
-	return source != NULL ? *source
-			      : (RgSource){.file = document->file, .line = 1, .column = 1};
+	return source ? *source : (RgSource){.file = document->file, .line = 1, .column = 1};
 }
 
 RgSource rg_document_key_source(const RgDocument *document, const char *pointer)
 {
 	const RgSource *key = g_hash_table_lookup(document->keys, pointer);
-	return key != NULL ? *key : rg_document_source(document, pointer);
+	return key ? *key : rg_document_source(document, pointer);
 }

@@ -24,7 +24,7 @@ static char *named_path(const char *path)
 static bool lies_in(const char *file, const char *folder)
 {
 	size_t len = strlen(folder);
-	return strncmp(file, folder, len) == 0 && (file[len] == '/' || strcmp(folder, "/") == 0);
+	return strncmp(file, folder, len) == 0 && (file[len] == '/' || g_str_equal(folder, "/"));
 }
 
 static bool is_tree(const char *folder)
@@ -39,14 +39,14 @@ bool spec_is_inside(const char *path)
 	bool exists = g_file_test(path, G_FILE_TEST_EXISTS);
 	g_autofree char *file = real_path(path), *folder = named_path(path);
 	bool inside = true;
-	while (exists && inside && strcmp(folder, "/") != 0) {
+	while (exists && inside && !g_str_equal(folder, "/")) {
 		char *above = g_path_get_dirname(folder);
 		g_free(folder);
 		folder = above;
 		if (!is_tree(folder))
 			continue;
 		g_autofree char *tree = real_path(folder);
-		inside = file != NULL && tree != NULL && lies_in(file, tree);
+		inside = file && tree && lies_in(file, tree);
 	}
 	return inside;
 }

@@ -8,7 +8,7 @@ void rg_spec_check_budget(RgDocument *document, RgDiags *diags)
 	const char *name;
 	json_object_foreach (limits, name, limit) {
 		g_autofree char *at = rg_json_pointer_add("/budget/pools", name);
-		if (g_str_equal(name, "head") || json_object_get(pools, name) != NULL ||
+		if (g_str_equal(name, "head") || json_object_get(pools, name) ||
 			rg_document_is_spoiled(document, at))
 			continue;
 		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
@@ -18,11 +18,11 @@ void rg_spec_check_budget(RgDocument *document, RgDiags *diags)
 		const char *pool;
 		json_t *value;
 		g_ptr_array_add(words, (gpointer)(uintptr_t) "head");
-		json_object_foreach ((json_t *)(uintptr_t)pools, pool, value)
+		json_object_foreach (rg_json_unconst(pools), pool, value)
 			g_ptr_array_add(words, (gpointer)(uintptr_t)pool);
 		g_ptr_array_add(words, NULL);
 		const char *near = rg_nearest_word(name, (const char *const *)words->pdata);
-		if (near != NULL)
+		if (near)
 			rg_diag_hint(diag, "did you mean `%s`?", near);
 	}
 }

@@ -37,9 +37,9 @@ static void copy_diag(RgDiags *to, const RgDiag *from)
 	else
 		diag = rg_diags_note(to, from->code, "%s", from->summary);
 	rg_diag_at(diag, from->source);
-	if (from->detail != NULL)
+	if (from->detail)
 		rg_diag_detail(diag, "%s", from->detail);
-	if (from->hint != NULL)
+	if (from->hint)
 		rg_diag_hint(diag, "%s", from->hint);
 	if (from->related.line > 0)
 		rg_diag_related(diag, from->related, from->related_text);
@@ -53,7 +53,7 @@ static bool is_repeated(const Placed *items, size_t i)
 		k--) {
 		const RgDiag *a = items[k - 1].diag, *b = items[i].diag;
 		if (a->code == b->code && a->severity == b->severity &&
-			strcmp(a->summary, b->summary) == 0)
+			g_str_equal(a->summary, b->summary))
 			return true;
 	}
 	return false;
@@ -106,7 +106,7 @@ static bool refuse_line_ends(const char *file, const char *text, size_t len, RgD
 		}
 		if (*at == '\r' && at[1] != '\n')
 			name = "a carriage return alone";
-		if (name != NULL) {
+		if (name) {
 			RgDiag *diag =
 				rg_diags_error(diags, "yaml.syntax", "%s is not accepted", name);
 			rg_diag_at(diag, source);
@@ -169,7 +169,7 @@ void *spec_load_text(
 	if (is_readable(file, copy, len, found)) {
 		rg_diags_add_text(diags, file, copy, len);
 		document = rg_document_load(file, copy, len, found);
-		built = document != NULL ? build(document, found) : NULL;
+		built = document ? build(document, found) : NULL;
 	}
 	deliver(diags, found);
 	return built;
@@ -222,10 +222,10 @@ static void report_outside(const char *path, RgDiags *diags)
 /* "-" is standard input. */
 static GString *read_stream_of(const char *path, int *error)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
+	bool is_stdin = g_str_equal(path, "-");
 	FILE *stream = is_stdin ? stdin : fopen(path, "rbe");
 	*error = errno;
-	if (stream == NULL)
+	if (!stream)
 		return NULL;
 	GString *text = g_string_new(NULL);
 	bool read = read_stream(stream, text);
@@ -241,12 +241,12 @@ static GString *read_stream_of(const char *path, int *error)
 static GString *read_path(const char *path, RgDiags *diags)
 {
 	int error = 0;
-	if (strcmp(path, "-") != 0 && !spec_is_inside(path)) {
+	if (!g_str_equal(path, "-") && !spec_is_inside(path)) {
 		report_outside(path, diags);
 		return NULL;
 	}
 	GString *text = read_stream_of(path, &error);
-	if (text == NULL)
+	if (!text)
 		report_unreadable(path, error, diags);
 	return text;
 }
@@ -254,9 +254,9 @@ static GString *read_path(const char *path, RgDiags *diags)
 void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags)
 {
 	g_autoptr(GString) text = read_path(path, diags);
-	if (text == NULL)
+	if (!text)
 		return NULL;
-	bool is_stdin = strcmp(path, "-") == 0;
+	bool is_stdin = g_str_equal(path, "-");
 	return spec_load_text(is_stdin ? "<stdin>" : path, text->str, text->len, build, diags);
 }
 
@@ -268,7 +268,7 @@ RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
 bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags)
 {
 	g_autoptr(GString) text = read_path(path, diags);
-	if (text == NULL)
+	if (!text)
 		return false;
 	*peek = rg_spec_peek(path, text->str, text->len, diags);
 	return true;

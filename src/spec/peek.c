@@ -93,8 +93,8 @@ RgSpecPeek rg_spec_peek(const char *file, const char *text, size_t len, RgDiags 
 	g_autofree char *copy = g_strndup(text + mark, len - mark);
 	g_autoptr(RgDocument) document =
 		rg_document_load(g_intern_string(file), copy, len - mark, unused);
-	const char *name = document != NULL ? rg_json_str(document->value, "cluster", NULL) : NULL;
-	if (name == NULL)
+	const char *name = document ? rg_json_str(document->value, "cluster", NULL) : NULL;
+	if (!name)
 		return peek;
 	peek.cluster = g_strdup(name);
 	peek.source = rg_document_source(document, "/cluster");

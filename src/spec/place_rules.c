@@ -9,10 +9,10 @@ static void check_twice(RgDocument *document, const json_t *any_of, size_t i, Rg
 	const char *name = rg_json_str(place, "name", NULL);
 	const char *region = rg_json_str(place, "region", NULL);
 	g_autofree char *at = g_strdup_printf("/provider/any_of/%zu", i);
-	for (size_t k = 0; k < i && name != NULL && region != NULL; k++) {
+	for (size_t k = 0; k < i && name && region; k++) {
 		const json_t *other = json_array_get(any_of, k);
-		if (strcmp(rg_json_str(other, "name", ""), name) != 0 ||
-			strcmp(rg_json_str(other, "region", ""), region) != 0)
+		if (!g_str_equal(rg_json_str(other, "name", ""), name) ||
+			!g_str_equal(rg_json_str(other, "region", ""), region))
 			continue;
 		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
 			"provider.any_of names %s %s twice", name, region);

@@ -8,7 +8,7 @@
 
 void rg_project_free(RgProject *project)
 {
-	if (project == NULL)
+	if (!project)
 		return;
 	g_free(project->file);
 	json_decref(project->view);
@@ -19,9 +19,9 @@ void rg_project_free(RgProject *project)
 /* "clusters" -> ".", "." -> "..", ".." -> "../..", "/a/b" -> "/a". */
 static char *folder_above(const char *folder)
 {
-	if (strcmp(folder, ".") == 0)
+	if (g_str_equal(folder, "."))
 		return g_strdup("..");
-	if (strcmp(folder, "..") == 0 || g_str_has_suffix(folder, "/.."))
+	if (g_str_equal(folder, "..") || g_str_has_suffix(folder, "/.."))
 		return g_strconcat(folder, "/..", NULL);
 	return g_path_get_dirname(folder);
 }
@@ -35,16 +35,16 @@ static bool is_there(const char *folder, const char *name)
 static bool is_top(const char *folder)
 {
 	g_autofree char *real = g_canonicalize_filename(folder, NULL);
-	return strcmp(real, "/") == 0 || is_there(folder, ".git");
+	return g_str_equal(real, "/") || is_there(folder, ".git");
 }
 
 char *rg_project_find(const char *spec_path)
 {
-	bool has_path = spec_path != NULL && strcmp(spec_path, "-") != 0;
+	bool has_path = spec_path && !g_str_equal(spec_path, "-");
 	g_autofree char *folder = has_path ? g_path_get_dirname(spec_path) : g_strdup(".");
-	for (unsigned i = 0; i < LEVELS && folder != NULL; i++) {
+	for (unsigned i = 0; i < LEVELS && folder; i++) {
 		if (is_there(folder, RG_PROJECT_FILE))
-			return strcmp(folder, ".") == 0
+			return g_str_equal(folder, ".")
 				       ? g_strdup(RG_PROJECT_FILE)
 				       : g_build_filename(folder, RG_PROJECT_FILE, NULL);
 		char *above = is_top(folder) ? NULL : folder_above(folder);
@@ -56,10 +56,10 @@ char *rg_project_find(const char *spec_path)
 
 char *rg_project_home(const char *spec_path)
 {
-	bool has_path = spec_path != NULL && strcmp(spec_path, "-") != 0;
+	bool has_path = spec_path && !g_str_equal(spec_path, "-");
 	g_autofree char *dir = has_path ? g_path_get_dirname(spec_path) : g_strdup(".");
 	char *real = realpath(dir, NULL); /* NULL: only a commit has the folder */
-	g_autofree char *own = real != NULL ? g_strdup(real) : g_canonicalize_filename(dir, NULL);
+	g_autofree char *own = real ? g_strdup(real) : g_canonicalize_filename(dir, NULL);
 	g_autofree char *folder = g_strdup(own);
 	free(real);
 	for (unsigned i = 0; i < LEVELS; i++) {
@@ -110,5 +110,5 @@ RgLimits rg_limits_of_project(const RgProject *project)
 RgSource rg_limits_source(const RgLimits *limits, const char *pointer)
 {
 	const RgSource *source = rg_source_find(limits->sources, pointer);
-	return source != NULL ? *source : (RgSource){.file = g_intern_string(limits->file)};
+	return source ? *source : (RgSource){.file = g_intern_string(limits->file)};
 }

@@ -21,8 +21,8 @@ static char *dup_tag(const char *image)
 {
 	g_autofree char *name = g_strndup(image, strcspn(image, "@"));
 	const char *slash = strrchr(name, '/');
-	const char *colon = strchr(slash != NULL ? slash : name, ':');
-	return colon != NULL ? g_strdup(colon + 1) : NULL;
+	const char *colon = strchr(slash ? slash : name, ':');
+	return colon ? g_strdup(colon + 1) : NULL;
 }
 
 /* Also behind a mirror's host: "registry.example.com/rayproject/ray". */
@@ -30,20 +30,20 @@ static bool is_rays_own(const char *image)
 {
 	g_autofree char *name = g_strndup(image, strcspn(image, "@"));
 	char *last = strrchr(name, '/');
-	if (last == NULL)
+	if (!last)
 		return false;
 	last[strcspn(last, ":")] = '\0';
 	static const char *const names[] = {"/ray", "/ray-ml", "/ray-llm", NULL};
 	bool known = g_strv_contains(names, last);
 	*last = '\0';
-	return known && (strcmp(name, "rayproject") == 0 || g_str_has_suffix(name, "/rayproject"));
+	return known && (g_str_equal(name, "rayproject") || g_str_has_suffix(name, "/rayproject"));
 }
 
 /* NULL when the group took no part. */
 static char *fetch(const GMatchInfo *match, int group)
 {
 	char *text = g_match_info_fetch(match, group);
-	if (text != NULL && *text == '\0')
+	if (text && *text == '\0')
 		g_clear_pointer(&text, g_free);
 	return text;
 }
@@ -51,7 +51,7 @@ static char *fetch(const GMatchInfo *match, int group)
 bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 {
 	g_autofree char *text = dup_tag(image);
-	if (text == NULL || !is_rays_own(image))
+	if (!text || !is_rays_own(image))
 		return false;
 	g_autoptr(GRegex) grammar = g_regex_new(TAG_PATTERN, 0, 0, NULL);
 	g_autoptr(GMatchInfo) match = NULL;
@@ -62,7 +62,7 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 	g_autofree char *extra = fetch(match, 3);
 	tag->version = g_match_info_fetch(match, 1);
 	tag->is_extra = extra != NULL;
-	tag->python = minor != NULL && *minor != '\0' ? g_strconcat("3.", minor, NULL) : NULL;
+	tag->python = minor && *minor != '\0' ? g_strconcat("3.", minor, NULL) : NULL;
 	tag->platform = fetch(match, 7);
 	tag->arch = fetch(match, 9);
 	return true;
@@ -70,15 +70,15 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 
 bool rg_ray_image_is_pinned(const char *image)
 {
-	if (strstr(image, "@sha256:") != NULL)
+	if (strstr(image, "@sha256:"))
 		return true;
 	g_autofree char *tag = dup_tag(image);
-	if (tag == NULL || *tag == '\0')
+	if (!tag || *tag == '\0')
 		return false;
 	/* "nightly.250930.abcdef" is one build, "nightly-py310" is the last one. */
 	if (g_str_has_prefix(tag, "nightly"))
 		return g_str_has_prefix(tag, "nightly.");
-	return strcmp(tag, "latest") != 0 && !g_str_has_prefix(tag, "latest-");
+	return !g_str_equal(tag, "latest") && !g_str_has_prefix(tag, "latest-");
 }
 
 char *rg_ray_image_default(const char *version, const char *python)

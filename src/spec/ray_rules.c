@@ -25,7 +25,7 @@ static const char *find_text(RgDocument *document, const char *pointer)
 
 static void check_age(const Ray *ray)
 {
-	if (ray->version == NULL || g_strcmp0(ray->auth, "none") == 0 ||
+	if (!ray->version || g_strcmp0(ray->auth, "none") == 0 ||
 		rg_document_is_spoiled(ray->document, "/ray/auth") ||
 		rg_version_compare(ray->version, FIRST_WITH_TOKEN) >= 0)
 		return;
@@ -49,33 +49,31 @@ static void check_image(const Ray *ray)
 	if (!rg_ray_tag_parse(ray->image, &tag))
 		return;
 	const char *what = NULL, *wanted = NULL, *got = NULL;
-	if (ray->version != NULL && strcmp(tag.version, ray->version) != 0) {
+	if (ray->version && !g_str_equal(tag.version, ray->version)) {
 		what = "version";
 		wanted = ray->version;
 		got = tag.version;
-	} else if (ray->python != NULL && tag.python != NULL &&
-		   strcmp(tag.python, ray->python) != 0) {
+	} else if (ray->python && tag.python && !g_str_equal(tag.python, ray->python)) {
 		what = "python";
 		wanted = ray->python;
 		got = tag.python;
 	}
-	if (what == NULL)
+	if (!what)
 		return;
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/image", "spec.ray-image-mismatch",
 		ray->diags, "ray.image holds %s %s, but ray.%s is %s",
-		strcmp(what, "python") == 0 ? "Python" : "Ray", got, what, wanted);
+		g_str_equal(what, "python") ? "Python" : "Ray", got, what, wanted);
 	rg_diag_hint(diag, "make ray.image and ray.%s say the same", what);
 }
 
 /* Without an image one is derived, when it is known to exist. */
 static void check_derived(const Ray *ray)
 {
-	if (ray->version == NULL)
+	if (!ray->version)
 		return;
 	RgDocument *document = ray->document;
 	bool has_cu121 = rg_version_compare(ray->version, FIRST_WITH_CU121) >= 0;
-	if (json_object_get(json_object_get(document->value, "ray"), "python") == NULL ||
-		!has_cu121) {
+	if (!json_object_get(json_object_get(document->value, "ray"), "python") || !has_cu121) {
 		RgDiag *diag = rg_diags_error(ray->diags, "spec.missing-key",
 			has_cu121 ? "ray has neither \"python\" nor \"image\""
 				  : "ray has no \"image\"");
@@ -102,7 +100,7 @@ void rg_spec_check_ray(RgDocument *document, RgDiags *diags)
 		.diags = diags,
 	};
 	check_age(&ray);
-	if (ray.image != NULL)
+	if (ray.image)
 		check_image(&ray);
 	else if (!rg_document_is_spoiled(document, "/ray/image"))
 		check_derived(&ray);

@@ -12,7 +12,7 @@ static void report_key(RgDocument *document, const char *pointer, const char *co
 {
 	RgDiag *diag = rg_spec_report(document, pointer, code, diags, "%s", summary);
 	rg_diag_at(diag, rg_document_key_source(document, pointer));
-	if (hint != NULL)
+	if (hint)
 		rg_diag_hint(diag, "%s", hint);
 }
 
@@ -71,9 +71,9 @@ static const char *judge_variable(const char *name, const char **hint)
 static void hide_secrets(const json_t *place)
 {
 	const char *endpoint = rg_json_str(place, "endpoint", NULL);
-	const char *user = endpoint != NULL ? strstr(endpoint, "://") : NULL;
-	const char *host = user != NULL ? strrchr(user, '@') : NULL;
-	if (host != NULL)
+	const char *user = endpoint ? strstr(endpoint, "://") : NULL;
+	const char *host = user ? strrchr(user, '@') : NULL;
+	if (host)
 		rg_redact_add(user + 3, (size_t)(host - user) - 3);
 }
 
@@ -93,7 +93,7 @@ static void check_names(RgDocument *document, const char *pointer, NameRule judg
 		const char *hint = NULL;
 		const char *why = judge(name, &hint);
 		hide_token(name, value);
-		if (why == NULL || rg_document_is_spoiled(document, at))
+		if (!why || rg_document_is_spoiled(document, at))
 			continue;
 		g_autofree char *quoted = rg_words_quote(name);
 		g_autofree char *summary =
@@ -105,7 +105,7 @@ static void check_names(RgDocument *document, const char *pointer, NameRule judg
 static void check_disk(RgDocument *document, const char *pointer, RgDiags *diags)
 {
 	const json_t *size = rg_json_at(document->value, pointer);
-	int64_t gib = size != NULL ? rg_disk_gib(size) : 0;
+	int64_t gib = size ? rg_disk_gib(size) : 0;
 	if (rg_document_is_spoiled(document, pointer) || gib <= RG_DISK_MAX_GIB)
 		return;
 	g_autofree char *path = rg_spec_path(document, pointer);
@@ -136,7 +136,7 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 		check_pool(document, pointer, diags);
 		g_autofree char *count = rg_json_pointer_add(pointer, "nodes");
 		nodes += rg_spec_check_nodes(document, count, diags);
-		if (strcmp(name, "head") == 0)
+		if (g_str_equal(name, "head"))
 			report_key(document, pointer, "spec.reserved-name",
 				"the pool name \"head\" is reserved for the head node",
 				"choose another name", diags);

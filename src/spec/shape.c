@@ -10,7 +10,7 @@ extern const struct rg_embedded rg_schemas[];
 json_t *rg_spec_schema(const char *name)
 {
 	const struct rg_embedded *file = rg_schemas;
-	while (file->name != NULL && strcmp(file->name, name) != 0)
+	while (file->name && !g_str_equal(file->name, name))
 		file++;
 	g_assert(file->name != NULL);
 	json_t *schema = json_loadb(file->data, file->len, 0, NULL);
@@ -34,7 +34,7 @@ RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *co
 char *rg_spec_path(const RgDocument *document, const char *pointer)
 {
 	if (*pointer == '\0')
-		return g_strdup(document->what != NULL ? document->what : "the spec");
+		return g_strdup(document->what ? document->what : "the spec");
 	g_auto(GStrv) steps = g_strsplit(pointer + 1, "/", -1);
 	GString *path = g_string_new(NULL);
 	const json_t *at = document->value;
@@ -57,7 +57,7 @@ static void report_repeated(RgFinding *finding)
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *item = json_string_value(json_array_get(list, i));
-		if (item == NULL || g_hash_table_add(seen, (gpointer)(uintptr_t)item))
+		if (!item || g_hash_table_add(seen, (gpointer)(uintptr_t)item))
 			continue;
 		g_autofree char *pointer = g_strdup_printf("%s/%zu", finding->found->pointer, i);
 		g_autofree char *quoted = rg_words_quote(item);
@@ -104,9 +104,9 @@ static GPtrArray *known_keys(const json_t *properties, bool now)
 {
 	GPtrArray *keys = g_ptr_array_new();
 	const char *key;
-	json_t *property, *object = (json_t *)(uintptr_t)properties; /* iterating changes nothing */
+	json_t *property, *object = rg_json_unconst(properties); /* iterating changes nothing */
 	json_object_foreach (object, key, property) {
-		if (!now || json_object_get(property, "not") == NULL)
+		if (!now || !json_object_get(property, "not"))
 			g_ptr_array_add(keys, (gpointer)(uintptr_t)key);
 	}
 	g_ptr_array_add(keys, NULL);
@@ -118,14 +118,14 @@ static const char *find_meant(const GPtrArray *keys, const char *name)
 {
 	const char *const *words = (const char *const *)keys->pdata;
 	const char *meant = rg_words_synonym(name, words);
-	return meant != NULL ? meant : rg_nearest_word(name, words);
+	return meant ? meant : rg_nearest_word(name, words);
 }
 
 static void hint_known_key(RgDiag *diag, const json_t *properties, const char *name)
 {
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	const char *meant = find_meant(keys, name);
-	if (meant != NULL) {
+	if (meant) {
 		rg_diag_hint(diag, "did you mean `%s`?", meant);
 		return;
 	}
@@ -138,7 +138,7 @@ static void hint_known_key(RgDiag *diag, const json_t *properties, const char *n
  * is said about that key is enough. */
 static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
 {
-	json_t *object = (json_t *)(uintptr_t)found->value, *member; /* only iterated */
+	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
 	const char *key;
 	/* An open object's unknown keys are somebody else's to judge, and not told here. */
 	bool closed = json_is_false(json_object_get(found->schema, "additionalProperties"));
@@ -148,8 +148,7 @@ static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
 		const json_t *later = json_object_get(property, "x-raygpu-later");
 		if (rg_json_has_text(json_object_get(later, "instead_of"), found->name))
 			return true;
-		if (closed && property == NULL &&
-			g_strcmp0(find_meant(keys, key), found->name) == 0)
+		if (closed && !property && g_strcmp0(find_meant(keys, key), found->name) == 0)
 			return true;
 	}
 	return false;
@@ -158,11 +157,11 @@ static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
 /* The key of an open object that was meant to be the missing one, or NULL. */
 static const char *find_meant_for(const RgSchemaFinding *found, json_t *properties)
 {
-	json_t *object = (json_t *)(uintptr_t)found->value, *member; /* only iterated */
+	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
 	const char *key;
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	json_object_foreach (object, key, member) {
-		if (json_object_get(properties, key) == NULL &&
+		if (!json_object_get(properties, key) &&
 			g_strcmp0(find_meant(keys, key), found->name) == 0)
 			return key;
 	}
@@ -179,7 +178,7 @@ static void report_missing(RgFinding *finding)
 	RgDiag *diag = rg_diags_error(
 		finding->diags, "spec.missing-key", "%s has no \"%s\"", finding->path, found->name);
 	rg_diag_at(diag, rg_document_key_source(finding->document, found->pointer));
-	if (written != NULL) {
+	if (written) {
 		g_autofree char *quoted = rg_words_quote(written);
 		rg_diag_hint(diag, "did you mean `%s` where it says %s?", found->name, quoted);
 		return;
@@ -221,12 +220,12 @@ static void report_unknown(RgFinding *finding)
 	const RgSchemaFinding *found = finding->found;
 	g_autofree char *pointer = rg_json_pointer_add(found->pointer, found->name);
 	const json_t *name_rule = json_object_get(found->schema, "x-raygpu-name");
-	if (name_rule != NULL) {
+	if (name_rule) {
 		report_bad_name(finding, pointer, name_rule);
 		return;
 	}
 	const json_t *beside = json_object_get(found->schema, "x-raygpu-beside");
-	if (beside != NULL) {
+	if (beside) {
 		report_beside(finding, pointer, beside);
 		return;
 	}
@@ -259,7 +258,8 @@ static void take_finding(const RgSchemaFinding *found, void *data)
 	if (rg_value_report(&finding))
 		return;
 	size_t row = 0;
-	while (row < G_N_ELEMENTS(reporters) && strcmp(reporters[row].keyword, found->keyword) != 0)
+	while (row < G_N_ELEMENTS(reporters) &&
+		!g_str_equal(reporters[row].keyword, found->keyword))
 		row++;
 	/* A keyword that the schema uses and no table has is a programmer's mistake. */
 	g_assert(row < G_N_ELEMENTS(reporters));
@@ -286,9 +286,9 @@ static void check_words11(RgDocument *document, RgDiags *diags)
 
 void rg_spec_check_shape(RgDocument *document, const char *name, RgDiags *diags)
 {
-	g_autoptr(RgJson) root = rg_spec_schema(name);
+	json_auto_t *root = rg_spec_schema(name);
 	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
-	if (schema == NULL)
+	if (!schema)
 		return;
 	RgFinding finding = {.document = document, .diags = diags};
 	rg_json_schema_check(schema, document->value, take_finding, &finding);

@@ -19,14 +19,14 @@ static void free_node(gpointer data)
 {
 	RgNode *node = data;
 	g_free(node->text);
-	if (node->items != NULL)
+	if (node->items)
 		g_ptr_array_unref(node->items);
 	g_free(node);
 }
 
 void rg_tree_free(RgTree *tree)
 {
-	if (tree == NULL)
+	if (!tree)
 		return;
 	g_ptr_array_unref(tree->nodes);
 	g_free(tree);
@@ -76,7 +76,7 @@ static bool add_node(Parser *parser, RgNode *node)
 /* Every tag is refused: the field says the type, and a tag could ask for anything. */
 static void check_tag(Parser *parser, RgNode *node, const yaml_char_t *tag)
 {
-	if (tag == NULL)
+	if (!tag)
 		return;
 	node->reported = true;
 	RgDiag *diag = rg_diags_error(
@@ -92,7 +92,7 @@ static RgNode *new_node(Parser *parser, RgNodeKind kind, const yaml_event_t *eve
 	node->kind = kind;
 	node->source = source_of(parser, event->start_mark, event->end_mark);
 	check_tag(parser, node, tag);
-	if (anchor != NULL)
+	if (anchor)
 		g_hash_table_replace(parser->anchors, g_strdup((const char *)anchor), node);
 	return node;
 }
@@ -147,13 +147,13 @@ static bool add_alias(Parser *parser, const yaml_event_t *event)
 	const char *name = (const char *)event->data.alias.anchor;
 	RgNode *node = new_node(parser, RG_NODE_ALIAS, event, NULL, NULL);
 	const RgNode *target = g_hash_table_lookup(parser->anchors, name);
-	if (target != NULL && !target->is_open) {
+	if (target && !target->is_open) {
 		node->target = target;
 		return add_node(parser, node);
 	}
 	RgDiag *diag = rg_diags_error(parser->diags, "yaml.unknown-anchor",
-		target == NULL ? "no anchor \"&%s\" comes before the alias \"*%s\""
-			       : "the anchor \"&%s\" marks a value that holds the alias \"*%s\"",
+		!target ? "no anchor \"&%s\" comes before the alias \"*%s\""
+			: "the anchor \"&%s\" marks a value that holds the alias \"*%s\"",
 		name, name);
 	rg_diag_at(diag, node->source);
 	/* Stands in for the value that the user meant. */
@@ -243,18 +243,18 @@ static size_t byte_of(const Parser *parser, size_t characters)
 static void report_syntax(Parser *parser)
 {
 	const yaml_parser_t *yaml = &parser->yaml;
-	const char *problem = yaml->problem != NULL ? yaml->problem : "not readable as YAML";
+	const char *problem = yaml->problem ? yaml->problem : "not readable as YAML";
 	RgSource source = yaml->error == YAML_READER_ERROR
 				  ? source_at_byte(parser, yaml->problem_offset)
 				  : source_of(parser, yaml->problem_mark, yaml->problem_mark);
 	RgDiag *diag =
 		rg_diags_error(parser->diags, "yaml.syntax", "cannot read this YAML: %s", problem);
 	rg_diag_at(diag, source);
-	if (yaml->context != NULL)
+	if (yaml->context)
 		rg_diag_detail(diag, "%s that starts at line %zu, column %zu", yaml->context,
 			yaml->context_mark.line + 1, yaml->context_mark.column + 1);
 	for (size_t i = 0; i < G_N_ELEMENTS(syntax_hints); i++) {
-		if (strcmp(problem, syntax_hints[i].problem) == 0)
+		if (g_str_equal(problem, syntax_hints[i].problem))
 			rg_diag_hint(diag, "%s", syntax_hints[i].hint);
 	}
 	bool at_mark = yaml->error == YAML_SCANNER_ERROR && yaml->problem_mark.index < parser->len;
@@ -281,8 +281,7 @@ static bool parse_events(Parser *parser)
 
 static bool is_empty(const RgNode *root)
 {
-	return root == NULL ||
-	       (root->kind == RG_NODE_SCALAR && root->plain && root->text[0] == '\0');
+	return !root || (root->kind == RG_NODE_SCALAR && root->plain && root->text[0] == '\0');
 }
 
 RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *diags)

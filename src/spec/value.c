@@ -20,7 +20,7 @@ static RgDiag *report(RgFinding *finding, const char *code, const char *format, 
 static char *last_name(const char *pointer)
 {
 	const char *slash = strrchr(pointer, '/');
-	return slash != NULL ? rg_json_step_name(slash + 1, strlen(slash + 1)) : g_strdup("");
+	return slash ? rg_json_step_name(slash + 1, strlen(slash + 1)) : g_strdup("");
 }
 
 /* `python: "3.10"`: how to write a value as text, in its place; what would be refused as text, too,
@@ -32,7 +32,7 @@ static void hint_quotes(RgDiag *diag, const RgFinding *finding, const char *type
 	const json_t *schema = finding->found->schema;
 	const char *pattern = rg_json_str(schema, "pattern", NULL);
 	g_autofree char *name = last_name(pointer);
-	if (pattern != NULL && !g_regex_match_simple(pattern, typed, G_REGEX_DOLLAR_ENDONLY, 0))
+	if (pattern && !g_regex_match_simple(pattern, typed, G_REGEX_DOLLAR_ENDONLY, 0))
 		rg_diag_hint(diag, "it must be %s",
 			rg_json_str(schema, "x-raygpu-expected", "another value"));
 	else if (g_hash_table_contains(document->keys, pointer))
@@ -86,11 +86,11 @@ static void report_later(RgFinding *finding, const json_t *later)
 {
 	const char *what = rg_json_str(later, "what", NULL);
 	const char *form = "", *type = type_of(finding->found->value);
-	if (what == NULL && json_object_get(later, "types") != NULL)
-		form = strcmp(type, "array") == 0 ? " as a list" : " as a mapping";
+	if (!what && json_object_get(later, "types"))
+		form = g_str_equal(type, "array") ? " as a list" : " as a mapping";
 	RgDiag *diag = report(finding, "spec.not-supported-yet",
 		"%s%s%s is not supported yet; it comes in a later version", finding->path,
-		what != NULL ? " with " : form, what != NULL ? what : "");
+		what ? " with " : form, what ? what : "");
 	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
 	rg_diag_hint(diag, "for now: %s", rg_json_str(later, "use", "leave it out"));
 }
@@ -123,7 +123,7 @@ static void report_type(RgFinding *finding)
 		rg_value_report_word11(finding, true);
 	} else if (json_is_null(found->value)) {
 		report_null(finding, expected);
-	} else if (json_is_number(found->value) && typed != NULL &&
+	} else if (json_is_number(found->value) && typed &&
 		   rg_json_has_text(found->rule, "string")) {
 		RgDiag *diag = report(finding, "spec.unquoted-number",
 			"%s must be text, but %s without quotes is a number", finding->path, typed);
@@ -133,7 +133,7 @@ static void report_type(RgFinding *finding)
 		RgDiag *diag = report(finding, "spec.wrong-type", "%s must be %s, not %s",
 			finding->path, expected, got);
 		if (json_is_boolean(found->value) && rg_json_has_text(found->rule, "string") &&
-			typed != NULL)
+			typed)
 			hint_quotes(diag, finding, typed);
 	}
 }
@@ -156,11 +156,11 @@ static void report_enum(RgFinding *finding)
 	RgDiag *diag = report(
 		finding, "spec.bad-value", "%s must be %s, not %s", finding->path, list, got);
 	const char *nearest =
-		value != NULL ? rg_nearest_word(value, (const char *const *)words->pdata) : NULL;
+		value ? rg_nearest_word(value, (const char *const *)words->pdata) : NULL;
 	const char *hint = rg_json_str(finding->found->schema, "x-raygpu-hint", NULL);
-	if (nearest != NULL)
+	if (nearest)
 		rg_diag_hint(diag, "did you mean `%s`?", nearest);
-	else if (hint != NULL)
+	else if (hint)
 		rg_diag_hint(diag, "%s", hint);
 }
 
@@ -173,7 +173,7 @@ static void report_pattern(RgFinding *finding)
 		rg_value_report_word11(finding, false);
 	else
 		report(finding,
-			strcmp(code, "spec.bad-accelerator") == 0 ? "spec.bad-accelerator"
+			g_str_equal(code, "spec.bad-accelerator") ? "spec.bad-accelerator"
 								  : "spec.bad-pattern",
 			"%s must be %s, not %s", finding->path,
 			rg_json_str(schema, "x-raygpu-expected", "of another form"), got);
@@ -243,7 +243,7 @@ static const struct {
 bool rg_value_report(RgFinding *finding)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(reporters); i++) {
-		if (strcmp(reporters[i].keyword, finding->found->keyword) == 0) {
+		if (g_str_equal(reporters[i].keyword, finding->found->keyword)) {
 			reporters[i].report(finding);
 			return true;
 		}

@@ -19,7 +19,7 @@ static const struct {
 static const char *words_of_type(const char *type)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(type_words); i++) {
-		if (strcmp(type_words[i].type, type) == 0)
+		if (g_str_equal(type_words[i].type, type))
 			return type_words[i].words;
 	}
 	return type;
@@ -139,7 +139,7 @@ static const char *const synonyms[][2] = {
 const char *rg_words_synonym(const char *word, const char *const *known)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(synonyms); i++) {
-		if (strcmp(synonyms[i][0], word) == 0 && g_strv_contains(known, synonyms[i][1]))
+		if (g_str_equal(synonyms[i][0], word) && g_strv_contains(known, synonyms[i][1]))
 			return synonyms[i][1];
 	}
 	return NULL;

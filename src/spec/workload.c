@@ -11,7 +11,7 @@
 /* One text, or a list of them. */
 static GStrv texts_of(const json_t *value)
 {
-	if (value == NULL)
+	if (!value)
 		return NULL;
 	GStrvBuilder *texts = g_strv_builder_new();
 	if (json_is_string(value))
@@ -33,20 +33,20 @@ static double gigabytes(const json_t *value)
 /* ">=8.0" and "8.0" to 80. */
 static unsigned capability_of(const char *text)
 {
-	const char *number = text != NULL ? text + strcspn(text, "0123456789") : NULL;
-	return number != NULL ? (unsigned)(g_ascii_strtod(number, NULL) * 10 + 0.5) : 0;
+	const char *number = text ? text + strcspn(text, "0123456789") : NULL;
+	return number ? (unsigned)(g_ascii_strtod(number, NULL) * 10 + 0.5) : 0;
 }
 
 static unsigned count_of(const json_t *value, const char *key, unsigned otherwise)
 {
 	const json_t *count = json_object_get(value, key);
-	return count != NULL ? (unsigned)json_number_value(count) : otherwise;
+	return count ? (unsigned)json_number_value(count) : otherwise;
 }
 
 static json_t *ref_object(const json_t *value, const char *key)
 {
 	json_t *object = json_object_get(value, key);
-	return object != NULL ? json_incref(object) : json_object();
+	return object ? json_incref(object) : json_object();
 }
 
 RgWorkload *rg_workload_build(
@@ -72,15 +72,15 @@ RgWorkload *rg_workload_build(
 	workload->pools = texts_of(json_object_get(value, "pool"));
 	workload->labels = ref_object(value, "labels");
 	workload->resources = ref_object(value, "resources");
-	workload->cpus = cpus != NULL ? json_number_value(cpus) : DEFAULT_CPUS;
-	workload->memory_gib = memory != NULL ? rg_disk_gib(memory) : 0;
+	workload->cpus = cpus ? json_number_value(cpus) : DEFAULT_CPUS;
+	workload->memory_gib = memory ? rg_disk_gib(memory) : 0;
 	return workload;
 }
 
 void rg_workload_free(gpointer data)
 {
 	RgWorkload *workload = data;
-	if (workload == NULL)
+	if (!workload)
 		return;
 	g_free(workload->name);
 	g_free(workload->origin);
@@ -101,5 +101,5 @@ void rg_share_build(
 	share->mig = texts_of(profiles);
 	share->mig_is_list = json_is_array(profiles);
 	share->time_slices = count_of(value, "time_slices", 0);
-	share->source = rg_document_source(document, profiles != NULL ? mig : slices);
+	share->source = rg_document_source(document, profiles ? mig : slices);
 }

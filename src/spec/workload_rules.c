@@ -27,7 +27,7 @@ static void check_gpus(RgDocument *document, const char *pointer, RgDiags *diags
 {
 	const json_t *value = find_good(document, pointer, "gpus");
 	double gpus = json_number_value(value);
-	if (value == NULL)
+	if (!value)
 		return;
 	if (gpus > 1 && gpus != floor(gpus))
 		rg_diag_hint(report_member(document, pointer, "gpus", diags,
@@ -37,13 +37,13 @@ static void check_gpus(RgDocument *document, const char *pointer, RgDiags *diags
 		report_member(document, pointer, "gpus", diags,
 			"is too small: Ray counts in steps of 0.0001");
 	const json_t *cpus = find_good(document, pointer, "cpus");
-	if (gpus == 0 && cpus != NULL && json_number_value(cpus) == 0)
+	if (gpus == 0 && cpus && json_number_value(cpus) == 0)
 		report_member(document, pointer, "cpus", diags,
 			"is 0, and so are the GPUs: it takes nothing");
 	static const char *const of_gpus[] = {
 		"gpu_memory", "compute_capability", "accelerators", NULL};
-	for (size_t i = 0; gpus == 0 && of_gpus[i] != NULL; i++) {
-		if (find_good(document, pointer, of_gpus[i]) != NULL)
+	for (size_t i = 0; gpus == 0 && of_gpus[i]; i++) {
+		if (find_good(document, pointer, of_gpus[i]))
 			report_member(document, pointer, of_gpus[i], diags,
 				"asks something of GPUs, but gpus is 0");
 	}
@@ -53,7 +53,7 @@ static void check_pool_name(
 	RgDocument *document, const char *pointer, const char *name, RgDiags *diags)
 {
 	json_t *pools = json_object_get(document->value, "pools"), *pool;
-	if (name == NULL || strcmp(name, "head") == 0 || json_object_get(pools, name) != NULL ||
+	if (!name || g_str_equal(name, "head") || json_object_get(pools, name) ||
 		rg_document_is_spoiled(document, pointer))
 		return;
 	g_autofree char *path = rg_spec_path(document, pointer);
@@ -66,7 +66,7 @@ static void check_pool_name(
 		g_ptr_array_add(names, (gpointer)(uintptr_t)key);
 	g_ptr_array_add(names, NULL);
 	const char *near = rg_nearest_word(name, (const char *const *)names->pdata);
-	if (near != NULL)
+	if (near)
 		rg_diag_hint(diag, "did you mean `%s`?", near);
 }
 
@@ -87,7 +87,7 @@ static void check_zone_label(RgDocument *document, const char *pointer, RgDiags 
 {
 	g_autofree char *labels = rg_json_pointer_add(pointer, "labels");
 	g_autofree char *at = rg_json_pointer_add(labels, ZONE_LABEL);
-	if (rg_json_at(document->value, at) == NULL || rg_document_is_spoiled(document, at))
+	if (!rg_json_at(document->value, at) || rg_document_is_spoiled(document, at))
 		return;
 	g_autofree char *path = rg_spec_path(document, at);
 	RgDiag *diag = rg_spec_report(document, at, "spec.reserved-label", diags,
@@ -120,7 +120,7 @@ double rg_spec_check_nodes(RgDocument *document, const char *pointer, RgDiags *d
 		return json_number_value(nodes);
 	double min = json_number_value(json_object_get(nodes, "min"));
 	double max = json_number_value(json_object_get(nodes, "max"));
-	if (min > max && json_object_get(nodes, "max") != NULL &&
+	if (min > max && json_object_get(nodes, "max") &&
 		!rg_document_is_spoiled(document, at_min)) {
 		g_autofree char *path = rg_spec_path(document, at_min);
 		rg_spec_report(document, at_min, "spec.out-of-range", diags,

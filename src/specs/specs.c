@@ -50,7 +50,7 @@ char *rg_specs_name(const char *path, const char *ref)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader tells what is wrong */
 	RgSpecPeek peek = {0};
-	bool read = strcmp(path, "-") != 0 && specs_peek(path, ref, &peek, unused);
+	bool read = !g_str_equal(path, "-") && specs_peek(path, ref, &peek, unused);
 	return read ? peek.cluster : NULL;
 }
 

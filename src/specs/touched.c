@@ -17,14 +17,14 @@ typedef struct {
 static char *below_root(const Look *look, const char *path)
 {
 	if (!look->changes->root)
-		return g_strdup(strcmp(path, ".") == 0 ? "" : path);
+		return g_strdup(g_str_equal(path, ".") ? "" : path);
 	g_autofree char *full = g_canonicalize_filename(path, NULL);
 	g_autofree char *dir = g_path_get_dirname(full), *base = g_path_get_basename(full);
 	char *real = realpath(dir, NULL);
 	g_autofree char *file = g_build_filename(real ? real : dir, base, NULL);
 	free(real);
 	size_t len = strlen(look->changes->root);
-	if (strcmp(full, look->changes->root) == 0 || strcmp(file, look->changes->root) == 0)
+	if (g_str_equal(full, look->changes->root) || g_str_equal(file, look->changes->root))
 		return g_strdup("");
 	return g_str_has_prefix(file, look->changes->root) && file[len] == '/'
 		       ? g_strdup(file + len + 1)

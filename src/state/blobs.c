@@ -25,7 +25,7 @@ static bool check_text(Sql *q, int column, const unsigned char *hash)
 {
 	unsigned char found[HASH_BYTES];
 	const char *text = sql_column_text(q, column);
-	hash_text(text != NULL ? text : "", found);
+	hash_text(text ? text : "", found);
 	return memcmp(found, hash, HASH_BYTES) == 0 ||
 	       sql_corrupt(q->store, "attributes of a resource are not what was written", q->diags);
 }

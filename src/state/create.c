@@ -73,7 +73,7 @@ static bool ignore_all(const char *folder, bool made)
 	static const char everything[] = "*\n";
 	g_autofree char *base = g_path_get_basename(folder);
 	g_autofree char *file = g_build_filename(folder, ".gitignore", NULL);
-	if (!made && strcmp(base, ".raygpu") != 0)
+	if (!made && !g_str_equal(base, ".raygpu"))
 		return true;
 	return g_file_test(file, G_FILE_TEST_EXISTS) ||
 	       create_file(file, everything, strlen(everything), false);

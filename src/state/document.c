@@ -40,7 +40,7 @@ static bool check_size(const Reading *reading)
 		why = "is larger than a state can be";
 	else if (rg_json_count_values(reading->text, reading->len) > RG_CAP_STATE_VALUES)
 		why = "has more values than a state can have";
-	if (why == NULL)
+	if (!why)
 		return true;
 	RgDiag *diag =
 		rg_diags_error(reading->diags, "file.too-large", "\"%s\" %s", reading->file, why);
@@ -55,7 +55,7 @@ static void syntax_error(const Reading *reading)
 	json_decref(json_loadb(
 		reading->text, reading->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error));
 	char *quote = strstr(error.text, " near ");
-	if (quote != NULL)
+	if (quote)
 		*quote = '\0';
 	bool is_deep = error.line <= 0 || json_error_code(&error) == json_error_stack_overflow;
 	RgDiag *diag = rg_diags_error(reading->diags, CODE, "\"%s\" is %s%s", reading->file,
@@ -71,7 +71,7 @@ static json_t *parse(const Reading *reading)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	json_t *value = rg_json_parse(reading->text, reading->len, reading->file, CODE, unused);
-	if (value == NULL)
+	if (!value)
 		syntax_error(reading);
 	return value;
 }
@@ -83,7 +83,7 @@ static bool check_format(Reading *reading, const json_t *document)
 	if (!json_is_integer(format)) {
 		RgDiag *diag = reading_error(
 			reading, CODE, "", "not a state that `raygpu state pull` wrote");
-		rg_diag_hint(diag, json_object_get(document, "terraform_version") != NULL
+		rg_diag_hint(diag, json_object_get(document, "terraform_version")
 					   ? "it is a state of Terraform; `raygpu import` takes "
 					     "over what that made"
 					   : "give what `raygpu state pull` wrote");
@@ -116,7 +116,7 @@ static void put_finding(const RgSchemaFinding *found, void *data)
 	const char *keyword = found->keyword;
 	if (g_str_equal(keyword, "required"))
 		reading_error(reading, CODE, found->pointer, "\"%s\" is missing", found->name);
-	else if (found->name != NULL)
+	else if (found->name)
 		unknown_key(reading, found);
 	else if (g_str_equal(keyword, "type"))
 		reading_error(reading, CODE, found->pointer, "must be of type %s", rule);
@@ -133,18 +133,18 @@ static void put_finding(const RgSchemaFinding *found, void *data)
 static RgJsonSchema *compile_schema(RgDiags *diags)
 {
 	const struct rg_embedded *file = rg_schemas;
-	while (file->name != NULL && strcmp(file->name, "state.schema.json") != 0)
+	while (file->name && !g_str_equal(file->name, "state.schema.json"))
 		file++;
 	g_assert(file->name != NULL);
-	g_autoptr(RgJson) root =
+	json_auto_t *root =
 		rg_json_parse(file->data, file->len, file->name, "catalog.bad-data", diags);
-	return root != NULL ? rg_json_schema_compile(root, diags) : NULL;
+	return root ? rg_json_schema_compile(root, diags) : NULL;
 }
 
 static bool check_shape(Reading *reading, const json_t *document)
 {
 	g_autoptr(RgJsonSchema) schema = compile_schema(reading->diags);
-	return schema != NULL && rg_json_schema_check(schema, document, put_finding, reading);
+	return schema && rg_json_schema_check(schema, document, put_finding, reading);
 }
 
 /* Long values back to where they are used; they are shared, not copied. */
@@ -156,10 +156,10 @@ static bool unpack(Reading *reading, const json_t *blobs, json_t *values, const 
 	bool ok = true;
 	json_object_foreach_safe (values, next, name, value) {
 		const char *blob = rg_json_str(value, "$blob", NULL);
-		if (blob == NULL || json_object_size(value) != 1)
+		if (!blob || json_object_size(value) != 1)
 			continue;
 		json_t *whole = json_object_get(blobs, blob);
-		if (whole == NULL) {
+		if (!whole) {
 			g_autofree char *below = rg_json_pointer_add(pointer, name);
 			reading_error(reading, CODE, below, "leads to no value in \"blobs\"");
 			ok = false;
@@ -235,8 +235,8 @@ json_t *rg_state_document_parse(
 	const char *text, size_t len, const char *file, bool force, RgDiags *diags)
 {
 	Reading reading = {.file = file, .text = text, .len = len, .force = force, .diags = diags};
-	g_autoptr(RgJson) document = check_size(&reading) ? parse(&reading) : NULL;
-	if (document == NULL)
+	json_auto_t *document = check_size(&reading) ? parse(&reading) : NULL;
+	if (!document)
 		return NULL;
 	bool ok = check_format(&reading, document) && check_shape(&reading, document) &&
 		  unpack_all(&reading, document) && rules_check(&reading, document);
@@ -250,7 +250,7 @@ bool rg_state_document_choose(json_t *document, const char *cluster, RgDiags *di
 {
 	json_t *clusters = json_object_get(document, "clusters");
 	for (size_t i = json_array_size(clusters); i > 0; i--) {
-		if (strcmp(rg_json_str(json_array_get(clusters, i - 1), "name", ""), cluster) != 0)
+		if (!g_str_equal(rg_json_str(json_array_get(clusters, i - 1), "name", ""), cluster))
 			json_array_remove(clusters, i - 1);
 	}
 	if (json_array_size(clusters) > 0)

@@ -8,7 +8,7 @@
 static bool once(Reading *reading, GHashTable *seen, char *name, char *pointer, const char *what)
 {
 	const char *first = g_hash_table_lookup(seen, name);
-	if (first == NULL) {
+	if (!first) {
 		g_hash_table_insert(seen, name, pointer);
 		return true;
 	}
@@ -32,7 +32,7 @@ static bool check_once(Reading *reading, GHashTable *seen, const json_t *cluster
 	bool ok = true;
 	json_array_foreach (json_object_get(cluster, list), i, row) {
 		const char *text = rg_json_str(row, key, NULL);
-		if (text != NULL)
+		if (text)
 			ok = once(reading, seen, g_strdup(text),
 				     g_strdup_printf(
 					     "/clusters/%zu/%s/%zu/%s", place, list, i, key),
@@ -59,7 +59,7 @@ static bool check_ids(Reading *reading, GHashTable *seen, const json_t *cluster,
 		g_autofree char *kind = NULL, *name = NULL;
 		int64_t index;
 		const char *id = rg_json_str(row, "id", NULL);
-		if (id == NULL || g_str_equal(rg_json_str(row, "ownership", ""), "shared") ||
+		if (!id || g_str_equal(rg_json_str(row, "ownership", ""), "shared") ||
 			!rg_address_parse(rg_json_str(row, "address", ""), &kind, &name, &index))
 			continue;
 		ok = once(reading, seen,
@@ -73,10 +73,10 @@ static bool check_ids(Reading *reading, GHashTable *seen, const json_t *cluster,
 
 static bool has_mark(const json_t *value)
 {
-	json_t *object = (json_t *)(uintptr_t)value, *member; /* only iterated */
+	json_t *object = rg_json_unconst(value), *member; /* only iterated */
 	const char *key;
 	size_t i;
-	if (json_object_get(value, "$redacted") != NULL)
+	if (json_object_get(value, "$redacted"))
 		return true;
 	json_object_foreach (object, key, member) {
 		if (has_mark(member))
@@ -96,7 +96,7 @@ static bool check_whole(Reading *reading, const json_t *row, const char *pointer
 		return true;
 	RgDiag *diag = reading_error(
 		reading, "state.redacted", pointer, "its secrets were taken out of this record");
-	if (diag != NULL)
+	if (diag)
 		rg_diag_hint(diag, "push what `raygpu state pull` writes without --redact");
 	return false;
 }
@@ -112,7 +112,7 @@ static void dangles(
 	*ok = false;
 	RgDiag *diag = reading_error(reading, CODE, pointer,
 		"%s refers to %s, which the document does not have", from, to);
-	if (diag != NULL)
+	if (diag)
 		rg_diag_hint(diag, "put its record back; when it left the state on purpose "
 				   "(`raygpu state rm`), push with --force");
 }
@@ -150,7 +150,7 @@ static bool check_records(Reading *reading, const json_t *cluster, size_t place)
 	}
 	json_array_foreach (json_object_get(cluster, "lifetimes"), i, row) {
 		const char *of = rg_json_str(row, "resource", NULL);
-		if (of == NULL || g_hash_table_contains(addresses, of))
+		if (!of || g_hash_table_contains(addresses, of))
 			continue;
 		g_autofree char *at = g_strdup_printf("/clusters/%zu/lifetimes/%zu", place, i);
 		reading_error(reading, CODE, at, "resource has no record");
@@ -168,7 +168,7 @@ static bool check_settled(Reading *reading, const json_t *cluster, size_t place)
 	RgDiag *diag = reading_error(reading, "state.push-refused", at,
 		"%zu creation%s not known to have ended when it was pulled", open,
 		open == 1 ? " was" : "s were");
-	if (diag != NULL)
+	if (diag)
 		rg_diag_hint(diag, "run `raygpu apply` there, which finds out what became of them, "
 				   "and pull again");
 	return false;

@@ -24,7 +24,7 @@ static bool count_changes(RgStore *store, int64_t run, json_t *counts, RgDiags *
 
 static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
 {
-	g_autoptr(RgJson) run = NULL;
+	json_auto_t *run = NULL;
 	if (!sql_column_json(q, 5, &run))
 		return false;
 	if (!json_is_object(run)) {
@@ -45,7 +45,7 @@ static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 {
 	store_check_thread(store);
-	g_autoptr(RgJson) runs = json_array();
+	json_auto_t *runs = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_new(store,
@@ -65,7 +65,7 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 {
 	store_check_thread(store);
-	g_autoptr(RgJson) changes = json_array();
+	json_auto_t *changes = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_new(store,

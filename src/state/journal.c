@@ -46,7 +46,7 @@ static bool check_not_open(RgStore *store, int64_t cluster, const char *address,
 static bool insert_member(RgStore *store, int64_t cluster, int64_t row, size_t place,
 	const json_t *member, const LastBlob *blob, RgDiags *diags)
 {
-	g_autoptr(RgJson) body = json_copy((json_t *)(uintptr_t)member);
+	json_auto_t *body = json_copy(rg_json_unconst(member));
 	json_object_del(body, "attrs");
 	Sql q = sql_new(store,
 		"INSERT INTO journal_members (cluster, address, journal, place, generation,"
@@ -71,7 +71,7 @@ static bool add_member(RgStore *store, int64_t cluster, int64_t row, size_t plac
 	const char *address = rg_json_str(member, "address", NULL);
 	const json_t *attrs = json_object_get(member, "attrs");
 	bool found;
-	g_assert(address != NULL && attrs != NULL);
+	g_assert(address && attrs);
 	if (!check_not_open(store, cluster, address, diags) ||
 		!check_identity(store, cluster, address, member, diags) ||
 		!resource_delete(store, cluster, address, END_GONE, &found, diags))
@@ -168,7 +168,7 @@ static bool settle_created(RgStore *store, int64_t cluster, const Member *member
 {
 	g_autofree char *kind = NULL, *name = NULL;
 	int64_t index;
-	if (outcome->id == NULL || !rg_address_parse(outcome->address, &kind, &name, &index)) {
+	if (!outcome->id || !rg_address_parse(outcome->address, &kind, &name, &index)) {
 		RgDiag *diag = rg_diags_error(diags, "provider.bad-result",
 			"%s was created, but no id was given", outcome->address);
 		rg_diag_address(diag, outcome->address, NULL);
@@ -181,7 +181,7 @@ static bool settle_created(RgStore *store, int64_t cluster, const Member *member
 	resource->group = rg_json_str(body, "group", NULL);
 	resource->origin = rg_json_str(body, "origin", NULL);
 	resource->id = g_strdup(outcome->id);
-	resource->outputs = json_incref((json_t *)(uintptr_t)outcome->outputs);
+	resource->outputs = json_incref(rg_json_unconst(outcome->outputs));
 	resource->depends_on = texts_of(json_object_get(body, "depends_on"));
 	json_t *pin = json_object_get(body, "pin");
 	resource->pin = json_is_null(pin) ? NULL : json_incref(pin);
@@ -247,7 +247,7 @@ bool rg_store_journal_settle(RgStore *store, const char *cluster, int64_t row_id
 
 void rg_journal_row_free(RgJournalRow *row)
 {
-	if (row == NULL)
+	if (!row)
 		return;
 	g_free(row->run);
 	g_free(row->kind);

@@ -13,7 +13,7 @@ static const char *const ends[] = {[END_REMOVED] = "removed",
 /* Only what has a price, known or not, has a lifetime. */
 static bool is_priced(const json_t *pin)
 {
-	return json_is_object(pin) && json_object_get(pin, "price_microusd_hour") != NULL;
+	return json_is_object(pin) && json_object_get(pin, "price_microusd_hour");
 }
 
 bool lifetime_begin(

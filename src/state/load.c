@@ -24,18 +24,13 @@ static gboolean equal_digest(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, HASH_BYTES) == 0;
 }
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 /* A new reference to the one object of this hash. */
 static json_t *shared_blob(Loader *loader, Sql *q, int column)
 {
 	unsigned char hash[HASH_BYTES];
 	sql_column_hash(q, column, hash);
 	json_t *value = g_hash_table_lookup(loader->blobs, hash);
-	if (value != NULL)
+	if (value)
 		return json_incref(value);
 	if (!blob_get(loader->store, hash, &value, loader->diags))
 		return NULL;
@@ -47,8 +42,8 @@ static json_t *shared_blob(Loader *loader, Sql *q, int column)
 static bool shared_json(Loader *loader, Sql *q, int column, json_t **value)
 {
 	const char *text = sql_column_text(q, column);
-	*value = text != NULL ? g_hash_table_lookup(loader->texts, text) : NULL;
-	if (text == NULL || *value != NULL) {
+	*value = text ? g_hash_table_lookup(loader->texts, text) : NULL;
+	if (!text || *value) {
 		json_incref(*value);
 		return true;
 	}
@@ -67,14 +62,14 @@ static GStrv texts_of(const json_t *list)
 	GStrv texts = g_new0(char *, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const char *text = json_string_value(json_array_get(list, i));
-		texts[i] = g_strdup(text != NULL ? text : "");
+		texts[i] = g_strdup(text ? text : "");
 	}
 	return texts;
 }
 
 static const char *interned(const char *text)
 {
-	return text != NULL ? g_intern_string(text) : NULL;
+	return text ? g_intern_string(text) : NULL;
 }
 
 static bool add_record(Loader *loader, RgResource *resource)
@@ -90,14 +85,14 @@ static bool add_record(Loader *loader, RgResource *resource)
 
 static bool read_resource(Loader *loader, Sql *q)
 {
-	g_autoptr(RgJson) depends_on = NULL;
+	json_auto_t *depends_on = NULL;
 	g_autoptr(RgResource) resource =
 		rg_resource_new(sql_column_text(q, 0), sql_column_text(q, 1), sql_column_int(q, 2));
 	resource->presence = RG_PRESENT;
 	resource->group = interned(sql_column_text(q, 3));
 	resource->id = g_strdup(sql_column_text(q, 4));
 	resource->attrs = shared_blob(loader, q, 5);
-	if (resource->attrs == NULL || !sql_column_json(q, 6, &resource->outputs) ||
+	if (!resource->attrs || !sql_column_json(q, 6, &resource->outputs) ||
 		!shared_json(loader, q, 7, &depends_on) ||
 		!shared_json(loader, q, 9, &resource->pin))
 		return false;
@@ -110,7 +105,7 @@ static bool read_resource(Loader *loader, Sql *q)
 	resource->protect = sql_column_int(q, 14) != 0;
 	resource->ownership = interned(sql_column_text(q, 15));
 	resource->mismarked =
-		resource->id != NULL && g_strcmp0(sql_column_text(q, 16), resource->address) != 0;
+		resource->id && g_strcmp0(sql_column_text(q, 16), resource->address) != 0;
 	if (resource->mismarked)
 		resource->marked_as = g_strdup(sql_column_text(q, 16));
 	resource->updating = sql_column_int(q, 17) != 0;
@@ -164,7 +159,7 @@ static bool load_members(Loader *loader, RgJournalRow *row)
 	bool ok = true;
 	while (ok && sql_next(&q)) {
 		json_t *member = NULL, *attrs = shared_blob(loader, &q, 0);
-		ok = attrs != NULL && sql_column_json(&q, 1, &member);
+		ok = attrs && sql_column_json(&q, 1, &member);
 		json_object_set_new(member, "attrs", attrs);
 		ok = ok && add_pending(loader, row, member);
 		json_array_append_new(row->members, member);
@@ -246,7 +241,7 @@ static RgSnapshot *snapshot_new(const char *cluster)
 
 void rg_snapshot_free(RgSnapshot *snapshot)
 {
-	if (snapshot == NULL)
+	if (!snapshot)
 		return;
 	g_free(snapshot->cluster);
 	g_free(snapshot->lineage);
@@ -268,8 +263,8 @@ RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 		return NULL;
 	g_autoptr(RgSnapshot) snapshot = snapshot_new(cluster);
 	Loader loader = {.store = store, .snapshot = snapshot, .diags = diags};
-	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, unref_json);
-	loader.texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_json);
+	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, rg_json_unref);
+	loader.texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
 	bool ok = sums_check(store, SUMS_OF_CLUSTER, diags) && load_cluster(&loader);
 	if (ok && loader.cluster != 0)
 		ok = load_resources(&loader) && load_journal(&loader) && load_tombstones(&loader);
@@ -289,7 +284,7 @@ json_t *rg_snapshot_pins(const RgSnapshot *snapshot)
 		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
 		if (!json_is_object(resource->pin))
 			continue;
-		const char *pool = resource->group != NULL ? resource->group : resource->name;
+		const char *pool = resource->group ? resource->group : resource->name;
 		g_autofree char *key = resource->index < 0 ? g_strdup("head")
 							   : g_strdup_printf("%s/%" G_GINT64_FORMAT,
 								     pool, resource->index);

@@ -32,7 +32,7 @@ typedef enum { TAKEN, HELD, BROKEN } Attempt;
 static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
 {
 	g_autofree char *name = g_uri_escape_string(cluster, NULL, false);
-	if (name != NULL && *name != '\0' && strlen(name) <= NAME_MAX_BYTES) {
+	if (name && *name != '\0' && strlen(name) <= NAME_MAX_BYTES) {
 		char *real = realpath(store->path, NULL);
 		char *path = g_strdup_printf("%s.%s.lock", real ? real : store->path, name);
 		free(real);
@@ -82,7 +82,7 @@ static bool wait_ms(const RgStore *store, int64_t ms)
 {
 	int64_t until = rg_clock_monotonic_ms() + ms;
 	while (rg_clock_monotonic_ms() < until) {
-		if (store->canceled != NULL && store->canceled(store->canceled_data))
+		if (store->canceled && store->canceled(store->canceled_data))
 			return false;
 		g_usleep((gulong)MIN(ms, 50) * 1000);
 	}
@@ -140,7 +140,7 @@ static bool write_holder(RgStore *store, const char *cluster, const char *comman
 	sql_text(&q, g_get_user_name());
 	sql_text(&q, uname(&host) == 0 ? host.nodename : "?");
 	sql_int(&q, getpid());
-	sql_text(&q, command != NULL ? command : "?");
+	sql_text(&q, command ? command : "?");
 	sql_int(&q, rg_clock_now_s());
 	return tx_end(store, sql_run(&q), diags);
 }
@@ -161,7 +161,7 @@ RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, u
 {
 	store_check_writer(store, NULL);
 	g_autofree char *path = lock_path(store, cluster, diags);
-	if (path == NULL)
+	if (!path)
 		return NULL;
 	int fd = -1;
 	Attempt attempt = lock_within(store, path, timeout_ms, &fd);
@@ -188,7 +188,7 @@ RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, u
 
 void rg_lock_release(RgLock *lock)
 {
-	if (lock == NULL)
+	if (!lock)
 		return;
 	store_check_thread(lock->store);
 	delete_holder(lock->store, lock->cluster);

@@ -71,7 +71,7 @@ static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, Rg
 		return false;
 	if (!found)
 		return refuse(edit->address, "is not recorded any more", diags);
-	if (edit->attrs != NULL && !blob_put(store, edit->attrs, now, diags))
+	if (edit->attrs && !blob_put(store, edit->attrs, now, diags))
 		return false;
 	Sql q = sql_new(store,
 		"UPDATE resources SET attrs = coalesce(?3, attrs), depends_on = coalesce(?4,"
@@ -79,7 +79,7 @@ static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, Rg
 		diags);
 	sql_int(&q, cluster);
 	sql_text(&q, edit->address);
-	sql_hash(&q, edit->attrs != NULL ? now : NULL);
+	sql_hash(&q, edit->attrs ? now : NULL);
 	sql_json(&q, edit->depends_on);
 	return sql_run(&q) && blob_drop(store, old, diags);
 }

@@ -29,7 +29,7 @@ static RgStore *store_new(
 
 void rg_store_close(RgStore *store)
 {
-	if (store == NULL)
+	if (!store)
 		return;
 	store_check_thread(store);
 	g_assert(g_hash_table_size(store->locked) == 0);
@@ -162,15 +162,15 @@ static bool open_reading(RgStore *store, RgDiags *diags)
 	sqlite3 *copy = NULL;
 	if (rc == SQLITE_READONLY_ROLLBACK) {
 		copy = recover_copy(store, diags);
-		return copy != NULL && store_use_copy(store, copy, diags);
+		return copy && store_use_copy(store, copy, diags);
 	}
 	int64_t version = find_version(store, diags);
 	if (version < 0 || version == store->version)
 		return version > 0;
 	copy = memory_copy(store->db, &rc);
-	if (copy == NULL)
+	if (!copy)
 		sql_error(store, rc, diags);
-	return copy != NULL && store_use_copy(store, copy, diags);
+	return copy && store_use_copy(store, copy, diags);
 }
 
 bool store_publish(
@@ -178,7 +178,7 @@ bool store_publish(
 {
 	sqlite3_int64 len = 0;
 	unsigned char *bytes = sqlite3_serialize(db, "main", &len, 0);
-	bool ok = bytes != NULL && create_file(path, bytes, (size_t)len, replace);
+	bool ok = bytes && create_file(path, bytes, (size_t)len, replace);
 	if (!ok)
 		file_error(store, "state.unwritable", "could not be created", diags);
 	sqlite3_free(bytes);

@@ -28,7 +28,7 @@ static bool goes_to_blobs(const json_t *value)
 {
 	if (!json_is_object(value) && !json_is_array(value))
 		return json_string_length(value) > LONG_VALUE;
-	if (json_object_get(value, "$blob") != NULL)
+	if (json_object_get(value, "$blob"))
 		return true;
 	g_autofree char *text = rg_json_canonical(value);
 	return strlen(text) > LONG_VALUE;
@@ -39,11 +39,11 @@ static bool goes_to_blobs(const json_t *value)
 static bool is_hidden(const Puller *puller, const char *kind, const char *name, const json_t *value)
 {
 	const RgKind *known = rg_schema_kind(puller->schema, kind);
-	const RgAttribute *attribute = known != NULL ? rg_kind_attribute(known, name) : NULL;
+	const RgAttribute *attribute = known ? rg_kind_attribute(known, name) : NULL;
 	if (json_is_integer(value) || json_is_null(value))
 		return false;
 	return rg_schema_hides(puller->schema, kind, name) ||
-	       (attribute != NULL && attribute->unreadable && goes_to_blobs(value));
+	       (attribute && attribute->unreadable && goes_to_blobs(value));
 }
 
 static void hide(const Puller *puller, const char *kind, json_t *values)
@@ -78,17 +78,17 @@ static void pack(const Puller *puller, json_t *values)
 static json_t *read_json(const Puller *puller, Sql *q, int column, const char *kind)
 {
 	const char *text = sql_column_text(q, column);
-	if (text == NULL)
+	if (!text)
 		return json_null();
-	g_autofree char *key = g_strconcat(kind != NULL ? kind : "", " ", text, NULL);
+	g_autofree char *key = g_strconcat(kind ? kind : "", " ", text, NULL);
 	json_t *value = g_hash_table_lookup(puller->read, key);
-	if (value != NULL)
+	if (value)
 		return json_incref(value);
 	if (!sql_column_json(q, column, &value))
 		return NULL;
-	if (kind != NULL && puller->redactor != NULL)
+	if (kind && puller->redactor)
 		hide(puller, kind, value);
-	if (kind != NULL && puller->blobs != NULL)
+	if (kind && puller->blobs)
 		pack(puller, value);
 	g_hash_table_insert(puller->read, g_steal_pointer(&key), json_incref(value));
 	return value;
@@ -113,7 +113,7 @@ static json_t *read_column(const Puller *puller, Sql *q, int at, ColumnType type
 	switch (type) {
 	case COLUMN_TEXT:
 		value = json_string(sql_column_text(q, at));
-		if (value == NULL)
+		if (!value)
 			sql_corrupt(puller->store, "a text of it is not UTF-8", puller->diags);
 		return value;
 	case COLUMN_INT:
@@ -138,10 +138,10 @@ static json_t *read_column(const Puller *puller, Sql *q, int at, ColumnType type
 /* The present row as an object, NULL and a diagnostic. */
 static json_t *read_row(const Puller *puller, Sql *q, const Column *columns)
 {
-	g_autoptr(RgJson) row = json_object();
+	json_auto_t *row = json_object();
 	for (int i = 0; columns[i].type != COLUMN_END; i++) {
 		json_t *value = read_column(puller, q, i, columns[i].type, row);
-		if (value == NULL)
+		if (!value)
 			return NULL;
 		json_object_set_new(row, columns[i].key, value);
 	}
@@ -159,7 +159,7 @@ static bool read_table(const Puller *puller, const Table *table, int64_t owner, 
 	bool ok = true;
 	while (ok && sql_next(&q)) {
 		json_t *row = read_row(puller, &q, table->columns);
-		ok = row != NULL && (more == NULL || more(puller, &q, row));
+		ok = row && (!more || more(puller, &q, row));
 		json_array_append_new(rows, row);
 	}
 	return sql_ok(&q) && ok;
@@ -181,7 +181,7 @@ static bool read_members(const Puller *puller, int64_t journal, json_t *members)
 	while (ok && sql_next(&q)) {
 		json_t *member = NULL;
 		json_t *attrs = read_values(puller, &q, 1, sql_column_text(&q, 0));
-		ok = sql_column_json(&q, 2, &member) && attrs != NULL;
+		ok = sql_column_json(&q, 2, &member) && attrs;
 		json_object_set_new(member, "attrs", attrs);
 		json_array_append_new(members, member);
 	}
@@ -207,7 +207,7 @@ static bool add_members(const Puller *puller, Sql *q, json_t *row)
 {
 	json_t *members = json_array();
 	json_object_set_new(row, "members", members);
-	if (puller->redactor != NULL)
+	if (puller->redactor)
 		json_object_set_new(row, "input", redacted_new());
 	return read_members(puller, sql_column_int(q, 5), members);
 }
@@ -227,7 +227,7 @@ static const Column cluster_columns[] = {
 
 static bool find_schema(Puller *puller, const json_t *cluster)
 {
-	if (puller->redactor == NULL)
+	if (!puller->redactor)
 		return true;
 	puller->schema = puller->redactor->schema(
 		puller->redactor->data, rg_json_str(cluster, "provider", ""), puller->diags);
@@ -246,7 +246,7 @@ static bool read_tables(const Puller *puller, int64_t id, json_t *cluster)
 
 static json_t *read_cluster(Puller *puller, const char *name)
 {
-	g_autoptr(RgJson) cluster = NULL;
+	json_auto_t *cluster = NULL;
 	int64_t id = 0;
 	Sql q = sql_new(puller->store,
 		"SELECT name, lineage, serial, provider, region, config, facts, history_from_s,"
@@ -259,20 +259,15 @@ static json_t *read_cluster(Puller *puller, const char *name)
 		cluster = read_row(puller, &q, cluster_columns);
 		id = sql_column_int(&q, 9);
 	}
-	if (!sql_ok(&q) || cluster == NULL || !find_schema(puller, cluster) ||
+	if (!sql_ok(&q) || !cluster || !find_schema(puller, cluster) ||
 		!read_tables(puller, id, cluster))
 		return NULL;
 	return g_steal_pointer(&cluster);
 }
 
-static void unref_json(gpointer value)
-{
-	json_decref(value);
-}
-
 static GHashTable *values_new(void)
 {
-	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_json);
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
 }
 
 json_t *pull_cluster(RgStore *store, const char *name, RgDiags *diags)
@@ -294,25 +289,24 @@ static bool read_names(const Puller *puller, GPtrArray *names)
 static void no_cluster(const Puller *puller, const char *name)
 {
 	RgDiag *diag = rg_diags_error(puller->diags, "state.no-such-cluster",
-		"the state \"%s\" has no cluster%s%s", puller->store->shown,
-		name != NULL ? " " : "", name != NULL ? name : "");
-	rg_diag_hint(diag, name != NULL
-				   ? "without --cluster `raygpu state pull` writes all it has"
-				   : "is it the right file? --state FILE or RAYGPU_STATE names "
-				     "another");
+		"the state \"%s\" has no cluster%s%s", puller->store->shown, name ? " " : "",
+		name ? name : "");
+	rg_diag_hint(diag, name ? "without --cluster `raygpu state pull` writes all it has"
+				: "is it the right file? --state FILE or RAYGPU_STATE names "
+				  "another");
 }
 
 static bool read_clusters(Puller *puller, const char *cluster, json_t *clusters)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	if (cluster != NULL)
+	if (cluster)
 		g_ptr_array_add(names, g_strdup(cluster));
 	else if (!read_names(puller, names))
 		return false;
 	size_t before = rg_diags_count(puller->diags);
 	for (guint i = 0; i < names->len; i++) {
 		json_t *one = read_cluster(puller, names->pdata[i]);
-		if (one == NULL)
+		if (!one)
 			break;
 		json_array_append_new(clusters, one);
 	}
@@ -328,9 +322,9 @@ json_t *rg_state_pull(
 {
 	store_check_thread(store);
 	g_autoptr(GHashTable) read = values_new();
-	g_autoptr(RgJson) document = json_pack("{s:i}", "raygpu_format", RG_STATE_FORMAT);
+	json_auto_t *document = json_pack("{s:i}", "raygpu_format", RG_STATE_FORMAT);
 	json_t *clusters = json_array(), *blobs = json_object();
-	if (redactor != NULL)
+	if (redactor)
 		json_object_set_new(document, "redacted", json_true());
 	json_object_set_new(document, "clusters", clusters);
 	json_object_set_new(document, "blobs", blobs);

@@ -18,7 +18,7 @@ static bool bind_row(Sql *q, const Column *columns, const json_t *row, unsigned 
 			if (!blob_put(q->store, value, hash, q->diags))
 				return false;
 			sql_hash(q, hash);
-		} else if (value == NULL || json_is_null(value)) {
+		} else if (!value || json_is_null(value)) {
 			sql_text(q, NULL);
 		} else if (columns->type == COLUMN_TEXT) {
 			sql_text(q, json_string_value(value));
@@ -278,7 +278,7 @@ json_t *rg_state_push(RgStore *store, const json_t *document, bool force, const 
 	*backup = NULL;
 	if (!tx_begin(store, diags))
 		return NULL;
-	g_autoptr(RgJson) reports = look(store, document, force, diags);
+	json_auto_t *reports = look(store, document, force, diags);
 	bool ok = reports != NULL;
 	if (ok && any_changed(reports))
 		ok = keep_copy(store, backup, diags) &&

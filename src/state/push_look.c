@@ -29,7 +29,7 @@ static GHashTable *rows_by(const json_t *cluster, const char *list, const char *
 	json_t *row;
 	json_array_foreach (json_object_get(cluster, list), i, row) {
 		const char *text = rg_json_str(row, key, NULL);
-		if (text != NULL)
+		if (text)
 			g_hash_table_insert(rows, (gpointer)(uintptr_t)text, row);
 	}
 	return rows;
@@ -43,7 +43,7 @@ static void add_changed(const Look *look, GHashTable *now)
 	json_array_foreach (json_object_get(look->new, "resources"), i, row) {
 		json_t *address = json_object_get(row, "address");
 		const json_t *before = g_hash_table_lookup(now, json_string_value(address));
-		if (before == NULL)
+		if (!before)
 			json_array_append(added, address);
 		else if (!json_equal(before, row))
 			json_array_append(replaced, address);
@@ -64,7 +64,7 @@ static void add_gone(const Look *look, GHashTable *new)
 		const char *id = rg_json_str(row, "id", NULL);
 		if (!g_hash_table_contains(new, json_string_value(address)))
 			json_array_append(removed, address);
-		if (id != NULL && !g_hash_table_contains(ids, id))
+		if (id && !g_hash_table_contains(ids, id))
 			json_array_append_new(
 				lost, json_pack("{s:O, s:s}", "address", address, "id", id));
 	}
@@ -75,8 +75,7 @@ static void add_gone(const Look *look, GHashTable *new)
 static char *lifetime_key(const json_t *row)
 {
 	const char *id = rg_json_str(row, "id", NULL);
-	return g_strdup_printf("%s %" G_GINT64_FORMAT,
-		id != NULL ? id : rg_json_str(row, "address", ""),
+	return g_strdup_printf("%s %" G_GINT64_FORMAT, id ? id : rg_json_str(row, "address", ""),
 		(int64_t)json_number_value(json_object_get(row, "began_s")));
 }
 
@@ -165,7 +164,7 @@ static bool check_serial(const Look *look)
 
 static bool allow(const Look *look)
 {
-	if (look->now == NULL || json_equal(look->now, look->new))
+	if (!look->now || json_equal(look->now, look->new))
 		return true;
 	bool ok = check_settled(look);
 	return check_lineage(look) && check_serial(look) && ok;
@@ -175,12 +174,12 @@ static bool allow(const Look *look)
 static void add_serials(const Look *look)
 {
 	int64_t now = serial_of(look->now), new = serial_of(look->new);
-	bool changed = look->now == NULL || !json_equal(look->now, look->new);
-	bool forced = changed && look->now != NULL &&
+	bool changed = !look->now || !json_equal(look->now, look->new);
+	bool forced = changed && look->now &&
 		      (new <= now || g_strcmp0(rg_json_str(look->now, "lineage", ""),
 					     rg_json_str(look->new, "lineage", "")) != 0);
 	json_object_set_new(
-		look->report, "serial_before", look->now != NULL ? json_integer(now) : json_null());
+		look->report, "serial_before", look->now ? json_integer(now) : json_null());
 	json_object_set_new(look->report, "serial", json_integer(forced ? MAX(now, new) + 1 : new));
 	json_object_set_new(look->report, "changed", json_boolean(changed));
 	json_object_set_new(look->report, "forced", json_boolean(forced));
@@ -224,10 +223,10 @@ static void warn(const Look *look)
 static json_t *look_at(RgStore *store, const json_t *new, bool force, RgDiags *diags)
 {
 	size_t before = rg_diags_count(diags);
-	g_autoptr(RgJson) now = pull_cluster(store, rg_json_str(new, "name", ""), diags);
-	if (now == NULL && rg_diags_count(diags) > before)
+	json_auto_t *now = pull_cluster(store, rg_json_str(new, "name", ""), diags);
+	if (!now && rg_diags_count(diags) > before)
 		return NULL;
-	g_autoptr(RgJson) report = json_object();
+	json_auto_t *report = json_object();
 	const Look look = {
 		.now = now, .new = new, .report = report, .force = force, .diags = diags};
 	if (!allow(&look))
@@ -276,13 +275,13 @@ static bool check_ids(const Look *look, GHashTable *ids)
 		int64_t index;
 		const char *id = rg_json_str(row, "id", NULL);
 		const char *address = rg_json_str(row, "address", "");
-		if (id == NULL || g_str_equal(rg_json_str(row, "ownership", ""), "shared") ||
+		if (!id || g_str_equal(rg_json_str(row, "ownership", ""), "shared") ||
 			!rg_address_parse(address, &kind, &name, &index))
 			continue;
 		g_autofree char *key = g_strjoin("\n", rg_json_str(look->new, "provider", ""),
 			rg_json_str(look->new, "region", ""), kind, id, NULL);
 		const char *holder = g_hash_table_lookup(ids, key);
-		if (holder != NULL)
+		if (holder)
 			ok = refuse(look, "one thing has one record: take it out of one of them",
 				"%s is %s, which the state records as %s", address, id, holder);
 	}
@@ -309,7 +308,7 @@ static bool check_others(RgStore *store, const json_t *document, RgDiags *diags)
 		const Look look = {.new = cluster, .diags = diags};
 		const char *same =
 			g_hash_table_lookup(lineages, rg_json_str(cluster, "lineage", ""));
-		if (same != NULL)
+		if (same)
 			ok = refuse(&look,
 				"a lineage belongs to one cluster: its ownership tags would name "
 				"both",
@@ -321,14 +320,14 @@ static bool check_others(RgStore *store, const json_t *document, RgDiags *diags)
 
 json_t *look(RgStore *store, const json_t *document, bool force, RgDiags *diags)
 {
-	g_autoptr(RgJson) reports = json_array();
+	json_auto_t *reports = json_array();
 	size_t i;
 	json_t *cluster;
 	bool ok = check_others(store, document, diags);
 	json_array_foreach (json_object_get(document, "clusters"), i, cluster) {
 		json_t *report = look_at(store, cluster, force, diags);
-		ok = report != NULL && ok;
-		if (report != NULL)
+		ok = report && ok;
+		if (report)
 			json_array_append_new(reports, report);
 	}
 	return ok ? g_steal_pointer(&reports) : NULL;

@@ -6,7 +6,7 @@
 
 static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id, RgDiags *diags)
 {
-	g_autoptr(RgJson) no_config = json_object();
+	json_auto_t *no_config = json_object();
 	Sql q = sql_new(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
 		" history_from_s, account) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8)"
@@ -17,7 +17,7 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 	sql_text(&q, rebuilt->lineage);
 	sql_text(&q, rebuilt->provider);
 	sql_text(&q, rebuilt->region);
-	sql_json(&q, rebuilt->config != NULL ? rebuilt->config : no_config);
+	sql_json(&q, rebuilt->config ? rebuilt->config : no_config);
 	sql_json(&q, rebuilt->facts);
 	sql_int(&q, rg_clock_now_s());
 	sql_text(&q, rebuilt->account);

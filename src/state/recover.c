@@ -35,7 +35,7 @@ sqlite3 *memory_copy(sqlite3 *from, int *rc)
 	*rc = sqlite3_open_v2(":memory:", &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL);
 	sqlite3_backup *backup =
 		*rc == SQLITE_OK ? sqlite3_backup_init(to, "main", from, "main") : NULL;
-	if (backup != NULL) {
+	if (backup) {
 		sqlite3_backup_step(backup, -1);
 		*rc = sqlite3_backup_finish(backup);
 	} else if (*rc == SQLITE_OK) {
@@ -93,20 +93,20 @@ static sqlite3 *copy_and_roll_back(RgStore *store, RgDiags *diags)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *folder = g_dir_make_tmp("raygpu-state-XXXXXX", &error);
-	g_autofree char *copy = folder != NULL ? g_build_filename(folder, "state.db", NULL) : NULL;
+	g_autofree char *copy = folder ? g_build_filename(folder, "state.db", NULL) : NULL;
 	sqlite3 *memory = NULL;
 	int rc = SQLITE_OK;
-	if (copy != NULL && copy_pair(store, copy, &error))
+	if (copy && copy_pair(store, copy, &error))
 		memory = roll_back_and_load(copy, &rc);
-	if (copy != NULL)
+	if (copy)
 		remove_copies(folder, copy);
-	if (error != NULL) {
+	if (error) {
 		RgDiag *diag = rg_diags_error(diags, "state.unreadable",
 			"the state \"%s\", whose last writer was killed, could not be copied: %s",
 			store->shown, error->message);
 		rg_diag_hint(diag, "make room where TMPDIR points to, or run `raygpu apply`, which "
 				   "needs no copy");
-	} else if (memory == NULL)
+	} else if (!memory)
 		sql_error(store, rc, diags);
 	return memory;
 }

@@ -60,7 +60,7 @@ bool resource_delete(RgStore *store, int64_t cluster, const char *address, Lifet
 		return false;
 	if (!*found)
 		return true;
-	bool tombstone = id != NULL && end != END_FORGOTTEN;
+	bool tombstone = id && end != END_FORGOTTEN;
 	return lifetime_end(store, row, end, diags) &&
 	       identity_raise(store, cluster, address, generation + 1, 0, diags) &&
 	       (!tombstone || tombstone_add(store, cluster, id, diags)) &&
@@ -70,9 +70,9 @@ bool resource_delete(RgStore *store, int64_t cluster, const char *address, Lifet
 bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource,
 	const unsigned char *attrs, const char *ownership, RgDiags *diags)
 {
-	g_autoptr(RgJson) depends_on = NULL;
-	for (guint i = 0; resource->depends_on != NULL && resource->depends_on[i] != NULL; i++) {
-		if (depends_on == NULL)
+	json_auto_t *depends_on = NULL;
+	for (guint i = 0; resource->depends_on && resource->depends_on[i]; i++) {
+		if (!depends_on)
 			depends_on = json_array();
 		json_array_append_new(depends_on, json_string(resource->depends_on[i]));
 	}
@@ -103,7 +103,7 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 	return sql_run(&q) &&
 	       lifetime_begin(
 		       store, cluster, sqlite3_last_insert_rowid(store->db), resource, diags) &&
-	       (resource->id == NULL || tombstone_remove(store, cluster, resource->id, diags)) &&
+	       (!resource->id || tombstone_remove(store, cluster, resource->id, diags)) &&
 	       identity_raise(
 		       store, cluster, resource->address, resource->generation + 1, 0, diags);
 }
@@ -157,13 +157,13 @@ bool resource_renew(
 		return false;
 	if (!*found)
 		return true;
-	if (news->attrs != NULL && !blob_put(store, news->attrs, now, diags))
+	if (news->attrs && !blob_put(store, news->attrs, now, diags))
 		return false;
-	if (!update(store, cluster, news, news->attrs != NULL ? now : NULL, diags))
+	if (!update(store, cluster, news, news->attrs ? now : NULL, diags))
 		return false;
 	if (!lifetime_reprice(store, cluster, news->address, news->pin, diags))
 		return false;
-	bool changed = news->attrs != NULL && memcmp(old, now, HASH_BYTES) != 0;
+	bool changed = news->attrs && memcmp(old, now, HASH_BYTES) != 0;
 	return !changed || blob_drop(store, old, diags);
 }
 
@@ -172,9 +172,9 @@ static bool record_one(
 {
 	bool found = false;
 	const RgResource values = {.address = (char *)(uintptr_t)news->address,
-		.attrs = (json_t *)(uintptr_t)news->attrs,
-		.outputs = (json_t *)(uintptr_t)news->outputs,
-		.pin = (json_t *)(uintptr_t)news->pin};
+		.attrs = rg_json_unconst(news->attrs),
+		.outputs = rg_json_unconst(news->outputs),
+		.pin = rg_json_unconst(news->pin)};
 	bool ok = resource_renew(store, id, &values, &found, diags);
 	if (ok && !found)
 		no_such_resource(cluster, news->address, diags);
@@ -223,7 +223,7 @@ bool resource_check_settled(RgStore *store, int64_t cluster, const char *address
 bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags)
 {
 	unsigned char attrs[HASH_BYTES];
-	g_autoptr(RgJson) nothing = json_object();
+	json_auto_t *nothing = json_object();
 	g_autofree char *id = NULL;
 	bool found;
 	if (!resource_check_settled(store, cluster, resource->address, diags) ||
@@ -239,7 +239,7 @@ bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource,
 				   "state rm` forgets it");
 		return false;
 	}
-	return blob_put(store, resource->attrs != NULL ? resource->attrs : nothing, attrs, diags) &&
+	return blob_put(store, resource->attrs ? resource->attrs : nothing, attrs, diags) &&
 	       resource_insert(store, cluster, resource, attrs, "adopted", diags);
 }
 
@@ -349,7 +349,7 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 	bool is_address = rg_address_parse(address, &kind, &name, &index);
 	g_assert(is_address);
 	g_autoptr(RgResource) secret = rg_resource_new(kind, name, index);
-	secret->attrs = attrs != NULL ? json_deep_copy(attrs) : json_object();
+	secret->attrs = attrs ? json_deep_copy(attrs) : json_object();
 	secret->outputs = json_object();
 	rg_json_set_str(secret->outputs, "value", value);
 	if (!tx_begin_cluster(store, cluster, &id, diags))

@@ -24,9 +24,9 @@ static char *random_hex(size_t n, RgDiags *diags)
 static bool insert_cluster(
 	RgStore *store, const RgRunBegin *begin, int64_t *id, char **lineage, RgDiags *diags)
 {
-	g_autoptr(RgJson) no_config = json_object();
+	json_auto_t *no_config = json_object();
 	*lineage = random_hex(16, diags);
-	if (*lineage == NULL)
+	if (!*lineage)
 		return false;
 	Sql q = sql_new(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
@@ -36,7 +36,7 @@ static bool insert_cluster(
 	sql_text(&q, *lineage);
 	sql_text(&q, begin->provider);
 	sql_text(&q, begin->region);
-	sql_json(&q, begin->config != NULL ? begin->config : no_config);
+	sql_json(&q, begin->config ? begin->config : no_config);
 	sql_json(&q, begin->facts);
 	sql_text(&q, begin->account);
 	if (sql_next(&q))
@@ -130,7 +130,7 @@ bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
 static bool insert_run(RgStore *store, int64_t cluster, const char *run_id, const json_t *meta,
 	int64_t *seq, RgDiags *diags)
 {
-	g_autoptr(RgJson) no_meta = json_object();
+	json_auto_t *no_meta = json_object();
 	Sql q = sql_new(store,
 		"INSERT INTO runs (id, cluster, started_s, meta) VALUES (?1, ?2, ?3, ?4)"
 		" RETURNING seq",
@@ -138,7 +138,7 @@ static bool insert_run(RgStore *store, int64_t cluster, const char *run_id, cons
 	sql_text(&q, run_id);
 	sql_int(&q, cluster);
 	sql_int(&q, rg_clock_now_s());
-	sql_json(&q, meta != NULL ? meta : no_meta);
+	sql_json(&q, meta ? meta : no_meta);
 	if (sql_next(&q))
 		*seq = sql_column_int(&q, 0);
 	return sql_run(&q);
@@ -150,7 +150,7 @@ static bool begin_run(
 	int64_t cluster, seq = 0;
 	*run_id = random_hex(8, diags);
 	*lineage = NULL;
-	if (*run_id == NULL || !tx_begin(store, diags))
+	if (!*run_id || !tx_begin(store, diags))
 		return false;
 	bool ok =
 		ensure_cluster(store, begin, &cluster, lineage, diags) &&
@@ -222,7 +222,7 @@ bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiag
 {
 	g_autofree char *run_id = random_hex(8, diags);
 	int64_t seq = 0;
-	if (run_id == NULL || !insert_run(store, cluster, run_id, meta, &seq, diags))
+	if (!run_id || !insert_run(store, cluster, run_id, meta, &seq, diags))
 		return false;
 	Sql q = sql_new(store,
 		"UPDATE runs SET ended_s = started_s, outcome = 'done' WHERE seq = ?1", diags);

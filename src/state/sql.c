@@ -10,7 +10,7 @@ static sqlite3_stmt *statement_get(RgStore *store, const char *text, int *rc)
 {
 	sqlite3_stmt *statement = g_hash_table_lookup(store->statements, text);
 	*rc = SQLITE_OK;
-	if (statement != NULL)
+	if (statement)
 		return statement;
 	*rc = sqlite3_prepare_v3(store->db, text, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
 	if (*rc == SQLITE_OK)
@@ -39,22 +39,22 @@ Sql sql_new(RgStore *store, const char *text, RgDiags *diags)
 void sql_text(Sql *q, const char *text)
 {
 	q->bound++;
-	if (q->statement != NULL)
+	if (q->statement)
 		bound(q, sqlite3_bind_text(q->statement, q->bound, text, -1, SQLITE_STATIC));
 }
 
 void sql_int(Sql *q, int64_t value)
 {
 	q->bound++;
-	if (q->statement != NULL)
+	if (q->statement)
 		bound(q, sqlite3_bind_int64(q->statement, q->bound, value));
 }
 
 void sql_json(Sql *q, const json_t *value)
 {
-	char *text = value != NULL ? rg_json_canonical(value) : NULL;
-	if (text != NULL) {
-		if (q->texts == NULL)
+	char *text = value ? rg_json_canonical(value) : NULL;
+	if (text) {
+		if (!q->texts)
 			q->texts = g_ptr_array_new_with_free_func(g_free);
 		g_ptr_array_add(q->texts, text);
 	}
@@ -64,14 +64,14 @@ void sql_json(Sql *q, const json_t *value)
 void sql_hash(Sql *q, const unsigned char *hash)
 {
 	q->bound++;
-	if (q->statement != NULL)
+	if (q->statement)
 		bound(q,
 			sqlite3_bind_blob(q->statement, q->bound, hash, HASH_BYTES, SQLITE_STATIC));
 }
 
 bool sql_next(Sql *q)
 {
-	if (q->statement == NULL || (q->rc != SQLITE_OK && q->rc != SQLITE_ROW))
+	if (!q->statement || (q->rc != SQLITE_OK && q->rc != SQLITE_ROW))
 		return false;
 	q->rc = sqlite3_step(q->statement);
 	return q->rc == SQLITE_ROW;
@@ -79,7 +79,7 @@ bool sql_next(Sql *q)
 
 void sql_end(Sql *q)
 {
-	if (q->statement != NULL) {
+	if (q->statement) {
 		sqlite3_reset(q->statement);
 		sqlite3_clear_bindings(q->statement);
 		q->statement = NULL;
@@ -117,7 +117,7 @@ void sql_column_hash(Sql *q, int column, unsigned char *hash)
 {
 	const void *bytes = sqlite3_column_blob(q->statement, column);
 	memset(hash, 0, HASH_BYTES);
-	if (bytes != NULL && sqlite3_column_bytes(q->statement, column) == HASH_BYTES)
+	if (bytes && sqlite3_column_bytes(q->statement, column) == HASH_BYTES)
 		memcpy(hash, bytes, HASH_BYTES);
 }
 
@@ -134,12 +134,12 @@ bool sql_column_json(Sql *q, int column, json_t **value)
 {
 	const char *text = sql_column_text(q, column);
 	*value = NULL;
-	if (text == NULL)
+	if (!text)
 		return true;
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	size_t len = (size_t)sqlite3_column_bytes(q->statement, column);
 	*value = rg_json_parse(text, len, "a value", "state.corrupt", unused);
-	return *value != NULL || sql_corrupt(q->store, "a value of it is not valid JSON", q->diags);
+	return *value || sql_corrupt(q->store, "a value of it is not valid JSON", q->diags);
 }
 
 typedef struct {
@@ -192,11 +192,10 @@ void sql_error(RgStore *store, int rc, RgDiags *diags)
 	Meaning meaning = meaning_of(store, rc);
 	RgDiag *diag = rg_diags_error(
 		diags, meaning.code, "the state \"%s\" %s", store->shown, meaning.summary);
-	int extended = store->db != NULL ? sqlite3_extended_errcode(store->db) : rc;
-	const char *text = store->db != NULL && (extended & 0xff) == (rc & 0xff)
-				   ? sqlite3_errmsg(store->db)
-				   : sqlite3_errstr(rc);
+	int extended = store->db ? sqlite3_extended_errcode(store->db) : rc;
+	const char *text = store->db && (extended & 0xff) == (rc & 0xff) ? sqlite3_errmsg(store->db)
+									 : sqlite3_errstr(rc);
 	rg_diag_detail(diag, "SQLite says: %s (%d)", text, extended);
-	if (meaning.hint != NULL)
+	if (meaning.hint)
 		rg_diag_hint(diag, "%s", meaning.hint);
 }

@@ -58,7 +58,7 @@ static uint64_t changed_row(RgStore *store, ReadOld read)
 	uint64_t sum = 1;
 	for (int i = 0; i < sqlite3_preupdate_count(store->db); i++) {
 		sqlite3_value *value = NULL;
-		if (read(store->db, i, &value) != SQLITE_OK || value == NULL)
+		if (read(store->db, i, &value) != SQLITE_OK || !value)
 			store->sums_failed = true;
 		else
 			sum = add_value(sum, value);

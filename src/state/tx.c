@@ -12,7 +12,7 @@ void store_check_writer(const RgStore *store, const char *cluster)
 	store_check_thread(store);
 #ifndef NDEBUG
 	g_assert(store->mode == RG_STORE_WRITE);
-	g_assert(cluster == NULL || g_hash_table_contains(store->locked, cluster));
+	g_assert(!cluster || g_hash_table_contains(store->locked, cluster));
 #endif
 }
 
@@ -55,7 +55,7 @@ static bool check_version(RgStore *store, int rc, int64_t version, RgDiags *diag
 static bool switch_to_copy(RgStore *store, RgDiags *diags)
 {
 	sqlite3 *copy = recover_copy(store, diags);
-	if (copy == NULL)
+	if (!copy)
 		return false;
 	return store_use_copy(store, copy, diags);
 }

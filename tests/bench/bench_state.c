@@ -23,12 +23,12 @@ static json_t *member_new(const char *address, int64_t index, json_t *attrs)
 static bool create(RgStore *store, const char *pool, int64_t from, int64_t n, RgDiags *diags)
 {
 	g_autofree char *script = g_strnfill(8000, '#');
-	g_autoptr(RgJson) attrs =
+	json_auto_t *attrs =
 		json_pack("{s:s, s:s}", "instance_type", "p4d.24xlarge", "user_data", script);
-	g_autoptr(RgJson) members = json_array();
+	json_auto_t *members = json_array();
 	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, n);
 	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(RgJson) all_outputs = json_array();
+	json_auto_t *all_outputs = json_array();
 	for (int64_t i = 0; i < n; i++) {
 		char *address = rg_address_format("aws.instance", pool, from + i);
 		char *id = g_strdup_printf("i-%s%016" G_GINT64_MODIFIER "x", pool, from + i);
@@ -80,7 +80,7 @@ static bool measure_load(RgStore *store, RgDiags *diags)
 	for (int i = 0; i < 3; i++) {
 		int64_t before = rg_clock_monotonic_ms();
 		g_autoptr(RgSnapshot) snapshot = rg_store_load(store, "bench", diags);
-		if (snapshot == NULL)
+		if (!snapshot)
 			return false;
 		printf("load %-41zu %8" G_GINT64_FORMAT " ms\n",
 			rg_resource_set_size(snapshot->recorded), rg_clock_monotonic_ms() - before);
@@ -106,9 +106,8 @@ int main(int argc, char **argv)
 	g_autofree char *lock_path = g_strconcat(path, ".bench.lock", NULL);
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgStore) store = rg_store_open(path, RG_STORE_WRITE, diags);
-	g_autoptr(RgLock) lock =
-		store != NULL ? rg_lock_take(store, "bench", "bench", 0, diags) : NULL;
-	bool ok = lock != NULL && run(store, diags);
+	g_autoptr(RgLock) lock = store ? rg_lock_take(store, "bench", "bench", 0, diags) : NULL;
+	bool ok = lock && run(store, diags);
 	unlink(lock_path);
 	unlink(path);
 	if (!ok)

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	int n = argc > 2 ? (int)g_ascii_strtoll(argv[2], NULL, 10) : 10000;
 	g_autoptr(RgSchema) schema = argc > 1 ? load_schema(argv[1], diags) : NULL;
-	if (schema == NULL || n < 1) {
+	if (!schema || n < 1) {
 		fprintf(stderr, "usage: bench-core SCHEMA [N]\n");
 		return 4;
 	}

@@ -39,7 +39,7 @@ static json_t *member_of(const RgResource *first, int64_t index)
 {
 	g_autofree char *address = rg_address_format(KIND, first->name, index);
 	json_t *depends_on = json_array();
-	for (size_t i = 0; first->depends_on != NULL && first->depends_on[i] != NULL; i++)
+	for (size_t i = 0; first->depends_on && first->depends_on[i]; i++)
 		json_array_append_new(depends_on, json_string(first->depends_on[i]));
 	return json_pack("{s:s, s:I, s:i, s:I, s:O, s:O, s:o, s:s, s:s}", "address", address,
 		"index", (json_int_t)index, "attempt", 0, "generation",
@@ -52,7 +52,7 @@ static bool fill_batch(Filler *filler, const RgResource *first, int64_t from, in
 {
 	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, n);
 	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(RgJson) members = json_array(), all_outputs = json_array();
+	json_auto_t *members = json_array(), *all_outputs = json_array();
 	for (int64_t i = 0; i < n; i++) {
 		int64_t number = ++filler->made;
 		char *address = rg_address_format(KIND, first->name, from + i);
@@ -67,7 +67,7 @@ static bool fill_batch(Filler *filler, const RgResource *first, int64_t from, in
 	}
 	g_autofree char *token = g_strdup_printf("%032" G_GINT64_MODIFIER "x", filler->made);
 	g_autofree char *run = g_strdup(filler->run), *kind = g_strdup(KIND);
-	g_autoptr(RgJson) input = json_pack("{s:s, s:s}", "kind", KIND, "token", token);
+	json_auto_t *input = json_pack("{s:s, s:s}", "kind", KIND, "token", token);
 	RgJournalRow row = {
 		.run = run, .kind = kind, .token = token, .input = input, .members = members};
 	int64_t id;
@@ -82,7 +82,7 @@ static bool fill_pool(Filler *filler, const char *word)
 	g_auto(GStrv) parts = g_strsplit(word, "=", 2);
 	g_autofree char *address = rg_address_format(KIND, parts[0], 0);
 	const RgResource *first = rg_resource_set_find(filler->snapshot->recorded, address);
-	if (first == NULL || parts[1] == NULL) {
+	if (!first || !parts[1]) {
 		rg_diags_error(filler->diags, "state.corrupt", "no %s is recorded", address);
 		return false;
 	}
@@ -105,7 +105,7 @@ static bool fill(Filler *filler, char **pools)
 		.facts = snapshot->facts};
 	bool ok = rg_store_begin_run(filler->store, &begin, &run, &lineage, filler->diags);
 	filler->run = run;
-	for (; ok && *pools != NULL; pools++)
+	for (; ok && *pools; pools++)
 		ok = fill_pool(filler, *pools);
 	return ok && rg_store_end_run(filler->store, run, "done", filler->diags);
 }
@@ -118,11 +118,10 @@ int main(int argc, char **argv)
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgStore) store = rg_store_open(argv[1], RG_STORE_WRITE, diags);
-	g_autoptr(RgLock) lock =
-		store != NULL ? rg_lock_take(store, argv[2], "bench", 0, diags) : NULL;
+	g_autoptr(RgLock) lock = store ? rg_lock_take(store, argv[2], "bench", 0, diags) : NULL;
 	Filler filler = {.store = store, .cluster = argv[2], .diags = diags};
-	filler.snapshot = lock != NULL ? rg_store_load(store, argv[2], diags) : NULL;
-	bool ok = filler.snapshot != NULL && fill(&filler, argv + 3);
+	filler.snapshot = lock ? rg_store_load(store, argv[2], diags) : NULL;
+	bool ok = filler.snapshot && fill(&filler, argv + 3);
 	if (!ok)
 		fprintf(stderr, "bench-fill: %s\n", rg_diags_get(diags, 0)->summary);
 	rg_snapshot_free(filler.snapshot);

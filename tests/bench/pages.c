@@ -36,24 +36,23 @@ static char *field(const char *form, const char *name)
 {
 	g_autofree char *key = g_strconcat(name, "=", NULL);
 	const char *at = form;
-	while (at != NULL && !g_str_has_prefix(at, key)) {
+	while (at && !g_str_has_prefix(at, key)) {
 		at = strchr(at, '&');
-		at = at != NULL ? at + 1 : NULL;
+		at = at ? at + 1 : NULL;
 	}
-	return at != NULL ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "&")) : NULL;
+	return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "&")) : NULL;
 }
 
 static enum MHD_Result answer(Pages *pages, struct MHD_Connection *connection, const char *form)
 {
 	g_autofree char *action = field(form, "Action"), *token = field(form, "NextToken");
-	const char *number =
-		token != NULL && g_str_has_prefix(token, TOKEN) ? token + strlen(TOKEN) : "0";
-	g_autofree char *name = g_strdup_printf("%s.%s", action != NULL ? action : "", number);
+	const char *number = token && g_str_has_prefix(token, TOKEN) ? token + strlen(TOKEN) : "0";
+	g_autofree char *name = g_strdup_printf("%s.%s", action ? action : "", number);
 	struct MHD_Response *response = g_hash_table_lookup(pages->answers, name);
 	atomic_fetch_add(&pages->requests, 1);
 	if (pages->latency_us > 0)
 		g_usleep(pages->latency_us);
-	if (response == NULL)
+	if (!response)
 		return send_text(connection, 400, g_strdup_printf("no file %s\n", name));
 	return MHD_queue_response(connection, 200, response);
 }
@@ -62,7 +61,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	const char *method, const char *version, const char *upload, size_t *size, void **context)
 {
 	Pages *pages = data;
-	if (*context == NULL) {
+	if (!*context) {
 		*context = g_string_new(NULL);
 		return MHD_YES;
 	}
@@ -73,7 +72,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 		*size = 0;
 		return MHD_YES;
 	}
-	if (strcmp(method, "GET") == 0)
+	if (g_str_equal(method, "GET"))
 		return send_text(connection, 200,
 			g_strdup_printf("%u\n", atomic_exchange(&pages->requests, 0)));
 	return answer(pages, connection, form->str);
@@ -82,7 +81,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 static void on_completed(void *data, struct MHD_Connection *connection, void **context,
 	enum MHD_RequestTerminationCode why)
 {
-	if (*context != NULL)
+	if (*context)
 		g_string_free(*context, TRUE);
 	*context = NULL;
 }
@@ -96,7 +95,7 @@ static bool load(Pages *pages, const char *folder)
 {
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
 	const char *name;
-	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(folder, name, NULL);
 		char *bytes;
 		gsize len;
@@ -139,7 +138,7 @@ int main(int argc, char **argv)
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL,
 			NULL, on_request, &pages, MHD_OPTION_SOCK_ADDR, &address,
 			MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
-	if (daemon == NULL || !write_port(daemon, argv[2])) {
+	if (!daemon || !write_port(daemon, argv[2])) {
 		fprintf(stderr, "bench-pages: no answers in %s, or no port\n", argv[1]);
 		return EXIT_FAILURE;
 	}

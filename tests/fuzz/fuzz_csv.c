@@ -28,12 +28,12 @@ static const Input sound[] = {
 static const char *text_of(void *data, const char *name, size_t *len)
 {
 	const Input *input = data;
-	if (strcmp(name, input->file) == 0) {
+	if (g_str_equal(name, input->file)) {
 		*len = input->len;
 		return input->text;
 	}
 	for (size_t i = 0; i < G_N_ELEMENTS(sound); i++) {
-		if (strcmp(name, sound[i].file) != 0)
+		if (!g_str_equal(name, sound[i].file))
 			continue;
 		*len = strlen(sound[i].text);
 		return sound[i].text;
@@ -46,38 +46,38 @@ static void check_type(const RgCatalog *catalog, const RgInstanceType *type)
 	g_assert_true(rg_catalog_find_type(catalog, type->name) == type);
 	g_assert_true(isfinite(type->memory_gib) && type->memory_gib > 0);
 	g_assert_true((type->gpu != NULL) == (type->gpus > 0));
-	g_assert_true(type->gpu == NULL || (type->gpu_fraction > 0 && type->gpu_fraction <= 1));
+	g_assert_true(!type->gpu || (type->gpu_fraction > 0 && type->gpu_fraction <= 1));
 	g_assert_true(isfinite(type->network_gbps) && type->network_gbps >= 0);
 	for (guint i = 0; i < type->prices->len; i++) {
 		const RgPrice *price = type->prices->pdata[i];
 		g_assert_true(price->microusd_hour > 0 || price->microusd_hour == RG_MONEY_UNKNOWN);
-		g_assert_true(price->date != NULL && price->own == NULL);
+		g_assert_true(price->date && !price->own);
 		const RgPrice *found = rg_catalog_find_price_of(type, price->region, price->kind);
-		g_assert_true(found != NULL &&
-			      (price->microusd_hour == RG_MONEY_UNKNOWN ||
-				      (found->microusd_hour != RG_MONEY_UNKNOWN &&
-					      found->microusd_hour <= price->microusd_hour)));
+		g_assert_true(
+			found && (price->microusd_hour == RG_MONEY_UNKNOWN ||
+					 (found->microusd_hour != RG_MONEY_UNKNOWN &&
+						 found->microusd_hour <= price->microusd_hour)));
 	}
 }
 
 static bool try_catalog(Input *input, RgDiags *diags)
 {
 	static RgGpus *gpus; /* read once, lives as long as the process */
-	if (gpus == NULL)
+	if (!gpus)
 		gpus = rg_gpus_open(diags);
 	RgCatalogSource source = {.provider = "aws", .text = text_of, .data = input, .gpus = gpus};
 	g_autoptr(RgCatalog) catalog = rg_catalog_open_from(&source, diags);
-	const GPtrArray *types = catalog != NULL ? rg_catalog_get_types(catalog) : NULL;
-	for (guint i = 0; types != NULL && i < types->len; i++)
+	const GPtrArray *types = catalog ? rg_catalog_get_types(catalog) : NULL;
+	for (guint i = 0; types && i < types->len; i++)
 		check_type(catalog, types->pdata[i]);
-	if (catalog != NULL) {
+	if (catalog) {
 		g_autoptr(RgDiags) unused = rg_diags_new();
 		rg_catalog_offer(catalog, "us-east-1", "T4", 1, (RgSource){0}, unused);
 		/* rows of other regions are skipped unread: fewer may be wrong, never more, as
 		 * long as rows are lines, which rg_table_read_only asks for */
 		source.region = "us-east-1";
 		g_autoptr(RgCatalog) part = rg_catalog_open_from(&source, unused);
-		g_assert_true(part != NULL || memchr(input->text, '"', input->len) != NULL);
+		g_assert_true(part || memchr(input->text, '"', input->len));
 	}
 	return catalog != NULL;
 }
@@ -85,8 +85,8 @@ static bool try_catalog(Input *input, RgDiags *diags)
 static bool try_gpus(Input *input, RgDiags *diags)
 {
 	g_autoptr(RgGpus) gpus = rg_gpus_open_text(text_of, input, NULL, diags);
-	const GPtrArray *all = gpus != NULL ? rg_gpus_get_all(gpus) : NULL;
-	for (guint i = 0; all != NULL && i < all->len; i++) {
+	const GPtrArray *all = gpus ? rg_gpus_get_all(gpus) : NULL;
+	for (guint i = 0; all && i < all->len; i++) {
 		const RgGpuModel *model = all->pdata[i];
 		g_assert_true(rg_gpus_find(gpus, model->name) == model);
 		g_assert_true(isfinite(model->power_w) && model->power_w >= 0);
@@ -100,21 +100,21 @@ static bool try_carbon(Input *input, RgDiags *diags)
 	static const RgGpuModel t4 = {.name = "T4"};
 	const RgInstanceType type = {.vcpus = 4, .memory_gib = 16, .gpu = &t4, .gpus = 1};
 	g_autoptr(RgCarbon) carbon = rg_carbon_open_with(text_of, input, diags);
-	if (carbon == NULL)
+	if (!carbon)
 		return false;
 	RgCarbonHour hour = rg_carbon_hour(carbon, "aws", &type, "us-east-1");
 	g_assert_true((hour.mg_hour == RG_CARBON_UNKNOWN) == (hour.missing != NULL));
-	g_assert_true(hour.missing != NULL || hour.mg_hour >= 0);
+	g_assert_true(hour.missing || hour.mg_hour >= 0);
 	return true;
 }
 
 static bool try_compat(Input *input, RgDiags *diags)
 {
 	g_autoptr(RgCompat) compat = rg_compat_open_with(text_of, input, diags);
-	if (compat == NULL)
+	if (!compat)
 		return false;
 	const RgRayRelease *ray = rg_compat_ray(compat, "2.52.0");
-	g_assert_true(ray == NULL || ray->cuda_tags != NULL);
+	g_assert_true(!ray || ray->cuda_tags);
 	rg_compat_cuda(compat, "cu121");
 	rg_compat_arch(compat, 80);
 	rg_compat_image_driver(compat, "Deep Learning Base OSS Nvidia Driver GPU AMI 20261001");
@@ -135,8 +135,8 @@ static void check_profile(const RgMigProfile *profile)
 static bool try_mig(Input *input, RgDiags *diags)
 {
 	g_autoptr(RgMig) mig = rg_mig_open_text(text_of, input, diags);
-	const GPtrArray *profiles = mig != NULL ? rg_mig_profiles(mig, "A100-40GB") : NULL;
-	for (guint i = 0; profiles != NULL && i < profiles->len; i++)
+	const GPtrArray *profiles = mig ? rg_mig_profiles(mig, "A100-40GB") : NULL;
+	for (guint i = 0; profiles && i < profiles->len; i++)
 		check_profile(profiles->pdata[i]);
 	return mig != NULL;
 }
@@ -174,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const RgDiag *diag = rg_diags_get(diags, i);
 		g_assert_cmpstr(diag->code, ==, "catalog.bad-data");
 		/* a profile or type that is gone is missed by the file beside it */
-		g_assert_true(diag->source.file != NULL || strstr(diag->summary, "missing"));
+		g_assert_true(diag->source.file || strstr(diag->summary, "missing"));
 	}
 	return 0;
 }

@@ -22,11 +22,11 @@
 static const char *text_of(void *data, const char *name, size_t *len)
 {
 	(void)data;
-	const char *text = strcmp(name, "instance_types.csv") == 0 ? TYPES
-			   : strcmp(name, "prices.csv") == 0	   ? PRICES
-			   : strcmp(name, "regions.csv") == 0	   ? REGIONS
+	const char *text = g_str_equal(name, "instance_types.csv") ? TYPES
+			   : g_str_equal(name, "prices.csv")	   ? PRICES
+			   : g_str_equal(name, "regions.csv")	   ? REGIONS
 								   : NULL;
-	*len = text != NULL ? strlen(text) : 0;
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 
@@ -46,7 +46,7 @@ static void check_type(const RgCatalog *catalog, const RgCarbon *carbon, const R
 		const RgPrice *price = type->prices->pdata[i];
 		g_assert_true(rg_catalog_has_region(catalog, price->region));
 		g_assert_true(price->microusd_hour > 0 || price->microusd_hour == RG_MONEY_UNKNOWN);
-		g_assert_true((price->own != NULL) == (strcmp(price->quality, "negotiated") == 0));
+		g_assert_true((price->own != NULL) == (g_str_equal(price->quality, "negotiated")));
 		rg_carbon_hour(carbon, "aws", type, price->region);
 	}
 	rg_catalog_offer_state(catalog, type, "us-east-1");
@@ -60,10 +60,10 @@ static void check_models(const RgGpus *gpus, RgDiags *diags)
 		const RgGpuModel *model = models->pdata[i];
 		g_assert_true(rg_gpus_find(gpus, model->name) == model);
 		g_assert_true(model->memory_gb > 0 && isfinite(model->power_w));
-		g_assert_true(model->own == NULL || rg_gpus_is_model(gpus, model->name, model) ||
-			      strcmp(model->vendor, "NVIDIA") != 0);
+		g_assert_true(!model->own || rg_gpus_is_model(gpus, model->name, model) ||
+			      !g_str_equal(model->vendor, "NVIDIA"));
 		const GPtrArray *profiles = rg_mig_profiles(mig, model->name);
-		for (guint p = 0; model->own_mig != NULL && p < profiles->len; p++) {
+		for (guint p = 0; model->own_mig && p < profiles->len; p++) {
 			const RgMigProfile *one = profiles->pdata[p];
 			g_assert_true(rg_mig_place(&one, 1, NULL));
 			g_assert_cmpuint(one->memory_gb, >, 0);
@@ -82,7 +82,7 @@ static RgCatalog *open_catalog(const RgProject *project, const char *region, RgD
 static void try_catalog(const RgProject *project, RgDiags *diags)
 {
 	static RgCarbon *carbon; /* read once, lives as long as the process */
-	if (carbon == NULL)
+	if (!carbon)
 		carbon = rg_carbon_open(diags);
 	g_autoptr(RgCatalog) whole = open_catalog(project, NULL, diags);
 	g_assert_true((whole != NULL) != rg_diags_has_errors(diags));
@@ -93,7 +93,7 @@ static void try_catalog(const RgProject *project, RgDiags *diags)
 	g_assert_cmpuint(rg_diags_count(diags), ==, rg_diags_count(again));
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_assert_cmpuint(rg_diags_get(diags, i)->source.line, >, 0);
-	if (whole == NULL)
+	if (!whole)
 		return;
 	const GPtrArray *types = rg_catalog_get_types(whole);
 	for (guint i = 0; i < types->len; i++) {
@@ -102,8 +102,8 @@ static void try_catalog(const RgProject *project, RgDiags *diags)
 		b = rg_catalog_find_type(part, a->name);
 		const RgPrice *x = rg_catalog_find_price(a, "us-east-1");
 		const RgPrice *y = rg_catalog_find_price(b, "us-east-1");
-		g_assert_true((x == NULL) == (y == NULL));
-		g_assert_true(x == NULL || x->microusd_hour == y->microusd_hour);
+		g_assert_true((!x) == (!y));
+		g_assert_true(!x || x->microusd_hour == y->microusd_hour);
 	}
 	check_models(rg_catalog_get_gpus(whole), diags);
 }
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rg_project_load("raygpu.yaml", (const char *)data, size, diags);
 	g_assert_true((project != NULL) != rg_diags_has_errors(diags));
 	rg_diags_clear(diags);
-	if (project != NULL)
+	if (project)
 		try_catalog(project, diags);
 	return 0;
 }

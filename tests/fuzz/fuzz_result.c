@@ -30,9 +30,9 @@ static rgp_status play(struct rgp_inst *inst, const struct rgp_host *host, struc
 	const char *at = script.text, *end = script.text + script.len;
 	while (at < end) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		const char *line_end = stop != NULL ? stop : end;
+		const char *line_end = stop ? stop : end;
 		const char *blank = memchr(at, ' ', (size_t)(line_end - at));
-		const char *value = blank != NULL ? blank + 1 : line_end;
+		const char *value = blank ? blank + 1 : line_end;
 		g_autofree char *slot = g_strndup(at, (size_t)((blank ? blank : line_end) - at));
 		host->result(call, slot, (struct rgp_bytes){value, (size_t)(line_end - value)});
 		at = line_end + 1;
@@ -95,7 +95,7 @@ typedef GPtrArray *(*ItemsFn)(RgProvider *, const json_t *, RgDiags *);
 static void try_items(RgProvider *provider, ItemsFn call, bool creates)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) input =
+	json_auto_t *input =
 		parse("{\"kind\":\"fuzz.node\",\"token\":\"0123456789abcdef0123456789abcdef\","
 		      "\"min_count\":1,\"marks\":{},\"attributes\":{\"size\":\"s\"},\"items\":["
 		      "{\"address\":\"fuzz.node.p[0]\",\"index\":0,\"id\":\"i0\"},"
@@ -106,11 +106,10 @@ static void try_items(RgProvider *provider, ItemsFn call, bool creates)
 		const RgItemResult *result = g_ptr_array_index(results, i);
 		const char *asked = i == 0 ? "fuzz.node.p[0]" : "fuzz.node.p[1]";
 		g_assert_cmpstr(result->address, ==, asked);
-		g_assert_true(!creates || result->outcome != RG_OUTCOME_DONE || result->id != NULL);
-		g_assert_true(result->outcome != RG_OUTCOME_FAILED || result->message != NULL);
-		g_assert_true(!result->definite || result->id == NULL);
-		g_assert_true(
-			result->message == NULL || g_utf8_validate(result->message, -1, NULL));
+		g_assert_true(!creates || result->outcome != RG_OUTCOME_DONE || result->id);
+		g_assert_true(result->outcome != RG_OUTCOME_FAILED || result->message);
+		g_assert_true(!result->definite || !result->id);
+		g_assert_true(!result->message || g_utf8_validate(result->message, -1, NULL));
 	}
 }
 
@@ -126,7 +125,7 @@ static void try_pages(RgProvider *provider, bool find)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	char *known[] = {(char *)(uintptr_t) "i0", NULL};
-	g_autoptr(RgJson) marks = parse("{\"cluster\":\"c\",\"lineage\":\"l\"}");
+	json_auto_t *marks = parse("{\"cluster\":\"c\",\"lineage\":\"l\"}");
 	bool ok =
 		find ? rg_provider_find(provider, "fuzz.node", "t", marks, take, NULL, diags)
 		     : rg_provider_list(provider, "fuzz.node", "c", "l", known, take, NULL, diags);
@@ -136,21 +135,21 @@ static void try_pages(RgProvider *provider, bool find)
 static void try_resolve(RgProvider *provider)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) wants =
+	json_auto_t *wants =
 		parse("{\"images\":[{\"key\":\"k\",\"image\":null,\"arch\":\"x86_64\"}],"
 		      "\"network\":true,\"instance_types\":[\"a\"],\"zones\":[]}");
-	g_autoptr(RgJson) facts = rg_provider_resolve(provider, wants, diags);
+	json_auto_t *facts = rg_provider_resolve(provider, wants, diags);
 	g_assert_true((facts != NULL) != rg_diags_has_errors(diags));
-	g_assert_true(facts == NULL || json_is_string(rg_json_at(facts, "/images/k/id")));
+	g_assert_true(!facts || json_is_string(rg_json_at(facts, "/images/k/id")));
 }
 
 static void try_lower(RgProvider *provider)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) fitted = parse("{\"ray\":{\"auth\":\"token\"}}");
+	json_auto_t *fitted = parse("{\"ray\":{\"auth\":\"token\"}}");
 	g_autoptr(RgResourceSet) set = rg_provider_lower(provider, fitted, diags);
 	g_assert_true((set != NULL) != rg_diags_has_errors(diags));
-	for (size_t i = 0; set != NULL && i < rg_resource_set_size(set); i++) {
+	for (size_t i = 0; set && i < rg_resource_set_size(set); i++) {
 		RgResource *resource = rg_resource_set_get(set, i);
 		g_assert_true(rg_resource_set_find(set, resource->address) == resource);
 	}
@@ -191,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static unsigned runs;
 	if (size == 0)
 		return 0;
-	if (host == NULL) {
+	if (!host) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		RgProviderHostOptions options = {.builtins = builtins};
 		host = rg_provider_host_new(&options);

@@ -12,9 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		g_assert_true(g_utf8_validate(diag->summary, -1, NULL));
 		g_autofree char *line =
 			rg_diags_dup_line(diags, diag->source.file, diag->source.line);
-		g_assert_true(line == NULL || g_utf8_validate(line, -1, NULL));
+		g_assert_true(!line || g_utf8_validate(line, -1, NULL));
 	}
-	if (cluster != NULL) {
+	if (cluster) {
 		g_assert_cmpstr(cluster->name, !=, NULL);
 		g_assert_cmpuint(rg_cluster_nodes(cluster), >=, 1);
 		g_autofree char *digest = rg_json_digest(cluster->view);

@@ -15,7 +15,7 @@ static void read_as(const AwsShape *shape, struct rgp_bytes body)
 {
 	unsigned count = 0;
 	g_autofree char *problem = NULL;
-	g_autoptr(ModJson) kept = aws_xml_read(body, shape, look, &count, &problem);
+	json_auto_t *kept = aws_xml_read(body, shape, look, &count, &problem);
 	g_assert_true((kept != NULL) != (problem != NULL));
 }
 
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static AwsErrors *errors; /* read once, lives as long as the process */
 	struct rgp_bytes body = {(const char *)data, size};
-	if (errors == NULL)
+	if (!errors)
 		errors = aws_errors_new();
 	read_as(&aws_describe_instances, body);
 	read_as(&aws_run_instances, body);

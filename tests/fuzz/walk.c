@@ -19,9 +19,9 @@ static unsigned eat(const char *path)
 	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
 	const char *name;
 	unsigned count = 0;
-	if (dir == NULL)
+	if (!dir)
 		return eat_file(path);
-	while ((name = g_dir_read_name(dir)) != NULL) {
+	while ((name = g_dir_read_name(dir))) {
 		g_autofree char *inner = g_build_filename(path, name, NULL);
 		count += eat(inner);
 	}

@@ -17,9 +17,9 @@ static char *take_word(const char **at, const char *stop)
 static json_t *take_value(const char **at)
 {
 	json_error_t error;
-	if (strchr("{[\"", **at) != NULL) {
+	if (strchr("{[\"", **at)) {
 		json_t *value = json_loads(*at, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
-		if (value == NULL)
+		if (!value)
 			g_error("%s in `%s`", error.text, *at);
 		*at += error.position;
 		return value;
@@ -32,7 +32,7 @@ static json_t *take_value(const char **at)
 		return json_pack("{s:s, s:s}", "$ref", word + 2, "attr", slash + 1);
 	}
 	json_t *value = json_loads(word, JSON_DECODE_ANY, NULL);
-	return value != NULL ? value : json_string(word);
+	return value ? value : json_string(word);
 }
 
 static void set_depends(RgResource *resource, const char *address)
@@ -46,42 +46,42 @@ static void set_depends(RgResource *resource, const char *address)
 static void set_word(RgResource *resource, const char *word, const json_t *value, bool *extra)
 {
 	const char *text = json_string_value(value);
-	if (strcmp(word, "id") == 0)
+	if (g_str_equal(word, "id"))
 		resource->id = g_strdup(text);
-	else if (strcmp(word, "group") == 0)
+	else if (g_str_equal(word, "group"))
 		resource->group = g_intern_string(text);
-	else if (strcmp(word, "origin") == 0)
+	else if (g_str_equal(word, "origin"))
 		resource->origin = g_intern_string(text);
-	else if (strcmp(word, "gen") == 0)
+	else if (g_str_equal(word, "gen"))
 		resource->generation = json_integer_value(value);
-	else if (strcmp(word, "updated") == 0)
+	else if (g_str_equal(word, "updated"))
 		resource->updated_s = json_integer_value(value);
-	else if (strcmp(word, "run") == 0)
+	else if (g_str_equal(word, "run"))
 		resource->run = g_strdup(text);
-	else if (strcmp(word, "token") == 0)
+	else if (g_str_equal(word, "token"))
 		resource->token = g_strdup(text);
-	else if (strcmp(word, "status") == 0)
+	else if (g_str_equal(word, "status"))
 		resource->status = g_strdup(text);
-	else if (strcmp(word, "marks") == 0) {
+	else if (g_str_equal(word, "marks")) {
 		resource->mismarked = true; /* "" = none */
 		resource->marked_as = text && *text ? g_strdup(text) : NULL;
-	} else if (strcmp(word, "after") == 0)
+	} else if (g_str_equal(word, "after"))
 		set_depends(resource, text);
-	else if (strcmp(word, "pin") == 0)
+	else if (g_str_equal(word, "pin"))
 		resource->pin = json_deep_copy(value);
 	else if (g_str_has_prefix(word, "out."))
-		json_object_set(resource->outputs, word + 4, (json_t *)(uintptr_t)value);
-	else if (strcmp(word, "leaving") == 0)
+		json_object_set(resource->outputs, word + 4, rg_json_unconst(value));
+	else if (g_str_equal(word, "leaving"))
 		resource->leaving = true;
-	else if (strcmp(word, "doubtful") == 0)
+	else if (g_str_equal(word, "doubtful"))
 		resource->doubtful = true;
-	else if (strcmp(word, "pending") == 0)
+	else if (g_str_equal(word, "pending"))
 		resource->presence = RG_PENDING;
-	else if (strcmp(word, "absent") == 0)
+	else if (g_str_equal(word, "absent"))
 		resource->presence = RG_ABSENT;
-	else if (strcmp(word, "unknown") == 0)
+	else if (g_str_equal(word, "unknown"))
 		resource->presence = RG_UNKNOWN;
-	else if (strcmp(word, "extra") == 0)
+	else if (g_str_equal(word, "extra"))
 		*extra = resource->unmanaged = true;
 	else
 		g_error("unknown word :%s", word);
@@ -145,7 +145,7 @@ static RgResourceSet *build_set(const GoldenCase *test, const char *section, GRa
 	RgResourceSet *set = rg_resource_set_new();
 	g_auto(GStrv) lines = g_strsplit(golden_section(test, section), "\n", -1);
 	guint n = g_strv_length(lines);
-	for (guint i = n; random != NULL && i > 1; i--) {
+	for (guint i = n; random && i > 1; i--) {
 		guint other = (guint)g_rand_int_range(random, 0, (gint32)i);
 		char *line = lines[other];
 		lines[other] = lines[i - 1];
@@ -164,7 +164,7 @@ static void read_options(GoldenCase *test)
 	g_autoptr(GStrvBuilder) replace = g_strv_builder_new();
 	for (guint i = 0; lines[i] != NULL; i++) {
 		const char *value = strchr(lines[i], ' ');
-		if (strcmp(lines[i], "--destroy") == 0)
+		if (g_str_equal(lines[i], "--destroy"))
 			test->options.destroy = true;
 		else if (g_str_has_prefix(lines[i], "--target "))
 			g_strv_builder_add(targets, value + 1);
@@ -179,7 +179,7 @@ static void read_options(GoldenCase *test)
 		g_strv_builder_end(replace)};
 	GStrv *to[] = {&test->options.targets, &test->options.excludes, &test->options.replace};
 	for (size_t i = 0; i < 3; i++)
-		*to[i] = lists[i][0] != NULL ? lists[i] : (g_strfreev(lists[i]), NULL);
+		*to[i] = lists[i][0] ? lists[i] : (g_strfreev(lists[i]), NULL);
 }
 
 static void read_sections(GoldenCase *test, const char *text)
@@ -189,17 +189,17 @@ static void read_sections(GoldenCase *test, const char *text)
 	const char *name = "";
 	for (guint i = 0; lines[i] != NULL; i++) {
 		if (lines[i][0] == '@') {
-			if (section != NULL)
+			if (section)
 				g_hash_table_insert(test->sections, g_strdup(name),
 					g_string_free(section, FALSE));
 			name = lines[i] + 1;
 			section = g_string_new(NULL);
 			g_ptr_array_add(test->order, g_strdup(name));
-		} else if (section != NULL && (lines[i][0] != '\0' || lines[i + 1] != NULL)) {
+		} else if (section && (lines[i][0] != '\0' || lines[i + 1])) {
 			g_string_append_printf(section, "%s\n", lines[i]);
 		}
 	}
-	if (section != NULL)
+	if (section)
 		g_hash_table_insert(test->sections, g_strdup(name), g_string_free(section, FALSE));
 }
 
@@ -208,7 +208,7 @@ static RgSchema *load_schema(const char *path)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_error_t error;
 	json_auto_t *document = json_load_file(path, 0, &error);
-	if (document == NULL)
+	if (!document)
 		g_error("%s: %s", path, error.text);
 	RgSchema *schema = rg_schema_new(document, diags);
 	g_assert_nonnull(schema);
@@ -264,7 +264,7 @@ static void rewrite(const GoldenCase *test, const char *got)
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (guint i = 0; i < test->order->len; i++) {
 		const char *name = test->order->pdata[i];
-		if (strcmp(name, "expect") != 0)
+		if (!g_str_equal(name, "expect"))
 			g_string_append_printf(text, "@%s\n%s", name, golden_section(test, name));
 	}
 	g_string_append_printf(text, "@expect\n%s", got);
@@ -274,7 +274,7 @@ static void rewrite(const GoldenCase *test, const char *got)
 void golden_expect(GoldenCase *test, const char *got, bool update)
 {
 	const char *wanted = golden_section(test, "expect");
-	if (strcmp(wanted, got) == 0)
+	if (g_str_equal(wanted, got))
 		return;
 	if (update) {
 		rewrite(test, got);
@@ -289,9 +289,9 @@ void golden_add_all(const char *folder, const char *prefix, GTestDataFunc run)
 	GDir *dir = g_dir_open(folder, 0, NULL);
 	const char *name;
 	guint n = 0;
-	if (dir == NULL)
+	if (!dir)
 		g_error("no folder %s", folder);
-	while ((name = g_dir_read_name(dir)) != NULL) {
+	while ((name = g_dir_read_name(dir))) {
 		if (!g_str_has_suffix(name, ".test"))
 			continue;
 		g_autofree char *stem = g_strndup(name, strlen(name) - 5);
@@ -310,7 +310,7 @@ void golden_diags(GString *text, const RgDiags *diags)
 		const RgDiag *diag = rg_diags_get(diags, i);
 		g_string_append_printf(text, "! %s %s %s: %s\n", severities[diag->severity],
 			diag->code, diag->address ? diag->address : "-", diag->summary);
-		if (diag->hint != NULL)
+		if (diag->hint)
 			g_string_append_printf(text, "!   hint: %s\n", diag->hint);
 	}
 }

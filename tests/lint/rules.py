@@ -176,3 +176,27 @@ def plain_words(files):
             for words, better in ODD_WORDS.items():
                 for found in re.findall(rf'\b(?:{words})\b', line):
                     yield f'{path}:{number}: "{found}"; write {better}'
+
+
+# One way to say it: the pattern that is not ours, and what we write in its place. A pointer that is stored or returned
+# as a truth value keeps "!= NULL".
+DIALECT = [
+    (re.compile(r'(?<!return )(?<!return \*)\b[\w>.\-\])]+ == NULL'), '!pointer'),
+    (re.compile(r'!= NULL\s*(?:&&|\|\||\?)'), 'the pointer alone'),
+    (re.compile(r'\b(?:if|while) \([^()\n]* != NULL\)'), 'the pointer alone'),
+    (re.compile(r'!\s*strcmp\(|\bstrcmp\([^;{}]*?\) [!=]= 0'), 'g_str_equal'),
+    (re.compile(r'g_autoptr\((?:Rg|Mod)?Json\)'), 'json_auto_t *'),
+    (re.compile(r'\(json_t \*\)\s*\(uintptr_t\)'), 'rg_json_unconst or mod_unconst'),
+]
+# Third parties copy it, and it needs no GLib; the two homes of what the others use.
+NOT_OURS = ('providers/template/', 'tests/abi/', 'tests/unit/modules/', 'src/abi/', 'src/base/json.h', 'providers/common/talk.h')
+
+
+def dialect(files):
+    for path, text in files.items():
+        if path.startswith(NOT_OURS):
+            continue
+        code = code_only(text)
+        for pattern, instead in DIALECT:
+            for match in pattern.finditer(code):
+                yield f'{path}:{code.count(chr(10), 0, match.start()) + 1}: write {instead}: {match.group(0)}'

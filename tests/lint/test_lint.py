@@ -43,6 +43,10 @@ def test_functions_and_files_keep_their_limits():
     none(rules.limits(FILES))
 
 
+def test_c_has_one_dialect():
+    none(rules.dialect(FILES))
+
+
 def test_meson_files_have_one_name_a_line():
     none(rules.meson_lists(MESON))
 
@@ -105,6 +109,9 @@ BAD = {
     'odd word in a message': ({'src/x/y.c': 'f("%s wants a folder");\n'}, rules.plain_words),
     'odd word in a man page': ({'man/x.1.scd': 'Tells what it did.\n'}, rules.plain_words),
     '"is no"': ({'README.md': 'It is no plan.\n'}, rules.plain_words),
+    'NULL compared': ({'src/plan/x.c': 'if (a == NULL)\n'}, rules.dialect),
+    'not NULL compared': ({'src/plan/x.c': 'if (a != NULL && b)\n'}, rules.dialect),
+    'strcmp compared': ({'src/plan/x.c': 'if (strcmp(f(a), b) == 0)\n'}, rules.dialect),
     'long file': ({'src/plan/x.c': '\n' * 700}, rules.limits),
 }
 

@@ -16,11 +16,11 @@ static bool write_journal(RgStore *store, const char *cluster, const char *run, 
 {
 	static const char *const addresses[] = {"aws.instance.train[0]", "aws.instance.train[1]",
 		"aws.instance.train[2]", "aws.instance.train[3]"};
-	g_autoptr(RgJson) attrs =
+	json_auto_t *attrs =
 		json_pack("{s:s, s:s}", "instance_type", "p4d.24xlarge", "user_data", "#!/bin/sh");
-	g_autoptr(RgJson) outputs = json_pack("{s:s}", "private_ip", "10.0.0.7");
-	g_autoptr(RgJson) input = json_pack("{s:s, s:i}", "kind", "aws.instance", "min_count", 1);
-	g_autoptr(RgJson) members = json_array();
+	json_auto_t *outputs = json_pack("{s:s}", "private_ip", "10.0.0.7");
+	json_auto_t *input = json_pack("{s:s, s:i}", "kind", "aws.instance", "min_count", 1);
+	json_auto_t *members = json_array();
 	for (size_t i = 0; i < G_N_ELEMENTS(addresses); i++)
 		json_array_append_new(members, member_new(addresses[i], attrs));
 	RgJournalRow row = {.run = (char *)(uintptr_t)run,
@@ -42,9 +42,9 @@ static bool write_journal(RgStore *store, const char *cluster, const char *run, 
 static bool write_all(RgStore *store, const char *cluster, RgDiags *diags)
 {
 	g_autofree char *run = NULL, *lineage = NULL;
-	g_autoptr(RgJson) config = json_pack("{s:s}", "endpoint", "http://127.0.0.1:4566");
-	g_autoptr(RgJson) facts = json_pack("{s:{s:s}}", "network", "vpc_id", "vpc-1");
-	g_autoptr(RgJson) meta = json_pack("{s:s, s:s}", "command", "apply", "commit", "abc");
+	json_auto_t *config = json_pack("{s:s}", "endpoint", "http://127.0.0.1:4566");
+	json_auto_t *facts = json_pack("{s:{s:s}}", "network", "vpc_id", "vpc-1");
+	json_auto_t *meta = json_pack("{s:s, s:s}", "command", "apply", "commit", "abc");
 	g_autoptr(RgResource) group = rg_resource_new("aws.security_group", "cluster", -1);
 	group->id = g_strdup("sg-1");
 	group->attrs = json_pack("{s:s}", "vpc_id", "vpc-1");
@@ -63,9 +63,8 @@ int main(int argc, char **argv)
 		return 4;
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgStore) store = rg_store_open(argv[1], RG_STORE_WRITE, diags);
-	g_autoptr(RgLock) lock =
-		store != NULL ? rg_lock_take(store, "research", "apply", 0, diags) : NULL;
-	if (lock != NULL && write_all(store, "research", diags))
+	g_autoptr(RgLock) lock = store ? rg_lock_take(store, "research", "apply", 0, diags) : NULL;
+	if (lock && write_all(store, "research", diags))
 		return 0;
 	fprintf(stderr, "%s\n", rg_diags_get(diags, 0)->summary);
 	return 1;

@@ -27,7 +27,7 @@ void apply_down(Apply *f, gconstpointer unused)
 {
 	g_autoptr(GDir) dir = g_dir_open(f->folder, 0, NULL);
 	const char *name;
-	while ((name = g_dir_read_name(dir)) != NULL) {
+	while ((name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(f->folder, name, NULL);
 		g_remove(path);
 	}
@@ -148,7 +148,7 @@ static void open_provider(Apply *f, Pass *pass)
 	g_free(directories[0]);
 	pass->http = rg_http_open(&transport, f->diags);
 	g_assert_nonnull(pass->http);
-	g_autoptr(RgJson) config = json_pack("{s:O, s:s, s:s, s:s}", "script", f->script, "world",
+	json_auto_t *config = json_pack("{s:O, s:s, s:s, s:s}", "script", f->script, "world",
 		f->world, "log", f->log, "state", f->state);
 	pass->provider =
 		rg_provider_open(pass->host, "cloud", "here", config, pass->http, f->diags);
@@ -163,7 +163,7 @@ static void open_state(Apply *f, Pass *pass)
 	g_assert_nonnull(pass->store);
 	pass->lock = rg_lock_take(pass->store, CLUSTER, "apply", 0, f->diags);
 	g_assert_nonnull(pass->lock);
-	g_autoptr(RgJson) nothing = json_object();
+	json_auto_t *nothing = json_object();
 	const RgRunBegin begin = {CLUSTER, "cloud", "here", nothing, nothing, nothing};
 	g_assert_true(
 		rg_store_begin_run(pass->store, &begin, &pass->run, &pass->lineage, f->diags));
@@ -309,7 +309,7 @@ static unsigned count_things(Apply *f, bool gone_too)
 	unsigned n = 0;
 	size_t i;
 	const json_t *thing;
-	g_autoptr(RgJson) world = json_load_file(f->world, 0, NULL);
+	json_auto_t *world = json_load_file(f->world, 0, NULL);
 	json_array_foreach (json_object_get(world, "things"), i, thing)
 		n += gone_too || !json_is_true(json_object_get(thing, "gone"));
 	return n;
@@ -342,7 +342,7 @@ void check_sound(Apply *f, unsigned things)
 	size_t i;
 	const json_t *thing;
 	g_autoptr(RgSnapshot) now = snapshot(f);
-	g_autoptr(RgJson) world = json_load_file(f->world, 0, NULL);
+	json_auto_t *world = json_load_file(f->world, 0, NULL);
 	g_assert_cmpuint(open_rows(f), ==, 0);
 	g_assert_cmpuint(living(f), ==, things);
 	g_assert_cmpuint(recorded(f), ==, things);

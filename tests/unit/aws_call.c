@@ -17,7 +17,7 @@ static rgp_fn find_call(const struct rgp_provider *p, const char *name)
 		{"create", p->create}, {"remove", p->remove}, {"update", p->update},
 		{"ready", p->ready}, {"find", p->find}};
 	for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
-		if (!strcmp(calls[i].name, name))
+		if (g_str_equal(calls[i].name, name))
 			return calls[i].fn;
 	return NULL;
 }

@@ -70,7 +70,7 @@ char *aws_instance_xml(const char *id, int place, const char *state, const char 
 
 void aws_say_instances(AwsFixture *f, const char *action, const char *items, const char *after)
 {
-	bool run = !strcmp(action, "RunInstances");
+	bool run = g_str_equal(action, "RunInstances");
 	g_autofree char *inside = g_strdup_printf(run ? "<instancesSet>%s</instancesSet>%s"
 						      : "<reservationSet><item><instancesSet>%s"
 							"</instancesSet></item></reservationSet>%s",

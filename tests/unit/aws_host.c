@@ -210,7 +210,7 @@ const json_t *aws_test_given(const struct rgp_call *call, const char *slot, size
 	size_t i;
 	const json_t *entry;
 	json_array_foreach (call->given, i, entry)
-		if (!strcmp(json_string_value(json_object_get(entry, "slot")), slot) && !n--)
+		if (g_str_equal(json_string_value(json_object_get(entry, "slot")), slot) && !n--)
 			return json_object_get(entry, "value");
 	return NULL;
 }
@@ -219,7 +219,7 @@ const json_t *aws_test_item(const struct rgp_call *call, const char *address)
 {
 	const json_t *item;
 	for (size_t n = 0; (item = aws_test_given(call, "item", n)); n++)
-		if (!strcmp(json_string_value(json_object_get(item, "address")), address))
+		if (g_str_equal(json_string_value(json_object_get(item, "address")), address))
 			return item;
 	return NULL;
 }

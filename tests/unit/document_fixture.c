@@ -3,7 +3,7 @@
 
 char *pull_text(RgStore *store, RgDiags *diags)
 {
-	g_autoptr(RgJson) document = rg_state_pull(store, NULL, NULL, diags);
+	json_auto_t *document = rg_state_pull(store, NULL, NULL, diags);
 	assert_fine(diags);
 	char *dumped = json_dumps(document, JSON_INDENT(2));
 	char *text = g_strdup(dumped);
@@ -31,9 +31,9 @@ json_t *parse(const char *text, bool force, RgDiags *diags)
 json_t *push(Fixture *to, const char *text, bool force, char **backup)
 {
 	g_autofree char *unused = NULL;
-	g_autoptr(RgJson) document = parse(text, force, to->diags);
-	g_autoptr(RgJson) meta = json_pack("{s:s}", "command", "state push --force");
-	if (document == NULL)
+	json_auto_t *document = parse(text, force, to->diags);
+	json_auto_t *meta = json_pack("{s:s}", "command", "state push --force");
+	if (!document)
 		return NULL;
 	fixture_close(to);
 	to->store = rg_store_open(to->path, RG_STORE_WRITE, to->diags);
@@ -43,7 +43,7 @@ json_t *push(Fixture *to, const char *text, bool force, char **backup)
 	for (char **name = names; *name != NULL; name++)
 		g_ptr_array_add(locks, rg_lock_take(to->store, *name, "state push", 0, to->diags));
 	return rg_state_push(
-		to->store, document, force, meta, backup != NULL ? backup : &unused, to->diags);
+		to->store, document, force, meta, backup ? backup : &unused, to->diags);
 }
 
 static json_t *random_attrs(GRand *rand)
@@ -89,10 +89,10 @@ static void adopt_random(Fixture *f, GRand *rand, int number)
 
 static void change_random(Fixture *f, GRand *rand, const char *address)
 {
-	g_autoptr(RgJson) attrs = random_attrs(rand);
-	g_autoptr(RgJson) pin =
+	json_auto_t *attrs = random_attrs(rand);
+	json_auto_t *pin =
 		json_pack("{s:I}", "price_microusd_hour", (json_int_t)g_rand_int_range(rand, 0, 9));
-	g_autoptr(RgJson) pools = json_pack("[s]", g_rand_boolean(rand) ? "train" : "serve");
+	json_auto_t *pools = json_pack("[s]", g_rand_boolean(rand) ? "train" : "serve");
 	switch (g_rand_int_range(rand, 0, 6)) {
 	case 0:
 		rg_store_record(f->store, CLUSTER, address, attrs, NULL, pin, f->diags);
@@ -192,7 +192,7 @@ char *old_document(Fixture *f)
 
 char *edited(const char *text, const char *pointer, const char *key, json_t *value)
 {
-	g_autoptr(RgJson) document = json_loads(text, 0, NULL);
+	json_auto_t *document = json_loads(text, 0, NULL);
 	json_t *at = rg_json_at(document, pointer);
 	g_assert_nonnull(at);
 	if (json_is_array(at))
@@ -210,8 +210,8 @@ void check_refused(Fixture *f, const char *text, bool force, const char *code)
 	fixture_close(f);
 	diags_reset(f);
 	g_autofree char *before = folder_digest(f);
-	g_autoptr(RgJson) document = parse(text, force, f->diags);
-	if (document != NULL) {
+	json_auto_t *document = parse(text, force, f->diags);
+	if (document) {
 		g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_READ, f->diags);
 		g_assert_null(rg_state_push_look(store, document, force, f->diags));
 	}
@@ -220,7 +220,7 @@ void check_refused(Fixture *f, const char *text, bool force, const char *code)
 	g_assert_cmpstr(rg_diags_get(f->diags, 0)->code, ==, code);
 	g_assert_nonnull(rg_diags_get(f->diags, 0)->hint);
 	diags_reset(f);
-	if (document == NULL)
+	if (!document)
 		return;
 	g_assert_null(push(f, text, force, NULL));
 	g_assert_cmpstr(rg_diags_get(f->diags, 0)->code, ==, code);

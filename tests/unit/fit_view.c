@@ -15,10 +15,10 @@
 static json_t *read_json(const char *path)
 {
 	json_error_t error;
-	if (strcmp(path, "-") == 0)
+	if (g_str_equal(path, "-"))
 		return NULL;
 	json_t *value = json_load_file(path, 0, &error);
-	if (value == NULL)
+	if (!value)
 		g_error("%s: %s", path, error.text);
 	return value;
 }
@@ -26,9 +26,9 @@ static json_t *read_json(const char *path)
 static json_t *sample_value(void *data, const char *address, const char *attr)
 {
 	(void)data;
-	if (strcmp(address, "@head") == 0 && strcmp(attr, "private_ip") == 0)
+	if (g_str_equal(address, "@head") && g_str_equal(attr, "private_ip"))
 		return json_string("10.1.2.3");
-	if (strcmp(address, "raygpu.secret.ray_token") == 0 && strcmp(attr, "value") == 0)
+	if (g_str_equal(address, "raygpu.secret.ray_token") && g_str_equal(attr, "value"))
 		return json_string("<token>");
 	return NULL;
 }
@@ -37,7 +37,7 @@ static json_t *sample_value(void *data, const char *address, const char *attr)
 static json_t *plain_text(json_t *user_data, RgDiags *diags)
 {
 	json_t *inner = json_object_get(user_data, "$gzip_base64");
-	return rg_expr_resolve(inner != NULL ? inner : user_data, sample_value, NULL, diags);
+	return rg_expr_resolve(inner ? inner : user_data, sample_value, NULL, diags);
 }
 
 static json_t *diags_json(const RgDiags *diags)
@@ -58,15 +58,15 @@ static json_t *run(char **args, RgDiags *diags)
 	g_autoptr(RgCluster) cluster = rg_spec_load_file(args[2], diags);
 	g_autoptr(RgCatalog) catalog = catalog_folder_open(args[1], "aws", NULL, diags);
 	json_auto_t *facts = read_json(args[3]), *pins = read_json(args[4]);
-	const char *lineage = strcmp(args[5], "-") != 0 ? args[5] : NULL;
-	if (cluster == NULL || catalog == NULL)
+	const char *lineage = !g_str_equal(args[5], "-") ? args[5] : NULL;
+	if (!cluster || !catalog)
 		return NULL;
 	g_autoptr(RgShapes) shapes = rg_fit_shapes(cluster, catalog, pins, diags);
-	if (shapes == NULL)
+	if (!shapes)
 		return NULL;
 	json_auto_t *fitted = rg_fit(cluster, shapes, facts, pins, lineage, diags);
-	if (fitted == NULL || !rg_boot_render(cluster, fitted, strtoul(args[6], NULL, 10),
-				      rg_expr_gzip_size, diags))
+	if (!fitted || !rg_boot_render(cluster, fitted, strtoul(args[6], NULL, 10),
+			       rg_expr_gzip_size, diags))
 		return NULL;
 	json_t *texts = json_array();
 	size_t i;
@@ -75,8 +75,8 @@ static json_t *run(char **args, RgDiags *diags)
 		json_array_append_new(
 			texts, plain_text(rg_json_at(node, "/boot/user_data"), diags));
 	json_t *request = json_deep_copy(rg_fit_request(shapes));
-	return json_pack("{s:o, s:O, s:o}", "request", request != NULL ? request : json_null(),
-		"fitted", fitted, "user_data", texts);
+	return json_pack("{s:o, s:O, s:o}", "request", request ? request : json_null(), "fitted",
+		fitted, "user_data", texts);
 }
 
 int main(int argc, char **argv)
@@ -85,9 +85,9 @@ int main(int argc, char **argv)
 		return 2;
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *result = run(argv, diags);
-	json_auto_t *all = result != NULL ? json_incref(result) : json_object();
+	json_auto_t *all = result ? json_incref(result) : json_object();
 	json_object_set_new(all, "errors", diags_json(diags));
 	g_autofree char *text = json_dumps(all, JSON_INDENT(2));
 	puts(text);
-	return result != NULL ? 0 : 1;
+	return result ? 0 : 1;
 }

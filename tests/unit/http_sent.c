@@ -11,11 +11,11 @@ Sent sent_to(const char *url, RgHttpOptions options, RgHttpRequest request)
 {
 	Sent sent = {.diags = rg_diags_new()};
 	sent.http = rg_http_open(&options, sent.diags);
-	if (sent.http == NULL)
+	if (!sent.http)
 		g_error("%s", rg_diags_get(sent.diags, 0)->detail);
 	request.url = url;
 	request.what = "TestCall";
-	request.method = request.method != NULL ? request.method : "POST";
+	request.method = request.method ? request.method : "POST";
 	sent.ok = rg_http_send(sent.http, &request, &sent.reply, sent.diags);
 	g_assert_cmpint(sent.ok, ==, !rg_diags_has_errors(sent.diags));
 	return sent;

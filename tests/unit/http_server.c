@@ -46,12 +46,12 @@ void test_say(int fd, const char *status, const char *headers, const char *body)
 static size_t measure_request(const GString *buffer)
 {
 	const char *end = strstr(buffer->str, "\r\n\r\n");
-	if (end == NULL)
+	if (!end)
 		return 0;
 	size_t head = (size_t)(end - buffer->str) + 4;
 	g_autofree char *folded = g_ascii_strdown(buffer->str, (gssize)head);
 	const char *length = strstr(folded, "\r\ncontent-length:");
-	size_t body = length != NULL ? (size_t)g_ascii_strtoull(length + 17, NULL, 10) : 0;
+	size_t body = length ? (size_t)g_ascii_strtoull(length + 17, NULL, 10) : 0;
 	return buffer->len >= head + body ? head + body : 0;
 }
 

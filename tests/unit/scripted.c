@@ -6,7 +6,7 @@
 
 static const char *lookup_env(const char *name)
 {
-	return strcmp(name, "SCRIPTED") == 0 ? "a value" : NULL;
+	return g_str_equal(name, "SCRIPTED") ? "a value" : NULL;
 }
 
 static bool is_canceled(void *data)
@@ -19,7 +19,7 @@ json_t *scripted_json(const char *text)
 	g_autofree char *real = g_strdelimit(g_strdup(text), "'", '"');
 	json_error_t error;
 	json_t *value = json_loads(real, JSON_DECODE_ANY, &error);
-	if (value == NULL)
+	if (!value)
 		g_error("test's own JSON, line %d column %d: %s", error.line, error.column,
 			error.text);
 	return value;
@@ -50,12 +50,12 @@ Scripted *scripted_open(const char *script, bool network)
 		scripted->http = rg_http_open(&transport, scripted->diags);
 		g_assert_nonnull(scripted->http);
 	}
-	g_autoptr(RgJson) config = json_object();
+	json_auto_t *config = json_object();
 	json_object_set_new(config, "script", scripted_json(script));
 	json_object_set_new(config, "journal", json_string(scripted->journal));
 	scripted->provider = rg_provider_open(
 		scripted->host, "scripted", "here", config, scripted->http, scripted->diags);
-	if (scripted->provider == NULL)
+	if (!scripted->provider)
 		g_error("%s", rg_diags_get(scripted->diags, 0)->summary);
 	return scripted;
 }

@@ -11,11 +11,11 @@ static inline char *spec_text(const RgDiags *diags)
 	for (size_t i = 0; i < rg_diags_count(diags); i++) {
 		const RgDiag *diag = rg_diags_get(diags, i);
 		const RgSource *at = &diag->source;
-		g_string_append_printf(text, "%s:%u:%u: %s: %s [%s]\n",
-			at->file != NULL ? at->file : "-", at->line, at->column,
-			severities[diag->severity], diag->summary, diag->code);
+		g_string_append_printf(text, "%s:%u:%u: %s: %s [%s]\n", at->file ? at->file : "-",
+			at->line, at->column, severities[diag->severity], diag->summary,
+			diag->code);
 		g_autofree char *line = rg_diags_dup_line(diags, at->file, at->line);
-		if (line != NULL && g_utf8_strlen(line, -1) <= 120) {
+		if (line && g_utf8_strlen(line, -1) <= 120) {
 			unsigned width =
 				at->end_column > at->column ? at->end_column - at->column : 1;
 			g_string_append_printf(
@@ -24,9 +24,9 @@ static inline char *spec_text(const RgDiags *diags)
 				g_string_append_c(text, '~');
 			g_string_append_c(text, '\n');
 		}
-		if (diag->detail != NULL)
+		if (diag->detail)
 			g_string_append_printf(text, "  detail: %s\n", diag->detail);
-		if (diag->hint != NULL)
+		if (diag->hint)
 			g_string_append_printf(text, "  hint: %s\n", diag->hint);
 	}
 	return g_string_free(text, FALSE);

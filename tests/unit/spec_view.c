@@ -17,7 +17,7 @@ static json_t *view_of(const char *path, const char *text, size_t len)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgDocument) document = rg_document_load(path, text, len, diags);
-	return document != NULL ? json_incref(document->value) : json_null();
+	return document ? json_incref(document->value) : json_null();
 }
 
 static json_t *codes_of(const char *path, const char *text, size_t len)
@@ -30,7 +30,7 @@ static json_t *codes_of(const char *path, const char *text, size_t len)
 		if (diag->severity == RG_SEVERITY_ERROR)
 			json_array_append_new(codes, json_string(diag->code));
 	}
-	g_assert((cluster == NULL) == (json_array_size(codes) > 0));
+	g_assert((!cluster) == (json_array_size(codes) > 0));
 	return codes;
 }
 
@@ -43,7 +43,7 @@ static void print_file(const RgJsonSchema *schema, const char *path)
 		g_error("%s", error->message);
 	json_t *view = view_of(path, text, len), *places = json_array();
 	bool accepted = rg_json_schema_check(schema, view, add_place, places);
-	g_autoptr(RgJson) line = json_pack("{s:s, s:o, s:b, s:o, s:o}", "file", path, "view", view,
+	json_auto_t *line = json_pack("{s:s, s:o, s:b, s:o, s:o}", "file", path, "view", view,
 		"schema", accepted, "places", places, "codes", codes_of(path, text, len));
 	g_autofree char *out = json_dumps(line, JSON_COMPACT);
 	puts(out);
@@ -52,7 +52,7 @@ static void print_file(const RgJsonSchema *schema, const char *path)
 int main(int argc, char **argv)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) root = rg_spec_schema("cluster.schema.json");
+	json_auto_t *root = rg_spec_schema("cluster.schema.json");
 	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
 	g_assert(schema != NULL);
 	for (int i = 1; i < argc; i++)

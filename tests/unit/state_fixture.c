@@ -21,7 +21,7 @@ static void remove_tree(const char *folder)
 {
 	GDir *dir = g_dir_open(folder, 0, NULL);
 	const char *name;
-	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(folder, name, NULL);
 		if (g_file_test(path, G_FILE_TEST_IS_DIR) &&
 			!g_file_test(path, G_FILE_TEST_IS_SYMLINK))
@@ -29,7 +29,7 @@ static void remove_tree(const char *folder)
 		else
 			g_remove(path);
 	}
-	if (dir != NULL)
+	if (dir)
 		g_dir_close(dir);
 	g_rmdir(folder);
 }
@@ -82,9 +82,9 @@ void fixture_open(Fixture *f)
 	assert_fine(f->diags);
 	f->lock = rg_lock_take(f->store, CLUSTER, "apply", 0, f->diags);
 	assert_fine(f->diags);
-	g_autoptr(RgJson) config = json_pack("{s:s}", "endpoint", "http://127.0.0.1:1");
-	g_autoptr(RgJson) facts = json_pack("{s:{}}", "images");
-	g_autoptr(RgJson) meta = json_pack("{s:s, s:b}", "command", "apply", "dirty", 0);
+	json_auto_t *config = json_pack("{s:s}", "endpoint", "http://127.0.0.1:1");
+	json_auto_t *facts = json_pack("{s:{}}", "images");
+	json_auto_t *meta = json_pack("{s:s, s:b}", "command", "apply", "dirty", 0);
 	const RgRunBegin begin = {CLUSTER, "aws", "us-east-1", config, facts, meta};
 	bool ok = rg_store_begin_run(f->store, &begin, &f->run, &f->lineage, f->diags);
 	assert_fine(f->diags);
@@ -105,10 +105,10 @@ json_t *member_new(Fixture *f, const char *address, json_t *attrs)
 
 int64_t open_batch(Fixture *f, int64_t from, int64_t n)
 {
-	g_autoptr(RgJson) attrs =
+	json_auto_t *attrs =
 		json_pack("{s:s, s:s}", "instance_type", "p4d.24xlarge", "user_data", "#!/bin/sh");
-	g_autoptr(RgJson) input = json_pack("{s:s, s:s}", "token", "t", "secret", "s3cr3t-input");
-	g_autoptr(RgJson) members = json_array();
+	json_auto_t *input = json_pack("{s:s, s:s}", "token", "t", "secret", "s3cr3t-input");
+	json_auto_t *members = json_array();
 	for (int64_t i = from; i < from + n; i++) {
 		g_autofree char *address = rg_address_format("aws.instance", "train", i);
 		json_array_append_new(members, member_new(f, address, attrs));
@@ -127,7 +127,7 @@ int64_t open_batch(Fixture *f, int64_t from, int64_t n)
 
 bool settle_created(Fixture *f, int64_t row, const char *address, const char *id)
 {
-	g_autoptr(RgJson) outputs = json_pack("{s:s}", "private_ip", id);
+	json_auto_t *outputs = json_pack("{s:s}", "private_ip", id);
 	const RgMemberOutcome outcome = {
 		.address = address, .created = true, .id = id, .outputs = outputs};
 	return rg_store_journal_settle(f->store, CLUSTER, row, &outcome, 1, f->diags);
@@ -236,9 +236,9 @@ char *folder_digest(Fixture *f)
 	g_autofree char *folder = g_path_get_dirname(f->path);
 	GDir *dir = g_dir_open(folder, 0, NULL);
 	const char *name;
-	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL)
+	while (dir && (name = g_dir_read_name(dir)))
 		g_ptr_array_add(names, g_strdup(name));
-	if (dir != NULL)
+	if (dir)
 		g_dir_close(dir);
 	g_ptr_array_sort(names, compare_names);
 	for (guint i = 0; i < names->len; i++) {

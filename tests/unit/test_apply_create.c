@@ -35,7 +35,7 @@ static void test_references_reach_wanted_attributes_too(Apply *f, gconstpointer 
 	want(f, "cloud.node", "a", 1,
 		"{'size':'big','range':{'$ref':'cloud.net.main','attr':'range'}}");
 	g_assert_true(apply_once(f));
-	g_autoptr(RgJson) world = json_load_file(f->world, 0, NULL);
+	json_auto_t *world = json_load_file(f->world, 0, NULL);
 	const json_t *node = json_array_get(json_object_get(world, "things"), 1);
 	g_assert_cmpstr(rg_json_str(json_object_get(node, "attributes"), "range", ""), ==, "10/8");
 }
@@ -233,7 +233,7 @@ static void test_records_and_forgets_are_one_transaction(Apply *f, gconstpointer
 	want(f, "cloud.node", "a", 50, "{'size':'big','tag':'x'}");
 	g_assert_true(apply_once(f));
 	/* somebody retags all and the spec follows; five vanish and are not wanted */
-	g_autoptr(RgJson) world = json_load_file(f->world, 0, NULL);
+	json_auto_t *world = json_load_file(f->world, 0, NULL);
 	size_t i;
 	json_t *thing;
 	json_array_foreach (json_object_get(world, "things"), i, thing) {

@@ -40,7 +40,7 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	g_assert_cmpstr(aws_text_of(one, "token"), ==, "tok");
 	g_assert_cmpstr(aws_text_of(two, "address"), ==, "aws.instance.train[7]");
 	g_assert_cmpstr(aws_text_of(two, "state"), ==, "gone");
-	g_assert_true(json_object_get(one, "lineage") == NULL); /* the one that was asked for */
+	g_assert_true(!json_object_get(one, "lineage")); /* the one that was asked for */
 	json_t *attributes = attributes_of(aws_test_given(f->call, "page", 0), one);
 	json_t *expected =
 		json_loads("{\"instance_type\":\"p3.2xlarge\",\"image_id\":\"ami-1\",\"subnet_id\":"
@@ -55,7 +55,7 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	json_decref(expected);
 	const json_t *page = aws_test_given(f->call, "page", 1);
 	const json_t *third = json_array_get(json_object_get(page, "resources"), 0);
-	g_assert_true(json_object_get(third, "address") == NULL); /* launch index past the marks */
+	g_assert_true(!json_object_get(third, "address")); /* launch index past the marks */
 	attributes = attributes_of(page, third);
 	g_assert_cmpstr(aws_text_of(attributes, "instance_state"), ==, "stopped");
 	json_decref(attributes);
@@ -76,7 +76,7 @@ static void test_another_lineage(AwsFixture *f, gconstpointer data)
 	const json_t *seen = json_object_get(aws_test_given(f->call, "page", 0), "resources");
 	g_assert_cmpuint(json_array_size(seen), ==, 1); /* i-b carries no lineage */
 	g_assert_cmpstr(aws_text_of(json_array_get(seen, 0), "lineage"), ==, "lin");
-	g_assert_true(json_object_get(json_array_get(seen, 0), "address") == NULL);
+	g_assert_true(!json_object_get(json_array_get(seen, 0), "address"));
 }
 
 static const char list_call[] =

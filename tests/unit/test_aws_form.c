@@ -20,14 +20,14 @@ static json_t *decode_form(const char *form)
 static void test_vectors(void)
 {
 	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "vectors.json", NULL);
-	g_autoptr(ModJson) vectors = json_load_file(path, 0, NULL);
+	json_auto_t *vectors = json_load_file(path, 0, NULL);
 	g_assert_cmpuint(json_array_size(vectors), >=, 15);
 	size_t i;
 	const json_t *vector;
 	json_array_foreach (vectors, i, vector) {
 		g_autofree char *form = aws_form_format(
 			mod_str(vector, "action"), json_object_get(vector, "params"));
-		g_autoptr(ModJson) pairs = decode_form(form);
+		json_auto_t *pairs = decode_form(form);
 		if (!json_equal(pairs, json_object_get(vector, "form"))) {
 			char *ours = json_dumps(pairs, 0);
 			char *theirs = json_dumps(json_object_get(vector, "form"), 0);
@@ -41,8 +41,8 @@ static void test_vectors(void)
 
 static void test_escapes(void)
 {
-	g_autoptr(ModJson) params = json_pack("{s:s, s:n, s:[], s:b}", "A",
-		"~-_.!*()' \xc3\xa9\n&=+", "Nothing", "Empty", "Yes", true);
+	json_auto_t *params = json_pack("{s:s, s:n, s:[], s:b}", "A", "~-_.!*()' \xc3\xa9\n&=+",
+		"Nothing", "Empty", "Yes", true);
 	g_autofree char *form = aws_form_format("X", params);
 	g_assert_cmpstr(form, ==,
 		"Action=X&Version=2016-11-15&A=~-_.%21%2A%28%29%27%20%C3%A9%0A%26%3D%2B&Yes=true");
@@ -51,7 +51,7 @@ static void test_escapes(void)
 static void test_filters(void)
 {
 	const char *const values[] = {"a", "b"};
-	g_autoptr(ModJson) params = json_object();
+	json_auto_t *params = json_object();
 	aws_form_filter(params, "tag:x", values, 2);
 	aws_form_filter(params, "y", values, 1);
 	g_autofree char *form = aws_form_format("D", params);
@@ -80,9 +80,8 @@ static void test_indexes(void)
 /* 200 members with gaps: more text than one tag takes. */
 static void test_long_indexes(void)
 {
-	g_autoptr(ModJson) input =
-		json_pack("{s:s, s:s, s:{s:s}, s:{s:{s:s}}}", "kind", "aws.instance", "token",
-			"00ff", "marks", "lineage", "abc", "attributes", "tags", "team", "ml");
+	json_auto_t *input = json_pack("{s:s, s:s, s:{s:s}, s:{s:{s:s}}}", "kind", "aws.instance",
+		"token", "00ff", "marks", "lineage", "abc", "attributes", "tags", "team", "ml");
 	json_t *items = json_array();
 	for (int i = 0; i < 200; i++) {
 		g_autofree char *address = g_strdup_printf("aws.instance.train[%d]", 1000 + i * 2);
@@ -90,7 +89,7 @@ static void test_long_indexes(void)
 			items, json_pack("{s:s, s:i}", "address", address, "index", 1000 + i * 2));
 	}
 	json_object_set_new(input, "items", items);
-	g_autoptr(ModJson) tags = aws_marks_tags(input);
+	json_auto_t *tags = aws_marks_tags(input);
 	g_assert_cmpuint(json_array_size(tags), <=, 50);
 	json_t *told = json_object(), *tag;
 	size_t i;
@@ -99,7 +98,7 @@ static void test_long_indexes(void)
 		json_object_set(told, mod_str(tag, "Key"), json_object_get(tag, "Value"));
 	}
 	g_auto(AwsMarks) marks = {0};
-	g_autoptr(ModJson) others = aws_marks_read(told, &marks);
+	json_auto_t *others = aws_marks_read(told, &marks);
 	g_assert_cmpuint(json_object_size(others), ==, 1);
 	g_assert_cmpstr(mod_str(others, "team"), ==, "ml");
 	for (uint64_t place = 0; place < 200; place++) {

@@ -53,7 +53,7 @@ static void expect_key(Fixture *f, const char *service, const char *key)
 	const AwsCall aws = {.talk = {.host = &aws_test_host, .call = f->call}, .inst = f->inst};
 	g_autofree char *auth = aws_credentials_get(&aws, service);
 	g_assert_nonnull(auth);
-	g_autoptr(ModJson) json = json_loads(auth, 0, NULL);
+	json_auto_t *json = json_loads(auth, 0, NULL);
 	g_assert_cmpstr(mod_str(json, "access_key"), ==, key);
 	g_assert_cmpstr(mod_str(json, "service"), ==, service);
 	g_assert_cmpstr(mod_str(json, "region"), ==, "eu-west-1");

@@ -89,7 +89,7 @@ static void expect_key(struct rgp_call *call, const char *input, const char *key
 {
 	g_autofree char *auth = auth_of(call, input);
 	g_assert_nonnull(auth);
-	g_autoptr(ModJson) json = json_loads(auth, 0, NULL);
+	json_auto_t *json = json_loads(auth, 0, NULL);
 	g_assert_cmpstr(mod_str(json, "access_key"), ==, key);
 	g_assert_cmpstr(mod_str(json, "service"), ==, "ec2");
 }

@@ -24,9 +24,9 @@ static json_t *read_text(const char *text, json_t *records, char **problem)
 
 static void refuses(const char *text, const char *why)
 {
-	g_autoptr(ModJson) records = json_array();
+	json_auto_t *records = json_array();
 	g_autofree char *problem = NULL;
-	g_autoptr(ModJson) reply = read_text(text, records, &problem);
+	json_auto_t *reply = read_text(text, records, &problem);
 	g_assert_null(reply);
 	g_assert_nonnull(problem);
 	if (why && !strstr(problem, why)) {
@@ -37,9 +37,9 @@ static void refuses(const char *text, const char *why)
 
 static void test_reads_what_is_named(void)
 {
-	g_autoptr(ModJson) records = json_array();
+	json_auto_t *records = json_array();
 	g_autofree char *problem = NULL;
-	g_autoptr(ModJson) reply = read_text(
+	json_auto_t *reply = read_text(
 		"<?xml version='1.0'?><R xmlns='x'><other><id>no</id></other><set><item><id>a</id>"
 		"<words><item>x</item><item/></words>"
 		"<tagSet><item><key>k</key><value>&lt;v&gt; "
@@ -50,11 +50,11 @@ static void test_reads_what_is_named(void)
 		"<nextToken>t</nextToken></R>",
 		records, &problem);
 	g_assert_cmpstr(problem, ==, NULL);
-	g_autoptr(ModJson) expected = json_pack("[{s:s, s:[s, s], s:{s:s, s:s}}, {s:s}]", "id", "a",
+	json_auto_t *expected = json_pack("[{s:s, s:[s, s], s:{s:s, s:s}}, {s:s}]", "id", "a",
 		"words", "x", "", "tagSet", "k", "last", "e", "w", "id", "");
 	g_assert_true(json_equal(records, expected));
 	/* nothing else is left: a page's records never stand in memory together */
-	g_autoptr(ModJson) kept = json_pack("{s:s}", "nextToken", "t");
+	json_auto_t *kept = json_pack("{s:s}", "nextToken", "t");
 	g_assert_true(json_equal(reply, kept));
 }
 
@@ -113,8 +113,7 @@ static void test_huge(void)
 	g_string_append(text, "</set></R>");
 	unsigned records = 0;
 	g_autofree char *problem = NULL;
-	g_autoptr(ModJson) reply =
-		aws_xml_read(mod_bytes(text->str), &root, count, &records, &problem);
+	json_auto_t *reply = aws_xml_read(mod_bytes(text->str), &root, count, &records, &problem);
 	g_assert_nonnull(reply);
 	g_assert_cmpuint(records, ==, 40000);
 	g_string_free(text, TRUE);
@@ -123,21 +122,21 @@ static void test_huge(void)
 static void test_recorded(void)
 {
 	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "replies.json", NULL);
-	g_autoptr(ModJson) replies = json_load_file(path, 0, NULL);
+	json_auto_t *replies = json_load_file(path, 0, NULL);
 	unsigned instances = 0;
 	size_t i, k;
 	const json_t *reply, *record;
 	json_array_foreach (replies, i, reply) {
-		const AwsShape *shape = !strcmp(mod_str(reply, "action"), "DescribeInstances")
+		const AwsShape *shape = g_str_equal(mod_str(reply, "action"), "DescribeInstances")
 						? &aws_describe_instances
-					: !strcmp(mod_str(reply, "action"), "RunInstances")
+					: g_str_equal(mod_str(reply, "action"), "RunInstances")
 						? &aws_run_instances
 						: NULL;
 		if (!shape || mod_int(reply, "status") != 200)
 			continue;
-		g_autoptr(ModJson) records = json_array();
+		json_auto_t *records = json_array();
 		g_autofree char *problem = NULL;
-		g_autoptr(ModJson) read = aws_xml_read(
+		json_auto_t *read = aws_xml_read(
 			mod_bytes(mod_str(reply, "body")), shape, collect, records, &problem);
 		g_assert_cmpstr(problem, ==, NULL);
 		g_assert_nonnull(read);

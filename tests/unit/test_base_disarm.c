@@ -51,8 +51,8 @@ static void json_stays_the_same_document(void)
 	static const char text[] = "{\"a##[b]\":[\"##vso[x.y]\",\"##[\"]}";
 	g_autofree char *shown = rg_disarm_json(text);
 	g_assert_null(strstr(shown, "##"));
-	g_autoptr(RgJson) before = json_loads(text, 0, NULL);
-	g_autoptr(RgJson) after = json_loads(shown, 0, NULL);
+	json_auto_t *before = json_loads(text, 0, NULL);
+	json_auto_t *after = json_loads(shown, 0, NULL);
 	g_assert_true(json_equal(before, after));
 }
 

@@ -50,7 +50,7 @@ static void check_all(const json_t *value, const char *pointer, const char *text
 	for (unsigned i = 1; i < line; i++)
 		at = strchr(at, '\n') + 1;
 	at = g_utf8_offset_to_pointer(at, column - 1);
-	g_autoptr(RgJson) found = json_loads(at, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, NULL);
+	json_auto_t *found = json_loads(at, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, NULL);
 	g_assert_true(json_equal(found, value));
 	size_t i;
 	json_t *item;
@@ -59,7 +59,7 @@ static void check_all(const json_t *value, const char *pointer, const char *text
 		g_autofree char *below = g_strdup_printf("%s/%zu", pointer, i);
 		check_all(item, below, text);
 	}
-	json_object_foreach ((json_t *)(uintptr_t)value, key, item) {
+	json_object_foreach (rg_json_unconst(value), key, item) {
 		g_autofree char *below = rg_json_pointer_add(pointer, key);
 		check_all(item, below, text);
 	}
@@ -98,7 +98,7 @@ static void every_value_is_found(void)
 	g_autoptr(GRand) rand = g_rand_new_with_seed(3);
 	static const size_t flags[] = {0, JSON_INDENT(2), JSON_COMPACT, JSON_ENSURE_ASCII};
 	for (int i = 0; i < 400; i++) {
-		g_autoptr(RgJson) value = random_value(rand, 5);
+		json_auto_t *value = random_value(rand, 5);
 		char *text = json_dumps(value, flags[i % 4] | JSON_ENCODE_ANY);
 		check_all(value, "", text);
 		free(text);

@@ -7,7 +7,7 @@ static json_t *parse(const char *text)
 {
 	json_error_t error;
 	json_t *value = json_loads(text, JSON_DECODE_ANY, &error);
-	if (value == NULL)
+	if (!value)
 		g_error("%s: %s", error.text, text);
 	return value;
 }
@@ -15,9 +15,9 @@ static json_t *parse(const char *text)
 static RgJsonSchema *compile(const char *text)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) json = parse(text);
+	json_auto_t *json = parse(text);
 	RgJsonSchema *schema = rg_json_schema_compile(json, diags);
-	if (schema == NULL)
+	if (!schema)
 		g_error("%s", rg_diags_get(diags, 0)->summary);
 	return schema;
 }
@@ -25,14 +25,14 @@ static RgJsonSchema *compile(const char *text)
 static void note(const RgSchemaFinding *finding, void *data)
 {
 	g_string_append_printf(data, "%s %s", finding->pointer, finding->keyword);
-	if (finding->name != NULL)
+	if (finding->name)
 		g_string_append_printf(data, " %s", finding->name);
 	g_string_append_c(data, ';');
 }
 
 static void assert_findings(const RgJsonSchema *schema, const char *text, const char *expected)
 {
-	g_autoptr(RgJson) value = parse(text);
+	json_auto_t *value = parse(text);
 	g_autoptr(GString) found = g_string_new(NULL);
 	bool ok = rg_json_schema_check(schema, value, note, found);
 	g_assert_cmpstr(found->str, ==, expected);
@@ -128,9 +128,9 @@ static void schemas_outside_the_subset_are_refused(void)
 		"{\"x-other\":1}"};
 	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
-		g_autoptr(RgJson) json = parse(bad[i]);
+		json_auto_t *json = parse(bad[i]);
 		g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(json, diags);
-		if (schema != NULL)
+		if (schema)
 			g_error("compiled: %s", bad[i]);
 		g_assert_cmpstr(rg_diags_get(diags, 0)->code, ==, "catalog.bad-data");
 	}
@@ -155,13 +155,13 @@ static json_t *nest(size_t depth)
 static void deep_values_and_schemas_end(void)
 {
 	g_autoptr(RgJsonSchema) schema = compile("{\"items\":{\"$ref\":\"#\"}}");
-	g_autoptr(RgJson) shallow = nest(RG_CAP_JSON_DEPTH);
+	json_auto_t *shallow = nest(RG_CAP_JSON_DEPTH);
 	g_assert_true(rg_json_schema_check(schema, shallow, NULL, NULL));
-	g_autoptr(RgJson) deep = nest(1500);
+	json_auto_t *deep = nest(1500);
 	g_autoptr(GString) found = g_string_new(NULL);
 	g_assert_false(rg_json_schema_check(schema, deep, note, found));
 	g_assert_true(g_str_has_suffix(found->str, " depth;"));
-	g_autoptr(RgJson) nested = json_true();
+	json_auto_t *nested = json_true();
 	for (int i = 0; i < 1000; i++)
 		nested = json_pack("{s:o}", "not", nested);
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -171,7 +171,7 @@ static void deep_values_and_schemas_end(void)
 static void large_lists_stay_quick(void)
 {
 	g_autoptr(RgJsonSchema) schema = compile("{\"uniqueItems\":true}");
-	g_autoptr(RgJson) list = json_array();
+	json_auto_t *list = json_array();
 	for (int i = 0; i < 200000; i++)
 		json_array_append_new(list, json_pack("{s:i}", "a", i));
 	gint64 start = g_get_monotonic_time();

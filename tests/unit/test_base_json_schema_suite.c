@@ -20,7 +20,7 @@ static const char *const changed_groups[] = {"ref overrides any sibling keywords
 static void rename_key(json_t *object, const char *from, const char *to)
 {
 	json_t *value = json_object_get(object, from);
-	if (value == NULL)
+	if (!value)
 		return;
 	json_object_set(object, to, value);
 	json_object_del(object, from);
@@ -29,7 +29,7 @@ static void rename_key(json_t *object, const char *from, const char *to)
 static void rewrite_ref(json_t *schema)
 {
 	const char *ref = rg_json_str(schema, "$ref", NULL);
-	if (ref == NULL)
+	if (!ref)
 		return;
 	g_autoptr(GString) text = g_string_new(ref);
 	g_string_replace(text, "#/definitions/", "#/$defs/", 0);
@@ -54,7 +54,7 @@ static void translate(json_t *schema)
 	rewrite_ref(schema);
 	const char *key;
 	json_object_foreach (schema, key, item) {
-		if (strcmp(key, "const") != 0 && strcmp(key, "enum") != 0)
+		if (!g_str_equal(key, "const") && !g_str_equal(key, "enum"))
 			translate(item);
 	}
 }
@@ -64,7 +64,7 @@ static void run_group(json_t *group, const char *file, Tally *tally)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgJsonSchema) schema =
 		rg_json_schema_compile(json_object_get(group, "schema"), diags);
-	if (schema == NULL) {
+	if (!schema) {
 		tally->skipped++;
 		g_test_message("outside: %s: %s: %s", file, rg_json_str(group, "description", ""),
 			rg_diags_get(diags, 0)->summary);
@@ -89,8 +89,8 @@ static void run_file(const char *folder, const char *name, bool is_old, Tally *t
 {
 	g_autofree char *path = g_build_filename(folder, name, NULL);
 	json_error_t error;
-	g_autoptr(RgJson) groups = json_load_file(path, 0, &error);
-	if (groups == NULL) {
+	json_auto_t *groups = json_load_file(path, 0, &error);
+	if (!groups) {
 		g_test_message("%s: %s", path, error.text); /* numbers beyond int64 */
 		return;
 	}
@@ -111,7 +111,7 @@ static void the_suite_agrees(void)
 	bool is_old = !g_file_test(SUITE "draft2020-12", G_FILE_TEST_IS_DIR);
 	const char *folder = is_old ? SUITE "draft7" : SUITE "draft2020-12";
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
-	if (dir == NULL) {
+	if (!dir) {
 		g_test_skip("json-schema-test-suite is not installed");
 		return;
 	}

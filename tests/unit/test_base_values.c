@@ -10,8 +10,8 @@
 
 static void equal_values_give_equal_bytes(void)
 {
-	g_autoptr(RgJson) a = json_pack("{s:i, s:[s, n]}", "b", 1, "a", "x");
-	g_autoptr(RgJson) b = json_pack("{s:[s, n], s:i}", "a", "x", "b", 1);
+	json_auto_t *a = json_pack("{s:i, s:[s, n]}", "b", 1, "a", "x");
+	json_auto_t *b = json_pack("{s:[s, n], s:i}", "a", "x", "b", 1);
 	g_autofree char *text = rg_json_canonical(a);
 	g_assert_cmpstr(text, ==, "{\"a\":[\"x\",null],\"b\":1}");
 	g_autofree char *digest_a = rg_json_digest(a);
@@ -20,7 +20,7 @@ static void equal_values_give_equal_bytes(void)
 	/* printf '{"a":["x",null],"b":1}' | sha256sum */
 	g_assert_cmpstr(
 		digest_a, ==, "51ea4a015bf57b32336168fc743a8366704ee3f1c1b5668a57068719f24a4d8f");
-	g_autoptr(RgJson) number = json_integer(7);
+	json_auto_t *number = json_integer(7);
 	g_autofree char *bare = rg_json_canonical(number);
 	g_assert_cmpstr(bare, ==, "7");
 }
@@ -40,7 +40,7 @@ static void bad_json_is_located(void)
 	g_assert_cmpuint(rg_diags_count(diags), ==, 4);
 	g_assert_true(g_str_has_prefix(
 		rg_diags_get(diags, 0)->summary, "the reply is not valid JSON: line 2, column "));
-	g_autoptr(RgJson) text = parse("\"bare\"", diags);
+	json_auto_t *text = parse("\"bare\"", diags);
 	g_assert_cmpstr(json_string_value(text), ==, "bare");
 }
 
@@ -52,7 +52,7 @@ static void deep_json_is_refused(void)
 		g_string_append_c(text, '[');
 	for (int i = 0; i < RG_CAP_JSON_DEPTH; i++)
 		g_string_append_c(text, ']');
-	g_autoptr(RgJson) deep = parse(text->str, diags);
+	json_auto_t *deep = parse(text->str, diags);
 	g_assert_nonnull(deep);
 	g_string_prepend(text, "{\"a\":");
 	g_string_append(text, "}");
@@ -62,7 +62,7 @@ static void deep_json_is_refused(void)
 
 static void members_of_another_type_give_the_default(void)
 {
-	g_autoptr(RgJson) o = json_pack("{s:s, s:i, s:b}", "s", "x", "i", 3, "b", 1);
+	json_auto_t *o = json_pack("{s:s, s:i, s:b}", "s", "x", "i", 3, "b", 1);
 	g_assert_cmpstr(rg_json_str(o, "s", "-"), ==, "x");
 	g_assert_cmpstr(rg_json_str(o, "i", "-"), ==, "-");
 	g_assert_cmpint(rg_json_int(o, "i", 9), ==, 3);
@@ -78,7 +78,7 @@ static void members_of_another_type_give_the_default(void)
 static void pointers_follow_rfc_6901(void)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) doc = parse(
+	json_auto_t *doc = parse(
 		"{\"foo\":[\"bar\",\"baz\"],\"\":0,\"a/b\":1,\"c%d\":2,\"m~n\":8,\"~1\":9}", diags);
 	g_assert_true(rg_json_at(doc, "") == doc);
 	g_assert_cmpstr(json_string_value(rg_json_at(doc, "/foo/0")), ==, "bar");
@@ -152,7 +152,7 @@ static void times_are_utc(void)
 static void assert_redacted(const char *text)
 {
 	g_autofree char *clean = rg_redact(text, strlen(text));
-	if (strstr(clean, "[redacted]") == NULL)
+	if (!strstr(clean, "[redacted]"))
 		g_error("not redacted: %s -> %s", text, clean);
 }
 
@@ -164,7 +164,7 @@ static void secrets_vanish_in_every_form(void)
 	assert_redacted("a " SECRET " b");
 	g_autofree char *url = g_uri_escape_string(SECRET, NULL, FALSE);
 	assert_redacted(url);
-	g_autoptr(RgJson) json = json_pack("[s, s]", SECRET, "line\nbreak");
+	json_auto_t *json = json_pack("[s, s]", SECRET, "line\nbreak");
 	g_autofree char *text = rg_json_canonical(json);
 	g_autofree char *clean = rg_redact(text, strlen(text));
 	g_assert_cmpstr(clean, ==, "[\"[redacted]\",\"[redacted]\"]");

@@ -4,12 +4,12 @@
 
 static void assert_renamed(const char *value, const char *expected)
 {
-	g_autoptr(RgJson) before = json_loads(value, JSON_DECODE_ANY, NULL);
-	g_autoptr(RgJson) wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
+	json_auto_t *before = json_loads(value, JSON_DECODE_ANY, NULL);
+	json_auto_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
 	g_assert_nonnull(before);
 	g_assert_nonnull(wanted);
-	g_autoptr(RgJson) kept = json_deep_copy(before);
-	g_autoptr(RgJson) after = rg_boot_rename_pool(before, "serve", "web");
+	json_auto_t *kept = json_deep_copy(before);
+	json_auto_t *after = rg_boot_rename_pool(before, "serve", "web");
 	g_autofree char *text = json_dumps(after, JSON_ENCODE_ANY);
 	if (!json_equal(after, wanted))
 		g_error("%s became %s, expected %s", value, text, expected);

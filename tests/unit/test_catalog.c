@@ -9,13 +9,13 @@ typedef struct {
 static const char *file_text(void *data, const char *name, size_t *len)
 {
 	static GHashTable *files;
-	for (const Override *o = data; o != NULL && o->name != NULL; o++) {
-		if (strcmp(o->name, name) == 0) {
-			*len = o->text != NULL ? strlen(o->text) : 0;
+	for (const Override *o = data; o && o->name; o++) {
+		if (g_str_equal(o->name, name)) {
+			*len = o->text ? strlen(o->text) : 0;
 			return o->text;
 		}
 	}
-	if (files == NULL)
+	if (!files)
 		files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	if (!g_hash_table_contains(files, name)) {
 		g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
@@ -125,7 +125,7 @@ static GPtrArray *split_file(const char *name)
 	size_t len = 0;
 	g_auto(GStrv) lines = g_strsplit(file_text(NULL, name, &len), "\n", -1);
 	GPtrArray *rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-	for (size_t i = 1; lines[i] != NULL && lines[i][0] != '\0'; i++)
+	for (size_t i = 1; lines[i] && lines[i][0] != '\0'; i++)
 		g_ptr_array_add(rows, g_strsplit(lines[i], ",", -1));
 	return rows;
 }
@@ -137,13 +137,13 @@ static char *brute_force(GPtrArray *types, GPtrArray *prices, const char *region
 	double lowest = 1e9;
 	for (guint t = 0; t < types->len; t++) {
 		GStrv type = types->pdata[t];
-		if (strcmp(type[5], model) != 0 || strcmp(type[6], gpus) != 0 ||
-			strcmp(type[7], "1.0") != 0 || strcmp(type[2], "x86_64") != 0)
+		if (!g_str_equal(type[5], model) || !g_str_equal(type[6], gpus) ||
+			!g_str_equal(type[7], "1.0") || !g_str_equal(type[2], "x86_64"))
 			continue;
 		for (guint p = 0; p < prices->len; p++) {
 			GStrv price = prices->pdata[p];
-			if (strcmp(price[0], region) != 0 || strcmp(price[2], type[0]) != 0 ||
-				strcmp(price[3], "on_demand") != 0 || price[4][0] == '\0')
+			if (!g_str_equal(price[0], region) || !g_str_equal(price[2], type[0]) ||
+				!g_str_equal(price[3], "on_demand") || price[4][0] == '\0')
 				continue;
 			double usd = g_ascii_strtod(price[4], NULL);
 			if (usd < lowest || (usd == lowest && strcmp(type[0], best) < 0)) {
@@ -168,17 +168,17 @@ static void test_cheapest_against_brute_force(void)
 			GStrv type = types->pdata[t];
 			g_autoptr(RgDiags) diags = rg_diags_new();
 			const RgInstanceType *like = rg_catalog_find_type(catalog, type[0]);
-			if (like->gpu == NULL || strcmp(like->gpu->vendor, "NVIDIA") != 0)
+			if (!like->gpu || !g_str_equal(like->gpu->vendor, "NVIDIA"))
 				continue;
 			g_autofree char *wanted =
 				brute_force(types, prices, region, type[5], type[6]);
 			const RgInstanceType *got = rg_catalog_offer(
 				catalog, region, type[5], like->gpus, (RgSource){0}, diags);
-			if (wanted != NULL) {
+			if (wanted) {
 				g_assert_nonnull(got);
 				g_assert_cmpstr(got->name, ==, wanted);
 				compared++;
-			} else if (got != NULL) {
+			} else if (got) {
 				g_assert_cmpint(rg_catalog_offer_state(catalog, got, region), >,
 					RG_OFFER_PRICED);
 			} else {

@@ -13,11 +13,11 @@ static const char good_host[] =
 static const char *file_text(void *data, const char *name, size_t *len)
 {
 	const File *override = data;
-	const char *text = strcmp(name, override->name) == 0	     ? override->text
-			   : strcmp(name, "grid_intensity.csv") == 0 ? good_grid
-			   : strcmp(name, "gpu_power.csv") == 0	     ? good_gpu
+	const char *text = g_str_equal(name, override->name)	     ? override->text
+			   : g_str_equal(name, "grid_intensity.csv") ? good_grid
+			   : g_str_equal(name, "gpu_power.csv")	     ? good_gpu
 								     : good_host;
-	*len = text != NULL ? strlen(text) : 0;
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 

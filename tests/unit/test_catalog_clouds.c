@@ -120,9 +120,9 @@ static void test_one_region_is_as_in_all(void)
 				rg_catalog_offer_state(part, b, places[p][1]));
 			const RgPrice *x = rg_catalog_find_price(a, places[p][1]);
 			const RgPrice *y = rg_catalog_find_price(b, places[p][1]);
-			g_assert_true((x == NULL) == (y == NULL));
+			g_assert_true((!x) == (!y));
 			priced += x != NULL;
-			if (x != NULL)
+			if (x)
 				g_assert_cmpint(x->microusd_hour, ==, y->microusd_hour);
 		}
 		g_assert_cmpuint(priced, >, 20);
@@ -175,7 +175,7 @@ static void test_nothing_absurd(void)
 				const RgPrice *price = type->prices->pdata[k];
 				const RgPrice *whole = rg_catalog_find_price(type, price->region);
 				g_assert_cmpint(price->microusd_hour, <, 250 * INT64_C(1000000));
-				if (price->kind == RG_PRICE_SPOT && whole != NULL &&
+				if (price->kind == RG_PRICE_SPOT && whole &&
 					whole->microusd_hour != RG_MONEY_UNKNOWN)
 					g_assert_cmpint(
 						price->microusd_hour, <, whole->microusd_hour);

@@ -55,7 +55,7 @@ static const char *one_bad_file(void *data, const char *name, size_t *len)
 {
 	const char *const *file = data;
 	extern const struct rg_embedded rg_catalog_data[];
-	if (strcmp(name, file[0]) != 0)
+	if (!g_str_equal(name, file[0]))
 		return rg_catalog_embedded_text((void *)(uintptr_t)rg_catalog_data, name, len);
 	*len = strlen(file[1]);
 	return file[1];

@@ -74,7 +74,7 @@ static char *read_data(const char *name)
 	size_t len = 0;
 	const char *embedded =
 		rg_catalog_embedded_text((void *)(uintptr_t)rg_catalog_data, name, &len);
-	if (embedded != NULL)
+	if (embedded)
 		return g_strndup(embedded, len);
 	g_autofree char *path = g_build_filename(PROVIDERS_DIR, "aws", name, NULL);
 	char *text = NULL;
@@ -87,11 +87,11 @@ static const char *text_of(void *data, const char *name, size_t *len)
 	static GHashTable *kept;
 	const Spoiled *spoiled = data;
 	const char *text = spoiled->text;
-	if (strcmp(name, spoiled->file) != 0) {
-		if (kept == NULL)
+	if (!g_str_equal(name, spoiled->file)) {
+		if (!kept)
 			kept = g_hash_table_new(g_str_hash, g_str_equal);
 		text = g_hash_table_lookup(kept, name);
-		if (text == NULL) {
+		if (!text) {
 			text = read_data(name);
 			g_hash_table_insert(kept, g_strdup(name), (gpointer)(uintptr_t)text);
 		}
@@ -108,7 +108,7 @@ static bool is_taken(const Spoiled *spoiled, RgDiags *diags)
 		g_autoptr(RgCatalog) catalog = rg_catalog_open("aws", text_of, data, diags);
 		return catalog != NULL;
 	}
-	if (strcmp(spoiled->file, "gpu_models.csv") == 0) {
+	if (g_str_equal(spoiled->file, "gpu_models.csv")) {
 		g_autoptr(RgGpus) gpus = rg_gpus_open_text(text_of, data, NULL, diags);
 		return gpus != NULL;
 	}

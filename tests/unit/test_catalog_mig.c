@@ -105,8 +105,8 @@ static const char *text_of(void *data, const char *name, size_t *len)
 {
 	const Texts *texts = data;
 	const char *text =
-		strcmp(name, "mig_profiles.csv") == 0 ? texts->profiles : texts->placements;
-	*len = text != NULL ? strlen(text) : 0;
+		g_str_equal(name, "mig_profiles.csv") ? texts->profiles : texts->placements;
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 

@@ -40,15 +40,15 @@ static char *price_table(void)
 static const char *text_of(void *data, const char *name, size_t *len)
 {
 	const char *text =
-		strcmp(name, "instance_types.csv") == 0
+		g_str_equal(name, "instance_types.csv")
 			? "instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
 			  "gpu_memory_gib,offers_known\na.one,a,x86_64,4,16,T4,1,1,16,yes\n"
 			  "a.two,a,x86_64,8,32,T4,2,1,16,yes\nb.one,b,x86_64,4,16,,0,,,yes\n"
-		: strcmp(name, "prices.csv") == 0 ? (const char *)data
-		: strcmp(name, "regions.csv") == 0
+		: g_str_equal(name, "prices.csv") ? (const char *)data
+		: g_str_equal(name, "regions.csv")
 			? "region,offers_known\nus-east,yes\nus-west,yes\neu-west,yes\n"
 			: NULL;
-	*len = text != NULL ? strlen(text) : 0;
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 
@@ -104,7 +104,7 @@ static bool is_of(const json_t *row, const char *type, const char *region, const
 {
 	return g_pattern_match_simple(rg_json_str(row, "instance_type", "*"), type) &&
 	       g_pattern_match_simple(rg_json_str(row, "region", "*"), region) &&
-	       strcmp(rg_json_str(row, "market", "on_demand"), market) == 0;
+	       g_str_equal(rg_json_str(row, "market", "on_demand"), market);
 }
 
 static bool is_price(const json_t *row)
@@ -173,11 +173,11 @@ static void compare(const RgCatalog *catalog, const json_t *list, size_t region)
 				rg_catalog_find_price_of(rg_catalog_find_type(catalog, types[type]),
 					regions[region], (RgPriceKind)market);
 			g_assert_true((price != NULL) == (expected.amount != 0));
-			if (price == NULL)
+			if (!price)
 				continue;
 			g_assert_cmpint(price->microusd_hour, ==, expected.amount);
 			g_assert_true((price->own != NULL) == (expected.line > 0));
-			if (price->own == NULL)
+			if (!price->own)
 				continue;
 			g_autofree char *place = g_strdup_printf("raygpu.yaml:%u", expected.line);
 			g_assert_cmpstr(price->own, ==, place);

@@ -7,7 +7,7 @@ static char *schema_path;
 
 static void put_value(GString *text, const json_t *value)
 {
-	g_autofree char *json = value != NULL ? rg_json_canonical(value) : g_strdup("-");
+	g_autofree char *json = value ? rg_json_canonical(value) : g_strdup("-");
 	g_string_append(text, json);
 }
 
@@ -41,10 +41,10 @@ static void put_change(GString *text, const RgChange *change)
 	g_string_append_printf(text, "%s %s %s %s%s%s", row, actions[change->action],
 		grades[change->grade], change->address, change->replay ? " replay" : "",
 		change->drifted ? " drifted" : "");
-	if (change->reason != NULL)
+	if (change->reason)
 		g_string_append_printf(text, " reason=%s", change->reason);
 	g_string_append_c(text, '\n');
-	if (change->note != NULL)
+	if (change->note)
 		g_string_append_printf(text, "    note: %s\n", change->note);
 	for (guint i = 0; i < change->attrs->len; i++)
 		put_attr(text, change->attrs->pdata[i]);
@@ -60,9 +60,9 @@ static char *run_diff(const GoldenCase *test)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgDiff) diff = rg_diff(
 		test->schema, test->desired, test->recorded, test->observed, &test->options, diags);
-	for (guint i = 0; diff != NULL && i < diff->changes->len; i++)
+	for (guint i = 0; diff && i < diff->changes->len; i++)
 		put_change(text, diff->changes->pdata[i]);
-	for (guint i = 0; diff != NULL && i < diff->unmanaged->len; i++) {
+	for (guint i = 0; diff && i < diff->unmanaged->len; i++) {
 		const RgResource *stray = diff->unmanaged->pdata[i];
 		g_string_append_printf(text, "unmanaged %s %s\n", stray->kind, stray->id);
 	}
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_assert_cmpint(argc, >=, 2);
-	update = argc > 2 && strcmp(argv[2], "--update") == 0;
+	update = argc > 2 && g_str_equal(argv[2], "--update");
 	g_autofree char *folder = g_build_filename(argv[1], "diff", NULL);
 	schema_path = g_build_filename(argv[1], "schema.json", NULL);
 	golden_add_all(folder, "/diff/", run);

@@ -35,12 +35,12 @@ static void open_catalog(void)
 /* JSON with ' for ", so that it can be read inside of C. */
 static json_t *json_of(const char *text)
 {
-	if (text == NULL)
+	if (!text)
 		return NULL;
 	g_autofree char *quoted = g_strdelimit(g_strdup(text), "'", '"');
 	json_error_t error;
 	json_t *value = json_loads(quoted, 0, &error);
-	if (value == NULL)
+	if (!value)
 		g_error("%s in %s", error.text, quoted);
 	return value;
 }
@@ -73,7 +73,7 @@ static Outcome run(const char *spec, const char *facts, const char *pins)
 		g_test_message("%s", rg_diags_get(o.diags, i)->summary);
 	g_assert_nonnull(o.cluster);
 	o.shapes = rg_fit_shapes(o.cluster, catalog, o.pins, o.diags);
-	if (o.shapes == NULL)
+	if (!o.shapes)
 		return o;
 	o.request = rg_fit_request(o.shapes);
 	o.fitted = rg_fit(o.cluster, o.shapes, o.facts, o.pins, NULL, o.diags);
@@ -109,7 +109,7 @@ static void assert_error(const Outcome *o, const char *code, unsigned line, cons
 	g_assert_cmpstr(diag->code, ==, code);
 	g_assert_cmpuint(diag->source.line, ==, line);
 	g_autofree char *all = g_strdup_printf("%s\n%s\n%s", diag->summary,
-		diag->detail != NULL ? diag->detail : "", diag->hint != NULL ? diag->hint : "");
+		diag->detail ? diag->detail : "", diag->hint ? diag->hint : "");
 	g_assert_nonnull(strstr(all, said));
 }
 
@@ -511,7 +511,7 @@ static void test_document_keeps_the_schema(void)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *schema = NULL;
 	for (const struct rg_embedded *file = rg_schemas; file->name != NULL; file++) {
-		if (strcmp(file->name, "fitted.schema.json") == 0)
+		if (g_str_equal(file->name, "fitted.schema.json"))
 			schema = rg_json_parse(
 				file->data, file->len, file->name, "catalog.bad-data", diags);
 	}
@@ -521,7 +521,7 @@ static void test_document_keeps_the_schema(void)
 	g_auto(Outcome) o =
 		run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2}\n", FACTS, NULL);
 	g_assert_true(rg_json_schema_check(compiled, o.fitted, report_violation, NULL));
-	json_object_set_new((json_t *)(uintptr_t)node_at(&o, 1), "pool", json_integer(3));
+	json_object_set_new(rg_json_unconst(node_at(&o, 1)), "pool", json_integer(3));
 	g_assert_false(rg_json_schema_check(compiled, o.fitted, report_violation, NULL));
 }
 
@@ -533,7 +533,7 @@ static void test_same_input_same_bytes(void)
 	for (int i = 0; i < 10; i++) {
 		g_auto(Outcome) o = run(spec, FACTS, NULL);
 		g_autofree char *text = json_dumps(o.fitted, 0);
-		if (first == NULL)
+		if (!first)
 			first = g_strdup(text);
 		g_assert_cmpstr(text, ==, first);
 	}

@@ -85,9 +85,8 @@ static void test_case(gconstpointer data)
 				"head: {instance_type: m5.large}\npools:\n  p: {%s, nodes: 1}\n",
 			c->ray, c->pool);
 	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
-	g_autoptr(RgShapes) shapes =
-		cluster != NULL ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;
-	json_auto_t *facts = c->image != NULL ? facts_of(c) : NULL;
+	g_autoptr(RgShapes) shapes = cluster ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;
+	json_auto_t *facts = c->image ? facts_of(c) : NULL;
 	g_autoptr(GString) got = g_string_new(NULL);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_test_message("before: %s", rg_diags_get(diags, i)->summary);
@@ -102,12 +101,11 @@ static void test_case(gconstpointer data)
 			diag->source.line);
 	}
 	g_assert_cmpstr(got->str, ==, c->expect);
-	g_assert_true(good == (strstr(c->expect, " error ") == NULL));
-	if (c->said == NULL)
+	g_assert_true(good == (!strstr(c->expect, " error ")));
+	if (!c->said)
 		return;
 	const RgDiag *first = rg_diags_get(diags, 0);
-	g_assert_true(
-		strstr(first->summary, c->said) != NULL || strstr(first->hint, c->said) != NULL);
+	g_assert_true(strstr(first->summary, c->said) || strstr(first->hint, c->said));
 }
 
 int main(int argc, char **argv)

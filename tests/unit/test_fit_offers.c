@@ -11,10 +11,10 @@ typedef struct {
 static const char *file_text(void *data, const char *name, size_t *len)
 {
 	const Files *files = data;
-	const char *text = strcmp(name, "instance_types.csv") == 0 ? files->types
-			   : strcmp(name, "prices.csv") == 0	   ? files->prices
+	const char *text = g_str_equal(name, "instance_types.csv") ? files->types
+			   : g_str_equal(name, "prices.csv")	   ? files->prices
 								   : NULL;
-	*len = text != NULL ? strlen(text) : 0;
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 
@@ -102,8 +102,8 @@ static RgCluster *random_query(void)
 static bool satisfies_one(
 	const RgCatalog *catalog, const RgAccelerator *asked, const RgInstanceType *type)
 {
-	bool named = asked->names == NULL;
-	for (size_t i = 0; asked->names != NULL && asked->names[i] != NULL; i++)
+	bool named = !asked->names;
+	for (size_t i = 0; asked->names && asked->names[i]; i++)
 		named = named || rg_catalog_is_model(catalog, asked->names[i], type->gpu);
 	return named && type->gpus == asked->count &&
 	       rg_bound_holds(&asked->memory_gb, type->gpu->memory_gb) &&
@@ -114,9 +114,8 @@ static bool satisfies_one(
 /* -1: none */
 static int first_satisfied(const RgCatalog *catalog, const RgWish *wish, const RgInstanceType *type)
 {
-	if (type->gpu == NULL || strcmp(type->gpu->vendor, "NVIDIA") != 0 ||
-		type->gpu_fraction != 1 || strcmp(type->arch, "x86_64") != 0 ||
-		type->network_gbps < wish->min_gbps)
+	if (!type->gpu || !g_str_equal(type->gpu->vendor, "NVIDIA") || type->gpu_fraction != 1 ||
+		!g_str_equal(type->arch, "x86_64") || type->network_gbps < wish->min_gbps)
 		return -1;
 	for (guint i = 0; i < wish->accelerators->len; i++) {
 		if (satisfies_one(catalog, wish->accelerators->pdata[i], type))
@@ -174,7 +173,7 @@ static void check_first(const RgCatalog *catalog, const RgWish *wish, const GPtr
 			if (preference < best_preference)
 				best = INT64_MAX;
 			best_preference = preference;
-			if (price != NULL && price->microusd_hour != RG_MONEY_UNKNOWN)
+			if (price && price->microusd_hour != RG_MONEY_UNKNOWN)
 				best = MIN(best, price->microusd_hour);
 		}
 	}
@@ -220,7 +219,7 @@ static bool has_known_price(const GPtrArray *offers, const RgOffer *like)
 	for (guint i = 0; i < offers->len; i++) {
 		const RgOffer *offer = offers->pdata[i];
 		if (offer->price != RG_MONEY_UNKNOWN && offer->preference == like->preference &&
-			strcmp(offer->region, like->region) == 0)
+			g_str_equal(offer->region, like->region))
 			return true;
 	}
 	return false;
@@ -277,8 +276,8 @@ static void test_rejected_have_reasons(void)
 		g_assert_cmpuint(all->len, ==, rg_catalog_get_types(catalog)->len);
 		for (guint i = 0; i < all->len; i++) {
 			const RgOffer *offer = all->pdata[i];
-			g_assert_cmpint(offer->rejected == NULL, ==, i < offers->len);
-			if (offer->rejected != NULL)
+			g_assert_cmpint(!offer->rejected, ==, i < offers->len);
+			if (offer->rejected)
 				g_assert_cmpuint(strlen(offer->rejected), >, 4);
 			else
 				g_assert_true(offer->type == ((RgOffer *)offers->pdata[i])->type);

@@ -77,7 +77,7 @@ static json_t *json_of(const char *text)
 	g_autofree char *quoted = g_strdelimit(g_strdup(text), "'", '"');
 	json_error_t error;
 	json_t *value = json_loads(quoted, 0, &error);
-	if (value == NULL)
+	if (!value)
 		g_error("%s in %s", error.text, quoted);
 	return value;
 }
@@ -91,14 +91,14 @@ static void test_case(gconstpointer data)
 		"ray: {version: 2.52.0, python: \"3.11\", image: \"%s\"}\nhead: {instance_type: "
 		"m5.large}\n"
 		"pools:\n  p: {%s}\n",
-		c->image != NULL ? c->image : "rayproject/ray:2.52.0-extra-py311-cu121", c->pool);
+		c->image ? c->image : "rayproject/ray:2.52.0-extra-py311-cu121", c->pool);
 	g_autofree char *nodes = g_strdup_printf("{'nodes': [%s]}", c->nodes);
 	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_test_message("before: %s", rg_diags_get(diags, i)->summary);
 	g_assert_nonnull(cluster);
 	json_auto_t *fitted = json_of(nodes);
-	json_auto_t *report = c->report != NULL ? json_of(c->report) : NULL;
+	json_auto_t *report = c->report ? json_of(c->report) : NULL;
 	rg_diags_clear(diags);
 	rg_fit_check_topology(cluster, catalog, fitted, report, diags);
 	g_autoptr(GString) got = g_string_new(NULL);
@@ -110,11 +110,10 @@ static void test_case(gconstpointer data)
 		g_assert_cmpuint(diag->source.line, >, 0);
 	}
 	g_assert_cmpstr(got->str, ==, c->expect);
-	if (c->said == NULL)
+	if (!c->said)
 		return;
 	const RgDiag *first = rg_diags_get(diags, 0);
-	g_assert_true(
-		strstr(first->summary, c->said) != NULL || strstr(first->hint, c->said) != NULL);
+	g_assert_true(strstr(first->summary, c->said) || strstr(first->hint, c->said));
 }
 
 int main(int argc, char **argv)

@@ -13,13 +13,13 @@ static const char *file_text(void *data, const char *name, size_t *len)
 {
 	const Files *files = data;
 	const char *text = NULL;
-	if (strcmp(name, "instance_types.csv") == 0)
+	if (g_str_equal(name, "instance_types.csv"))
 		text = files->types;
-	else if (strcmp(name, "prices.csv") == 0)
+	else if (g_str_equal(name, "prices.csv"))
 		text = files->prices;
-	else if (strcmp(name, "regions.csv") == 0)
+	else if (g_str_equal(name, "regions.csv"))
 		text = "region,offers_known\neast,yes\nnorth,yes\nsouth,yes\nwest,yes\n";
-	*len = text != NULL ? strlen(text) : 0;
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 
@@ -101,7 +101,7 @@ static guint choose(RgCluster *cluster, const RgCatalog *catalog, RgWhole *whole
 		g_autoptr(RgShapes) shapes = rg_fit_shapes(cluster, catalog, NULL, diags);
 		admitted[r] = shapes != NULL;
 		wholes[r] = (RgWhole){0};
-		if (shapes != NULL)
+		if (shapes)
 			wholes[r] = rg_fit_whole(cluster, shapes, NULL, true);
 		merits[r] = wholes[r].merit;
 	}
@@ -123,11 +123,11 @@ static int64_t least_of(
 		const RgInstanceType *type = types->pdata[i];
 		if (type->gpus != asked->count ||
 			!rg_catalog_is_model(catalog, asked->names[0], type->gpu) ||
-			rg_catalog_find_price(type, region) == NULL)
+			!rg_catalog_find_price(type, region))
 			continue;
 		const RgPrice *price = rg_catalog_find_price_of(
 			type, region, pool->market.is_spot ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND);
-		if (price != NULL && price->microusd_hour != RG_MONEY_UNKNOWN)
+		if (price && price->microusd_hour != RG_MONEY_UNKNOWN)
 			known = MIN(known, price->microusd_hour * pool->nodes);
 		if (type->lowest_microusd_hour != RG_MONEY_UNKNOWN)
 			any = MIN(any, type->lowest_microusd_hour * pool->nodes);

@@ -46,7 +46,7 @@ static void tear_down(Place *place, gconstpointer unused)
 static char *touched(Place *place, const char *since, const char *ref)
 {
 	g_autoptr(RgGitChanges) changes = rg_git_changes(place->dir, since, ref, place->diags);
-	if (changes == NULL)
+	if (!changes)
 		return NULL;
 	g_assert_cmpstr(changes->root, ==, place->dir);
 	g_assert_cmpuint(strlen(changes->base), ==, 40);

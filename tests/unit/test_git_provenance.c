@@ -48,14 +48,14 @@ static RgProvenance *look(const Place *place, const char *path)
 {
 	g_autofree char *full = g_build_filename(place->dir, path, NULL);
 	RgProvenance *provenance = rg_git_provenance(full, place->diags);
-	g_assert_cmpint(provenance == NULL, ==, rg_diags_has_errors(place->diags));
+	g_assert_cmpint(!provenance, ==, rg_diags_has_errors(place->diags));
 	return provenance;
 }
 
 static RgProvenance *find(const Place *place, const char *path)
 {
 	RgProvenance *provenance = look(place, path);
-	if (provenance == NULL)
+	if (!provenance)
 		g_error("%s", rg_diags_get(place->diags, 0)->summary);
 	return provenance;
 }

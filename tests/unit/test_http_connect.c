@@ -31,7 +31,7 @@ static char *read_accept_line(const Server *server)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	char byte = 0;
-	while (strstr(text->str, "ACCEPT") == NULL || byte != '\n') {
+	while (!strstr(text->str, "ACCEPT") || byte != '\n') {
 		g_assert_cmpint(read(server->out, &byte, 1), ==, 1);
 		g_string_append_c(text, byte);
 	}
@@ -49,7 +49,7 @@ static void set_up(Server *server, gconstpointer more)
 		g_test_skip("openssl is not installed");
 		return;
 	}
-	bool local = strcmp(more, "unix") == 0, verify = strcmp(more, "verify") == 0;
+	bool local = g_str_equal(more, "unix"), verify = g_str_equal(more, "verify");
 	g_autofree char *command = g_strdup_printf(
 		"openssl s_server %s %s -www -cert %s -key %s %s %s", local ? "-unix" : "-accept",
 		local ? server->socket : "127.0.0.1:0", server->cert, server->key,
@@ -177,7 +177,7 @@ static void near_hosts_are_not_asked_through_a_proxy(void)
 	g_autofree char *request = test_server_request(server, 1);
 	g_assert_true(g_str_has_prefix(request, "GET http://cloud.example/ HTTP/1.1\r\n"));
 	g_unsetenv("http_proxy");
-	g_setenv("no_proxy", outside != NULL ? outside : "", true);
+	g_setenv("no_proxy", outside ? outside : "", true);
 }
 
 static const struct {
@@ -201,8 +201,8 @@ static void the_type_of_authentication_decides(void)
 			(RgHttpRequest){.method = "GET", .auth = auth});
 		g_autofree char *request = test_server_request(server, i);
 		g_assert_cmpint(sent.reply.status, ==, 200);
-		g_assert_nonnull(strstr(
-			request, ways[i].header != NULL ? ways[i].header : "GET / HTTP/1.1\r\n"));
+		g_assert_nonnull(
+			strstr(request, ways[i].header ? ways[i].header : "GET / HTTP/1.1\r\n"));
 		g_assert_cmpint(
 			strstr(request, "Authorization:") != NULL, ==, ways[i].header != NULL);
 	}

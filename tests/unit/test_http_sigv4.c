@@ -84,19 +84,19 @@ static json_t *load_vectors(void)
 	g_autofree char *path =
 		g_test_build_filename(G_TEST_DIST, "tests/data/aws/sigv4_vectors.json", NULL);
 	json_t *file = json_load_file(path, 0, &error);
-	if (file == NULL)
+	if (!file)
 		g_error("%s: %s", path, error.text);
 	return file;
 }
 
 static void the_signer_of_this_test_agrees_with_botocore(void)
 {
-	g_autoptr(RgJson) file = load_vectors();
+	json_auto_t *file = load_vectors();
 	json_t *vectors = json_object_get(file, "vectors"), *vector;
 	size_t i;
 	g_assert_cmpuint(json_array_size(vectors), ==, 38);
 	json_array_foreach (vectors, i, vector) {
-		g_autoptr(RgJson) headers = json_object();
+		json_auto_t *headers = json_object();
 		json_object_set(headers, "host", json_object_get(vector, "host"));
 		const char *name;
 		json_t *value;
@@ -133,19 +133,18 @@ static json_t *parse_headers(const char *request)
 static void send_vector(RgHttp *http, TestServer *server, const json_t *vector, const char *path)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) auth = json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4",
-		"region", rg_json_str(vector, "region", ""), "service",
-		rg_json_str(vector, "service", ""), "access_key", ACCESS_KEY, "secret_key",
-		SECRET_KEY);
+	json_auto_t *auth = json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4", "region",
+		rg_json_str(vector, "region", ""), "service", rg_json_str(vector, "service", ""),
+		"access_key", ACCESS_KEY, "secret_key", SECRET_KEY);
 	const char *token = rg_json_str(vector, "session_token", NULL);
-	if (token != NULL)
+	if (token)
 		rg_json_set_str(auth, "session_token", token);
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	const char *name;
 	json_t *value;
 	json_object_foreach (json_object_get(vector, "headers"), name, value) {
-		if (strcmp(name, "Authorization") != 0 && !g_str_has_prefix(name, "X-Amz-Date") &&
-			strcmp(name, "X-Amz-Security-Token") != 0)
+		if (!g_str_equal(name, "Authorization") && !g_str_has_prefix(name, "X-Amz-Date") &&
+			!g_str_equal(name, "X-Amz-Security-Token"))
 			g_ptr_array_add(
 				lines, g_strdup_printf("%s: %s", name, json_string_value(value)));
 	}
@@ -164,7 +163,7 @@ static void send_vector(RgHttp *http, TestServer *server, const json_t *vector, 
 	g_assert_cmpint(reply.status, ==, 200);
 	rg_http_reply_clear(&reply);
 	g_autofree char *raw = test_server_request(server, test_server_count(server) - 1);
-	g_autoptr(RgJson) headers = parse_headers(raw);
+	json_auto_t *headers = parse_headers(raw);
 	assert_signed("POST", *path != '\0' ? path : "/", headers, body);
 	g_assert_true(g_str_has_suffix(raw, body));
 	g_autofree char *names =
@@ -181,7 +180,7 @@ static void requests_arrive_signed_whatever_they_carry(void)
 	g_autoptr(TestServer) server = test_server_new(say_fine, NULL);
 	g_autoptr(RgHttp) http = rg_http_open(&(RgHttpOptions){0}, diags);
 	g_assert_nonnull(http);
-	g_autoptr(RgJson) file = load_vectors();
+	json_auto_t *file = load_vectors();
 	size_t i;
 	json_t *vector;
 	json_array_foreach (json_object_get(file, "vectors"), i, vector) {

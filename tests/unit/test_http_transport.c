@@ -148,11 +148,11 @@ static void the_callers_classifier_decides(void)
 static bool break_off(int fd, unsigned n, const char *request, void *data)
 {
 	const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n<half>";
-	if (data != NULL && n > 0)
+	if (data && n > 0)
 		test_say(fd, "200 OK", "", "whole");
 	else
 		test_write(fd, half, strlen(half));
-	return data != NULL && n > 0;
+	return data && n > 0;
 }
 
 static void broken_answers_are_asked_for_again(void)
@@ -362,21 +362,21 @@ static void assert_no_secret(const char *trace)
 	static const char *const secrets[] = {TOKEN, RAY_TOKEN, "SECRETSECRET", "H4sI", "monster",
 		"bearer-key", "Signature=", "cmF5LXRva2"};
 	for (size_t i = 0; i < G_N_ELEMENTS(secrets); i++) {
-		if (strstr(trace, secrets[i]) != NULL)
+		if (strstr(trace, secrets[i]))
 			g_error("the trace shows %s", secrets[i]);
 	}
 }
 
 static void send_secrets(const char *url, const char *path)
 {
-	g_autoptr(RgJson) auth = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4",
+	json_auto_t *auth = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4",
 		"region", "us-east-1", "service", "ec2", "access_key", "AKIDEXAMPLE", "secret_key",
 		"SECRETSECRET", "session_token", TOKEN);
 	const char *headers[] = {"Content-Type: text/x", "authorization: bearer-key", NULL};
 	const char body[] = "Action=RunInstances&UserData=H4sIgzipped%3D&Tag=" TOKEN
 			    "&LaunchSpecification.UserData=H4sI2&ClientToken=t1";
 	g_autofree char *full = g_strconcat(url, "/?UserData=H4sI3&x=" RAY_TOKEN, NULL);
-	g_autoptr(RgJson) names = json_pack("[s]", "UserData");
+	json_auto_t *names = json_pack("[s]", "UserData");
 	g_auto(Sent) sent = sent_to(full,
 		(RgHttpOptions){.trace_path = path, .secret_names = names},
 		(RgHttpRequest){
@@ -400,7 +400,7 @@ static void the_trace_is_complete_and_holds_no_secret(void)
 	assert_no_secret(trace);
 	g_auto(GStrv) lines = g_strsplit(trace, "\n", -1);
 	g_assert_cmpuint(g_strv_length(lines), ==, 4); /* two tries, one, and the empty end */
-	g_autoptr(RgJson) line = json_loads(lines[0], 0, NULL);
+	json_auto_t *line = json_loads(lines[0], 0, NULL);
 	g_assert_cmpint(rg_json_int(line, "status", 0), ==, 500);
 	g_assert_cmpint(rg_json_int(line, "try", 0), ==, 1);
 	g_assert_cmpstr(rg_json_str(line, "what", ""), ==, "TestCall");
@@ -477,7 +477,7 @@ static void threads_share_a_transport_and_its_rate(void)
 	g_auto(GStrv) lines = g_strsplit(trace, "\n", -1);
 	g_assert_cmpuint(g_strv_length(lines), ==, 181);
 	for (int i = 0; i < 180; i++) {
-		g_autoptr(RgJson) line = json_loads(lines[i], 0, NULL);
+		json_auto_t *line = json_loads(lines[i], 0, NULL);
 		g_assert_nonnull(line);
 	}
 	unlink(path);

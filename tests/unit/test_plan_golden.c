@@ -12,7 +12,7 @@ static char *schema_path, *plan_schema_path;
 static RgSource source_of(const void *data, const char *pointer)
 {
 	RgSource source = {.file = "/home/someone/spec.yaml", .line = 10, .column = 3};
-	if (strcmp(pointer, "/head") == 0)
+	if (g_str_equal(pointer, "/head"))
 		source.line = 5;
 	return source;
 }
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_assert_cmpint(argc, >=, 3);
-	update = argc > 3 && strcmp(argv[3], "--update") == 0;
+	update = argc > 3 && g_str_equal(argv[3], "--update");
 	g_autofree char *folder = g_build_filename(argv[1], "plan", NULL);
 	schema_path = g_build_filename(argv[1], "schema.json", NULL);
 	plan_schema_path = g_build_filename(argv[2], "plan.schema.json", NULL);

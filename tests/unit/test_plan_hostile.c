@@ -22,7 +22,7 @@ static bool try_document(const json_t *document)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgPlan) plan = rg_plan_from_json(document, diags);
-	if (plan == NULL) {
+	if (!plan) {
 		g_assert_cmpuint(rg_diags_count(diags), >, 0);
 		g_assert_cmpstr(rg_diags_get(diags, 0)->code, ==, "plan.bad-file");
 		return false;
@@ -72,7 +72,7 @@ static void test_bytes(gconstpointer name)
 		mutate_bytes(text, random);
 		json_auto_t *document =
 			rg_json_parse(text->str, text->len, "plan", "plan.bad-file", diags);
-		if (document == NULL)
+		if (!document)
 			continue;
 		parsed++;
 		try_document(document);

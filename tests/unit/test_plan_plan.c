@@ -129,13 +129,13 @@ static void refuse(json_t *good, const char *parent, const char *key, const char
 	json_auto_t *bad = json_deep_copy(good);
 	json_t *object = rg_json_at(bad, parent);
 	g_assert_true(json_is_object(object));
-	if (text == NULL)
+	if (!text)
 		json_object_del(object, key);
 	else
 		json_object_set_new(object, key, json_loads(text, JSON_DECODE_ANY, NULL));
 	g_assert_false(json_equal(bad, good));
 	g_autoptr(RgPlan) plan = rg_plan_from_json(bad, diags);
-	if (plan != NULL)
+	if (plan)
 		g_error("%s/%s = %s was taken", parent, key, text ? text : "nothing");
 	g_assert_cmpstr(rg_diags_get(diags, 0)->code, ==, "plan.bad-file");
 }

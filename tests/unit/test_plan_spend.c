@@ -8,7 +8,7 @@ static json_t *lifetimes(const char *text)
 {
 	json_error_t error;
 	json_t *value = json_loads(text, 0, &error);
-	if (value == NULL)
+	if (!value)
 		g_error("%s: %s", error.text, text);
 	return value;
 }
@@ -16,7 +16,7 @@ static json_t *lifetimes(const char *text)
 static RgSpend *sum(
 	RgSpendBy by, const char *label, int64_t since_s, int64_t now_s, const char *text)
 {
-	g_autoptr(RgJson) lives = lifetimes(text);
+	json_auto_t *lives = lifetimes(text);
 	RgSpend *spend = rg_spend_new(by, label, since_s, now_s);
 	rg_spend_add(spend, lives);
 	return spend;
@@ -148,11 +148,11 @@ static void endings_that_say_less_are_counted(void)
 static void rows_stand_by_cluster_and_key_without_a_label_last(void)
 {
 	g_autoptr(RgSpend) spend = rg_spend_new(RG_SPEND_BY_LABEL, "team", 0, 10);
-	g_autoptr(RgJson) first =
+	json_auto_t *first =
 		lifetimes("[{\"began_s\": 0, \"ended_s\": null}, {\"began_s\": 0, \"ended_s\": "
 			  "null, \"labels\": {\"team\": \"ml\"}},"
 			  " {\"began_s\": 0, \"ended_s\": null, \"labels\": {\"other\": \"ml\"}}]");
-	g_autoptr(RgJson) second =
+	json_auto_t *second =
 		lifetimes("[{\"began_s\": 0, \"ended_s\": null, \"labels\": {\"team\": \"hr\"}},"
 			  " {\"began_s\": 0, \"ended_s\": null, \"labels\": {\"team\": \"ml\"}}]");
 	rg_spend_add(spend, first);

@@ -71,7 +71,7 @@ static void test_adds_what_a_page_shares(void)
 	for (guint i = 0; i < seen->len; i++) {
 		const RgResource *resource = g_ptr_array_index(seen, i);
 		g_autofree char *text = g_strdelimit(g_strdup(expected[i]), "'", '"');
-		g_autoptr(RgJson) attributes = json_loads(text, 0, NULL);
+		json_auto_t *attributes = json_loads(text, 0, NULL);
 		g_assert_true(json_equal(resource->attrs, attributes));
 	}
 }
@@ -262,7 +262,7 @@ static void test_finds_by_token_in_the_order_given(void)
 			"'state': 'present', 'attributes': {}}") "," DONE "]]}",
 		false);
 	g_autoptr(GPtrArray) seen = new_seen();
-	g_autoptr(RgJson) marks = json_object();
+	json_auto_t *marks = json_object();
 	g_assert_true(rg_provider_find(scripted->provider, "scripted.node", "0123", marks, collect,
 		seen, scripted->diags));
 	g_assert_cmpstr(((RgResource *)g_ptr_array_index(seen, 0))->id, ==, "i-9");
@@ -304,11 +304,11 @@ static void test_checks_facts(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(facts); i++) {
 		g_autofree char *script = g_strdup_printf("{'resolve': [%s]}", facts[i].step);
 		g_autoptr(Scripted) scripted = scripted_open(script, false);
-		g_autoptr(RgJson) wants = scripted_json(WANTS);
-		g_autoptr(RgJson) result =
+		json_auto_t *wants = scripted_json(WANTS);
+		json_auto_t *result =
 			rg_provider_resolve(scripted->provider, wants, scripted->diags);
-		g_assert_cmpint(result != NULL, ==, facts[i].reason == NULL);
-		if (result == NULL)
+		g_assert_cmpint(result != NULL, ==, !facts[i].reason);
+		if (!result)
 			assert_bad(scripted, "resolve", facts[i].reason);
 	}
 }
@@ -347,7 +347,7 @@ static const struct {
 
 static RgResourceSet *lower(Scripted *scripted, const char *fitted_text)
 {
-	g_autoptr(RgJson) fitted = scripted_json(fitted_text);
+	json_auto_t *fitted = scripted_json(fitted_text);
 	return rg_provider_lower(scripted->provider, fitted, scripted->diags);
 }
 
@@ -357,8 +357,8 @@ static void test_checks_lowered_resources(void)
 		g_autofree char *script = g_strdup_printf("{'lower': [%s]}", lowered[i].step);
 		g_autoptr(Scripted) scripted = scripted_open(script, false);
 		g_autoptr(RgResourceSet) set = lower(scripted, "{'ray': {'auth': 'token'}}");
-		g_assert_cmpint(set != NULL, ==, lowered[i].reason == NULL);
-		if (set == NULL)
+		g_assert_cmpint(set != NULL, ==, !lowered[i].reason);
+		if (!set)
 			assert_bad(scripted, "lower", lowered[i].reason);
 	}
 }

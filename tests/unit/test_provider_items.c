@@ -14,7 +14,7 @@ typedef GPtrArray *(*CallFn)(RgProvider *, const json_t *, RgDiags *);
 
 static GPtrArray *call(Scripted *scripted, CallFn function)
 {
-	g_autoptr(RgJson) input = scripted_json(CREATE);
+	json_auto_t *input = scripted_json(CREATE);
 	GPtrArray *results = function(scripted->provider, input, scripted->diags);
 	g_assert_cmpuint(results->len, ==, 2);
 	return results;
@@ -223,7 +223,7 @@ static void test_optional_calls_that_are_not_offered(void)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgProvider) provider =
 		rg_provider_open(host, "odd_sound", "r", NULL, NULL, diags);
-	g_autoptr(RgJson) input =
+	json_auto_t *input =
 		scripted_json("{'kind': 'odd_sound.thing', 'items': [{'address': 'a'}]}");
 	g_autoptr(GPtrArray) ready = rg_provider_ready(provider, input, diags);
 	g_autoptr(GPtrArray) update = rg_provider_update(provider, input, diags);
@@ -237,7 +237,7 @@ static void test_optional_calls_that_are_not_offered(void)
 static void test_fails_items_of_a_strange_kind(void)
 {
 	g_autoptr(Scripted) scripted = scripted_open("{}", false);
-	g_autoptr(RgJson) input =
+	json_auto_t *input =
 		scripted_json("{'kind': 'aws.lake', 'items': [{'address': 'aws.lake.x'}]}");
 	g_autoptr(GPtrArray) results =
 		rg_provider_remove(scripted->provider, input, scripted->diags);

@@ -187,7 +187,7 @@ static void remove_all(const char *dir)
 {
 	g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
 	const char *name;
-	while (entries != NULL && (name = g_dir_read_name(entries)) != NULL) {
+	while (entries && (name = g_dir_read_name(entries))) {
 		g_autofree char *path = g_build_filename(dir, name, NULL);
 		if (g_file_test(path, G_FILE_TEST_IS_DIR))
 			remove_all(path);
@@ -205,7 +205,7 @@ static void assert_open_error(const char *dir, const char *name, const char *cod
 	const RgDiag *diag = rg_diags_get(diags, 0);
 	g_assert_cmpstr(diag->code, ==, code);
 	g_autofree char *all = g_strdup_printf("%s\n%s", diag->summary, diag->detail);
-	if (strstr(all, part) == NULL)
+	if (!strstr(all, part))
 		g_error("\"%s\" is not in: %s", part, all);
 }
 
@@ -312,7 +312,7 @@ static void test_checks_settings_before_the_module_sees_them(void)
 	g_autoptr(RgProviderHost) host = new_host(MODULES_DIR, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
-		g_autoptr(RgJson) config = json_loads(rows[i].config, 0, NULL);
+		json_auto_t *config = json_loads(rows[i].config, 0, NULL);
 		g_assert_null(rg_provider_open(host, "scripted", "r", config, NULL, diags));
 		g_assert_cmpuint(rg_diags_count(diags), ==, 1);
 		const RgDiag *diag = rg_diags_get(diags, 0);
@@ -322,7 +322,7 @@ static void test_checks_settings_before_the_module_sees_them(void)
 		g_assert_false(rg_provider_check_config(host, "scripted", config, diags));
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) config = json_pack("{s:i}", "any", 1);
+	json_auto_t *config = json_pack("{s:i}", "any", 1);
 	g_assert_null(rg_provider_open(host, "odd_sound", "r", config, NULL, diags));
 	g_assert_cmpstr(rg_diags_get(diags, 0)->hint, ==, "it takes no settings");
 }
@@ -345,7 +345,7 @@ static void assert_row(
 	g_assert_nonnull(row);
 	g_assert_cmpstr(rg_json_str(row, "name", NULL), ==, name);
 	g_assert_cmpstr(rg_json_str(row, "state", NULL), ==, state);
-	if (why != NULL)
+	if (why)
 		g_assert_nonnull(strstr(rg_json_str(row, "reason", ""), why));
 }
 
@@ -362,7 +362,7 @@ static void test_lists_good_bad_and_hidden_files_as_rows(void)
 	RgProviderHostOptions options = {.builtins = own_builtins, .directories = directories};
 	g_autoptr(RgProviderHost) host = rg_provider_host_new(&options);
 	g_free(directories[2]);
-	g_autoptr(RgJson) rows = rg_provider_host_list(host);
+	json_auto_t *rows = rg_provider_host_list(host);
 	assert_row(rows, "/open", "(directory)", "refused", "may be written by everybody");
 	g_autofree char *sound = g_build_filename(dir, "odd_sound.so", NULL);
 	assert_row(rows, sound, "odd_sound", "ok", NULL);

@@ -42,11 +42,11 @@ static const char *note(const Scripted *scripted, size_t n)
 
 static bool answer_by_path(int fd, unsigned n, const char *request, void *data)
 {
-	if (strstr(request, "/denied") != NULL)
+	if (strstr(request, "/denied"))
 		test_say(fd, "403 Forbidden", "", "no");
-	else if (strstr(request, "/broken") != NULL)
+	else if (strstr(request, "/broken"))
 		test_say(fd, "500 Internal Server Error", "", "<html>");
-	else if (strstr(request, "/cut") != NULL)
+	else if (strstr(request, "/cut"))
 		return false;
 	else
 		test_say(fd, "200 OK", "", "hello");
@@ -128,8 +128,8 @@ static void test_does_not_believe_a_removal_after_a_refused_request(void)
 		"'scripted.node.p[0]', 'outcome': 'done'}]]]}",
 		test_server_url(server));
 	g_autoptr(Scripted) scripted = scripted_open(script, true);
-	g_autoptr(RgJson) input = scripted_json("{'kind': 'scripted.node', 'items': [{'address': "
-						"'scripted.node.p[0]', 'id': 'i'}]}");
+	json_auto_t *input = scripted_json("{'kind': 'scripted.node', 'items': [{'address': "
+					   "'scripted.node.p[0]', 'id': 'i'}]}");
 	g_autoptr(GPtrArray) results =
 		rg_provider_remove(scripted->provider, input, scripted->diags);
 	const RgItemResult *result = g_ptr_array_index(results, 0);

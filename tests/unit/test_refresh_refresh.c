@@ -58,14 +58,14 @@ static RgResource *record(
 	resource->attrs = scripted_json(attrs);
 	resource->group = g_intern_string("p");
 	resource->created_s = created_s;
-	resource->presence = id != NULL ? RG_PRESENT : RG_PENDING;
+	resource->presence = id ? RG_PRESENT : RG_PENDING;
 	g_assert_true(rg_resource_set_add(world->recorded, resource));
 	return resource;
 }
 
 static const RgResource *look(World *world, const char *address)
 {
-	if (world->observed == NULL)
+	if (!world->observed)
 		world->observed = rg_refresh(
 			world->scripted->provider, &world->input, world->scripted->diags);
 	return rg_resource_set_find(world->observed, address);
@@ -563,7 +563,7 @@ static void count_progress(void *data, const char *kind, size_t seen, bool done)
 	g_atomic_int_inc(&progress->calls);
 	if (done)
 		g_atomic_int_inc(&progress->done);
-	if (strcmp(kind, "scripted.node") == 0)
+	if (g_str_equal(kind, "scripted.node"))
 		g_atomic_int_set(&progress->last, (gint)seen);
 }
 

@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_assert_cmpint(argc, >=, 2);
-	update = argc > 2 && strcmp(argv[2], "--update") == 0;
+	update = argc > 2 && g_str_equal(argv[2], "--update");
 	g_autofree char *folder = g_build_filename(argv[1], "render", NULL);
 	schema_path = g_build_filename(argv[1], "schema.json", NULL);
 	golden_add_all(folder, "/render/", run);

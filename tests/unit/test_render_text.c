@@ -55,7 +55,7 @@ static void test_secret(void)
 	rg_diags_add_text(diags, "c.yaml", "key: correct-horse-battery", 26);
 	rg_diag_at(rg_diags_error(diags, "spec.bad-value", "correct-horse-battery"),
 		(RgSource){.file = "c.yaml", .line = 1, .column = 1});
-	g_autoptr(RgJson) rows = rg_render_diags_json(diags);
+	json_auto_t *rows = rg_render_diags_json(diags);
 	g_autofree char *text = rg_json_canonical(rows);
 	g_assert_null(strstr(text, "horse"));
 }

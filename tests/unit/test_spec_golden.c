@@ -68,7 +68,7 @@ static void run_case(gconstpointer data)
 	g_autoptr(GString) spec = decode_bytes(expanded);
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgCluster) cluster = rg_spec_load("spec.yaml", spec->str, spec->len, diags);
-	g_assert_true((cluster == NULL) == rg_diags_has_errors(diags));
+	g_assert_true((!cluster) == rg_diags_has_errors(diags));
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_hash_table_add(test->codes, (gpointer)(uintptr_t)rg_diags_get(diags, i)->code);
 	g_autofree char *said = spec_text(diags);
@@ -91,7 +91,7 @@ static Case *read_case(const char *folder, const char *name, GHashTable *codes, 
 	if (!g_file_get_contents(test->path, &text, NULL, &error))
 		g_error("%s", error->message);
 	const char *expect = strstr(text, "@expect\n");
-	if (!g_str_has_prefix(text, "@spec\n") || expect == NULL)
+	if (!g_str_has_prefix(text, "@spec\n") || !expect)
 		g_error("%s: no @spec and @expect", test->path);
 	const char *spec = text + strlen("@spec\n");
 	test->spec = g_strndup(spec, (gsize)(expect - spec));
@@ -108,10 +108,10 @@ static GPtrArray *list_cases(const char *folder)
 {
 	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
-	if (dir == NULL)
+	if (!dir)
 		g_error("%s: no folder of cases", folder);
 	const char *name;
-	while ((name = g_dir_read_name(dir)) != NULL) {
+	while ((name = g_dir_read_name(dir))) {
 		if (g_str_has_suffix(name, ".test"))
 			g_ptr_array_add(names, g_strdup(name));
 	}
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	if (argc < 2)
 		g_error("usage: %s FOLDER [--update]", argv[0]);
-	bool update = argc > 2 && strcmp(argv[2], "--update") == 0;
+	bool update = argc > 2 && g_str_equal(argv[2], "--update");
 	g_autoptr(GHashTable) codes = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GPtrArray) names = list_cases(argv[1]);
 	g_autoptr(GPtrArray) cases = g_ptr_array_new_with_free_func(free_case);

@@ -17,9 +17,9 @@ static const char *load_code(const char *text, size_t len)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgCluster) cluster = rg_spec_load("hostile.yaml", text, len, diags);
-	g_assert_true((cluster == NULL) == rg_diags_has_errors(diags));
+	g_assert_true((!cluster) == rg_diags_has_errors(diags));
 	g_assert_cmpuint(rg_diags_count(diags), <=, RG_CAP_SPEC_FINDINGS + 1);
-	return cluster != NULL ? NULL : rg_diags_get(diags, 0)->code;
+	return cluster ? NULL : rg_diags_get(diags, 0)->code;
 }
 
 static char *repeat(const char *unit, size_t times)
@@ -187,8 +187,8 @@ static void mutations_never_crash(void)
 		for (gint n = g_rand_int_range(rand, 1, 5); n > 0; n--)
 			mutate(text, rand);
 		const char *code = load_code(text->str, text->len);
-		accepted += code == NULL;
-		if (code != NULL)
+		accepted += !code;
+		if (code)
 			g_hash_table_add(codes, (gpointer)(uintptr_t)code);
 	}
 	g_test_message("%u accepted, %u codes", accepted, g_hash_table_size(codes));

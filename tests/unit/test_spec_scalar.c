@@ -66,10 +66,10 @@ static const struct {
 static void resolves_as_yaml_1_2(void)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		g_autoptr(RgJson) value = NULL;
+		json_auto_t *value = NULL;
 		g_test_message("\"%s\"", rows[i].text);
 		g_assert_cmpint(rg_scalar_resolve(rows[i].text, &value), ==, rows[i].kind);
-		g_autoptr(RgJson) wanted = json_loads(rows[i].json, JSON_DECODE_ANY, NULL);
+		json_auto_t *wanted = json_loads(rows[i].json, JSON_DECODE_ANY, NULL);
 		g_assert_nonnull(wanted);
 		g_assert_true(json_equal(value, wanted));
 	}

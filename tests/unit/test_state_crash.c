@@ -61,12 +61,12 @@ static bool settle_some(Fixture *f, const RgSnapshot *snapshot, GRand *rand, int
 static bool open_some(Fixture *f, const RgSnapshot *snapshot, GRand *rand, int fd)
 {
 	int first = g_rand_int_range(rand, 0, ADDRESSES), n = g_rand_int_range(rand, 1, 5);
-	g_autoptr(RgJson) attrs = json_pack("{s:i}", "user_data", g_rand_int_range(rand, 0, 3));
-	g_autoptr(RgJson) input = json_object();
-	g_autoptr(RgJson) members = json_array();
+	json_auto_t *attrs = json_pack("{s:i}", "user_data", g_rand_int_range(rand, 0, 3));
+	json_auto_t *input = json_object();
+	json_auto_t *members = json_array();
 	for (int i = first; i < MIN(first + n, ADDRESSES); i++) {
 		g_autofree char *address = rg_address_format("aws.instance", "train", i);
-		if (rg_resource_set_find(snapshot->recorded, address) == NULL)
+		if (!rg_resource_set_find(snapshot->recorded, address))
 			json_array_append_new(members, member_new(f, address, attrs));
 	}
 	RgJournalRow row = {.run = f->run,
@@ -149,17 +149,17 @@ static void check_address(Fixture *f, const RgSnapshot *snapshot, int number, Kn
 	int64_t generation, attempt;
 	g_assert_true(
 		rg_store_identity(f->store, CLUSTER, address, &generation, &attempt, f->diags));
-	bool pending = now != NULL && now->presence == RG_PENDING;
-	bool present = now != NULL && now->presence == RG_PRESENT;
+	bool pending = now && now->presence == RG_PENDING;
+	bool present = now && now->presence == RG_PRESENT;
 	bool same_next = generation == known->generation && attempt == known->attempt;
 	bool after_made = generation == known->generation + 1 && attempt == 0;
 	bool after_failed = generation == known->generation && attempt == known->attempt + 1;
 	bool mine = present && g_strcmp0(now->id, id) == 0;
-	bool gone = now == NULL && g_hash_table_contains(snapshot->tombstones, id);
+	bool gone = !now && g_hash_table_contains(snapshot->tombstones, id);
 	switch (known->last) {
 	case 'o': /* open, or settled one way */
-		g_assert_true((pending && same_next) || (mine && after_made) ||
-			      (now == NULL && after_failed));
+		g_assert_true(
+			(pending && same_next) || (mine && after_made) || (!now && after_failed));
 		break;
 	case 'c': /* recorded, or removed */
 		g_assert_true(after_made && (mine || gone));
@@ -187,9 +187,9 @@ static void resync(const RgSnapshot *snapshot, Fixture *f, Known *known)
 		const RgResource *now = rg_resource_set_find(snapshot->recorded, address);
 		int64_t generation, attempt;
 		rg_store_identity(f->store, CLUSTER, address, &generation, &attempt, f->diags);
-		if (now != NULL && now->presence == RG_PENDING)
+		if (now && now->presence == RG_PENDING)
 			known[i] = (Known){generation, attempt, 'o'};
-		else if (now != NULL)
+		else if (now)
 			known[i] = (Known){generation - 1, 0, 'c'};
 		else if (attempt > 0)
 			known[i] = (Known){generation, attempt - 1, 'f'};

@@ -12,7 +12,7 @@ static void test_every_state_comes_back_byte_for_byte(Pair *pair, gconstpointer 
 		pair_up(&one, NULL);
 		fill(&one.own, seed);
 		g_autofree char *before = pull_text(one.own.store, one.own.diags);
-		g_autoptr(RgJson) reports = push(&one.other, before, false, NULL);
+		json_auto_t *reports = push(&one.other, before, false, NULL);
 		assert_fine(one.other.diags);
 		const json_t *report = json_array_get(reports, 0);
 		g_assert_true(json_is_null(json_object_get(report, "serial_before")));
@@ -48,7 +48,7 @@ static void test_an_older_document_is_refused(Fixture *f, gconstpointer unused)
 	g_autofree char *now = pull_text(f->store, f->diags);
 	g_autofree char *other = edited(now, "/clusters/0", "region", json_string("eu-west-1"));
 	check_refused(f, other, false, "state.push-refused");
-	g_autoptr(RgJson) same = push(f, now, false, NULL);
+	json_auto_t *same = push(f, now, false, NULL);
 	assert_fine(f->diags);
 	g_assert_true(json_is_false(json_object_get(json_array_get(same, 0), "changed")));
 }
@@ -56,10 +56,10 @@ static void test_an_older_document_is_refused(Fixture *f, gconstpointer unused)
 static void test_a_newer_document_takes_its_place(Fixture *f, gconstpointer unused)
 {
 	g_autofree char *old = old_document(f), *backup = NULL;
-	g_autoptr(RgJson) serial = json_loads(old, 0, NULL);
+	json_auto_t *serial = json_loads(old, 0, NULL);
 	int64_t next = json_integer_value(rg_json_at(serial, "/clusters/0/serial")) + 5;
 	g_autofree char *newer = edited(old, "/clusters/0", "serial", json_integer(next));
-	g_autoptr(RgJson) reports = push(f, newer, false, &backup);
+	json_auto_t *reports = push(f, newer, false, &backup);
 	assert_fine(f->diags);
 	const json_t *report = json_array_get(reports, 0);
 	g_assert_cmpint(rg_json_int(report, "serial", 0), ==, next);
@@ -81,7 +81,7 @@ static void test_a_forced_push_tells_what_is_lost(Fixture *f, gconstpointer unus
 	g_autoptr(RgSnapshot) before = load(f);
 	int64_t g[2], a[2];
 	g_assert_true(rg_store_identity(f->store, CLUSTER, gone, &g[0], &a[0], f->diags));
-	g_autoptr(RgJson) reports = push(f, old, true, &backup);
+	json_auto_t *reports = push(f, old, true, &backup);
 	assert_fine(f->diags);
 	const json_t *report = json_array_get(reports, 0);
 	g_assert_cmpint(rg_json_int(report, "serial", 0), ==, before->serial + 1);
@@ -103,7 +103,7 @@ static void test_a_forced_push_tells_what_is_lost(Fixture *f, gconstpointer unus
 	g_assert_true(rg_store_identity(
 		f->store, CLUSTER, "aws.instance.train[2]", &g[1], &a[1], f->diags));
 	g_assert_cmpint(g[1], ==, 1);
-	g_autoptr(RgJson) runs = rg_store_runs(f->store, CLUSTER, f->diags);
+	json_auto_t *runs = rg_store_runs(f->store, CLUSTER, f->diags);
 	const json_t *run = json_array_get(runs, 0);
 	g_assert_cmpstr(rg_json_str(run, "command", ""), ==, "state push --force");
 	g_assert_cmpstr(rg_json_str(run, "outcome", ""), ==, "done");
@@ -117,7 +117,7 @@ static void test_removed_ids_stay_removed(Fixture *f, gconstpointer unused)
 	add_node(f, 1, "i-1");
 	const char *gone = "aws.instance.train[1]";
 	g_assert_true(rg_store_removed(f->store, CLUSTER, &gone, 1, f->diags));
-	g_autoptr(RgJson) reports = push(f, old, true, NULL);
+	json_auto_t *reports = push(f, old, true, NULL);
 	g_assert_nonnull(reports);
 	assert_fine(f->diags);
 	g_autoptr(RgSnapshot) after = load(f);
@@ -133,7 +133,7 @@ static void test_another_lineage_is_refused(Pair *pair, gconstpointer unused)
 	g_autofree char *own = pull_text(pair->own.store, pair->own.diags);
 	g_autoptr(RgSnapshot) before = load(&pair->other);
 	check_refused(&pair->other, own, false, "state.push-refused");
-	g_autoptr(RgJson) reports = push(&pair->other, own, true, &backup);
+	json_auto_t *reports = push(&pair->other, own, true, &backup);
 	assert_fine(pair->other.diags);
 	g_assert_nonnull(backup);
 	const json_t *report = json_array_get(reports, 0);
@@ -153,7 +153,7 @@ static void test_nothing_is_pushed_while_a_creation_is_open(Fixture *f, gconstpo
 	check_refused(f, settled, false, "state.push-refused");
 	check_refused(f, settled, true, "state.push-refused");
 	check_refused(f, open, true, "state.push-refused");
-	g_autoptr(RgJson) document = json_loads(open, 0, NULL);
+	json_auto_t *document = json_loads(open, 0, NULL);
 	const json_t *row = rg_json_at(document, "/clusters/0/journal/0");
 	g_assert_cmpstr(
 		rg_json_str(json_object_get(row, "input"), "secret", ""), ==, "s3cr3t-input");
@@ -173,7 +173,7 @@ static char *renamed(const char *text, const char *lineage)
 static void test_clusters_share_nothing(Fixture *f, gconstpointer unused)
 {
 	g_autofree char *one = old_document(f);
-	g_autoptr(RgJson) document = json_loads(one, 0, NULL);
+	json_auto_t *document = json_loads(one, 0, NULL);
 	g_autofree char *same_lineage =
 		renamed(one, json_string_value(rg_json_at(document, "/clusters/0/lineage")));
 	g_autofree char *same_id = renamed(one, "0123456789abcdef0123456789abcdef");
@@ -186,7 +186,7 @@ static void test_clusters_share_nothing(Fixture *f, gconstpointer unused)
 	diags_reset(f);
 	g_autofree char *fine = edited(no_lives, "/clusters/0", "runs", json_array());
 	g_autofree char *backup = NULL;
-	g_autoptr(RgJson) reports = push(f, fine, false, &backup);
+	json_auto_t *reports = push(f, fine, false, &backup);
 	g_assert_nonnull(reports);
 	assert_fine(f->diags);
 	g_autoptr(RgSnapshot) first = load(f);
@@ -195,7 +195,7 @@ static void test_clusters_share_nothing(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(g_strv_length(names), ==, 2);
 	/* and the document of both can be cut to one */
 	g_autofree char *both = pull_text(f->store, f->diags);
-	g_autoptr(RgJson) cut = parse(both, false, f->diags);
+	json_auto_t *cut = parse(both, false, f->diags);
 	g_assert_true(rg_state_document_choose(cut, "second", f->diags));
 	g_auto(GStrv) chosen = rg_state_document_clusters(cut);
 	g_assert_cmpstr(chosen[0], ==, "second");
@@ -217,7 +217,7 @@ static void test_pull_of_nothing_is_an_error(Fixture *f, gconstpointer unused)
 static const RgSchema *no_schema(void *data, const char *provider, RgDiags *diags)
 {
 	g_assert_cmpstr(provider, ==, "aws");
-	if (data == NULL)
+	if (!data)
 		rg_diag_hint(
 			rg_diags_error(diags, "provider.not-found", "there is no provider \"aws\""),
 			"install it");
@@ -227,10 +227,10 @@ static const RgSchema *no_schema(void *data, const char *provider, RgDiags *diag
 static RgSchema *schema_new(void)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJson) attributes = json_pack("{s:{s:s}, s:{s:s, s:b}, s:{s:s, s:b}}",
+	json_auto_t *attributes = json_pack("{s:{s:s}, s:{s:s, s:b}, s:{s:s, s:b}}",
 		"instance_type", "type", "string", "user_data", "type", "string", "unreadable", 1,
 		"private_ip", "type", "string", "sensitive", 1);
-	g_autoptr(RgJson) document = json_pack("{s:s, s:{s:{s:O}}}", "provider", "aws", "kinds",
+	json_auto_t *document = json_pack("{s:s, s:{s:{s:O}}}", "provider", "aws", "kinds",
 		"aws.instance", "attributes", attributes);
 	RgSchema *schema = rg_schema_new(document, diags);
 	assert_fine(diags);
@@ -245,7 +245,7 @@ static void test_redacted_documents_hold_no_secret(Fixture *f, gconstpointer unu
 	g_assert_true(rg_store_put_secret(
 		f->store, CLUSTER, "raygpu.secret.ray_token", NULL, "s3cr3t-token", f->diags));
 	open_batch(f, 5, 1);
-	g_autoptr(RgJson) document = rg_state_pull(f->store, NULL, &redactor, f->diags);
+	json_auto_t *document = rg_state_pull(f->store, NULL, &redactor, f->diags);
 	assert_fine(f->diags);
 	g_autofree char *text = rg_json_canonical(document);
 	g_assert_null(strstr(text, "s3cr3t"));

@@ -62,7 +62,7 @@ static void check_place(const RgDiags *diags, const char *text, const char *poin
 static void test_each_fault_is_told_with_its_place(Fixture *f, gconstpointer unused)
 {
 	g_autofree char *fine = old_document(f);
-	g_autoptr(RgJson) good = parse(fine, false, f->diags);
+	json_auto_t *good = parse(fine, false, f->diags);
 	g_assert_nonnull(good);
 	assert_fine(f->diags);
 	for (size_t i = 0; i < G_N_ELEMENTS(hurts); i++) {
@@ -85,7 +85,7 @@ static void test_doubles_are_told(Fixture *f, gconstpointer unused)
 	const char *gone = "aws.instance.train[3]";
 	g_assert_true(rg_store_removed(f->store, CLUSTER, &gone, 1, f->diags));
 	g_autofree char *one = old_document(f);
-	g_autoptr(RgJson) document = json_loads(one, 0, NULL);
+	json_auto_t *document = json_loads(one, 0, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++) {
 		const json_t *list = rg_json_at(document, lists[i]);
 		size_t last = json_array_size(list);
@@ -111,7 +111,7 @@ static void test_dangling_references_pass_with_force(Fixture *f, gconstpointer u
 	g_autofree char *fine = old_document(f);
 	g_autofree char *bad =
 		edited(fine, "/clusters/0/resources/0", "depends_on", json_pack("[s]", "a.b.none"));
-	g_autoptr(RgJson) document = parse(bad, true, f->diags);
+	json_auto_t *document = parse(bad, true, f->diags);
 	g_assert_nonnull(document);
 	g_assert_cmpuint(rg_diags_count_of(f->diags, RG_SEVERITY_WARNING), ==, 1);
 	g_assert_nonnull(strstr(rg_diags_get(f->diags, 0)->summary, "a.b.none"));
@@ -193,9 +193,9 @@ static void test_hurt_texts_do_no_harm(Fixture *f, gconstpointer unused)
 				break;
 			}
 		}
-		g_autoptr(RgJson) document =
+		json_auto_t *document =
 			rg_state_document_parse(text->str, text->len, "state.json", true, f->diags);
-		g_assert_true((document == NULL) == rg_diags_has_errors(f->diags));
+		g_assert_true((!document) == rg_diags_has_errors(f->diags));
 		passed += document != NULL;
 		diags_reset(f);
 	}
@@ -214,7 +214,7 @@ static json_t *random_place(json_t *value, GRand *rand)
 		void *iter = json_object_iter(value);
 		while (json_is_object(value) && at-- > 0)
 			iter = json_object_iter_next(value, iter);
-		value = next != NULL ? next : json_object_iter_value(iter);
+		value = next ? next : json_object_iter_value(iter);
 	}
 	return value;
 }
@@ -245,23 +245,23 @@ static void test_hurt_values_do_no_harm(Pair *pair, gconstpointer unused)
 	add_node(&pair->other, 0, "i-0");
 	size_t pushed = 0;
 	for (int i = 0; i < HURT_VALUES; i++) {
-		g_autoptr(RgJson) document = json_loads(fine, 0, NULL);
+		json_auto_t *document = json_loads(fine, 0, NULL);
 		for (int n = g_rand_int_range(rand, 1, 3); n > 0; n--)
 			hurt_value(random_place(document, rand), rand, document);
 		char *text = json_dumps(document, 0);
 		g_autofree char *before = pull_text(pair->other.store, pair->other.diags);
-		g_autoptr(RgJson) reports = push(&pair->other, text, true, NULL);
+		json_auto_t *reports = push(&pair->other, text, true, NULL);
 		free(text);
-		if (pair->other.store == NULL)
+		if (!pair->other.store)
 			pair->other.store =
 				rg_store_open(pair->other.path, RG_STORE_READ, pair->other.diags);
-		g_assert_true((reports == NULL) == rg_diags_has_errors(pair->other.diags));
+		g_assert_true((!reports) == rg_diags_has_errors(pair->other.diags));
 		for (size_t k = 0; k < rg_diags_count(pair->other.diags); k++)
 			g_assert_cmpstr(
 				rg_diags_get(pair->other.diags, k)->code, !=, "state.corrupt");
 		diags_reset(&pair->other);
 		g_autofree char *after = pull_text(pair->other.store, pair->other.diags);
-		if (reports == NULL)
+		if (!reports)
 			g_assert_cmpstr(after, ==, before);
 		pushed += reports != NULL;
 	}

@@ -59,9 +59,9 @@ static void test_things_become_records(Fixture *f, gconstpointer unused)
 	const RgResource *secret = rg_resource_set_find(after->recorded, RG_SECRET_RAY_TOKEN);
 	g_assert_cmpstr(secret->ownership, ==, "created");
 	g_assert_cmpstr(rg_json_str(secret->outputs, "value", ""), ==, "s3cr3t");
-	g_autoptr(RgJson) lives = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
+	json_auto_t *lives = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
 	g_assert_cmpuint(json_array_size(lives), ==, 2);
-	g_autoptr(RgJson) changes = rg_store_run_changes(f->store, f->run, f->diags);
+	json_auto_t *changes = rg_store_run_changes(f->store, f->run, f->diags);
 	g_assert_cmpuint(json_array_size(changes), ==, 3);
 	g_assert_cmpstr(rg_json_str(json_array_get(changes, 0), "action", ""), ==, "import");
 }

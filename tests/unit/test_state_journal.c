@@ -30,7 +30,7 @@ static void test_open_row_is_pending_until_settled(Fixture *f, gconstpointer unu
 	g_assert_cmpstr(pending->group, ==, "train");
 	g_assert_cmpstr(pending->origin, ==, "/pools/train");
 	g_assert_cmpstr(pending->depends_on[0], ==, "aws.security_group.cluster");
-	g_autoptr(RgJson) pins = rg_snapshot_pins(open);
+	json_auto_t *pins = rg_snapshot_pins(open);
 	g_assert_cmpstr(rg_json_str(rg_json_at(pins, "/nodes/train~11"), "instance_type", NULL), ==,
 		"p4d.24xlarge");
 }
@@ -115,8 +115,8 @@ static void test_a_used_identity_is_refused(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);
 	g_assert_true(settle_failed(f, open_batch(f, 0, 1), T0));
-	g_autoptr(RgJson) attrs = json_object();
-	g_autoptr(RgJson) members = json_array();
+	json_auto_t *attrs = json_object();
+	json_auto_t *members = json_array();
 	json_array_append_new(members, member_new(f, T0, attrs));
 	json_object_set_new(json_array_get(members, 0), "attempt", json_integer(0));
 	RgJournalRow row = {.kind = f->run, .token = f->run, .input = attrs, .members = members};

@@ -31,7 +31,7 @@ static void make_two(Fixture *f)
 	int64_t row = open_batch(f, 0, 2);
 	g_assert_true(settle_created(f, row, T0, "i-0"));
 	g_assert_true(settle_created(f, row, T1, "i-1"));
-	g_autoptr(RgJson) list = lifetimes_of(f);
+	json_auto_t *list = lifetimes_of(f);
 	g_assert_cmpuint(json_array_size(list), ==, 2);
 	g_assert_cmpstr(ending_of(list, 0), ==, "alive");
 }
@@ -45,7 +45,7 @@ static void test_each_end_has_its_name(Fixture *f, gconstpointer unused)
 	int64_t row = open_batch(f, 2, 1);
 	g_assert_true(settle_created(f, row, "aws.instance.train[2]", "i-2"));
 	g_assert_true(rg_store_forget(f->store, CLUSTER, "aws.instance.train[2]", f->diags));
-	g_autoptr(RgJson) list = lifetimes_of(f);
+	json_auto_t *list = lifetimes_of(f);
 	g_assert_cmpuint(json_array_size(list), ==, 3);
 	g_assert_cmpstr(ending_of(list, 0), ==, "removed");
 	g_assert_cmpstr(ending_of(list, 1), ==, "gone");
@@ -57,7 +57,7 @@ static void test_each_end_has_its_name(Fixture *f, gconstpointer unused)
 			rg_json_int(item, "ended_s", 0), >=, rg_json_int(item, "began_s", 0));
 	}
 	/* nothing of it is told that ended before the time asked for */
-	g_autoptr(RgJson) none = rg_store_lifetimes(f->store, CLUSTER, INT64_MAX, f->diags);
+	json_auto_t *none = rg_store_lifetimes(f->store, CLUSTER, INT64_MAX, f->diags);
 	g_assert_cmpuint(json_array_size(none), ==, 0);
 }
 
@@ -65,9 +65,9 @@ static void test_each_end_has_its_name(Fixture *f, gconstpointer unused)
 static void test_what_a_create_replaces_is_gone(Fixture *f, gconstpointer unused)
 {
 	make_two(f);
-	g_autoptr(RgJson) attrs = json_pack("{s:s}", "instance_type", "p4d.24xlarge");
+	json_auto_t *attrs = json_pack("{s:s}", "instance_type", "p4d.24xlarge");
 	json_t *member = member_new(f, T0, attrs);
-	g_autoptr(RgJson) members = json_pack("[o]", member), input = json_object();
+	json_auto_t *members = json_pack("[o]", member), *input = json_object();
 	RgJournalRow row = {.run = f->run,
 		.kind = (char *)(uintptr_t) "aws.instance",
 		.token = (char *)(uintptr_t) "ff112233445566778899aabbccddeeff",
@@ -75,7 +75,7 @@ static void test_what_a_create_replaces_is_gone(Fixture *f, gconstpointer unused
 		.members = members};
 	int64_t id;
 	g_assert_true(rg_store_journal_open(f->store, CLUSTER, &row, &id, f->diags));
-	g_autoptr(RgJson) list = lifetimes_of(f);
+	json_auto_t *list = lifetimes_of(f);
 	g_assert_cmpstr(ending_of(list, 0), ==, "gone");
 	g_assert_cmpstr(ending_of(list, 1), ==, "alive");
 }
@@ -83,17 +83,17 @@ static void test_what_a_create_replaces_is_gone(Fixture *f, gconstpointer unused
 static void test_a_new_price_begins_a_new_lifetime(Fixture *f, gconstpointer unused)
 {
 	make_two(f);
-	g_autoptr(RgJson) before = lifetimes_of(f);
+	json_auto_t *before = lifetimes_of(f);
 	const json_t *old = json_object_get(json_array_get(before, 0), "pin");
-	g_autoptr(RgJson) same = json_deep_copy(old), dearer = json_deep_copy(old);
+	json_auto_t *same = json_deep_copy(old), *dearer = json_deep_copy(old);
 	json_object_set_new(same, "image_id", json_string("ami-2"));
 	json_object_set_new(dearer, "price_microusd_hour", json_integer(99));
 	g_assert_true(rg_store_record(f->store, CLUSTER, T0, NULL, NULL, same, f->diags));
 	g_assert_true(rg_store_record(f->store, CLUSTER, T0, NULL, NULL, NULL, f->diags));
-	g_autoptr(RgJson) unchanged = lifetimes_of(f);
+	json_auto_t *unchanged = lifetimes_of(f);
 	g_assert_cmpuint(json_array_size(unchanged), ==, 2);
 	g_assert_true(rg_store_record(f->store, CLUSTER, T0, NULL, NULL, dearer, f->diags));
-	g_autoptr(RgJson) list = lifetimes_of(f);
+	json_auto_t *list = lifetimes_of(f);
 	g_assert_cmpuint(json_array_size(list), ==, 3);
 	g_assert_cmpstr(ending_of(list, 0), ==, "repriced");
 	g_assert_cmpint(price_of(list, 0), ==, price_of(before, 0));
@@ -106,7 +106,7 @@ static void test_a_new_price_begins_a_new_lifetime(Fixture *f, gconstpointer unu
 			 " WHERE address = '" T0 "'");
 	fixture_open(f);
 	g_assert_true(rg_store_removed(f->store, CLUSTER, moved, 1, f->diags));
-	g_autoptr(RgJson) after = lifetimes_of(f);
+	json_auto_t *after = lifetimes_of(f);
 	g_assert_cmpstr(ending_of(after, 2), ==, "removed");
 	g_assert_cmpint(
 		query_int(f->path, "SELECT count(*) FROM lifetimes WHERE ended_s IS NULL"), ==, 1);
@@ -115,8 +115,7 @@ static void test_a_new_price_begins_a_new_lifetime(Fixture *f, gconstpointer unu
 static bool begin_with_labels(Fixture *f, const char *team)
 {
 	g_autofree char *run = NULL, *lineage = NULL;
-	g_autoptr(RgJson) meta =
-		json_pack("{s:s, s:{s:s}}", "command", "apply", "labels", "team", team);
+	json_auto_t *meta = json_pack("{s:s, s:{s:s}}", "command", "apply", "labels", "team", team);
 	const RgRunBegin begin = {
 		.cluster = CLUSTER, .provider = "aws", .region = "us-east-1", .meta = meta};
 	return rg_store_begin_run(f->store, &begin, &run, &lineage, f->diags);
@@ -133,14 +132,14 @@ static void test_new_labels_begin_a_new_lifetime(Fixture *f, gconstpointer unuse
 	make_two(f);
 	g_assert_true(begin_with_labels(f, "ml"));
 	g_assert_true(begin_with_labels(f, "ml"));
-	g_autoptr(RgJson) list = lifetimes_of(f);
+	json_auto_t *list = lifetimes_of(f);
 	g_assert_cmpuint(json_array_size(list), ==, 4);
 	g_assert_cmpstr(ending_of(list, 0), ==, "relabelled");
 	g_assert_cmpstr(team_of(list, 0), ==, "none");
 	g_assert_cmpstr(team_of(list, 2), ==, "ml");
 	int64_t row = open_batch(f, 5, 1);
 	g_assert_true(settle_created(f, row, "aws.instance.train[5]", "i-5"));
-	g_autoptr(RgJson) more = lifetimes_of(f);
+	json_auto_t *more = lifetimes_of(f);
 	g_assert_cmpstr(team_of(more, 4), ==, "ml");
 }
 
@@ -152,10 +151,10 @@ static void test_what_has_no_price_has_no_lifetime(Fixture *f, gconstpointer unu
 	g_assert_true(rg_store_adopt(f->store, CLUSTER, group, f->diags));
 	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM lifetimes"), ==, 0);
 	/* a price that comes later begins one */
-	g_autoptr(RgJson) pin = json_pack("{s:n}", "price_microusd_hour");
+	json_auto_t *pin = json_pack("{s:n}", "price_microusd_hour");
 	g_assert_true(
 		rg_store_record(f->store, CLUSTER, group->address, NULL, NULL, pin, f->diags));
-	g_autoptr(RgJson) list = lifetimes_of(f);
+	json_auto_t *list = lifetimes_of(f);
 	g_assert_cmpuint(json_array_size(list), ==, 1);
 	g_assert_cmpstr(ending_of(list, 0), ==, "alive");
 }

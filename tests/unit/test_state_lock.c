@@ -70,7 +70,7 @@ static pid_t start_holder(Fixture *f, unsigned hold_ms)
 	if (child == 0) {
 		RgStore *store = rg_store_open(f->path, RG_STORE_WRITE, f->diags);
 		RgLock *lock = rg_lock_take(store, CLUSTER, "apply", 0, f->diags);
-		char c = lock != NULL ? 'y' : 'n';
+		char c = lock ? 'y' : 'n';
 		if (write(ready[1], &c, 1) != 1)
 			_exit(1);
 		g_usleep((gulong)hold_ms * 1000);
@@ -185,7 +185,7 @@ static bool count_once(Fixture *f, RgStore *store, const char *file)
 {
 	g_autofree char *text = NULL;
 	RgLock *lock = rg_lock_take(store, CLUSTER, "apply", 60000, f->diags);
-	if (lock == NULL || !g_file_get_contents(file, &text, NULL, NULL))
+	if (!lock || !g_file_get_contents(file, &text, NULL, NULL))
 		return false;
 	g_usleep(300);
 	g_autofree char *next =

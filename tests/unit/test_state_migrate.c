@@ -107,7 +107,7 @@ static void put_kept_file(Fixture *f, unsigned version)
 static void check_kept_lifetimes(Fixture *f)
 {
 	int64_t from_s;
-	g_autoptr(RgJson) lifetimes = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
+	json_auto_t *lifetimes = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
 	const json_t *made = json_array_get(lifetimes, 0);
 	g_assert_cmpstr(rg_json_str(made, "address", NULL), ==, T0);
 	g_assert_cmpint(
@@ -147,7 +147,7 @@ static void check_kept_content(Fixture *f)
 	rg_store_identity(
 		f->store, CLUSTER, "aws.instance.train[3]", &generation, &attempt, f->diags);
 	g_assert_cmpint(generation, ==, 1);
-	g_autoptr(RgJson) runs = rg_store_runs(f->store, CLUSTER, f->diags);
+	json_auto_t *runs = rg_store_runs(f->store, CLUSTER, f->diags);
 	g_assert_cmpstr(rg_json_str(json_array_get(runs, 0), "outcome", NULL), ==, "partial");
 	check_kept_lifetimes(f);
 }
@@ -218,7 +218,7 @@ static void kill_while_migrating(const Fixture *f, gulong delay_us)
 	if (child == 0) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_WRITE, diags);
-		_exit(store != NULL ? 0 : 1);
+		_exit(store ? 0 : 1);
 	}
 	g_usleep(delay_us);
 	kill(child, SIGKILL);

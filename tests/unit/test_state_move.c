@@ -85,7 +85,7 @@ static void test_the_lifetime_goes_along(Fixture *f, gconstpointer unused)
 	fill(f);
 	const RgMove moves = {T(1), B(3), "big", NULL};
 	g_assert_true(move(f, &moves, 1));
-	g_autoptr(RgJson) lives = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
+	json_auto_t *lives = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
 	const json_t *life = json_array_get(lives, 1);
 	g_assert_cmpuint(json_array_size(lives), ==, 2);
 	g_assert_cmpstr(rg_json_str(life, "address", ""), ==, B(3));
@@ -99,9 +99,9 @@ static void test_edits_are_no_updates(Fixture *f, gconstpointer unused)
 	fill(f);
 	const char *serve = "aws.instance.serve[0]";
 	g_assert_true(rg_store_updating(f->store, CLUSTER, &serve, 1, true, f->diags));
-	g_autoptr(RgJson) attrs = json_pack(
+	json_auto_t *attrs = json_pack(
 		"{s:{s:s, s:s}}", "group", "$ref", "aws.placement_group.big", "attr", "group_name");
-	g_autoptr(RgJson) needs = json_pack("[s]", "aws.placement_group.big");
+	json_auto_t *needs = json_pack("[s]", "aws.placement_group.big");
 	const RgMove moves[] = {{GROUP, "aws.placement_group.big", NULL, "/pools/big/network"},
 		{serve, "aws.instance.serve[4]", "serve", NULL}};
 	const RgMoveEdit edits[] = {{"aws.instance.serve[4]", attrs, needs}, {T(0), attrs, NULL}};
@@ -168,7 +168,7 @@ static void test_moves_stand_in_the_run(Fixture *f, gconstpointer unused)
 	fill(f);
 	const RgMove moves = {T(0), B(0), "big", NULL};
 	g_assert_true(move(f, &moves, 1));
-	g_autoptr(RgJson) changes = rg_store_run_changes(f->store, f->run, f->diags);
+	json_auto_t *changes = rg_store_run_changes(f->store, f->run, f->diags);
 	const json_t *last = json_array_get(changes, json_array_size(changes) - 1);
 	g_assert_cmpstr(rg_json_str(last, "action", ""), ==, "move");
 	g_assert_cmpstr(rg_json_str(last, "address", ""), ==, B(0));

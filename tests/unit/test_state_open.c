@@ -74,10 +74,9 @@ static void test_reading_a_missing_state_creates_nothing(Fixture *f, gconstpoint
 static bool read_one(Fixture *f)
 {
 	g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_READ, f->diags);
-	g_autoptr(RgSnapshot) snapshot =
-		store != NULL ? rg_store_load(store, CLUSTER, f->diags) : NULL;
-	return snapshot != NULL && rg_resource_set_find(snapshot->recorded, T0) != NULL &&
-	       snapshot->serial == 3 && g_hash_table_size(snapshot->tombstones) == 0;
+	g_autoptr(RgSnapshot) snapshot = store ? rg_store_load(store, CLUSTER, f->diags) : NULL;
+	return snapshot && rg_resource_set_find(snapshot->recorded, T0) && snapshot->serial == 3 &&
+	       g_hash_table_size(snapshot->tombstones) == 0;
 }
 
 /* Everybody may read, nobody may write: neither the file nor the folder. */
@@ -145,15 +144,15 @@ static void test_the_next_writer_rolls_back(Fixture *f, gconstpointer unused)
 static bool write_refused(Fixture *f)
 {
 	g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_WRITE, f->diags);
-	return store == NULL && rg_diags_count(f->diags) == 1 &&
-	       strcmp(rg_diags_get(f->diags, 0)->code, "state.unwritable") == 0;
+	return !store && rg_diags_count(f->diags) == 1 &&
+	       g_str_equal(rg_diags_get(f->diags, 0)->code, "state.unwritable");
 }
 
 static bool read_refused(Fixture *f)
 {
 	g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_READ, f->diags);
-	return store == NULL && rg_diags_count(f->diags) == 1 &&
-	       strcmp(rg_diags_get(f->diags, 0)->code, "state.unreadable") == 0;
+	return !store && rg_diags_count(f->diags) == 1 &&
+	       g_str_equal(rg_diags_get(f->diags, 0)->code, "state.unreadable");
 }
 
 static void test_without_permission(Fixture *f, gconstpointer unused)
@@ -257,7 +256,7 @@ static void test_a_cut_file_is_corrupt(Fixture *f, gconstpointer unused)
 	g_assert_true(g_file_get_contents(f->path, &data, &len, NULL));
 	put_file(f, data, len / 2);
 	g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_READ, f->diags);
-	if (store != NULL)
+	if (store)
 		g_assert_null(rg_store_load(store, CLUSTER, f->diags));
 	const RgDiag *diag = assert_code(f->diags, "state.corrupt");
 	g_assert_nonnull(strstr(diag->hint, "restore"));
@@ -304,8 +303,8 @@ static void test_damaged_bytes_never_crash(Fixture *f, gconstpointer unused)
 		put_file(f, data, len);
 		g_autoptr(RgStore) store = rg_store_open(f->path, RG_STORE_READ, f->diags);
 		g_autoptr(RgSnapshot) snapshot =
-			store != NULL ? rg_store_load(store, CLUSTER, f->diags) : NULL;
-		g_assert_true(snapshot != NULL || rg_diags_has_errors(f->diags));
+			store ? rg_store_load(store, CLUSTER, f->diags) : NULL;
+		g_assert_true(snapshot || rg_diags_has_errors(f->diags));
 		diags_reset(f);
 	}
 }
@@ -372,7 +371,7 @@ static bool write_on_a_full_disk(Fixture *f)
 	for (int64_t i = 1; i < 400 && refused == 0; i++)
 		refused += open_batch(f, i * 10, 10) == 0;
 	bool told = refused == 1 && rg_diags_count(f->diags) == 1 &&
-		    strcmp(rg_diags_get(f->diags, 0)->code, "state.unwritable") == 0;
+		    g_str_equal(rg_diags_get(f->diags, 0)->code, "state.unwritable");
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	diags_reset(f);

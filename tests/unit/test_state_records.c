@@ -52,7 +52,7 @@ static void test_record_changes_what_is_given(Fixture *f, gconstpointer unused)
 	g_assert_true(settle_created(f, row, T0, "i-0"));
 	g_assert_true(settle_created(f, row, T1, "i-1"));
 	g_autoptr(RgSnapshot) before = load(f);
-	g_autoptr(RgJson) attrs = json_pack("{s:s}", "instance_type", "g4dn.xlarge");
+	json_auto_t *attrs = json_pack("{s:s}", "instance_type", "g4dn.xlarge");
 	g_assert_true(rg_store_record(f->store, CLUSTER, T0, attrs, NULL, NULL, f->diags));
 	g_autoptr(RgSnapshot) after = load(f);
 	const RgResource *old = rg_resource_set_find(before->recorded, T0);
@@ -81,8 +81,8 @@ static void test_many_records_are_one_transaction(Fixture *f, gconstpointer unus
 	g_assert_true(settle_created(f, row, T0, "i-0"));
 	g_assert_true(settle_created(f, row, T1, "i-1"));
 	g_autoptr(RgSnapshot) before = load(f);
-	g_autoptr(RgJson) attrs = json_pack("{s:s}", "instance_type", "g4dn.xlarge");
-	g_autoptr(RgJson) outputs = json_pack("{s:s}", "private_ip", "10.0.0.9");
+	json_auto_t *attrs = json_pack("{s:s}", "instance_type", "g4dn.xlarge");
+	json_auto_t *outputs = json_pack("{s:s}", "private_ip", "10.0.0.9");
 	const RgRecordNews news[] = {{T0, attrs, NULL, NULL}, {T1, NULL, outputs, NULL}};
 	g_assert_true(rg_store_record_many(f->store, CLUSTER, news, 2, f->diags));
 	g_autoptr(RgSnapshot) after = load(f);
@@ -196,7 +196,7 @@ static void test_forget_touches_the_record_only(Fixture *f, gconstpointer unused
 
 static bool put_secret(Fixture *f, const char *value)
 {
-	g_autoptr(RgJson) attrs = json_pack("{s:i}", "bytes", 32);
+	json_auto_t *attrs = json_pack("{s:i}", "bytes", 32);
 	return rg_store_put_secret(f->store, CLUSTER, SECRET, attrs, value, f->diags);
 }
 

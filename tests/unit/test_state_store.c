@@ -51,7 +51,7 @@ static void test_unknown_cluster_is_an_empty_snapshot(Fixture *f, gconstpointer 
 	g_assert_cmpint(snapshot->serial, ==, 0);
 	g_assert_cmpuint(rg_resource_set_size(snapshot->recorded), ==, 0);
 	g_assert_cmpuint(snapshot->journal->len, ==, 0);
-	g_autoptr(RgJson) pins = rg_snapshot_pins(snapshot);
+	json_auto_t *pins = rg_snapshot_pins(snapshot);
 	g_assert_true(json_is_null(json_object_get(pins, "facts")));
 	g_assert_cmpuint(json_object_size(json_object_get(pins, "nodes")), ==, 0);
 }
@@ -86,7 +86,7 @@ static void test_runs_tell_what_was_done(Fixture *f, gconstpointer unused)
 	fixture_open(f); /* never ended: its process "died" */
 	fixture_close(f);
 	fixture_open(f);
-	g_autoptr(RgJson) runs = rg_store_runs(f->store, CLUSTER, f->diags);
+	json_auto_t *runs = rg_store_runs(f->store, CLUSTER, f->diags);
 	g_assert_cmpuint(json_array_size(runs), ==, 3);
 	const json_t *last = json_array_get(runs, 0), *dead = json_array_get(runs, 1);
 	const json_t *partial = json_array_get(runs, 2);
@@ -99,7 +99,7 @@ static void test_runs_tell_what_was_done(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(rg_json_str(partial, "command", NULL), ==, "apply");
 	g_assert_cmpint(rg_json_int(json_object_get(partial, "changes"), "create", 0), ==, 1);
 	g_assert_cmpint(rg_json_int(json_object_get(partial, "changes"), "failed", 0), ==, 1);
-	g_autoptr(RgJson) changes = rg_store_run_changes(f->store, first, f->diags);
+	json_auto_t *changes = rg_store_run_changes(f->store, first, f->diags);
 	g_assert_cmpuint(json_array_size(changes), ==, 2);
 	g_assert_cmpstr(rg_json_str(json_array_get(changes, 1), "address", NULL), ==, T1);
 	g_assert_cmpstr(rg_json_str(json_array_get(changes, 1), "outcome", NULL), ==, "failed");
@@ -159,7 +159,7 @@ static void test_pins_name_the_head_and_indexes(Fixture *f, gconstpointer unused
 	g_assert_true(rg_store_adopt(f->store, CLUSTER, head, f->diags));
 	g_assert_true(settle_created(f, open_batch(f, 2, 1), T2, "i-2"));
 	g_autoptr(RgSnapshot) snapshot = load(f);
-	g_autoptr(RgJson) pins = rg_snapshot_pins(snapshot);
+	json_auto_t *pins = rg_snapshot_pins(snapshot);
 	g_assert_cmpstr(
 		rg_json_str(rg_json_at(pins, "/nodes/head"), "zone", NULL), ==, "us-east-1a");
 	g_assert_nonnull(rg_json_at(pins, "/nodes/train~12"));

@@ -144,8 +144,8 @@ static void send_http(Run *run, const json_t *action)
 		.url = json_string_value(json_array_get(action, 2)),
 		.max_tries = 1,
 		.timeout_ms = 5000,
-		.auth = {auth, auth != NULL ? strlen(auth) : 0},
-		.connection = {connection, connection != NULL ? strlen(connection) : 0},
+		.auth = {auth, auth ? strlen(auth) : 0},
+		.connection = {connection, connection ? strlen(connection) : 0},
 		.what = "Thing",
 	};
 	rgp_status status = run->host->http(run->call, &req, &resp);
@@ -224,7 +224,7 @@ static void act(Run *run, const json_t *action)
 		send_http(run, action);
 	else if (strcmp(verb, "env") == 0) {
 		const char *value = run->host->env(run->call, text);
-		note(run, value != NULL ? value : "(unset)");
+		note(run, value ? value : "(unset)");
 	} else if (strcmp(verb, "read") == 0)
 		read_file(run, text);
 	else if (strcmp(verb, "exec") == 0)
@@ -257,10 +257,10 @@ static void write_journal(struct rgp_inst *inst, const char *verb, const json_t 
 {
 	const char *path = json_string_value(json_object_get(inst->config, "journal"));
 	const char *kind = json_string_value(json_object_get(input, "kind"));
-	FILE *file = path != NULL ? fopen(path, "a") : NULL;
+	FILE *file = path ? fopen(path, "a") : NULL;
 	if (file == NULL)
 		return;
-	fprintf(file, "%s %s", verb, kind != NULL ? kind : "-");
+	fprintf(file, "%s %s", verb, kind ? kind : "-");
 	size_t i;
 	json_t *id;
 	json_array_foreach (json_object_get(input, "known"), i, id)
@@ -278,7 +278,7 @@ static rgp_status play(struct rgp_inst *inst, const struct rgp_host *host, struc
 	size_t i;
 	json_t *action;
 	write_journal(inst, verb, input);
-	const json_t *step = next_step(inst, verb, kind != NULL ? kind : "-");
+	const json_t *step = next_step(inst, verb, kind ? kind : "-");
 	json_array_foreach (step, i, action)
 		act(&run, action);
 	/* A list that nothing is said about is empty. */
