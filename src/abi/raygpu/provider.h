@@ -57,22 +57,39 @@
  *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
  *          gives "item" once per item: {"address", "outcome": "done" | "failed", "id",
- *                 "attributes": {computed ones}, + failure fields}
+ *                 "attributes": {computed ones}, "operation", + failure fields}
  *          The same token with the same input gives the same resources, also after a lost answer.
  *          Partial success is normal: items that the cloud didn't give are "failed", class capacity.
  *          "min_count" above 1 (a gang pool): where the cloud can, it gives so many or none of them.
  *          What still comes short, the host removes again.
- * ready    input {"kind", "items": [{"address", "id"}]}
+ * ready    input {"kind", "items": [ITEM, ...]}
  *          gives "item": {"address", "outcome": "done" | "pending" | "failed", "attributes", ...}
- *          One look, no waiting: the host polls.
- * update   input {"kind", "items": [{"address", "id", "attributes": wanted, "prior": observed,
- *                 "changed": [attribute, ...]}]}
+ * update   input {"kind", "items": [ITEM with "attributes": wanted, "changed": [attribute, ...]]}
  *          Where "changed" has "marks" (only kinds whose schema says "updates_marks"), the marks on it
- *          tell another address, prior's "marks" (absent: none of ours): the item has "marks":
+ *          name another address, observed's "marks" (absent: none of ours): the item has "marks":
  *          {"cluster", "lineage", "pool"} to write, together with what makes `list` report "address".
- *          gives "item": {"address", "outcome": "done" | "failed" | "unsupported", "attributes"}
- * remove   input {"kind", "items": [{"address", "id"}]}
- *          gives "item": {"address", "outcome": "done" | "failed"}; gone counts as done
+ *          gives "item": {"address", "outcome": "done" | "pending" | "failed" | "unsupported",
+ *                 "attributes"}
+ * remove   input {"kind", "items": [ITEM, ...]}
+ *          gives "item": {"address", "outcome": "done" | "pending" | "failed"}; gone counts as done
+ *
+ *          An ITEM of these three is {"address", "id", "recorded", "observed", "operation"}:
+ *          "recorded": the attributes that it was last made or updated to, references resolved, and
+ *                 the computed ones as the module's answers last gave them, in this run or before.
+ *                 Without sensitive and unreadable attributes.
+ *          "observed": the attributes that `list` reported when the plan was made, and over them those
+ *                 that answers of this run gave; null when it was not seen. Without sensitive ones. The
+ *                 version that guards a change (an ETag, a resourceVersion) is the one in here.
+ *          "operation": the text of the module's last answer, below; absent in the first call.
+ *          "pending": the cloud works on it. One look, no waiting: the host makes the same call again
+ *          after a while, with the item as it then is, until it is "done" or "failed", or the kind's
+ *          ready_timeout_s, update_timeout_s or remove_timeout_s is over. update and remove are "pending"
+ *          only in kinds that have the time-out.
+ *          "operation" of an answer (text, at most 4096 bytes): the cloud's name of what it works on. The
+ *          next call for the same thing brings it back: the same call after "pending", ready after a create
+ *          or update that is "done". An answer without it ends it. The host keeps it for one run: after an
+ *          interrupted one the first call has none, and a removal that is under way already is
+ *          "pending" again, or "done" when the thing is gone; it does not fail.
  * find     input {"kind", "token", "marks"}
  *          gives "page" and "done" as list: what was made under that token, in the order of creation
  *          (of the launch index); items carry "address" where it is known
