@@ -175,8 +175,11 @@ static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, Aws
 		return aws_keys_broken(call, "quote its words as in a shell",
 			"the credential_process of %s can't be split into words",
 			profile->asked_by);
-	rgp_status status = call->talk.host->exec(
-		call->talk.call, (const char *const *)argv, PROCESS_TIMEOUT_MS, &output);
+	const struct rgp_exec_req req = {.size = sizeof req,
+		.flags = RGP_EXEC_READING,
+		.argv = (const char *const *)argv,
+		.timeout_ms = PROCESS_TIMEOUT_MS};
+	rgp_status status = call->talk.host->exec(call->talk.call, &req, &output);
 	if (status == RGP_CANCELED)
 		return AWS_KEYS_CANCELED;
 	if (status != RGP_OK)

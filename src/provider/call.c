@@ -190,9 +190,8 @@ void rg_call_clear(RgCall *call)
 	rg_diags_free(call->reasons);
 	if (call->kept)
 		g_ptr_array_unref(call->kept);
-	if (call->http)
-		rg_http_reply_clear(&call->reply);
-	g_free(call->reply_headers);
+	if (call->exchanges)
+		g_ptr_array_unref(call->exchanges);
 	g_free(call->message);
 	g_free(call->code);
 	g_free(call->request_id);

@@ -1,5 +1,7 @@
 /* host->exec: credential helpers. No shell, nothing inherited but the environment; ends with its
- * time, its output's cap or a cancel, together with its children (own process group). */
+ * time, its output's cap or a cancel, together with its children (own process group). What a
+ * helper does in the cloud can't be seen from here: calls that only read run those alone that the
+ * module says only read. */
 #include "provider/internal.h"
 
 #include <errno.h>
@@ -8,17 +10,17 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
 
 #define OUTPUT_MAX (1024 * 1024)
+#define INPUT_MAX (1024 * 1024)
 #define ERRORS_MAX 4096
 #define ARGS_MAX 256
 #define DEFAULT_TIMEOUT_MS 60000
 #define SLICE_MS 50 /* how often a cancel is looked for */
-
-extern char **environ;
 
 typedef struct {
 	pid_t pid;
@@ -34,9 +36,9 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static int set_up_files(posix_spawn_file_actions_t *actions, int out, int err)
+static int set_up_files(posix_spawn_file_actions_t *actions, int in, int out, int err)
 {
-	int failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+	int failed = posix_spawn_file_actions_adddup2(actions, in, 0);
 	failed = failed != 0 ? failed : posix_spawn_file_actions_adddup2(actions, out, 1);
 	failed = failed != 0 ? failed : posix_spawn_file_actions_adddup2(actions, err, 2);
 	return failed != 0 ? failed : posix_spawn_file_actions_addclosefrom_np(actions, 3);
@@ -55,33 +57,64 @@ static int set_up_signals(posix_spawnattr_t *attributes)
 		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
-static int spawn(const char *const *argv, int out, int err, pid_t *pid)
+/* What it reads as its standard input: a file in memory, so that nobody has to feed a pipe. -1 and
+ * errno. */
+static int open_input(struct rgp_bytes input)
+{
+	int fd = memfd_create("input", MFD_CLOEXEC);
+	size_t written = 0;
+	while (fd >= 0 && written < input.len) {
+		ssize_t n = write(fd, input.data + written, input.len - written);
+		if (n < 0 && errno != EINTR) {
+			close_fd(&fd);
+			return -1;
+		}
+		written += (size_t)MAX(n, 0);
+	}
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static GStrv environment_of(const struct rgp_exec_req *req)
+{
+	GStrv all = g_get_environ();
+	for (size_t i = 0; req->env && req->env[i]; i++) {
+		g_auto(GStrv) pair = g_strsplit(req->env[i], "=", 2);
+		all = g_environ_setenv(all, pair[0], pair[1], TRUE);
+	}
+	return all;
+}
+
+static int spawn(const struct rgp_exec_req *req, int in, int out, int err, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
+	g_auto(GStrv) environment = environment_of(req);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
-	int failed = set_up_files(&actions, out, err);
+	int failed = set_up_files(&actions, in, out, err);
 	failed = failed != 0 ? failed : set_up_signals(&attributes);
 	/* posix_spawnp takes char *const[] for history's sake; it changes nothing. */
-	char *const *args = (char *const *)(uintptr_t)argv;
+	char *const *args = (char *const *)(uintptr_t)req->argv;
 	if (failed == 0)
-		failed = posix_spawnp(pid, argv[0], &actions, &attributes, args, environ);
+		failed = posix_spawnp(pid, args[0], &actions, &attributes, args, environment);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return failed;
 }
 
-static bool start(const char *const *argv, Helper *helper)
+static bool start(const struct rgp_exec_req *req, Helper *helper)
 {
-	int out[2] = {-1, -1}, err[2] = {-1, -1};
-	if (pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0) {
-		int failed = spawn(argv, out[1], err[1], &helper->pid);
+	int out[2] = {-1, -1}, err[2] = {-1, -1}, in = open_input(req->input);
+	if (in >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0) {
+		int failed = spawn(req, in, out[1], err[1], &helper->pid);
 		if (failed != 0)
 			helper->why = g_intern_string(g_strerror(failed));
 	} else {
 		helper->why = g_intern_string(g_strerror(errno));
 	}
+	close_fd(&in);
 	close_fd(&out[1]);
 	close_fd(&err[1]);
 	helper->out = out[0];
@@ -158,16 +191,15 @@ static void explain(RgCall *call, const char *const *argv, const Helper *helper,
 	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
 }
 
-static rgp_status run(
-	RgCall *call, const char *const *argv, uint32_t timeout_ms, struct rgp_bytes *output)
+static rgp_status run(RgCall *call, const struct rgp_exec_req *req, struct rgp_bytes *output)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autoptr(GString) errors = g_string_new(NULL);
 	Helper helper = {.out = -1, .err = -1, .output = text, .errors = errors};
-	int64_t deadline_ms =
-		rg_clock_monotonic_ms() + (timeout_ms != 0 ? timeout_ms : DEFAULT_TIMEOUT_MS);
+	int64_t deadline_ms = rg_clock_monotonic_ms() +
+			      (req->timeout_ms != 0 ? req->timeout_ms : DEFAULT_TIMEOUT_MS);
 	int status = 0;
-	if (start(argv, &helper)) {
+	if (start(req, &helper)) {
 		read_all(call, &helper, deadline_ms);
 		if (helper.why)
 			kill(-helper.pid, SIGKILL);
@@ -176,7 +208,7 @@ static rgp_status run(
 	close_fd(&helper.out);
 	close_fd(&helper.err);
 	if (helper.why || status != 0) {
-		explain(call, argv, &helper, status);
+		explain(call, req->argv, &helper, status);
 		return rg_call_canceled(call) ? RGP_CANCELED : RGP_FAIL;
 	}
 	output->len = text->len;
@@ -184,21 +216,42 @@ static rgp_status run(
 	return RGP_OK;
 }
 
-rgp_status rg_provider_exec(struct rgp_call *handle, const char *const *argv, uint32_t timeout_ms,
-	struct rgp_bytes *output)
+static bool is_assignment(const char *text)
+{
+	return *text != '=' && strchr(text, '=');
+}
+
+/* May this call run it? */
+static bool is_allowed(RgCall *call, const struct rgp_exec_req *req)
+{
+	size_t args = 0, names = 0;
+	bool named = true;
+	while (args <= ARGS_MAX && req->argv[args])
+		args++;
+	for (; req->env && names <= ARGS_MAX && req->env[names]; names++)
+		named = named && is_assignment(req->env[names]);
+	g_autofree char *name = rg_text_clean(req->argv[0]);
+	if ((call->flags & RG_CALL_READS) == 0)
+		rg_call_bad(call, "it ran a helper, but %s must be pure", call->verb);
+	else if ((call->flags & RG_CALL_CHANGES) == 0 && (req->flags & RGP_EXEC_READING) == 0)
+		rg_call_bad(call, "it ran \"%s\", which is not marked as reading, in %s", name,
+			call->verb);
+	else if (args > ARGS_MAX || names > ARGS_MAX)
+		rg_call_bad(call, "a helper with more than %d arguments or variables", ARGS_MAX);
+	else if (!named)
+		rg_call_bad(call, "a helper's environment is not made of NAME=value");
+	else if (req->input.len > INPUT_MAX || (req->input.len && !req->input.data))
+		rg_call_bad(call, "a helper's input is missing or larger than 1 MiB");
+	else
+		return true;
+	return false;
+}
+
+rgp_status rg_provider_exec(
+	struct rgp_call *handle, const struct rgp_exec_req *req, struct rgp_bytes *output)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (!call || !argv || !argv[0] || !output)
+	if (!call || !req || !output || !RGP_HAS(req, timeout_ms) || !req->argv || !req->argv[0])
 		return RGP_FAIL;
-	if ((call->flags & RG_CALL_READS) == 0) {
-		rg_call_bad(call, "it ran a helper, but %s must be pure", call->verb);
-		return RGP_FAIL;
-	}
-	for (size_t i = 0; argv[i] != NULL; i++) {
-		if (i >= ARGS_MAX) {
-			rg_call_bad(call, "a helper with more than %d arguments", ARGS_MAX);
-			return RGP_FAIL;
-		}
-	}
-	return run(call, argv, timeout_ms, output);
+	return is_allowed(call, req) ? run(call, req, output) : RGP_FAIL;
 }

@@ -226,4 +226,5 @@ const struct rgp_host rg_provider_services = {
 	.exec = rg_provider_exec,
 	.secret = host_secret,
 	.now = host_now,
+	.http_all = rg_provider_http_all,
 };

@@ -1,32 +1,52 @@
-/* host->http: from the ABI's request to rg_http_send and back. What a call may send is decided
- * here: nothing in schema and lower, only reading requests in resolve, list, ready, find, open. */
+/* host->http and http_all: from the ABI's requests to rg_http_send and back. What a call may send
+ * is decided here: nothing in schema and lower, only reading requests in resolve, list, ready,
+ * find, open. */
 #include "provider/internal.h"
 
 #include <string.h>
 #include "base/clock.h"
 
 #define HEADERS_MAX 100
+#define TOGETHER_MAX 64 /* requests of one http_all */
 /* A server whose list never ends: so many answers without anything new, or so long. A filter that
  * finds little in a huge account makes empty pages too. */
 #define BARREN_MAX 200
 #define BARREN_MAX_MS (10 * 60 * 1000)
 
+/* One request under way. A thread of its own may run it: everything else is the call's. */
 typedef struct {
-	int32_t (*classify)(void *data, int32_t status, struct rgp_bytes body);
-	void *data;
-	int32_t told; /* what the module said last; -1: nothing */
-} Classifier;
+	RgHttp *http;
+	const struct rgp_http_req *req;
+	struct rgp_http_resp *resp;
+	json_t *auth, *connection;
+	int32_t told; /* what the module's classify said last; -1: nothing */
+	RgHttpReply reply;
+	char *headers; /* of the reply, as JSON */
+	RgDiags *reasons;
+	bool answered;
+} Exchange;
+
+static void exchange_free(gpointer data)
+{
+	Exchange *exchange = data;
+	json_decref(exchange->auth);
+	json_decref(exchange->connection);
+	rg_http_reply_clear(&exchange->reply);
+	g_free(exchange->headers);
+	rg_diags_free(exchange->reasons);
+	g_free(exchange);
+}
 
 static RgHttpVerdict ask_module(void *data, int status, const char *body, size_t len)
 {
-	Classifier *classifier = data;
-	classifier->told = classifier->classify(
-		classifier->data, status, (struct rgp_bytes){body ? body : "", len});
-	if (classifier->told == RGP_CLASS_OK)
+	Exchange *exchange = data;
+	exchange->told = exchange->req->classify(
+		exchange->req->classify_data, status, (struct rgp_bytes){body ? body : "", len});
+	if (exchange->told == RGP_CLASS_OK)
 		return RG_HTTP_OK;
-	if (classifier->told == RGP_CLASS_THROTTLED)
+	if (exchange->told == RGP_CLASS_THROTTLED)
 		return RG_HTTP_THROTTLED;
-	return classifier->told == RGP_CLASS_TRANSIENT ? RG_HTTP_TRANSIENT : RG_HTTP_FAILED;
+	return exchange->told == RGP_CLASS_TRANSIENT ? RG_HTTP_TRANSIENT : RG_HTTP_FAILED;
 }
 
 static RgClass class_by_status(int status)
@@ -126,16 +146,16 @@ static bool may_send(RgCall *call, const struct rgp_http_req *req)
 	return false;
 }
 
-static void fill_reply(RgCall *call, struct rgp_http_resp *resp)
+static void fill_reply(Exchange *exchange)
 {
-	const RgHttpReply *reply = &call->reply;
-	g_free(call->reply_headers);
-	call->reply_headers = reply->headers ? rg_json_canonical(reply->headers) : g_strdup("{}");
+	const RgHttpReply *reply = &exchange->reply;
+	struct rgp_http_resp *resp = exchange->resp;
+	exchange->headers = reply->headers ? rg_json_canonical(reply->headers) : g_strdup("{}");
 	struct rgp_http_resp full = {
 		.size = resp->size,
 		.status = reply->status,
 		.body = {"", 0},
-		.headers = {call->reply_headers, strlen(call->reply_headers)},
+		.headers = {exchange->headers, strlen(exchange->headers)},
 		.skew_s = reply->skew_s,
 		.tries = reply->tries,
 	};
@@ -149,11 +169,11 @@ void rg_call_has_news(RgCall *call)
 	call->barren = 0;
 }
 
-static bool goes_on_for_ever(RgCall *call, const struct rgp_http_req *req)
+static bool goes_on_for_ever(RgCall *call, const Exchange *exchange)
 {
 	int64_t now_ms = rg_clock_monotonic_ms();
-	if ((req->flags & RGP_HTTP_READING) == 0 || call->reply.status < 200 ||
-		call->reply.status >= 300)
+	int status = exchange->reply.status;
+	if ((exchange->req->flags & RGP_HTTP_READING) == 0 || status < 200 || status >= 300)
 		return false;
 	if (call->barren++ == 0)
 		call->barren_ms = now_ms;
@@ -167,11 +187,11 @@ static bool goes_on_for_ever(RgCall *call, const struct rgp_http_req *req)
 	return true;
 }
 
-static rgp_status send_request(RgCall *call, const struct rgp_http_req *req, const json_t *auth,
-	const json_t *connection, struct rgp_http_resp *resp)
+static void *run_exchange(void *data)
 {
-	Classifier classifier = {req->classify, req->classify_data, -1};
-	RgHttpRequest request = {
+	Exchange *exchange = data;
+	const struct rgp_http_req *req = exchange->req;
+	const RgHttpRequest request = {
 		.method = req->method,
 		.url = req->url,
 		.headers = req->headers,
@@ -181,55 +201,123 @@ static rgp_status send_request(RgCall *call, const struct rgp_http_req *req, con
 		.hide_body = (req->flags & RGP_HTTP_HIDE_BODY) != 0,
 		.timeout_ms = req->timeout_ms,
 		.max_tries = req->max_tries,
-		.auth = auth,
-		.connection = connection,
+		.auth = exchange->auth,
+		.connection = exchange->connection,
 		.classify = req->classify ? ask_module : NULL,
-		.classify_data = &classifier,
+		.classify_data = exchange,
 		.what = req->what ? req->what : req->method,
 	};
-	rg_http_reply_clear(&call->reply);
-	memset(&call->reply, 0, sizeof(call->reply));
-	if (!rg_http_send(call->http, &request, &call->reply, call->reasons)) {
-		bool canceled = rg_call_canceled(call);
-		call->last = canceled ? RG_CLASS_CANCELED : RG_CLASS_TRANSIENT;
-		call->last_status = 0;
-		return canceled ? RGP_CANCELED : RGP_FAIL;
-	}
-	bool told = classifier.told >= RGP_CLASS_OK && classifier.told <= RGP_CLASS_CANCELED;
-	call->last_status = call->reply.status;
-	call->last = told ? (RgClass)classifier.told : class_by_status(call->reply.status);
-	/* No module may turn a refusal into a yes. */
-	if (call->reply.status == 401 || call->reply.status == 403)
-		call->last = call->last == RG_CLASS_THROTTLED ? call->last : RG_CLASS_DENIED;
-	fill_reply(call, resp);
-	return goes_on_for_ever(call, req) ? RGP_FAIL : RGP_OK;
+	exchange->answered =
+		rg_http_send(exchange->http, &request, &exchange->reply, exchange->reasons);
+	return NULL;
 }
 
-rgp_status rg_provider_http(
-	struct rgp_call *handle, const struct rgp_http_req *req, struct rgp_http_resp *resp)
+/* The first of them on the call's own thread. */
+static void run_exchanges(const GPtrArray *exchanges)
+{
+	pthread_t threads[TOGETHER_MAX];
+	bool started[TOGETHER_MAX] = {false};
+	for (guint i = 1; i < exchanges->len; i++)
+		started[i] =
+			pthread_create(&threads[i], NULL, run_exchange, exchanges->pdata[i]) == 0;
+	for (guint i = 0; i < exchanges->len; i++) {
+		if (started[i])
+			pthread_join(threads[i], NULL);
+		else
+			run_exchange(exchanges->pdata[i]);
+	}
+}
+
+static RgClass class_of(const Exchange *exchange)
+{
+	int status = exchange->reply.status;
+	bool told = exchange->told >= RGP_CLASS_OK && exchange->told <= RGP_CLASS_CANCELED;
+	RgClass class_ = told ? (RgClass)exchange->told : class_by_status(status);
+	/* No module may turn a refusal into a yes. */
+	if ((status == 401 || status == 403) && class_ != RG_CLASS_THROTTLED)
+		return RG_CLASS_DENIED;
+	return class_;
+}
+
+/* How one ended: into the module's answer and what is known of the call. */
+static rgp_status finish_exchange(RgCall *call, Exchange *exchange)
+{
+	rg_diags_take_all(call->reasons, exchange->reasons);
+	if (!exchange->answered) {
+		bool canceled = rg_call_canceled(call);
+		call->last = canceled ? RG_CLASS_CANCELED : RG_CLASS_TRANSIENT;
+		call->last_status = exchange->resp->status = 0;
+		return canceled ? RGP_CANCELED : RGP_FAIL;
+	}
+	fill_reply(exchange);
+	if (!rg_call_was_refused(call)) { /* by another of them */
+		call->last_status = exchange->reply.status;
+		call->last = class_of(exchange);
+	}
+	return RGP_OK;
+}
+
+static bool is_complete(const struct rgp_http_req *req, const struct rgp_http_resp *resp)
+{
+	return req && resp && RGP_HAS(req, classify_data) && RGP_HAS(resp, tries) && req->method &&
+	       req->url;
+}
+
+/* Adds the request to the call's exchanges; false when it must not be sent. */
+static bool prepare(RgCall *call, const struct rgp_http_req *req, struct rgp_http_resp *resp)
+{
+	if (!is_complete(req, resp)) {
+		rg_call_bad(call, "a request is shorter than ABI 1.0 has it");
+		return false;
+	}
+	Exchange *exchange = g_new0(Exchange, 1);
+	*exchange = (Exchange){.http = call->http,
+		.req = req,
+		.resp = resp,
+		.told = -1,
+		.reasons = rg_diags_new()};
+	g_ptr_array_add(call->exchanges, exchange);
+	return may_send(call, req) &&
+	       parse_part(call, "auth", req->auth, auth_is_right, &exchange->auth) &&
+	       parse_part(call, "connection", req->connection, connection_is_right,
+		       &exchange->connection);
+}
+
+rgp_status rg_provider_http_all(struct rgp_call *handle, const struct rgp_http_req *const *reqs,
+	size_t n, struct rgp_http_resp *const *resps)
 {
 	RgCall *call = rg_call_enter(handle);
 	if (!call)
 		return RGP_FAIL;
-	if (!req || !resp || !RGP_HAS(req, classify_data) || !RGP_HAS(resp, tries) ||
-		!req->method || !req->url) {
-		rg_call_bad(call, "a request is shorter than ABI 1.0 has it");
+	if (!reqs || !resps || n == 0 || n > TOGETHER_MAX) {
+		rg_call_bad(call, "it sent %zu requests at once: 1 to %d are possible", n,
+			TOGETHER_MAX);
 		return RGP_FAIL;
 	}
-	if (!may_send(call, req))
-		return RGP_FAIL;
+	g_clear_pointer(&call->exchanges, g_ptr_array_unref);
+	call->exchanges = g_ptr_array_new_with_free_func(exchange_free);
+	for (size_t i = 0; i < n; i++) {
+		if (!prepare(call, reqs[i], resps[i]))
+			return RGP_FAIL;
+	}
+	call->last = RG_CLASS_OK;
 	if (!call->http) {
 		rg_diags_error(call->reasons, "http.module",
 			"%s needs the network, and this command opens none", call->verb);
 		call->last = RG_CLASS_TRANSIENT;
 		return RGP_FAIL;
 	}
-	json_t *auth, *connection = NULL;
-	rgp_status status = RGP_FAIL;
-	if (parse_part(call, "auth", req->auth, auth_is_right, &auth) &&
-		parse_part(call, "connection", req->connection, connection_is_right, &connection))
-		status = send_request(call, req, auth, connection, resp);
-	json_decref(auth);
-	json_decref(connection);
-	return status;
+	run_exchanges(call->exchanges);
+	rgp_status all = RGP_OK;
+	for (size_t i = 0; i < n; i++) {
+		rgp_status status = finish_exchange(call, call->exchanges->pdata[i]);
+		all = all == RGP_OK ? status : all;
+	}
+	return all == RGP_OK && goes_on_for_ever(call, call->exchanges->pdata[0]) ? RGP_FAIL : all;
+}
+
+rgp_status rg_provider_http(
+	struct rgp_call *handle, const struct rgp_http_req *req, struct rgp_http_resp *resp)
+{
+	return rg_provider_http_all(handle, &req, 1, &resp);
 }

@@ -104,9 +104,8 @@ struct RgCall {
 	RgDiags *diags;
 	RgDiags *reasons; /* why requests and helpers failed: reported only when the call fails */
 	struct rgp_call *handle;
-	GPtrArray *kept; /* memory lent to the module until the call returns */
-	RgHttpReply reply;
-	char *reply_headers;
+	GPtrArray *kept;      /* memory lent to the module until the call returns */
+	GPtrArray *exchanges; /* the newest requests and their answers: http.c */
 	size_t result_bytes;
 	unsigned barren;   /* answers in a row that brought nothing new: http.c */
 	int64_t barren_ms; /* since when */
@@ -151,8 +150,10 @@ bool rg_call_sleep(RgCall *call, unsigned ms);
 extern const struct rgp_host rg_provider_services;
 rgp_status rg_provider_http(
 	struct rgp_call *handle, const struct rgp_http_req *req, struct rgp_http_resp *resp);
-rgp_status rg_provider_exec(struct rgp_call *handle, const char *const *argv, uint32_t timeout_ms,
-	struct rgp_bytes *output);
+rgp_status rg_provider_http_all(struct rgp_call *handle, const struct rgp_http_req *const *reqs,
+	size_t n, struct rgp_http_resp *const *resps);
+rgp_status rg_provider_exec(
+	struct rgp_call *handle, const struct rgp_exec_req *req, struct rgp_bytes *output);
 
 /* class.c */
 RgClass rg_class_find(const char *name, bool *known);

@@ -38,6 +38,15 @@ AT(rgp_http_resp, tries, 48);
 AT(rgp_http_resp, reserved, 52);
 SIZE(rgp_http_resp, 56);
 
+AT(rgp_exec_req, size, 0);
+AT(rgp_exec_req, flags, 4);
+AT(rgp_exec_req, argv, 8);
+AT(rgp_exec_req, env, 16);
+AT(rgp_exec_req, input, 24);
+AT(rgp_exec_req, timeout_ms, 40);
+AT(rgp_exec_req, reserved, 44);
+SIZE(rgp_exec_req, 48);
+
 AT(rgp_diag, size, 0);
 AT(rgp_diag, severity, 4);
 AT(rgp_diag, class_, 8);
@@ -67,7 +76,8 @@ AT(rgp_host, read_file, 72);
 AT(rgp_host, exec, 80);
 AT(rgp_host, secret, 88);
 AT(rgp_host, now, 96);
-SIZE(rgp_host, 104);
+AT(rgp_host, http_all, 104);
+SIZE(rgp_host, 112);
 
 AT(rgp_args, size, 0);
 AT(rgp_args, flags, 4);

@@ -78,6 +78,24 @@ static rgp_status host_http(
 	}
 }
 
+/* In their order, so that the answers of a test are too. Each keeps a copy of its body. */
+static rgp_status host_http_all(struct rgp_call *call, const struct rgp_http_req *const *reqs,
+	size_t n, struct rgp_http_resp *const *resps)
+{
+	rgp_status all = RGP_OK;
+	for (size_t i = 0; i < n; i++) {
+		rgp_status status = host_http(call, reqs[i], resps[i]);
+		if (status == RGP_OK) {
+			GBytes *body = g_bytes_new(resps[i]->body.data, resps[i]->body.len);
+			g_ptr_array_add(call->bodies, body);
+			resps[i]->body = (struct rgp_bytes){
+				g_bytes_get_data(body, NULL), resps[i]->body.len};
+		}
+		all = all == RGP_OK ? status : all;
+	}
+	return all;
+}
+
 static void host_diag(struct rgp_call *call, const struct rgp_diag *diag)
 {
 	json_array_append_new(
@@ -128,8 +146,8 @@ static rgp_status host_read_file(struct rgp_call *call, const char *path, struct
 	return RGP_OK;
 }
 
-static rgp_status host_exec(struct rgp_call *call, const char *const *argv, uint32_t timeout_ms,
-	struct rgp_bytes *output)
+static rgp_status host_exec(
+	struct rgp_call *call, const struct rgp_exec_req *req, struct rgp_bytes *output)
 {
 	return RGP_FAIL;
 }
@@ -159,6 +177,7 @@ const struct rgp_host aws_test_host = {
 	.exec = host_exec,
 	.secret = host_secret,
 	.now = host_now,
+	.http_all = host_http_all,
 };
 
 struct rgp_call *aws_test_call_new(void)
@@ -169,6 +188,7 @@ struct rgp_call *aws_test_call_new(void)
 	call->secrets = g_ptr_array_new_with_free_func(g_free);
 	call->logs = g_ptr_array_new_with_free_func(g_free);
 	call->body = g_byte_array_new();
+	call->bodies = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
 	call->now_s = 1770000000;
 	aws_test_call_reset(call);
 	return call;
@@ -194,6 +214,7 @@ void aws_test_call_free(struct rgp_call *call)
 	g_ptr_array_unref(call->secrets);
 	g_ptr_array_unref(call->logs);
 	g_byte_array_unref(call->body);
+	g_ptr_array_unref(call->bodies);
 	g_free(call);
 }
 

@@ -20,6 +20,7 @@ struct rgp_call {
 	int64_t skew_s;	    /* what http tells */
 	unsigned max_tries; /* of throttled and transient answers; 0 = 3 */
 	GByteArray *body;
+	GPtrArray *bodies; /* GBytes*: of requests that went side by side */
 };
 
 extern const struct rgp_host aws_test_host;

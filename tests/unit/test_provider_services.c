@@ -3,6 +3,7 @@
 #include "provider/provider.h"
 
 #include <glib/gstdio.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "base/clock.h"
@@ -61,6 +62,60 @@ static void test_brings_answers_back(void)
 	g_assert_true(list(scripted));
 	g_assert_cmpstr(note(scripted, 0), ==, "http 0 status 200 body hello");
 	g_assert_cmpuint(test_server_count(server), ==, 1);
+}
+
+typedef struct {
+	pthread_mutex_t lock;
+	pthread_cond_t full;
+	int waiting;
+} Gate;
+
+/* Answers nobody before three requests are there. */
+static bool answer_three_at_once(int fd, unsigned n, const char *request, void *data)
+{
+	Gate *gate = data;
+	pthread_mutex_lock(&gate->lock);
+	gate->waiting++;
+	pthread_cond_broadcast(&gate->full);
+	while (gate->waiting < 3)
+		pthread_cond_wait(&gate->full, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+	return answer_by_path(fd, n, request, NULL);
+}
+
+static void test_sends_requests_side_by_side(void)
+{
+	Gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+	g_autoptr(TestServer) server = test_server_new(answer_three_at_once, &gate);
+	const char *url = test_server_url(server);
+	g_autoptr(Scripted) scripted =
+		open_listing("['all', '%s/x', '%s/broken', '%s/denied']", url, url, url);
+	/* the module says that its list is complete, but one of its requests was refused */
+	g_assert_false(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "all 0: 200 hello 500 <html> 403 no");
+	g_assert_cmpstr(rg_diags_get(scripted->diags, 1)->code, ==, "provider.bad-result");
+}
+
+static void test_a_request_without_an_answer_fails_the_lot(void)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	const char *url = test_server_url(server);
+	g_autoptr(Scripted) scripted = open_listing("['all', '%s/x', '%s/cut']", url, url);
+	g_assert_false(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "all -1: 200 hello 0");
+}
+
+static void test_the_requests_side_by_side_are_counted(void)
+{
+	g_autoptr(GString) action = g_string_new("['all'");
+	for (int i = 0; i < 65; i++)
+		g_string_append(action, ", 'http://127.0.0.1:1/'");
+	g_string_append_c(action, ']');
+	g_autoptr(Scripted) scripted = open_listing("%s", action->str);
+	g_assert_false(list(scripted));
+	scripted_assert_diag(scripted->diags, 0, "provider.bad-result",
+		"module scripted gave a bad result to list: it sent 65 requests at once: 1 to 64 "
+		"are possible");
 }
 
 static const struct {
@@ -204,6 +259,45 @@ static void test_runs_helpers_without_a_shell(void)
 	g_assert_cmpstr(note(scripted, 3), ==, "exec 0 length 4: end");
 }
 
+static void test_helpers_get_variables_and_input(void)
+{
+	g_autoptr(Scripted) scripted = open_listing(
+		"['run', true, ['WHO=raygpu', 'EMPTY=', 'EQUATION=a=b'], 'one\\ntwo', 'sh', "
+		"'-c', 'echo $WHO,$EMPTY,$EQUATION,${HOME:+home}; cat'], "
+		"['run', true, [], '', 'sh', '-c', 'echo ${WHO:-nobody}; cat /dev/stdin']");
+	g_assert_true(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "exec 0 length 24: raygpu,,a=b,home one two");
+	g_assert_cmpstr(note(scripted, 1), ==, "exec 0 length 7: nobody");
+}
+
+/* drift reads: a program that may change something runs in calls alone that may. */
+static void test_reading_calls_run_only_programs_that_read(void)
+{
+	static const char run[] = "['run', false, [], '', 'touch', '%s'], ";
+	g_autofree char *dir = g_dir_make_tmp("exec-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "touched", NULL);
+	g_autofree char *action = g_strdup_printf(run, path);
+	g_autofree char *script =
+		g_strdup_printf("{'list': [[%s" DONE "]], 'create': [[%s['result', 'item', "
+				"{'address': 'scripted.node.a', 'outcome': "
+				"'done', 'id': 'i'}]]]}",
+			action, action);
+	g_autoptr(Scripted) scripted = scripted_open(script, true);
+	g_assert_false(list(scripted));
+	scripted_assert_diag(scripted->diags, 0, "provider.bad-result",
+		"module scripted gave a bad result to list: it ran \"touch\", which is not "
+		"marked as reading, in list");
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+	json_auto_t *input = json_pack(
+		"{s:s, s:[{s:s}]}", "kind", "scripted.node", "items", "address", "scripted.node.a");
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(GPtrArray) results = rg_provider_create(scripted->provider, input, diags);
+	g_assert_cmpint(((RgItemResult *)results->pdata[0])->outcome, ==, RG_OUTCOME_DONE);
+	g_assert_true(g_file_test(path, G_FILE_TEST_EXISTS));
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
 static void test_ends_helpers_that_take_too_long_or_say_too_much(void)
 {
 	g_autoptr(Scripted) scripted = open_listing(
@@ -257,6 +351,11 @@ int main(int argc, char **argv)
 		void (*test)(void);
 	} tests[] = {
 		{"brings answers back", test_brings_answers_back},
+		{"sends requests side by side", test_sends_requests_side_by_side},
+		{"a request without an answer fails the lot",
+			test_a_request_without_an_answer_fails_the_lot},
+		{"the requests side by side are counted",
+			test_the_requests_side_by_side_are_counted},
 		{"refuses authentication that it does not know",
 			test_refuses_authentication_that_it_does_not_know},
 		{"does not believe a list after a refused request",
@@ -270,6 +369,9 @@ int main(int argc, char **argv)
 		{"reads the environment that cmd gives", test_reads_the_environment_that_cmd_gives},
 		{"reads regular files up to the cap", test_reads_regular_files_up_to_the_cap},
 		{"runs helpers without a shell", test_runs_helpers_without_a_shell},
+		{"helpers get variables and input", test_helpers_get_variables_and_input},
+		{"reading calls run only programs that read",
+			test_reading_calls_run_only_programs_that_read},
 		{"ends helpers that take too long or say too much",
 			test_ends_helpers_that_take_too_long_or_say_too_much},
 		{"tells why a helper failed when the call fails",

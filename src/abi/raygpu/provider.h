@@ -148,6 +148,8 @@ typedef int32_t rgp_status;
 /* flags of struct rgp_http_req */
 #define RGP_HTTP_READING 1u   /* changes nothing at the server */
 #define RGP_HTTP_HIDE_BODY 2u /* traces show neither its body nor the answer's */
+/* flags of struct rgp_exec_req */
+#define RGP_EXEC_READING 1u /* the program changes nothing in the cloud */
 
 /* true when the struct that `p` points to is long enough to hold `field` */
 #define RGP_HAS(p, field) ((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
@@ -171,25 +173,27 @@ struct rgp_http_req {
 	 * "password"} or
 	 * {"type": "none"}. Every member is text. */
 	struct rgp_bytes auth;
-	/* JSON, empty = the system's trust and the environment's proxy; every member is optional
-	 * text:
+	/* clang-format off */
+	/* JSON, empty = the system's trust and the environment's proxy; every member is optional text:
 	 *   "ca_file", "ca_pem"       authorities to trust instead of the system's
 	 *   "cert_file", "cert_pem"   client certificate, and its key in "key_file", "key_pem"
-	 *   "server_name"             the name in the server's certificate, where it is not the
-	 * URL's "proxy_url"               the proxy to use; "" = none "unix_socket" path of the
-	 * socket to connect to Loopback and link-local addresses are never asked through the
-	 * environment's proxy. There is no way to switch verification off. */
+	 *   "server_name"             the name in the server's certificate, where it is not the URL's
+	 *   "proxy_url"               the proxy to use; "" = none
+	 *   "unix_socket"             path of the socket to connect to
+	 * Loopback and link-local addresses are never asked through the environment's proxy. There
+	 * is no way to switch verification off. */
+	/* clang-format on */
 	struct rgp_bytes connection;
 	const char *what;		/* name of the operation for traces, "RunInstances" */
 	uint32_t timeout_ms, max_tries; /* 0 = the host's defaults */
-	/* Called for each answer, from the thread of the call: an RGP_CLASS_*. THROTTLED and
+	/* Called for each answer, and calls no host function: gives an RGP_CLASS_*. THROTTLED and
 	 * TRANSIENT are retried by the host with back-off; everything else is final. NULL: by
 	 * status. */
 	int32_t (*classify)(void *data, int32_t status, struct rgp_bytes body);
 	void *classify_data;
 };
 
-/* Host's memory, good until the next http call of the same rgp_call or its return. */
+/* Host's memory, good until the next http or http_all of the same rgp_call, or its return. */
 struct rgp_http_resp {
 	uint32_t size;
 	int32_t status;
@@ -197,6 +201,16 @@ struct rgp_http_resp {
 	struct rgp_bytes headers; /* JSON object: lower-case name -> value */
 	int64_t skew_s;		  /* server's clock minus ours; 0 = unknown */
 	uint32_t tries, reserved;
+};
+
+/* A program to run, without a shell. It gets raygpu's environment and `env` on top of it. */
+struct rgp_exec_req {
+	uint32_t size, flags;
+	const char *const *argv; /* NULL-ended */
+	const char *const *env;	 /* "NAME=value", NULL-ended; may be NULL */
+	struct rgp_bytes input;	 /* its standard input; may be empty */
+	uint32_t timeout_ms;	 /* 0 = a minute */
+	uint32_t reserved;
 };
 
 struct rgp_diag {
@@ -227,12 +241,19 @@ struct rgp_host {
 	/* "~/" is the user's home; good until the call returns; RGP_FAIL when unreadable (and no
 	 * diagnostic) */
 	rgp_status (*read_file)(struct rgp_call *, const char *path, struct rgp_bytes *content);
-	/* runs a credential helper through no shell; stdout, at most 1 MiB, until the call returns
-	 */
-	rgp_status (*exec)(struct rgp_call *, const char *const *argv, uint32_t timeout_ms,
-		struct rgp_bytes *output);
+	/* Runs a program, such as a credential helper. *output is what it wrote to its standard
+	 * output, at most 1 MiB, good until the call returns. RGP_FAIL when it could not be run,
+	 * ended with another status than 0, or took too long. Reading calls may run only programs
+	 * that are marked RGP_EXEC_READING. */
+	rgp_status (*exec)(
+		struct rgp_call *, const struct rgp_exec_req *, struct rgp_bytes *output);
 	void (*secret)(struct rgp_call *, struct rgp_bytes); /* redact this from now on */
 	int64_t (*now)(struct rgp_call *);		     /* Unix seconds */
+	/* Sends n requests side by side and returns when all have ended. RGP_OK: each got an
+	 * answer; else the status of the first that got none, whose resps[i]->status is 0.
+	 * `classify` may be called from other threads, for one request from one at a time. */
+	rgp_status (*http_all)(struct rgp_call *, const struct rgp_http_req *const *reqs, size_t n,
+		struct rgp_http_resp *const *resps);
 };
 
 struct rgp_args {

@@ -11,7 +11,8 @@
  *   ["diag", {severity, class, summary, detail, hint, code, request_id, address, attribute}]
  *   ["sleep", MS]  ["spin", N]: N times http until it fails, canceled or not
  *   ["http", METHOD, URL, READING, AUTH, CONNECTION] ["env", NAME] ["read", PATH] ["exec", ARG,
- * ...] ["secret", TEXT] what comes out is told as a note
+ * ...] ["all", URL, ...]: reading requests side by side ["run", READING, [NAME=VALUE, ...], INPUT,
+ * ARG, ...] ["secret", TEXT] what comes out is told as a note
  *   ["status", N]            what the call returns, RGP_OK otherwise
  * config.journal: a file that gets a line "VERB KIND known..." for each call. */
 #include <jansson.h>
@@ -158,13 +159,58 @@ static void send_http(Run *run, const json_t *action)
 	free(connection);
 }
 
-static void run_helper(Run *run, const json_t *action)
+/* The texts of the array behind `from`, NULL-ended. */
+static void take_texts(const json_t *array, size_t from, const char *texts[8])
 {
-	const char *argv[8] = {NULL};
+	for (size_t i = from; i < json_array_size(array) && i < from + 7; i++)
+		texts[i - from] = json_string_value(json_array_get(array, i));
+}
+
+#define ALL_MAX 70
+
+/* What came of each is told in one note: "all 0: 200 hello, 403 no". */
+static void send_all(Run *run, const json_t *action)
+{
+	struct rgp_http_req reqs[ALL_MAX] = {{0}};
+	struct rgp_http_resp resps[ALL_MAX] = {{0}};
+	const struct rgp_http_req *req[ALL_MAX];
+	struct rgp_http_resp *resp[ALL_MAX];
+	char text[512];
+	size_t n = json_array_size(action) - 1, len = 0;
+	for (size_t i = 0; i < n && i < ALL_MAX; i++) {
+		reqs[i] = (struct rgp_http_req){.size = sizeof(reqs[i]),
+			.flags = RGP_HTTP_READING,
+			.method = "GET",
+			.url = json_string_value(json_array_get(action, i + 1)),
+			.max_tries = 1,
+			.timeout_ms = 5000};
+		resps[i].size = sizeof(resps[i]);
+		req[i] = &reqs[i];
+		resp[i] = &resps[i];
+	}
+	rgp_status status = run->host->http_all(run->call, req, n, resp);
+	len += (size_t)snprintf(text, sizeof(text), "all %d:", status);
+	for (size_t i = 0; i < n && len < sizeof(text) - 64; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, " %d %.*s", resps[i].status,
+			(int)resps[i].body.len, resps[i].body.data);
+	note(run, text);
+}
+
+static void run_helper(Run *run, const json_t *action, int plain)
+{
+	const char *argv[8] = {NULL}, *env[8] = {NULL};
+	const char *input = plain ? NULL : json_string_value(json_array_get(action, 3));
 	struct rgp_bytes output = {"", 0};
-	for (size_t i = 1; i < json_array_size(action) && i < 8; i++)
-		argv[i - 1] = json_string_value(json_array_get(action, i));
-	rgp_status status = run->host->exec(run->call, argv, 700, &output);
+	struct rgp_exec_req req = {.size = sizeof(req), .argv = argv, .timeout_ms = 700};
+	if (plain || json_is_true(json_array_get(action, 1)))
+		req.flags = RGP_EXEC_READING;
+	if (!plain) {
+		take_texts(json_array_get(action, 2), 0, env);
+		req.env = env;
+		req.input = (struct rgp_bytes){input, input ? strlen(input) : 0};
+	}
+	take_texts(action, plain ? 1 : 4, argv);
+	rgp_status status = run->host->exec(run->call, &req, &output);
 	char text[256];
 	snprintf(text, sizeof(text), "exec %d length %zu: %.60s", status, output.len, output.data);
 	note(run, text);
@@ -227,8 +273,10 @@ static void act(Run *run, const json_t *action)
 		note(run, value ? value : "(unset)");
 	} else if (strcmp(verb, "read") == 0)
 		read_file(run, text);
-	else if (strcmp(verb, "exec") == 0)
-		run_helper(run, action);
+	else if (strcmp(verb, "all") == 0)
+		send_all(run, action);
+	else if (strcmp(verb, "exec") == 0 || strcmp(verb, "run") == 0)
+		run_helper(run, action, strcmp(verb, "exec") == 0);
 	else if (strcmp(verb, "secret") == 0)
 		run->host->secret(run->call, (struct rgp_bytes){text, strlen(text)});
 	else if (strcmp(verb, "status") == 0)
