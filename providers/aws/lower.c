@@ -124,7 +124,7 @@ static bool has_efa(const Lowering *lowering)
 	const json_t *node;
 	size_t i;
 	json_array_foreach (json_object_get(lowering->fitted, "nodes"), i, node)
-		if (mod_int(json_object_get(node, "network"), "efa") > 0)
+		if (mod_int(json_object_get(node, "network"), "rdma") > 0)
 			return true;
 	return false;
 }
@@ -305,7 +305,7 @@ static void set_network(Lowering *lowering, const json_t *node, json_t *attribut
 {
 	const json_t *network = json_object_get(node, "network");
 	const char *type = mod_str(attributes, "instance_type");
-	json_int_t efa = mod_int(network, "efa");
+	json_int_t efa = mod_int(network, "rdma");
 	bool public = json_is_true(json_object_get(network, "public_ip"));
 	if (efa > 0)
 		json_object_set_new(attributes, "efa_interfaces", json_integer(efa));
@@ -319,7 +319,7 @@ static void set_network(Lowering *lowering, const json_t *node, json_t *attribut
 		"%" JSON_INTEGER_FORMAT " with EFA",
 		type, aws_efa_count(type, efa));
 	mod_report_origin(&lowering->call->talk, RGP_CLASS_INVALID, origin, summary,
-		"leave `public_ip` out (a NAT gateway lets nodes fetch images), or leave `efa` "
+		"leave `public_ip` out (a NAT gateway lets nodes fetch images), or leave `rdma` "
 		"out");
 	lowering->status = RGP_FAIL;
 }

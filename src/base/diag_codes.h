@@ -63,7 +63,7 @@
 	X("fit.gpu-not-supported", 4)                                                              \
 	X("fit.disk-too-small", 4)                                                                 \
 	X("fit.no-placement", 4)                                                                   \
-	X("fit.no-efa", 4)                                                                         \
+	X("fit.no-rdma", 4)                                                                        \
 	X("fit.no-gpu-to-share", 4)                                                                \
 	X("fit.mig-unsupported", 4)                                                                \
 	X("fit.mig-profile", 4)                                                                    \
@@ -87,8 +87,8 @@
 	X("topology.slow-network", 1)                                                              \
 	X("topology.gang-over-zones", 1)                                                           \
 	X("topology.no-placement", 1)                                                              \
-	X("topology.no-efa", 1)                                                                    \
-	X("topology.efa-image", 1)                                                                 \
+	X("topology.no-rdma", 1)                                                                   \
+	X("topology.rdma-image", 1)                                                                \
 	X("topology.head-far", 1)                                                                  \
 	X("boot.too-large", 4)                                                                     \
 	X("boot.bad-value", 4)                                                                     \

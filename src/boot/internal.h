@@ -22,8 +22,8 @@ char *rg_boot_node_conf(const RgBootNode *node);
 bool rg_boot_uses_token(const RgBootNode *node);
 /* Whether the GPUs are cut into MIG slices. */
 bool rg_boot_cuts_gpus(const RgBootNode *node);
-/* EFA interfaces of each node; 0: none. */
-int64_t rg_boot_efa_of(const RgBootNode *node);
+/* RDMA adapters of each node; 0: none. */
+int64_t rg_boot_rdma_of(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);
 /* A variable that raygpu sets itself. */
 bool rg_boot_is_own_variable(const char *name);

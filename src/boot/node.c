@@ -60,9 +60,9 @@ bool rg_boot_cuts_gpus(const RgBootNode *node)
 	return slices_of(node) != NULL;
 }
 
-int64_t rg_boot_efa_of(const RgBootNode *node)
+int64_t rg_boot_rdma_of(const RgBootNode *node)
 {
-	return rg_json_int(json_object_get(node->node, "network"), "efa", 0);
+	return rg_json_int(json_object_get(node->node, "network"), "rdma", 0);
 }
 
 /* What Ray hands out: slices where the GPUs are cut. */
@@ -152,7 +152,7 @@ char *rg_boot_env_file(const RgBootNode *node)
 	if (gpus_of(node) == 0)
 		add_variable(text, "NVIDIA_VISIBLE_DEVICES", "void");
 	/* libfabric would look for other providers too; the user's word goes first */
-	if (rg_boot_efa_of(node) > 0 && !json_object_get(env, "FI_PROVIDER"))
+	if (rg_boot_rdma_of(node) > 0 && !json_object_get(env, "FI_PROVIDER"))
 		add_variable(text, "FI_PROVIDER", "efa");
 	add_variable(text, "RAY_NODE_TYPE_NAME", rg_json_str(node->node, "pool", ""));
 	add_variable(text, "RAY_CLOUD_INSTANCE_TYPE_NAME",
@@ -324,8 +324,8 @@ char *rg_boot_node_conf(const RgBootNode *node)
 	g_string_append_printf(text,
 		"gcs_port=%s\ngpus=%" G_GINT64_FORMAT "\nshm_mib=%" G_GINT64_FORMAT "\n", GCS_PORT,
 		gpus_of(node), shm_mib(node));
-	if (rg_boot_efa_of(node) > 0)
-		g_string_append_printf(text, "efa=%" G_GINT64_FORMAT "\n", rg_boot_efa_of(node));
+	if (rg_boot_rdma_of(node) > 0)
+		g_string_append_printf(text, "rdma=%" G_GINT64_FORMAT "\n", rg_boot_rdma_of(node));
 	add_slices(node, text);
 	add_container_args(node, text);
 	if (!add_ray_args(node, text))

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # Hands this node's EFA adapters to the container. Sourced by start-ray where node.conf asks for
 # them. They show up as InfiniBand devices, and what they read and write must be locked in memory.
-# shellcheck disable=SC2154 # efa: set by node.conf
+# shellcheck disable=SC2154 # rdma: set by node.conf
 
 open_efa() {
 	local class=/sys/class/infiniband seen device
 	[ -d "$class" ] ||
 		give_up "no EFA driver on this image: use one that has it, as AWS's deep learning base images do"
 	seen=$(find "$class" -mindepth 1 -maxdepth 1 | grep -c .) || true
-	[ "$seen" -ge "$efa" ] || try_again "$class shows $seen EFA devices of $efa"
+	[ "$seen" -ge "$rdma" ] || try_again "$class shows $seen EFA devices of $rdma"
 	for device in /dev/infiniband/uverbs*; do
 		[ -e "$device" ] || try_again "no /dev/infiniband/uverbs* yet"
 		container_args+=(--device "$device")

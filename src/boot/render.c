@@ -123,7 +123,7 @@ static bool write_config(Config *config, const RgBootNode *node)
 	add_file(config, RG_BOOT_CONF_FILE, "0600", conf);
 	if (rg_boot_cuts_gpus(node))
 		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
-	if (rg_boot_efa_of(node) > 0)
+	if (rg_boot_rdma_of(node) > 0)
 		add_embedded(config, "/usr/local/lib/raygpu/open-efa", "0755", "open-efa.sh");
 	add_embedded(config, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
 	add_embedded(

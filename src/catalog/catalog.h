@@ -35,8 +35,7 @@ typedef struct {
 	double gpu_memory_gib; /* of each, as the cloud's API says */
 	/* sustained, and at its best; 0: not known */
 	double network_gbps, network_peak_gbps;
-	unsigned efa;		/* AWS: EFA interfaces that it takes */
-	const char *rdma;	/* another fabric than EFA, "InfiniBand NDR 8x400Gb/s"; or empty */
+	unsigned rdma_adapters; /* that a node can have */
 	bool refuses_placement; /* can't be placed as a cluster */
 	bool offers_known;	/* a region without a price row doesn't offer it */
 	/* on-demand, where it is cheapest; RG_MONEY_UNKNOWN: no price is known anywhere */

@@ -31,8 +31,7 @@ enum {
 	T_KNOWN,
 	T_NETWORK,
 	T_NETWORK_PEAK,
-	T_EFA,
-	T_RDMA,
+	T_RDMA_ADAPTERS,
 	T_LOWEST
 };
 
@@ -96,7 +95,6 @@ static bool read_rest(
 	RgCatalog *catalog, const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
 {
 	const char *lowest = rg_table_cell(table, row, T_LOWEST);
-	type->rdma = rg_catalog_keep(catalog, rg_table_cell(table, row, T_RDMA));
 	type->lowest_microusd_hour = RG_MONEY_UNKNOWN;
 	if (lowest[0] != '\0' && (!rg_money_parse(lowest, &type->lowest_microusd_hour) ||
 					 type->lowest_microusd_hour <= 0)) {
@@ -105,7 +103,7 @@ static bool read_rest(
 	}
 	return rg_table_amount(table, row, T_NETWORK, true, &type->network_gbps, diags) &&
 	       rg_table_amount(table, row, T_NETWORK_PEAK, true, &type->network_peak_gbps, diags) &&
-	       rg_table_count_or_none(table, row, T_EFA, &type->efa, diags);
+	       rg_table_count_or_none(table, row, T_RDMA_ADAPTERS, &type->rdma_adapters, diags);
 }
 
 static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
@@ -143,7 +141,7 @@ static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiag
 {
 	static const char *const columns[] = {"instance_type", "family", "arch", "vcpus",
 		"memory_gib", "gpu_model", "gpus", "gpu_fraction", "gpu_memory_gib", "offers_known",
-		"?network_gbps", "?network_peak_gbps", "?efa", "?rdma", "?lowest_usd_per_hour",
+		"?network_gbps", "?network_peak_gbps", "?rdma_adapters", "?lowest_usd_per_hour",
 		NULL};
 	g_autoptr(RgTable) table =
 		rg_catalog_read_table(source, "instance_types.csv", columns, diags);

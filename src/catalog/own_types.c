@@ -52,7 +52,7 @@ static void put_figures(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType 
 	}
 	const char *arch = rg_json_str(row->row, "arch", type->arch);
 	type->arch = rg_catalog_keep(catalog, arch);
-	type->efa = (unsigned)rg_json_int(row->row, "efa", type->efa);
+	type->rdma_adapters = (unsigned)rg_json_int(row->row, "rdma_adapters", type->rdma_adapters);
 	if (json_object_get(row->row, "placement"))
 		type->refuses_placement = !rg_json_bool(row->row, "placement", true);
 }
@@ -80,7 +80,7 @@ static RgInstanceType *add_type(
 	g_ptr_array_add(catalog->types, type);
 	type->name = rg_catalog_keep(catalog, name);
 	type->prices = g_ptr_array_new_with_free_func(g_free);
-	type->family = type->rdma = "";
+	type->family = "";
 	type->arch = "x86_64";
 	type->lowest_microusd_hour = RG_MONEY_UNKNOWN;
 	type->offers_known = has_price(source, name);

@@ -49,7 +49,7 @@ static const RgInstanceType *named_type(const Choice *choice)
 	g_autofree char *why = rg_offers_reject_network(&choice->wish, type);
 	if (!why)
 		return rg_fit_check_placement(pool, type, choice->diags) &&
-				       rg_fit_check_efa(pool, type, choice->diags)
+				       rg_fit_check_rdma(pool, type, choice->diags)
 			       ? type
 			       : NULL;
 	RgDiag *diag =
@@ -155,7 +155,7 @@ static void list_nearest(const Choice *choice, const RgPlace *place, RgDiag *dia
 
 static bool wants_network(const RgWish *wish)
 {
-	return wish->min_gbps > 0 || wish->placement || wish->efa;
+	return wish->min_gbps > 0 || wish->placement || wish->rdma;
 }
 
 /* One model and a count, without further wishes: rg_catalog_offer says best what there is. */
@@ -257,7 +257,7 @@ RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCar
 		.max_microusd = pool->market.max_microusd,
 		.min_gbps = pool->min_gbps,
 		.placement = pool->placement,
-		.efa = pool->efa,
+		.rdma = pool->rdma,
 		.optimize = cluster->optimize,
 		.carbon = carbon};
 }

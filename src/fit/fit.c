@@ -238,15 +238,15 @@ static json_t *disk_json(const Fit *fit, const RgShape *shape)
 /* NULL without wishes. */
 static json_t *network_json(const RgPool *pool, const RgInstanceType *type)
 {
-	if (!pool->public_ip && !pool->placement && !pool->efa)
+	if (!pool->public_ip && !pool->placement && !pool->rdma)
 		return NULL;
 	json_t *network = json_object();
 	if (pool->public_ip)
 		json_object_set_new(network, "public_ip", json_true());
 	if (pool->placement)
 		json_object_set_new(network, "placement", json_string("cluster"));
-	if (pool->efa)
-		json_object_set_new(network, "efa", json_integer(type->efa));
+	if (pool->rdma)
+		json_object_set_new(network, "rdma", json_integer(type->rdma_adapters));
 	return network;
 }
 

@@ -60,11 +60,11 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 
 /* False and fit.no-placement where the type can't be placed as the pool requires (placement.c). */
 bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
-/* False and fit.no-efa where the pool requires EFA and the type takes none (placement.c). */
-bool rg_fit_check_efa(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
+/* False and fit.no-rdma where the pool requires RDMA and the type has no adapters (placement.c). */
+bool rg_fit_check_rdma(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
 /* Whether the pool's nodes have to stand in one zone (placement.c). */
 bool rg_fit_is_gathered(const RgPool *pool);
-/* A pool with a placement or EFA stands in one zone: nodes pinned elsewhere become homeless. */
+/* A pool with a placement or RDMA stands in one zone: nodes pinned elsewhere become homeless. */
 void rg_fit_gather(RgShape *shape);
 
 bool rg_fit_has_zone(const json_t *facts, const char *zone);

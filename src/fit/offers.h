@@ -19,7 +19,7 @@ typedef struct {
 	int64_t max_microusd;	       /* on spot, of a node an hour; 0: no limit */
 	double min_gbps;	       /* sustained; 0: any */
 	bool placement;		       /* can be placed as a cluster */
-	bool efa;		       /* takes EFA interfaces */
+	bool rdma;		       /* has RDMA adapters */
 	bool any_arch;		       /* not for x86_64 alone, which the default images are for */
 	RgOptimize optimize;
 	const RgCarbon *carbon; /* NULL: no carbon is known */

@@ -1,5 +1,5 @@
-/* Pools with `placement: cluster` or `efa: true`: all nodes in one zone, of a type that can. EFA's
- * traffic doesn't leave its zone (EC2 user guide, "Elastic Fabric Adapter", limitations). */
+/* Pools with `placement: cluster` or `rdma: true`: all nodes in one zone, of a type that can. RDMA
+ * traffic is not routed between zones. */
 #include <string.h>
 #include "fit/internal.h"
 
@@ -15,20 +15,19 @@ bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDi
 	return false;
 }
 
-bool rg_fit_check_efa(const RgPool *pool, const RgInstanceType *type, RgDiags *diags)
+bool rg_fit_check_rdma(const RgPool *pool, const RgInstanceType *type, RgDiags *diags)
 {
-	if (!pool->efa || type->efa > 0)
+	if (!pool->rdma || type->rdma_adapters > 0)
 		return true;
-	RgDiag *diag =
-		rg_diags_error(diags, "fit.no-efa", "%s takes no EFA interfaces", type->name);
-	rg_diag_at(diag, pool->efa_source);
-	rg_diag_hint(diag, "take another instance type, or leave `efa` out");
+	RgDiag *diag = rg_diags_error(diags, "fit.no-rdma", "%s has no RDMA adapters", type->name);
+	rg_diag_at(diag, pool->rdma_source);
+	rg_diag_hint(diag, "take another instance type, or leave `rdma` out");
 	return false;
 }
 
 bool rg_fit_is_gathered(const RgPool *pool)
 {
-	return pool->placement || pool->efa;
+	return pool->placement || pool->rdma;
 }
 
 /* Where `zone` stands in the spec's list; without a list all are alike. */

@@ -125,8 +125,8 @@ RgVerdict rg_offers_judge(const RgWish *wish, const RgGpus *gpus, const RgInstan
 	verdict.why = rg_offers_reject_network(wish, type);
 	if (!verdict.why && wish->placement && type->refuses_placement)
 		verdict.why = g_strdup("can't be placed as a cluster");
-	if (!verdict.why && wish->efa && type->efa == 0)
-		verdict.why = g_strdup("no EFA");
+	if (!verdict.why && wish->rdma && type->rdma_adapters == 0)
+		verdict.why = g_strdup("no RDMA adapters");
 	verdict.nearness = verdict.why ? NEAR_NETWORK : NEAR_REGION;
 	return verdict;
 }

@@ -153,39 +153,37 @@ static void check_placement(
 	if (!pool->placement) {
 		RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-placement",
 			"workload %s needs %u nodes of pool %s at once, and nothing keeps them "
-			"near "
-			"each other",
+			"near each other",
 			gang->name, gang->nodes, pool->name);
 		rg_diag_at(diag, pool->source);
-		rg_diag_hint(diag, "network: {placement: cluster} puts them into one %s",
-			g_str_equal(topology->cluster->provider.name, "aws") ? "placement group"
-									     : "place");
+		rg_diag_hint(diag,
+			"network: {placement: cluster} places them as near to each other "
+			"as the cloud can");
 	}
-	if (type->efa == 0 || pool->efa)
+	if (type->rdma_adapters == 0 || pool->rdma)
 		return;
-	RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-efa",
-		"%s takes %u EFA interfaces (%.4g Gbps), and pool %s has none: workload %s shares "
+	RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-rdma",
+		"%s can have %u RDMA adapters (%.4g Gbps), and pool %s has none: workload %s "
+		"shares "
 		"its gradients by TCP",
-		type->name, type->efa, type->network_gbps, pool->name, gang->name);
+		type->name, type->rdma_adapters, type->network_gbps, pool->name, gang->name);
 	rg_diag_at(diag, pool->source);
-	rg_diag_hint(diag, "network: {efa: true} attaches them, and the Ray image must hold "
-			   "libfabric and the aws-ofi-nccl plugin; one flow of TCP gets 10 Gbps in "
-			   "a placement group and 5 outside (AWS: EC2 network bandwidth)");
+	rg_diag_hint(diag, "network: {rdma: true} attaches them");
 }
 
 /* Of Ray's images the -extra ones hold libfabric and aws-ofi-nccl (ray-project/ray,
  * docker/base-extra/Dockerfile); of other images raygpu knows nothing. */
-static void check_efa_image(const Topology *topology, const RgPool *pool)
+static void check_rdma_image(const Topology *topology, const RgPool *pool)
 {
 	const RgRay *ray = &topology->cluster->ray;
 	g_auto(RgRayTag) tag = {0};
-	if (!pool->efa || !rg_ray_tag_parse(ray->image, &tag) || tag.is_extra)
+	if (!pool->rdma || !rg_ray_tag_parse(ray->image, &tag) || tag.is_extra)
 		return;
-	RgDiag *diag = rg_diags_warning(topology->diags, "topology.efa-image",
+	RgDiag *diag = rg_diags_warning(topology->diags, "topology.rdma-image",
 		"%s doesn't hold the libraries that use EFA (libfabric, aws-ofi-nccl): NCCL on "
 		"pool %s falls back to TCP",
 		ray->image, pool->name);
-	rg_diag_at(diag, pool->efa_source);
+	rg_diag_at(diag, pool->rdma_source);
 	rg_diag_hint(diag, "Ray's images with -extra in their tag hold them; give one in `image` "
 			   "of ray, or an image of your own");
 }
@@ -218,7 +216,7 @@ static void check_pool(const Topology *topology, const RgPool *pool)
 	const json_t *node = first_of(topology, pool->name);
 	const RgInstanceType *type = node ? type_of(topology, node) : NULL;
 	Gang gang;
-	check_efa_image(topology, pool);
+	check_rdma_image(topology, pool);
 	if (!type || !type->gpu || !find_gang(topology, pool->name, &gang))
 		return;
 	check_speed(topology, pool, type, &gang);

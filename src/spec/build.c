@@ -105,8 +105,8 @@ static RgPool *build_pool(
 	pool->placement = g_strcmp0(placement, "cluster") == 0;
 	g_autofree char *network = rg_json_pointer_add(pointer, "network");
 	pool->placement_source = member_source(document, network, "placement");
-	pool->efa = json_is_true(json_object_get(near, "efa"));
-	pool->efa_source = member_source(document, network, "efa");
+	pool->rdma = json_is_true(json_object_get(near, "rdma"));
+	pool->rdma_source = member_source(document, network, "rdma");
 	build_market(&pool->market, document, pointer, json_object_get(value, "market"));
 	pool->gang = json_is_true(json_object_get(value, "gang"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));

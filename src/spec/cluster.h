@@ -51,8 +51,8 @@ typedef struct {
 	bool public_ip;	 /* each node gets a public address */
 	bool placement;	 /* all nodes in one zone, as near to each other as the cloud can */
 	RgSource placement_source;
-	bool efa; /* each node gets the EFA interfaces that its type takes; all in one zone */
-	RgSource efa_source;
+	bool rdma; /* each node gets the RDMA adapters of its type; all in one zone */
+	RgSource rdma_source;
 	RgMarket market;
 	bool gang;	   /* its new nodes come all or none */
 	bool protect;	   /* no plan may destroy or replace its nodes */

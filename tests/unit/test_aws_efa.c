@@ -124,7 +124,7 @@ static const json_t *lowered(AwsFixture *f, size_t n)
 
 static void test_lower(AwsFixture *f, gconstpointer data)
 {
-	g_assert_cmpint(lower(f, "p4d.24xlarge", "'efa': 4"), ==, RGP_OK);
+	g_assert_cmpint(lower(f, "p4d.24xlarge", "'rdma': 4"), ==, RGP_OK);
 	g_assert_cmpint(
 		json_integer_value(json_object_get(lowered(f, 1), "efa_interfaces")), ==, 4);
 	const json_t *egress = json_object_get(lowered(f, 0), "egress");
@@ -137,14 +137,15 @@ static void test_lower(AwsFixture *f, gconstpointer data)
 
 static void test_public_address(AwsFixture *f, gconstpointer data)
 {
-	g_assert_cmpint(lower(f, "p4d.24xlarge", "'efa': 4, 'public_ip': true"), ==, RGP_FAIL);
+	g_assert_cmpint(lower(f, "p4d.24xlarge", "'rdma': 4, 'public_ip': true"), ==, RGP_FAIL);
 	g_assert_cmpstr(aws_test_said(f->call, 0, "origin"), ==, "/pools/w/public_ip");
 	g_assert_nonnull(
 		strstr(aws_test_said(f->call, 0, "summary"), "p4d.24xlarge has 4 with EFA"));
-	g_assert_cmpint(lower(f, "g4dn.8xlarge", "'efa': 1, 'public_ip': true"), ==, RGP_OK);
+	g_assert_cmpint(lower(f, "g4dn.8xlarge", "'rdma': 1, 'public_ip': true"), ==, RGP_OK);
 	g_assert_true(json_is_true(json_object_get(lowered(f, 1), "public_ip")));
 	/* one for EFA and one for the address */
-	g_assert_cmpint(lower(f, "p6-b300.48xlarge", "'efa': 16, 'public_ip': true"), ==, RGP_FAIL);
+	g_assert_cmpint(
+		lower(f, "p6-b300.48xlarge", "'rdma': 16, 'public_ip': true"), ==, RGP_FAIL);
 	g_assert_nonnull(strstr(aws_test_said(f->call, 0, "summary"), "has 17 with EFA"));
 }
 

@@ -22,8 +22,8 @@ static const Form forms[] = {
 		"instance_type family arch vcpus memory_gib gpu_model gpus gpu_fraction "
 		"gpu_memory_gib offers_known",
 		"vcpus memory_gib gpus gpu_fraction gpu_memory_gib network_gbps network_peak_gbps "
-		"efa lowest_usd_per_hour",
-		"network_gbps network_peak_gbps efa lowest_usd_per_hour",
+		"rdma_adapters lowest_usd_per_hour",
+		"network_gbps network_peak_gbps rdma_adapters lowest_usd_per_hour",
 		"arch gpu_model "
 		"offers_known"},
 	{"prices.csv", "region instance_type kind usd_per_hour quality date", "usd_per_hour date",

@@ -578,8 +578,8 @@ static void test_types_without_the_network_are_refused(void)
 	CPU_HEAD "pools:\n  t: {instance_type: " type ", nodes: 1, network: {" what "}}\n"
 	g_auto(Outcome) far = run(ASKING("t3.large", "placement: cluster"), FACTS, NULL);
 	assert_error(&far, "fit.no-placement", 6, "take another instance type");
-	g_auto(Outcome) slow = run(ASKING("g4dn.xlarge", "efa: true"), FACTS, NULL);
-	assert_error(&slow, "fit.no-efa", 6, "take another instance type");
+	g_auto(Outcome) slow = run(ASKING("g4dn.xlarge", "rdma: true"), FACTS, NULL);
+	assert_error(&slow, "fit.no-rdma", 6, "take another instance type");
 }
 
 #define ADD(fn) g_test_add_func("/fit/" #fn, fn)

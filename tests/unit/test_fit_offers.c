@@ -28,7 +28,7 @@ static char *random_types(unsigned n)
 {
 	GString *text = g_string_new(
 		"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
-		"gpu_memory_gib,offers_known,network_gbps,efa\n");
+		"gpu_memory_gib,offers_known,network_gbps,rdma_adapters\n");
 	for (unsigned i = 0; i < n; i++) {
 		static const char *const fractions[] = {"1", "1", "1", "1", "0.5"};
 		static const char *const archs[] = {"x86_64", "x86_64", "x86_64", "arm64"};

@@ -26,7 +26,7 @@ static const char *file_text(void *data, const char *name, size_t *len)
 static const char *const regions[] = {"east", "north", "south", "west"};
 #define TYPES_HEAD                                                                                 \
 	"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"                  \
-	"gpu_memory_gib,offers_known,network_gbps,efa\n"
+	"gpu_memory_gib,offers_known,network_gbps,rdma_adapters\n"
 #define PRICES_HEAD "region,instance_type,kind,usd_per_hour,quality,date\n"
 
 static RgCatalog *open_catalog(const char *types, const char *prices)

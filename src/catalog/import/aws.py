@@ -9,8 +9,13 @@ from provider import Provider
 OFFERINGS_DATE = '2026-05'
 
 
+class Aws(Provider):
+    def rdma_adapters(self, t):
+        return t['efa_interfaces_max'] or '0'
+
+
 def write(contracts):
-    provider = Provider(contracts, 'aws')
+    provider = Aws(contracts, 'aws')
     provider.take_prices()
     drop_local_zones(provider)
     for o in files.read(contracts, 'gpu/aws_gpu_offerings.csv'):

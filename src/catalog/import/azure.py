@@ -3,8 +3,15 @@ import re
 from provider import Provider
 
 
+class Azure(Provider):
+    def rdma_adapters(self, t):
+        """8 of "InfiniBand NDR 8x400Gb/s"."""
+        many = re.search(r' (\d+)x\d+Gb', t['rdma'])
+        return many.group(1) if many else '1' if t['rdma'] else '0'
+
+
 def write(contracts):
-    provider = Provider(contracts, 'azure')
+    provider = Azure(contracts, 'azure')
     provider.take_prices()
     drop_windows(provider)
     provider.regions = {region for region, *_ in provider.prices}

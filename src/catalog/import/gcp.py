@@ -20,8 +20,18 @@ N1_VCPUS = {
 N1_LEAST_VCPUS_A_GPU = 4
 
 
+# NICs for traffic between GPUs, beside those of the host: GCP's documentation, "Networking and GPU machines".
+GPU_NICS = {'a3-edgegpu-8g': 4, 'a3-highgpu-8g': 4, 'a3-megagpu-8g': 8, 'a3-ultragpu-8g': 8, 'a4-highgpu-8g': 8,
+            'a4x-highgpu-4g': 4, 'a4x-maxgpu-4g-metal': 4}
+
+
+class Gcp(Provider):
+    def rdma_adapters(self, t):
+        return str(GPU_NICS.get(t['instance_type'].removesuffix('-nolssd'), 0))
+
+
 def write(contracts):
-    provider = Provider(contracts, 'gcp')
+    provider = Gcp(contracts, 'gcp')
     provider.take_prices()
     provider.regions = {region for region, *_ in provider.prices}
     provider.known_regions = set(provider.regions)

@@ -7,7 +7,7 @@ import files
 
 TYPE_COLUMNS = ('instance_type', 'family', 'arch', 'vcpus', 'memory_gib', 'gpu_model', 'gpus',
                 'gpu_fraction', 'gpu_memory_gib', 'offers_known', 'network_gbps',
-                'network_peak_gbps', 'efa', 'rdma', 'lowest_usd_per_hour')
+                'network_peak_gbps', 'rdma_adapters', 'rdma', 'lowest_usd_per_hour')
 PRICE_COLUMNS = ('region', 'zone', 'instance_type', 'kind', 'usd_per_hour', 'quality', 'date')
 REGION_COLUMNS = ('region', 'offers_known')
 
@@ -89,14 +89,17 @@ class Provider:
                                                 or float(usd) < float(self.lowest[name])):
                 self.lowest[name] = usd
 
+    def rdma_adapters(self, t):
+        """How many a node has, or can have; providers with such types have their own."""
+        return '0'
+
     def type_row(self, t):
         peak = t['network_gbps_peak']
-        efa = t['efa_interfaces_max'] if self.name == 'aws' else ''
         name = t['instance_type']
         return (name, t['family'], t['arch'], t['vcpu'], t['memory_gib'],
                 t['gpu_model'], t['gpu_count'], t['gpu_partition'], t['gpu_memory_gib_each'],
                 'yes' if name in self.known_types else 'no',
-                sustained_gbps(t), peak, efa or '0', rdma(t['rdma']),
+                sustained_gbps(t), peak, self.rdma_adapters(t), rdma(t['rdma']),
                 self.lowest.get(name, ''))
 
 
@@ -108,5 +111,5 @@ def sustained_gbps(t):
 
 
 def rdma(text):
-    """The fabric's name: EFA says its own column."""
+    """The fabric's name; the module of AWS has its own word for the only one there."""
     return '' if text in ('', 'EFA', 'rdma') else text

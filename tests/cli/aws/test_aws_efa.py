@@ -1,4 +1,4 @@
-"""Pools with `network: {efa: true}`: types that take EFA, an interface on each network card, a group
+"""Pools with `network: {rdma: true}`: types that take EFA, an interface on each network card, a group
 that lets EFA's traffic pass, and what the plan says when that changes."""
 import json
 import shutil
@@ -8,7 +8,7 @@ import pytest
 from program import Home, spec
 from sim_server import Sim, tags_of
 
-EFA = ', network: {efa: true}'
+EFA = ', network: {rdma: true}'
 EXTRA = 'rayproject/ray:2.52.0-extra-py311-cu121'
 # more vCPUs than an account has at first
 QUOTAS = {'L-417A185B': 10000, 'L-DB2E81BA': 10000}
@@ -175,11 +175,11 @@ def test_types_without_efa_are_refused_with_the_reason(sim, home):
     said = home.run('validate', 'cluster.yaml', code=4)
     text = ' '.join(said.err.split())
     assert 'no aws instance type in us-east-1 has V100-16GB:4 with the network that the pool requires' in text
-    assert 'nearest: p3.8xlarge (no EFA)' in text, said
+    assert 'nearest: p3.8xlarge (no RDMA adapters)' in text, said
     text = cluster('T4:1').replace('accelerators: "T4:1"', 'instance_type: g4dn.xlarge')
     home.write('cluster.yaml', text)
     said = home.run('validate', 'cluster.yaml', code=4)
-    assert 'g4dn.xlarge takes no EFA interfaces' in said.err and '[fit.no-efa]' in said.err
+    assert 'g4dn.xlarge has no RDMA adapters' in said.err and '[fit.no-rdma]' in said.err
     assert 'cluster.yaml:7:' in said.err and sim.counters()['requests'] == 0
 
 
@@ -199,6 +199,6 @@ def test_several_interfaces_rule_out_a_public_address(sim, home):
 def test_an_image_without_the_libraries_is_told(sim, home):
     home.write('cluster.yaml', cluster().replace('-extra', ''))
     said = home.run('plan', 'cluster.yaml')
-    assert '[topology.efa-image]' in said.err and 'falls back to TCP' in said.err
+    assert '[topology.rdma-image]' in said.err and 'falls back to TCP' in said.err
     home.write('cluster.yaml', cluster())
     assert 'efa' not in home.run('plan', 'cluster.yaml').err

@@ -35,7 +35,7 @@ def test_node_conf_is_as_recorded_and_others_have_no_script():
     compare(GOLDEN / 'boot/efa.train.txt', files_of(texts['train'])['/etc/raygpu/node.conf'][1])
     assert '/usr/local/lib/raygpu/open-efa' in files_of(texts['train'])
     assert '/usr/local/lib/raygpu/open-efa' not in files_of(texts['head'])
-    assert 'efa=' not in files_of(texts['head'])['/etc/raygpu/node.conf'][1]
+    assert 'rdma=' not in files_of(texts['head'])['/etc/raygpu/node.conf'][1]
 
 
 def test_the_container_gets_the_adapters(tmp_path):
@@ -49,7 +49,7 @@ def test_the_container_gets_the_adapters(tmp_path):
 
 
 def test_the_users_provider_goes_first(tmp_path):
-    path = spec_file(tmp_path, pools='  train: {accelerators: "A100:8", nodes: 1, network: {efa: true}, '
+    path = spec_file(tmp_path, pools='  train: {accelerators: "A100:8", nodes: 1, network: {rdma: true}, '
                                      'env: {FI_PROVIDER: "efa,tcp"}}')
     node = EfaNode(tmp_path / 'n', spec=path)
     assert node.start()[0] == 0
