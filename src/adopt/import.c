@@ -114,9 +114,10 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 	const RgPass *pass = importing->rebuild.pass;
 	g_autofree char *kind = kind_of(import), *key = key_of(kind, import->id);
 	const RgResource *read = g_hash_table_lookup(importing->read, key);
+	g_autofree char *hint = g_strdup_printf("is it the right kind, %s and account?",
+		rg_schema_words(rg_provider_get_schema(pass->provider))->region);
 	if (!read)
-		refuse(importing, import, "is it the right kind, region and account?",
-			"there is no %s \"%s\" in %s", kind, import->id,
+		refuse(importing, import, hint, "there is no %s \"%s\" in %s", kind, import->id,
 			pass->cluster->provider.region);
 	else if (read->presence != RG_PRESENT)
 		refuse(importing, import, NULL, "%s is %s: there is nothing left to import",

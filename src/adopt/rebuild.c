@@ -62,7 +62,8 @@ static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const cha
 			"nothing in %s carries the ownership tags of cluster %s%s%s",
 			rebuild->pass->cluster->provider.region, name, asked ? " and lineage " : "",
 			asked ? asked : "");
-		rg_diag_hint(diag, "is it the right region and account?");
+		rg_diag_hint(diag, "is it the right %s and account?",
+			rg_schema_words(rg_provider_get_schema(rebuild->pass->provider))->region);
 		return NULL;
 	}
 	g_ptr_array_add(lineages, NULL);

@@ -49,16 +49,19 @@ void failures_add(Failures *failures, Step *step, const RgItemResult *result)
 }
 
 /* The module's own words; of capacity people must also hear what becomes of the rest. */
-static void hint_new(RgDiag *diag, const RgItemResult *result, bool gang)
+static void hint_new(const Apply *apply, RgDiag *diag, const RgItemResult *result, bool gang)
 {
-	if (result->class_ == RG_CLASS_CAPACITY)
-		rg_diag_hint(diag, "%s; what was obtained is %s",
-			result->hint ? result->hint
-				     : "the cloud has no more of these now: run apply again "
-				       "later or name another zone or type",
-			gang ? "removed, because the pool is a gang" : "kept and recorded");
-	else if (result->hint)
-		rg_diag_hint(diag, "%s", result->hint);
+	if (result->class_ != RG_CLASS_CAPACITY) {
+		if (result->hint)
+			rg_diag_hint(diag, "%s", result->hint);
+		return;
+	}
+	const RgWords *words = rg_schema_words(rg_provider_get_schema(apply->provider));
+	g_autofree char *usual = g_strdup_printf("the cloud has no more of these now: run apply "
+						 "again later, or ask for another %s or %s",
+		words->zone, words->instance_type);
+	rg_diag_hint(diag, "%s; what was obtained is %s", result->hint ? result->hint : usual,
+		gang ? "removed, because the pool is a gang" : "kept and recorded");
 }
 
 static RgDiag *diag_new(
@@ -74,7 +77,7 @@ static RgDiag *diag_new(
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, result->attribute);
 	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
-	hint_new(diag, result, ((Step *)failed->pdata[0])->gang != NULL);
+	hint_new(apply, diag, result, ((Step *)failed->pdata[0])->gang != NULL);
 	return diag;
 }
 

@@ -15,6 +15,7 @@ RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags)
 	g_autoptr(RgCatalog) catalog = g_new0(RgCatalog, 1);
 	catalog->provider = g_strdup(source->provider);
 	catalog->texts = g_string_chunk_new(8192);
+	catalog->words = source->words ? *source->words : rg_words_of(NULL);
 	catalog->gpus =
 		source->gpus ? rg_gpus_ref(source->gpus) : rg_gpus_open_with(source->own, diags);
 	catalog->types = g_ptr_array_new_with_free_func(free_type);
@@ -108,6 +109,11 @@ RgOfferState rg_catalog_offer_state(
 	bool region_known =
 		GPOINTER_TO_INT(g_hash_table_lookup(catalog->region_known, region)) != 0;
 	return region_known && type->offers_known ? RG_OFFER_NONE : RG_OFFER_UNSEEN;
+}
+
+const RgWords *rg_catalog_words(const RgCatalog *catalog)
+{
+	return &catalog->words;
 }
 
 const RgGpus *rg_catalog_get_gpus(const RgCatalog *catalog)

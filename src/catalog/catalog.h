@@ -6,6 +6,7 @@
 #pragma once
 #include "base/diag.h"
 #include "base/money.h"
+#include "base/words.h"
 #include "catalog/gpus.h"
 
 typedef struct RgCatalog RgCatalog;
@@ -54,7 +55,8 @@ typedef enum {
 
 /* Where a catalog's rows come from. */
 typedef struct {
-	const char *provider; /* for messages */
+	const char *provider; /* for messages, as are its words */
+	const RgWords *words; /* NULL: the usual ones */
 	const char *region;   /* prices of this region only, which is several times as fast; NULL:
 				 all */
 	RgCatalogText text;
@@ -74,6 +76,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCatalog, rg_catalog_free)
 /* RgCatalogText over a `const struct rg_embedded[]` given as data. */
 const char *rg_catalog_embedded_text(void *table, const char *name, size_t *len);
 
+/* The provider's words, for messages about it. */
+const RgWords *rg_catalog_words(const RgCatalog *catalog);
 /* The GPU models that its types carry; borrowed. */
 const RgGpus *rg_catalog_get_gpus(const RgCatalog *catalog);
 bool rg_catalog_has_region(const RgCatalog *catalog, const char *region);

@@ -21,7 +21,8 @@ struct RgCatalog {
 	char *provider;
 	GStringChunk *texts;
 	RgGpus *gpus;
-	GPtrArray *types;	  /* RgInstanceType*, by name */
+	GPtrArray *types; /* RgInstanceType*, by name */
+	RgWords words;
 	GPtrArray *regions;	  /* char*, by name, NULL-ended for rg_nearest_word */
 	GHashTable *type_of_name; /* char* -> RgInstanceType*, borrowed */
 	GHashTable *region_known; /* char* -> GINT_TO_POINTER(offers_known) */

@@ -24,7 +24,8 @@ bool rg_catalog_check_region(
 	if (rg_catalog_has_region(catalog, region))
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-region",
-		"%s has no region \"%s\" that raygpu knows", catalog->provider, region);
+		"%s has no %s \"%s\" that raygpu knows", catalog->provider, catalog->words.region,
+		region);
 	rg_diag_at(diag, source);
 	const char *near = rg_nearest_word(region, (const char *const *)catalog->regions->pdata);
 	if (near)
@@ -39,7 +40,8 @@ const RgInstanceType *rg_catalog_get_type(
 	if (type)
 		return type;
 	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-type",
-		"\"%s\" is not in the catalog of %s instance types", name, catalog->provider);
+		"\"%s\" is not in the catalog of %s %ss", name, catalog->provider,
+		catalog->words.instance_type);
 	rg_diag_at(diag, source);
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
 	for (guint i = 0; i < catalog->types->len; i++) {
@@ -197,9 +199,9 @@ const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *reg
 	}
 	if (best.type)
 		return best.type;
-	RgDiag *diag = rg_diags_error(diags, "catalog.no-offer",
-		"no %s instance type has %u %s GPU%s in %s", catalog->provider, count, word,
-		count == 1 ? "" : "s", region);
+	RgDiag *diag = rg_diags_error(diags, "catalog.no-offer", "no %s %s has %u %s GPU%s in %s",
+		catalog->provider, catalog->words.instance_type, count, word, count == 1 ? "" : "s",
+		region);
 	rg_diag_at(diag, source);
 	report_no_offer(catalog, region, word, count, models, diag);
 	return NULL;

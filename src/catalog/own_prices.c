@@ -131,12 +131,13 @@ static bool check_discount(const RgCatalog *catalog, const RgOwnRow *row)
 	bool has_region = matches_any_region(catalog, row->row);
 	if (!has_type)
 		rg_own_complain(row, "instance_type",
-			g_strdup_printf("no %s instance type is like \"%s\"", catalog->provider,
+			g_strdup_printf("no %s %s is like \"%s\"", catalog->provider,
+				catalog->words.instance_type,
 				rg_json_str(row->row, "instance_type", "")));
 	if (!has_region)
 		rg_own_complain(row, "region",
-			g_strdup_printf("no %s region is like \"%s\"", catalog->provider,
-				rg_json_str(row->row, "region", "")));
+			g_strdup_printf("no %s %s is like \"%s\"", catalog->provider,
+				catalog->words.region, rg_json_str(row->row, "region", "")));
 	return has_type && has_region;
 }
 

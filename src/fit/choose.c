@@ -172,6 +172,7 @@ static void report_none(const Choice *choice, const RgPlace *place)
 {
 	const RgPool *pool = choice->shape->pool;
 	const RgAccelerator *first = pool->accelerators->pdata[0];
+	const RgWords *words = rg_catalog_words(place->catalog);
 	if (is_plain(choice) && first->names) {
 		rg_catalog_offer(choice->shapes->catalog, place->region, first->names[0],
 			first->count, pool->shape_source, choice->diags);
@@ -180,12 +181,12 @@ static void report_none(const Choice *choice, const RgPlace *place)
 	const char *network =
 		wants_network(&choice->wish) ? " with the network that the pool requires" : "";
 	RgDiag *diag = rg_diags_error(choice->diags, "catalog.no-offer",
-		"no %s instance type in %s has %s%s%s", place->provider, place->region,
+		"no %s %s in %s has %s%s%s", place->provider, words->instance_type, place->region,
 		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network,
 		choice->wish.max_microusd > 0 ? " for max_price" : "");
 	rg_diag_at(diag, pool->shape_source);
 	list_nearest(choice, place, diag);
-	rg_diag_hint(diag, "`raygpu offers` lists what other regions have");
+	rg_diag_hint(diag, "`raygpu offers` lists what other %ss have", words->region);
 }
 
 /* By what the best came first. Without carbon figures it is the price. */
@@ -197,8 +198,8 @@ static const char *rank_word(const Choice *choice, const RgMerit *best, bool pri
 		return rg_merit_word(by);
 	if (best->microusd_hour == INT64_MAX)
 		return "first";
-	return by == RG_OPTIMIZE_COST ? "cheapest in other regions"
-				      : "best balance of carbon and prices of other regions";
+	return by == RG_OPTIMIZE_COST ? "cheapest elsewhere"
+				      : "best balance of carbon and prices elsewhere";
 }
 
 static char *reason_of(const Choice *choice, const GPtrArray *offers)

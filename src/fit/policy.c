@@ -56,7 +56,7 @@ static bool is_gpu(const Check *check, const char *name, const char *pattern, co
 	       is_like(name, pattern) || is_like(gpu->ray_type, pattern);
 }
 
-/* What is held against allow_THING and deny_THING. */
+/* What is held against allow_THING and deny_THING; `what` NULL: the provider has a word for it. */
 typedef struct {
 	const char *allow, *deny, *code, *what;
 	bool (*matches)(
@@ -65,12 +65,20 @@ typedef struct {
 
 static const Thing accelerators = {
 	"allow_accelerators", "deny_accelerators", "policy.accelerator", "accelerator", is_gpu};
-static const Thing types = {"allow_instance_types", "deny_instance_types", "policy.instance-type",
-	"instance type", is_same};
-static const Thing regions = {"allow_regions", "deny_regions", "policy.region", "region", is_same};
+static const Thing types = {
+	"allow_instance_types", "deny_instance_types", "policy.instance-type", NULL, is_same};
+static const Thing regions = {"allow_regions", "deny_regions", "policy.region", NULL, is_same};
 static const Thing providers = {
 	"allow_providers", "deny_providers", "policy.provider", "provider", is_same};
 static const Thing markets = {"allow_markets", "deny_markets", "policy.market", "market", is_same};
+
+static const char *word_for(const Check *check, const Thing *thing)
+{
+	const RgWords *words = rg_catalog_words(check->shapes->catalog);
+	return thing == &types	   ? words->instance_type
+	       : thing == &regions ? words->region
+				   : thing->what;
+}
 
 /* Index of the first pattern that matches, or -1. */
 static int find_match(const Check *check, const Thing *thing, const json_t *list, const char *name,
@@ -100,11 +108,12 @@ static void check_thing(Check *check, const Thing *thing, const char *name, cons
 	RgSource at, const char *whose)
 {
 	const json_t *allow = rule_of(check, thing->allow), *deny = rule_of(check, thing->deny);
+	const char *what = word_for(check, thing);
 	int denied = find_match(check, thing, deny, name, model);
 	if (denied >= 0) {
 		g_autofree char *pointer = g_strdup_printf("/%s/%d", thing->deny, denied);
-		refuse(check, thing->code, at, pointer, "the %s %s%s is denied by policy",
-			thing->what, name, whose);
+		refuse(check, thing->code, at, pointer, "the %s %s%s is denied by policy", what,
+			name, whose);
 		return;
 	}
 	if (!allow || find_match(check, thing, allow, name, model) >= 0)
@@ -112,7 +121,7 @@ static void check_thing(Check *check, const Thing *thing, const char *name, cons
 	g_autofree char *pointer = g_strdup_printf("/%s", thing->allow);
 	g_autofree char *words = list_words(allow);
 	RgDiag *diag = refuse(check, thing->code, at, pointer,
-		"the %s %s%s is not among those that the policy allows", thing->what, name, whose);
+		"the %s %s%s is not among those that the policy allows", what, name, whose);
 	rg_diag_hint(diag, "allowed: %s", words);
 }
 

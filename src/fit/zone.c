@@ -109,8 +109,10 @@ static bool any_offered(const RgShape *shape, const json_t *facts)
 	return false;
 }
 
-static void report(const RgShape *shape, const json_t *facts, const char *region, RgDiags *diags)
+static void report(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
+	const char *region, RgDiags *diags)
 {
+	const char *word = rg_catalog_words(shapes->catalog)->zone;
 	const RgPool *pool = shape->pool;
 	const char *type = shape->type->name;
 	g_autofree char *listed = pool->zones ? g_strjoinv(", ", pool->zones) : NULL;
@@ -123,19 +125,21 @@ static void report(const RgShape *shape, const json_t *facts, const char *region
 			diags, "fit.zone-not-offered", "%s is not offered in %s", type, listed);
 	else if (!offered)
 		diag = rg_diags_error(diags, "fit.zone-not-offered",
-			"%s is not offered in any zone of %s", type, region);
+			"%s is not offered in any %s of %s", type, word, region);
+	else if (listed)
+		diag = rg_diags_error(diags, "fit.no-zone",
+			"no %s for %s%s: the network does not reach %s", word,
+			pool->is_head ? "the " : "pool ", pool->name, listed);
 	else
-		diag = rg_diags_error(diags, "fit.no-zone", "no zone for %s%s: %s%s",
-			pool->is_head ? "the " : "pool ", pool->name,
-			listed ? "the network does not reach "
-			       : "the network reaches no zone that has ",
-			listed ? listed : type);
+		diag = rg_diags_error(diags, "fit.no-zone",
+			"no %s for %s%s: the network reaches no %s that has %s", word,
+			pool->is_head ? "the " : "pool ", pool->name, word, type);
 	rg_diag_at(diag, listed ? pool->zones_source : pool->shape_source);
 	if (usable[0] != '\0')
-		rg_diag_detail(
-			diag, "zones that the network reaches and that offer %s: %s", type, usable);
+		rg_diag_detail(diag, "%ss that the network reaches and that offer %s: %s", word,
+			type, usable);
 	else
-		rg_diag_detail(diag, "zones that the network reaches: %s",
+		rg_diag_detail(diag, "%ss that the network reaches: %s", word,
 			reached[0] != '\0' ? reached : "none");
 }
 
@@ -157,6 +161,6 @@ const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, con
 		zone = best_zone(shapes, shape, facts);
 	}
 	if (!zone)
-		report(shape, facts, region, diags);
+		report(shapes, shape, facts, region, diags);
 	return zone;
 }

@@ -13,11 +13,20 @@ static const char *data_text(void *data, const char *file, size_t *len)
 	return rg_provider_data(source->providers, source->name, file, len);
 }
 
+/* NULL for a provider that has tables and no module yet. */
+static const RgWords *words_of(RgProviderHost *providers, const char *provider)
+{
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
+	const RgSchema *schema = rg_provider_schema(providers, provider, unsaid);
+	return schema ? rg_schema_words(schema) : NULL;
+}
+
 RgCatalog *pass_read_catalog(RgProviderHost *providers, const char *provider, const char *region,
 	RgGpus *gpus, const RgOwnRows *own, RgDiags *diags)
 {
 	DataSource data = {providers, provider};
 	RgCatalogSource source = {.provider = provider,
+		.words = words_of(providers, provider),
 		.region = region,
 		.text = data_text,
 		.data = &data,

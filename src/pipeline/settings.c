@@ -14,35 +14,43 @@ static bool zone_is_in(const char *zone, const char *region)
 	return g_str_has_prefix(zone, region) && !g_str_equal(zone, region);
 }
 
-static bool check_zones(const RgPool *pool, const char *region, RgDiags *diags)
+static RgDiag *hint_zone(RgDiag *diag, const RgWords *words, const char *region)
+{
+	return rg_diag_hint(diag, "a cluster lives in one %s; its %ss look like %sa", words->region,
+		words->zone, region);
+}
+
+static bool check_zones(
+	const RgPool *pool, const RgWords *words, const char *region, RgDiags *diags)
 {
 	bool ok = true;
 	for (size_t i = 0; pool->zones && pool->zones[i]; i++) {
 		if (zone_is_in(pool->zones[i], region))
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "spec.conflict",
-			"the zone \"%s\" is not in the region \"%s\"", pool->zones[i], region);
+			"the %s \"%s\" is not in the %s \"%s\"", words->zone, pool->zones[i],
+			words->region, region);
 		g_autofree char *origin = g_strdup_printf("%s/zones/%zu", pool->origin, i);
 		rg_diag_origin(diag, origin);
-		rg_diag_hint(
-			diag, "a cluster lives in one region; its zones look like %sa", region);
+		hint_zone(diag, words, region);
 		ok = false;
 	}
 	return ok;
 }
 
-static bool check_all_zones(const RgCluster *cluster, RgDiags *diags)
+static bool check_all_zones(const RgCluster *cluster, const RgWords *words, RgDiags *diags)
 {
 	const char *region = cluster->provider.region;
-	bool ok = check_zones(cluster->head, region, diags);
+	bool ok = check_zones(cluster->head, words, region, diags);
 	for (guint i = 0; i < cluster->pools->len; i++)
-		ok = check_zones(g_ptr_array_index(cluster->pools, i), region, diags) && ok;
+		ok = check_zones(cluster->pools->pdata[i], words, region, diags) && ok;
 	return ok;
 }
 
 /* A setting whose keys are zones (x-raygpu-zones in the module's schema.json): they lie in the
  * region, and no two have one value: what is given by zone lies in its zone. */
-static bool check_zone_map(const RgCluster *cluster, const char *name, json_t *map, RgDiags *diags)
+static bool check_zone_map(const RgCluster *cluster, const RgWords *words, const char *name,
+	json_t *map, RgDiags *diags)
 {
 	const char *zone, *region = cluster->provider.region;
 	json_t *value;
@@ -54,17 +62,17 @@ static bool check_zone_map(const RgCluster *cluster, const char *name, json_t *m
 		const char *other = given ? g_hash_table_lookup(zones_of, given) : NULL;
 		RgDiag *diag = NULL;
 		if (!zone_is_in(zone, region))
-			diag = rg_diag_hint(rg_diags_error(diags, "spec.conflict",
-						    "the zone \"%s\" of provider.%s is not in the "
-						    "region \"%s\"",
-						    zone, name, region),
-				"a cluster lives in one region; its zones look like %sa", region);
+			diag = hint_zone(
+				rg_diags_error(diags, "spec.conflict",
+					"the %s \"%s\" of provider.%s is not in the %s \"%s\"",
+					words->zone, zone, name, words->region, region),
+				words, region);
 		else if (other)
 			diag = rg_diag_hint(
 				rg_diags_error(diags, "spec.conflict",
 					"\"%s\" is given for %s and for %s in provider.%s", given,
 					other, zone, name),
-				"give each zone its own");
+				"give each %s its own", words->zone);
 		else if (given)
 			g_hash_table_insert(
 				zones_of, (void *)(uintptr_t)given, (void *)(uintptr_t)zone);
@@ -85,7 +93,8 @@ static bool check_zone_maps(const RgCluster *cluster, const RgSchema *schema, Rg
 	json_object_foreach (settings, name, rule) {
 		json_t *map = json_object_get(cluster->provider.config, name);
 		if (json_is_true(json_object_get(rule, "x-raygpu-zones")))
-			ok = check_zone_map(cluster, name, map, diags) && ok;
+			ok = check_zone_map(cluster, rg_schema_words(schema), name, map, diags) &&
+			     ok;
 	}
 	return ok;
 }
@@ -159,7 +168,8 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, diags);
 	if (!schema)
 		return false;
-	bool ok = !rg_schema_zones_start_with_region(schema) || check_all_zones(cluster, diags);
+	bool ok = !rg_schema_zones_start_with_region(schema) ||
+		  check_all_zones(cluster, rg_schema_words(schema), diags);
 	ok = check_markets(cluster, schema, diags) && ok;
 	ok = pass_check_labels(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);

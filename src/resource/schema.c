@@ -6,6 +6,7 @@ struct RgSchema {
 	json_t *document;  /* names and defaults are borrowed from it */
 	GHashTable *kinds; /* char* -> RgKind* */
 	GStrv names;
+	RgWords words;
 };
 
 /* The one kind that raygpu keeps itself: apply mints the value, the state holds it, `$ref`
@@ -108,6 +109,7 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 	RgSchema *schema = g_new0(RgSchema, 1);
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 	schema->document = json_deep_copy(document);
+	schema->words = rg_words_of(json_object_get(document, "words"));
 	schema->kinds = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_kind);
 	bool ok = true;
 	json_object_foreach (json_object_get(schema->document, "kinds"), name, object) {
@@ -193,6 +195,11 @@ unsigned rg_schema_burst(const RgSchema *schema)
 const json_t *rg_schema_labels(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "labels");
+}
+
+const RgWords *rg_schema_words(const RgSchema *schema)
+{
+	return &schema->words;
 }
 
 const json_t *rg_schema_secrets(const RgSchema *schema)

@@ -2,6 +2,7 @@
  * apply. The core kind raygpu.secret is always there. Immutable, any thread. */
 #pragma once
 #include "base/json.h"
+#include "base/words.h"
 
 /* Roles of attributes (schemas/provider-schema.json): the core reads no attribute by its name. */
 #define RG_ROLE_INSTANCE_TYPE "instance_type"
@@ -46,6 +47,8 @@ GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */
 int64_t rg_schema_user_data_bytes(const RgSchema *schema);
 double rg_schema_requests_per_s(const RgSchema *schema);
 unsigned rg_schema_burst(const RgSchema *schema);
+/* What the cloud's users call things; borrowed. */
+const RgWords *rg_schema_words(const RgSchema *schema);
 /* Which labels its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
 const json_t *rg_schema_labels(const RgSchema *schema);
 /* Names whose values traces must not show, a list of texts; borrowed, NULL = none. */

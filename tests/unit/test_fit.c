@@ -418,7 +418,7 @@ static void test_unknown_prices_are_null_and_warned_of(void)
 	g_assert_cmpstr(rg_json_str(offer, "instance_type", ""), ==, "g4dn.xlarge");
 	g_assert_true(json_is_null(json_object_get(offer, "price_microusd_hour")));
 	g_assert_cmpstr(rg_json_str(offer, "reason", ""), ==,
-		"cheapest in other regions of 5 offers of T4 in ap-northeast-3; no price is known "
+		"cheapest elsewhere of 5 offers of T4 in ap-northeast-3; no price is known "
 		"there");
 	g_assert_cmpuint(rg_diags_count(o.diags), ==, 1);
 	g_assert_cmpstr(rg_diags_get(o.diags, 0)->code, ==, "catalog.no-price");

@@ -108,6 +108,15 @@ def test_installs_what_third_parties_need(installed):
     assert {r['name']: r['state'] for r in reversed(rows)}['aws'] == 'ok', rows
 
 
+def test_messages_use_the_clouds_words(home, cloud):
+    home.write('type.yaml', spec(cloud).replace('cpu.large', 'cpu.larg'))
+    assert '"cpu.larg" is not in the catalog of template node sizes' in home.run('validate', 'type.yaml', code=4).err
+    home.write('denied.yaml', spec(cloud) + 'policy: {deny_instance_types: [cpu.*]}\n')
+    assert 'the node size cpu.large (head) is denied by policy' in home.run('validate', 'denied.yaml', code=9).err
+    home.write('hall.yaml', spec(cloud).replace('[b2]', '[a1]'))
+    assert 'halls that the network reaches and that offer gpu.huge: b2' in home.run('plan', 'hall.yaml', code=4).err
+
+
 def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
     rows = home.run('providers', 'list', '--json').json()
     row, = [r for r in rows if r['name'] == 'template']

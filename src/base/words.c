@@ -1,0 +1,18 @@
+#include "base/words.h"
+#include "base/json.h"
+
+static const char *word_of(const json_t *words, const char *key, const char *usual)
+{
+	return g_intern_string(rg_json_str(words, key, usual));
+}
+
+RgWords rg_words_of(const json_t *words)
+{
+	return (RgWords){
+		.instance_type = word_of(words, "instance_type", "instance type"),
+		.zone = word_of(words, "zone", "zone"),
+		.region = word_of(words, "region", "region"),
+		.placement_group = word_of(words, "placement_group", "placement group"),
+		.fast_network = word_of(words, "fast_network", "RDMA"),
+	};
+}

@@ -1,0 +1,13 @@
+/* What a cloud's users call things, for messages: the words of the module's schema.json, or the
+ * usual ones. Each forms its plural with an s. The texts are interned. */
+#pragma once
+#include <jansson.h>
+
+typedef struct {
+	const char *instance_type, *zone, *region;
+	const char *placement_group; /* machines near each other */
+	const char *fast_network;    /* what the nodes of a gang share data through */
+} RgWords;
+
+/* `words`: of a schema.json; NULL, or any part of it. */
+RgWords rg_words_of(const json_t *words);
