@@ -266,7 +266,7 @@ static void show_overview(Context *context, GPtrArray *turns, const RgSpecs *spe
 		.untouched = specs->untouched};
 	g_autofree char *text = rg_report_overview(&reports, &context->out);
 	say(context, text);
-	print_diags(context);
+	print_diags(context, context->diags);
 	rg_diags_clear(context->diags);
 }
 
@@ -306,10 +306,10 @@ static int finish(Context *context, const ApplyOptions *options, GPtrArray *turn
 		code = worst_exit_code(code, turn->code);
 		items[i] = (RgApplied){.cluster = turn->cluster,
 			.file = turn->file,
-			.outcome = turn->outcome,
-			.run = turn->run,
-			.result = turn->tried ? &turn->result : NULL,
-			.changes = turn->changes,
+			.outcome = turn->run.outcome,
+			.run = turn->run.id,
+			.result = turn->tried ? &turn->run.result : NULL,
+			.changes = turn->run.changes,
 			.open = turn->open,
 			.diagnostics = turn->told,
 			.exit_code = turn->code};

@@ -41,23 +41,31 @@ bool change_options_check(Context *context, ChangeOptions *options)
 	return false;
 }
 
-RgPass *run_pass(Context *context, const char *spec_path)
+static bool cluster_alone(Context *context, const char *spec_path, RgDiags *diags)
 {
-	RgPass *pass = NULL;
-	if (context->cluster && spec_path)
-		rg_diags_error(
-			context->diags, "usage.conflict", "give a spec or --cluster, not both");
-	else if (context->cluster && context->ref)
-		rg_diags_error(context->diags, "usage.conflict",
+	if (spec_path)
+		rg_diags_error(diags, "usage.conflict", "give a spec or --cluster, not both");
+	else if (context->ref)
+		rg_diags_error(diags, "usage.conflict",
 			"--cluster works without a spec, so there is none to read at --ref");
-	else if (context->cluster)
-		pass = rg_pipeline_plan_recorded(
-			&context->session, context->cluster, context->diags);
-	else if (spec_path || spec_is_here(context))
-		pass = rg_pipeline_plan(
-			&context->session, spec_path ? spec_path : DEFAULT_SPEC, context->diags);
+	return !spec_path && !context->ref;
+}
+
+RgPass *make_pass(Context *context, const char *spec_path, RgPass *loaded, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = loaded;
+	bool made = false;
+	if (context->cluster && cluster_alone(context, spec_path, diags)) {
+		pass = rg_pipeline_plan_recorded(&context->session, context->cluster, diags);
+		made = pass != NULL;
+	} else if (!context->cluster && (spec_path || spec_is_here(context))) {
+		if (!pass)
+			pass = rg_pipeline_load(
+				spec_path ? spec_path : DEFAULT_SPEC, context->ref, diags);
+		made = pass && rg_pipeline_plan(&context->session, pass, diags);
+	}
 	status_clear(context);
-	return pass;
+	return made ? g_steal_pointer(&pass) : NULL;
 }
 
 static char *read_file(Context *context, const char *path, size_t *len)

@@ -101,7 +101,7 @@ void out_document(const char *json);
 bool out_has_document(void); /* one was printed */
 void out_json(const json_t *value);
 void err_text(Context *context, const char *text);
-void print_diags(Context *context);
+void print_diags(Context *context, const RgDiags *diags);
 /* What GLib says of a file, in our words. */
 void report_unwritable(Context *context, const char *path, const GError *error);
 void report_unreadable(Context *context, const char *path, const GError *error);
@@ -152,8 +152,9 @@ typedef struct {
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy);
 void change_options_clear(ChangeOptions *options);
 bool change_options_check(Context *context, ChangeOptions *options);
-/* The pass for SPEC, or for --cluster from the state. */
-RgPass *run_pass(Context *context, const char *spec_path);
+/* The pass for SPEC, or for --cluster from the state; `loaded`: of rg_pipeline_load, when the spec
+ * was read already (taken over; may be NULL). */
+RgPass *make_pass(Context *context, const char *spec_path, RgPass *loaded, RgDiags *diags);
 
 /* specs.c */
 /* The specs that the arguments name, cluster.yaml without any, and a note on what was passed over.

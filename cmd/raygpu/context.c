@@ -121,7 +121,6 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->providers = context->providers;
 	session->store = context->store;
 	session->state_path = context_state_path(context);
-	session->ref = context->ref;
 	session->trusted_ref = context->changed_since;
 	session->allow_endpoints = getenv("RAYGPU_ALLOW_ENDPOINTS");
 	session->allow_profiles = getenv("RAYGPU_ALLOW_PROFILES");

@@ -40,7 +40,7 @@ static RgPass *make(Context *context, const ChangeOptions *options, const char *
 		return NULL;
 	change_options_use(context, options, false);
 	context->session.diff.looking = true;
-	g_autoptr(RgPass) pass = run_pass(context, spec_path);
+	g_autoptr(RgPass) pass = make_pass(context, spec_path, NULL, context->diags);
 	return pass && is_recorded(context, pass) ? g_steal_pointer(&pass) : NULL;
 }
 

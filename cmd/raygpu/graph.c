@@ -18,7 +18,7 @@ static int of_spec(Context *context, const char *path)
 	if (!context_open_session(context, RG_STORE_READ))
 		return rg_diags_exit_code(context->diags);
 	change_options_use(context, &options, false);
-	g_autoptr(RgPass) pass = run_pass(context, path);
+	g_autoptr(RgPass) pass = make_pass(context, path, NULL, context->diags);
 	return print_graph(context, pass ? pass->plan : NULL);
 }
 

@@ -55,14 +55,13 @@ static bool record(Context *context, const RgPass *pass, const GPtrArray *record
 				      context->diags));
 }
 
-static int look_and_record(Context *context, const Options *options, const char *spec,
-	const RgImport *imports, size_t n)
+static int look_and_record(
+	Context *context, const Options *options, RgPass *pass, const RgImport *imports, size_t n)
 {
-	g_autoptr(GPtrArray) records = NULL;
-	g_autoptr(RgPass) pass = rg_adopt_import(
-		&context->session, spec, imports, n, options->as_is, &records, context->diags);
+	g_autoptr(GPtrArray) records = rg_adopt_import(
+		&context->session, pass, imports, n, options->as_is, context->diags);
 	status_clear(context);
-	if (!pass)
+	if (!records)
 		return rg_diags_exit_code(context->diags);
 	if (!context->json)
 		print_look(context, pass, records);
@@ -85,13 +84,9 @@ static int look_and_record(Context *context, const Options *options, const char 
 static int run(Context *context, const Options *options, const char *spec, const RgImport *imports,
 	size_t n)
 {
-	g_autoptr(RgDiags) unread = rg_diags_new(); /* the pass reads it again and tells warnings */
-	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster = rg_specs_load(spec, context->ref, &provenance, unread);
-	if (!cluster) {
-		rg_diags_take_all(context->diags, unread);
+	g_autoptr(RgPass) pass = rg_pipeline_load(spec, context->ref, context->diags);
+	if (!pass)
 		return rg_diags_exit_code(context->diags);
-	}
 	context_use_spec(context, spec);
 	if (!context_open_session(context, options->dry_run ? RG_STORE_READ : RG_STORE_WRITE))
 		return rg_diags_exit_code(context->diags);
@@ -99,11 +94,11 @@ static int run(Context *context, const Options *options, const char *spec, const
 	g_autoptr(RgLock) lock =
 		options->dry_run
 			? NULL
-			: rg_lock_take(context->store, cluster->name, "import",
+			: rg_lock_take(context->store, pass->cluster->name, "import",
 				  (unsigned)MAX(options->lock_timeout_s, 0) * 1000, context->diags);
 	if (!lock && !options->dry_run)
 		return rg_diags_exit_code(context->diags);
-	return look_and_record(context, options, spec, imports, n);
+	return look_and_record(context, options, pass, imports, n);
 }
 
 int cmd_import(Context *context, int argc, char **argv)

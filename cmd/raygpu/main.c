@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	context_init(&context);
 	int code = dispatch(&context, argc, argv);
 	print_failure(&context, code);
-	print_diags(&context);
+	print_diags(&context, context.diags);
 	if (!out_close() && code == EXIT_FINE)
 		code = EXIT_ERROR;
 	context_clear(&context);

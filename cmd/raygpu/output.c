@@ -51,11 +51,11 @@ void err_text(Context *context, const char *text)
 	put_text(text, stderr);
 }
 
-void print_diags(Context *context)
+void print_diags(Context *context, const RgDiags *diags)
 {
-	if (!rg_diags_count(context->diags))
+	if (!rg_diags_count(diags))
 		return;
-	g_autofree char *text = rg_render_diags(context->diags, &context->err);
+	g_autofree char *text = rg_render_diags(diags, &context->err);
 	err_text(context, text);
 }
 

@@ -28,7 +28,7 @@ static int plan_one(Context *context, const Options *options, const char *spec_p
 		return rg_diags_exit_code(context->diags);
 	change_options_use(context, &options->change, options->destroy);
 	context->session.reoptimize = options->reoptimize;
-	g_autoptr(RgPass) pass = run_pass(context, spec_path);
+	g_autoptr(RgPass) pass = make_pass(context, spec_path, NULL, context->diags);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);
 	*plan = g_steal_pointer(&pass->plan);

@@ -40,25 +40,20 @@ static void print_text(const RgPass *pass, json_t *report)
 /* Under the lock of the spec's cluster. */
 static RgPass *rebuild(Context *context, const char *spec, const char *lineage, unsigned timeout_ms)
 {
-	g_autoptr(RgDiags) unread = rg_diags_new(); /* the pass reads it again and tells warnings */
-	g_autoptr(RgCluster) cluster = rg_spec_load_file(spec, unread);
-	if (!cluster) {
-		rg_diags_take_all(context->diags, unread);
+	g_autoptr(RgPass) pass = rg_pipeline_load(spec, NULL, context->diags);
+	if (!pass)
 		return NULL;
-	}
 	context_use_spec(context, spec);
 	if (!context_open_session(context, RG_STORE_WRITE))
 		return NULL;
 	context->session.http.read_only = true;
 	g_autoptr(RgLock) lock = rg_lock_take(
-		context->store, cluster->name, "state rebuild", timeout_ms, context->diags);
-	g_autoptr(RgPass) pass =
-		lock ? rg_adopt_rebuild(&context->session, spec, lineage, context->diags) : NULL;
-	if (!pass)
+		context->store, pass->cluster->name, "state rebuild", timeout_ms, context->diags);
+	if (!lock || !rg_adopt_rebuild(&context->session, pass, lineage, context->diags))
 		return NULL;
 	const RgProviderRef *place = &pass->cluster->provider;
 	const RgRunBegin begin = {
-		.cluster = cluster->name, .provider = place->name, .region = place->region};
+		.cluster = pass->cluster->name, .provider = place->name, .region = place->region};
 	g_autofree char *run = note_begin(context, "state rebuild", &begin);
 	return run && note_end(context, run, true) ? g_steal_pointer(&pass) : NULL;
 }

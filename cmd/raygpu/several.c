@@ -108,7 +108,7 @@ static void run_one(Context *context, const ReportOptions *options, RgReport *re
 		out_text(text);
 	}
 	if (options->kind != RG_REPORT_GITHUB) /* they stand in the report */
-		print_diags(context);
+		print_diags(context, own);
 	context->diags = common;
 }
 

@@ -1,5 +1,5 @@
 /* One cluster in an apply or destroy: from its lock to what became of it. Private to apply.c and
- * turn.c, main thread. While a turn is at work its diagnostics are the context's. */
+ * turn.c, main thread. Its diagnostics are its own. */
 #pragma once
 #include "command.h"
 
@@ -19,13 +19,11 @@ typedef struct {
 	RgDiags *diags;
 	json_t *told; /* array: diagnostics that were printed */
 	RgLock *lock;
-	RgPass *pass;
-	const char *outcome; /* see RgApplied */
+	RgPass *pass; /* from the lock on when the spec had to be read for its name */
 	int code;
-	char *run;
 	bool tried;
-	RgApplyResult result;
-	json_t *changes, *open;
+	RgRun run;    /* its outcome is that of RgApplied */
+	json_t *open; /* array: addresses that the next apply has to clear up */
 } Turn;
 
 Turn *turn_new(const char *cluster, const char *file, RgPlan *saved);

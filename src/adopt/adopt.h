@@ -4,17 +4,17 @@
 #pragma once
 #include "pipeline/pipeline.h"
 
-/* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held);
- * `lineage` may be NULL. The pass's snapshot has what was found. */
-RgPass *rg_adopt_rebuild(
-	RgSession *session, const char *spec_path, const char *lineage, RgDiags *diags);
+/* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held), of
+ * a pass that was loaded; `lineage` may be NULL. The pass's snapshot has what was found. */
+bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, RgDiags *diags);
+
 /* What `import` names: something that exists, and what of the spec it is. */
 typedef struct {
 	const char *address, *id;
 } RgImport;
 /* The plan as it would be with records of these things, which are `records` (RgResource*, borrowed
- * from the pass's snapshot; the caller frees the array). Writes nothing. `keep`: what no cloud
- * reports (user data, disks) is taken to be as the spec says, so that no node is replaced for
- * its sake. */
-RgPass *rg_adopt_import(RgSession *session, const char *spec_path, const RgImport *imports,
-	size_t n, bool keep, GPtrArray **records, RgDiags *diags);
+ * from the pass's snapshot; the caller frees the array; NULL: an error), of a pass that was loaded.
+ * Writes nothing. `keep`: what no cloud reports (user data, disks) is taken to be as the spec says,
+ * so that no node is replaced for its sake. */
+GPtrArray *rg_adopt_import(RgSession *session, RgPass *pass, const RgImport *imports, size_t n,
+	bool keep, RgDiags *diags);

@@ -24,17 +24,6 @@ static void pin_observed(json_t *pin, const RgKind *kind, const RgResource *foun
 	}
 }
 
-/* The fit reads pins from the snapshot. */
-static void lend_pin(Rebuild *rebuild, const RgResource *found)
-{
-	if (rebuild->found == rebuild->pass->snapshot->recorded)
-		return;
-	RgResource *pinned = rg_resource_new(found->kind, found->name, found->index);
-	pinned->group = found->group;
-	pinned->pin = json_incref(found->pin);
-	rg_resource_set_add(rebuild->pass->snapshot->recorded, pinned);
-}
-
 static void pin_nodes(Rebuild *rebuild)
 {
 	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
@@ -45,7 +34,7 @@ static void pin_nodes(Rebuild *rebuild)
 		found->group = g_intern_string(found->name);
 		found->pin = json_object();
 		pin_observed(found->pin, kind, found);
-		lend_pin(rebuild, found);
+		rg_pins_add(rg_pass_pins(rebuild->pass), found);
 	}
 }
 
@@ -111,8 +100,7 @@ bool found_fit(Rebuild *rebuild)
 		return false;
 	}
 	pin_from_fitted(rebuild);
-	json_decref(pass->snapshot->facts);
-	pass->snapshot->facts = json_incref(pass->facts);
+	json_object_set(rg_pass_pins(pass), "facts", pass->facts);
 	g_clear_pointer(&pass->facts, json_decref);
 	g_clear_pointer(&pass->fitted, json_decref);
 	g_clear_pointer(&pass->desired, rg_resource_set_free);
@@ -195,23 +183,23 @@ void found_token(Rebuild *rebuild)
 		rg_redact_add(rebuild->token, strlen(rebuild->token));
 }
 
-void found_secret(Rebuild *rebuild, RgResourceSet *records)
+RgResource *found_secret(Rebuild *rebuild)
 {
 	const RgResource *wanted =
 		rg_resource_set_find(rebuild->pass->desired, RG_SECRET_RAY_TOKEN);
 	if (!wanted)
-		return;
+		return NULL;
 	RgResource *secret = rg_resource_new(wanted->kind, wanted->name, wanted->index);
 	secret->attrs = json_incref(wanted->attrs);
 	secret->outputs = json_object();
 	rg_json_set_str(secret->outputs, "value", rebuild->token);
-	rg_resource_set_add(records, secret);
 	if (rebuild->token)
-		return;
+		return secret;
 	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
 		"the Ray token of the running nodes could not be read back");
 	rg_diag_address(diag, RG_SECRET_RAY_TOKEN, NULL);
 	rg_diag_hint(diag,
 		"running nodes are not touched, but no node can be added before `raygpu "
 		"apply --replace " RG_SECRET_RAY_TOKEN "` has given all of them a new one");
+	return secret;
 }

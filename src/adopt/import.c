@@ -1,5 +1,5 @@
 /* `import`: things that exist, and what of the spec each of them is. They are read by their ids and
- * held against the spec; the records that would come of it go into a snapshot in memory, of which
+ * held against the spec; the records that would come of it go into the snapshot in memory, of which
  * the plan is made. Only reading calls: the marks are written by the next apply, as any other
  * attribute, so that there is no instant at which a thing carries our marks and no record has it.
  */
@@ -12,8 +12,7 @@ typedef struct {
 	Rebuild rebuild;
 	const RgImport *imports;
 	size_t n;
-	GHashTable *read;    /* "kind id" -> RgResource* */
-	const char *lineage; /* of the state; NULL: it doesn't have the cluster */
+	GHashTable *read; /* "kind id" -> RgResource* */
 } Importing;
 
 static bool G_GNUC_PRINTF(4, 5) refuse(const Importing *importing, const RgImport *import,
@@ -122,7 +121,7 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 	else if (read->presence != RG_PRESENT)
 		refuse(importing, import, NULL, "%s is %s: there is nothing left to import",
 			import->id, read->status && *read->status ? read->status : "gone");
-	else if (read->lineage && g_strcmp0(read->lineage, importing->lineage) != 0)
+	else if (read->lineage && g_strcmp0(read->lineage, pass->snapshot->lineage) != 0)
 		refuse(importing, import,
 			"use that state, or forget it there with `raygpu state rm` and remove the "
 			"tag",
@@ -185,107 +184,71 @@ static bool check_wanted(const Importing *importing)
 /* The token that joins new nodes to those that run: recorded, else out of user data of ours. */
 static void know_token(Rebuild *rebuild)
 {
-	const RgResource *secret = rg_resource_set_find(rebuild->recorded, RG_SECRET_RAY_TOKEN);
+	const RgResource *secret =
+		rg_resource_set_find(rebuild->pass->snapshot->recorded, RG_SECRET_RAY_TOKEN);
 	rebuild->token = g_strdup(rg_json_str(secret ? secret->outputs : NULL, "value", NULL));
 	if (!rebuild->token)
 		found_token(rebuild);
 }
 
-/* Records go into the fresh snapshot, which takes the place of the one that was fitted with. */
-static GPtrArray *add_records(Importing *importing, RgSnapshot *fresh)
+/* Records go into the snapshot when all are made: each may refer to others. */
+static GPtrArray *add_records(Rebuild *rebuild)
 {
-	Rebuild *rebuild = &importing->rebuild;
+	RgResourceSet *recorded = rebuild->pass->snapshot->recorded;
 	GPtrArray *records = g_ptr_array_new();
-	g_autoptr(GPtrArray) made = g_ptr_array_new();
 	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
 		const RgResource *found = rg_resource_set_get(rebuild->found, i);
 		RgResource *record = rebuild_record(rebuild, found,
 			rg_resource_set_find(rebuild->pass->desired, found->address));
 		record->ownership = g_intern_static_string("adopted");
-		g_ptr_array_add(made, record);
+		g_ptr_array_add(records, record);
 	}
-	bool unknown_token = !rg_resource_set_find(fresh->recorded, RG_SECRET_RAY_TOKEN) &&
-			     (rebuild->token || rebuild->keep);
-	for (guint i = 0; i < made->len; i++) {
-		g_ptr_array_add(records, made->pdata[i]);
-		rg_resource_set_add(fresh->recorded, made->pdata[i]);
-	}
-	if (unknown_token) {
-		found_secret(rebuild, fresh->recorded);
-		RgResource *secret = rg_resource_set_find(fresh->recorded, RG_SECRET_RAY_TOKEN);
+	if (!rg_resource_set_find(recorded, RG_SECRET_RAY_TOKEN) &&
+		(rebuild->token || rebuild->keep)) {
+		RgResource *secret = found_secret(rebuild);
 		if (secret)
 			g_ptr_array_add(records, secret);
 	}
+	for (guint i = 0; i < records->len; i++)
+		rg_resource_set_add(recorded, records->pdata[i]);
 	return records;
 }
 
-static void tell_untold(const Importing *importing)
+static void tell_untold(const Rebuild *rebuild)
 {
-	if (!importing->rebuild.untold)
+	if (!rebuild->untold)
 		return;
-	rg_diags_note(importing->rebuild.diags, "state.not-told",
-		"%s is recorded as the spec has it now",
-		importing->rebuild.keep ? "what the cloud doesn't report (disks), and the user "
-					  "data that it booted "
-					  "with,"
-					: "what the cloud doesn't report (disks, for example)");
+	rg_diags_note(rebuild->diags, "state.not-told", "%s is recorded as the spec has it now",
+		rebuild->keep ? "what the cloud doesn't report (disks), and the user data that it "
+				"booted with,"
+			      : "what the cloud doesn't report (disks, for example)");
 }
 
-static bool plan_with(Importing *importing, GPtrArray **records)
-{
-	Rebuild *rebuild = &importing->rebuild;
-	RgPass *pass = rebuild->pass;
-	RgSnapshot *fresh =
-		rg_store_load(rebuild->session->store, pass->cluster->name, rebuild->diags);
-	if (!fresh)
-		return false;
-	g_autoptr(GPtrArray) made = add_records(importing, fresh);
-	rg_snapshot_free(pass->snapshot);
-	pass->snapshot = fresh;
-	if (!fresh->lineage)
-		fresh->lineage = g_strdup(NO_LINEAGE);
-	tell_untold(importing);
-	if (!rg_pass_make_plan(rebuild->session, pass, rebuild->diags))
-		return false;
-	*records = g_steal_pointer(&made);
-	return true;
-}
-
-static bool run(Importing *importing, const char *spec_path, GPtrArray **records)
+static GPtrArray *find_and_plan(Importing *importing)
 {
 	Rebuild *rebuild = &importing->rebuild;
 	RgSession *session = rebuild->session;
 	RgPass *pass = rebuild->pass;
-	RgDiags *diags = rebuild->diags;
-	pass->cluster = rg_specs_load(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster ||
-		!rg_specs_project(spec_path, session->ref, pass->provenance, &pass->project, diags))
-		return false;
-	g_autoptr(RgSnapshot) known = rg_store_load(session->store, pass->cluster->name, diags);
-	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
-	if (!known || !pass->snapshot || !rg_pass_settle(session, pass, diags) ||
-		!rg_pass_check_settings(session->providers, pass->cluster, diags) ||
-		!rg_pass_same_place(session->providers, pass->cluster, known, diags))
-		return false;
-	const RgProviderRef *place = &pass->cluster->provider;
-	if (!rg_pass_open_provider(session, pass, place->name, place->region, place->config, diags))
-		return false;
+	if (!rg_pass_settle(session, pass, rebuild->diags) ||
+		!rg_pass_open(session, pass, rebuild->diags))
+		return NULL;
 	rg_pass_ask_account(pass);
-	rebuild->recorded = known->recorded;
-	importing->lineage = known->lineage;
 	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||
 		!found_reveal(rebuild))
-		return false;
+		return NULL;
 	know_token(rebuild);
-	return plan_with(importing, records);
+	g_autoptr(GPtrArray) records = add_records(rebuild);
+	tell_untold(rebuild);
+	if (!pass->snapshot->lineage)
+		pass->snapshot->lineage = g_strdup(NO_LINEAGE);
+	return rg_pass_make_plan(session, pass, rebuild->diags) ? g_steal_pointer(&records) : NULL;
 }
 
-RgPass *rg_adopt_import(RgSession *session, const char *spec_path, const RgImport *imports,
-	size_t n, bool keep, GPtrArray **records, RgDiags *diags)
+GPtrArray *rg_adopt_import(RgSession *session, RgPass *pass, const RgImport *imports, size_t n,
+	bool keep, RgDiags *diags)
 {
-	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	g_autoptr(GHashTable) revealed =
-		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref);
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
 	g_autoptr(GHashTable) read = g_hash_table_new_full(
 		g_str_hash, g_str_equal, g_free, (GDestroyNotify)rg_resource_free);
 	g_autoptr(RgResourceSet) found = rg_resource_set_new();
@@ -298,7 +261,7 @@ RgPass *rg_adopt_import(RgSession *session, const char *spec_path, const RgImpor
 		.imports = imports,
 		.n = n,
 		.read = read};
-	bool ok = run(&importing, spec_path, records);
+	GPtrArray *records = find_and_plan(&importing);
 	g_free(importing.rebuild.token);
-	return ok ? g_steal_pointer(&pass) : NULL;
+	return records;
 }

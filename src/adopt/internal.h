@@ -7,9 +7,8 @@
 
 typedef struct {
 	RgSession *session;
-	RgPass *pass;		       /* its snapshot: what was found, with pins */
-	RgResourceSet *found;	       /* rebuild: borrowed from the snapshot */
-	const RgResourceSet *recorded; /* import: what has records already; else NULL */
+	RgPass *pass;	      /* its snapshot: what is recorded (rebuild: what was found) */
+	RgResourceSet *found; /* with pins; rebuild: borrowed from the snapshot */
 	bool keep;	      /* import: what no list reports is taken to be as the spec says */
 	GHashTable *revealed; /* address -> json_t*: attributes that reveal returned */
 	char *token;	      /* Ray's, out of the user data; NULL: not known */
@@ -29,8 +28,8 @@ bool found_fit(Rebuild *rebuild);
 bool found_reveal(Rebuild *rebuild);
 /* Looks for `token` in what was revealed. */
 void found_token(Rebuild *rebuild);
-/* The record of the Ray token, and a warning when it is not known. */
-void found_secret(Rebuild *rebuild, RgResourceSet *records);
+/* The record of the Ray token, and a warning when it is not known; NULL: the spec needs none. */
+RgResource *found_secret(Rebuild *rebuild);
 
 /* records.c. The Ray token in what was revealed of a resource of that kind, when its user
  * data is made as `wanted` says; NULL. */

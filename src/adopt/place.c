@@ -12,10 +12,7 @@ static void close_provider(RgPass *pass)
 
 static bool read_here(Rebuild *rebuild, GPtrArray *marked)
 {
-	RgPass *pass = rebuild->pass;
-	const RgProviderRef *place = &pass->cluster->provider;
-	return rg_pass_open_provider(rebuild->session, pass, place->name, place->region,
-		       place->config, rebuild->diags) &&
+	return rg_pass_open(rebuild->session, rebuild->pass, rebuild->diags) &&
 	       rebuild_read_marked(rebuild, marked);
 }
 

@@ -120,7 +120,9 @@ static RgResourceSet *make_records(Rebuild *rebuild)
 			rebuild_record(rebuild, found,
 				rg_resource_set_find(rebuild->pass->desired, found->address)));
 	}
-	found_secret(rebuild, records);
+	RgResource *secret = found_secret(rebuild);
+	if (secret)
+		rg_resource_set_add(records, secret);
 	if (rebuild->untold)
 		rg_diags_note(rebuild->diags, "state.not-told",
 			"what the cloud doesn't report (disks, for example) is recorded as the "
@@ -158,18 +160,15 @@ static bool is_free(const RgSession *session, const RgSnapshot *snapshot, RgDiag
 	return false;
 }
 
-static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
+static bool find_and_store(Rebuild *rebuild, const char *asked)
 {
 	RgPass *pass = rebuild->pass;
 	RgDiags *diags = rebuild->diags;
 	g_autoptr(GPtrArray) marked =
 		g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
-	pass->cluster = rg_spec_load_file(spec_path, diags);
-	if (pass->cluster && rg_specs_project(spec_path, NULL, NULL, &pass->project, diags))
-		pass->snapshot = rg_store_load(rebuild->session->store, pass->cluster->name, diags);
-	if (!pass->snapshot || !is_free(rebuild->session, pass->snapshot, diags))
-		return false;
-	if (!rebuild_find_place(rebuild, asked, marked))
+	pass->snapshot = rg_store_load(rebuild->session->store, pass->cluster->name, diags);
+	if (!pass->snapshot || !is_free(rebuild->session, pass->snapshot, diags) ||
+		!rebuild_find_place(rebuild, asked, marked))
 		return false;
 	rebuild->found = pass->snapshot->recorded;
 	pass->snapshot->lineage = choose_lineage(rebuild, marked, asked);
@@ -181,14 +180,12 @@ static bool run(Rebuild *rebuild, const char *spec_path, const char *asked)
 	return rg_pass_check_account(pass, true, diags) && store_records(rebuild);
 }
 
-RgPass *rg_adopt_rebuild(
-	RgSession *session, const char *spec_path, const char *lineage, RgDiags *diags)
+bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, RgDiags *diags)
 {
-	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	g_autoptr(GHashTable) revealed =
-		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref);
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
 	Rebuild rebuild = {.session = session, .pass = pass, .revealed = revealed, .diags = diags};
-	bool ok = run(&rebuild, spec_path, lineage);
+	bool ok = find_and_store(&rebuild, lineage);
 	g_free(rebuild.token);
-	return ok ? g_steal_pointer(&pass) : NULL;
+	return ok;
 }

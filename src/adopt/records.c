@@ -76,8 +76,8 @@ static json_t *look_up(void *data, const char *address, const char *attr)
 	if (g_str_equal(address, RG_SECRET_RAY_TOKEN))
 		return rebuild->token ? json_string(rebuild->token) : NULL;
 	const RgResource *found = rg_resource_set_find(rebuild->found, address);
-	if (!found && rebuild->recorded)
-		found = rg_resource_set_find(rebuild->recorded, address);
+	if (!found)
+		found = rg_resource_set_find(rebuild->pass->snapshot->recorded, address);
 	if (!found || !found->id)
 		return NULL;
 	if (g_str_equal(attr, "id"))

@@ -18,16 +18,21 @@ RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project
  * findings where a budget doesn't hold it; a new reference, NULL: the data are broken. */
 json_t *pass_range(
 	const RgCluster *cluster, const RgProject *project, const RgShapes *shapes, RgDiags *diags);
+/* settle.c. Places a cluster whose spec leaves a choice: where it is recorded, else at the best
+ * candidate; false with fit.no-place, plan.would-move or plan.wrong-state. Needs cluster, project
+ * and snapshot. */
+bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same without a state; a note names the choice. `project` may be NULL. */
 bool pass_settle_offline(
 	RgProviderHost *providers, RgCluster *cluster, const RgProject *project, RgDiags *diags);
-/* What the snapshot pins, as far as it holds where the cluster is; a new reference. */
-json_t *pass_pins(const RgPass *pass);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 /* trust.c. Settings that decide about credentials are the cloud's own, recorded, or admitted; else
  * provider.not-admitted. */
 bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,
+	const json_t *config, RgDiags *diags);
+/* Opens transport and module into the pass; what a spec (pass->cluster) sets has to be trusted. */
+bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags);
 /* labels.c. Under the lines of the spec: what the provider's cloud can't carry. */
 bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);

@@ -16,6 +16,7 @@ void rg_pass_free(RgPass *pass)
 	if (pass->strangers)
 		g_ptr_array_unref(pass->strangers);
 	rg_resource_set_free(pass->desired);
+	json_decref(pass->pins);
 	json_decref(pass->fitted);
 	json_decref(pass->fit);
 	json_decref(pass->facts);
@@ -39,7 +40,7 @@ static void tell(RgSession *session, const char *stage, const char *what, bool d
 
 /* ---- module and transport */
 
-bool rg_pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
+bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(session->providers, name, diags);
@@ -53,6 +54,12 @@ bool rg_pass_open_provider(RgSession *session, RgPass *pass, const char *name, c
 		pass->provider = rg_provider_open(
 			session->providers, name, region, config, pass->http, diags);
 	return pass->provider != NULL;
+}
+
+bool rg_pass_open(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	const RgProviderRef *place = &pass->cluster->provider;
+	return pass_open_provider(session, pass, place->name, place->region, place->config, diags);
 }
 
 static void refuse_move(const RgCluster *cluster, const char *pointer, const char *what,
@@ -92,7 +99,7 @@ static bool same_settings(const RgSchema *schema, const RgCluster *cluster,
 	return same;
 }
 
-bool rg_pass_same_place(RgProviderHost *providers, const RgCluster *cluster,
+static bool same_place(RgProviderHost *providers, const RgCluster *cluster,
 	const RgSnapshot *snapshot, RgDiags *diags)
 {
 	const RgProviderRef *place = &cluster->provider;
@@ -117,7 +124,7 @@ static RgSource source_of(const void *data, const char *pointer)
 
 bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	json_auto_t *pins = pass_pins(pass);
+	json_t *pins = rg_pass_pins(pass);
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
 	g_autoptr(RgCatalog) catalog = NULL;
@@ -343,27 +350,36 @@ static void warn_of_tracked_state(
 		session->state_path);
 }
 
-RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *diags)
+RgPass *rg_pipeline_load(const char *spec_path, const char *ref, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	pass->cluster = rg_specs_load(spec_path, session->ref, &pass->provenance, diags);
-	if (!pass->cluster ||
-		!rg_specs_project(spec_path, session->ref, pass->provenance, &pass->project, diags))
-		return NULL;
+	pass->cluster = rg_specs_load(spec_path, ref, &pass->provenance, diags);
+	bool loaded = pass->cluster &&
+		      rg_specs_project(spec_path, ref, pass->provenance, &pass->project, diags);
+	return loaded ? g_steal_pointer(&pass) : NULL;
+}
+
+bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
+{
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
-	if (!pass->provenance || !pass->snapshot || !rg_pass_settle(session, pass, diags) ||
-		!rg_pass_check_settings(session->providers, pass->cluster, diags) ||
-		!rg_pass_same_place(session->providers, pass->cluster, pass->snapshot, diags) ||
-		(!session->diff.destroy && !rg_fit_check_buildable(pass->cluster, diags)))
-		return NULL;
+	return pass->snapshot && pass_settle(session, pass, diags) &&
+	       rg_pass_check_settings(session->providers, pass->cluster, diags) &&
+	       same_place(session->providers, pass->cluster, pass->snapshot, diags);
+}
+
+bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	bool destroy = session->diff.destroy;
+	if (!rg_pass_settle(session, pass, diags) ||
+		(!destroy && !rg_fit_check_buildable(pass->cluster, diags)))
+		return false;
 	warn_of_tracked_state(session, pass->provenance, diags);
-	const RgProviderRef *place = &pass->cluster->provider;
-	if (!rg_pass_open_provider(session, pass, place->name, place->region, place->config, diags))
-		return NULL;
+	if (!rg_pass_open(session, pass, diags))
+		return false;
 	rg_pass_ask_account(pass);
-	if (session->diff.destroy)
+	if (destroy)
 		pass->desired = rg_resource_set_new();
 	else if (!rg_pass_fit(session, pass, diags))
-		return NULL;
-	return rg_pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
+		return false;
+	return rg_pass_make_plan(session, pass, diags);
 }

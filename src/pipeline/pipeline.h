@@ -5,7 +5,10 @@
  *  clouds --refresh--> observed ------------------------------------------>^         |
  *  state  --load-----> recorded, pins, journal rows ----------------------+       render
  *
- * plan and drift never write anything: they get a reading store and a reading transport. */
+ * An embedding program does what cmd/raygpu does: opens a session, takes the cluster's lock
+ * (state/store.h), rg_pipeline_load, rg_pipeline_plan, rg_pipeline_run.
+ * tests/unit/test_pipeline_run.c is one. plan and drift never write anything: they get a reading
+ * store and a reading transport. */
 #pragma once
 #include "apply/apply.h"
 #include "refresh/refresh.h"
@@ -17,7 +20,6 @@ typedef struct {
 	RgHttpOptions http; /* the rate limit is filled in from the provider's schema */
 	RgStore *store;
 	const char *state_path;
-	const char *ref; /* a git revision to read specs from; NULL: the files as they are */
 	/* a revision whose project file admits endpoints and profiles; NULL: that of the spec */
 	const char *trusted_ref;
 	const char *allow_endpoints, *allow_profiles; /* by the environment; NULL: none */
@@ -44,6 +46,7 @@ typedef struct {
 	char *account;		 /* of the credentials; NULL: not told (yet) */
 	json_t *place; /* why the cluster is where it is (place.h); NULL: the spec leaves no choice
 			*/
+	json_t *pins;  /* what the fit keeps (rg_pass_pins) */
 	json_t *facts, *fitted;
 	json_t *fit; /* of the workloads; NULL without any */
 	RgResourceSet *desired, *observed;
@@ -55,9 +58,12 @@ typedef struct {
 void rg_pass_free(RgPass *pass);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPass, rg_pass_free)
 
-/* spec -> plan. NULL when no plan could be made; a plan with `errored` when it must not be
- * applied. With session->diff.destroy only the spec's name, provider and region are used. */
-RgPass *rg_pipeline_plan(RgSession *session, const char *spec_path, RgDiags *diags);
+/* A pass begins: the spec, at the git revision `ref` when it is not NULL, and its project file. */
+RgPass *rg_pipeline_load(const char *spec_path, const char *ref, RgDiags *diags);
+/* spec -> plan, of a pass that was loaded. false when no plan could be made; a plan with `errored`
+ * when it must not be applied. With session->diff.destroy only the spec's name, provider and region
+ * are used. */
+bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same from the state alone (destroy and drift without a spec): what is recorded is what is
  * wanted, or nothing when session->diff.destroy. */
 RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags);
@@ -67,6 +73,21 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
 /* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
  * stale or of another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);
+/* What became of a plan that was carried out. */
+typedef struct {
+	char *id; /* in `raygpu log`; NULL: it could not begin, and nothing was changed */
+	const char *outcome; /* "done", "partial", "failed", "interrupted" */
+	RgApplyResult result;
+	json_t *changes;  /* of rg_store_run_changes */
+	RgSnapshot *left; /* the state, when the next apply has to finish something; else NULL */
+} RgRun;
+void rg_run_clear(RgRun *run);
+/* Carries out pass->plan (the cluster's lock is held, the store and the transport are open for
+ * writing). Of `options`, the run, lineage, commit and labels are filled in. `who`: {"command",
+ * "user", "host"} for the log; may be NULL. Fills `run`; true when all of it was done. */
+bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOptions *options,
+	const json_t *who, RgRun *run, RgDiags *diags);
+
 /* Whether the spec's workloads fit (src/fit/workloads.h), and in "cost" what the cluster costs at
  * the least and at the most nodes of its pools, held against the budgets: by the catalog alone, as
  * if nothing ran yet, no network, no state. A new reference (schemas/fit.schema.json), "workloads"

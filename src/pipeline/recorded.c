@@ -36,7 +36,7 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 		!rg_specs_project(NULL, NULL, NULL, &pass->project, diags))
 		return NULL;
 	const RgSnapshot *snapshot = pass->snapshot;
-	if (!rg_pass_open_provider(
+	if (!pass_open_provider(
 		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
 		return NULL;
 	rg_pass_ask_account(pass);
@@ -51,7 +51,7 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
 	if (!load_recorded(session, pass, cluster, diags))
 		return NULL;
 	const RgSnapshot *snapshot = pass->snapshot;
-	if (!rg_pass_open_provider(
+	if (!pass_open_provider(
 		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
 		return NULL;
 	rg_pass_ask_account(pass);
@@ -94,8 +94,7 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		!rg_specs_project(plan->spec_file, NULL, NULL, &pass->project, diags) ||
 		!pass_check_trust(session, pass, plan->provider, plan->config, diags))
 		return NULL;
-	if (!rg_pass_open_provider(
-		    session, pass, plan->provider, plan->region, plan->config, diags))
+	if (!pass_open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
 		return NULL;
 	/* who approved the plan had the right account, who applies it may not: there, what is to be
 	 * removed counts as gone */

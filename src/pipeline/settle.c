@@ -153,7 +153,7 @@ static bool settle_somewhere(RgSession *session, RgPass *pass)
 	return true;
 }
 
-bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
+bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSnapshot *snapshot = pass->snapshot;
 	if (!rg_place_is_open(pass->cluster))
@@ -175,13 +175,15 @@ bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 
 /* What was resolved in one place says nothing of another: images, subnets and what is sold where.
  */
-json_t *pass_pins(const RgPass *pass)
+json_t *rg_pass_pins(RgPass *pass)
 {
-	json_t *pins = rg_snapshot_pins(pass->snapshot);
+	if (pass->pins)
+		return pass->pins;
+	pass->pins = rg_snapshot_pins(pass->snapshot);
 	if (pass->snapshot->provider &&
 		!is_at(pass->snapshot->provider, pass->snapshot->region, &pass->cluster->provider))
-		json_object_set_new(pins, "facts", json_null());
-	return pins;
+		json_object_set_new(pass->pins, "facts", json_null());
+	return pass->pins;
 }
 
 json_t *pass_facts(const RgPass *pass, const json_t *fitted)

@@ -274,21 +274,20 @@ RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 	return ok ? g_steal_pointer(&snapshot) : NULL;
 }
 
+void rg_pins_add(json_t *pins, const RgResource *resource)
+{
+	const char *pool = resource->group ? resource->group : resource->name;
+	g_autofree char *key = resource->index < 0 ? g_strdup("head")
+						   : g_strdup_printf("%s/%" G_GINT64_FORMAT, pool,
+							     resource->index);
+	if (json_is_object(resource->pin))
+		json_object_set(json_object_get(pins, "nodes"), key, resource->pin);
+}
+
 json_t *rg_snapshot_pins(const RgSnapshot *snapshot)
 {
-	json_t *pins = json_object(), *nodes = json_object();
-	json_object_set_new(
-		pins, "facts", snapshot->facts ? json_incref(snapshot->facts) : json_null());
-	json_object_set_new(pins, "nodes", nodes);
-	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
-		if (!json_is_object(resource->pin))
-			continue;
-		const char *pool = resource->group ? resource->group : resource->name;
-		g_autofree char *key = resource->index < 0 ? g_strdup("head")
-							   : g_strdup_printf("%s/%" G_GINT64_FORMAT,
-								     pool, resource->index);
-		json_object_set(nodes, key, resource->pin);
-	}
+	json_t *pins = json_pack("{s:O?, s:{}}", "facts", snapshot->facts, "nodes");
+	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++)
+		rg_pins_add(pins, rg_resource_set_get(snapshot->recorded, i));
 	return pins;
 }

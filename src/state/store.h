@@ -61,6 +61,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSnapshot, rg_snapshot_free)
 RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags);
 /* Pins for fit (src/fit/fit.h) out of a snapshot: {"facts", "nodes"}; new reference. */
 json_t *rg_snapshot_pins(const RgSnapshot *snapshot);
+/* Adds the pin of a node that has no record. */
+void rg_pins_add(json_t *pins, const RgResource *resource);
 GStrv rg_store_clusters(RgStore *store, RgDiags *diags); /* names, sorted; g_strfreev */
 /* Of one cluster, or NULL: of all. Newest first: [{"id", "cluster", "started_s", "ended_s",
  * "outcome" (both null while it runs, or when it was killed and none came after it), all of

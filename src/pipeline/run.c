@@ -1,0 +1,85 @@
+/* The last arrow: a plan is carried out, and the state says who did it and what became of it. */
+#include "pipeline/pipeline.h"
+
+/* What `raygpu log` shows of the run. */
+static json_t *meta_of(const RgPass *pass, const json_t *who)
+{
+	const RgPlan *plan = pass->plan;
+	json_t *meta = who ? json_copy(rg_json_unconst(who)) : json_object();
+	rg_json_set_str(meta, "commit", plan->commit);
+	rg_json_set_str(meta, "author", pass->provenance ? pass->provenance->author : NULL);
+	json_object_set_new(meta, "dirty", json_boolean(plan->dirty));
+	rg_json_set_str(meta, "spec", plan->spec_file);
+	rg_json_set_str(meta, "digest", plan->spec_digest);
+	if (plan->labels)
+		json_object_set(meta, "labels", plan->labels);
+	if (plan->override)
+		rg_json_set_str(meta, "budget_override", plan->override);
+	return meta;
+}
+
+static const char *outcome_of(const RgApplyResult *result, bool done)
+{
+	if (result->interrupted)
+		return "interrupted";
+	if (done)
+		return "done";
+	return result->added || result->changed || result->destroyed ? "partial" : "failed";
+}
+
+static char *run_begin(
+	RgSession *session, const RgPass *pass, const json_t *who, RgRun *run, RgDiags *diags)
+{
+	const RgPlan *plan = pass->plan;
+	json_auto_t *meta = meta_of(pass, who);
+	const RgRunBegin begin = {.cluster = plan->cluster,
+		.provider = plan->provider,
+		.region = plan->region,
+		.config = plan->config,
+		.facts = plan->facts,
+		.meta = meta,
+		.account = pass->account};
+	char *lineage = NULL;
+	rg_store_begin_run(session->store, &begin, &run->id, &lineage, diags);
+	return lineage;
+}
+
+/* What the spec says of protection goes into the state with everything else: it must hold when the
+ * pool is taken out of the spec. */
+static bool run_end(RgSession *session, const RgPlan *plan, RgRun *run, RgDiags *diags)
+{
+	bool kept = !plan->protect ||
+		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
+	return rg_store_end_run(session->store, run->id, run->outcome, diags) && kept;
+}
+
+bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOptions *options,
+	const json_t *who, RgRun *run, RgDiags *diags)
+{
+	const RgPlan *plan = pass->plan;
+	*run = (RgRun){.outcome = "failed"};
+	g_autofree char *lineage = run_begin(session, pass, who, run, diags);
+	if (!lineage)
+		return false;
+	RgApplyOptions apply = *options;
+	apply.run = run->id;
+	apply.lineage = lineage;
+	apply.commit = plan->commit;
+	apply.labels = plan->labels;
+	bool done = rg_apply(
+		pass->provider, session->store, pass->snapshot, plan, &apply, &run->result, diags);
+	run->outcome = outcome_of(&run->result, done);
+	done = run_end(session, plan, run, diags) && done;
+	run->changes = rg_store_run_changes(session->store, run->id, diags);
+	if (run->result.interrupted || run->result.open)
+		run->left = rg_store_load(session->store, plan->cluster, diags);
+	return done;
+}
+
+void rg_run_clear(RgRun *run)
+{
+	g_free(run->id);
+	json_decref(run->changes);
+	rg_snapshot_free(run->left);
+	*run = (RgRun){0};
+}
