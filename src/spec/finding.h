@@ -6,7 +6,8 @@
 
 typedef struct {
 	const RgSchemaFinding *found;
-	const char *path; /* "pools.train.nodes" */
+	const char *path;	/* "pools.train.nodes" */
+	const json_t *synonyms; /* of the schema: {"max_workers": ["nodes"]}; NULL: none */
 	RgDocument *document;
 	RgDiags *diags;
 } RgFinding;

@@ -114,17 +114,23 @@ static GPtrArray *known_keys(const json_t *properties, bool now)
 }
 
 /* `keys`: known_keys, made once for all the names of an object, of which there may be 100,000. */
-static const char *find_meant(const GPtrArray *keys, const char *name)
+static const char *find_meant(const RgFinding *finding, const GPtrArray *keys, const char *name)
 {
 	const char *const *words = (const char *const *)keys->pdata;
-	const char *meant = rg_words_synonym(name, words);
-	return meant ? meant : rg_nearest_word(name, words);
+	size_t i;
+	json_t *synonym;
+	json_array_foreach (json_object_get(finding->synonyms, name), i, synonym) {
+		if (g_strv_contains(words, json_string_value(synonym)))
+			return json_string_value(synonym);
+	}
+	return rg_nearest_word(name, words);
 }
 
-static void hint_known_key(RgDiag *diag, const json_t *properties, const char *name)
+static void hint_known_key(const RgFinding *finding, RgDiag *diag)
 {
+	const json_t *properties = json_object_get(finding->found->schema, "properties");
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
-	const char *meant = find_meant(keys, name);
+	const char *meant = find_meant(finding, keys, finding->found->name);
 	if (meant) {
 		rg_diag_hint(diag, "did you mean `%s`?", meant);
 		return;
@@ -136,8 +142,9 @@ static void hint_known_key(RgDiag *diag, const json_t *properties, const char *n
 
 /* Whether a key of the object was meant to be, or takes the place of, the missing one: then what
  * is said about that key is enough. */
-static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
+static bool has_stand_in(const RgFinding *finding, json_t *properties)
 {
+	const RgSchemaFinding *found = finding->found;
 	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
 	const char *key;
 	/* An open object's unknown keys are somebody else's to judge, and not told here. */
@@ -148,21 +155,23 @@ static bool has_stand_in(const RgSchemaFinding *found, json_t *properties)
 		const json_t *later = json_object_get(property, "x-raygpu-later");
 		if (rg_json_has_text(json_object_get(later, "instead_of"), found->name))
 			return true;
-		if (closed && !property && g_strcmp0(find_meant(keys, key), found->name) == 0)
+		if (closed && !property &&
+			g_strcmp0(find_meant(finding, keys, key), found->name) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* The key of an open object that was meant to be the missing one, or NULL. */
-static const char *find_meant_for(const RgSchemaFinding *found, json_t *properties)
+static const char *find_meant_for(const RgFinding *finding, json_t *properties)
 {
+	const RgSchemaFinding *found = finding->found;
 	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
 	const char *key;
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	json_object_foreach (object, key, member) {
 		if (!json_object_get(properties, key) &&
-			g_strcmp0(find_meant(keys, key), found->name) == 0)
+			g_strcmp0(find_meant(finding, keys, key), found->name) == 0)
 			return key;
 	}
 	return NULL;
@@ -172,9 +181,9 @@ static void report_missing(RgFinding *finding)
 {
 	const RgSchemaFinding *found = finding->found;
 	json_t *properties = json_object_get(found->schema, "properties");
-	if (has_stand_in(found, properties))
+	if (has_stand_in(finding, properties))
 		return;
-	const char *written = find_meant_for(found, properties);
+	const char *written = find_meant_for(finding, properties);
 	RgDiag *diag = rg_diags_error(
 		finding->diags, "spec.missing-key", "%s has no \"%s\"", finding->path, found->name);
 	rg_diag_at(diag, rg_document_key_source(finding->document, found->pointer));
@@ -233,7 +242,7 @@ static void report_unknown(RgFinding *finding)
 	RgDiag *diag = rg_spec_report(finding->document, pointer, "spec.unknown-key",
 		finding->diags, "unknown key %s in %s", quoted, finding->path);
 	rg_diag_at(diag, rg_document_key_source(finding->document, pointer));
-	hint_known_key(diag, json_object_get(found->schema, "properties"), found->name);
+	hint_known_key(finding, diag);
 }
 
 static const struct {
@@ -290,7 +299,9 @@ void rg_spec_check_shape(RgDocument *document, const char *name, RgDiags *diags)
 	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
 	if (!schema)
 		return;
-	RgFinding finding = {.document = document, .diags = diags};
+	RgFinding finding = {.synonyms = json_object_get(root, "x-raygpu-synonyms"),
+		.document = document,
+		.diags = diags};
 	rg_json_schema_check(schema, document->value, take_finding, &finding);
 	check_words11(document, diags);
 }
