@@ -14,5 +14,7 @@ RgWords rg_words_of(const json_t *words)
 		.region = word_of(words, "region", "region"),
 		.placement_group = word_of(words, "placement_group", "placement group"),
 		.fast_network = word_of(words, "fast_network", "RDMA"),
+		.fast_network_libraries = word_of(words, "fast_network_libraries", NULL),
+		.without_fast_network = word_of(words, "without_fast_network", NULL),
 	};
 }

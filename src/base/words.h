@@ -7,6 +7,10 @@ typedef struct {
 	const char *instance_type, *zone, *region;
 	const char *placement_group; /* machines near each other */
 	const char *fast_network;    /* what the nodes of a gang share data through */
+	/* NULL: NCCL uses it in any image. Else libraries that of Ray's own images only those with
+	 * -extra in their tag contain. */
+	const char *fast_network_libraries;
+	const char *without_fast_network; /* what nodes without it have; NULL: not stated */
 } RgWords;
 
 /* `words`: of a schema.json; NULL, or any part of it. */

@@ -150,42 +150,47 @@ static void check_zones(const Topology *topology, const RgPool *pool, const Gang
 static void check_placement(
 	const Topology *topology, const RgPool *pool, const RgInstanceType *type, const Gang *gang)
 {
+	const RgWords *words = rg_catalog_words(topology->catalog);
 	if (!pool->placement) {
 		RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-placement",
 			"workload %s needs %u nodes of pool %s at once, and nothing keeps them "
 			"near each other",
 			gang->name, gang->nodes, pool->name);
 		rg_diag_at(diag, pool->source);
-		rg_diag_hint(diag,
-			"network: {placement: cluster} places them as near to each other "
-			"as the cloud can");
+		rg_diag_hint(diag, "network: {placement: cluster} puts them into one %s",
+			words->placement_group);
 	}
 	if (type->rdma_adapters == 0 || pool->rdma)
 		return;
 	RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-rdma",
-		"%s can have %u RDMA adapters (%.4g Gbps), and pool %s has none: workload %s "
-		"shares "
+		"%s can have %u %s adapters (%.4g Gbps), and pool %s has none: workload %s shares "
 		"its gradients by TCP",
-		type->name, type->rdma_adapters, type->network_gbps, pool->name, gang->name);
+		type->name, type->rdma_adapters, words->fast_network, type->network_gbps,
+		pool->name, gang->name);
+	const char *libraries = words->fast_network_libraries;
+	const char *without = words->without_fast_network;
 	rg_diag_at(diag, pool->source);
-	rg_diag_hint(diag, "network: {rdma: true} attaches them");
+	rg_diag_hint(diag, "network: {rdma: true} attaches them%s%s%s%s",
+		libraries ? ", and the Ray image must contain " : "", libraries ? libraries : "",
+		without ? "; " : "", without ? without : "");
 }
 
-/* Of Ray's images the -extra ones hold libfabric and aws-ofi-nccl (ray-project/ray,
- * docker/base-extra/Dockerfile); of other images raygpu knows nothing. */
+/* What Ray's own images contain the module's words say; of other images raygpu knows nothing. */
 static void check_rdma_image(const Topology *topology, const RgPool *pool)
 {
+	const RgWords *words = rg_catalog_words(topology->catalog);
 	const RgRay *ray = &topology->cluster->ray;
 	g_auto(RgRayTag) tag = {0};
-	if (!pool->rdma || !rg_ray_tag_parse(ray->image, &tag) || tag.is_extra)
+	if (!pool->rdma || !words->fast_network_libraries || !rg_ray_tag_parse(ray->image, &tag) ||
+		tag.is_extra)
 		return;
 	RgDiag *diag = rg_diags_warning(topology->diags, "topology.rdma-image",
-		"%s doesn't hold the libraries that use EFA (libfabric, aws-ofi-nccl): NCCL on "
-		"pool %s falls back to TCP",
-		ray->image, pool->name);
+		"%s does not contain the libraries that use %s (%s): NCCL on pool %s falls back to "
+		"TCP",
+		ray->image, words->fast_network, words->fast_network_libraries, pool->name);
 	rg_diag_at(diag, pool->rdma_source);
-	rg_diag_hint(diag, "Ray's images with -extra in their tag hold them; give one in `image` "
-			   "of ray, or an image of your own");
+	rg_diag_hint(diag, "Ray's images with -extra in their tag contain them; give one in "
+			   "`image` of ray, or an image of your own");
 }
 
 /* Ray's control store is on the head: all tasks and objects are announced to it. */

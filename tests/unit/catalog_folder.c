@@ -22,7 +22,14 @@ RgCatalog *catalog_folder_open(
 {
 	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
 	Folder from = {folder, texts};
-	RgCatalogSource source = {
-		.provider = provider, .region = region, .text = folder_text, .data = &from};
+	size_t len = 0;
+	const char *text = folder_text(&from, "schema.json", &len);
+	json_auto_t *schema = text ? json_loadb(text, len, 0, NULL) : NULL;
+	RgWords words = rg_words_of(json_object_get(schema, "words"));
+	RgCatalogSource source = {.provider = provider,
+		.region = region,
+		.words = &words,
+		.text = folder_text,
+		.data = &from};
 	return rg_catalog_open_from(&source, diags);
 }
