@@ -1,202 +1,35 @@
 #include "command.h"
-#include "boot/boot.h"
-#include "resource/expr.h"
-#include <string.h>
 
-/* raygpu state mv: one record, or all of a pool, under another address; what other records say of
- * it goes along. The cloud isn't asked; the next apply writes the marks in place. */
+/* raygpu state mv: one record, or all of a pool, under another address (src/adopt/move.c). */
 
-typedef struct {
-	Context *context;
-	const RgSnapshot *snapshot;
-	const RgSchema *schema;
-	GArray *moves;	     /* RgMove */
-	GArray *edits;	     /* RgMoveEdit */
-	GPtrArray *owned;    /* texts of the moves */
-	GPtrArray *values;   /* json_t* of the edits */
-	GHashTable *renamed; /* char* old address -> char* new one */
-	GHashTable *groups;  /* char* old address -> char* new pool */
-	GHashTable *shared;  /* attributes as recorded, and pools -> json_t*: nodes share them */
-	bool renames;	     /* nodes get another pool */
-} Moving;
-
-static bool refuse(Moving *moving, const char *address, const char *why, const char *hint)
+static void warn(Context *context, const RgSnapshot *snapshot, const RgMoves *moves)
 {
-	RgDiag *diag =
-		rg_diags_error(moving->context->diags, "usage.bad-argument", "%s %s", address, why);
-	rg_diag_address(diag, address, NULL);
-	if (hint)
-		rg_diag_hint(diag, "%s", hint);
-	return false;
-}
-
-static const char *keep_text(Moving *moving, char *text)
-{
-	g_ptr_array_add(moving->owned, text);
-	return text;
-}
-
-/* "/pools/train" and what is below it, of the new pool; else as it is. */
-static const char *moved_origin(Moving *moving, const RgResource *from, const char *name)
-{
-	g_autofree char *pool = g_strconcat("/pools/", from->name, NULL);
-	if (!from->origin || !g_str_has_prefix(from->origin, pool))
-		return from->origin;
-	return keep_text(moving, g_strconcat("/pools/", name, from->origin + strlen(pool), NULL));
-}
-
-static void add_move(Moving *moving, const RgResource *from, const char *name, int64_t index)
-{
-	RgMove move = {.from = from->address,
-		.to = keep_text(moving, rg_address_format(from->kind, name, index)),
-		.group = from->group ? keep_text(moving, g_strdup(name)) : NULL,
-		.origin = moved_origin(moving, from, name)};
-	g_array_append_val(moving->moves, move);
-	g_hash_table_insert(moving->renamed, from->address, (gpointer)(uintptr_t)move.to);
-	if (from->group && !g_str_equal(from->group, name)) {
-		g_hash_table_insert(moving->groups, from->address, (gpointer)(uintptr_t)move.group);
-		moving->renames = true;
-	}
-}
-
-/* Its attributes under the new name of its pool and with the new addresses of others; borrowed. */
-static json_t *edited_attrs(Moving *moving, const RgResource *resource)
-{
-	const char *group = g_hash_table_lookup(moving->groups, resource->address);
-	g_autofree char *key =
-		g_strdup_printf("%p %s", (void *)resource->attrs, group ? resource->group : "");
-	json_t *attrs = g_hash_table_lookup(moving->shared, key);
-	if (attrs)
-		return attrs;
-	json_auto_t *named = group ? rg_boot_rename_pool(resource->attrs, resource->group, group)
-				   : json_incref(resource->attrs);
-	attrs = rg_expr_rename_refs(named, moving->renamed);
-	g_ptr_array_add(moving->values, attrs);
-	g_hash_table_insert(moving->shared, g_steal_pointer(&key), attrs);
-	return attrs;
-}
-
-/* NULL when none of them moves. */
-static json_t *edited_needs(Moving *moving, const RgResource *resource)
-{
-	bool moves = false;
-	json_t *needs = json_array();
-	g_ptr_array_add(moving->values, needs);
-	for (char **need = resource->depends_on; need && *need; need++) {
-		const char *to = g_hash_table_lookup(moving->renamed, *need);
-		json_array_append_new(needs, json_string(to ? to : *need));
-		moves = moves || to;
-	}
-	return moves ? needs : NULL;
-}
-
-/* A creation that is open carries the old addresses in what was sent. */
-static bool add_edit(Moving *moving, const RgResource *resource)
-{
-	const char *to = g_hash_table_lookup(moving->renamed, resource->address);
-	RgMoveEdit edit = {.address = to ? to : resource->address};
-	edit.attrs = edited_attrs(moving, resource);
-	edit.depends_on = edited_needs(moving, resource);
-	if (edit.attrs == resource->attrs)
-		edit.attrs = NULL;
-	if (!edit.attrs && !edit.depends_on)
-		return true;
-	if (resource->presence == RG_PENDING && !to) {
-		RgDiag *diag = rg_diags_error(moving->context->diags, "state.moved",
-			"%s refers to what would be moved, and its creation is still open",
-			resource->address);
-		rg_diag_hint(diag, "`raygpu apply` finds out what became of it");
-		return false;
-	}
-	g_array_append_val(moving->edits, edit);
-	return true;
-}
-
-static bool add_edits(Moving *moving)
-{
-	const RgResourceSet *recorded = moving->snapshot->recorded;
-	bool ok = true;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++)
-		ok = add_edit(moving, rg_resource_set_get(recorded, i)) && ok;
-	return ok;
-}
-
-/* What stands beside the nodes of a pool under its name, such as its placement group. */
-static bool goes_along(const RgResource *resource, const char *kind, const char *pool)
-{
-	g_autofree char *origin = g_strconcat("/pools/", pool, "/", NULL);
-	return resource->index < 0 && g_str_equal(resource->name, pool) &&
-	       !g_str_equal(resource->kind, kind) && resource->origin &&
-	       g_str_has_prefix(resource->origin, origin);
-}
-
-static void add_pool(Moving *moving, const char *kind, const char *pool, const char *name)
-{
-	const RgResourceSet *recorded = moving->snapshot->recorded;
-	size_t n = rg_resource_set_size(recorded);
-	for (size_t i = 0; i < n; i++) {
-		const RgResource *resource = rg_resource_set_get(recorded, i);
-		if (resource->index >= 0 && g_str_equal(resource->kind, kind) &&
-			g_str_equal(resource->name, pool))
-			add_move(moving, resource, name, resource->index);
-	}
-	for (size_t i = 0; moving->renames && i < n; i++) {
-		const RgResource *resource = rg_resource_set_get(recorded, i);
-		if (goes_along(resource, kind, pool))
-			add_move(moving, resource, name, -1);
-	}
-}
-
-static bool add_moves(Moving *moving, const char *from, const char *to)
-{
-	g_autofree char *from_kind = NULL, *from_name = NULL, *to_kind = NULL, *to_name = NULL;
-	int64_t from_index, to_index;
-	if (!rg_address_parse(from, &from_kind, &from_name, &from_index))
-		return refuse(moving, from, "is not an address", "KIND.NAME or KIND.NAME[INDEX]");
-	if (!rg_address_parse(to, &to_kind, &to_name, &to_index))
-		return refuse(moving, to, "is not an address", "KIND.NAME or KIND.NAME[INDEX]");
-	if (!g_str_equal(from_kind, to_kind))
-		return refuse(moving, to, "is of another kind", "a record keeps its kind");
-	if (g_str_equal(from_kind, RG_SECRET_KIND))
-		return refuse(moving, from, "is raygpu's own and stays where it is", NULL);
-	const RgResource *one = rg_resource_set_find(moving->snapshot->recorded, from);
-	if (one)
-		add_move(moving, one, to_name, to_index);
-	else if (from_index < 0 && to_index < 0)
-		add_pool(moving, from_kind, from_name, to_name);
-	if (moving->moves->len)
-		return add_edits(moving);
-	RgDiag *diag = rg_diags_error(moving->context->diags, "state.no-such-resource",
-		"the state of cluster %s has no %s", moving->snapshot->cluster, from);
-	rg_diag_hint(diag, "`raygpu state list` lists what it has");
-	return false;
-}
-
-static void warn(const Moving *moving)
-{
-	const RgMove *first = &g_array_index(moving->moves, RgMove, 0);
+	const RgMove *first = &g_array_index(moves->moves, RgMove, 0);
 	g_autofree char *kind = NULL, *name = NULL;
 	int64_t index;
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	context_open_providers(context);
+	const RgSchema *schema = snapshot->provider ? rg_provider_schema(context->providers,
+							      snapshot->provider, unread)
+						    : NULL;
 	rg_address_parse(first->to, &kind, &name, &index);
-	const RgKind *known = moving->schema ? rg_schema_kind(moving->schema, kind) : NULL;
+	const RgKind *known = schema ? rg_schema_kind(schema, kind) : NULL;
 	if (!known || !known->updates_marks)
-		rg_diags_warning(moving->context->diags, "state.not-told",
+		rg_diags_warning(context->diags, "state.not-told",
 			"the provider can't update the ownership tags of existing resources: a "
-			"`state rebuild` would find "
-			"the "
-			"old addresses");
-	if (moving->renames)
-		rg_diags_note(moving->context->diags, "state.not-told",
+			"`state rebuild` would find the old addresses");
+	if (moves->renames)
+		rg_diags_note(context->diags, "state.not-told",
 			"running nodes keep reporting the old name of their pool to Ray "
 			"(RAY_NODE_TYPE_NAME, ray.io/node-group) until they are replaced");
 }
 
-static void print_moves(const Moving *moving, bool dry_run)
+static void print_moves(const Context *context, const RgMoves *moves, bool dry_run)
 {
 	json_auto_t *rows = json_array();
 	g_autoptr(GString) text = g_string_new(NULL);
-	for (guint i = 0; i < moving->moves->len; i++) {
-		const RgMove *move = &g_array_index(moving->moves, RgMove, i);
+	for (guint i = 0; i < moves->moves->len; i++) {
+		const RgMove *move = &g_array_index(moves->moves, RgMove, i);
 		json_array_append_new(
 			rows, json_pack("{s:s, s:s}", "from", move->from, "to", move->to));
 		g_string_append_printf(text, "%s \"%s\" to \"%s\"\n",
@@ -204,56 +37,33 @@ static void print_moves(const Moving *moving, bool dry_run)
 	}
 	if (!dry_run)
 		g_string_append_printf(
-			text, "Successfully moved %u object(s).\n", moving->moves->len);
-	if (moving->context->json)
+			text, "Successfully moved %u object(s).\n", moves->moves->len);
+	if (context->json)
 		out_json(rows);
 	else
 		out_text(text->str);
 }
 
-static bool store_moves(Moving *moving)
+static bool store_moves(Context *context, const RgSnapshot *snapshot, const RgMoves *moves)
 {
-	Context *context = moving->context;
-	const RgSnapshot *snapshot = moving->snapshot;
 	const RgRunBegin begin = {.cluster = snapshot->cluster,
 		.provider = snapshot->provider,
 		.region = snapshot->region};
 	g_autofree char *run = note_begin(context, "state mv", &begin);
-	return run &&
-	       note_end(context, run,
-		       rg_store_move(context->store, snapshot->cluster,
-			       (const RgMove *)(void *)moving->moves->data, moving->moves->len,
-			       (const RgMoveEdit *)(void *)moving->edits->data, moving->edits->len,
-			       context->diags));
+	return run && note_end(context, run,
+			      rg_store_move(context->store, snapshot->cluster,
+				      (const RgMove *)(void *)moves->moves->data, moves->moves->len,
+				      (const RgMoveEdit *)(void *)moves->edits->data,
+				      moves->edits->len, context->diags));
 }
 
 int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, bool dry_run)
 {
-	g_autoptr(GArray) moves = g_array_new(FALSE, TRUE, sizeof(RgMove));
-	g_autoptr(GPtrArray) owned = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GArray) edits = g_array_new(FALSE, TRUE, sizeof(RgMoveEdit));
-	g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(rg_json_unref);
-	g_autoptr(GHashTable) renamed = g_hash_table_new(g_str_hash, g_str_equal);
-	g_autoptr(GHashTable) groups = g_hash_table_new(g_str_hash, g_str_equal);
-	g_autoptr(GHashTable) shared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	g_autoptr(RgDiags) unread = rg_diags_new();
-	Moving moving = {.context = context,
-		.snapshot = snapshot,
-		.moves = moves,
-		.edits = edits,
-		.owned = owned,
-		.values = values,
-		.renamed = renamed,
-		.groups = groups,
-		.shared = shared};
-	context_open_providers(context);
-	if (snapshot->provider)
-		moving.schema = rg_provider_schema(context->providers, snapshot->provider, unread);
-	if (!add_moves(&moving, addresses[0], addresses[1]))
+	g_autoptr(RgMoves) moves =
+		rg_adopt_move(snapshot, addresses[0], addresses[1], context->diags);
+	if (!moves || (!dry_run && !store_moves(context, snapshot, moves)))
 		return rg_diags_exit_code(context->diags);
-	if (!dry_run && !store_moves(&moving))
-		return rg_diags_exit_code(context->diags);
-	print_moves(&moving, dry_run);
-	warn(&moving);
+	print_moves(context, moves, dry_run);
+	warn(context, snapshot, moves);
 	return EXIT_FINE;
 }

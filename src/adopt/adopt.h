@@ -18,3 +18,17 @@ typedef struct {
  * so that no node is replaced for its sake. */
 GPtrArray *rg_adopt_import(RgSession *session, RgPass *pass, const RgImport *imports, size_t n,
 	bool keep, RgDiags *diags);
+
+/* What a move does to records: other addresses, and what others say of these. */
+typedef struct {
+	GArray *moves;	   /* RgMove */
+	GArray *edits;	   /* RgMoveEdit, which borrow from the snapshot and from `values` */
+	GPtrArray *values; /* json_t* */
+	bool renames;	   /* nodes get another pool */
+} RgMoves;
+void rg_moves_free(RgMoves *moves);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgMoves, rg_moves_free)
+/* One record, or all nodes of a pool and what stands beside them (`from` without index). Pure;
+ * rg_store_move writes it. NULL and diagnostics. */
+RgMoves *rg_adopt_move(
+	const RgSnapshot *snapshot, const char *from, const char *to, RgDiags *diags);
