@@ -56,6 +56,7 @@ rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *p
 	AwsRecordFn record, rgp_status (*page_done)(void *data), void *data);
 
 /* The calls, over any kind (observe.c, update.c). */
+/* The pages of one kind, without "done". */
 rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *input);

@@ -152,8 +152,9 @@ static void on_record(void *data, const json_t *record)
 static rgp_status on_page(void *data)
 {
 	Pager *pager = data;
-	g_autofree char *text = g_strdup_printf(
-		"{\"resources\":[%s],\"shared\":[%s]}", pager->page->str, pager->shared->str);
+	g_autofree char *text =
+		g_strdup_printf("{\"kind\":\"%s\",\"resources\":[%s],\"shared\":[%s]}",
+			pager->kind->kind, pager->page->str, pager->shared->str);
 	bool empty = !pager->page->len;
 	g_string_truncate(pager->page, 0);
 	g_string_truncate(pager->shared, 0);
@@ -185,8 +186,7 @@ static rgp_status reread_missing(Pager *pager, const json_t *known)
 	return RGP_OK;
 }
 
-/* Runs the pager over what `params` filters, then over the known ids of `input`, and says that this
- * was all. */
+/* Runs the pager over what `params` filters, then over the known ids of `input`. */
 static rgp_status run_pager(
 	const AwsCall *call, const AwsKind *kind, json_t *params, const json_t *input)
 {
@@ -204,9 +204,8 @@ static rgp_status run_pager(
 	rgp_status status = aws_kind_describe(call, kind, params, on_record, on_page, &pager);
 	pager.by_name = false;
 	if (status == RGP_OK)
-		status = reread_missing(&pager, json_object_get(input, "known"));
-	if (status == RGP_OK)
-		status = mod_give(&call->talk, "done", json_pack("{s:b}", "complete", true));
+		status = reread_missing(
+			&pager, json_object_get(json_object_get(input, "known"), kind->kind));
 	g_hash_table_unref(pager.seen);
 	g_string_free(pager.page, TRUE);
 	g_string_free(pager.shared, TRUE);
@@ -235,7 +234,8 @@ rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *inpu
 	const char *token = mod_str(input, "token");
 	aws_form_filter(params, kind->token_filter, &token, 1);
 	filter_kind(kind, params);
-	return run_pager(call, kind, params, input);
+	rgp_status status = run_pager(call, kind, params, input);
+	return status == RGP_OK ? mod_give_complete(&call->talk) : status;
 }
 
 typedef struct {

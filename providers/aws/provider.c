@@ -9,9 +9,8 @@
 static const AwsKind *const kinds[] = {
 	&aws_group_kind, &aws_interface_kind, &aws_instance_kind, &aws_placement_kind};
 
-static const AwsKind *find_kind(const AwsCall *call, const json_t *input)
+static const AwsKind *find_kind(const AwsCall *call, const char *name)
 {
-	const char *name = mod_str(input, "kind");
 	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
 		if (g_str_equal(kinds[i]->kind, name))
 			return kinds[i];
@@ -39,8 +38,24 @@ static rgp_status run(struct rgp_inst *inst, const struct rgp_host *host, struct
 		return RGP_FAIL;
 	if (whole)
 		return whole(&aws, input);
-	const AwsKind *kind = find_kind(&aws, input);
+	const AwsKind *kind = find_kind(&aws, mod_str(input, "kind"));
 	return kind ? of_kind(&aws, kind, input) : RGP_FAIL;
+}
+
+static rgp_status list_kinds(const AwsCall *call, const json_t *input)
+{
+	const json_t *names = json_object_get(input, "kinds");
+	rgp_status status = RGP_OK;
+	if (!json_array_size(names)) {
+		mod_report_text(&call->talk, RGP_CLASS_INVALID, "list needs kinds", NULL, NULL);
+		return RGP_FAIL;
+	}
+	for (size_t i = 0; i < json_array_size(names) && status == RGP_OK; i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		const AwsKind *kind = find_kind(call, name ? name : "");
+		status = kind ? aws_list(call, kind, input) : RGP_FAIL;
+	}
+	return status == RGP_OK ? mod_give_complete(&call->talk) : status;
 }
 
 static rgp_status create_of(const AwsCall *call, const AwsKind *kind, const json_t *input)
@@ -67,7 +82,7 @@ static rgp_status remove_of(const AwsCall *call, const AwsKind *kind, const json
 
 CALL(resolve, aws_resolve, NULL)
 CALL(lower, aws_lower, NULL)
-CALL(list, NULL, aws_list)
+CALL(list, list_kinds, NULL)
 CALL(create, NULL, create_of)
 CALL(remove, NULL, remove_of)
 CALL(update, NULL, aws_update)

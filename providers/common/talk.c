@@ -157,6 +157,11 @@ rgp_status mod_give(const ModTalk *talk, const char *slot, json_t *value)
 	return status;
 }
 
+rgp_status mod_give_complete(const ModTalk *talk)
+{
+	return mod_give(talk, "done", json_pack("{s:b}", "complete", true));
+}
+
 rgp_status mod_give_item(const ModTalk *talk, const char *address, const char *outcome,
 	const char *id, json_t *attributes)
 {

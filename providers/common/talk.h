@@ -51,6 +51,8 @@ int mod_compare_texts(gconstpointer a, gconstpointer b);
 
 /* Hands a value over; RGP_FAIL when the host refuses it. Steals `value`. */
 rgp_status mod_give(const ModTalk *talk, const char *slot, json_t *value);
+/* The end of list and find: all was shown. */
+rgp_status mod_give_complete(const ModTalk *talk);
 /* One item's "done" or "pending"; id may be NULL; steals `attributes`, which may be NULL. */
 rgp_status mod_give_item(const ModTalk *talk, const char *address, const char *outcome,
 	const char *id, json_t *attributes);

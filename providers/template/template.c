@@ -377,7 +377,8 @@ static rgp_status list(const Call *c)
 	snprintf(search, sizeof(search), "cluster=%.64s", str(c->input, "cluster"));
 	rgp_status status = give_pages(c, search, seen);
 	/* Ids that the search doesn't know: somebody may have changed the marks. */
-	json_array_foreach (json_object_get(c->input, "known"), i, id) {
+	const json_t *known = json_object_get(json_object_get(c->input, "known"), KIND);
+	json_array_foreach (known, i, id) {
 		if (status != RGP_OK || json_object_get(seen, json_string_value(id)) != NULL)
 			continue;
 		set_failure(&why, RGP_CLASS_TRANSIENT, "", "a node makes no sense");

@@ -87,21 +87,33 @@ static void take_read(void *data, RgResource *resource)
 	g_hash_table_replace(importing->read, key_of(resource->kind, resource->id), resource);
 }
 
+/* {kind: [id]} of what is to be imported. */
+static json_t *ids_by_kind(const Importing *importing)
+{
+	json_t *known = json_object();
+	for (size_t i = 0; i < importing->n; i++) {
+		g_autofree char *kind = kind_of(&importing->imports[i]);
+		json_t *ids = json_object_get(known, kind);
+		if (!ids)
+			json_object_set_new(known, kind, ids = json_array());
+		json_array_append_new(ids, json_string(importing->imports[i].id));
+	}
+	return known;
+}
+
 /* One reading a kind. */
 static bool read_all(Importing *importing)
 {
 	RgPass *pass = importing->rebuild.pass;
-	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(pass->provider));
-	for (size_t k = 0; kinds[k]; k++) {
-		g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-		for (size_t i = 0; i < importing->n; i++) {
-			g_autofree char *kind = kind_of(&importing->imports[i]);
-			if (g_str_equal(kind, kinds[k]))
-				g_strv_builder_add(builder, importing->imports[i].id);
-		}
-		g_auto(GStrv) ids = g_strv_builder_end(builder);
-		if (ids[0] && !rg_provider_list(pass->provider, kinds[k], pass->cluster->name, NULL,
-				      ids, take_read, importing, importing->rebuild.diags))
+	GStrv all = rg_schema_kinds(rg_provider_get_schema(pass->provider));
+	json_auto_t *known = ids_by_kind(importing);
+	for (size_t k = 0; all[k]; k++) {
+		const char *const kinds[] = {all[k], NULL};
+		const RgListing listing = {
+			.kinds = kinds, .cluster = pass->cluster->name, .known = known};
+		if (json_object_get(known, all[k]) &&
+			!rg_provider_list(pass->provider, &listing, take_read, importing,
+				importing->rebuild.diags))
 			return false;
 	}
 	return true;

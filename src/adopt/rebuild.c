@@ -13,31 +13,43 @@ static void take_marked(void *data, RgResource *resource)
 		rg_resource_free(resource);
 }
 
-/* A kind that not every API knows is left out with a warning: a plan that wants one reads it. */
-static void warn_unread(Rebuild *rebuild, const RgKind *kind, const RgDiags *why)
+/* Kinds that not every API knows are left out with a warning: a plan that wants one reads it. */
+static void warn_unread(Rebuild *rebuild, GStrv kinds, const RgDiags *why)
 {
+	g_autofree char *names = g_strjoinv(", ", kinds);
 	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
-		"%s could not be read: resources of that kind are left out", kind->name);
+		"%s could not be read: resources of that kind are left out", names);
 	if (rg_diags_count(why))
 		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
 	rg_diag_hint(diag, "if the cluster has one, make sure that it can be read and try again");
+}
+
+static bool all_are_optional(const RgSchema *schema, GStrv kinds)
+{
+	for (size_t i = 0; kinds[i]; i++) {
+		if (!rg_schema_kind(schema, kinds[i])->read_if_used)
+			return false;
+	}
+	return true;
 }
 
 bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked)
 {
 	RgPass *pass = rebuild->pass;
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
-	GStrv kinds = rg_schema_kinds(schema);
-	for (size_t i = 0; kinds[i]; i++) {
-		const RgKind *kind = rg_schema_kind(schema, kinds[i]);
+	const GPtrArray *listings = rg_schema_listings(schema);
+	for (guint i = 0; i < listings->len; i++) {
+		GStrv kinds = listings->pdata[i];
+		const RgListing listing = {
+			.kinds = (const char *const *)kinds, .cluster = pass->cluster->name};
 		g_autoptr(RgDiags) diags = rg_diags_new();
-		bool ok = rg_provider_list(pass->provider, kinds[i], pass->cluster->name, NULL,
-			NULL, take_marked, marked, diags);
-		if (!ok && kind->read_if_used)
-			warn_unread(rebuild, kind, diags);
+		bool ok = rg_provider_list(pass->provider, &listing, take_marked, marked, diags);
+		bool optional = !ok && all_are_optional(schema, kinds);
+		if (optional)
+			warn_unread(rebuild, kinds, diags);
 		else
 			rg_diags_take_all(rebuild->diags, diags);
-		if (!ok && !kind->read_if_used)
+		if (!ok && !optional)
 			return false;
 	}
 	return true;

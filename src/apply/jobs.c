@@ -46,8 +46,10 @@ static bool list_by_token(RgProvider *provider, Job *job, const json_t *marks)
 {
 	const RgJournalRow *row = job->recovery->row;
 	const char *lineage = rg_json_str(marks, "lineage", NULL);
-	if (!lineage || !rg_provider_list(provider, row->kind, rg_json_str(marks, "cluster", ""),
-				lineage, NULL, take_found, job->found, job->diags))
+	const char *const kinds[] = {row->kind, NULL};
+	const RgListing listing = {
+		.kinds = kinds, .cluster = rg_json_str(marks, "cluster", ""), .lineage = lineage};
+	if (!lineage || !rg_provider_list(provider, &listing, take_found, job->found, job->diags))
 		return false;
 	for (guint i = job->found->len; i > 0; i--) {
 		const RgResource *seen = job->found->pdata[i - 1];

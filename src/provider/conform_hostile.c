@@ -11,6 +11,7 @@ static const char *const inputs[] = {"", "[]", "{}", "null", "\"text\"",
 	"{\"kind\":5,\"items\":{}}",
 	"{\"kind\":\"no.such\",\"items\":[{\"address\":\"no.such.a\",\"id\":\"x\"}]}",
 	"{\"items\":[null,5,{}],\"known\":[7,null],\"nodes\":[null,{\"indexes\":5}]}",
+	"{\"kinds\":[5,null,\"no.such\"],\"known\":{\"no.such\":[7,null]}}", "{\"kinds\":{}}",
 	"{\"images\":[null,{}],\"instance_types\":[5],\"token\":7}",
 	"{\"kind\":", "{\"nodes\":[{\"role\":\"worker\",\"indexes\":[-1,1e300,null]}]}"};
 

@@ -38,6 +38,9 @@ json_t *rg_conform_look_up(void *data, const char *address, const char *attr);
 /* RgResource by id, owned; and what puts one there for rg_provider_list. */
 GHashTable *rg_conform_seen_new(void);
 void rg_conform_take_seen(void *data, RgResource *resource);
+/* Lists the script's things of a kind, and the known id. */
+bool rg_conform_list(
+	RgConform *c, const char *kind, const char *known, GHashTable *seen, RgDiags *diags);
 /* conform_update.c: of the thing, in place. */
 void rg_conform_update(RgConform *c, const RgConformMade *made);
 /* conform_manners.c: the process as a module found it; and NULL while it is as then, else what the

@@ -6,6 +6,8 @@
 #include "resource/expr.h"
 #include "resource/graph.h"
 
+#define NO_SUCH_ID "raygpu-check-no-such-id"
+
 json_t *rg_conform_look_up(void *data, const char *address, const char *attr)
 {
 	const RgConformMade *made = rg_conform_find(data, address);
@@ -199,6 +201,16 @@ GHashTable *rg_conform_seen_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_seen);
 }
 
+bool rg_conform_list(
+	RgConform *c, const char *kind, const char *known, GHashTable *seen, RgDiags *diags)
+{
+	const char *const kinds[] = {kind, NULL};
+	json_auto_t *ids = json_pack("{s:[s]}", kind, known);
+	const RgListing listing = {
+		.kinds = kinds, .cluster = "raygpu-check", .lineage = c->lineage, .known = ids};
+	return rg_provider_list(c->provider, &listing, rg_conform_take_seen, seen, diags);
+}
+
 /* What a plan made right now would call drift; NULL when there is none. */
 static char *find_drift(const RgConform *c, const RgConformMade *made, const RgResource *seen)
 {
@@ -248,12 +260,10 @@ static void check_list(RgConform *c, const char *kind)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(GHashTable) seen = rg_conform_seen_new();
-	char *known[] = {(char *)(uintptr_t) "raygpu-check-no-such-id", NULL};
 	g_autofree char *step = g_strdup_printf("list %s: all, with address, as made", kind);
-	bool ok = rg_provider_list(c->provider, kind, "raygpu-check", c->lineage, known,
-		rg_conform_take_seen, seen, diags);
+	bool ok = rg_conform_list(c, kind, NO_SUCH_ID, seen, diags);
 	g_autofree char *why = ok ? judge_seen(c, seen, kind, true) : NULL;
-	if (ok && !why && g_hash_table_contains(seen, known[0]))
+	if (ok && !why && g_hash_table_contains(seen, NO_SUCH_ID))
 		why = g_strdup("it reports an id that can't exist");
 	rg_conform_tell(c, step, ok && !why, why, diags);
 }
@@ -300,8 +310,11 @@ static void check_names(RgConform *c, const char *kind)
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		g_autoptr(GHashTable) seen = rg_conform_seen_new();
 		g_autofree char *step = g_strdup_printf("list %s: %s", kind, states[i].what);
-		bool ok = rg_provider_list(c->provider, kind, states[i].cluster, states[i].lineage,
-			NULL, rg_conform_take_seen, seen, diags);
+		const char *const kinds[] = {kind, NULL};
+		const RgListing listing = {
+			.kinds = kinds, .cluster = states[i].cluster, .lineage = states[i].lineage};
+		bool ok =
+			rg_provider_list(c->provider, &listing, rg_conform_take_seen, seen, diags);
 		g_autofree char *why = NULL;
 		if (ok && i + 1 < G_N_ELEMENTS(states))
 			why = judge_names(c, seen, kind, states[i].lineage);
@@ -311,10 +324,47 @@ static void check_names(RgConform *c, const char *kind)
 	}
 }
 
-static void check_kind(RgConform *c, const char *kind)
+static void take_kind(void *data, RgResource *resource)
 {
-	check_list(c, kind);
-	check_names(c, kind);
+	g_hash_table_add(data, g_strconcat(resource->kind, " ", resource->id, NULL));
+	rg_resource_free(resource);
+}
+
+/* What the schema lists together comes in one call, each page of one kind. */
+static void check_listing(RgConform *c, GStrv kinds)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autofree char *names = g_strjoinv(", ", kinds);
+	g_autofree char *step = g_strdup_printf("list %s in one call", names), *why = NULL;
+	const RgListing listing = {.kinds = (const char *const *)kinds,
+		.cluster = "raygpu-check",
+		.lineage = c->lineage};
+	bool ok = rg_provider_list(c->provider, &listing, take_kind, seen, diags);
+	for (guint i = 0; i < c->made->len && !why; i++) {
+		const RgConformMade *made = c->made->pdata[i];
+		g_autofree char *key = g_strconcat(made->wanted->kind, " ", made->id, NULL);
+		if (g_strv_contains((const char *const *)kinds, made->wanted->kind) &&
+			!g_hash_table_contains(seen, key))
+			why = g_strdup_printf("%s is missing", made->wanted->address);
+	}
+	rg_conform_tell(c, step, ok && !why, why, diags);
+}
+
+static void check_lists(RgConform *c)
+{
+	const RgSchema *schema = rg_provider_get_schema(c->provider);
+	const GPtrArray *listings = rg_schema_listings(schema);
+	GStrv kinds = rg_schema_kinds(schema);
+	for (size_t i = 0; kinds[i]; i++) {
+		check_list(c, kinds[i]);
+		check_names(c, kinds[i]);
+	}
+	for (guint i = 0; i < listings->len; i++) {
+		GStrv together = listings->pdata[i];
+		if (together[1])
+			check_listing(c, together);
+	}
 }
 
 static void check_find(RgConform *c, const RgConformMade *made)
@@ -350,9 +400,7 @@ static bool is_present(RgConform *c, const RgConformMade *made)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	g_autoptr(GHashTable) seen = rg_conform_seen_new();
-	char *known[] = {made->id, NULL};
-	if (!rg_provider_list(c->provider, made->wanted->kind, "raygpu-check", c->lineage, known,
-		    rg_conform_take_seen, seen, unread))
+	if (!rg_conform_list(c, made->wanted->kind, made->id, seen, unread))
 		return true;
 	const RgResource *resource = g_hash_table_lookup(seen, made->id);
 	return resource && resource->presence == RG_PRESENT;
@@ -380,9 +428,7 @@ static void remove_all(RgConform *c)
 void rg_conform_life(RgConform *c)
 {
 	if (make_all(c)) {
-		GStrv kinds = rg_schema_kinds(rg_provider_get_schema(c->provider));
-		for (size_t i = 0; kinds[i] != NULL; i++)
-			check_kind(c, kinds[i]);
+		check_lists(c);
 		for (guint i = 0; i < c->made->len; i++)
 			check_find(c, g_ptr_array_index(c->made, i));
 		if (c->made->len > 0)

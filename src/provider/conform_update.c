@@ -22,9 +22,7 @@ static bool is_told(RgConform *c, const RgConformMade *made, const char *name, j
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	g_autoptr(GHashTable) seen = rg_conform_seen_new();
-	char *known[] = {made->id, NULL};
-	rg_provider_list(c->provider, made->wanted->kind, "raygpu-check", c->lineage, known,
-		rg_conform_take_seen, seen, unread);
+	rg_conform_list(c, made->wanted->kind, made->id, seen, unread);
 	const RgResource *resource = g_hash_table_lookup(seen, made->id);
 	return resource && json_equal(json_object_get(resource->attrs, name), value);
 }

@@ -5,10 +5,11 @@
 #include "base/caps.h"
 
 typedef struct {
-	const RgKind *kind;
+	const char *const *kinds; /* that were asked for */
+	const RgKind *kind;	  /* of the page that is being read */
 	RgObservedFn observed;
 	void *data;
-	GHashTable *seen; /* ids of this call */
+	GHashTable *seen; /* "KIND ID" of this call */
 	bool done;
 } Pages;
 
@@ -80,7 +81,7 @@ static const char *check_id(RgCall *call, const Pages *pages, const json_t *item
 		rg_call_bad(call, "more than %d resources", 2 * RG_CAP_NODES);
 		return NULL;
 	}
-	if (g_hash_table_add(pages->seen, g_strdup(id)))
+	if (g_hash_table_add(pages->seen, g_strconcat(pages->kind->name, " ", id, NULL)))
 		return id;
 	g_autofree char *name = rg_text_clean(id);
 	rg_call_bad(call, "\"%s\" was given twice", name);
@@ -152,6 +153,27 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item, const 
 	pages->observed(pages->data, resource);
 }
 
+/* The kind of the page's resources: what it says, or the one that was asked for. */
+static bool read_kind(RgCall *call, Pages *pages, const json_t *page)
+{
+	const char *kind;
+	if (!read_text(call, page, "kind", &kind))
+		return false;
+	bool alone = !pages->kinds[1];
+	if (!kind && alone)
+		kind = pages->kinds[0];
+	if (!kind || !g_strv_contains(pages->kinds, kind)) {
+		g_autofree char *name = rg_text_clean(kind);
+		rg_call_bad(call,
+			name ? "a page is of the kind \"%s\", which was not asked for"
+			     : "a page doesn't say of which kind it is%s",
+			name ? name : "");
+		return false;
+	}
+	pages->kind = rg_schema_kind(call->schema, kind);
+	return true;
+}
+
 static void take_page(RgCall *call, const char *slot, json_t *value)
 {
 	Pages *pages = call->data;
@@ -170,7 +192,7 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 		rg_call_bad(call, "\"%s\" is not a page, or comes after \"done\"", slot);
 		return;
 	}
-	if (!shared_are_right(call, pages, shared))
+	if (!read_kind(call, pages, value) || !shared_are_right(call, pages, shared))
 		return;
 	if (json_array_size(resources) > 0)
 		rg_call_has_news(call);
@@ -181,16 +203,23 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 	}
 }
 
+static bool kinds_are_known(const RgProvider *provider, const char *const *kinds, RgDiags *diags)
+{
+	for (size_t i = 0; kinds[i]; i++) {
+		if (rg_schema_kind(provider->module->schema, kinds[i]))
+			continue;
+		rg_diags_error(diags, "provider.invalid", "module %s has no kind \"%s\"",
+			provider->module->name, kinds[i]);
+		return false;
+	}
+	return true;
+}
+
 static bool read_pages(
 	RgProvider *provider, const char *verb, const json_t *input, Pages *pages, RgDiags *diags)
 {
-	const char *kind = rg_json_str(input, "kind", "");
-	pages->kind = rg_schema_kind(provider->module->schema, kind);
-	if (!pages->kind) {
-		rg_diags_error(diags, "provider.invalid", "module %s has no kind \"%s\"",
-			provider->module->name, kind);
+	if (!kinds_are_known(provider, pages->kinds, diags))
 		return false;
-	}
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	pages->seen = seen;
 	RgCall call = {.slot = take_page, .data = pages};
@@ -206,16 +235,20 @@ static bool read_pages(
 	return ok;
 }
 
-bool rg_provider_list(RgProvider *provider, const char *kind, const char *cluster,
-	const char *lineage, GStrv known, RgObservedFn observed, void *data, RgDiags *diags)
+bool rg_provider_list(RgProvider *provider, const RgListing *listing, RgObservedFn observed,
+	void *data, RgDiags *diags)
 {
-	json_t *ids = json_array();
-	for (size_t i = 0; known && known[i]; i++)
-		json_array_append_new(ids, json_string(known[i]));
-	json_auto_t *input = json_pack("{s:s, s:s, s:s?, s:o}", "kind", kind, "cluster", cluster,
-		"lineage", lineage, "known", ids);
+	json_t *kinds = json_array(), *known = json_object();
+	for (size_t i = 0; listing->kinds[i]; i++) {
+		const char *kind = listing->kinds[i];
+		json_t *ids = json_object_get(listing->known, kind);
+		json_array_append_new(kinds, json_string(kind));
+		json_object_set_new(known, kind, ids ? json_incref(ids) : json_array());
+	}
+	json_auto_t *input = json_pack("{s:o, s:s, s:s?, s:o}", "kinds", kinds, "cluster",
+		listing->cluster, "lineage", listing->lineage, "known", known);
 	g_assert(input != NULL);
-	Pages pages = {.observed = observed, .data = data};
+	Pages pages = {.kinds = listing->kinds, .observed = observed, .data = data};
 	return read_pages(provider, "list", input, &pages, diags);
 }
 
@@ -225,6 +258,7 @@ bool rg_provider_find(RgProvider *provider, const char *kind, const char *token,
 	json_auto_t *input = json_pack(
 		"{s:s, s:s, s:O}", "kind", kind, "token", token, "marks", rg_json_unconst(marks));
 	g_assert(input != NULL);
-	Pages pages = {.observed = observed, .data = data};
+	const char *const kinds[] = {kind, NULL};
+	Pages pages = {.kinds = kinds, .observed = observed, .data = data};
 	return read_pages(provider, "find", input, &pages, diags);
 }

@@ -127,9 +127,15 @@ RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgD
 /* One observed thing as a page has it: resource->presence is PRESENT or ABSENT ("gone"). The
  * callback takes the resource. Called from the thread of the call. */
 typedef void (*RgObservedFn)(void *data, RgResource *resource);
+/* What one call of `list` reads. */
+typedef struct {
+	const char *const *kinds; /* NULL-ended: one, or several of one listing (RgKind.listing) */
+	const char *cluster, *lineage; /* lineage may be NULL */
+	const json_t *known;	       /* {kind: [id, ...]}; NULL = none */
+} RgListing;
 /* false and diagnostics when the reading failed or ended without "done": then what was handed over
  * must be thrown away. */
-bool rg_provider_list(RgProvider *provider, const char *kind, const char *cluster,
-	const char *lineage, GStrv known, RgObservedFn observed, void *data, RgDiags *diags);
+bool rg_provider_list(RgProvider *provider, const RgListing *listing, RgObservedFn observed,
+	void *data, RgDiags *diags);
 bool rg_provider_find(RgProvider *provider, const char *kind, const char *token,
 	const json_t *marks, RgObservedFn observed, void *data, RgDiags *diags);

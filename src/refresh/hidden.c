@@ -35,9 +35,12 @@ static bool has_young(const RgReader *reader)
 static bool sees_ours(const RgReader *reader)
 {
 	for (guint i = 0; i < reader->seen->len; i++) {
-		const RgResource *observed = reader->seen->pdata[i];
-		if (!observed->lineage ||
-			g_strv_contains((const char *const *)reader->known, observed->id))
+		if (!((const RgResource *)reader->seen->pdata[i])->lineage)
+			return true;
+	}
+	for (guint i = 0; i < reader->recorded->len; i++) {
+		const RgResource *recorded = reader->recorded->pdata[i];
+		if (recorded->id && rg_reader_find(reader, recorded))
 			return true;
 	}
 	return false;
@@ -69,7 +72,7 @@ void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, Rg
 		cluster, cluster);
 }
 
-/* Kinds with few records first: one call tells, as a rule. */
+/* Listings with few records first: one call tells, as a rule. */
 static gint by_records(gconstpointer a, gconstpointer b)
 {
 	const RgReader *x = *(const RgReader *const *)a, *y = *(const RgReader *const *)b;

@@ -1,19 +1,20 @@
-/* What the two files of src/refresh share: one reader a kind, run by a thread of its own. */
+/* What the files of src/refresh share: one reader a listing, run by a thread of its own. */
 #pragma once
 #include "refresh/refresh.h"
 
-/* Reads one kind until it is settled. Owns what was seen; everything else is borrowed. */
+/* Reads the kinds of one listing, mostly a single one, until they are settled. Owns what was seen;
+ * everything else is borrowed. */
 typedef struct {
 	RgProvider *provider;
 	const RgRefreshInput *input;
-	const char *name;
-	const RgKind *kind;
-	GPtrArray *recorded; /* const RgResource*: those of this kind */
-	GStrv known;	     /* their ids */
+	GStrv kinds;
+	char *name;	     /* of the kinds, for people */
+	GPtrArray *recorded; /* const RgResource*: those of these kinds */
+	json_t *known;	     /* their ids: {kind: [id]} */
 	int64_t begin_ms;    /* of the refresh, at input->now_s; monotonic */
 	int64_t read_ms;     /* when the newest reading began: it can't show anything later */
 	GPtrArray *seen;     /* RgResource*, owned: what the newest whole reading gave */
-	GHashTable *by_id;   /* char* of seen -> RgResource* */
+	GHashTable *by_id;   /* of seen, a set by kind and id */
 	bool ok;	     /* the newest reading was whole */
 	RgDiags *diags;
 } RgReader;
@@ -21,7 +22,10 @@ typedef struct {
 /* refresh.c: reads once; what an earlier reading gave is thrown away. False when it failed. */
 bool rg_reader_read(RgReader *reader);
 
-/* A reader for each kind that this cluster needs; free with g_ptr_array_unref. */
+/* What was seen of a record's kind and id, or NULL. */
+RgResource *rg_reader_find(const RgReader *reader, const RgResource *recorded);
+
+/* A reader for each listing that this cluster needs; free with g_ptr_array_unref. */
 GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input);
 
 /* hidden.c: several things are recorded, and the cloud has shown nothing with our marks or ids. */
@@ -36,6 +40,7 @@ void rg_refresh_report_failed(const GPtrArray *readers, RgDiags *diags);
 /* Reads again while the newest reading shows a view that may be old, as long as settle_ms allows.
  * False when a reading failed. */
 bool rg_reader_settle(RgReader *reader);
+const RgKind *rg_reader_kind(const RgReader *reader, const RgResource *resource);
 /* Made or changed so short a while ago that the cloud may still report the old view. */
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
 /* `observed` may be the view from before an update so young that the cloud needn't show it: any

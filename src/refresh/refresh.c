@@ -26,7 +26,7 @@ static void take_observed(void *data, RgResource *resource)
 	if (g_strcmp0(resource->lineage, reader->input->lineage) == 0)
 		g_clear_pointer(&resource->lineage, g_free);
 	g_ptr_array_add(reader->seen, resource);
-	g_hash_table_insert(reader->by_id, resource->id, resource);
+	g_hash_table_add(reader->by_id, resource);
 	if (reader->seen->len % PROGRESS_STEP == 0)
 		tell_progress(reader, false);
 }
@@ -36,8 +36,11 @@ bool rg_reader_read(RgReader *reader)
 	reader->read_ms = rg_clock_monotonic_ms();
 	g_hash_table_remove_all(reader->by_id);
 	g_ptr_array_set_size(reader->seen, 0);
-	return rg_provider_list(reader->provider, reader->name, reader->input->cluster,
-		reader->input->lineage, reader->known, take_observed, reader, reader->diags);
+	const RgListing listing = {.kinds = (const char *const *)reader->kinds,
+		.cluster = reader->input->cluster,
+		.lineage = reader->input->lineage,
+		.known = reader->known};
+	return rg_provider_list(reader->provider, &listing, take_observed, reader, reader->diags);
 }
 
 static void *run_reader(void *data)
@@ -48,28 +51,49 @@ static void *run_reader(void *data)
 	return NULL;
 }
 
-static RgReader *new_reader(RgProvider *provider, const RgRefreshInput *input, const char *kind)
+/* By kind and id; kinds are interned. */
+static guint identity_hash(gconstpointer data)
+{
+	const RgResource *resource = data;
+	return g_str_hash(resource->id) ^ g_direct_hash(resource->kind);
+}
+
+static gboolean identity_equal(gconstpointer a, gconstpointer b)
+{
+	const RgResource *x = a, *y = b;
+	return x->kind == y->kind && g_str_equal(x->id, y->id);
+}
+
+RgResource *rg_reader_find(const RgReader *reader, const RgResource *recorded)
+{
+	return g_hash_table_lookup(reader->by_id, recorded);
+}
+
+/* Takes the array of kinds over. */
+static RgReader *new_reader(RgProvider *provider, const RgRefreshInput *input, GStrv kinds)
 {
 	RgReader *reader = g_new0(RgReader, 1);
 	reader->provider = provider;
 	reader->input = input;
-	reader->name = kind;
-	reader->kind = rg_schema_kind(rg_provider_get_schema(provider), kind);
+	reader->kinds = kinds;
+	reader->name = g_strjoinv(", ", kinds);
 	reader->recorded = g_ptr_array_new();
 	reader->begin_ms = rg_clock_monotonic_ms();
 	reader->seen = g_ptr_array_new_with_free_func(free_resource);
-	reader->by_id = g_hash_table_new(g_str_hash, g_str_equal);
+	reader->by_id = g_hash_table_new(identity_hash, identity_equal);
 	reader->diags = rg_diags_new();
-	g_autoptr(GStrvBuilder) known = g_strv_builder_new();
+	reader->known = json_object();
+	for (size_t i = 0; kinds[i]; i++)
+		json_object_set_new(reader->known, kinds[i], json_array());
 	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
 		RgResource *recorded = rg_resource_set_get(input->recorded, i);
-		if (!g_str_equal(recorded->kind, kind))
+		json_t *ids = json_object_get(reader->known, recorded->kind);
+		if (!ids)
 			continue;
 		g_ptr_array_add(reader->recorded, recorded);
 		if (recorded->id)
-			g_strv_builder_add(known, recorded->id);
+			json_array_append_new(ids, json_string(recorded->id));
 	}
-	reader->known = g_strv_builder_end(known);
 	return reader;
 }
 
@@ -79,7 +103,9 @@ static void free_reader(gpointer data)
 	g_ptr_array_unref(reader->recorded);
 	g_hash_table_unref(reader->by_id);
 	g_ptr_array_unref(reader->seen);
-	g_strfreev(reader->known);
+	g_strfreev(reader->kinds);
+	g_free(reader->name);
+	json_decref(reader->known);
 	rg_diags_free(reader->diags);
 	g_free(reader);
 }
@@ -138,18 +164,17 @@ static void report_unsettled(RgReader *reader, const RgResource *recorded)
 }
 
 /* Takes an observed thing out of the reader, so that it is not freed with it. */
-static RgResource *steal_seen(RgReader *reader, const char *id)
+static RgResource *steal_seen(RgReader *reader, const RgResource *recorded)
 {
-	RgResource *observed = g_hash_table_lookup(reader->by_id, id);
-	if (!observed)
-		return NULL;
-	g_hash_table_remove(reader->by_id, id);
+	RgResource *observed = rg_reader_find(reader, recorded);
+	if (observed)
+		g_hash_table_remove(reader->by_id, observed);
 	return observed;
 }
 
 static void judge_record(RgReader *reader, const RgResource *recorded, RgResourceSet *set)
 {
-	RgResource *observed = steal_seen(reader, recorded->id);
+	RgResource *observed = steal_seen(reader, recorded);
 	if (observed) {
 		observed->doubtful = rg_reader_is_doubtful(reader, recorded, observed);
 		add_seen(set, recorded, observed);
@@ -232,7 +257,7 @@ static void judge_strangers(RgReader *reader, RgResourceSet *set)
 	GHashTableIter iter;
 	gpointer observed;
 	g_hash_table_iter_init(&iter, reader->by_id);
-	while (g_hash_table_iter_next(&iter, NULL, &observed))
+	while (g_hash_table_iter_next(&iter, &observed, NULL))
 		g_ptr_array_add(strangers, observed);
 	g_hash_table_remove_all(reader->by_id);
 	g_ptr_array_set_free_func(reader->seen, NULL);
@@ -335,10 +360,18 @@ static bool is_read(RgProvider *provider, const RgRefreshInput *input, const cha
 GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input)
 {
 	GPtrArray *readers = g_ptr_array_new_with_free_func(free_reader);
-	GStrv kinds = rg_schema_kinds(rg_provider_get_schema(provider));
-	for (size_t i = 0; kinds[i] != NULL; i++) {
-		if (is_read(provider, input, kinds[i]))
-			g_ptr_array_add(readers, new_reader(provider, input, kinds[i]));
+	const GPtrArray *listings = rg_schema_listings(rg_provider_get_schema(provider));
+	for (guint i = 0; i < listings->len; i++) {
+		const GStrv all = listings->pdata[i];
+		g_autoptr(GStrvBuilder) read = g_strv_builder_new();
+		for (size_t k = 0; all[k]; k++) {
+			if (is_read(provider, input, all[k]))
+				g_strv_builder_add(read, all[k]);
+		}
+		g_auto(GStrv) kinds = g_strv_builder_end(read);
+		if (kinds[0])
+			g_ptr_array_add(
+				readers, new_reader(provider, input, g_steal_pointer(&kinds)));
 	}
 	return readers;
 }

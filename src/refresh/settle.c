@@ -10,13 +10,19 @@
 #define WAIT_FIRST_MS 200
 #define WAIT_MAX_MS 2000
 
+const RgKind *rg_reader_kind(const RgReader *reader, const RgResource *resource)
+{
+	return rg_schema_kind(rg_provider_get_schema(reader->provider), resource->kind);
+}
+
 int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded)
 {
 	int64_t passed_s = (reader->read_ms - reader->begin_ms) / 1000;
 	/* that its removal began is no reason for the cloud not to show it */
 	int64_t changed_s = recorded->leaving ? recorded->created_s
 					      : MAX(recorded->created_s, recorded->updated_s);
-	return changed_s + reader->kind->consistency_s - (reader->input->now_s + passed_s);
+	const RgKind *kind = rg_reader_kind(reader, recorded);
+	return changed_s + kind->consistency_s - (reader->input->now_s + passed_s);
 }
 
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded)
@@ -58,12 +64,14 @@ static bool shows_marks(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
 	const char *last = recorded->mismarked ? recorded->marked_as : recorded->address;
-	return !reader->kind->updates_marks || g_strcmp0(observed->address, last) == 0;
+	return !rg_reader_kind(reader, recorded)->updates_marks ||
+	       g_strcmp0(observed->address, last) == 0;
 }
 
 static bool shows_record(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
+	const RgKind *kind = rg_reader_kind(reader, recorded);
 	const char *name;
 	json_t *wanted;
 	if (!shows_marks(reader, recorded, observed))
@@ -71,7 +79,7 @@ static bool shows_record(
 	/* The set is only looked at; the callback's type can't say so. */
 	void *set = (void *)(uintptr_t)reader->input->recorded;
 	json_object_foreach (recorded->attrs, name, wanted) {
-		const RgAttribute *attribute = rg_kind_attribute(reader->kind, name);
+		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		if (!is_telling(attribute) || json_is_null(wanted))
 			continue;
 		json_auto_t *value = rg_expr_resolve_known(wanted, recorded_value, set);
@@ -87,7 +95,7 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 {
 	if (!recorded->id || !rg_reader_is_young(reader, recorded))
 		return true;
-	const RgResource *observed = g_hash_table_lookup(reader->by_id, recorded->id);
+	const RgResource *observed = rg_reader_find(reader, recorded);
 	if (!observed)
 		return false;
 	/* "gone" is the cloud's own word, no old view of something new. */

@@ -7,6 +7,7 @@ struct RgSchema {
 	GHashTable *kinds; /* char* -> RgKind* */
 	GStrv names;
 	RgWords words;
+	GPtrArray *listings; /* GStrv */
 };
 
 /* The one kind that raygpu keeps itself: apply mints the value, the state holds it, `$ref`
@@ -51,6 +52,7 @@ static RgKind *read_kind(const char *name, json_t *object)
 	json_t *attribute;
 	const char *key;
 	kind->name = g_intern_string(name);
+	kind->listing = g_intern_string(rg_json_str(object, "listing", NULL));
 	kind->node = rg_json_bool(object, "node", false);
 	kind->read_if_used = rg_json_bool(object, "read_if_used", false);
 	kind->updates_marks = rg_json_bool(object, "updates_marks", false);
@@ -73,6 +75,33 @@ static RgKind *read_kind(const char *name, json_t *object)
 static void add_kind(RgSchema *schema, RgKind *kind)
 {
 	g_hash_table_insert(schema->kinds, (gpointer)(uintptr_t)kind->name, kind);
+}
+
+/* The kinds of one listing, from the n-th on; NULL when an earlier kind has that listing. */
+static GStrv kinds_of_listing(const RgSchema *schema, size_t n)
+{
+	const RgKind *first = rg_schema_kind(schema, schema->names[n]);
+	g_autoptr(GStrvBuilder) kinds = g_strv_builder_new();
+	for (size_t i = 0; schema->names[i]; i++) {
+		const RgKind *kind = rg_schema_kind(schema, schema->names[i]);
+		if (kind != first && (!kind->listing || kind->listing != first->listing))
+			continue;
+		if (i < n)
+			return NULL;
+		g_strv_builder_add(kinds, kind->name);
+	}
+	return g_strv_builder_end(kinds);
+}
+
+static GPtrArray *make_listings(const RgSchema *schema)
+{
+	GPtrArray *listings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+	for (size_t n = 0; schema->names[n]; n++) {
+		GStrv kinds = kinds_of_listing(schema, n);
+		if (kinds)
+			g_ptr_array_add(listings, kinds);
+	}
+	return listings;
 }
 
 /* Two attributes in one role would make it a matter of chance which one is read. */
@@ -119,6 +148,7 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 		ok = check_roles(kind, diags) && ok;
 	}
 	schema->names = g_strv_builder_end(names);
+	schema->listings = make_listings(schema);
 	json_auto_t *secret = json_loads(secret_kind, 0, NULL);
 	add_kind(schema, read_kind(RG_SECRET_KIND, secret));
 	if (!ok)
@@ -132,6 +162,7 @@ void rg_schema_free(RgSchema *schema)
 		return;
 	g_hash_table_destroy(schema->kinds);
 	g_strfreev(schema->names);
+	g_ptr_array_unref(schema->listings);
 	json_decref(schema->document);
 	g_free(schema);
 }
@@ -169,6 +200,11 @@ bool rg_schema_hides(const RgSchema *schema, const char *kind, const char *name)
 GStrv rg_schema_kinds(const RgSchema *schema)
 {
 	return schema->names;
+}
+
+const GPtrArray *rg_schema_listings(const RgSchema *schema)
+{
+	return schema->listings;
 }
 
 static const json_t *limits(const RgSchema *schema)

@@ -19,7 +19,8 @@ typedef struct {
 } RgAttribute;
 
 typedef struct {
-	const char *name; /* "aws.instance" */
+	const char *name;    /* "aws.instance" */
+	const char *listing; /* kinds with the same word are read in one call; NULL: alone */
 	bool node;
 	bool read_if_used;  /* not read when neither spec nor state has one */
 	bool updates_marks; /* `update` can rewrite the ownership marks */
@@ -44,6 +45,9 @@ bool rg_schema_hides(const RgSchema *schema, const char *kind, const char *attri
 /* Names of the kinds in the order of the file (their reading order); without raygpu.secret, which
  * no provider can list. */
 GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */
+/* The same in the groups of which each is read in one call: GPtrArray of char * arrays,
+ * NULL-ended; borrowed. */
+const GPtrArray *rg_schema_listings(const RgSchema *schema);
 int64_t rg_schema_user_data_bytes(const RgSchema *schema);
 double rg_schema_requests_per_s(const RgSchema *schema);
 unsigned rg_schema_burst(const RgSchema *schema);

@@ -124,11 +124,12 @@ static void take(void *data, RgResource *resource)
 static void try_pages(RgProvider *provider, bool find)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	char *known[] = {(char *)(uintptr_t) "i0", NULL};
+	static const char *const kinds[] = {"fuzz.node", NULL};
+	json_auto_t *known = parse("{\"fuzz.node\":[\"i0\"]}");
+	const RgListing listing = {.kinds = kinds, .cluster = "c", .lineage = "l", .known = known};
 	json_auto_t *marks = parse("{\"cluster\":\"c\",\"lineage\":\"l\"}");
-	bool ok =
-		find ? rg_provider_find(provider, "fuzz.node", "t", marks, take, NULL, diags)
-		     : rg_provider_list(provider, "fuzz.node", "c", "l", known, take, NULL, diags);
+	bool ok = find ? rg_provider_find(provider, "fuzz.node", "t", marks, take, NULL, diags)
+		       : rg_provider_list(provider, &listing, take, NULL, diags);
 	g_assert_true(ok != rg_diags_has_errors(diags));
 }
 

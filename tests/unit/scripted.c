@@ -34,6 +34,9 @@ static char *new_journal(void)
 	return path;
 }
 
+static const char *const kinds[] = {"scripted.node", NULL};
+const RgListing scripted_nodes = {.kinds = kinds, .cluster = "c", .lineage = "lineage"};
+
 Scripted *scripted_open(const char *script, bool network)
 {
 	Scripted *scripted = g_new0(Scripted, 1);

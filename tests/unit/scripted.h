@@ -18,6 +18,9 @@ Scripted *scripted_open(const char *script, bool network);
 void scripted_free(Scripted *scripted);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scripted, scripted_free)
 
+/* The kind scripted.node of cluster c. */
+extern const RgListing scripted_nodes;
+
 /* JSON with ' for ". */
 json_t *scripted_json(const char *text);
 /* Fails the test unless the n-th diagnostic has this code and summary. */

@@ -23,8 +23,9 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	aws_say_instances(f, "DescribeInstances", c, "<nextToken/>");
 	aws_say_instances(f, "DescribeInstances", d, "");
 	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
-		"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'lin', 'known': ['i-a', "
-		"'i-d', 'i-e']}");
+		"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'lin', 'known': "
+		"{'aws.instance': ['i-a', "
+		"'i-d', 'i-e']}}");
 	g_assert_cmpint(status, ==, RGP_OK);
 	aws_expect_field(f, 0, "Filter.1.Name", "tag:raygpu:cluster");
 	aws_expect_field(f, 0, "Filter.1.Value.1", "c");
@@ -71,7 +72,7 @@ static void test_another_lineage(AwsFixture *f, gconstpointer data)
 	g_autofree char *ab = g_strconcat(a, b, NULL);
 	aws_say_instances(f, "DescribeInstances", ab, "");
 	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
-		"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'other', 'known': []}");
+		"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'other', 'known': {}}");
 	g_assert_cmpint(status, ==, RGP_OK);
 	const json_t *seen = json_object_get(aws_test_given(f->call, "page", 0), "resources");
 	g_assert_cmpuint(json_array_size(seen), ==, 1); /* i-b carries no lineage */
@@ -80,7 +81,7 @@ static void test_another_lineage(AwsFixture *f, gconstpointer data)
 }
 
 static const char list_call[] =
-	"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'lin', 'known': []}";
+	"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'lin', 'known': {}}";
 
 static void expect_no_list(AwsFixture *f, int32_t class_, const char *words)
 {
@@ -137,11 +138,11 @@ static void test_bad_lists(AwsFixture *f, gconstpointer data)
 
 static void test_many_known(AwsFixture *f, gconstpointer data)
 {
-	GString *input = g_string_new(
-		"{'kind': 'aws.instance', 'cluster': 'c', 'lineage': 'lin', 'known': [");
+	GString *input = g_string_new("{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': "
+				      "'lin', 'known': {'aws.instance': [");
 	for (int i = 0; i < 401; i++)
 		g_string_append_printf(input, "%s'i-%d'", i ? "," : "", i);
-	g_string_append(input, "]}");
+	g_string_append(input, "]}}");
 	for (int i = 0; i < 4; i++)
 		aws_say_instances(f, "DescribeInstances", "", "");
 	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call, input->str), ==, RGP_OK);

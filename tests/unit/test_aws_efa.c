@@ -81,7 +81,7 @@ static const json_t *listed(AwsFixture *f, const char *interfaces)
 	aws_test_call_reset(f->call);
 	aws_say_instances(f, "DescribeInstances", xml, "");
 	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
-		"{'kind': 'aws.instance', 'lineage': 'l', 'cluster': 'c', 'known': []}");
+		"{'kinds': ['aws.instance'], 'lineage': 'l', 'cluster': 'c', 'known': {}}");
 	g_assert_cmpint(status, ==, RGP_OK);
 	return aws_test_given(f->call, "page", 0);
 }

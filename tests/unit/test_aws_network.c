@@ -328,7 +328,7 @@ static void test_read(Fixture *f, gconstpointer data)
 		"</iamInstanceProfile></item><item><instanceId>i-2</instanceId>" AWS_MARKS "</item>"
 		"</instancesSet></item></reservationSet>");
 	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call,
-				"{'kind': 'aws.instance', 'lineage': 'l', 'known': []}"),
+				"{'kinds': ['aws.instance'], 'lineage': 'l', 'known': {}}"),
 		==, RGP_OK);
 	const json_t *shared = json_object_get(aws_test_given(f->call, "page", 0), "shared");
 	const json_t *first = json_array_get(shared, 0), *second = json_array_get(shared, 1);

@@ -20,8 +20,8 @@ static void free_resource(gpointer resource)
 
 static bool list(Scripted *scripted, GPtrArray *seen)
 {
-	return rg_provider_list(scripted->provider, "scripted.node", "c", "lineage", NULL, collect,
-		seen, scripted->diags);
+	return rg_provider_list(
+		scripted->provider, &scripted_nodes, collect, seen, scripted->diags);
 }
 
 static GPtrArray *new_seen(void)
@@ -247,11 +247,54 @@ static void test_does_not_know_a_strange_kind(void)
 {
 	g_autoptr(Scripted) scripted = scripted_open("{}", false);
 	g_autoptr(GPtrArray) seen = new_seen();
-	g_assert_false(rg_provider_list(
-		scripted->provider, "aws.lake", "c", "l", NULL, collect, seen, scripted->diags));
+	static const char *const kinds[] = {"scripted.node", "aws.lake", NULL};
+	const RgListing listing = {.kinds = kinds, .cluster = "c"};
+	g_assert_false(
+		rg_provider_list(scripted->provider, &listing, collect, seen, scripted->diags));
 	scripted_assert_diag(
 		scripted->diags, 0, "provider.invalid", "module scripted has no kind \"aws.lake\"");
 	g_assert_cmpuint(scripted_count(scripted, "list"), ==, 0);
+}
+
+#define OF_KIND(kind, id)                                                                          \
+	"['result', 'page', {'kind': '" kind "', 'resources': [{'id': '" id                        \
+	"', 'state': 'present', 'attributes': {}}]}]"
+
+static const struct {
+	const char *pages, *why;
+} several[] = {
+	{OF_KIND("scripted.disk", "1") "," OF_KIND("scripted.port", "1"), NULL},
+	{OF_KIND("scripted.disk", "1") "," OF_KIND("scripted.disk", "1"), "\"1\" was given twice"},
+	{OF_KIND("scripted.node", "1"),
+		"a page is of the kind \"scripted.node\", which was not asked for"},
+	{"['result', 'page', {'resources': []}]", "a page doesn't say of which kind it is"},
+	{"['result', 'page', {'kind': 5, 'resources': []}]",
+		"\"kind\" of a resource is not a text"},
+};
+
+static void test_a_call_for_several_kinds_has_pages_of_each(void)
+{
+	static const char *const kinds[] = {"scripted.disk", "scripted.port", NULL};
+	const RgListing listing = {.kinds = kinds, .cluster = "c"};
+	for (size_t i = 0; i < G_N_ELEMENTS(several); i++) {
+		g_autofree char *script =
+			g_strdup_printf("{'list': [[%s, " DONE "]]}", several[i].pages);
+		g_autofree char *why =
+			g_strdup_printf("module scripted gave a bad result to list: %s",
+				several[i].why ? several[i].why : "");
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		g_autoptr(GPtrArray) seen = new_seen();
+		bool ok = rg_provider_list(
+			scripted->provider, &listing, collect, seen, scripted->diags);
+		g_assert_cmpint(ok, ==, !several[i].why);
+		if (!ok) {
+			scripted_assert_diag(scripted->diags, 0, "provider.bad-result", why);
+			continue;
+		}
+		g_assert_cmpuint(seen->len, ==, 2);
+		g_assert_cmpstr(((RgResource *)seen->pdata[0])->kind, ==, "scripted.disk");
+		g_assert_cmpstr(((RgResource *)seen->pdata[1])->kind, ==, "scripted.port");
+	}
 }
 
 static void test_finds_by_token_in_the_order_given(void)
@@ -398,6 +441,8 @@ int main(int argc, char **argv)
 		{"an error makes a list fail although it ended well",
 			test_an_error_makes_a_list_fail_although_it_ended_well},
 		{"does not know a strange kind", test_does_not_know_a_strange_kind},
+		{"a call for several kinds has pages of each",
+			test_a_call_for_several_kinds_has_pages_of_each},
 		{"finds by token in the order given", test_finds_by_token_in_the_order_given},
 		{"checks facts", test_checks_facts},
 		{"checks lowered resources", test_checks_lowered_resources},

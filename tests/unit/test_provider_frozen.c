@@ -23,8 +23,9 @@ static void test_a_module_of_abi_1_0_still_works(void)
 		rg_provider_open(host, "frozen_1_0", "r", NULL, NULL, diags);
 	g_assert_nonnull(provider);
 	g_assert_false(rg_provider_offers(provider, "update"));
-	g_assert_true(rg_provider_list(
-		provider, "frozen_1_0.thing", "c", "l", NULL, take, &count, diags));
+	const char *const kinds[] = {"frozen_1_0.thing", NULL};
+	const RgListing listing = {.kinds = kinds, .cluster = "c", .lineage = "l"};
+	g_assert_true(rg_provider_list(provider, &listing, take, &count, diags));
 	g_assert_cmpuint(count, ==, 1);
 	g_assert_cmpuint(rg_diags_count(diags), ==, 1);
 	g_assert_cmpstr(rg_diags_get(diags, 0)->summary, ==, "from 1.0");

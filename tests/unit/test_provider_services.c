@@ -19,8 +19,7 @@ static void drop(void *data, RgResource *resource)
 
 static bool list(Scripted *scripted)
 {
-	return rg_provider_list(scripted->provider, "scripted.node", "c", "lineage", NULL, drop,
-		NULL, scripted->diags);
+	return rg_provider_list(scripted->provider, &scripted_nodes, drop, NULL, scripted->diags);
 }
 
 /* Opens with one list step made of `actions` (may hold %s for `text`). */

@@ -89,9 +89,11 @@ static void *list_often(void *data)
 {
 	RgProvider *provider = data;
 	g_autofree char *kind = g_strdup_printf("%s.thing", rg_provider_name(provider));
+	const char *const kinds[] = {kind, NULL};
+	const RgListing listing = {.kinds = kinds, .cluster = "c", .lineage = "l"};
 	for (int i = 0; i < CALLS; i++) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
-		g_assert_true(rg_provider_list(provider, kind, "c", "l", NULL, drop, NULL, diags));
+		g_assert_true(rg_provider_list(provider, &listing, drop, NULL, diags));
 	}
 	return NULL;
 }

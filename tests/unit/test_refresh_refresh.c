@@ -460,6 +460,53 @@ static void *cancel_soon(void *data)
 	return NULL;
 }
 
+static void record_other(World *world, const char *kind, int64_t created_s, const char *attrs)
+{
+	RgResource *resource = rg_resource_new(kind, "a", -1);
+	resource->id = g_strdup("1"); /* ids of different kinds may be equal */
+	resource->attrs = scripted_json(attrs);
+	resource->created_s = created_s;
+	resource->presence = RG_PRESENT;
+	g_assert_true(rg_resource_set_add(world->recorded, resource));
+}
+
+#define OTHER(kind, attrs)                                                                         \
+	"['result', 'page', {'kind': '" kind "', 'resources': [{'id': '1', 'address': '" kind      \
+	".a', 'state': 'present', 'attributes': {" attrs "}}]}]"
+
+/* The port is young: its old view, with the size from before, is not believed. */
+static void test_reads_what_is_listed_together_in_one_call(void)
+{
+	g_auto(World) world;
+	world_init(&world,
+		"{'list scripted.disk': [[" OTHER("scripted.disk", "") "," OTHER(
+			"scripted.port", "'size': 'small'") "," DONE "], [" OTHER("scripted.port",
+			"'size': 'big'") "," OTHER("scripted.disk", "") "," DONE "]]}");
+	record_other(&world, "scripted.disk", OLD, "{}");
+	record_other(&world, "scripted.port", YOUNG, "{'size': 'big'}");
+	assert_presence(&world, "scripted.disk.a", RG_PRESENT);
+	assert_presence(&world, "scripted.port.a", RG_PRESENT);
+	const RgResource *port = look(&world, "scripted.port.a");
+	g_assert_cmpstr(rg_json_str(port->attrs, "size", ""), ==, "big");
+	g_assert_cmpuint(scripted_count(world.scripted, "list scripted.disk 1"), ==, 2);
+	g_assert_cmpuint(scripted_count(world.scripted, "list scripted.port"), ==, 0);
+	assert_quiet(&world);
+}
+
+static void test_a_failed_listing_concerns_all_its_kinds(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.disk': [[" OTHER("scripted.disk", "") ", ['status', "
+										  "-1]]]}");
+	record_other(&world, "scripted.disk", OLD, "{}");
+	record_other(&world, "scripted.port", OLD, "{}");
+	assert_presence(&world, "scripted.disk.a", RG_UNKNOWN);
+	assert_presence(&world, "scripted.port.a", RG_UNKNOWN);
+	scripted_assert_diag(world.scripted->diags, 1, "refresh.incomplete",
+		"scripted.disk, scripted.port could not be read: its 2 recorded resources could "
+		"not be checked");
+}
+
 static void test_stops_waiting_when_canceled(void)
 {
 	g_auto(World) world;
@@ -630,6 +677,10 @@ int main(int argc, char **argv)
 		{"a failure while settling counts too", test_a_failure_while_settling_counts_too},
 		{"tells failures in the schemas order", test_tells_failures_in_the_schemas_order},
 		{"reads kinds at the same time", test_reads_kinds_at_the_same_time},
+		{"reads what is listed together in one call",
+			test_reads_what_is_listed_together_in_one_call},
+		{"a failed listing concerns all its kinds",
+			test_a_failed_listing_concerns_all_its_kinds},
 		{"stops waiting when canceled", test_stops_waiting_when_canceled},
 		{"takes nothing of another state before the first apply",
 			test_takes_nothing_of_another_state_before_the_first_apply},

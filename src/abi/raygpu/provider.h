@@ -39,8 +39,9 @@
  *          {"$gzip_base64": text or expression}. In a node's boot.user_data {"$ref": "@head",
  *          "attr": "private_ip"} stands for the resource that knows the head's address: the module
  *          puts its own address there.
- * list     input {"kind", "cluster", "lineage", "known": [id, ...]}
- *          gives "page" (any number): {"resources": [{"id", "address": derived from the marks or
+ * list     input {"kinds": [kind, ...], "cluster", "lineage", "known": {kind: [id, ...]}}
+ *          gives "page" (any number): {"kind": of its resources (may be absent when one kind was asked
+ *                 for), "resources": [{"id", "address": derived from the marks or
  *                 null, "attributes": {the schema's attributes, no others}, "state": "present" |
  *                 "gone" (the cloud says so itself, e.g. terminated), "token": text or null,
  *                 "status": the cloud's word, "shared": n}], "shared": [{attributes}, ...]}: what many
@@ -53,6 +54,10 @@
  *          no "address", nor has a known id that carries another cluster's name: the host refuses
  *          to create a cluster under a name that is taken. With "lineage" null (nothing was applied
  *          yet, or `raygpu state rebuild`) each resource has its "lineage" and its "address".
+ *          "kinds" is one kind; or several of those that have the same word "listing" in the schema,
+ *          because the cloud answers them together (one query over all resources). The module then
+ *          gives the resources of one answer as one page a kind. Kinds that the cloud answers apart
+ *          have no such word: the host lists them side by side.
  * create   input {"kind", "token": 32 hex digits, "min_count": n, "marks": {"cluster", "lineage",
  *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}

@@ -398,7 +398,8 @@ static int is_hidden(const Run *run, const json_t *thing)
 	return has(run, "hide") && now_ms() - made_ms < window_ms;
 }
 
-static rgp_status look(Run *run)
+/* Things of one kind. */
+static void look_for(Run *run, const char *kind)
 {
 	size_t i;
 	const json_t *thing;
@@ -407,11 +408,20 @@ static rgp_status look(Run *run)
 	json_array_foreach (json_object_get(run->world, "things"), i, thing) {
 		int mine = *token ? !strcmp(text_of(thing, "token"), token)
 				  : !strcmp(text_of(thing, "lineage"), lineage);
-		if (mine && !is_hidden(run, thing) &&
-			!strcmp(text_of(thing, "kind"), text_of(run->input, "kind")))
+		if (mine && !is_hidden(run, thing) && !strcmp(text_of(thing, "kind"), kind))
 			add_seen(run, list, thing);
 	}
-	give(run, "page", json_pack("{s:o}", "resources", list));
+	give(run, "page", json_pack("{s:s, s:o}", "kind", kind, "resources", list));
+}
+
+static rgp_status look(Run *run)
+{
+	size_t i;
+	const json_t *kind;
+	json_array_foreach (json_object_get(run->input, "kinds"), i, kind)
+		look_for(run, json_string_value(kind));
+	if (json_object_get(run->input, "kind"))
+		look_for(run, text_of(run->input, "kind"));
 	give(run, "done", json_pack("{s:b}", "complete", 1));
 	return RGP_OK;
 }

@@ -53,7 +53,12 @@ static const char schema_json[] =
 	"\"ip\":{\"type\":\"string\",\"computed\":true},"
 	"\"user_data\":{\"type\":\"string\",\"unreadable\":true},"
 	"\"password\":{\"type\":\"string\",\"sensitive\":true},"
-	"\"commit\":{\"type\":\"string\",\"create_only\":true}}}}}";
+	"\"commit\":{\"type\":\"string\",\"create_only\":true}}},"
+	"\"scripted.disk\":{\"version\":1,\"read_if_used\":true,\"listing\":\"query\","
+	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},\"attributes\":{}},"
+	"\"scripted.port\":{\"version\":1,\"read_if_used\":true,\"listing\":\"query\","
+	"\"consistency_s\":30,\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"
+	"\"attributes\":{\"size\":{\"type\":\"string\"}}}}}";
 
 static rgp_status give(
 	Run *run, struct rgp_call *call, const char *slot, const char *text, size_t n)
@@ -301,17 +306,25 @@ static const json_t *next_step(struct rgp_inst *inst, const char *verb, const ch
 	return count > 0 ? json_array_get(steps, n < count ? n : count - 1) : NULL;
 }
 
+/* The kind of the input, the first one of a list's, or "-". */
+static const char *kind_of(const json_t *input)
+{
+	const char *kind = json_string_value(json_object_get(input, "kind"));
+	const json_t *first = json_array_get(json_object_get(input, "kinds"), 0);
+	return kind ? kind : first ? json_string_value(first) : "-";
+}
+
 static void write_journal(struct rgp_inst *inst, const char *verb, const json_t *input)
 {
 	const char *path = json_string_value(json_object_get(inst->config, "journal"));
-	const char *kind = json_string_value(json_object_get(input, "kind"));
+	const char *kind = kind_of(input);
 	FILE *file = path ? fopen(path, "a") : NULL;
 	if (file == NULL)
 		return;
-	fprintf(file, "%s %s", verb, kind ? kind : "-");
+	fprintf(file, "%s %s", verb, kind);
 	size_t i;
 	json_t *id;
-	json_array_foreach (json_object_get(input, "known"), i, id)
+	json_array_foreach (json_object_get(json_object_get(input, "known"), kind), i, id)
 		fprintf(file, " %s", json_string_value(id));
 	fprintf(file, "\n");
 	fclose(file);
@@ -322,11 +335,11 @@ static rgp_status play(struct rgp_inst *inst, const struct rgp_host *host, struc
 {
 	Run run = {inst, host, call, RGP_OK};
 	json_t *input = json_loads(args->input.data, 0, NULL);
-	const char *kind = json_string_value(json_object_get(input, "kind"));
+	const char *kind = kind_of(input);
 	size_t i;
 	json_t *action;
 	write_journal(inst, verb, input);
-	const json_t *step = next_step(inst, verb, kind ? kind : "-");
+	const json_t *step = next_step(inst, verb, kind);
 	json_array_foreach (step, i, action)
 		act(&run, action);
 	/* A list that nothing is said about is empty. */
