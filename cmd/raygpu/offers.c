@@ -84,6 +84,9 @@ static json_t *offer_json(const RgMarketplace *market, const RgOffer *offer)
 	json_object_set_new(row, "memory_gib", json_real(type->memory_gib));
 	json_object_set_new(row, "network_gbps",
 		type->network_gbps > 0 ? json_real(type->network_gbps) : json_null());
+	json_object_set_new(row, "rdma_adapters", json_integer(type->rdma_adapters));
+	g_autofree char *markets = rg_catalog_list_markets(type);
+	rg_json_set_str(row, "markets", markets);
 	json_object_set_new(row, "on_demand", price_json(offer->on_demand));
 	json_object_set_new(row, "spot", price_json(offer->spot));
 	add_shares(row, offer);

@@ -63,6 +63,7 @@
 	X("fit.gpu-not-supported", 4)                                                              \
 	X("fit.disk-too-small", 4)                                                                 \
 	X("fit.no-placement", 4)                                                                   \
+	X("fit.no-market", 4)                                                                      \
 	X("fit.no-rdma", 4)                                                                        \
 	X("fit.no-gpu-to-share", 4)                                                                \
 	X("fit.mig-unsupported", 4)                                                                \

@@ -16,9 +16,13 @@ typedef enum {
 	RG_PRICE_SPOT,
 } RgPriceKind;
 
+/* RgInstanceType.markets: how it is sold. */
+#define RG_SOLD(kind) (1u << (kind))
+#define RG_SOLD_RESERVED (1u << 2)
+
 typedef struct {
 	const char *region;
-	const char *zone; /* the cloud's own word for it (AWS: the zone's id); empty: all zones */
+	const char *zone; /* the cloud's own word for it, such as the zone's id; empty: all zones */
 	RgPriceKind kind;
 	int64_t microusd_hour; /* RG_MONEY_UNKNOWN: offered there, price not known */
 	const char *quality;   /* "list", "derived", "observed", "negotiated", "unknown" */
@@ -37,6 +41,7 @@ typedef struct {
 	/* sustained, and at its best; 0: not known */
 	double network_gbps, network_peak_gbps;
 	unsigned rdma_adapters; /* that a node can have */
+	unsigned markets;	/* RG_SOLD(kind), RG_SOLD_RESERVED */
 	bool refuses_placement; /* can't be placed as a cluster */
 	bool offers_known;	/* a region without a price row doesn't offer it */
 	/* on-demand, where it is cheapest; RG_MONEY_UNKNOWN: no price is known anywhere */
@@ -92,6 +97,8 @@ const RgPrice *rg_catalog_find_price_of(
 	const RgInstanceType *type, const char *region, RgPriceKind kind);
 RgOfferState rg_catalog_offer_state(
 	const RgCatalog *catalog, const RgInstanceType *type, const char *region);
+/* "spot, reserved": g_free the result. */
+char *rg_catalog_list_markets(const RgInstanceType *type);
 /* Whether a spec's word for an accelerator ("A100", any case) means this model. */
 bool rg_catalog_is_model(const RgCatalog *catalog, const char *word, const RgGpuModel *model);
 

@@ -32,6 +32,7 @@ enum {
 	T_NETWORK,
 	T_NETWORK_PEAK,
 	T_RDMA_ADAPTERS,
+	T_MARKETS,
 	T_LOWEST
 };
 
@@ -90,6 +91,38 @@ static bool check_units(
 	return good;
 }
 
+static const char *const markets[] = {"on_demand", "spot", "reserved"};
+
+char *rg_catalog_list_markets(const RgInstanceType *type)
+{
+	GString *list = g_string_new(NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(markets); i++) {
+		if (type->markets & 1u << i)
+			g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", markets[i]);
+	}
+	return g_string_free(list, FALSE);
+}
+
+/* Without a word about it: on demand and on spot, as most are. */
+static bool read_markets(const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
+{
+	const char *cell = rg_table_cell(table, row, T_MARKETS);
+	g_auto(GStrv) words = g_strsplit(cell, "|", 0);
+	type->markets = words[0] ? 0 : RG_SOLD(RG_PRICE_ON_DEMAND) | RG_SOLD(RG_PRICE_SPOT);
+	for (char **word = words; *word; word++) {
+		size_t i = 0;
+		while (i < G_N_ELEMENTS(markets) && !g_str_equal(*word, markets[i]))
+			i++;
+		if (i == G_N_ELEMENTS(markets)) {
+			rg_table_complain(table, row, T_MARKETS,
+				"on_demand, spot and reserved, with bars between them", diags);
+			return false;
+		}
+		type->markets |= 1u << i;
+	}
+	return true;
+}
+
 /* Figures that a provider's table may leave out. */
 static bool read_rest(
 	RgCatalog *catalog, const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
@@ -103,7 +136,8 @@ static bool read_rest(
 	}
 	return rg_table_amount(table, row, T_NETWORK, true, &type->network_gbps, diags) &&
 	       rg_table_amount(table, row, T_NETWORK_PEAK, true, &type->network_peak_gbps, diags) &&
-	       rg_table_count_or_none(table, row, T_RDMA_ADAPTERS, &type->rdma_adapters, diags);
+	       rg_table_count_or_none(table, row, T_RDMA_ADAPTERS, &type->rdma_adapters, diags) &&
+	       read_markets(table, row, type, diags);
 }
 
 static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
@@ -141,8 +175,8 @@ static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiag
 {
 	static const char *const columns[] = {"instance_type", "family", "arch", "vcpus",
 		"memory_gib", "gpu_model", "gpus", "gpu_fraction", "gpu_memory_gib", "offers_known",
-		"?network_gbps", "?network_peak_gbps", "?rdma_adapters", "?lowest_usd_per_hour",
-		NULL};
+		"?network_gbps", "?network_peak_gbps", "?rdma_adapters", "?markets",
+		"?lowest_usd_per_hour", NULL};
 	g_autoptr(RgTable) table =
 		rg_catalog_read_table(source, "instance_types.csv", columns, diags);
 	if (!table)

@@ -77,6 +77,7 @@ static void put_price(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType *t
 	price->quality = "negotiated";
 	price->date = date ? rg_catalog_keep(catalog, date) : NULL;
 	price->own = rg_catalog_keep(catalog, place);
+	type->markets |= RG_SOLD(price->kind);
 	remove_prices(type, price->region, price->kind);
 	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
 }

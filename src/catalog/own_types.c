@@ -82,6 +82,7 @@ static RgInstanceType *add_type(
 	type->prices = g_ptr_array_new_with_free_func(g_free);
 	type->family = "";
 	type->arch = "x86_64";
+	type->markets = RG_SOLD(RG_PRICE_ON_DEMAND) | RG_SOLD(RG_PRICE_SPOT);
 	type->lowest_microusd_hour = RG_MONEY_UNKNOWN;
 	type->offers_known = has_price(source, name);
 	g_hash_table_insert(catalog->type_of_name, (void *)(uintptr_t)type->name, type);

@@ -39,6 +39,23 @@ static bool check_type(const Choice *choice, const RgInstanceType *type)
 	return true;
 }
 
+static bool check_market(const Choice *choice, const RgInstanceType *type)
+{
+	const RgPool *pool = choice->shape->pool;
+	g_autofree char *why = rg_offers_reject_market(choice->wish.market, type);
+	if (!why)
+		return true;
+	RgDiag *diag = rg_diags_error(choice->diags, "fit.no-market", "%s is %s", type->name, why);
+	rg_diag_at(diag, pool->market.is_spot ? pool->market.source : pool->shape_source);
+	if (type->markets & (RG_SOLD(RG_PRICE_ON_DEMAND) | RG_SOLD(RG_PRICE_SPOT)))
+		rg_diag_hint(diag, pool->market.is_spot
+					   ? "leave `market` out, or take another type"
+					   : "write `market: spot`, or take another type");
+	else
+		rg_diag_hint(diag, "raygpu can't use reservations yet; take another type");
+	return false;
+}
+
 static const RgInstanceType *named_type(const Choice *choice)
 {
 	const RgPool *pool = choice->shape->pool;
@@ -48,7 +65,8 @@ static const RgInstanceType *named_type(const Choice *choice)
 		return NULL;
 	g_autofree char *why = rg_offers_reject_network(&choice->wish, type);
 	if (!why)
-		return rg_fit_check_placement(pool, type, choice->diags) &&
+		return check_market(choice, type) &&
+				       rg_fit_check_placement(pool, type, choice->diags) &&
 				       rg_fit_check_rdma(pool, type, choice->diags)
 			       ? type
 			       : NULL;
@@ -173,17 +191,18 @@ static void report_none(const Choice *choice, const RgPlace *place)
 	const RgPool *pool = choice->shape->pool;
 	const RgAccelerator *first = pool->accelerators->pdata[0];
 	const RgWords *words = rg_catalog_words(place->catalog);
-	if (is_plain(choice) && first->names) {
-		rg_catalog_offer(choice->shapes->catalog, place->region, first->names[0],
-			first->count, pool->shape_source, choice->diags);
+	bool plain = is_plain(choice) && first->names;
+	if (plain && !rg_catalog_offer(choice->shapes->catalog, place->region, first->names[0],
+			     first->count, pool->shape_source, choice->diags))
 		return;
-	}
+	/* what there is is not sold on the pool's market */
+	const char *market = !plain ? "" : pool->market.is_spot ? " on spot" : " on demand";
 	const char *network =
 		wants_network(&choice->wish) ? " with the network that the pool requires" : "";
 	RgDiag *diag = rg_diags_error(choice->diags, "catalog.no-offer",
-		"no %s %s in %s has %s%s%s", place->provider, words->instance_type, place->region,
-		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, network,
-		choice->wish.max_microusd > 0 ? " for max_price" : "");
+		"no %s %s in %s has %s%s%s%s", place->provider, words->instance_type, place->region,
+		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, market,
+		network, choice->wish.max_microusd > 0 ? " for max_price" : "");
 	rg_diag_at(diag, pool->shape_source);
 	list_nearest(choice, place, diag);
 	rg_diag_hint(diag, "`raygpu offers` lists what other %ss have", words->region);

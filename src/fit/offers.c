@@ -21,6 +21,12 @@ static int64_t amount_of(const RgPrice *price)
 	return price ? price->microusd_hour : RG_MONEY_UNKNOWN;
 }
 
+/* Tables may have prices of types that are not sold so. */
+static const RgPrice *price_of(const RgInstanceType *type, const char *region, RgPriceKind kind)
+{
+	return type->markets & RG_SOLD(kind) ? rg_catalog_find_price_of(type, region, kind) : NULL;
+}
+
 /* In no zone of the region was it seen at the limit. */
 static char *reject_price(const RgWish *wish, const RgOffer *offer)
 {
@@ -46,8 +52,8 @@ static void add(const Search *search, const RgPlace *place, const char *region,
 	offer->nearness = verdict->nearness;
 	offer->rejected = g_strdup(verdict->why);
 	offer->state = rg_catalog_offer_state(place->catalog, type, region);
-	offer->on_demand = rg_catalog_find_price_of(type, region, RG_PRICE_ON_DEMAND);
-	offer->spot = rg_catalog_find_price_of(type, region, RG_PRICE_SPOT);
+	offer->on_demand = price_of(type, region, RG_PRICE_ON_DEMAND);
+	offer->spot = price_of(type, region, RG_PRICE_SPOT);
 	offer->price =
 		amount_of(search->wish->market == RG_PRICE_SPOT ? offer->spot : offer->on_demand);
 	offer->carbon.mg_hour = RG_CARBON_UNKNOWN;
@@ -55,6 +61,8 @@ static void add(const Search *search, const RgPlace *place, const char *region,
 		offer->carbon = rg_carbon_hour(search->wish->carbon, place->provider, type, region);
 	if (!offer->rejected && offer->state == RG_OFFER_NONE)
 		offer->rejected = g_strdup("not offered there");
+	if (!offer->rejected)
+		offer->rejected = rg_offers_reject_market(search->wish->market, type);
 	if (!offer->rejected)
 		offer->rejected = reject_price(search->wish, offer);
 }

@@ -56,5 +56,8 @@ RgVerdict rg_offers_judge(const RgWish *wish, const RgGpus *gpus, const RgInstan
  */
 char *rg_offers_reject_network(const RgWish *wish, const RgInstanceType *type);
 
+/* "not sold on demand, only on spot"; g_free the result, NULL: it is sold so. */
+char *rg_offers_reject_market(RgPriceKind market, const RgInstanceType *type);
+
 /* What a pool asks for. `carbon` may be NULL. Borrows from all three. */
 RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCarbon *carbon);

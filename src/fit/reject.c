@@ -50,6 +50,17 @@ char *rg_offers_reject_network(const RgWish *wish, const RgInstanceType *type)
 	return g_strdup_printf("%s Gbps of network, not >=%s", has, least);
 }
 
+char *rg_offers_reject_market(RgPriceKind market, const RgInstanceType *type)
+{
+	static const char *const words[] = {
+		[RG_PRICE_ON_DEMAND] = "on demand", [RG_PRICE_SPOT] = "on spot"};
+	if (type->markets & RG_SOLD(market))
+		return NULL;
+	RgPriceKind other = market == RG_PRICE_SPOT ? RG_PRICE_ON_DEMAND : RG_PRICE_SPOT;
+	return g_strdup_printf("not sold %s, only %s", words[market],
+		type->markets & RG_SOLD(other) ? words[other] : "by reservation");
+}
+
 static char *reject_bound(const RgBound *bound, double value, double scale, const char *unit)
 {
 	if (rg_bound_holds(bound, value))

@@ -114,16 +114,18 @@ static bool sells_spot(const RgSchema *schema)
 
 static bool check_markets(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
 {
-	bool ok = true, sold = sells_spot(schema);
-	for (guint i = 0; i < cluster->pools->len && !sold; i++) {
+	bool ok = true, sold = sells_spot(schema), limited = rg_schema_spot_max_price(schema);
+	for (guint i = 0; i < cluster->pools->len && !(sold && limited); i++) {
 		const RgPool *pool = g_ptr_array_index(cluster->pools, i);
-		if (!pool->market.is_spot)
+		if (!pool->market.is_spot || (sold && pool->market.max_microusd == 0))
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "spec.conflict",
-			"the provider %s makes no spot nodes (pool %s)", cluster->provider.name,
-			pool->name);
+			sold ? "the provider %s has no price limit for spot nodes (pool %s)"
+			     : "the provider %s makes no spot nodes (pool %s)",
+			cluster->provider.name, pool->name);
 		rg_diag_at(diag, pool->market.source);
-		rg_diag_hint(diag, "leave `market` out: its nodes are bought on demand");
+		rg_diag_hint(diag, sold ? "leave `max_price` out: `market: spot`"
+					: "leave `market` out: its nodes are bought on demand");
 		ok = false;
 	}
 	return ok;

@@ -243,6 +243,11 @@ const json_t *rg_schema_secrets(const RgSchema *schema)
 	return json_object_get(schema->document, "secrets");
 }
 
+bool rg_schema_spot_max_price(const RgSchema *schema)
+{
+	return rg_json_bool(schema->document, "spot_max_price", false);
+}
+
 bool rg_schema_zones_start_with_region(const RgSchema *schema)
 {
 	return rg_json_bool(schema->document, "zones_start_with_region", false);

@@ -57,6 +57,8 @@ const RgWords *rg_schema_words(const RgSchema *schema);
 const json_t *rg_schema_labels(const RgSchema *schema);
 /* Names whose values traces must not show, a list of texts; borrowed, NULL = none. */
 const json_t *rg_schema_secrets(const RgSchema *schema);
+/* A spot node can have a price limit of its own. */
+bool rg_schema_spot_max_price(const RgSchema *schema);
 /* Zones are named after their region, so that a foreign one can be recognized without the cloud. */
 bool rg_schema_zones_start_with_region(const RgSchema *schema);
 /* A module's own config schema (JSON Schema), borrowed; NULL = takes no settings. */

@@ -88,6 +88,28 @@ static void compare(const RgCatalog *catalog, size_t i)
 	g_assert_cmpint(price ? price->microusd_hour : 0, ==, figures[i].spot);
 }
 
+/* Each market that a type is sold on, and none that it isn't. */
+static void test_markets(void)
+{
+	static const char *const rows[][3] = {
+		{"aws", "p4d.24xlarge", "on_demand, spot, reserved"},
+		{"aws", "m5.large", "on_demand, spot"},
+		{"azure", "Standard_NC4as_T4_v3", "on_demand, spot"},
+		{"gcp", "a3-highgpu-1g", "spot"},
+		{"gcp", "a4-highgpu-8g", "spot, reserved"},
+		{"gcp", "a4x-highgpu-4g", "reserved"},
+		{"template", "gpu.small", "on_demand, spot"},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autoptr(RgCatalog) catalog = open_cloud(rows[i][0], NULL);
+		const RgInstanceType *type = rg_catalog_find_type(catalog, rows[i][1]);
+		g_test_message("%s", rows[i][1]);
+		g_assert_nonnull(type);
+		g_autofree char *markets = rg_catalog_list_markets(type);
+		g_assert_cmpstr(markets, ==, rows[i][2]);
+	}
+}
+
 static void test_figures(void)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(figures); i++) {
@@ -185,6 +207,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/clouds/figures", test_figures);
+	g_test_add_func("/clouds/markets", test_markets);
 	g_test_add_func("/clouds/one-region-is-as-in-all", test_one_region_is_as_in_all);
 	g_test_add_func("/clouds/the-three-accelerators", test_the_three_accelerators);
 	g_test_add_func("/clouds/nothing-absurd", test_nothing_absurd);

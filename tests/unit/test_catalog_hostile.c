@@ -24,8 +24,7 @@ static const Form forms[] = {
 		"vcpus memory_gib gpus gpu_fraction gpu_memory_gib network_gbps network_peak_gbps "
 		"rdma_adapters lowest_usd_per_hour",
 		"network_gbps network_peak_gbps rdma_adapters lowest_usd_per_hour",
-		"arch gpu_model "
-		"offers_known"},
+		"arch gpu_model offers_known markets"},
 	{"prices.csv", "region instance_type kind usd_per_hour quality date", "usd_per_hour date",
 		"", "instance_type kind"},
 	{"regions.csv", "region offers_known", "", "", "offers_known"},

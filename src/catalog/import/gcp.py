@@ -25,7 +25,18 @@ GPU_NICS = {'a3-edgegpu-8g': 4, 'a3-highgpu-8g': 4, 'a3-megagpu-8g': 8, 'a3-ultr
             'a4x-highgpu-4g': 4, 'a4x-maxgpu-4g-metal': 4}
 
 
+# Types that are not sold on demand and on spot alone: GCP's documentation of GPU machine types, 2026-04-14. Flex-start is
+# neither of our markets; a reservation is needed for a4x.
+MARKETS = {'a3-highgpu-1g': 'spot', 'a3-highgpu-2g': 'spot', 'a3-highgpu-4g': 'spot',
+           'a3-highgpu-8g': 'on_demand|spot|reserved', 'a3-megagpu-8g': 'on_demand|spot|reserved',
+           'a3-ultragpu-8g': 'spot|reserved', 'a4-highgpu-8g': 'spot|reserved',
+           'a4x-highgpu-4g': 'reserved', 'a4x-maxgpu-4g-metal': 'reserved'}
+
+
 class Gcp(Provider):
+    def markets(self, t):
+        return MARKETS.get(t['instance_type'].removesuffix('-nolssd')) or super().markets(t)
+
     def rdma_adapters(self, t):
         return str(GPU_NICS.get(t['instance_type'].removesuffix('-nolssd'), 0))
 

@@ -6,7 +6,7 @@ import re
 import files
 
 TYPE_COLUMNS = ('instance_type', 'family', 'arch', 'vcpus', 'memory_gib', 'gpu_model', 'gpus',
-                'gpu_fraction', 'gpu_memory_gib', 'offers_known', 'network_gbps',
+                'gpu_fraction', 'gpu_memory_gib', 'markets', 'offers_known', 'network_gbps',
                 'network_peak_gbps', 'rdma_adapters', 'rdma', 'lowest_usd_per_hour')
 PRICE_COLUMNS = ('region', 'zone', 'instance_type', 'kind', 'usd_per_hour', 'quality', 'date')
 REGION_COLUMNS = ('region', 'offers_known')
@@ -93,12 +93,17 @@ class Provider:
         """How many a node has, or can have; providers with such types have their own."""
         return '0'
 
+    def markets(self, t):
+        """How it is sold; a capacity block is a reservation."""
+        sold = t['purchase'].replace('on-demand', 'on_demand').replace('capacity-block', 'reserved').split('|')
+        return '|'.join(m for m in ('on_demand', 'spot', 'reserved') if m in sold)
+
     def type_row(self, t):
         peak = t['network_gbps_peak']
         name = t['instance_type']
         return (name, t['family'], t['arch'], t['vcpu'], t['memory_gib'],
                 t['gpu_model'], t['gpu_count'], t['gpu_partition'], t['gpu_memory_gib_each'],
-                'yes' if name in self.known_types else 'no',
+                self.markets(t), 'yes' if name in self.known_types else 'no',
                 sustained_gbps(t), peak, self.rdma_adapters(t), rdma(t['rdma']),
                 self.lowest.get(name, ''))
 

@@ -147,6 +147,23 @@ def test_spot_is_refused_of_a_module_that_does_not_know_it(home, cloud):
     assert 'the provider template makes no spot nodes (pool big)' in said.err and '[spec.conflict]' in said.err
 
 
+def test_a_price_limit_is_refused_of_a_module_that_has_none(home, cloud, tmp_path):
+    home.modules = shutil.copytree(home.modules, str(tmp_path / 'modules'))
+    path = home.modules + '/template/schema.json'
+    with open(path, encoding='utf-8') as f:
+        schema = json.load(f)
+    schema['kinds']['template.node']['attributes']['market'] = {'type': 'string', 'role': 'market', 'default': 'on-demand'}
+    limited = spec(cloud).replace('zones: [b2]', 'zones: [b2], market: {spot: {max_price: 0.4}}')
+    for limit, code in ((False, 4), (True, 0)):
+        with open(path, 'w', encoding='utf-8') as f:
+            json.dump({**schema, 'spot_max_price': limit}, f)
+        home.write('cluster.yaml', limited)
+        said = home.run('validate', 'cluster.yaml', code=code)
+        assert ('the provider template has no price limit for spot nodes (pool big)' in said.err) is not limit, said
+        home.write('cluster.yaml', limited.replace('{spot: {max_price: 0.4}}', 'spot'))
+        home.run('validate', 'cluster.yaml')
+
+
 @pytest.mark.parametrize('label, said', [
     ('Team: ml', 'template takes no label with the key "Team" [spec.bad-pattern]'),
     ('team: "a b"', 'template takes no label with the value "a b" [spec.bad-pattern]'),
