@@ -2,7 +2,6 @@
  */
 #include "command.h"
 #include "base/money.h"
-#include "pipeline/offers.h"
 #include "pipeline/place.h"
 #include "render/csv.h"
 #include "places.h"
@@ -67,7 +66,7 @@ static json_t *carbon_json(const RgCarbonHour *carbon)
 		carbon->source);
 }
 
-static json_t *offer_json(const RgMarketplace *market, const RgOffer *offer)
+static json_t *offer_json(const RgTables *tables, const RgOffer *offer)
 {
 	const RgInstanceType *type = offer->type;
 	const RgGpuModel *gpu = type->gpu;
@@ -93,7 +92,7 @@ static json_t *offer_json(const RgMarketplace *market, const RgOffer *offer)
 	json_object_set_new(row, "carbon", carbon_json(&offer->carbon));
 	json_object_set_new(row, "preference", json_integer(offer->preference + 1));
 	json_object_set_new(row, "module_installed",
-		json_boolean(rg_marketplace_is_installed(market, offer->provider)));
+		json_boolean(rg_tables_have(tables, offer->provider, "schema.json")));
 	json_object_set_new(row, "own",
 		json_pack(
 			"{s:s?, s:s?}", "instance_type", type->own, "gpu", gpu ? gpu->own : NULL));
@@ -176,8 +175,8 @@ static guint shown_of(const Options *options, const GPtrArray *offers)
 	return options->limit > 0 ? MIN(offers->len, (guint)options->limit) : offers->len;
 }
 
-static void print_table(const Options *options, const char *title, const RgMarketplace *market,
-	const GPtrArray *offers)
+static void print_table(
+	const Options *options, const char *title, const RgTables *tables, const GPtrArray *offers)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	guint shown = shown_of(options, offers);
@@ -192,7 +191,7 @@ static void print_table(const Options *options, const char *title, const RgMarke
 	for (guint i = 0; i < shown; i++) {
 		const RgOffer *offer = offers->pdata[i];
 		add_row(text, offer);
-		if (!rg_marketplace_is_installed(market, offer->provider))
+		if (!rg_tables_have(tables, offer->provider, "schema.json"))
 			g_hash_table_add(absent, (void *)(uintptr_t)offer->provider);
 	}
 	if (shown < offers->len)
@@ -233,17 +232,24 @@ static void print_csv(const Options *options, const GPtrArray *offers)
 	out_text(text->str);
 }
 
-static json_t *list_json(const Options *options, const char *title, const RgMarketplace *market,
-	const GPtrArray *offers)
+static json_t *list_json(
+	const Options *options, const char *title, const RgTables *tables, const GPtrArray *offers)
 {
 	json_t *rows = json_array();
 	for (guint i = 0; i < shown_of(options, offers); i++)
-		json_array_append_new(rows, offer_json(market, offers->pdata[i]));
+		json_array_append_new(rows, offer_json(tables, offers->pdata[i]));
 	return json_pack(
 		"{s:s, s:I, s:o}", "wish", title, "found", (json_int_t)offers->len, "offers", rows);
 }
 
 /* ---- what is asked */
+
+typedef struct {
+	RgTables *tables;
+	const RgCarbon *carbon;
+	const RgPlace *places;
+	size_t n;
+} Market;
 
 static void keep_candidates(const Options *options, GPtrArray *offers)
 {
@@ -254,36 +260,37 @@ static void keep_candidates(const Options *options, GPtrArray *offers)
 	}
 }
 
-static bool take_wish(Context *context, const Options *options, const RgMarketplace *market,
+static bool take_wish(Context *context, const Options *options, const Market *market,
 	const char *title, RgWish wish, json_t *lists)
 {
 	for (guint i = 0; wish.accelerators && i < wish.accelerators->len; i++) {
 		const RgAccelerator *asked = wish.accelerators->pdata[i];
 		for (size_t n = 0; asked->names && asked->names[n]; n++) {
-			const RgCatalog *any = market->catalogs->pdata[0];
+			const RgCatalog *any = market->places[0].catalog;
 			if (!rg_catalog_check_accelerator(
 				    any, asked->names[n], asked->source, context->diags))
 				return false;
 		}
 	}
 	wish.rejected = options->all;
+	wish.carbon = market->carbon;
 	if (options->market)
 		wish.market =
 			g_str_equal(options->market, "spot") ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND;
 	if (options->optimize)
 		rg_optimize_parse(options->optimize, &wish.optimize);
-	g_autoptr(GPtrArray) offers = rg_marketplace_find(market, &wish);
+	g_autoptr(GPtrArray) offers = rg_offers_find(&wish, market->places, market->n);
 	keep_candidates(options, offers);
 	if (context->json)
-		json_array_append_new(lists, list_json(options, title, market, offers));
+		json_array_append_new(lists, list_json(options, title, market->tables, offers));
 	else if (options->csv)
 		print_csv(options, offers);
 	else
-		print_table(options, title, market, offers);
+		print_table(options, title, market->tables, offers);
 	return true;
 }
 
-static bool take_pools(Context *context, const Options *options, const RgMarketplace *market,
+static bool take_pools(Context *context, const Options *options, const Market *market,
 	const RgCluster *cluster, json_t *lists)
 {
 	bool found = cluster->head->accelerators != NULL;
@@ -310,45 +317,66 @@ static bool is_spec_file(const char *asked)
 	       g_str_has_suffix(asked, ".yml") || g_file_test(asked, G_FILE_TEST_EXISTS);
 }
 
-static int run(Context *context, Options *options, const char *asked)
+static bool take_all(Context *context, const Options *options, const Market *market,
+	const RgCluster *cluster, const char *query, json_t *lists)
 {
-	bool is_spec = asked && is_spec_file(asked);
-	g_autoptr(RgCluster) cluster = NULL;
-	if (asked)
-		cluster = is_spec ? rg_spec_load_file(asked, context->diags)
-				  : rg_spec_load_query(asked, context->diags);
-	if (asked && !cluster)
-		return rg_diags_exit_code(context->diags);
+	if (cluster && !query)
+		return take_pools(context, options, market, cluster, lists);
+	const RgWish wish = {.accelerators = cluster ? cluster->head->accelerators : NULL};
+	return take_wish(context, options, market, query ? query : "any GPU", wish, lists);
+}
+
+/* `query` NULL: the cluster is of a spec. `choice` NULL: the spec leaves none. */
+static void show(Context *context, const Options *options, const Market *market,
+	const RgCluster *cluster, const char *query, const json_t *choice)
+{
+	if (choice && !context->json && !options->csv)
+		places_print(choice);
+	json_auto_t *lists = json_array();
+	if (!take_all(context, options, market, cluster, query, lists) || !context->json)
+		return;
+	json_auto_t *report = json_pack("{s:s, s:O, s:O*}", "format_version", "1.0", "lists", lists,
+		"place", rg_json_unconst(choice));
+	out_json(report);
+}
+
+static void look_up(Context *context, Options *options, RgCluster *cluster, const char *query)
+{
+	bool is_spec = cluster && !query;
+	g_autoptr(RgProject) project = NULL;
 	context_open_providers(context);
+	if (!rg_specs_project(is_spec ? cluster->file : NULL, NULL, NULL, &project, context->diags))
+		return;
+	g_autoptr(RgTables) tables = rg_tables_new(context->providers, project);
 	const char *provider = options->provider, *region = options->region;
-	bool among = is_spec && !provider && !region && rg_place_is_open(cluster);
-	json_auto_t *places = among ? places_of(context, cluster) : NULL;
-	if (among && !places)
-		return rg_diags_exit_code(context->diags);
-	options->among = among ? cluster : NULL;
-	if (is_spec && !among && !provider && !region) {
+	bool placed = is_spec && !provider && !region;
+	json_auto_t *choice = NULL;
+	if (placed && rg_place_is_open(cluster)) {
+		const RgPlacing placing = {.tables = tables, .kept = -1, .compare = true};
+		choice = rg_place_choose(&placing, cluster, context->diags);
+		if (!choice)
+			return;
+		options->among = cluster;
+	} else if (placed) {
 		provider = cluster->provider.name;
 		region = cluster->provider.region;
 	}
-	g_autoptr(RgMarketplace) market = rg_marketplace_open(
-		context->providers, is_spec ? asked : NULL, provider, region, context->diags);
-	if (!market)
-		return rg_diags_exit_code(context->diags);
-	if (places && !context->json && !options->csv)
-		places_print(places);
-	json_auto_t *lists = json_array();
-	bool ok = is_spec ? take_pools(context, options, market, cluster, lists)
-			  : take_wish(context, options, market, asked ? asked : "any GPU",
-				    (RgWish){.accelerators =
-						     cluster ? cluster->head->accelerators : NULL},
-				    lists);
-	if (ok && context->json) {
-		json_auto_t *report =
-			json_pack("{s:s, s:O}", "format_version", "1.0", "lists", lists);
-		if (places)
-			json_object_set(report, "place", places);
-		out_json(report);
-	}
+	g_autoptr(GArray) places = rg_tables_places(tables, provider, region, context->diags);
+	const RgCarbon *carbon = places ? rg_tables_carbon(tables, context->diags) : NULL;
+	if (!carbon)
+		return;
+	const Market market = {tables, carbon, (const RgPlace *)(void *)places->data, places->len};
+	show(context, options, &market, cluster, query, choice);
+}
+
+static int run(Context *context, Options *options, const char *asked)
+{
+	const char *query = asked && !is_spec_file(asked) ? asked : NULL;
+	g_autoptr(RgCluster) cluster = query   ? rg_spec_load_query(query, context->diags)
+				       : asked ? rg_spec_load_file(asked, context->diags)
+					       : NULL;
+	if (cluster || !asked)
+		look_up(context, options, cluster, query);
 	return rg_diags_exit_code(context->diags);
 }
 

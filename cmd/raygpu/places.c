@@ -1,20 +1,8 @@
 #include "places.h"
 #include "base/money.h"
-#include "pipeline/place.h"
 
 /* The candidates of provider.any_of, compared: what `raygpu offers SPEC` shows before the offers of
  * each pool. */
-
-json_t *places_of(Context *context, RgCluster *cluster)
-{
-	g_autofree char *path = rg_project_find(cluster->file);
-	g_autoptr(RgProject) project = path ? rg_project_load_file(path, context->diags) : NULL;
-	if (path && !project)
-		return NULL;
-	const RgPlacing placing = {
-		.providers = context->providers, .project = project, .kept = -1, .compare = true};
-	return rg_place_choose(&placing, cluster, context->diags);
-}
 
 /* "$1.44"; "~": with prices of other places for what has none there; ">=": without them. */
 static char *money_of(const json_t *row, int64_t hours)

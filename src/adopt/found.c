@@ -101,9 +101,6 @@ bool found_fit(Rebuild *rebuild)
 	}
 	pin_from_fitted(rebuild);
 	json_object_set(rg_pass_pins(pass), "facts", pass->facts);
-	g_clear_pointer(&pass->facts, json_decref);
-	g_clear_pointer(&pass->fitted, json_decref);
-	g_clear_pointer(&pass->desired, rg_resource_set_free);
 	return rg_pass_fit(rebuild->session, pass, rebuild->diags);
 }
 

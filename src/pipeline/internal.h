@@ -2,29 +2,32 @@
 #pragma once
 #include "fit/fit.h"
 #include "pipeline/pass.h"
+#include "pipeline/tables.h"
 
-/* policy.* of the spec and the project file; false when anything is not admitted. */
+/* policy.* of the spec and the project file (NULL: none); false when anything is not admitted. */
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags);
-/* RgPlanLimit*: the budgets of both. */
-GPtrArray *pass_limits(const RgPass *pass);
+/* RgPlanLimit*: the budgets of both; each may be NULL. */
+GPtrArray *pass_limits(const RgCluster *cluster, const RgProject *project);
 /* RgPlanInput.carbon for all types of the pass; NULL with errors. */
-json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags);
-/* catalogs.c: the tables of a provider by name, of one region or (NULL) of all, with the rows of
- * the project file (NULL: none); NULL without a diagnostic when there is no such provider. */
-RgCatalog *pass_open_catalog(RgProviderHost *providers, const RgProject *project,
-	const char *provider, const char *region, RgDiags *diags);
+json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags);
+/* The pass's own, opened when first asked for. */
+RgTables *pass_tables(RgSession *session, RgPass *pass);
+/* tables.c. spec -> shapes with the catalog of the spec's region alone; only for a refusal, which
+ * names what other regions have, with all of it. They borrow from the tables and the cluster. NULL,
+ * without a diagnostic when there is no such provider: rg_pass_check_settings says it. */
+RgShapes *pass_fit_shapes(
+	RgTables *tables, const RgCluster *cluster, const json_t *pins, RgDiags *diags);
 /* range.c. What the cluster costs at the least and at the most nodes of its pools, reported as
  * findings where a budget doesn't hold it; a new reference, NULL: the data are broken. */
 json_t *pass_range(
-	const RgCluster *cluster, const RgProject *project, const RgShapes *shapes, RgDiags *diags);
+	const RgCluster *cluster, RgTables *tables, const RgShapes *shapes, RgDiags *diags);
 /* settle.c. Places a cluster whose spec leaves a choice: where it is recorded, else at the best
  * candidate; false with fit.no-place, plan.would-move or plan.wrong-state. Needs cluster, project
  * and snapshot. */
 bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
-/* The same without a state; a note names the choice. `project` may be NULL. */
-bool pass_settle_offline(
-	RgProviderHost *providers, RgCluster *cluster, const RgProject *project, RgDiags *diags);
+/* The same without a state; a note names the choice. */
+bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 /* trust.c. Settings that decide about credentials are the cloud's own, recorded, or admitted; else
@@ -39,11 +42,6 @@ bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags
 /* settings.c. {"settings", "zone_maps"} of the pins (fit.h), as the module's schema marks them; a
  * new reference. */
 json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema);
-/* catalogs.c. spec -> shapes with the catalog of the spec's region alone, which is read in a
- * fraction of the time; only for a refusal, which names what other regions have, with all of it.
- * `catalog` is what the shapes borrow from, the caller's; NULL when there is no such provider. */
-RgShapes *pass_fit_shapes(RgProviderHost *providers, const RgProject *project,
-	const RgCluster *cluster, const json_t *pins, RgCatalog **catalog, RgDiags *diags);
 bool pass_is_elsewhere(
 	const void *pass);		/* RgRefreshInput.in_vain: the answer is another account */
 void pass_forget_account(RgPass *pass); /* before the provider is closed */

@@ -1,6 +1,5 @@
 #include "pipeline/internal.h"
 #include <math.h>
-#include "catalog/carbon.h"
 #include "fit/policy.h"
 
 /* What the spec and the project file limit, and the figures that plans are held against. */
@@ -42,15 +41,15 @@ static void add_budget(GPtrArray *to, const RgLimits *limits)
 	}
 }
 
-GPtrArray *pass_limits(const RgPass *pass)
+GPtrArray *pass_limits(const RgCluster *cluster, const RgProject *project)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(rg_plan_limit_free);
-	if (pass->cluster) {
-		RgLimits limits = rg_limits_of_cluster(pass->cluster);
+	if (cluster) {
+		RgLimits limits = rg_limits_of_cluster(cluster);
 		add_budget(all, &limits);
 	}
-	if (pass->project) {
-		RgLimits limits = rg_limits_of_project(pass->project);
+	if (project) {
+		RgLimits limits = rg_limits_of_project(project);
 		add_budget(all, &limits);
 	}
 	return all;
@@ -87,14 +86,14 @@ static json_t *basis_of(const RgCarbon *carbon, const char *provider, const char
 	return basis;
 }
 
-json_t *pass_carbon(RgSession *session, const RgPass *pass, RgDiags *diags)
+json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSnapshot *snapshot = pass->snapshot;
 	const char *provider = pass->cluster ? pass->cluster->provider.name : snapshot->provider;
 	const char *region = pass->cluster ? pass->cluster->provider.region : snapshot->region;
-	g_autoptr(RgCatalog) catalog =
-		pass_open_catalog(session->providers, pass->project, provider, region, diags);
-	g_autoptr(RgCarbon) carbon = catalog ? rg_carbon_open(diags) : NULL;
+	RgTables *tables = pass_tables(session, pass);
+	const RgCatalog *catalog = rg_tables_catalog(tables, provider, region, diags);
+	const RgCarbon *carbon = catalog ? rg_tables_carbon(tables, diags) : NULL;
 	if (!carbon)
 		return NULL;
 	json_t *types = json_object(), *node;

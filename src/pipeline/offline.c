@@ -21,13 +21,12 @@ RgCluster *rg_pipeline_validate(
 	/* a spec that could not be read leaves the file of the work tree to be looked at */
 	bool readable =
 		rg_specs_project(spec_path, cluster ? ref : NULL, provenance, &project, diags);
-	if (cluster && readable && !pass_settle_offline(providers, cluster, project, diags))
+	g_autoptr(RgTables) tables = rg_tables_new(providers, project);
+	if (cluster && readable && !pass_settle_offline(tables, cluster, diags))
 		return NULL;
 	bool ok = cluster && rg_pass_check_settings(providers, cluster, diags);
-	g_autoptr(RgCatalog) catalog = NULL;
-	g_autoptr(RgShapes) shapes = cluster && readable ? pass_fit_shapes(providers, project,
-								   cluster, NULL, &catalog, diags)
-							 : NULL;
+	g_autoptr(RgShapes) shapes =
+		cluster && readable ? pass_fit_shapes(tables, cluster, NULL, diags) : NULL;
 	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
 	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
 	ok = cluster && rg_fit_check_buildable(cluster, diags) && ok; /* as a plan would */
@@ -39,17 +38,17 @@ json_t *rg_pipeline_fit(
 {
 	g_autoptr(RgProvenance) provenance = NULL;
 	g_autoptr(RgCluster) cluster = load(spec_path, ref, &provenance, diags);
-	g_autoptr(RgCatalog) catalog = NULL;
 	g_autoptr(RgProject) project = NULL;
-	if (!cluster || !rg_specs_project(spec_path, ref, provenance, &project, diags) ||
-		!pass_settle_offline(providers, cluster, project, diags) ||
+	if (!cluster || !rg_specs_project(spec_path, ref, provenance, &project, diags))
+		return NULL;
+	g_autoptr(RgTables) tables = rg_tables_new(providers, project);
+	if (!pass_settle_offline(tables, cluster, diags) ||
 		!rg_pass_check_settings(providers, cluster, diags))
 		return NULL;
-	g_autoptr(RgShapes) shapes =
-		pass_fit_shapes(providers, project, cluster, NULL, &catalog, diags);
+	g_autoptr(RgShapes) shapes = pass_fit_shapes(tables, cluster, NULL, diags);
 	if (!shapes)
 		return NULL;
-	json_auto_t *cost = pass_range(cluster, project, shapes, diags);
+	json_auto_t *cost = pass_range(cluster, tables, shapes, diags);
 	json_t *fit = rg_fit_workloads(cluster, shapes, diags);
 	if (!fit)
 		fit = json_pack("{s:s, s:s, s:s, s:n}", "format_version", "1.0", "cluster",

@@ -26,6 +26,7 @@ void rg_pass_free(RgPass *pass)
 	rg_provider_close(pass->provider);
 	rg_http_close(pass->http);
 	rg_snapshot_free(pass->snapshot);
+	rg_tables_free(pass->tables);
 	rg_provenance_free(pass->provenance);
 	rg_project_free(pass->project);
 	rg_cluster_free(pass->cluster);
@@ -122,14 +123,30 @@ static RgSource source_of(const void *data, const char *pointer)
 	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
 }
 
+RgTables *pass_tables(RgSession *session, RgPass *pass)
+{
+	if (!pass->tables)
+		pass->tables = rg_tables_new(session->providers, pass->project);
+	return pass->tables;
+}
+
+/* Of an earlier fit. */
+static void forget_fit(RgPass *pass)
+{
+	g_clear_pointer(&pass->fit, json_decref);
+	g_clear_pointer(&pass->fitted, json_decref);
+	g_clear_pointer(&pass->facts, json_decref);
+	g_clear_pointer(&pass->desired, rg_resource_set_free);
+}
+
 bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
+	forget_fit(pass);
 	json_t *pins = rg_pass_pins(pass);
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
-	g_autoptr(RgCatalog) catalog = NULL;
-	g_autoptr(RgShapes) shapes = pass_fit_shapes(
-		session->providers, pass->project, pass->cluster, pins, &catalog, diags);
+	RgTables *tables = pass_tables(session, pass);
+	g_autoptr(RgShapes) shapes = pass_fit_shapes(tables, pass->cluster, pins, diags);
 	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
 		return false;
 	const json_t *request = rg_fit_request(shapes);
@@ -149,7 +166,9 @@ bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
 	pass->facts = pass_facts(pass, pass->fitted);
 	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
-	if (pass->fitted)
+	const RgProviderRef *place = &pass->cluster->provider;
+	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, diags);
+	if (pass->fitted && catalog)
 		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, pass->fit, diags);
 	if (!pass->fitted || !rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) ||
 		!rg_boot_render(
@@ -296,7 +315,8 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	json_auto_t *protection = NULL;
 	json_auto_t *protect = pass_protected_pools(session, pass, &protection);
 	g_autoptr(GPtrArray) order = pool_order(cluster), gangs = gangs_of(cluster);
-	g_autoptr(GPtrArray) limits = session->diff.destroy || looking ? NULL : pass_limits(pass);
+	g_autoptr(GPtrArray) limits =
+		session->diff.destroy || looking ? NULL : pass_limits(cluster, pass->project);
 	json_auto_t *carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;

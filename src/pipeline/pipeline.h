@@ -39,6 +39,7 @@ typedef struct {
 	RgCluster *cluster; /* NULL when working from the state alone */
 	RgProject *project; /* NULL: none */
 	RgProvenance *provenance;
+	struct RgTables *tables; /* tables.h; they borrow the project */
 	RgSnapshot *snapshot;
 	RgHttp *http;
 	RgProvider *provider;

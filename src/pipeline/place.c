@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
 	const RgPlacing *placing;
 	RgCluster *cluster;
-	RgCarbon *carbon;
+	const RgCarbon *carbon;
 	Trial *trials; /* one a candidate */
 	RgDiags *diags;
 } Choosing;
@@ -28,12 +28,6 @@ bool rg_place_is_open(const RgCluster *cluster)
 }
 
 /* ---- one candidate */
-
-static bool has_data(const Choosing *choosing, const char *provider, const char *file)
-{
-	size_t len;
-	return rg_provider_data(choosing->placing->providers, provider, file, &len) != NULL;
-}
 
 static char *first_error(const RgDiags *diags)
 {
@@ -48,9 +42,9 @@ static char *first_error(const RgDiags *diags)
 /* Only a provider that has data to compare can be without a module. */
 static char *reject_provider(const Choosing *choosing, const char *name)
 {
-	if (has_data(choosing, name, "schema.json"))
+	if (rg_tables_have(choosing->placing->tables, name, "schema.json"))
 		return NULL;
-	if (!has_data(choosing, name, "instance_types.csv"))
+	if (!rg_tables_have(choosing->placing->tables, name, "instance_types.csv"))
 		return g_strdup_printf("there is no provider \"%s\"", name);
 	return g_strdup_printf(
 		"raygpu has no provider module for %s yet, its rows serve offers only", name);
@@ -60,7 +54,8 @@ static char *reject_provider(const Choosing *choosing, const char *name)
 static bool check_settings(const Choosing *choosing)
 {
 	g_autoptr(RgDiags) found = rg_diags_new();
-	bool good = pass_check_config(choosing->placing->providers, choosing->cluster, found);
+	bool good = pass_check_config(
+		rg_tables_providers(choosing->placing->tables), choosing->cluster, found);
 	rg_diags_take_new(choosing->diags, found);
 	return good;
 }
@@ -68,9 +63,8 @@ static bool check_settings(const Choosing *choosing)
 static void weigh(Choosing *choosing, Trial *trial, RgDiags *found)
 {
 	const RgCluster *cluster = choosing->cluster;
-	g_autoptr(RgCatalog) catalog = NULL;
-	g_autoptr(RgShapes) shapes = pass_fit_shapes(choosing->placing->providers,
-		choosing->placing->project, cluster, NULL, &catalog, found);
+	RgTables *tables = choosing->placing->tables;
+	g_autoptr(RgShapes) shapes = pass_fit_shapes(tables, cluster, NULL, found);
 	if (!shapes)
 		return;
 	trial->whole = rg_fit_whole(cluster, shapes, choosing->carbon, true);
@@ -79,7 +73,7 @@ static void weigh(Choosing *choosing, Trial *trial, RgDiags *found)
 	trial->known = true;
 	if (!trial->rejected)
 		trial->rejected = rg_fit_whole_lacks(cluster, shapes);
-	if (pass_check_policy(cluster, shapes, choosing->placing->project, found) &&
+	if (pass_check_policy(cluster, shapes, rg_tables_project(tables), found) &&
 		rg_fit_check_compat(cluster, shapes, NULL, found))
 		json_decref(rg_fit_workloads(cluster, shapes, found));
 }
@@ -94,8 +88,9 @@ static bool try_place(Choosing *choosing, guint i)
 	trial->rejected = reject_provider(choosing, name);
 	bool good = trial->rejected || check_settings(choosing);
 	if (good && !trial->rejected)
-		pass_check_place(choosing->placing->providers, choosing->cluster, found);
-	if (good && has_data(choosing, name, "instance_types.csv"))
+		pass_check_place(
+			rg_tables_providers(choosing->placing->tables), choosing->cluster, found);
+	if (good && rg_tables_have(choosing->placing->tables, name, "instance_types.csv"))
 		weigh(choosing, trial, found);
 	if (!trial->rejected)
 		trial->rejected = first_error(found);
@@ -231,7 +226,7 @@ static void report_none(const Choosing *choosing, const json_t *choice)
 json_t *rg_place_choose(const RgPlacing *placing, RgCluster *cluster, RgDiags *diags)
 {
 	guint n = cluster->places->len;
-	g_autoptr(RgCarbon) carbon = rg_carbon_open(diags);
+	const RgCarbon *carbon = rg_tables_carbon(placing->tables, diags);
 	if (!carbon)
 		return NULL;
 	g_autofree Trial *trials = g_new0(Trial, n);

@@ -7,16 +7,14 @@
  *    "candidates": [{"provider", "region", "microusd_hour", ... and "rejected": text or null}]}
  * A spec without any_of has none. Main thread only. */
 #pragma once
-#include "provider/provider.h"
-#include "spec/project.h"
+#include "pipeline/tables.h"
 
 bool rg_place_is_open(const RgCluster *cluster);
 
 typedef struct {
-	RgProviderHost *providers;
-	const RgProject *project; /* whose policy holds too; NULL: none */
-	int kept;     /* the candidate that wins where figures are equal; -1: the first */
-	bool compare; /* that none is admitted is no error: `raygpu offers`, which is no plan */
+	RgTables *tables; /* the policy of their project file holds too */
+	int kept;	  /* the candidate that wins where figures are equal; -1: the first */
+	bool compare;	  /* that none is admitted is no error: `raygpu offers`, which is no plan */
 } RgPlacing;
 
 /* Tries every candidate and settles the cluster on the best admitted one; where none is, with all

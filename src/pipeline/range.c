@@ -40,9 +40,9 @@ static json_t *range_json(const RgPlanRange *range)
 }
 
 json_t *pass_range(
-	const RgCluster *cluster, const RgProject *project, const RgShapes *shapes, RgDiags *diags)
+	const RgCluster *cluster, RgTables *tables, const RgShapes *shapes, RgDiags *diags)
 {
-	g_autoptr(RgCarbon) carbon = rg_carbon_open(diags);
+	const RgCarbon *carbon = rg_tables_carbon(tables, diags);
 	if (!carbon)
 		return NULL;
 	g_autoptr(GArray) pools = g_array_new(FALSE, FALSE, sizeof(RgPlanRange));
@@ -50,9 +50,7 @@ json_t *pass_range(
 	for (guint i = 0; i < cluster->pools->len; i++)
 		add_pool(
 			pools, cluster, shapes, carbon, ((RgPool *)cluster->pools->pdata[i])->name);
-	const RgPass pass = {.cluster = (RgCluster *)(uintptr_t)cluster,
-		.project = (RgProject *)(uintptr_t)project};
-	g_autoptr(GPtrArray) limits = pass_limits(&pass);
+	g_autoptr(GPtrArray) limits = pass_limits(cluster, rg_tables_project(tables));
 	rg_plan_check_range(pools, limits, cluster->provider.region, diags);
 	json_t *rows = json_array();
 	for (guint i = 0; i < pools->len; i++)

@@ -90,16 +90,16 @@ static bool report_move(const RgPass *pass, const json_t *choice, guint from, Rg
 	return false;
 }
 
-static bool choose(RgProviderHost *providers, RgPass *pass, int kept, RgDiags *diags)
+static bool choose(RgSession *session, RgPass *pass, int kept, RgDiags *diags)
 {
-	const RgPlacing placing = {.providers = providers, .project = pass->project, .kept = kept};
+	const RgPlacing placing = {.tables = pass_tables(session, pass), .kept = kept};
 	pass->place = rg_place_choose(&placing, pass->cluster, diags);
 	return json_object_get(pass->place, "provider") != NULL;
 }
 
 static bool choose_again(RgSession *session, RgPass *pass, guint recorded, RgDiags *diags)
 {
-	if (!choose(session->providers, pass, (int)recorded, diags))
+	if (!choose(session, pass, (int)recorded, diags))
 		return false;
 	const RgProviderRef *best = &pass->cluster->provider;
 	if (is_at(best->name, best->region, pass->cluster->places->pdata[recorded]))
@@ -125,12 +125,11 @@ static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags 
 	rg_diag_detail(diag, "%s", others->str);
 }
 
-bool pass_settle_offline(
-	RgProviderHost *providers, RgCluster *cluster, const RgProject *project, RgDiags *diags)
+bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags)
 {
 	if (!rg_place_is_open(cluster))
 		return true;
-	const RgPlacing placing = {.providers = providers, .project = project, .kept = -1};
+	const RgPlacing placing = {.tables = tables, .kept = -1};
 	json_auto_t *choice = rg_place_choose(&placing, cluster, diags);
 	if (!json_object_get(choice, "provider"))
 		return false;
@@ -161,7 +160,7 @@ bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (!rg_resource_set_size(snapshot->recorded)) {
 		if (session->diff.destroy)
 			return settle_somewhere(session, pass);
-		return choose(session->providers, pass, -1, diags);
+		return choose(session, pass, -1, diags);
 	}
 	guint recorded = recorded_at(pass->cluster, snapshot);
 	if (recorded == pass->cluster->places->len)

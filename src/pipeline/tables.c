@@ -1,0 +1,217 @@
+#include "pipeline/tables.h"
+#include "catalog/own.h"
+#include "pipeline/internal.h"
+
+struct RgTables {
+	RgProviderHost *providers;
+	const RgProject *project;
+	RgOwnRows own;
+	RgGpus *gpus; /* NULL: nothing was opened yet */
+	RgCarbon *carbon;
+	GHashTable *catalogs; /* "PROVIDER REGION" -> RgCatalog* */
+};
+
+static void catalog_free(gpointer catalog)
+{
+	rg_catalog_free(catalog);
+}
+
+RgTables *rg_tables_new(RgProviderHost *providers, const RgProject *project)
+{
+	RgTables *tables = g_new0(RgTables, 1);
+	tables->providers = providers;
+	tables->project = project;
+	tables->catalogs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, catalog_free);
+	return tables;
+}
+
+void rg_tables_free(RgTables *tables)
+{
+	if (!tables)
+		return;
+	g_hash_table_unref(tables->catalogs);
+	rg_carbon_free(tables->carbon);
+	rg_gpus_unref(tables->gpus);
+	g_free(tables);
+}
+
+RgProviderHost *rg_tables_providers(const RgTables *tables)
+{
+	return tables->providers;
+}
+
+const RgProject *rg_tables_project(const RgTables *tables)
+{
+	return tables->project;
+}
+
+bool rg_tables_have(const RgTables *tables, const char *provider, const char *file)
+{
+	size_t len;
+	return rg_provider_data(tables->providers, provider, file, &len) != NULL;
+}
+
+const RgCarbon *rg_tables_carbon(RgTables *tables, RgDiags *diags)
+{
+	if (!tables->carbon)
+		tables->carbon = rg_carbon_open(diags);
+	return tables->carbon;
+}
+
+/* ---- the project's rows */
+
+static RgSource own_source(const void *data, const char *pointer)
+{
+	const RgLimits project = rg_limits_of_project(data);
+	g_autofree char *at = g_strconcat("/catalog", pointer, NULL);
+	return rg_limits_source(&project, at);
+}
+
+/* Rows of a provider that nobody opens would be overlooked in silence. */
+static bool own_check_section(const RgTables *tables, const char *section, RgDiags *diags)
+{
+	json_t *named = json_object_get(tables->own.rows, section), *value;
+	const char *name;
+	bool good = true;
+	json_object_foreach (named, name, value) {
+		if (rg_tables_have(tables, name, "instance_types.csv"))
+			continue;
+		g_autofree char *folder = g_strconcat("/", section, NULL);
+		g_autofree char *pointer = rg_json_pointer_add(folder, name);
+		RgDiag *diag = rg_diags_error(diags, "provider.not-found",
+			"there is no catalog of a provider \"%s\"", name);
+		rg_diag_at(diag, own_source(tables->project, pointer));
+		g_auto(GStrv) names = rg_provider_host_names(tables->providers);
+		g_autofree char *known = g_strjoinv(", ", names);
+		rg_diag_hint(diag, "known: %s", known);
+		good = false;
+	}
+	return good;
+}
+
+/* What all catalogs stand on; false with diagnostics. */
+static bool open_base(RgTables *tables, RgDiags *diags)
+{
+	if (tables->gpus)
+		return true;
+	tables->own = (RgOwnRows){.source = own_source, .data = tables->project};
+	if (tables->project)
+		tables->own.rows = json_object_get(tables->project->view, "catalog");
+	bool types = own_check_section(tables, "instance_types", diags);
+	if (own_check_section(tables, "prices", diags) && types)
+		tables->gpus = rg_gpus_open_with(&tables->own, diags);
+	return tables->gpus != NULL;
+}
+
+/* ---- catalogs */
+
+typedef struct {
+	RgProviderHost *providers;
+	const char *name;
+} DataSource;
+
+static const char *data_text(void *data, const char *file, size_t *len)
+{
+	const DataSource *source = data;
+	return rg_provider_data(source->providers, source->name, file, len);
+}
+
+/* NULL for a provider that has tables and no module yet. */
+static const RgWords *words_of(RgProviderHost *providers, const char *provider)
+{
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
+	const RgSchema *schema = rg_provider_schema(providers, provider, unsaid);
+	return schema ? rg_schema_words(schema) : NULL;
+}
+
+const RgCatalog *rg_tables_catalog(
+	RgTables *tables, const char *provider, const char *region, RgDiags *diags)
+{
+	g_autofree char *key = g_strdup_printf("%s %s", provider, region ? region : "");
+	RgCatalog *catalog = g_hash_table_lookup(tables->catalogs, key);
+	if (catalog || !open_base(tables, diags))
+		return catalog;
+	DataSource data = {tables->providers, provider};
+	const RgCatalogSource source = {.provider = provider,
+		.words = words_of(tables->providers, provider),
+		.region = region,
+		.text = data_text,
+		.data = &data,
+		.gpus = tables->gpus,
+		.own = &tables->own};
+	catalog = rg_catalog_open_from(&source, diags);
+	if (catalog)
+		g_hash_table_insert(tables->catalogs, g_steal_pointer(&key), catalog);
+	return catalog;
+}
+
+static void refuse_places(
+	const RgTables *tables, const char *provider, const char *region, RgDiags *diags)
+{
+	if (!provider || rg_tables_have(tables, provider, "instance_types.csv")) {
+		rg_diags_error(diags, "catalog.unknown-region",
+			"%s has no region \"%s\" that raygpu knows",
+			provider ? provider : "no provider", region ? region : "");
+		return;
+	}
+	g_auto(GStrv) names = rg_provider_host_names(tables->providers);
+	g_autofree char *known = g_strjoinv(", ", names);
+	RgDiag *diag = rg_diags_error(
+		diags, "provider.not-found", "there is no catalog of a provider \"%s\"", provider);
+	rg_diag_hint(diag, "known: %s", known);
+}
+
+GArray *rg_tables_places(RgTables *tables, const char *provider, const char *region, RgDiags *diags)
+{
+	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(RgPlace));
+	g_auto(GStrv) names = rg_provider_host_names(tables->providers);
+	for (size_t i = 0; names[i]; i++) {
+		if ((provider && !g_str_equal(provider, names[i])) ||
+			!rg_tables_have(tables, names[i], "instance_types.csv"))
+			continue;
+		RgPlace place = {.provider = g_intern_string(names[i]),
+			.catalog = rg_tables_catalog(tables, names[i], region, diags),
+			.region = region};
+		if (!place.catalog)
+			return NULL;
+		if (!region || rg_catalog_has_region(place.catalog, region))
+			g_array_append_val(places, place);
+	}
+	if (places->len)
+		return g_steal_pointer(&places);
+	refuse_places(tables, provider, region, diags);
+	return NULL;
+}
+
+/* ---- spec -> shapes */
+
+/* The pins, with what the module's schema says of the spec's settings. */
+static json_t *pins_with_settings(
+	RgProviderHost *providers, const RgCluster *cluster, const json_t *pins)
+{
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
+	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
+	json_t *all = pins ? json_copy(rg_json_unconst(pins)) : json_object();
+	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
+	if (settings)
+		json_object_update(all, settings);
+	return all;
+}
+
+RgShapes *pass_fit_shapes(
+	RgTables *tables, const RgCluster *cluster, const json_t *known, RgDiags *diags)
+{
+	g_autoptr(RgDiags) first = rg_diags_new();
+	const RgProviderRef *place = &cluster->provider;
+	if (!rg_tables_have(tables, place->name, "schema.json"))
+		return NULL;
+	json_auto_t *pins = pins_with_settings(tables->providers, cluster, known);
+	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, first);
+	RgShapes *shapes = catalog ? rg_fit_shapes(cluster, catalog, pins, first) : NULL;
+	if (shapes) {
+		rg_diags_take_new(diags, first);
+		return shapes;
+	}
+	catalog = rg_tables_catalog(tables, place->name, NULL, diags);
+	return catalog ? rg_fit_shapes(cluster, catalog, pins, diags) : NULL;
+}

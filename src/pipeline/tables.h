@@ -1,0 +1,29 @@
+/* The tables that a command works with: the catalogs of providers, with the rows of the project
+ * file (src/catalog/own.h), the GPU models and the carbon figures. Each is opened once, when it is
+ * first asked for. What is given out is borrowed. Main thread only. */
+#pragma once
+#include "catalog/carbon.h"
+#include "fit/offers.h"
+#include "provider/provider.h"
+#include "spec/project.h"
+
+typedef struct RgTables RgTables;
+/* Borrows both; `project` may be NULL. */
+RgTables *rg_tables_new(RgProviderHost *providers, const RgProject *project);
+void rg_tables_free(RgTables *tables);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTables, rg_tables_free)
+
+RgProviderHost *rg_tables_providers(const RgTables *tables);
+const RgProject *rg_tables_project(const RgTables *tables);
+/* Whether a provider has this data file: "schema.json" (there is a module), "instance_types.csv".
+ */
+bool rg_tables_have(const RgTables *tables, const char *provider, const char *file);
+/* Of one region, which is read in a fraction of the time, or (NULL) of all. NULL: without a
+ * diagnostic when there is no such provider. */
+const RgCatalog *rg_tables_catalog(
+	RgTables *tables, const char *provider, const char *region, RgDiags *diags);
+const RgCarbon *rg_tables_carbon(RgTables *tables, RgDiags *diags);
+/* RgPlace: all providers or the named one, all regions or the named one, for rg_offers_find. NULL
+ * and catalog.* or provider.not-found. */
+GArray *rg_tables_places(
+	RgTables *tables, const char *provider, const char *region, RgDiags *diags);
