@@ -1,6 +1,7 @@
 #include "catalog/catalog.h"
 #include <string.h>
 #include "base/embedded.h"
+#include "base/log.h"
 #include "catalog/internal.h"
 
 static void free_type(void *data)
@@ -13,6 +14,8 @@ static void free_type(void *data)
 RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags)
 {
 	g_autoptr(RgCatalog) catalog = g_new0(RgCatalog, 1);
+	rg_log(RG_LOG_DEBUG, "opens the catalog of %s, %s", source->provider,
+		source->region ? source->region : "all regions");
 	catalog->provider = g_strdup(source->provider);
 	catalog->texts = g_string_chunk_new(8192);
 	catalog->words = source->words ? *source->words : rg_words_of(NULL);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/caps.h"
+#include "base/log.h"
 #include "spec/build.h"
 #include "spec/check.h"
 #include "spec/inside.h"
@@ -166,6 +167,7 @@ void *spec_load_text(
 	g_autoptr(RgDiags) found = rg_diags_new();
 	g_autoptr(RgDocument) document = NULL;
 	void *built = NULL;
+	rg_log(RG_LOG_DEBUG, "reads %s", file);
 	if (is_readable(file, copy, len, found)) {
 		rg_diags_add_text(diags, file, copy, len);
 		document = rg_document_load(file, copy, len, found);

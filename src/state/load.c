@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/log.h"
 #include "state/internal.h"
 #include <string.h>
 
@@ -259,6 +260,7 @@ void rg_snapshot_free(RgSnapshot *snapshot)
 RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 {
 	store_check_thread(store);
+	rg_log(RG_LOG_DEBUG, "loads the state of cluster %s", cluster);
 	if (!tx_begin_read(store, diags))
 		return NULL;
 	g_autoptr(RgSnapshot) snapshot = snapshot_new(cluster);
