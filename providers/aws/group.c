@@ -185,7 +185,7 @@ static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 			if (!aws_is_changed(item, directions[d]))
 				continue;
 			rgp_status status = bring_rules(call, mod_str(item, "id"), directions[d],
-				json_object_get(json_object_get(item, "prior"), directions[d]),
+				json_object_get(json_object_get(item, "observed"), directions[d]),
 				json_object_get(json_object_get(item, "attributes"), directions[d]),
 				&update->failures[i]);
 			if (status != RGP_OK)

@@ -159,7 +159,7 @@ json_t *aws_marks_renew(const char *kind, const json_t *item)
 {
 	const json_t *marks = json_object_get(item, "marks");
 	const char *address = mod_str(item, "address"), *bracket = bracket_of(address);
-	const char *told = mod_str(json_object_get(item, "prior"), "marks");
+	const char *told = mod_str(json_object_get(item, "observed"), "marks");
 	const char *name = g_str_has_prefix(address, kind) ? address + strlen(kind) + 1 : "";
 	g_autofree char *bare = g_strndup(name, strcspn(name, "["));
 	g_autofree char *index =

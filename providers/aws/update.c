@@ -37,7 +37,7 @@ static bool is_changeable(const AwsKind *kind, const json_t *item)
 static json_t *tag_need(const char *kind, const json_t *item)
 {
 	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
-	const json_t *prior = json_object_get(json_object_get(item, "prior"), "tags");
+	const json_t *prior = json_object_get(json_object_get(item, "observed"), "tags");
 	json_t *set = aws_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
 	json_t *unset = json_array(), *value;
 	const char *key;

@@ -1,11 +1,13 @@
 #include "apply/apply.h"
 #include "apply/internal.h"
 
-/* Looks at what is starting go beside the calls that change something. */
+/* Looks at what the cloud works on go beside the calls that change something. */
 #define LOOK_THREADS 4
 
 static void finish_job(Apply *apply, Job *job)
 {
+	if (job->poll)
+		poll_judge(job);
 	switch (job->kind) {
 	case JOB_CREATE:
 		create_finish(apply, job);
@@ -22,6 +24,8 @@ static void finish_job(Apply *apply, Job *job)
 	case JOB_FIND:
 		break; /* only recover.c asks for it, and takes the answer itself */
 	}
+	if (job->poll)
+		poll_finish(job);
 	job_free(job);
 }
 
@@ -29,10 +33,10 @@ static bool has_work(const Apply *apply)
 {
 	if (apply->running || apply->stopping || apply->store_failed)
 		return apply->running;
-	return batches_wait(apply) || apply->counts[STEP_STARTING];
+	return batches_wait(apply) || apply->counts[STEP_POLLED];
 }
 
-/* What ready_poll settled may have made something ready. */
+/* What polls_start settled may have made something ready. */
 static bool can_start(const Apply *apply)
 {
 	return !apply->stopping && !apply->store_failed && batches_wait(apply) && free_slots(apply);
@@ -43,7 +47,7 @@ static void run_steps(Apply *apply)
 	for (;;) {
 		apply_interrupted(apply);
 		batches_start(apply);
-		unsigned wait_ms = ready_poll(apply);
+		unsigned wait_ms = polls_start(apply);
 		if (!has_work(apply))
 			return;
 		Job *job = jobs_take(apply, can_start(apply) ? 0 : wait_ms);
@@ -91,8 +95,7 @@ static void init(Apply *apply)
 	apply->digests = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	apply->groups =
 		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)group_free);
-	apply->starting = g_ptr_array_new_with_free_func((GDestroyNotify)starting_free);
-	apply->recovered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
+	apply->polls = g_ptr_array_new_with_free_func((GDestroyNotify)poll_free);
 	apply->unsettled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	apply->open = g_ptr_array_new_with_free_func(g_free);
 	g_queue_init(&apply->local);
@@ -106,14 +109,13 @@ static void clear(Apply *apply)
 	jobs_free(apply->jobs);
 	g_queue_clear(&apply->local);
 	g_queue_clear(&apply->ready);
-	g_ptr_array_unref(apply->starting);
+	g_ptr_array_unref(apply->polls);
 	g_ptr_array_unref(apply->open);
 	g_ptr_array_unref(apply->gangs);
 	g_ptr_array_unref(apply->steps);
 	g_hash_table_unref(apply->changes);
 	g_hash_table_unref(apply->groups);
 	g_hash_table_unref(apply->digests);
-	g_hash_table_unref(apply->recovered);
 	g_hash_table_unref(apply->unsettled);
 	g_hash_table_unref(apply->live);
 }

@@ -7,7 +7,8 @@
  *    or deletes it: no orphan, no duplicate.
  * 4. Only one thread touches the store. A failed change blocks its dependents only.
  * 5. After a signal nothing new starts. Requests in flight may end, for 4.5 s; what has not
- *    answered by then is left to its journal row. A second signal stops at once.
+ *    answered by then is left to its journal row. A second signal stops at once. What is pending is
+ *    left as it is: its record says that it was begun, and the next run makes the call again.
  * 6. A gang pool gets all of its nodes or none. No other pool gives up a node for it. */
 #pragma once
 #include "plan/plan.h"

@@ -143,9 +143,10 @@ static void start_batch(Apply *apply, GPtrArray *steps)
 		}
 		step_set(apply, step, STEP_RUNNING);
 	}
-	Job *job = first->kind == STEP_CREATE	? create_prepare(apply, steps)
-		   : first->kind == STEP_UPDATE ? update_prepare(apply, steps)
-						: remove_prepare(apply, steps);
+	Job *job = first->kind == STEP_CREATE
+			   ? create_prepare(apply, steps)
+			   : change_prepare(apply,
+				     first->kind == STEP_UPDATE ? JOB_UPDATE : JOB_REMOVE, steps);
 	if (job)
 		jobs_submit(apply, job);
 }

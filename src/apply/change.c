@@ -1,28 +1,6 @@
 #include "apply/internal.h"
 
-/* Updates and removals. */
-
-static const char *step_id(Apply *apply, const Step *step)
-{
-	Live *live = live_get(apply, step->change->address);
-	return live && live->id ? live->id : step->change->id;
-}
-
-static json_t *input_new(const GPtrArray *steps)
-{
-	json_t *input = json_object();
-	rg_json_set_str(input, "kind", ((Step *)steps->pdata[0])->change->kind);
-	json_object_set_new(input, "items", json_array());
-	return input;
-}
-
-static json_t *item_new(Apply *apply, const Step *step)
-{
-	json_t *item = json_object();
-	rg_json_set_str(item, "address", step->change->address);
-	rg_json_set_str(item, "id", step_id(apply, step));
-	return item;
-}
+/* Updates, removals, and what starts after a create or an update. */
 
 typedef bool (*MarkFn)(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool mark, RgDiags *diags);
@@ -42,16 +20,95 @@ static bool mark_all(Apply *apply, MarkFn mark, const GPtrArray *steps)
 	return false;
 }
 
-Job *remove_prepare(Apply *apply, GPtrArray *steps)
+static json_t *changed_names(const RgPlanChange *change)
 {
-	/* decide.md rows 19 and 20 */
-	if (!mark_all(apply, rg_store_leaving, steps))
-		return NULL;
-	json_t *input = input_new(steps);
-	for (guint i = 0; i < steps->len; i++)
+	json_t *names = json_array();
+	for (guint i = 0; i < change->attrs->len; i++)
 		json_array_append_new(
-			json_object_get(input, "items"), item_new(apply, steps->pdata[i]));
-	return job_new(JOB_REMOVE, input, steps);
+			names, json_string(((RgPlanAttr *)change->attrs->pdata[i])->name));
+	return names;
+}
+
+/* "marks" of what the cloud reported; NULL: they are not to be changed. */
+static const RgPlanAttr *changed_marks(const RgPlanChange *change)
+{
+	for (guint i = 0; i < change->attrs->len; i++) {
+		const RgPlanAttr *attr = change->attrs->pdata[i];
+		if (g_str_equal(attr->name, RG_MARKS))
+			return attr;
+	}
+	return NULL;
+}
+
+static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
+{
+	json_t *marks = json_object();
+	rg_json_set_str(marks, "cluster", apply->plan->cluster);
+	rg_json_set_str(marks, "lineage", apply->options->lineage);
+	rg_json_set_str(marks, "pool", change->group);
+	return marks;
+}
+
+/* What an update is told beside what is known of the thing. */
+static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
+{
+	const RgPlanAttr *marks = changed_marks(change);
+	json_t *attributes = live_resolve(apply, change->desired, apply->diags);
+	if (!attributes)
+		return false;
+	json_object_set_new(item, "attributes", attributes);
+	json_object_set_new(item, "changed", changed_names(change));
+	if (marks)
+		json_object_set_new(item, "marks", marks_new(apply, change));
+	if (marks && marks->before)
+		json_object_set(json_object_get(item, "observed"), RG_MARKS, marks->before);
+	return true;
+}
+
+Job *change_job(Apply *apply, JobKind verb, const GPtrArray *steps)
+{
+	const RgPlanChange *first = ((Step *)steps->pdata[0])->change;
+	g_autoptr(GPtrArray) going = g_ptr_array_new();
+	json_t *input = json_object(), *items = json_array();
+	rg_json_set_str(input, "kind", first->kind);
+	json_object_set_new(input, "items", items);
+	for (guint i = 0; i < steps->len; i++) {
+		Step *step = steps->pdata[i];
+		json_auto_t *item = live_item(apply, step->change);
+		if (verb == JOB_UPDATE && !add_wanted(apply, item, step->change)) {
+			step_fail(apply, step, last_diag(apply));
+			continue;
+		}
+		json_array_append(items, item);
+		g_ptr_array_add(going, step);
+	}
+	return job_new(verb, input, going);
+}
+
+/* A crash must leave neither a removal that is forgotten (decide.md rows 19, 20) nor a record that
+ * an old view confirms. */
+Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps)
+{
+	for (guint i = 0; i < steps->len; i++) {
+		Live *live = live_get(apply, ((Step *)steps->pdata[i])->change->address);
+		if (live)
+			g_clear_pointer(&live->operation, g_free);
+	}
+	Job *job = change_job(apply, verb, steps);
+	MarkFn mark = verb == JOB_UPDATE ? rg_store_updating : rg_store_leaving;
+	if (!job->steps->len || !mark_all(apply, mark, job->steps))
+		g_clear_pointer(&job, job_free);
+	return job;
+}
+
+/* A look that went wrong is nobody's business when the next one goes well. */
+static void take_diags(Apply *apply, const Job *job)
+{
+	bool failed = !job->poll;
+	for (guint i = 0; i < job->results->len; i++)
+		failed |= ((RgItemResult *)job->results->pdata[i])->outcome == RG_OUTCOME_FAILED;
+	if (failed)
+		rg_diags_take_all(apply->diags, job->diags);
 }
 
 /* Deletes the records of what is gone, and takes the mark "leaving" from what the cloud refused to
@@ -79,13 +136,16 @@ static bool record_removed(Apply *apply, const Job *job)
 
 void remove_finish(Apply *apply, Job *job)
 {
-	rg_diags_take_all(apply->diags, job->diags);
+	take_diags(apply, job);
 	bool recorded = record_removed(apply, job);
 	g_autoptr(Failures) failures = failures_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
-		if (result->outcome != RG_OUTCOME_DONE) {
+		if (result->outcome == RG_OUTCOME_PENDING) {
+			live_learn(apply, step->change, result);
+			poll_again(apply, job, step);
+		} else if (result->outcome != RG_OUTCOME_DONE) {
 			failures_add(failures, step, result);
 		} else if (!recorded) {
 			step_fail(apply, step, last_diag(apply));
@@ -95,77 +155,6 @@ void remove_finish(Apply *apply, Job *job)
 		}
 	}
 	failures_tell(failures, apply, "could not destroy", NULL);
-}
-
-static json_t *changed_names(const RgPlanChange *change)
-{
-	json_t *names = json_array();
-	for (guint i = 0; i < change->attrs->len; i++)
-		json_array_append_new(
-			names, json_string(((RgPlanAttr *)change->attrs->pdata[i])->name));
-	return names;
-}
-
-/* What the cloud has now, as far as the plan saw it. */
-static json_t *prior_new(const RgPlanChange *change)
-{
-	json_t *prior = change->before ? json_copy(change->before) : json_object();
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgPlanAttr *attr = change->attrs->pdata[i];
-		if (attr->before)
-			json_object_set(prior, attr->name, attr->before);
-	}
-	return prior;
-}
-
-static bool changes_marks(const RgPlanChange *change)
-{
-	for (guint i = 0; i < change->attrs->len; i++) {
-		if (g_str_equal(((RgPlanAttr *)change->attrs->pdata[i])->name, RG_MARKS))
-			return true;
-	}
-	return false;
-}
-
-static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
-{
-	json_t *marks = json_object();
-	rg_json_set_str(marks, "cluster", apply->plan->cluster);
-	rg_json_set_str(marks, "lineage", apply->options->lineage);
-	rg_json_set_str(marks, "pool", change->group);
-	return marks;
-}
-
-static bool add_update(Apply *apply, json_t *items, Step *step)
-{
-	json_t *attributes = live_resolve(apply, step->change->desired, apply->diags);
-	if (!attributes) {
-		step_fail(apply, step, last_diag(apply));
-		return false;
-	}
-	json_t *item = item_new(apply, step);
-	json_object_set_new(item, "attributes", attributes);
-	json_object_set_new(item, "prior", prior_new(step->change));
-	json_object_set_new(item, "changed", changed_names(step->change));
-	if (changes_marks(step->change))
-		json_object_set_new(item, "marks", marks_new(apply, step->change));
-	json_array_append_new(items, item);
-	return true;
-}
-
-Job *update_prepare(Apply *apply, GPtrArray *steps)
-{
-	json_t *input = input_new(steps);
-	g_autoptr(GPtrArray) going = g_ptr_array_new();
-	for (guint i = 0; i < steps->len; i++) {
-		if (add_update(apply, json_object_get(input, "items"), steps->pdata[i]))
-			g_ptr_array_add(going, steps->pdata[i]);
-	}
-	/* a crash must not leave a record that an old view confirms: decide.md */
-	if (going->len && mark_all(apply, rg_store_updating, going))
-		return job_new(JOB_UPDATE, input, going);
-	json_decref(input);
-	return NULL;
 }
 
 /* The plan promised a change in place; a replacement has to be shown and approved first. */
@@ -184,18 +173,22 @@ static bool record_updated(Apply *apply, const Job *job)
 {
 	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
 	g_autoptr(GPtrArray) refused = g_ptr_array_new();
+	const json_t *items = json_object_get(job->input, "items");
 	size_t n = 0;
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		const RgPlanChange *change = ((Step *)job->steps->pdata[i])->change;
 		if (result->outcome == RG_OUTCOME_UNSUPPORTED || result->definite)
 			g_ptr_array_add(refused, change->address);
+		if (result->outcome == RG_OUTCOME_PENDING)
+			live_learn(apply, change, result);
 		if (result->outcome != RG_OUTCOME_DONE)
 			continue;
-		bool learnt = live_learn(apply, change, result->attributes);
+		live_learn(apply, change, result);
 		Live *live = live_get(apply, change->address);
-		news[n++] = (RgRecordNews){change->address, change->desired,
-			learnt ? live->outputs : NULL, change->pin};
+		live_made(live, json_object_get(json_array_get(items, i), "attributes"));
+		news[n++] = (RgRecordNews){
+			change->address, change->desired, live_unsaved(live), change->pin};
 	}
 	if (refused->len &&
 		!rg_store_updating(apply->store, apply->plan->cluster,
@@ -209,7 +202,7 @@ static bool record_updated(Apply *apply, const Job *job)
 
 void update_finish(Apply *apply, Job *job)
 {
-	rg_diags_take_all(apply->diags, job->diags);
+	take_diags(apply, job);
 	bool recorded = record_updated(apply, job);
 	g_autoptr(Failures) failures = failures_new();
 	for (guint i = 0; i < job->results->len; i++) {
@@ -217,12 +210,62 @@ void update_finish(Apply *apply, Job *job)
 		Step *step = job->steps->pdata[i];
 		if (result->outcome == RG_OUTCOME_UNSUPPORTED)
 			not_in_place(apply, step);
+		else if (result->outcome == RG_OUTCOME_PENDING)
+			poll_again(apply, job, step);
 		else if (result->outcome != RG_OUTCOME_DONE)
 			failures_add(failures, step, result);
 		else if (!recorded)
 			step_fail(apply, step, last_diag(apply));
 		else
-			step_set(apply, step, STEP_STARTING); /* an update may restart it */
+			poll_add(apply, step, JOB_READY); /* an update may restart it */
 	}
 	failures_tell(failures, apply, "could not update", NULL);
+}
+
+/* Attributes that the cloud set while it started, of all of them in one transaction. */
+static void record_outputs(Apply *apply, const Job *job)
+{
+	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
+	size_t n = 0;
+	for (guint i = 0; i < job->results->len; i++) {
+		const RgItemResult *result = job->results->pdata[i];
+		const RgPlanChange *change = ((Step *)job->steps->pdata[i])->change;
+		if (result->outcome != RG_OUTCOME_FAILED)
+			live_learn(apply, change, result);
+		const json_t *outputs = result->outcome == RG_OUTCOME_DONE
+						? live_unsaved(live_get(apply, change->address))
+						: NULL;
+		if (outputs)
+			news[n++] = (RgRecordNews){.address = change->address, .outputs = outputs};
+	}
+	if (n && !rg_store_record_many(apply->store, apply->plan->cluster, news, n, apply->diags))
+		apply->store_failed = true;
+}
+
+/* Nothing here deletes a record: what ended while it started is told, and the next plan sees it. */
+void ready_finish(Apply *apply, Job *job)
+{
+	record_outputs(apply, job);
+	g_autoptr(Failures) failures = failures_new();
+	for (guint i = 0; i < job->results->len; i++) {
+		Step *step = job->steps->pdata[i];
+		const RgItemResult *result = job->results->pdata[i];
+		bool failed = result->outcome == RG_OUTCOME_FAILED && !step->late;
+		/* refused to look: it may run all the same */
+		step->in_doubt = failed && !result->definite && !result->id;
+		if (!failed && gang_gives_back(apply, step))
+			continue;
+		if (result->outcome == RG_OUTCOME_FAILED)
+			failures_add(failures, step, result);
+		else if (result->outcome == RG_OUTCOME_DONE)
+			step_done(apply, step);
+		else
+			poll_again(apply, job, step);
+	}
+	failures_tell(failures, apply, "could not start", NULL);
+	for (guint i = 0; i < job->steps->len; i++) {
+		Step *step = job->steps->pdata[i];
+		if (step->late && step->state == STEP_FAILED)
+			gang_gives_back(apply, step);
+	}
 }

@@ -208,7 +208,9 @@ static bool settle(Apply *apply, const Job *job)
 				outcomes, n, apply->diags);
 	for (size_t i = 0; i < n; i++) {
 		if (ok && outcomes[i].created)
-			live_set(apply, outcomes[i].address, outcomes[i].id, outcomes[i].outputs);
+			live_made(live_set(apply, outcomes[i].address, outcomes[i].id,
+					  outcomes[i].outputs),
+				json_object_get(job->input, "attributes"));
 		json_decref(rg_json_unconst(outcomes[i].outputs));
 	}
 	return ok;
@@ -224,8 +226,11 @@ void create_finish(Apply *apply, Job *job)
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
-		if (result->outcome == RG_OUTCOME_DONE && !gang_gives_back(apply, step))
-			step_set(apply, step, STEP_STARTING);
+		if (result->outcome != RG_OUTCOME_DONE)
+			continue;
+		live_learn(apply, step->change, result);
+		if (!gang_gives_back(apply, step))
+			poll_add(apply, step, JOB_READY);
 	}
 	report_failures(apply, job);
 }

@@ -55,7 +55,7 @@ void emit_still(Apply *apply)
 	emit(apply, RG_EVENT_TIME, NULL, NULL, NULL);
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
-		if (step->state != STEP_RUNNING && step->state != STEP_STARTING)
+		if (step->state != STEP_RUNNING && step->state != STEP_POLLED)
 			continue;
 		if (now - MAX(step->started_ms, step->told_ms) < STILL_EVERY_MS)
 			continue;

@@ -100,9 +100,8 @@ static void stop_member(Apply *apply, Step *step)
 	const Gang *gang = step->gang;
 	if (step->state == STEP_WAITING || step->state == STEP_READY)
 		step_block(apply, step, gang->culprit);
-	else if (gang->giving_back &&
-		 (step->state == STEP_DONE ||
-			 (step->state == STEP_STARTING && ready_drop(apply, step))))
+	else if (gang->giving_back && (step->state == STEP_DONE || (step->state == STEP_POLLED &&
+									   poll_drop(apply, step))))
 		gang_gives_back(apply, step);
 }
 

@@ -15,10 +15,10 @@ typedef enum {
 } StepKind;
 
 typedef enum {
-	STEP_WAITING,  /* something that must come first is not done */
-	STEP_READY,    /* may start: in `local` or in a group of `ready` */
-	STEP_RUNNING,  /* its batch is with a worker */
-	STEP_STARTING, /* the cloud has it, the state too; not ready yet (running, available) */
+	STEP_WAITING, /* something that must come first is not done */
+	STEP_READY,   /* may start: in `local` or in a group of `ready` */
+	STEP_RUNNING, /* its batch is with a worker */
+	STEP_POLLED,  /* the cloud works on it: it starts, or its update or removal is pending */
 	STEP_DONE,
 	STEP_FAILED,
 	STEP_BLOCKED,
@@ -33,24 +33,31 @@ typedef struct {
 	unsigned waiting;    /* undone steps that must come first */
 	unsigned tries;	     /* creates that ended definitely with nothing, and were begun again */
 	GPtrArray *unblocks; /* Step* */
-	int64_t started_ms, starting_ms, told_ms;
+	int64_t started_ms, polled_ms, told_ms;
 	bool first, last;  /* of its change */
 	struct Gang *gang; /* of a create in a gang pool, else NULL */
 	bool in_doubt;	   /* failed, but it may be there */
+	bool late;	   /* the cloud did not finish in the kind's time */
 	bool gives_back;   /* removes what its gang doesn't use */
 } Step;
 
-/* What is known of a resource while the apply runs: id and computed attributes. */
+/* What is known of a resource while the apply runs. */
 typedef struct {
 	char *id;
-	json_t *outputs;
+	json_t *attrs;	 /* what it was made or updated to in this run, references resolved, or NULL
+			  */
+	json_t *outputs; /* computed attributes */
+	bool unsaved;	 /* the state doesn't have these outputs yet */
+	char *operation; /* of the last answer, or NULL */
+	json_t *observed; /* what the cloud last reported; NULL: nothing */
+	json_t *replayed; /* attributes of the open row that made it, with expressions, or NULL */
 } Live;
 
 typedef enum { JOB_CREATE, JOB_READY, JOB_UPDATE, JOB_REMOVE, JOB_FIND } JobKind;
 
 typedef struct Gang Gang;	  /* gang.c: creates that come all or none */
 typedef struct Recovery Recovery; /* recover.c: an open row that is being cleared up */
-typedef struct Starting Starting; /* ready.c: what is starting of one kind */
+typedef struct Poll Poll;	  /* poll.c: what the cloud works on, of one kind and call */
 typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
 
 /* One provider call. `results`, `found` and `diags` are filled by the worker. */
@@ -60,7 +67,7 @@ typedef struct {
 	GPtrArray *steps;   /* Step*, in the order of the input's items; NULL for a recovery */
 	int64_t row_id;	    /* journal row of a create, else 0 */
 	Recovery *recovery; /* of a replay or find, else NULL */
-	Starting *starting; /* of a look at what is starting, else NULL */
+	Poll *poll;	    /* of a look at what the cloud works on, else NULL */
 	GPtrArray *results; /* RgItemResult*; for JOB_FIND: NULL */
 	GPtrArray *found;   /* RgResource*, JOB_FIND */
 	bool found_all;	    /* JOB_FIND: the reading was complete */
@@ -86,15 +93,14 @@ typedef struct {
 	GQueue local;	     /* ready steps that need no call */
 	GHashTable *groups;  /* char* key -> Group* */
 	GQueue ready;	     /* Group* that hold ready steps; the next one gets the next call */
-	GPtrArray *starting; /* Starting*, one a kind */
+	GPtrArray *polls;    /* Poll*, one a kind and call */
 	GPtrArray *gangs;    /* Gang*, one a gang pool that lacks nodes */
 	/* open rows: what became of their addresses */
-	GHashTable *recovered; /* char* -> json_t* attributes it was made with: it is there */
 	GHashTable *unsettled; /* char* -> RgDiag*: its fate is open, nothing may be done to it */
 	GPtrArray *open;       /* char*: left to the journal by this run */
 	Jobs *jobs;
 	unsigned running; /* jobs out */
-	unsigned looking; /* those of them that look at what is starting */
+	unsigned looking; /* those of them that look at what the cloud works on */
 	int64_t still_ms; /* when emit_still looked last */
 	unsigned ended;	  /* changes that ended, well or not */
 	bool store_failed;
@@ -135,23 +141,31 @@ void group_free(Group *group);
 /* create.c, change.c: what a job needs before, and what its answer means */
 Job *create_prepare(Apply *apply, GPtrArray *steps);
 void create_finish(Apply *apply, Job *job);
-Job *update_prepare(Apply *apply, GPtrArray *steps);
+/* `verb`: JOB_UPDATE or JOB_REMOVE. NULL: none of the steps can be done, they have failed. */
+Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps);
+/* The same without a word to the state, of JOB_READY too: a look. */
+Job *change_job(Apply *apply, JobKind verb, const GPtrArray *steps);
 void update_finish(Apply *apply, Job *job);
-Job *remove_prepare(Apply *apply, GPtrArray *steps);
 void remove_finish(Apply *apply, Job *job);
+void ready_finish(Apply *apply, Job *job);
 
 /* local.c: steps that only touch the state */
 bool step_is_local(const Step *step);
 void local_steps(Apply *apply);
 
-/* ready.c: polling of what is starting */
-void ready_add(Apply *apply, Step *step);
-/* Gives how long the loop may sleep before the next look is due. */
-unsigned ready_poll(Apply *apply);
-void ready_finish(Apply *apply, Job *job);
+/* poll.c: the cloud works on it, and `verb` asks how far it is */
+void poll_add(Apply *apply, Step *step, JobKind verb);
+/* The answer of `job` was "pending". */
+void poll_again(Apply *apply, const Job *job, Step *step);
+/* Starts the looks that are due; gives how long the loop may sleep before the next one is. */
+unsigned polls_start(Apply *apply);
+/* Before a look's results are taken: those that say nothing become pending, or failed when their
+ * time is over. And after. */
+void poll_judge(const Job *job);
+void poll_finish(const Job *job);
 /* Looks no more at a step; false when a look is out: its answer will come. */
-bool ready_drop(Apply *apply, Step *step);
-void starting_free(Starting *starting);
+bool poll_drop(Apply *apply, Step *step);
+void poll_free(Poll *poll);
 
 /* recover.c, search.c: open journal rows, before anything else */
 void recover_open_rows(Apply *apply);
@@ -190,12 +204,18 @@ Job *jobs_take(Apply *apply, unsigned wait_ms);
 
 /* live.c */
 Live *live_get(Apply *apply, const char *address);
-void live_set(Apply *apply, const char *address, const char *id, const json_t *outputs);
+Live *live_set(Apply *apply, const char *address, const char *id, const json_t *outputs);
 void live_forget(Apply *apply, const char *address);
 void live_load(Apply *apply);
 json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags);
-/* Puts the computed ones of `attributes` into what is known; true when that changed something. */
-bool live_learn(Apply *apply, const RgPlanChange *change, const json_t *attributes);
+/* It was made, or updated, with `attrs` (references resolved). */
+void live_made(Live *live, const json_t *attrs);
+/* Takes what an answer says of it. */
+void live_learn(Apply *apply, const RgPlanChange *change, const RgItemResult *result);
+/* Its outputs, when the state doesn't have them yet: the caller records them. Else NULL. */
+const json_t *live_unsaved(Live *live);
+/* An item of ready, update, remove (provider.h). */
+json_t *live_item(Apply *apply, const RgPlanChange *change);
 /* Those of `attributes` that the cloud sets; a new reference, NULL for NULL. */
 json_t *computed_of(const RgKind *kind, const json_t *attributes);
 const RgKind *kind_of(const Apply *apply, const char *kind);

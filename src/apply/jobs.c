@@ -154,7 +154,7 @@ void jobs_submit(Apply *apply, Job *job)
 	Jobs *jobs = apply->jobs;
 	job->started_ms = rg_clock_monotonic_ms();
 	apply->running++;
-	apply->looking += job->kind == JOB_READY;
+	apply->looking += !!job->poll;
 	/* without a single thread the system is in a bad way, but what is open must still end */
 	if (!jobs->n_threads)
 		run_job(jobs->provider, job);
@@ -183,7 +183,7 @@ Job *jobs_take(Apply *apply, unsigned wait_ms)
 	pthread_mutex_unlock(&jobs->mutex);
 	if (job) {
 		apply->running--;
-		apply->looking -= job->kind == JOB_READY;
+		apply->looking -= !!job->poll;
 	}
 	return job;
 }

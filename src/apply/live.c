@@ -8,7 +8,11 @@ static void live_free(void *data)
 {
 	Live *live = data;
 	g_free(live->id);
+	g_free(live->operation);
+	json_decref(live->attrs);
 	json_decref(live->outputs);
+	json_decref(live->observed);
+	json_decref(live->replayed);
 	g_free(live);
 }
 
@@ -36,27 +40,61 @@ Live *live_get(Apply *apply, const char *address)
 	return g_hash_table_lookup(apply->live, address);
 }
 
-void live_set(Apply *apply, const char *address, const char *id, const json_t *outputs)
+Live *live_set(Apply *apply, const char *address, const char *id, const json_t *outputs)
 {
 	Live *live = g_new0(Live, 1);
 	live->id = g_strdup(id);
 	live->outputs = outputs ? json_copy(rg_json_unconst(outputs)) : json_object();
 	g_hash_table_replace(apply->live, g_strdup(address), live);
+	return live;
 }
 
-bool live_learn(Apply *apply, const RgPlanChange *change, const json_t *attributes)
+void live_made(Live *live, const json_t *attrs)
 {
-	json_auto_t *news = computed_of(kind_of(apply, change->kind), attributes);
-	Live *live = live_get(apply, change->address);
-	if (!news || !live)
+	if (!live)
+		return;
+	json_decref(live->attrs);
+	live->attrs = json_incref(rg_json_unconst(attrs));
+}
+
+/* Puts `news` over what *object has, which others may have too; true when that changes something.
+ */
+static bool put_over(json_t **object, json_t *news)
+{
+	bool changed = !*object;
+	const char *name;
+	json_t *value;
+	json_object_foreach (news, name, value)
+		changed |= !json_equal(json_object_get(*object, name), value);
+	if (!changed)
 		return false;
-	json_auto_t *merged = json_copy(live->outputs);
+	json_t *merged = *object ? json_copy(*object) : json_object();
 	json_object_update(merged, news);
-	if (json_equal(merged, live->outputs))
-		return false;
-	json_decref(live->outputs);
-	live->outputs = g_steal_pointer(&merged);
+	json_decref(*object);
+	*object = merged;
 	return true;
+}
+
+void live_learn(Apply *apply, const RgPlanChange *change, const RgItemResult *result)
+{
+	json_auto_t *news = computed_of(kind_of(apply, change->kind), result->attributes);
+	Live *live = live_get(apply, change->address);
+	if (!live)
+		return;
+	g_free(live->operation);
+	live->operation = g_strdup(result->operation);
+	if (!news)
+		return;
+	put_over(&live->observed, result->attributes);
+	live->unsaved |= put_over(&live->outputs, news);
+}
+
+const json_t *live_unsaved(Live *live)
+{
+	bool unsaved = live && live->unsaved;
+	if (unsaved)
+		live->unsaved = false;
+	return unsaved ? live->outputs : NULL;
 }
 
 void live_forget(Apply *apply, const char *address)
@@ -72,7 +110,9 @@ void live_load(Apply *apply)
 		const RgResource *resource = rg_resource_set_get(recorded, i);
 		if (resource->presence == RG_PENDING)
 			continue;
-		live_set(apply, resource->address, resource->id, resource->outputs);
+		const RgPlanChange *change = g_hash_table_lookup(apply->changes, resource->address);
+		Live *live = live_set(apply, resource->address, resource->id, resource->outputs);
+		live->observed = change ? json_incref(change->observed) : NULL;
 		const char *secret = rg_json_str(resource->outputs, "value", NULL);
 		if (secret && g_str_equal(resource->kind, RG_SECRET_KIND))
 			rg_redact_add(secret, strlen(secret));
@@ -111,4 +151,44 @@ static json_t *look_up(void *data, const char *address, const char *attr)
 json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags)
 {
 	return rg_expr_resolve(attrs, look_up, apply, diags);
+}
+
+/* Adds those that a module may be told: neither sensitive nor, as they may be long, unreadable. */
+static void add_open(json_t *open, const RgKind *kind, const json_t *attrs, RgResourceSet *recorded)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach (rg_json_unconst(attrs), name, value) {
+		const RgAttribute *attribute = kind ? rg_kind_attribute(kind, name) : NULL;
+		if (!attribute || attribute->sensitive || attribute->unreadable)
+			continue;
+		json_auto_t *known = rg_expr_resolve_known(value, rg_resource_set_value, recorded);
+		if (known && !rg_expr_has_refs(known))
+			json_object_set(open, name, known);
+	}
+}
+
+json_t *live_item(Apply *apply, const RgPlanChange *change)
+{
+	RgResourceSet *records = apply->snapshot->recorded;
+	const RgKind *kind = kind_of(apply, change->kind);
+	const RgResource *record = rg_resource_set_find(records, change->address);
+	const Live *live = live_get(apply, change->address);
+	json_t *recorded = json_object(), *observed = NULL, *item = json_object();
+	add_open(recorded, kind,
+		live && live->attrs ? live->attrs
+		: record	    ? record->attrs
+				    : NULL,
+		records);
+	if (live)
+		add_open(recorded, kind, live->outputs, records);
+	if (live && live->observed)
+		add_open(observed = json_object(), kind, live->observed, records);
+	rg_json_set_str(item, "address", change->address);
+	rg_json_set_str(item, "id", live && live->id ? live->id : change->id);
+	json_object_set_new(item, "recorded", recorded);
+	json_object_set_new(item, "observed", observed ? observed : json_null());
+	if (live && live->operation)
+		rg_json_set_str(item, "operation", live->operation);
+	return item;
 }

@@ -125,7 +125,7 @@ void local_steps(Apply *apply)
 		drop_ended(steps);
 		if (steps->len && ((Step *)steps->pdata[0])->kind == STEP_REPLAYED) {
 			for (guint i = 0; i < steps->len; i++)
-				step_set(apply, steps->pdata[i], STEP_STARTING);
+				poll_add(apply, steps->pdata[i], JOB_READY);
 		} else if (steps->len) {
 			run_local(apply, steps);
 		}

@@ -156,23 +156,30 @@ static void stays_open(Apply *apply, const Recovery *recovery, const GPtrArray *
 	}
 }
 
-static void came_back(Apply *apply, const RgMemberOutcome *outcome, json_t *attrs)
+static void came_back(Apply *apply, const Recovery *recovery, const RgMemberOutcome *outcome,
+	json_t *attrs, const json_t *observed)
 {
-	live_set(apply, outcome->address, outcome->id, outcome->outputs);
-	g_hash_table_insert(apply->recovered, g_strdup(outcome->address), json_incref(attrs));
+	Live *live = live_set(apply, outcome->address, outcome->id, outcome->outputs);
+	live_made(live, json_object_get(recovery->row->input, "attributes"));
+	live->observed = json_incref(rg_json_unconst(observed));
+	live->replayed = json_incref(attrs);
 }
 
 /* rule 2, for all members of which something is known now */
 static bool settle(Apply *apply, const Recovery *recovery, RgMemberOutcome *outcomes,
 	json_t **members, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		outcomes[i].outputs = computed_of(recovery->kind, outcomes[i].outputs);
+	g_autofree const json_t **observed = g_new0(const json_t *, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		observed[i] = outcomes[i].outputs;
+		outcomes[i].outputs = computed_of(recovery->kind, observed[i]);
+	}
 	bool ok = !n || rg_store_journal_settle(apply->store, apply->plan->cluster,
 				recovery->row->id, outcomes, n, apply->diags);
 	for (size_t i = 0; i < n; i++) {
 		if (ok && outcomes[i].created)
-			came_back(apply, &outcomes[i], json_object_get(members[i], "attrs"));
+			came_back(apply, recovery, &outcomes[i],
+				json_object_get(members[i], "attrs"), observed[i]);
 		json_decref(rg_json_unconst(outcomes[i].outputs));
 	}
 	apply->store_failed |= !ok;
@@ -239,7 +246,7 @@ static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result
 	if (extra && rg_store_adopt(apply->store, apply->plan->cluster, extra, apply->diags)) {
 		const RgMemberOutcome outcome = {
 			.address = extra->address, .id = extra->id, .outputs = extra->outputs};
-		came_back(apply, &outcome, extra->attrs);
+		came_back(apply, job->recovery, &outcome, extra->attrs, result->attributes);
 		return;
 	}
 	RgDiag *diag = rg_diags_error(apply->diags, "apply.blocked",

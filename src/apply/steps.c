@@ -26,8 +26,6 @@ void step_set(Apply *apply, Step *step, StepState state)
 		gang_add(apply, step);
 	else if (state == STEP_READY)
 		batches_add(apply, step);
-	else if (state == STEP_STARTING)
-		ready_add(apply, step);
 }
 
 static Step *add_step(Apply *apply, const RgPlanChange *change, StepKind kind)
@@ -54,7 +52,8 @@ static void wait_for(Step *later, Step *earlier)
  * thing that came back as the plan wants it is taken over, another one has to leave first. */
 static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 {
-	const json_t *made = g_hash_table_lookup(apply->recovered, change->address);
+	const Live *live = live_get(apply, change->address);
+	const json_t *made = live ? live->replayed : NULL;
 	bool fits = made && change->action == RG_ACTION_CREATE &&
 		    json_equal(rg_json_unconst(made), change->desired);
 	if (made && !fits && !pair->remove)
@@ -65,7 +64,7 @@ static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 static Pair *add_change(Apply *apply, const RgPlanChange *change)
 {
 	Pair *pair = g_new0(Pair, 1);
-	bool recovered = g_hash_table_contains(apply->recovered, change->address);
+	const Live *live = live_get(apply, change->address);
 	switch (change->action) {
 	case RG_ACTION_CREATE:
 		add_create(apply, change, pair);
@@ -79,8 +78,8 @@ static Pair *add_change(Apply *apply, const RgPlanChange *change)
 		add_create(apply, change, pair);
 		break;
 	case RG_ACTION_DELETE:
-		pair->remove = add_step(
-			apply, change, change->replay && !recovered ? STEP_FORGET : STEP_REMOVE);
+		pair->remove = add_step(apply, change,
+			change->replay && !(live && live->replayed) ? STEP_FORGET : STEP_REMOVE);
 		break;
 	case RG_ACTION_RECORD:
 		pair->make = add_step(apply, change, STEP_RECORD);

@@ -29,6 +29,7 @@ void plan_change_free(gpointer data)
 	json_decref(change->sensitive);
 	json_decref(change->desired);
 	json_decref(change->before);
+	json_decref(change->observed);
 	json_decref(change->pin);
 	g_strfreev(change->depends_on);
 	g_clear_pointer(&change->after, g_ptr_array_unref);
@@ -157,6 +158,35 @@ static json_t *before_of(Maker *maker, const RgChange *change)
 	shown = shown_before(maker, change);
 	if (seen)
 		g_hash_table_insert(cache, recorded->attrs, json_incref(shown));
+	return shown;
+}
+
+static bool is_secret(const Maker *maker, const RgChange *change, const char *name)
+{
+	const RgKind *kind = rg_schema_kind(maker->schema, change->observed->kind);
+	const RgAttribute *attribute = rg_kind_attribute(kind, name);
+	const RgResource *asking[] = {change->desired, change->recorded};
+	bool secret = !attribute || attribute->sensitive;
+	for (size_t i = 0; i < G_N_ELEMENTS(asking) && !secret; i++) {
+		const json_t *value = asking[i] ? json_object_get(asking[i]->attrs, name) : NULL;
+		secret = value && rg_expr_has_refs(value) && refers_to_secret(maker, value);
+	}
+	return secret;
+}
+
+static json_t *observed_of(const Maker *maker, const RgChange *change)
+{
+	bool acts = change->action == RG_ACTION_UPDATE || change->action == RG_ACTION_REPLACE ||
+		    change->action == RG_ACTION_DELETE;
+	if (!acts || !change->observed || change->observed->presence != RG_PRESENT)
+		return NULL;
+	json_t *shown = json_copy(change->observed->attrs);
+	const char *name;
+	json_t *value;
+	void *next;
+	json_object_foreach_safe (shown, next, name, value)
+		if (is_secret(maker, change, name))
+			json_object_del(shown, name);
 	return shown;
 }
 
@@ -293,6 +323,7 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 	to->computed = computed_of(maker, change);
 	to->desired = change->desired ? json_incref(change->desired->attrs) : NULL;
 	to->before = before_of(maker, change);
+	to->observed = observed_of(maker, change);
 	to->depends_on = g_strdupv(rg_dependencies_get(maker->dependencies, resource));
 	to->after = g_ptr_array_new_full(change->after->len, g_free);
 	for (guint i = 0; i < change->after->len; i++)

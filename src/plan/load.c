@@ -227,6 +227,7 @@ static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 	change->spec_changes = take_value(loader, own, "spec_changes", JSON_ARRAY);
 	change->desired = take_object(loader, own, "desired");
 	change->before = take_object(loader, own, "before");
+	change->observed = take_object(loader, own, "observed");
 	change->pin = take_value(loader, own, "pin", JSON_OBJECT);
 	change->computed = take_value(loader, own, "computed", JSON_ARRAY);
 	change->sensitive = take_value(loader, own, "sensitive", JSON_OBJECT);

@@ -30,6 +30,8 @@ typedef struct {
 	json_t *sensitive; /* object: attribute -> true, whose values must not be shown; or NULL */
 	json_t *desired;   /* wanted attributes with expressions; NULL for delete and forget */
 	json_t *before;	   /* recorded attributes with drift put in, or NULL */
+	json_t *observed;  /* UPDATE, REPLACE, DELETE: what the cloud reported, computed attributes
+			      included, without what must not be shown; NULL: not seen */
 	json_t *pin;	   /* offer and price for the state, or NULL */
 	GStrv depends_on; /* addresses (of desired, else of recorded), those referred to included */
 	GPtrArray *after; /* char* addresses of changes of this plan that must be done first */

@@ -109,6 +109,7 @@ static void put_values(json_t *object, const RgPlanChange *change, Blobs *blobs)
 		put_object(object, "desired", change->desired, blobs);
 	}
 	put_object(object, "before", change->before, blobs);
+	put_object(object, "observed", change->observed, blobs);
 	put_value(object, "pin", change->pin, blobs);
 	put_value(object, "computed", change->computed, blobs);
 	put_value(object, "sensitive", change->sensitive, blobs);

@@ -41,6 +41,16 @@ void rg_conform_take_seen(void *data, RgResource *resource);
 /* Lists the script's things of a kind, and the known id. */
 bool rg_conform_list(
 	RgConform *c, const char *kind, const char *known, GHashTable *seen, RgDiags *diags);
+/* conform_item.c: what list reports of the thing, a new reference, or NULL; `read`: whether the
+ * listing was complete. */
+json_t *rg_conform_see(RgConform *c, const RgConformMade *made, bool *read);
+/* Its item for ready, update and remove (provider.h). */
+json_t *rg_conform_item(RgConform *c, const RgConformMade *made);
+/* One of these three calls, made again while the module says "pending" and the time is not over:
+ * the results in the order of the items. Computed attributes are kept with what was made. */
+typedef GPtrArray *(*RgConformCall)(RgProvider *provider, const json_t *input, RgDiags *diags);
+GPtrArray *rg_conform_call(
+	RgConform *c, RgConformCall call, const char *kind, json_t *items, RgDiags *diags);
 /* conform_update.c: of the thing, in place. */
 void rg_conform_update(RgConform *c, const RgConformMade *made);
 /* conform_manners.c: the process as a module found it; and NULL while it is as then, else what the

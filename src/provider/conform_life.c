@@ -117,33 +117,19 @@ static bool is_repeated(const GPtrArray *first, const GPtrArray *second)
 static char *wait_ready(RgConform *c, const GPtrArray *batch)
 {
 	const RgResource *first = batch->pdata[0];
-	int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
 	json_auto_t *items = json_array();
-	for (guint i = 0; i < batch->len; i++) {
-		const RgConformMade *made =
-			rg_conform_find(c, ((RgResource *)batch->pdata[i])->address);
+	for (guint i = 0; i < batch->len; i++)
 		json_array_append_new(items,
-			json_pack("{s:s, s:s}", "address", made->wanted->address, "id", made->id));
-	}
-	json_auto_t *input = json_pack("{s:s, s:O}", "kind", first->kind, "items", items);
-	for (;;) {
-		g_autoptr(RgDiags) diags = rg_diags_new();
-		g_autoptr(GPtrArray) results = rg_provider_ready(c->provider, input, diags);
-		const RgItemResult *bad = find_bad(results);
-		for (guint i = 0; i < results->len; i++) {
-			const RgItemResult *result = results->pdata[i];
-			const RgConformMade *made = rg_conform_find(c, result->address);
-			if (result->attributes)
-				json_object_update(made->outputs, result->attributes);
-		}
-		if (!bad)
-			return NULL;
-		if (bad->outcome == RG_OUTCOME_FAILED)
-			return g_strdup_printf("%s: %s", bad->address, bad->message);
-		if (rg_clock_monotonic_ms() > until)
-			return g_strdup_printf("%s is still pending", bad->address);
-		rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
-	}
+			rg_conform_item(
+				c, rg_conform_find(c, ((RgResource *)batch->pdata[i])->address)));
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(GPtrArray) results =
+		rg_conform_call(c, rg_provider_ready, first->kind, items, diags);
+	const RgItemResult *bad = find_bad(results);
+	if (!bad)
+		return NULL;
+	return g_strdup_printf("%s: %s", bad->address,
+		bad->outcome == RG_OUTCOME_PENDING ? "it is still pending" : bad->message);
 }
 
 static bool make_batch(RgConform *c, const GPtrArray *batch)
@@ -387,23 +373,22 @@ static void check_find(RgConform *c, const RgConformMade *made)
 static bool remove_once(RgConform *c, const RgConformMade *made, const char *step)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	json_auto_t *input = json_pack("{s:s, s:[{s:s, s:s}]}", "kind", made->wanted->kind, "items",
-		"address", made->wanted->address, "id", made->id);
-	g_autoptr(GPtrArray) results = rg_provider_remove(c->provider, input, diags);
+	json_auto_t *items = json_pack("[o]", rg_conform_item(c, made));
+	g_autoptr(GPtrArray) results =
+		rg_conform_call(c, rg_provider_remove, made->wanted->kind, items, diags);
 	const RgItemResult *result = results->pdata[0];
 	g_autofree char *why = g_strdup_printf("%s (%s): %s", made->wanted->address, made->id,
-		result->message ? result->message : "");
+		result->outcome == RG_OUTCOME_PENDING ? "it is still pending"
+		: result->message		      ? result->message
+						      : "");
 	return rg_conform_tell(c, step, result->outcome == RG_OUTCOME_DONE, why, NULL);
 }
 
 static bool is_present(RgConform *c, const RgConformMade *made)
 {
-	g_autoptr(RgDiags) unread = rg_diags_new();
-	g_autoptr(GHashTable) seen = rg_conform_seen_new();
-	if (!rg_conform_list(c, made->wanted->kind, made->id, seen, unread))
-		return true;
-	const RgResource *resource = g_hash_table_lookup(seen, made->id);
-	return resource && resource->presence == RG_PRESENT;
+	bool read;
+	json_auto_t *seen = rg_conform_see(c, made, &read);
+	return seen || !read;
 }
 
 static void remove_all(RgConform *c)

@@ -20,11 +20,9 @@ static const char *find_changeable(const RgKind *kind, const json_t *attributes)
 
 static bool is_told(RgConform *c, const RgConformMade *made, const char *name, json_t *value)
 {
-	g_autoptr(RgDiags) unread = rg_diags_new();
-	g_autoptr(GHashTable) seen = rg_conform_seen_new();
-	rg_conform_list(c, made->wanted->kind, made->id, seen, unread);
-	const RgResource *resource = g_hash_table_lookup(seen, made->id);
-	return resource && json_equal(json_object_get(resource->attrs, name), value);
+	bool read;
+	json_auto_t *seen = rg_conform_see(c, made, &read);
+	return seen && json_equal(json_object_get(seen, name), value);
 }
 
 /* An id of the same form that nobody has; g_free it. */
@@ -37,12 +35,13 @@ static char *other_id(const char *id)
 	return other;
 }
 
-/* {address, id, attributes, prior, changed} */
-static json_t *item(
-	const char *address, const char *id, json_t *wanted, json_t *prior, const char *changed)
+/* What update is asked for the thing: `wanted`, in which `changed` differs from what is there. */
+static json_t *item(RgConform *c, const RgConformMade *made, json_t *wanted, const char *changed)
 {
-	return json_pack("{s:s, s:s, s:O, s:O, s:[s]}", "address", address, "id", id, "attributes",
-		wanted, "prior", prior, "changed", changed);
+	json_t *one = rg_conform_item(c, made);
+	json_object_set(one, "attributes", wanted);
+	json_object_set_new(one, "changed", json_pack("[s]", changed));
+	return one;
 }
 
 /* In one call the thing that is there is changed, and the one that isn't fails by itself: else a
@@ -55,12 +54,11 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 	g_autofree char *missing = other_id(made->id);
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *wanted = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
-	json_auto_t *prior = json_copy(wanted);
-	json_object_set_new(prior, name, json_pack("{s:s}", "made-by", "somebody else"));
-	json_auto_t *input = json_pack("{s:s, s:[o, o]}", "kind", kind, "items",
-		item(made->wanted->address, made->id, wanted, prior, name),
-		item("raygpu-check.missing", missing, wanted, prior, name));
-	g_autoptr(GPtrArray) results = rg_provider_update(c->provider, input, diags);
+	json_t *there = item(c, made, wanted, name), *gone_item = json_deep_copy(there);
+	rg_json_set_str(gone_item, "address", "raygpu-check.missing");
+	rg_json_set_str(gone_item, "id", missing);
+	json_auto_t *items = json_pack("[o, o]", there, gone_item);
+	g_autoptr(GPtrArray) results = rg_conform_call(c, rg_provider_update, kind, items, diags);
 	const RgItemResult *real = results->pdata[0], *gone = results->pdata[1];
 	g_autofree char *why = NULL;
 	if (real->outcome != RG_OUTCOME_DONE)
@@ -83,14 +81,11 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 		return;
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	json_auto_t *prior = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
+	json_auto_t *wanted = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
 	json_auto_t *value = json_pack("{s:s}", "made-by", "somebody else");
-	json_t *wanted = json_copy(prior);
 	json_object_set(wanted, name, value);
-	json_auto_t *input = json_pack("{s:s, s:[{s:s, s:s, s:o, s:O, s:[s]}]}", "kind", kind,
-		"items", "address", made->wanted->address, "id", made->id, "attributes", wanted,
-		"prior", prior, "changed", name);
-	g_autoptr(GPtrArray) results = rg_provider_update(c->provider, input, diags);
+	json_auto_t *items = json_pack("[o]", item(c, made, wanted, name));
+	g_autoptr(GPtrArray) results = rg_conform_call(c, rg_provider_update, kind, items, diags);
 	const RgItemResult *result = results->pdata[0];
 	int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
 	bool done = result->outcome == RG_OUTCOME_DONE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ID_MAX 1024
+#define OPERATION_MAX 4096
 
 typedef struct {
 	const char *verb;
@@ -22,7 +23,7 @@ static const struct {
 } outcomes[] = {
 	{"done", RG_OUTCOME_DONE, NULL},
 	{"failed", RG_OUTCOME_FAILED, NULL},
-	{"pending", RG_OUTCOME_PENDING, "ready"},
+	{"pending", RG_OUTCOME_PENDING, NULL},
 	{"unsupported", RG_OUTCOME_UNSUPPORTED, "update"},
 };
 
@@ -33,6 +34,7 @@ void rg_item_result_free(RgItemResult *result)
 	json_decref(result->attributes);
 	g_free(result->address);
 	g_free(result->id);
+	g_free(result->operation);
 	g_free(result->code);
 	g_free(result->message);
 	g_free(result->hint);
@@ -46,14 +48,21 @@ static void item_free(gpointer data)
 	rg_item_result_free(data);
 }
 
-static bool find_outcome(const char *verb, const char *name, RgOutcome *outcome)
+static bool may_be_pending(const Items *items)
+{
+	return g_str_equal(items->verb, "ready") ||
+	       (g_str_equal(items->verb, "update") && items->kind->update_timeout_s) ||
+	       (g_str_equal(items->verb, "remove") && items->kind->remove_timeout_s);
+}
+
+static bool find_outcome(const Items *items, const char *name, RgOutcome *outcome)
 {
 	for (size_t i = 0; name && i < G_N_ELEMENTS(outcomes); i++) {
 		const char *only = outcomes[i].only;
-		if (g_str_equal(outcomes[i].name, name) && (!only || g_str_equal(only, verb))) {
-			*outcome = outcomes[i].outcome;
-			return true;
-		}
+		*outcome = outcomes[i].outcome;
+		if (g_str_equal(outcomes[i].name, name))
+			return (!only || g_str_equal(only, items->verb)) &&
+			       (*outcome != RG_OUTCOME_PENDING || may_be_pending(items));
 	}
 	return false;
 }
@@ -126,13 +135,30 @@ static void read_attributes(
 	result->attributes = json_incref(attributes);
 }
 
+static void read_operation(RgCall *call, const json_t *item, RgItemResult *result)
+{
+	const json_t *operation = json_object_get(item, "operation");
+	const char *text = json_string_value(operation);
+	if (text && *text && strlen(text) <= OPERATION_MAX)
+		result->operation = g_strdup(text);
+	else if (operation && !json_is_null(operation))
+		rg_call_bad(call, "the operation of %s is not a text of at most %d bytes",
+			result->address, OPERATION_MAX);
+}
+
 static void read_item(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
 	const char *outcome = json_string_value(json_object_get(item, "outcome"));
 	read_id(call, items, item, result);
 	read_attributes(call, items, item, result);
-	if (!find_outcome(items->verb, outcome, &result->outcome)) {
-		rg_call_bad(call, "%s has no outcome that %s knows", result->address, items->verb);
+	read_operation(call, item, result);
+	if (!find_outcome(items, outcome, &result->outcome)) {
+		if (result->outcome == RG_OUTCOME_PENDING && !g_str_equal(items->verb, "create"))
+			rg_call_bad(call, "%s is pending, but %s has no %s_timeout_s",
+				result->address, items->kind->name, items->verb);
+		else
+			rg_call_bad(call, "%s has no outcome that %s knows", result->address,
+				items->verb);
 		result->outcome = RG_OUTCOME_FAILED;
 		result->class_ = RG_CLASS_UNKNOWN;
 		return;

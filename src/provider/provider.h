@@ -96,6 +96,7 @@ typedef struct {
 	RgOutcome outcome;
 	char *id;
 	json_t *attributes; /* may be NULL */
+	char *operation;    /* what the cloud works on, for the next call; or NULL */
 	RgClass class_;
 	bool definite;					      /* the cloud certainly did nothing */
 	char *code, *message, *hint, *request_id, *attribute; /* each may be NULL */

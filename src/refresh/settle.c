@@ -30,20 +30,6 @@ bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded)
 	return rg_reader_young_for_s(reader, recorded) > 0;
 }
 
-/* An attribute of a recorded resource: as the cloud made it, else as it was wanted. */
-static json_t *recorded_value(void *data, const char *address, const char *attr)
-{
-	const RgResource *resource = rg_resource_set_find(data, address);
-	if (!resource)
-		return NULL;
-	json_t *value = json_object_get(resource->outputs, attr);
-	if (!value)
-		value = json_object_get(resource->attrs, attr);
-	if (value)
-		return rg_expr_has_refs(value) ? NULL : json_incref(value);
-	return g_str_equal(attr, "id") && resource->id ? json_string(resource->id) : NULL;
-}
-
 static bool values_are_equal(
 	const RgAttribute *attribute, const json_t *wanted, const json_t *observed)
 {
@@ -82,7 +68,7 @@ static bool shows_record(
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		if (!is_telling(attribute) || json_is_null(wanted))
 			continue;
-		json_auto_t *value = rg_expr_resolve_known(wanted, recorded_value, set);
+		json_auto_t *value = rg_expr_resolve_known(wanted, rg_resource_set_value, set);
 		if (!value || rg_expr_has_refs(value))
 			continue;
 		if (!values_are_equal(attribute, value, json_object_get(observed->attrs, name)))

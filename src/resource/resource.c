@@ -221,3 +221,16 @@ json_t *rg_resource_set_intern(RgResourceSet *set, json_t *attrs)
 	json_decref(attrs);
 	return known;
 }
+
+json_t *rg_resource_set_value(void *data, const char *address, const char *attr)
+{
+	const RgResource *resource = rg_resource_set_find(data, address);
+	if (!resource)
+		return NULL;
+	json_t *value = json_object_get(resource->outputs, attr);
+	if (!value)
+		value = json_object_get(resource->attrs, attr);
+	if (value)
+		return rg_expr_has_refs(value) ? NULL : json_incref(value);
+	return g_str_equal(attr, "id") && resource->id ? json_string(resource->id) : NULL;
+}

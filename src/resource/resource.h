@@ -83,6 +83,10 @@ const GPtrArray *rg_resource_set_extras(const RgResourceSet *set);
 /* One shared object for equal attribute objects: steals `attrs`, returns a new reference. */
 json_t *rg_resource_set_intern(RgResourceSet *set, json_t *attrs);
 
+/* For rg_expr_resolve_known: an attribute of a recorded resource of the set `data`, as the cloud
+ * made it, else as it was wanted; a new reference, NULL when it is not known. */
+json_t *rg_resource_set_value(void *data, const char *address, const char *attr);
+
 /* From the array that a module's `lower` gives (provider.h). NULL and provider.bad-result when it
  * is not of that form. */
 RgResourceSet *rg_resource_set_from_lowered(const json_t *resources, RgDiags *diags);

@@ -64,6 +64,8 @@ static RgKind *read_kind(const char *name, json_t *object)
 	kind->consistency_s = MAX(0, rg_json_int(object, "consistency_s", 0));
 	kind->replay_s = MAX(0, rg_json_int(object, "replay_s", 0));
 	kind->ready_timeout_s = MAX(0, rg_json_int(object, "ready_timeout_s", 0));
+	kind->update_timeout_s = MAX(0, rg_json_int(object, "update_timeout_s", 0));
+	kind->remove_timeout_s = MAX(0, rg_json_int(object, "remove_timeout_s", 0));
 	kind->attributes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	json_object_foreach (json_object_get(object, "attributes"), key, attribute) {
 		RgAttribute *read = read_attribute(key, attribute);

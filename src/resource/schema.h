@@ -26,7 +26,8 @@ typedef struct {
 	bool updates_marks; /* `update` can rewrite the ownership marks */
 	int64_t version, batch_create, batch_update, batch_remove, list_page;
 	int64_t consistency_s, replay_s, ready_timeout_s;
-	GHashTable *attributes; /* char* -> RgAttribute* */
+	int64_t update_timeout_s, remove_timeout_s; /* 0: may not be pending */
+	GHashTable *attributes;			    /* char* -> RgAttribute* */
 } RgKind;
 
 typedef struct RgSchema RgSchema;

@@ -23,7 +23,7 @@ static void test_a_pool_is_one_call_after_what_it_needs(Apply *f, gconstpointer 
 	const RgResource *node = rg_resource_set_find(now->recorded, "cloud.node.a[4]");
 	g_assert_cmpstr(rg_json_str(node->outputs, "ip", ""), ==, "10.id-5");
 	g_assert_cmpstr(rg_json_str(node->outputs, "booted", ""), ==, "yes");
-	g_assert_cmpuint(json_object_size(node->outputs), ==, 2);
+	g_assert_cmpuint(json_object_size(node->outputs), ==, 3);
 	g_assert_true(apply_once(f));
 	g_assert_cmpuint(f->result.added + f->result.changed + f->result.destroyed, ==, 0);
 	g_assert_cmpuint(logged(f, "create"), ==, 3);

@@ -320,13 +320,13 @@ static void test_update(AwsFixture *f, gconstpointer data)
 	aws_server_say_ok(f->server, "DeleteTags", "<return>true</return>");
 	rgp_status status = aws_test_run(f->aws->update, f->inst, f->call,
 		"{'kind': 'aws.instance', 'items': ["
-		"{'address': 'A', 'id': 'i-a', 'attributes': {'tags': {'k': 'v'}}, 'prior': "
+		"{'address': 'A', 'id': 'i-a', 'attributes': {'tags': {'k': 'v'}}, 'observed': "
 		"{'tags':"
 		" {'k': 'x', 'old': '1'}}, 'changed': ['tags']},"
-		"{'address': 'B', 'id': 'i-b', 'attributes': {'tags': {'k': 'v'}}, 'prior': "
+		"{'address': 'B', 'id': 'i-b', 'attributes': {'tags': {'k': 'v'}}, 'observed': "
 		"{'tags':"
 		" {'k': 'y', 'old': '2'}}, 'changed': ['tags', 'instance_state']},"
-		"{'address': 'C', 'id': 'i-c', 'attributes': {}, 'prior': {}, 'changed':"
+		"{'address': 'C', 'id': 'i-c', 'attributes': {}, 'observed': {}, 'changed':"
 		" ['instance_type', 'tags']}]}");
 	g_assert_cmpint(status, ==, RGP_OK);
 	aws_expect_item(f, "A", "done", "");

@@ -118,6 +118,15 @@ static const struct {
 		"i-0"},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'unsupported'"),
 		"scripted.node.p[0] has no outcome that remove knows", RG_OUTCOME_FAILED, NULL},
+	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'pending'"),
+		"scripted.node.p[0] is pending, but scripted.node has no remove_timeout_s",
+		RG_OUTCOME_FAILED, NULL},
+	{"update", rg_provider_update, ITEM("0", "'outcome': 'pending'"),
+		"scripted.node.p[0] is pending, but scripted.node has no update_timeout_s",
+		RG_OUTCOME_FAILED, NULL},
+	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'done', 'operation': 5"),
+		"the operation of scripted.node.p[0] is not a text of at most 4096 bytes",
+		RG_OUTCOME_DONE, NULL},
 };
 
 static void test_contains_bad_items_without_losing_ids(void)

@@ -135,7 +135,7 @@ def repeated(desired, made):
 
 def update(kind, address, made, attributes, prior, changed):
     got = call('update', kind=kind, items=[{'address': address, 'id': made[address]['id'],
-               'attributes': attributes, 'prior': prior, 'changed': changed}])['item']
+               'attributes': attributes, 'observed': prior, 'changed': changed}])['item']
     return got[0]
 
 

@@ -1,7 +1,7 @@
 /* A tiny cloud for the tests of src/apply: things live in a file (config.world), so that they
  * outlive a killed process, and creates honour their token. It has the kinds cloud.net (made one by
- * one), cloud.node and cloud.disk (batches of 400, ready on the second look), cloud.vault (as
- * cloud.disk, but seen a minute late).
+ * one), cloud.node (changed and removed only by who knows its version) and cloud.disk (batches of
+ * 400, ready on the second look), cloud.vault (as cloud.disk, but seen a minute late).
  *
  * config.script: {"create": [fault, ...], "ready": ..., ...}: the n-th call of a verb, counted over
  * all processes, meets the n-th fault; {} or the end of the list: none. Members of a fault:
@@ -19,6 +19,8 @@
  *   "hide": true     find shows nothing that may still be unseen: younger than its consistency_s
  *   "anonymous": true    find doesn't tell addresses
  *   "unsupported": true  update can't
+ *   "pending": true  update and remove: begun, not done; what comes back must be the operation told
+ * The world has the input of the last update and of the last remove under these names.
  * config.log: a file with a line a call: "create ADDRESS... " etc. config.state: a state file; each
  * create looks whether its journal row is in there, and says "unjournalled" in the log if not.
  * With CLOUD_WITHOUT_FIND in the environment it doesn't offer find. */
@@ -70,13 +72,15 @@ static const char schema_json[] =
 	"\"batch\":{\"create\":400,\"update\":50,\"remove\":400},"
 	"\"attributes\":{\"size\":{\"type\":\"string\"}}},"
 	"\"cloud.node\":{\"version\":1,\"node\":true,\"consistency_s\":1,\"replay_s\":3600,"
-	"\"ready_timeout_s\":60,"
+	"\"ready_timeout_s\":60,\"update_timeout_s\":20,\"remove_timeout_s\":20,"
 	"\"batch\":{\"create\":400,\"update\":50,\"remove\":400},"
 	"\"attributes\":{\"size\":{\"type\":\"string\",\"required\":true,\"force_new\":true},"
 	"\"net\":{\"type\":\"string\",\"force_new\":true},"
 	"\"range\":{\"type\":\"string\",\"force_new\":true},"
 	"\"tag\":{\"type\":\"string\"},"
 	"\"ip\":{\"type\":\"string\",\"computed\":true},"
+	"\"key\":{\"type\":\"string\",\"sensitive\":true},"
+	"\"version\":{\"type\":\"integer\",\"computed\":true},"
 	"\"booted\":{\"type\":\"string\",\"computed\":true}}}}}";
 
 static const char *text_of(const json_t *object, const char *key)
@@ -187,11 +191,11 @@ static json_t *make_thing(Run *run, const char *address)
 	json_t *things = json_object_get(run->world, "things");
 	const json_t *marks = json_object_get(run->input, "marks");
 	snprintf(id, sizeof(id), "id-%zu", json_array_size(things));
-	json_t *thing = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:b, s:i, s:I}", "id", id, "kind",
-		text_of(run->input, "kind"), "address", address, "token",
+	json_t *thing = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:b, s:i, s:i, s:I}", "id", id,
+		"kind", text_of(run->input, "kind"), "address", address, "token",
 		text_of(run->input, "token"), "lineage", text_of(marks, "lineage"), "attributes",
-		json_object_get(run->input, "attributes"), "gone", 0, "looks", 0, "made_ms",
-		(json_int_t)now_ms());
+		json_object_get(run->input, "attributes"), "gone", 0, "version", 1, "looks", 0,
+		"made_ms", (json_int_t)now_ms());
 	json_array_append_new(things, thing);
 	return thing;
 }
@@ -278,18 +282,28 @@ static void check_journal(const Run *run)
 
 /* ---- calls */
 
+static void tell_version(const json_t *thing, json_t *attributes)
+{
+	if (!strcmp(text_of(thing, "kind"), "cloud.node"))
+		json_object_set(attributes, "version", json_object_get(thing, "version"));
+}
+
 static void give_made(Run *run, const json_t *thing)
 {
 	char ip[80];
 	snprintf(ip, sizeof(ip), "10.%s", text_of(thing, "id"));
 	const char *name = strcmp(text_of(thing, "kind"), "cloud.net") ? "ip" : "net_id";
+	json_t *computed = json_pack("{s:s}", name, ip);
+	tell_version(thing, computed);
 	if (has(run, "half")) {
 		give_failed(run, text_of(thing, "address"), "invalid", 0, text_of(thing, "id"));
+		json_t *last = json_array_get(run->results, json_array_size(run->results) - 1);
+		json_object_set_new(json_array_get(last, 1), "attributes", computed);
 		return;
 	}
 	give(run, "item",
-		json_pack("{s:s, s:s, s:s, s:{s:s}}", "address", text_of(thing, "address"),
-			"outcome", "done", "id", text_of(thing, "id"), "attributes", name, ip));
+		json_pack("{s:s, s:s, s:s, s:o}", "address", text_of(thing, "address"), "outcome",
+			"done", "id", text_of(thing, "id"), "attributes", computed));
 }
 
 static void create_item(Run *run, const char *address, int known, int may_make)
@@ -357,34 +371,78 @@ static rgp_status ready(Run *run)
 	return RGP_OK;
 }
 
+/* What nobody may change without knowing how it is. */
+static int is_guarded(const json_t *thing, const json_t *item)
+{
+	const json_t *known = json_object_get(json_object_get(item, "observed"), "version");
+	return thing && !json_is_true(json_object_get(thing, "gone")) &&
+	       !strcmp(text_of(thing, "kind"), "cloud.node") &&
+	       !json_equal(known, json_object_get(thing, "version"));
+}
+
+static void change_item(const Run *run, json_t *thing, const json_t *item)
+{
+	json_int_t version = json_integer_value(json_object_get(thing, "version"));
+	json_object_set_new(thing, "version", json_integer(version + 1));
+	if (!strcmp(run->verb, "remove"))
+		json_object_set_new(thing, "gone", json_true());
+	else if (!has(run, "unsupported"))
+		json_object_set(thing, "attributes", json_object_get(item, "attributes"));
+}
+
+/* Begun anew by a call without operation; its version rises with it. */
+static void give_pending(Run *run, json_t *thing, const json_t *item)
+{
+	char operation[32];
+	json_int_t version = json_integer_value(json_object_get(thing, "version"));
+	if (!json_object_get(item, "operation"))
+		json_object_set_new(thing, "version", json_integer(++version));
+	snprintf(operation, sizeof(operation), "op-%lld", (long long)version);
+	json_object_set_new(thing, "operation", json_string(operation));
+	json_t *computed = json_object();
+	tell_version(thing, computed);
+	give(run, "item",
+		json_pack("{s:s, s:s, s:s, s:o}", "address", text_of(item, "address"), "outcome",
+			"pending", "operation", operation, "attributes", computed));
+}
+
 static rgp_status change(Run *run)
 {
 	size_t i;
 	const json_t *item;
-	int removes = !strcmp(run->verb, "remove");
+	json_object_set(run->world, run->verb, run->input);
 	json_array_foreach (json_object_get(run->input, "items"), i, item) {
-		json_t *thing = thing_of_id(run, text_of(item, "id"));
+		json_t *thing = thing_of_id(run, text_of(item, "id")), *computed = json_object();
 		const char *refuse = text_of(run->fault, "refuse");
+		const json_t *operation = json_object_get(item, "operation");
+		if (is_guarded(thing, item) ||
+			(operation && !json_equal(operation, json_object_get(thing, "operation"))))
+			refuse = "conflict";
 		if (*refuse) {
 			give_failed(run, text_of(item, "address"), refuse, 1, text_of(item, "id"));
 			continue;
 		}
-		if (removes && thing)
-			json_object_set_new(thing, "gone", json_true());
-		else if (thing && !has(run, "unsupported"))
-			json_object_set(thing, "attributes", json_object_get(item, "attributes"));
+		if (has(run, "pending")) {
+			give_pending(run, thing, item);
+			continue;
+		}
+		change_item(run, thing, item);
+		tell_version(thing, computed);
 		give(run, "item",
-			json_pack("{s:s, s:s}", "address", text_of(item, "address"), "outcome",
-				has(run, "unsupported") ? "unsupported" : "done"));
+			json_pack("{s:s, s:s, s:o}", "address", text_of(item, "address"), "outcome",
+				has(run, "unsupported") ? "unsupported" : "done", "attributes",
+				computed));
 	}
 	return RGP_OK;
 }
 
 static void add_seen(const Run *run, json_t *list, const json_t *thing)
 {
-	json_t *seen = json_pack("{s:s, s:s, s:s, s:O}", "id", text_of(thing, "id"), "state",
+	json_t *attributes = json_copy(json_object_get(thing, "attributes"));
+	tell_version(thing, attributes);
+	json_t *seen = json_pack("{s:s, s:s, s:s, s:o}", "id", text_of(thing, "id"), "state",
 		json_is_true(json_object_get(thing, "gone")) ? "gone" : "present", "token",
-		text_of(thing, "token"), "attributes", json_object_get(thing, "attributes"));
+		text_of(thing, "token"), "attributes", attributes);
 	if (!has(run, "anonymous"))
 		json_object_set(seen, "address", json_object_get(thing, "address"));
 	json_array_append_new(list, seen);

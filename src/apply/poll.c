@@ -1,0 +1,197 @@
+#include "apply/internal.h"
+#include "base/clock.h"
+
+/* What the cloud still works on: things that start (asked for by ready), updates and removals that
+ * are pending (the same call again). All of one kind and call are looked at in rounds; the wait
+ * between rounds grows while nothing moves, and costs no worker. */
+
+#define ROUND_FIRST_MS 250
+#define ROUND_MAX_MS 5000
+#define LOOK_MAX 200 /* ids a look */
+#define LOOKS_AT_ONCE 4
+
+struct Poll {
+	const RgKind *kind;
+	JobKind verb;
+	GQueue todo, later; /* Step*: this round's, the next one's */
+	int64_t round_ms;   /* when the next round begins */
+	unsigned wait_ms;
+	unsigned looks; /* jobs out */
+	bool moved;	/* something was done in this round */
+};
+
+void poll_free(Poll *poll)
+{
+	g_queue_clear(&poll->todo);
+	g_queue_clear(&poll->later);
+	g_free(poll);
+}
+
+static int64_t limit_s(const RgKind *kind, JobKind verb)
+{
+	return verb == JOB_READY    ? kind->ready_timeout_s
+	       : verb == JOB_UPDATE ? kind->update_timeout_s
+				    : kind->remove_timeout_s;
+}
+
+static Poll *poll_of(Apply *apply, const RgKind *kind, JobKind verb)
+{
+	for (guint i = 0; i < apply->polls->len; i++) {
+		Poll *poll = apply->polls->pdata[i];
+		if (poll->kind == kind && poll->verb == verb)
+			return poll;
+	}
+	Poll *poll = g_new0(Poll, 1);
+	poll->kind = kind;
+	poll->verb = verb;
+	g_queue_init(&poll->todo);
+	g_queue_init(&poll->later);
+	g_ptr_array_add(apply->polls, poll);
+	return poll;
+}
+
+void poll_add(Apply *apply, Step *step, JobKind verb)
+{
+	Poll *poll = poll_of(apply, kind_of(apply, step->change->kind), verb);
+	step_set(apply, step, STEP_POLLED);
+	step->polled_ms = rg_clock_monotonic_ms();
+	g_queue_push_tail(&poll->later, step);
+	poll->wait_ms = ROUND_FIRST_MS;
+	poll->round_ms =
+		MIN(poll->round_ms ? poll->round_ms : INT64_MAX, step->polled_ms + ROUND_FIRST_MS);
+}
+
+void poll_again(Apply *apply, const Job *job, Step *step)
+{
+	if (job->poll)
+		g_queue_push_tail(&job->poll->later, step);
+	else
+		poll_add(apply, step, job->kind);
+}
+
+/* A result of its own, with its id, says what became of the thing; a failure of the whole look says
+ * nothing of it, but one that is refused won't get better by asking on. */
+static bool is_final(const RgItemResult *result)
+{
+	return result->outcome != RG_OUTCOME_PENDING &&
+	       (result->outcome != RG_OUTCOME_FAILED || result->definite || result->id ||
+		       result->class_ == RG_CLASS_DENIED);
+}
+
+static void expire(const Job *job, RgItemResult *result)
+{
+	bool starts = job->kind == JOB_READY;
+	g_free(result->message);
+	g_free(result->hint);
+	result->outcome = RG_OUTCOME_FAILED;
+	result->class_ = RG_CLASS_TRANSIENT;
+	result->message = g_strdup_printf("%s after %" G_GINT64_FORMAT " s",
+		starts ? "it is not running" : "the cloud has not finished",
+		limit_s(job->poll->kind, job->kind));
+	result->hint = g_strdup(starts ? "it is recorded; `raygpu plan` shows what became of it"
+				       : "it may still finish: run apply again");
+}
+
+void poll_judge(const Job *job)
+{
+	int64_t limit_ms = limit_s(job->poll->kind, job->kind) * 1000;
+	int64_t late_ms = rg_clock_monotonic_ms() - limit_ms;
+	for (guint i = 0; i < job->results->len; i++) {
+		Step *step = job->steps->pdata[i];
+		RgItemResult *result = job->results->pdata[i];
+		if (is_final(result))
+			continue;
+		step->late = step->polled_ms < late_ms;
+		if (step->late)
+			expire(job, result);
+		else
+			result->outcome = RG_OUTCOME_PENDING;
+	}
+}
+
+bool poll_drop(Apply *apply, Step *step)
+{
+	for (guint i = 0; i < apply->polls->len; i++) {
+		Poll *poll = apply->polls->pdata[i];
+		if (g_queue_remove(&poll->todo, step) || g_queue_remove(&poll->later, step))
+			return true;
+	}
+	return false;
+}
+
+static Job *look_new(Apply *apply, Poll *poll)
+{
+	g_autoptr(GPtrArray) steps = g_ptr_array_new();
+	while (poll->todo.length && steps->len < LOOK_MAX)
+		g_ptr_array_add(steps, g_queue_pop_head(&poll->todo));
+	Job *job = change_job(apply, poll->verb, steps);
+	job->poll = poll;
+	return job;
+}
+
+/* The end of the run ends the waiting. What starts is recorded and will start. What is pending is
+ * not done: its record keeps the mark, and the next apply goes on. */
+static void give_up(Apply *apply, Poll *poll)
+{
+	Step *step;
+	while ((step = g_queue_pop_head(&poll->todo)) || (step = g_queue_pop_head(&poll->later))) {
+		if (poll->verb == JOB_READY)
+			step_done(apply, step);
+		else
+			leave_open(apply, step->change->address);
+	}
+}
+
+static bool is_waited_for(const Apply *apply, const Poll *poll)
+{
+	return poll->verb != JOB_READY || (poll->kind && poll->kind->ready_timeout_s > 0 &&
+						  rg_provider_offers(apply->provider, "ready"));
+}
+
+static void begin_round(Poll *poll, int64_t now)
+{
+	if (poll->todo.length || poll->looks || !poll->later.length || now < poll->round_ms)
+		return;
+	poll->wait_ms = poll->moved ? ROUND_FIRST_MS : MIN(2 * poll->wait_ms, ROUND_MAX_MS);
+	poll->moved = false;
+	poll->round_ms = 0;
+	GQueue taken = poll->later;
+	poll->later = poll->todo;
+	poll->todo = taken;
+}
+
+static unsigned poll_one(Apply *apply, Poll *poll)
+{
+	if (apply->stopping || apply->store_failed || !is_waited_for(apply, poll)) {
+		give_up(apply, poll);
+		return G_MAXUINT;
+	}
+	int64_t now = rg_clock_monotonic_ms();
+	begin_round(poll, now);
+	while (poll->todo.length && poll->looks < LOOKS_AT_ONCE) {
+		poll->looks++;
+		jobs_submit(apply, look_new(apply, poll));
+	}
+	if (poll->looks || !poll->later.length)
+		return G_MAXUINT;
+	return (unsigned)CLAMP(poll->round_ms - now, 1, ROUND_MAX_MS);
+}
+
+unsigned polls_start(Apply *apply)
+{
+	unsigned wait_ms = 200; /* signals are polled */
+	for (guint i = 0; i < apply->polls->len; i++)
+		wait_ms = MIN(wait_ms, poll_one(apply, apply->polls->pdata[i]));
+	return wait_ms;
+}
+
+void poll_finish(const Job *job)
+{
+	Poll *poll = job->poll;
+	for (guint i = 0; i < job->results->len; i++)
+		poll->moved |= ((RgItemResult *)job->results->pdata[i])->outcome == RG_OUTCOME_DONE;
+	poll->looks--;
+	if (!poll->looks && !poll->todo.length && poll->later.length && !poll->round_ms)
+		poll->round_ms =
+			rg_clock_monotonic_ms() + (poll->moved ? ROUND_FIRST_MS : poll->wait_ms);
+}
