@@ -57,7 +57,8 @@ static json_t *with_head(const json_t *value)
 	json_object_foreach (mod_unconst(value), key, member)
 		json_object_set_new(copy, key, with_head(member));
 	if (g_str_equal(mod_str(copy, "$ref"), "@head"))
-		json_object_set_new(copy, "$ref", json_string(AWS_HEAD_INTERFACE));
+		json_object_update_new(copy,
+			json_pack("{s:s, s:s}", "$ref", AWS_HEAD_INTERFACE, "attr", "private_ip"));
 	return copy;
 }
 

@@ -246,14 +246,15 @@ static rgp_status resolve(const Call *c)
 	return give(c, "facts", facts);
 }
 
-/* boot writes "@head" for the resource that knows the head's address (`private_ip`). */
+/* boot writes "@head" for the head's address: which attribute of which resource that is. */
 static void point_at_head(json_t *value)
 {
 	const char *key;
 	size_t i;
 	json_t *member;
 	if (strcmp(str(value, "$ref"), "@head") == 0)
-		json_object_set_new(value, "$ref", json_string(HEAD));
+		json_object_update_new(
+			value, json_pack("{s:s, s:s}", "$ref", HEAD, "attr", "private_ip"));
 	json_object_foreach (value, key, member)
 		point_at_head(member);
 	json_array_foreach (value, i, member)

@@ -1,18 +1,32 @@
-/* boot: what a node runs first. Adds `boot.user_data`, a cloud-config, to each node group of the
- * fitted document (src/fit/README.md), after fit and before lower. Pure; same input, same bytes.
- * README.md beside this file says what runs on a node and on which ports. */
+/* boot: what a node runs first. Adds `boot` to each node group of the fitted document
+ * (src/fit/README.md), after fit and before lower: the Ray node, and what the provider's cloud
+ * starts it with. Pure; same input, same bytes. README.md beside this file says what runs on a node
+ * and on which ports. */
 #pragma once
 #include "spec/cluster.h"
 
 /* Bytes of `data` after gzip; rg_expr_gzip_size (src/resource) is one. */
 typedef size_t (*RgBootGzipSize)(const char *data, size_t len);
 
-/* Changes `fitted` in place. `limit_bytes`: the provider's limits.user_data_bytes. The text of a
- * group that may exceed it is compressed; boot.too-large when that doesn't help either, and
- * boot.bad-value for what can't be carried into a container (under the spec's lines). On false
- * `fitted` is unchanged. */
-bool rg_boot_render(const RgCluster *cluster, json_t *fitted, size_t limit_bytes,
-	RgBootGzipSize gzip_size, RgDiags *diags);
+typedef enum {
+	RG_BOOT_NOTHING,    /* nothing that raygpu could render */
+	RG_BOOT_CLOUD_INIT, /* a cloud-config, the user data of a virtual machine */
+	RG_BOOT_CONTAINER,  /* the cloud starts the container by itself */
+} RgBootBy;
+
+/* `boot` of the provider's schema. The rest is for RG_BOOT_CLOUD_INIT alone. */
+typedef struct {
+	RgBootBy by;
+	size_t user_data_bytes;
+	const char *cloud, *fast_network; /* texts of the module's fragments, UTF-8; NULL: none */
+	RgBootGzipSize gzip_size;
+} RgBootOptions;
+
+/* Changes `fitted` in place. A cloud-config that may exceed user_data_bytes is compressed;
+ * boot.too-large when that doesn't help either, and boot.bad-value for what can't be carried into a
+ * container (under the spec's lines). On false `fitted` is unchanged. */
+bool rg_boot_render(
+	const RgCluster *cluster, json_t *fitted, const RgBootOptions *options, RgDiags *diags);
 
 /* What of the spec differs between two user data, expressions as they are recorded and wanted:
  * [{"field": "ray.image", "change": "added" | "removed" | "changed", "before", "after"}] by field.

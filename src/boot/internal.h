@@ -1,10 +1,12 @@
-/* Inside of boot: node.c says what a node's files hold, render.c puts them into a cloud-config. */
+/* Inside of boot: node.c says what a Ray node is, conf.c and cloud_init.c put it into a
+ * cloud-config, render.c into what the cloud boots from. */
 #pragma once
 #include "boot/boot.h"
 
 /* Where values of a node group stand in the spec. */
 typedef struct {
 	const RgCluster *cluster;
+	const RgBootOptions *options;
 	const json_t *fitted, *node;
 	RgDiags *diags;
 } RgBootNode;
@@ -14,17 +16,30 @@ typedef struct {
 #define RG_BOOT_HEAD_FILE "/etc/raygpu/head"
 #define RG_BOOT_ENV_FILE "/etc/raygpu/ray.env"
 #define RG_BOOT_CONF_FILE "/etc/raygpu/node.conf"
+#define RG_BOOT_GCS_PORT "6379"
 
-/* /etc/raygpu/ray.env, read by docker --env-file; /etc/raygpu/node.conf, read by bash. NULL and
- * boot.bad-value when something can't be carried. g_free the results. */
-char *rg_boot_env_file(const RgBootNode *node);
-char *rg_boot_node_conf(const RgBootNode *node);
+/* {"env", "labels", "resources", "gpus"} of the Ray node; NULL and boot.bad-value when something
+ * can't be carried. A new reference, as of all that is JSON here. */
+json_t *rg_boot_ray_node(const RgBootNode *node);
+/* Arguments of `ray start`, without the head's address. */
+json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray);
+json_t *rg_boot_token_ref(void);
+/* The module puts a reference to its own resource there. */
+json_t *rg_boot_head_ref(void);
+/* /etc/raygpu/ray.env, read by docker --env-file; /etc/raygpu/node.conf, read by bash. g_free. */
+char *rg_boot_env_file(const json_t *env);
+char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray);
+/* The cloud-config, a text or an expression; NULL and boot.too-large. */
+json_t *rg_boot_user_data(const RgBootNode *node, const json_t *ray);
 bool rg_boot_uses_token(const RgBootNode *node);
-/* Whether the GPUs are cut into MIG slices. */
-bool rg_boot_cuts_gpus(const RgBootNode *node);
-/* RDMA adapters of each node; 0: none. */
-int64_t rg_boot_rdma_of(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);
+int64_t rg_boot_gpus_of(const RgBootNode *node);
+/* What Ray hands out: slices where the GPUs are cut. */
+int64_t rg_boot_ray_gpus_of(const RgBootNode *node);
+/* The MIG slices that each GPU is cut into; NULL: it stays whole. */
+const json_t *rg_boot_slices_of(const RgBootNode *node);
+/* Adapters of the fast network of each node; 0: none. */
+int64_t rg_boot_rdma_of(const RgBootNode *node);
 /* A variable that raygpu sets itself. */
 bool rg_boot_is_own_variable(const char *name);
 /* Keys of an object by name; borrowed, free the list. */

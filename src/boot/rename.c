@@ -2,8 +2,9 @@
 #include "boot/boot.h"
 #include <string.h>
 
-/* What a node's user data says of its pool: node.c. */
+/* What a node's boot says of its pool (node.c): in a text, or as members of env and labels. */
 static const char *const sayings[] = {"RAY_NODE_TYPE_NAME=", "ray.io/node-group="};
+static const char *const members[] = {"RAY_NODE_TYPE_NAME", "ray.io/node-group", NULL};
 
 static bool is_of_name(char c)
 {
@@ -63,6 +64,10 @@ json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *t
 		return json_incref(rg_json_unconst(value));
 	copy = json_object();
 	json_object_foreach (rg_json_unconst(value), key, member)
-		json_object_set_new(copy, key, rg_boot_rename_pool(member, from, to));
+		json_object_set_new(copy, key,
+			g_strv_contains(members, key) &&
+					g_str_equal(rg_json_str(value, key, ""), from)
+				? json_string(to)
+				: rg_boot_rename_pool(member, from, to));
 	return copy;
 }

@@ -16,26 +16,25 @@ metadata() {
 		--retry-connrefused "$@"
 }
 
-read_identity() {
-	if [ "$cloud" != aws ]; then
-		instance_id=$(cat /var/lib/cloud/data/instance-id)
-		return
-	fi
-	command -v curl >/dev/null || give_up "no curl on this image"
-	local imds=http://169.254.169.254/latest session
-	session=$(metadata --request PUT --header 'X-aws-ec2-metadata-token-ttl-seconds: 300' \
-		"$imds/api/token") || try_again "the metadata service does not answer"
-	session="X-aws-ec2-metadata-token: $session"
-	instance_id=$(metadata --header "$session" "$imds/meta-data/instance-id") ||
-		try_again "the metadata service tells no instance id"
-	node_ip=$(metadata --header "$session" "$imds/meta-data/local-ipv4") ||
-		try_again "the metadata service tells no address"
-	ray_args+=("--node-ip-address=$node_ip")
+# What the fragment of the provider's module may replace (README.md).
+image_hint=
+read_identity() { instance_id=$(cat /var/lib/cloud/data/instance-id); }
+if [ -e /usr/local/lib/raygpu/cloud ]; then
+	# shellcheck source=/dev/null
+	. /usr/local/lib/raygpu/cloud
+fi
+
+# With several interfaces: the address of the default route. No packet is sent to the address asked
+# for, which is kept for documentation (RFC 5737). Without such a route Ray chooses by itself.
+find_address() {
+	local route
+	route=$(ip -4 -o route get 192.0.2.1 2>/dev/null) || return 0
+	[[ ! $route =~ \ src\ ([0-9.]+) ]] || node_ip=${BASH_REMATCH[1]}
 }
 
 check_docker() {
 	command -v docker >/dev/null ||
-		give_up "no docker on this image: use one that has it, as AWS's deep learning base images do"
+		give_up "no docker on this image: use one that has it$image_hint"
 	docker info >/dev/null 2>&1 || try_again "docker does not answer"
 }
 
@@ -56,11 +55,11 @@ check_gpus() {
 	fi
 }
 
-check_efa() {
-	[ -e /usr/local/lib/raygpu/open-efa ] || return 0
+check_fast_network() {
+	[ -e /usr/local/lib/raygpu/open-fast-network ] || return 0
 	# shellcheck source=/dev/null
-	. /usr/local/lib/raygpu/open-efa
-	open_efa
+	. /usr/local/lib/raygpu/open-fast-network
+	open_fast_network
 }
 
 # The image's user may read a copy that lives until the next boot; the original is root's.
@@ -77,8 +76,11 @@ share_token() {
 
 check_docker
 check_gpus
-check_efa
+check_fast_network
+node_ip=
 read_identity
+[ -n "$node_ip" ] || find_address
+[ -z "$node_ip" ] || ray_args+=("--node-ip-address=$node_ip")
 docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image" >/dev/null ||
 	try_again "can't pull $image"
 share_token

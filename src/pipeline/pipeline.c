@@ -165,14 +165,12 @@ bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->fit = rg_fit_workloads(pass->cluster, shapes, diags);
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
 	pass->facts = pass_facts(pass, pass->fitted);
-	int64_t limit = rg_schema_user_data_bytes(rg_provider_get_schema(pass->provider));
 	const RgProviderRef *place = &pass->cluster->provider;
 	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, diags);
 	if (pass->fitted && catalog)
 		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, pass->fit, diags);
 	if (!pass->fitted || !rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) ||
-		!rg_boot_render(
-			pass->cluster, pass->fitted, (size_t)limit, rg_expr_gzip_size, diags))
+		!pass_boot(session, pass, diags))
 		return false;
 	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
 	rg_diags_locate(diags, source_of, pass->cluster);

@@ -39,26 +39,43 @@ static const char *choose_zone(const RgConform *c)
 	return NULL;
 }
 
+/* As src/boot makes it, for what the schema says that a node boots from. */
+static json_t *boot(const RgConform *c, bool is_head)
+{
+	const json_t *said = rg_schema_boot(rg_provider_get_schema(c->provider));
+	const char *by = rg_json_str(said, "by", "nothing");
+	bool container = g_str_equal(by, "container");
+	json_auto_t *head = json_pack("{s:[s, {s:s, s:s}]}", "$join",
+		container ? "--address=" : "#cloud-config\n# head: ", "$ref", "@head", "attr",
+		"address");
+	json_t *boot = json_pack("{s:{s:s}, s:{}, s:{}, s:i}", "env", "RAY_NODE_TYPE_NAME",
+		is_head ? "head" : "check", "labels", "resources", "gpus", 0);
+	if (container)
+		json_object_update_new(
+			boot, json_pack("{s:s, s:[s, s, o]}", "image", "rayproject/ray:2.52.0",
+				      "command", "ray", "start",
+				      is_head ? json_string("--head") : json_incref(head)));
+	else if (g_str_equal(by, "cloud_init"))
+		json_object_set_new(boot, "user_data",
+			is_head ? json_string("#cloud-config\n") : json_incref(head));
+	return boot;
+}
+
 static json_t *node(const RgConform *c, const char *zone, bool is_head)
 {
 	const json_t *image = rg_json_at(c->facts, "/images/default~1x86_64");
 	const char *device = rg_json_str(image, "root_device", NULL);
-	json_t *user_data =
-		is_head ? json_string("#cloud-config\n")
-			: json_pack("{s:[s, {s:s, s:s}]}", "$join",
-				  "#cloud-config\n# head: ", "$ref", "@head", "attr", "private_ip");
 	json_t *offer = json_pack("{s:s, s:s, s:s, s:n, s:i, s:n, s:i, s:i, s:n, s:n, s:n}",
 		"instance_type", c->type, "zone", zone, "market", "on-demand", "gpu", "gpus", 0,
 		"gpu_memory_gib", "vcpus", 8, "memory_gib", 32, "price_microusd_hour", "price_date",
 		"price_quality");
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:s, s:s, s:s?}, s:{s:i, s:n}, s:{}, s:{}, "
-			 "s:{}, s:{s:o}}",
+			 "s:{}, s:o}",
 		"pool", is_head ? "head" : "check", "role", is_head ? "head" : "worker", "origin",
 		is_head ? "/head" : "/pools/check", "indexes",
 		is_head ? json_null() : json_pack("[i, i]", 0, 1), "offer", offer, "image", "key",
 		"default/x86_64", "id", rg_json_str(image, "id", ""), "root_device", device, "disk",
-		"size_gb", 100, "type", "labels", "resources", "env", "boot", "user_data",
-		user_data);
+		"size_gb", 100, "type", "labels", "resources", "env", "boot", boot(c, is_head));
 }
 
 static json_t *fitted(const RgConform *c, const char *zone)

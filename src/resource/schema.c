@@ -214,9 +214,9 @@ static const json_t *limits(const RgSchema *schema)
 	return json_object_get(schema->document, "limits");
 }
 
-int64_t rg_schema_user_data_bytes(const RgSchema *schema)
+const json_t *rg_schema_boot(const RgSchema *schema)
 {
-	return rg_json_int(limits(schema), "user_data_bytes", 16384);
+	return json_object_get(schema->document, "boot");
 }
 
 double rg_schema_requests_per_s(const RgSchema *schema)

@@ -49,7 +49,8 @@ GStrv rg_schema_kinds(const RgSchema *schema); /* borrowed */
 /* The same in the groups of which each is read in one call: GPtrArray of char * arrays,
  * NULL-ended; borrowed. */
 const GPtrArray *rg_schema_listings(const RgSchema *schema);
-int64_t rg_schema_user_data_bytes(const RgSchema *schema);
+/* What a node boots from (schemas/provider-schema.json), borrowed. */
+const json_t *rg_schema_boot(const RgSchema *schema);
 double rg_schema_requests_per_s(const RgSchema *schema);
 unsigned rg_schema_burst(const RgSchema *schema);
 /* What the cloud's users call things; borrowed. */

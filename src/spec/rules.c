@@ -50,13 +50,15 @@ static const char *judge_resource(const char *name, const char **hint)
 	return NULL;
 }
 
-/* Variables that carry a node's identity and authentication (Ray's src/ray/common/constants.h, and
- * its documentation of token authentication): raygpu sets them itself. */
+/* Variables that carry a node's identity, authentication and GPUs (Ray's
+ * src/ray/common/constants.h, its documentation of token authentication, NVIDIA's container
+ * toolkit): raygpu sets them itself.
+ */
 static const char *judge_variable(const char *name, const char **hint)
 {
 	static const char *const own[] = {"RAY_CLOUD_INSTANCE_ID", "RAY_NODE_TYPE_NAME",
 		"RAY_CLOUD_INSTANCE_TYPE_NAME", "RAY_OVERRIDE_RESOURCES", "RAY_OVERRIDE_LABELS",
-		NULL};
+		"NVIDIA_VISIBLE_DEVICES", NULL};
 	if (g_str_has_prefix(name, "RAY_AUTH_")) {
 		*hint = "ray: {auth: token} does it; raygpu makes and delivers the token";
 		return "RAY_AUTH_ variables are set by raygpu";

@@ -11,7 +11,7 @@
 
 static const char schema_json[] =
 	"{\"format\":1,\"provider\":\"fuzz\","
-	"\"limits\":{\"user_data_bytes\":16384,\"requests_per_s\":100,\"burst\":10},"
+	"\"boot\":{\"by\":\"nothing\"},\"limits\":{\"requests_per_s\":100,\"burst\":10},"
 	"\"kinds\":{\"fuzz.node\":{\"version\":1,\"node\":true,"
 	"\"batch\":{\"create\":10,\"update\":10,\"remove\":10},\"attributes\":{"
 	"\"size\":{\"type\":\"string\",\"required\":true,\"force_new\":true},"

@@ -1,5 +1,5 @@
 /* Runs spec, catalog, fit and boot over files, as the pipeline does:
- *   fit_view CATALOG_DIR SPEC FACTS|- PINS|- LINEAGE|- LIMIT_BYTES
+ *   fit_view MODULE_DIR SPEC FACTS|- PINS|- LINEAGE|- LIMIT_BYTES|container|nothing
  * Prints {"request", "fitted", "user_data": [texts with sample values for references]} and, when
  * something is wrong, {"errors": [...]}; tests/cli/boot/test_boot.py and tests/cli/fit/test_fit.py
  * read it. */
@@ -26,7 +26,7 @@ static json_t *read_json(const char *path)
 static json_t *sample_value(void *data, const char *address, const char *attr)
 {
 	(void)data;
-	if (g_str_equal(address, "@head") && g_str_equal(attr, "private_ip"))
+	if (g_str_equal(address, "@head") && g_str_equal(attr, "address"))
 		return json_string("10.1.2.3");
 	if (g_str_equal(address, "raygpu.secret.ray_token") && g_str_equal(attr, "value"))
 		return json_string("<token>");
@@ -53,6 +53,28 @@ static json_t *diags_json(const RgDiags *diags)
 	return list;
 }
 
+static char *fragment(const char *module, const char *name)
+{
+	g_autofree char *path = g_build_filename(module, "boot", name, NULL);
+	char *text = NULL;
+	g_file_get_contents(path, &text, NULL, NULL);
+	return text;
+}
+
+static bool render(char **args, const RgCluster *cluster, json_t *fitted, RgDiags *diags)
+{
+	g_autofree char *cloud = fragment(args[1], "cloud.sh");
+	g_autofree char *fast_network = fragment(args[1], "fast-network.sh");
+	RgBootOptions options = {.by = g_str_equal(args[6], "container") ? RG_BOOT_CONTAINER
+				       : g_str_equal(args[6], "nothing") ? RG_BOOT_NOTHING
+									 : RG_BOOT_CLOUD_INIT,
+		.user_data_bytes = strtoul(args[6], NULL, 10),
+		.cloud = cloud,
+		.fast_network = fast_network,
+		.gzip_size = rg_expr_gzip_size};
+	return rg_boot_render(cluster, fitted, &options, diags);
+}
+
 static json_t *run(char **args, RgDiags *diags)
 {
 	g_autoptr(RgCluster) cluster = rg_spec_load_file(args[2], diags);
@@ -65,15 +87,16 @@ static json_t *run(char **args, RgDiags *diags)
 	if (!shapes)
 		return NULL;
 	json_auto_t *fitted = rg_fit(cluster, shapes, facts, pins, lineage, diags);
-	if (!fitted || !rg_boot_render(cluster, fitted, strtoul(args[6], NULL, 10),
-			       rg_expr_gzip_size, diags))
+	if (!fitted || !render(args, cluster, fitted, diags))
 		return NULL;
 	json_t *texts = json_array();
 	size_t i;
 	json_t *node;
-	json_array_foreach (json_object_get(fitted, "nodes"), i, node)
-		json_array_append_new(
-			texts, plain_text(rg_json_at(node, "/boot/user_data"), diags));
+	json_array_foreach (json_object_get(fitted, "nodes"), i, node) {
+		json_t *user_data = rg_json_at(node, "/boot/user_data");
+		if (user_data)
+			json_array_append_new(texts, plain_text(user_data, diags));
+	}
 	json_t *request = json_deep_copy(rg_fit_request(shapes));
 	return json_pack("{s:o, s:O, s:o}", "request", request ? request : json_null(), "fitted",
 		fitted, "user_data", texts);

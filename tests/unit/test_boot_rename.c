@@ -33,6 +33,12 @@ static void values_of_every_shape_are_walked(void)
 	assert_renamed(
 		"{\"$join\": [\"RAY_NODE_TYPE_NAME=serve\\n\", {\"$ref\": \"a\"}, 7, null, true]}",
 		"{\"$join\": [\"RAY_NODE_TYPE_NAME=web\\n\", {\"$ref\": \"a\"}, 7, null, true]}");
+	assert_renamed("{\"env\": {\"RAY_NODE_TYPE_NAME\": \"serve\", \"POOL\": \"serve\"}, "
+		       "\"labels\": {\"ray.io/node-group\": \"serve\"}}",
+		"{\"env\": {\"RAY_NODE_TYPE_NAME\": \"web\", \"POOL\": \"serve\"}, "
+		"\"labels\": {\"ray.io/node-group\": \"web\"}}");
+	assert_renamed(
+		"{\"RAY_NODE_TYPE_NAME\": \"server\"}", "{\"RAY_NODE_TYPE_NAME\": \"server\"}");
 	assert_renamed("[]", "[]");
 	assert_renamed("1.5", "1.5");
 }

@@ -270,13 +270,13 @@ static void test_reads_a_schema_without_loading_the_module(void)
 	write_file(dir, "junk.so", "this is no shared object");
 	g_mkdir(data_dir, 0700);
 	write_file(data_dir, "schema.json",
-		"{\"format\":1,\"provider\":\"junk\",\"limits\":{\"user_data_bytes\":5,"
+		"{\"format\":1,\"provider\":\"junk\",\"boot\":{\"by\":\"nothing\"},\"limits\":{"
 		"\"requests_per_s\":1,\"burst\":1},\"kinds\":{}}");
 	g_autoptr(RgProviderHost) host = new_host(dir, NULL);
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	const RgSchema *schema = rg_provider_schema(host, "junk", diags);
 	g_assert_nonnull(schema);
-	g_assert_cmpint(rg_schema_user_data_bytes(schema), ==, 5);
+	g_assert_cmpstr(rg_json_str(rg_schema_boot(schema), "by", ""), ==, "nothing");
 	g_assert_true(rg_provider_schema(host, "junk", diags) == schema);
 	remove_all(dir);
 }

@@ -17,7 +17,7 @@ static rgp_status give(
 }
 
 #define SCHEMA(name)                                                                               \
-	"{\"format\":1,\"provider\":\"" name "\",\"limits\":{\"user_data_bytes\":1,"               \
+	"{\"format\":1,\"provider\":\"" name "\",\"boot\":{\"by\":\"nothing\"},\"limits\":{"       \
 	"\"requests_per_s\":1,\"burst\":1},\"kinds\":{\"" name ".thing\":{\"version\":1,"          \
 	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},\"attributes\":{}}}}"
 

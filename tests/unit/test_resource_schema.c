@@ -3,7 +3,8 @@
 
 static const char document[] =
 	"{\"format\": 1, \"provider\": \"x\", \"config\": {\"type\": \"object\"},"
-	" \"limits\": {\"user_data_bytes\": 100, \"requests_per_s\": 2.5, \"burst\": 7},"
+	" \"boot\": {\"by\": \"cloud_init\", \"user_data_bytes\": 100},"
+	" \"limits\": {\"requests_per_s\": 2.5, \"burst\": 7},"
 	" \"kinds\": {\"x.node\": {\"version\": 2, \"node\": true,"
 	"  \"batch\": {\"create\": 50, \"update\": 1, \"remove\": 20}, \"list_page\": 1000,"
 	"  \"consistency_s\": 30, \"replay_s\": 60, \"ready_timeout_s\": 600,"
@@ -38,7 +39,7 @@ static void test_kinds_are_read(void)
 	g_assert_cmpstr(rg_schema_kinds(schema)[0], ==, "x.node");
 	g_assert_cmpstr(rg_schema_kinds(schema)[1], ==, "x.a");
 	g_assert_null(rg_schema_kinds(schema)[2]);
-	g_assert_cmpint(rg_schema_user_data_bytes(schema), ==, 100);
+	g_assert_cmpint(rg_json_int(rg_schema_boot(schema), "user_data_bytes", 0), ==, 100);
 	g_assert_cmpfloat(rg_schema_requests_per_s(schema), ==, 2.5);
 	g_assert_cmpuint(rg_schema_burst(schema), ==, 7);
 	g_assert_nonnull(rg_schema_config(schema));

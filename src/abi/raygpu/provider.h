@@ -36,9 +36,9 @@
  *          "index" null, and "indexes": [n, ...].
  *          Attribute values may hold expressions that the host resolves at apply:
  *          {"$ref": ADDRESS, "attr": NAME}, {"$join": [text or expression, ...]},
- *          {"$gzip_base64": text or expression}. In a node's boot.user_data {"$ref": "@head",
- *          "attr": "private_ip"} stands for the resource that knows the head's address: the module
- *          puts its own address there.
+ *          {"$gzip_base64": text or expression}. A node's "boot" is what it boots from, as the
+ *          schema's "boot" says; {"$ref": "@head", "attr": "address"} in it stands for the head's
+ *          address: the module puts a reference to its own resource and attribute there.
  * list     input {"kinds": [kind, ...], "cluster", "lineage", "known": {kind: [id, ...]}}
  *          gives "page" (any number): {"kind": of its resources (may be absent when one kind was asked
  *                 for), "resources": [{"id", "address": derived from the marks or

@@ -84,6 +84,16 @@ def test_fitted_document_is_as_recorded_and_keeps_the_schema(pins, name):
             json.dumps({k: result[k] for k in ('request', 'fitted', 'errors')}, indent=1) + '\n')
 
 
+@pytest.mark.parametrize('by', ['container', 'nothing'])
+def test_what_boots_without_cloud_init_gets_the_ray_node_itself(by):
+    result = fit(GOLDEN / 'boot/plain.yaml', limit=by)
+    schema = json.loads((ROOT / 'schemas/fitted.schema.json').read_text())
+    jsonschema.Draft202012Validator(schema).validate(result['fitted'])
+    compare(GOLDEN / f'boot/plain.{by}.json',
+            json.dumps({node['pool']: node['boot'] for node in result['fitted']['nodes']}, indent=1) + '\n')
+    assert '/etc/raygpu' not in json.dumps(result['fitted']['nodes'])
+
+
 # --- validators ---------------------------------------------------------------------------
 
 @pytest.mark.skipif(not shutil.which('cloud-init'), reason='cloud-init is not installed')
@@ -134,7 +144,7 @@ def test_the_token_is_only_a_reference():
         pieces = node['boot']['user_data']['$join']
         refs = [p for p in pieces if isinstance(p, dict)]
         assert {'$ref': 'raygpu.secret.ray_token', 'attr': 'value'} in refs
-        head = {'$ref': '@head', 'attr': 'private_ip'}
+        head = {'$ref': '@head', 'attr': 'address'}
         assert (head in refs) == (node['role'] == 'worker')
         assert len(refs) == (1 if node['role'] == 'head' else 2)
         assert text.count('<token>') == 1
@@ -210,7 +220,7 @@ def test_what_ray_or_docker_would_misread_is_refused(head, tmp_path):
     result = fit(spec_file(tmp_path, head))
     assert 'fitted' not in result
     error, = result['errors']
-    assert error['code'] == 'boot.bad-value' or error['code'].startswith('spec.')
+    assert error['code'].startswith('spec.')
     assert error['line'] == 6
 
 
@@ -219,6 +229,8 @@ def test_what_ray_or_docker_would_misread_is_refused(head, tmp_path):
 class Node:
     """A machine: the files of one user data under a folder, and stand-ins for its programs."""
 
+    places = ()    # further folders that its scripts look at
+
     def __init__(self, folder, user_data, gpus=0):
         self.folder = folder
         self.bin = folder / 'bin'
@@ -226,7 +238,7 @@ class Node:
         for path, (mode, content) in files_of(user_data).items():
             at = folder / path.lstrip('/')
             at.parent.mkdir(parents=True, exist_ok=True)
-            at.write_text(self.moved(content) if path.endswith(('start-ray', 'ray.env')) else content)
+            at.write_text(content if path.endswith('node.conf') else self.moved(content))
             at.chmod(int(mode, 8))
         for word in ('bash', 'cat', 'grep', 'install', 'id', 'env'):
             (self.bin / word).symlink_to(shutil.which(word))
@@ -253,7 +265,7 @@ class Node:
             (self.bin / 'seq').symlink_to(shutil.which('seq'))
 
     def moved(self, text):
-        for path in ('/etc/raygpu', '/run/raygpu'):
+        for path in ('/etc/raygpu', '/run/raygpu', '/usr/local/lib/raygpu', *self.places):
             text = text.replace(path, f'{self.folder}{path}')
         return text
 
@@ -341,6 +353,27 @@ def test_worker_joins_the_head(tmp_path):
     assert labels['raygpu.io/cluster'] == 'plain'
     assert 'NVIDIA_VISIBLE_DEVICES' not in node.container_env()
     assert '--head' not in args
+
+
+@pytest.mark.parametrize('route,address', [
+    ('192.0.2.1 via 10.1.0.1 dev ens5 src 10.1.2.9 uid 0 \\    cache', '10.1.2.9'),
+    ('192.0.2.1 dev wg0 table 7', None), (None, None)])
+def test_without_a_fragment_the_address_is_that_of_the_default_route(route, address, tmp_path):
+    class Plain(Node):
+        places = ('/var/lib/cloud',)
+
+    node = Plain(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.folder / 'usr/local/lib/raygpu/cloud').unlink()
+    (node.folder / 'var/lib/cloud/data').mkdir(parents=True)
+    (node.folder / 'var/lib/cloud/data/instance-id').write_text('vm-7\n')
+    if route:
+        node.program('ip', f"[ \"$*\" = '-4 -o route get 192.0.2.1' ] && echo '{route}'")
+    status, said = node.start()
+    assert status == 0, said
+    assert [a for a in node.docker_args() if a.startswith('--node-ip-address')] == (
+        [f'--node-ip-address={address}'] if address else [])
+    assert node.container_env()['RAY_CLOUD_INSTANCE_ID'] == 'vm-7'
+    assert not (node.folder / 'curl.log').exists()
 
 
 def test_no_empty_array_is_expanded(tmp_path):

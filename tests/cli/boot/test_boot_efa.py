@@ -11,17 +11,13 @@ SPEC = GOLDEN / 'boot/efa.yaml'
 class EfaNode(Node):
     """Its /sys and /dev lie under the folder and show `devices` adapters; None: no driver."""
 
+    places = '/sys/class', '/dev/infiniband'
+
     def __init__(self, folder, devices=4, spec=SPEC):
         self.devices = devices
         text = {n['pool']: t for n, t in groups_of(fit(spec))}['train']
         super().__init__(folder, text, gpus=8)
         (self.bin / 'find').symlink_to(shutil.which('find'))
-        for name in ('start-ray', 'open-efa'):
-            script = folder / 'usr/local/lib/raygpu' / name
-            moved = self.moved(files_of(text)[f'/usr/local/lib/raygpu/{name}'][1])
-            for path in ('/usr/local/lib/raygpu', '/sys/class', '/dev/infiniband'):
-                moved = moved.replace(path, f'{folder}{path}')
-            script.write_text(moved)
         if devices is not None:
             for path in ('sys/class/infiniband', 'dev/infiniband'):
                 (folder / path).mkdir(parents=True)
@@ -33,8 +29,8 @@ class EfaNode(Node):
 def test_node_conf_is_as_recorded_and_others_have_no_script():
     texts = {n['pool']: t for n, t in groups_of(fit(SPEC))}
     compare(GOLDEN / 'boot/efa.train.txt', files_of(texts['train'])['/etc/raygpu/node.conf'][1])
-    assert '/usr/local/lib/raygpu/open-efa' in files_of(texts['train'])
-    assert '/usr/local/lib/raygpu/open-efa' not in files_of(texts['head'])
+    assert '/usr/local/lib/raygpu/open-fast-network' in files_of(texts['train'])
+    assert '/usr/local/lib/raygpu/open-fast-network' not in files_of(texts['head'])
     assert 'rdma=' not in files_of(texts['head'])['/etc/raygpu/node.conf'][1]
 
 

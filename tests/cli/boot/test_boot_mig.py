@@ -13,6 +13,8 @@ SPEC = GOLDEN / 'boot/sliced.yaml'
 
 
 class CutNode(Node):
+    places = ('/var/lib/raygpu',)
+
     def __init__(self, folder, pool, gpus=8, **state):
         self.user_data = {n['pool']: t for n, t in groups_of(fit(SPEC))}[pool]
         super().__init__(folder, self.user_data, gpus)
@@ -22,12 +24,6 @@ class CutNode(Node):
         self.program('systemctl', f'echo "$*" >>{folder}/systemctl.log')
         for word in ('sort', 'paste', 'tr', 'rm'):
             (self.bin / word).symlink_to(shutil.which(word))
-        for name in ('start-ray', 'cut-gpus'):
-            script = folder / 'usr/local/lib/raygpu' / name
-            text = self.moved(files_of(self.user_data)[f'/usr/local/lib/raygpu/{name}'][1])
-            for path in ('/usr/local/lib/raygpu', '/var/lib/raygpu'):
-                text = text.replace(path, f'{folder}{path}')
-            script.write_text(text)
 
     def calls(self, word):
         return [c for c in json.loads(self.state.read_text())['calls'] if word in c]

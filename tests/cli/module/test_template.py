@@ -36,18 +36,26 @@ def installed(tmp_path_factory):
         'PKG_CONFIG': f'pkg-config --define-variable=prefix={folder}{prefix}'}}
 
 
-@pytest.fixture(scope='module')
-def modules(installed, tmp_path_factory):
-    """The template, built from a copy outside of the tree; the folder where it was installed."""
-    source = str(tmp_path_factory.mktemp('third') / 'template')
+def build_template(installed, folder, change=lambda name, text: text):
+    """Builds a copy of the template outside of the tree, with each file as `change` makes it; the folder where it is
+    installed."""
+    source = str(folder / 'template')
     shutil.copytree(os.path.join(ROOT, 'providers/template'), source)
+    for name in ('template.c', 'schema.json'):
+        path = folder / 'template' / name
+        path.write_text(change(name, path.read_text()))
     build = source + '/build'
     options = json.loads(run('meson', 'introspect', '--buildoptions', BUILD))
     sanitize = next(o['value'] for o in options if o['name'] == 'b_sanitize')
     run('meson', 'setup', build, source, f'-Db_sanitize={sanitize}',
         *([] if sanitize == 'none' else ['-Db_lundef=false']), env=installed['env'])
-    run('meson', 'install', '-C', build, env=installed['env'])
-    return os.path.dirname(find(installed['folder'], 'template.so')[0])
+    run('meson', 'install', '-C', build, '--destdir', str(folder), env=installed['env'])
+    return os.path.dirname(find(str(folder / installed['folder'].lstrip('/')), 'template.so')[0])
+
+
+@pytest.fixture(scope='module')
+def modules(installed, tmp_path_factory):
+    return build_template(installed, tmp_path_factory.mktemp('third'))
 
 
 @pytest.fixture

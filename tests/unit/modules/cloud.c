@@ -56,7 +56,7 @@ static const char schema_json[] =
 	"\"config\":{\"type\":\"object\",\"properties\":{\"script\":{\"type\":\"object\"},"
 	"\"world\":{\"type\":\"string\"},\"log\":{\"type\":\"string\"},"
 	"\"state\":{\"type\":\"string\"}},\"additionalProperties\":false},"
-	"\"limits\":{\"user_data_bytes\":16384,\"requests_per_s\":10000,\"burst\":1000},"
+	"\"boot\":{\"by\":\"nothing\"},\"limits\":{\"requests_per_s\":10000,\"burst\":1000},"
 	"\"kinds\":{"
 	"\"cloud.net\":{\"version\":1,\"consistency_s\":0,\"replay_s\":3600,"
 	"\"batch\":{\"create\":1,\"update\":10,\"remove\":10},"

@@ -54,7 +54,7 @@ enum {
 	"{\"version\":1,\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"                       \
 	"\"attributes\":{\"size\":{\"type\":\"integer\",\"default\":"
 #define HEAD(name) "{\"format\":1,\"provider\":\"" name "\","
-#define LIMITS "\"limits\":{\"user_data_bytes\":1,\"requests_per_s\":1,\"burst\":1},"
+#define LIMITS "\"boot\":{\"by\":\"nothing\"},\"limits\":{\"requests_per_s\":1,\"burst\":1},"
 #define SCHEMA(name, kind, value)                                                                  \
 	HEAD(name) LIMITS "\"kinds\":{\"" kind "\":" KIND_BODY value "}}}}}"
 

@@ -40,7 +40,7 @@ static const char schema_json[] =
 	"\"config\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"script\"],"
 	"\"properties\":{\"script\":{\"type\":\"object\"},\"journal\":{\"type\":\"string\","
 	"\"description\":\"a path\"}}},"
-	"\"limits\":{\"user_data_bytes\":16384,\"requests_per_s\":100,\"burst\":10},"
+	"\"boot\":{\"by\":\"nothing\"},\"limits\":{\"requests_per_s\":100,\"burst\":10},"
 	"\"kinds\":{"
 	"\"scripted.group\":{\"version\":1,\"consistency_s\":30,"
 	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"

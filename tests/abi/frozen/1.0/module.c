@@ -5,7 +5,7 @@
 
 static const char schema_json[] =
 	"{\"format\":1,\"provider\":\"frozen_1_0\","
-	"\"limits\":{\"user_data_bytes\":1,\"requests_per_s\":1,\"burst\":1},"
+	"\"boot\":{\"by\":\"nothing\"},\"limits\":{\"requests_per_s\":1,\"burst\":1},"
 	"\"kinds\":{\"frozen_1_0.thing\":{\"version\":1,"
 	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"
 	"\"attributes\":{\"size\":{\"type\":\"integer\"}}}}}";

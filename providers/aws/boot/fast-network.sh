@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Hands this node's EFA adapters to the container. Sourced by start-ray where node.conf asks for
+# Gives this node's EFA adapters to the container. Sourced by start-ray where node.conf asks for
 # them. They show up as InfiniBand devices, and what they read and write must be locked in memory.
 # shellcheck disable=SC2154 # rdma: set by node.conf
 
-open_efa() {
+open_fast_network() {
 	local class=/sys/class/infiniband seen device
 	[ -d "$class" ] ||
 		give_up "no EFA driver on this image: use one that has it, as AWS's deep learning base images do"
@@ -14,4 +14,6 @@ open_efa() {
 		container_args+=(--device "$device")
 	done
 	container_args+=(--ulimit memlock=-1:-1)
+	# libfabric would look for other providers too; the user's choice wins
+	grep -q '^FI_PROVIDER=' /etc/raygpu/ray.env || container_args+=(--env FI_PROVIDER=efa)
 }

@@ -1,0 +1,181 @@
+#include <string.h>
+#include "base/embedded.h"
+#include "boot/internal.h"
+
+extern const struct rg_embedded rg_boot_data[];
+
+/* The longest and least compressible values that the references can take. */
+#define TOKEN_LIKE "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+#define ADDRESS_LIKE "203.179.146.158"
+/* Another token may compress to a few bytes more than TOKEN_LIKE. */
+#define GZIP_MARGIN_BYTES 32
+
+/* A cloud-config in pieces: texts and references between them. */
+typedef struct {
+	json_t *pieces;
+	GString *text;	 /* the piece being written */
+	GString *sample; /* the whole text, with the worst values in place of references */
+	bool has_file;
+} Config;
+
+static void config_clear(Config *config)
+{
+	json_decref(config->pieces);
+	g_string_free(config->text, TRUE);
+	g_string_free(config->sample, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Config, config_clear)
+
+static void add_text(Config *config, const char *text)
+{
+	g_string_append(config->text, text);
+	g_string_append(config->sample, text);
+}
+
+static void end_piece(Config *config)
+{
+	json_array_append_new(config->pieces, json_stringn(config->text->str, config->text->len));
+	g_string_truncate(config->text, 0);
+}
+
+static void add_ref(Config *config, json_t *ref, const char *sample)
+{
+	end_piece(config);
+	json_array_append_new(config->pieces, ref);
+	g_string_append(config->sample, sample);
+}
+
+/* YAML readers refuse or fold some characters that JSON leaves bare inside of strings. */
+static bool needs_escape(gunichar c)
+{
+	return (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+	       c == 0xfffe || c == 0xffff;
+}
+
+/* JSON that every YAML reader takes for the same value. g_free the result. */
+static char *dump_for_yaml(const json_t *value)
+{
+	char *json = json_dumps(value, JSON_ENCODE_ANY);
+	GString *text = g_string_sized_new(strlen(json));
+	for (char *at = json; *at != '\0'; at = g_utf8_next_char(at)) {
+		gunichar c = g_utf8_get_char(at);
+		if (needs_escape(c))
+			g_string_append_printf(text, "\\u%04x", c);
+		else
+			g_string_append_len(text, at, g_utf8_next_char(at) - at);
+	}
+	free(json);
+	return g_string_free(text, FALSE);
+}
+
+static void begin_file(Config *config, const char *path, const char *mode)
+{
+	add_text(config, config->has_file ? ",\n  " : "  ");
+	config->has_file = true;
+	add_text(config, "{\"path\": \"");
+	add_text(config, path);
+	add_text(config, "\", \"owner\": \"root:root\", \"permissions\": \"");
+	add_text(config, mode);
+	add_text(config, "\", \"content\": ");
+}
+
+static void add_file(Config *config, const char *path, const char *mode, const char *content)
+{
+	json_auto_t *value = json_string(content);
+	g_autofree char *text = dump_for_yaml(value);
+	begin_file(config, path, mode);
+	add_text(config, text);
+	add_text(config, "}");
+}
+
+static void add_ref_file(
+	Config *config, const char *path, const char *mode, json_t *ref, const char *sample)
+{
+	begin_file(config, path, mode);
+	add_text(config, "\"");
+	add_ref(config, ref, sample);
+	add_text(config, "\"}");
+}
+
+static void add_embedded(Config *config, const char *path, const char *mode, const char *name)
+{
+	for (const struct rg_embedded *file = rg_boot_data; file->name != NULL; file++) {
+		if (g_str_equal(file->name, name))
+			add_file(config, path, mode, file->data);
+	}
+}
+
+/* Files that start-ray sources, of raygpu and of the provider's module. */
+static void add_scripts(Config *config, const RgBootNode *node)
+{
+	if (rg_boot_slices_of(node))
+		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
+	if (rg_boot_rdma_of(node) && node->options->fast_network)
+		add_file(config, "/usr/local/lib/raygpu/open-fast-network", "0755",
+			node->options->fast_network);
+	if (node->options->cloud)
+		add_file(config, "/usr/local/lib/raygpu/cloud", "0755", node->options->cloud);
+}
+
+static void write_config(Config *config, const RgBootNode *node, const json_t *ray)
+{
+	g_autofree char *env = rg_boot_env_file(json_object_get(ray, "env"));
+	g_autofree char *conf = rg_boot_node_conf(node, ray);
+	add_text(config, "#cloud-config\n{\"write_files\": [\n");
+	if (rg_boot_uses_token(node))
+		add_ref_file(config, RG_BOOT_TOKEN_FILE, "0600", rg_boot_token_ref(), TOKEN_LIKE);
+	if (!rg_boot_is_head(node))
+		add_ref_file(config, RG_BOOT_HEAD_FILE, "0644", rg_boot_head_ref(), ADDRESS_LIKE);
+	add_file(config, RG_BOOT_ENV_FILE, "0600", env);
+	add_file(config, RG_BOOT_CONF_FILE, "0600", conf);
+	add_scripts(config, node);
+	add_embedded(config, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
+	add_embedded(
+		config, "/etc/systemd/system/raygpu-ray.service", "0644", "raygpu-ray.service");
+	add_text(config, "],\n\"runcmd\": [[\"systemctl\", \"daemon-reload\"],\n"
+			 "  [\"systemctl\", \"enable\", \"--now\", \"--no-block\", "
+			 "\"raygpu-ray.service\"]]}\n");
+	end_piece(config);
+}
+
+static void report_too_large(const RgBootNode *node, size_t raw, size_t compressed, size_t limit)
+{
+	const char *origin = rg_json_str(node->node, "origin", "");
+	g_autofree char *env = g_strconcat(origin, "/env", NULL);
+	RgDiag *diag = rg_diags_error(node->diags, "boot.too-large",
+		"the user data of \"%s\" has %zu bytes, %zu compressed; the cloud accepts "
+		"%zu",
+		rg_json_str(node->node, "pool", ""), raw, compressed, limit);
+	rg_diag_at(diag, rg_cluster_source(node->cluster, env));
+	rg_diag_hint(diag, "shorten `env`, or put large values into the container image");
+}
+
+/* A text, a join, or a compressed join; NULL when it is too large even so. */
+static json_t *fit_into_limit(const RgBootNode *node, Config *config)
+{
+	const RgBootOptions *options = node->options;
+	json_auto_t *whole = NULL;
+	if (json_array_size(config->pieces) == 1)
+		whole = json_incref(json_array_get(config->pieces, 0));
+	else
+		whole = json_pack("{s:O}", "$join", config->pieces);
+	size_t raw = config->sample->len;
+	if (raw <= options->user_data_bytes)
+		return json_incref(whole);
+	size_t compressed = options->gzip_size(config->sample->str, raw) + GZIP_MARGIN_BYTES;
+	if (compressed <= options->user_data_bytes)
+		return json_pack("{s:O}", "$gzip_base64", whole);
+	report_too_large(node, raw, compressed, options->user_data_bytes);
+	return NULL;
+}
+
+json_t *rg_boot_user_data(const RgBootNode *node, const json_t *ray)
+{
+	g_auto(Config) config = {
+		.pieces = json_array(),
+		.text = g_string_new(NULL),
+		.sample = g_string_new(NULL),
+	};
+	write_config(&config, node, ray);
+	return fit_into_limit(node, &config);
+}

@@ -1,0 +1,107 @@
+/* A Ray node in the two files that start-ray.sh reads on a virtual machine. */
+#include <math.h>
+#include <string.h>
+#include "boot/internal.h"
+
+/* docker's env file takes a line as it is, with no quoting at all, and drops a final CR. Other
+ * values go as arguments. */
+static bool fits_env_file(const char *value)
+{
+	return !strchr(value, '\n') && !g_str_has_suffix(value, "\r");
+}
+
+char *rg_boot_env_file(const json_t *env)
+{
+	GString *text = g_string_new(NULL);
+	const char *name;
+	json_t *value;
+	json_object_foreach (rg_json_unconst(env), name, value) {
+		if (fits_env_file(json_string_value(value)))
+			g_string_append_printf(text, "%s=%s\n", name, json_string_value(value));
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void add_quoted(GString *text, const char *value)
+{
+	g_autofree char *quoted = g_shell_quote(value);
+	g_string_append_printf(text, "  %s\n", quoted);
+}
+
+static void add_assignment(GString *text, const char *name, const char *value)
+{
+	g_autofree char *quoted = g_shell_quote(value);
+	g_string_append_printf(text, "%s=%s\n", name, quoted);
+}
+
+static void add_container_args(GString *text, const json_t *env)
+{
+	const char *name;
+	json_t *value;
+	g_string_append(text, "container_args=(\n");
+	json_object_foreach (rg_json_unconst(env), name, value) {
+		if (fits_env_file(json_string_value(value)))
+			continue;
+		g_autofree char *pair = g_strconcat(name, "=", json_string_value(value), NULL);
+		add_quoted(text, "--env");
+		add_quoted(text, pair);
+	}
+	g_string_append(text, ")\n");
+}
+
+/* For cut-gpus: "1g.5gb", or "1g.5gb:4" with its place on the chip. */
+static void add_slices(const RgBootNode *node, GString *text)
+{
+	const json_t *slices = rg_boot_slices_of(node), *slice;
+	size_t i;
+	if (!slices)
+		return;
+	g_string_append_printf(
+		text, "slices=%" G_GINT64_FORMAT "\nmig=(\n", rg_boot_ray_gpus_of(node));
+	json_array_foreach (slices, i, slice) {
+		const json_t *start = json_object_get(slice, "start");
+		const char *profile = rg_json_str(slice, "profile", "");
+		g_autofree char *tuple = json_is_integer(start)
+						 ? g_strdup_printf("%s:%" JSON_INTEGER_FORMAT,
+							   profile, json_integer_value(start))
+						 : g_strdup(profile);
+		add_quoted(text, tuple);
+	}
+	g_string_append(text, ")\n");
+}
+
+/* Ray puts up to 30 % of the memory into /dev/shm. */
+static int64_t shm_mib(const RgBootNode *node)
+{
+	const json_t *memory = json_object_get(json_object_get(node->node, "offer"), "memory_gib");
+	return (int64_t)ceil(json_number_value(memory) * 1024 * 0.3);
+}
+
+static void add_ray_args(GString *text, const json_t *args)
+{
+	size_t i;
+	json_t *arg;
+	g_string_append(text, "ray_args=(\n");
+	json_array_foreach (args, i, arg)
+		add_quoted(text, json_string_value(arg));
+	g_string_append(text, ")\n");
+}
+
+char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
+{
+	const json_t *said = json_object_get(node->fitted, "ray");
+	json_auto_t *args = rg_boot_ray_args(node, ray);
+	GString *text = g_string_new(NULL);
+	add_assignment(text, "role", rg_boot_is_head(node) ? "head" : "worker");
+	add_assignment(text, "image", rg_json_str(said, "image", ""));
+	add_assignment(text, "auth", rg_json_str(said, "auth", ""));
+	g_string_append_printf(text,
+		"gcs_port=%s\ngpus=%" G_GINT64_FORMAT "\nshm_mib=%" G_GINT64_FORMAT "\n",
+		RG_BOOT_GCS_PORT, rg_boot_gpus_of(node), shm_mib(node));
+	if (rg_boot_rdma_of(node))
+		g_string_append_printf(text, "rdma=%" G_GINT64_FORMAT "\n", rg_boot_rdma_of(node));
+	add_slices(node, text);
+	add_container_args(text, json_object_get(ray, "env"));
+	add_ray_args(text, args);
+	return g_string_free(text, FALSE);
+}
