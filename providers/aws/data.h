@@ -1,4 +1,4 @@
-/* The module's own embedded files: schema.json and errors.csv. */
+/* The module's own embedded files: schema.json and tables. */
 #pragma once
 #include "base/embedded.h"
 

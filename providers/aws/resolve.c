@@ -1,5 +1,6 @@
 #include "aws/resolve.h"
 #include "aws/form.h"
+#include "aws/image_driver.h"
 #include "aws/kinds.h"
 #include "aws/parameter.h"
 #include <string.h>
@@ -72,9 +73,10 @@ static json_t *image_fact(const json_t *record)
 	json_array_foreach (json_object_get(record, "blockDeviceMapping"), i, device)
 		if (g_str_equal(mod_str(device, "deviceName"), root))
 			size = mod_str(json_object_get(device, "ebs"), "volumeSize");
-	return json_pack("{s:s, s:s, s:s, s:s, s:I}", "id", mod_str(record, "imageId"), "name",
-		mod_str(record, "name"), "arch", mod_str(record, "architecture"), "root_device",
-		root, "min_disk_gb", (json_int_t)g_ascii_strtoll(size, NULL, 10));
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o*}", "id", mod_str(record, "imageId"),
+		"name", mod_str(record, "name"), "arch", mod_str(record, "architecture"),
+		"root_device", root, "min_disk_gb", (json_int_t)g_ascii_strtoll(size, NULL, 10),
+		"driver", aws_image_driver(mod_str(record, "name")));
 }
 
 static rgp_status resolve_named(

@@ -4,17 +4,11 @@
 #include "base/version.h"
 #include "catalog/internal.h"
 
-/* Releases of a node image from a date or version on. */
-typedef struct {
-	const char *name, *from, *driver;
-} NodeImage;
-
 struct RgCompat {
 	GStringChunk *texts;
 	GPtrArray *rays; /* RgRayRelease* */
 	GArray *cudas;	 /* RgCudaRelease */
 	GArray *archs;	 /* RgCudaArch */
-	GArray *images;	 /* NodeImage */
 };
 
 extern const struct rg_embedded rg_catalog_data[];
@@ -35,7 +29,6 @@ void rg_compat_free(RgCompat *compat)
 	g_ptr_array_unref(compat->rays);
 	g_array_unref(compat->cudas);
 	g_array_unref(compat->archs);
-	g_array_unref(compat->images);
 	g_string_chunk_free(compat->texts);
 	g_free(compat);
 }
@@ -135,26 +128,6 @@ static bool read_arch(RgCompat *compat, const RgTable *table, size_t row, RgDiag
 	return true;
 }
 
-static bool read_image(RgCompat *compat, const RgTable *table, size_t row, RgDiags *diags)
-{
-	enum { NAME, FROM, DRIVER };
-	NodeImage image = {keep(compat, table, row, NAME), keep(compat, table, row, FROM),
-		keep(compat, table, row, DRIVER)};
-	if (!is_version(table, row, FROM, false, diags) ||
-		!is_version(table, row, DRIVER, false, diags))
-		return false;
-	for (guint i = 0; i < compat->images->len; i++) {
-		const NodeImage *other = &g_array_index(compat->images, NodeImage, i);
-		if (!g_str_equal(other->name, image.name) || !g_str_equal(other->from, image.from))
-			continue;
-		rg_table_complain(
-			table, row, NAME, "an image that is there once from then on", diags);
-		return false;
-	}
-	g_array_append_val(compat->images, image);
-	return true;
-}
-
 static const struct {
 	const char *file;
 	const char *columns[7];
@@ -168,7 +141,6 @@ static const struct {
 		{"compute_capability", "architecture", "first_cuda", "last_cuda",
 			"last_driver_branch"},
 		read_arch},
-	{"node_images.csv", {"name", "from", "driver"}, read_image},
 };
 
 static bool load_file(RgCompat *compat, size_t file, const RgCatalogSource *source, RgDiags *diags)
@@ -188,7 +160,6 @@ RgCompat *rg_compat_open_with(RgCatalogText text, void *data, RgDiags *diags)
 	compat->rays = g_ptr_array_new_with_free_func(free_ray);
 	compat->cudas = g_array_new(FALSE, FALSE, sizeof(RgCudaRelease));
 	compat->archs = g_array_new(FALSE, FALSE, sizeof(RgCudaArch));
-	compat->images = g_array_new(FALSE, FALSE, sizeof(NodeImage));
 	const RgCatalogSource source = {.text = text, .data = data};
 	bool good = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
@@ -231,18 +202,4 @@ const RgCudaArch *rg_compat_arch(const RgCompat *compat, unsigned capability)
 			return arch;
 	}
 	return NULL;
-}
-
-const char *rg_compat_image_driver(const RgCompat *compat, const char *image_name)
-{
-	const NodeImage *best = NULL;
-	const char *last = strrchr(image_name, ' '); /* "20261001", or the 71.6 of "Version 71.6" */
-	for (guint i = 0; i < compat->images->len && last; i++) {
-		const NodeImage *image = &g_array_index(compat->images, NodeImage, i);
-		if (strstr(image_name, image->name) &&
-			rg_version_compare(image->from, last + 1) <= 0 &&
-			(!best || rg_version_compare(best->from, image->from) < 0))
-			best = image;
-	}
-	return best ? best->driver : NULL;
 }

@@ -42,5 +42,3 @@ const RgRayRelease *rg_compat_ray(const RgCompat *compat, const char *version);
 /* NULL when not known. */
 const RgCudaRelease *rg_compat_cuda(const RgCompat *compat, const char *tag);
 const RgCudaArch *rg_compat_arch(const RgCompat *compat, unsigned capability);
-/* The NVIDIA driver, or an older one, that a node image of this name holds; NULL when not known. */
-const char *rg_compat_image_driver(const RgCompat *compat, const char *image_name);

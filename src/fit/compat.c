@@ -168,25 +168,29 @@ static void check_gpu(const Check *check, const RgShape *shape)
 	}
 }
 
-/* What the node image holds: the spec's word, or what is known of the image by its name. */
-static const char *find_driver(const Check *check, const RgShape *shape, const char **image)
+static const json_t *image_of(const Check *check, const RgShape *shape)
 {
-	const json_t *fact =
-		json_object_get(json_object_get(check->facts, "images"), shape->image_key);
-	*image = rg_json_str(fact, "name", "");
-	if (shape->pool->driver)
-		return shape->pool->driver;
-	return rg_compat_image_driver(check->compat, *image);
+	return json_object_get(json_object_get(check->facts, "images"), shape->image_key);
 }
 
-static void check_open_driver(const Check *check, const RgShape *shape, const char *image)
+/* What the node image contains: the spec's word, or the module's. */
+static const char *find_driver(const Check *check, const RgShape *shape)
 {
-	if (!strstr(image, "OSS Nvidia Driver") || rg_fit_takes_open_driver(shape->type))
+	const json_t *driver = json_object_get(image_of(check, shape), "driver");
+	return shape->pool->driver ? shape->pool->driver : rg_json_str(driver, "version", NULL);
+}
+
+static void check_open_driver(const Check *check, const RgShape *shape)
+{
+	const json_t *image = image_of(check, shape), *driver = json_object_get(image, "driver");
+	if (!g_str_equal(rg_json_str(driver, "modules", ""), "open") ||
+		rg_fit_takes_open_driver(shape->type))
 		return;
 	RgDiag *diag = pool_error(check, shape, "compat.open-driver",
 		g_strdup_printf(
 			"image \"%s\" has NVIDIA's open kernel modules, which don't support the %s",
-			image, shape->type->gpu->name));
+			rg_json_str(image, "name", rg_json_str(image, "id", "")),
+			shape->type->gpu->name));
 	rg_diag_hint(diag, "they begin with Turing; leave `image` out, or take one with the "
 			   "proprietary modules");
 }
@@ -241,8 +245,8 @@ static void check_shape(const Check *check, const RgShape *shape)
 	if (!shape->type->gpu || shape->type->gpu->compute_capability == 0)
 		return;
 	check_gpu(check, shape);
-	const char *image, *driver = find_driver(check, shape, &image);
-	check_open_driver(check, shape, image);
+	const char *driver = find_driver(check, shape);
+	check_open_driver(check, shape);
 	if (!driver)
 		return;
 	check_driver_branch(check, shape, driver);

@@ -117,7 +117,6 @@ static bool try_compat(Input *input, RgDiags *diags)
 	g_assert_true(!ray || ray->cuda_tags);
 	rg_compat_cuda(compat, "cu121");
 	rg_compat_arch(compat, 80);
-	rg_compat_image_driver(compat, "Deep Learning Base OSS Nvidia Driver GPU AMI 20261001");
 	return true;
 }
 
@@ -158,7 +157,6 @@ static const struct {
 	{"ray_releases.csv", try_compat},
 	{"cuda_releases.csv", try_compat},
 	{"cuda_archs.csv", try_compat},
-	{"node_images.csv", try_compat},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -52,8 +52,7 @@ with open(os.path.join(root, 'tests/cli/fit/test_own_catalog.py'), encoding='utf
         keep('project', f'refused-{i}', f'catalog:\n  {line}\n'.encode())
 # in the order of fuzz_csv.c; of long tables the first lines
 for i, name in enumerate(['instance_types', 'prices', 'regions', 'refusals', 'gpu_models', 'grid_intensity', 'gpu_power',
-                          'host_power', 'mig_profiles', 'mig_placements', 'ray_releases', 'cuda_releases', 'cuda_archs',
-                          'node_images']):
+                          'host_power', 'mig_profiles', 'mig_placements', 'ray_releases', 'cuda_releases', 'cuda_archs']):
     [path] = [p for folder in ('providers/aws', 'src/catalog/data')
               if os.path.exists(p := os.path.join(root, folder, name + '.csv'))]
     with open(path, 'rb') as f:

@@ -31,26 +31,6 @@ static void test_cuda(void)
 	g_assert_null(rg_compat_arch(compat, 71));
 }
 
-static void test_node_images(void)
-{
-	static const struct {
-		const char *image, *driver;
-	} cases[] = {
-		{"Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) 20261001",
-			"595.91.07"},
-		{"Deep Learning ARM64 Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) 20260101",
-			"580.105.08"},
-		{"Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) 20240101", NULL},
-		{"Deep Learning Base Proprietary Nvidia Driver AMI (Amazon Linux 2) Version 71.6",
-			"570.195.03"},
-		{"ubuntu/images/hvm-ssd/ubuntu-jammy-22.04-amd64-server-20260920", NULL},
-		{"", NULL},
-	};
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-		g_assert_cmpstr(
-			rg_compat_image_driver(compat, cases[i].image), ==, cases[i].driver);
-}
-
 static const char *one_bad_file(void *data, const char *name, size_t *len)
 {
 	const char *const *file = data;
@@ -78,7 +58,6 @@ static void test_broken_files_are_refused(void)
 		{"cuda_archs.csv",
 			"compute_capability,architecture,first_cuda,last_cuda,last_driver_branch\n"
 			"7.0,Volta,9.0,12.9,-1\n"},
-		{"node_images.csv", "name,from,driver\nx,soon,1\n"},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
@@ -101,7 +80,6 @@ int main(int argc, char **argv)
 	g_assert_nonnull(compat);
 	g_test_add_func("/catalog/compat/ray", test_ray);
 	g_test_add_func("/catalog/compat/cuda", test_cuda);
-	g_test_add_func("/catalog/compat/node-images", test_node_images);
 	g_test_add_func("/catalog/compat/broken-files", test_broken_files_are_refused);
 	int result = g_test_run();
 	rg_compat_free(compat);

@@ -55,7 +55,6 @@ static const Form forms[] = {
 		"compute_capability architecture first_cuda last_cuda last_driver_branch",
 		"compute_capability first_cuda last_cuda last_driver_branch",
 		"last_cuda last_driver_branch", ""},
-	{"node_images.csv", "name from driver", "from driver", "", ""},
 };
 
 /* NaN, signs, exponents, units, separators, blanks. */

@@ -4,12 +4,12 @@
 #include "catalog_folder.h"
 #include "spec/spec.h"
 
-#define OSS "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) 20261001"
-#define OLD "Deep Learning Base Proprietary Nvidia Driver AMI (Amazon Linux 2) Version 71.6"
+#define OSS "{'version': '595.91.07', 'modules': 'open'}"
+#define OLD "{'version': '570.195.03', 'modules': 'proprietary'}"
 
 typedef struct {
 	const char *name, *ray, *pool;
-	const char *image;  /* name of the pool's node image; NULL: not asked */
+	const char *driver; /* of the pool's node image; NULL: not asked, "": not known */
 	const char *expect; /* "code severity line" a finding, separated by blanks and bars */
 	const char *said;   /* in the first finding or its hint */
 } Case;
@@ -55,10 +55,10 @@ static const Case cases[] = {
 		"accelerators: \"V100:4\", image: ami-1", OSS,
 		"compat.open-driver error 6|compat.gpu-dropped error 6", "begin with Turing"},
 	{"old-driver", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu129\"",
-		"accelerators: T4, image: ami-1, driver: \"470.82.01\"", "mine",
+		"accelerators: T4, image: ami-1, driver: \"470.82.01\"", "",
 		"compat.driver-too-old error 6", "needs 525.60.13"},
 	{"minor-compatibility", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu129\"",
-		"accelerators: T4, image: ami-1, driver: \"550.54.15\"", "mine",
+		"accelerators: T4, image: ami-1, driver: \"550.54.15\"", "",
 		"compat.driver-too-old warning 6", "minor version compatibility"},
 	{"driver-that-suffices", "version: 2.52.0, image: \"rayproject/ray:2.52.0-py311-cu129\"",
 		"accelerators: T4, image: ami-1, driver: \"580.65.06\"", NULL, "", NULL},
@@ -71,7 +71,9 @@ static RgCatalog *catalog;
 
 static json_t *facts_of(const Case *c)
 {
-	json_t *image = json_pack("{s:s}", "name", c->image);
+	g_autofree char *text = g_strdelimit(g_strdup(c->driver), "'", '"');
+	json_t *image =
+		json_pack("{s:s, s:o*}", "id", "ami-1", "driver", json_loads(text, 0, NULL));
 	return json_pack("{s:{s:O, s:O, s:o}}", "images", "default/x86_64", image,
 		"default/x86_64/proprietary", image, "ami-1", image);
 }
@@ -86,7 +88,7 @@ static void test_case(gconstpointer data)
 			c->ray, c->pool);
 	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
 	g_autoptr(RgShapes) shapes = cluster ? rg_fit_shapes(cluster, catalog, NULL, diags) : NULL;
-	json_auto_t *facts = c->image ? facts_of(c) : NULL;
+	json_auto_t *facts = c->driver ? facts_of(c) : NULL;
 	g_autoptr(GString) got = g_string_new(NULL);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_test_message("before: %s", rg_diags_get(diags, i)->summary);

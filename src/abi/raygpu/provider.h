@@ -21,7 +21,9 @@
  *                 "proprietary" (GPUs older than Turing don't work with NVIDIA's open kernel
  *                 modules), "origin": JSON pointer into the spec}],
  *                 "place": bool, "instance_types": [...], "zones": [...]}
- *          gives "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb"}},
+ *          gives "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb",
+ *                 "driver": {"version": NVIDIA's, or an older one, or null, "modules": "open" or
+ *                 "proprietary"} where the image's is known}},
  *                 "zones": [those that nodes can be placed in], "module": {what lower will need,
  *                 in any form}, "offerings": {instance_type: [zone, ...]}}  reading calls only.
  *          "zones" and "module" are needed only when "place" is true, and "module" is optional. The
