@@ -15,6 +15,7 @@ SMOKE = ['tests/cli/apply/test_story.py']
 TABLE = [
     ('src/abi/', 'module'),
     ('src/provider/', 'module'),
+    ('providers/aws/sim/', 'sim'),
     ('providers/aws/', 'aws'),
     ('providers/', 'module'),
     ('src/http/', 'apply/test_failures.py'),

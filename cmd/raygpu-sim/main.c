@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim/server.h"
-#include "sim/sim.h"
+#include "sim/core/server.h"
+#include "sim/core/sim.h"
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 4 };
 

@@ -1,10 +1,10 @@
 /* What the simulator's control endpoint and its options take: knobs and faults, JSON; scenarios,
  * YAML. Changes are all or nothing, and what was taken can be told and taken again. */
 #include "fuzz.h"
-#include "sim/faults.h"
-#include "sim/knobs.h"
-#include "sim/own_types.h"
-#include "sim/scenario.h"
+#include "sim/core/faults.h"
+#include "sim/core/knobs.h"
+#include "aws/sim/own_types.h"
+#include "sim/core/scenario.h"
 
 static void try_knobs(const json_t *given)
 {

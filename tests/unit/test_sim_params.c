@@ -1,7 +1,7 @@
 /* The simulator's form parser on tests/data/aws/query_vectors.json (botocore's serializer): what a
  * client meant is what the server reads. */
 #include <string.h>
-#include "sim/params.h"
+#include "aws/sim/params.h"
 
 /* Counts the texts of a tree. */
 static size_t leaves(const json_t *tree)

@@ -1,7 +1,7 @@
 /* The simulator's verifier on tests/data/aws/sigv4_vectors.json (computed by botocore.auth). */
 #include <jansson.h>
 #include <string.h>
-#include "sim/sigv4.h"
+#include "aws/sim/sigv4.h"
 
 static const char *text(const json_t *object, const char *member)
 {

@@ -31,7 +31,7 @@ def test_knobs_and_paths(page, sim):
 
 
 def test_actions(page):
-    with open(os.path.join(ROOT, 'src/sim/actions.c')) as f:
+    with open(os.path.join(ROOT, 'providers/aws/sim/actions.c')) as f:
         names = re.findall(r'^\t\{"([A-Za-z]+)"', f.read(), re.M)
     assert len(names) == 44
     page = re.sub(r'Authorize- and RevokeSecurityGroupIngress and -Egress', ' '.join(

@@ -142,10 +142,10 @@ def test_a_file_that_is_none_ends_the_program(tmp_path, text, complaint, status)
 def test_the_man_page_names_every_member_and_its_example_is_one(sim):
     with open(os.path.join(ROOT, 'man/raygpu-scenario.5.scd')) as f:
         page = f.read().replace('\\', '')
-    with open(os.path.join(ROOT, 'src/sim/scenario.c')) as f:
+    with open(os.path.join(ROOT, 'src/sim/core/scenario.c')) as f:
         members = set(re.findall(r'"([a-z_]+)",\s*&', f.read()))
     assert {'at_s', 'knobs', 'reclaims', 'clear_faults', 'note', 'description'} <= members
-    with open(os.path.join(ROOT, 'src/sim/own_types.c')) as f:
+    with open(os.path.join(ROOT, 'providers/aws/sim/own_types.c')) as f:
         declared = set(re.findall(r'"([a-z_]+)",\s*&', f.read()))
     assert {'vcpus', 'efa', 'gpus', 'zones'} <= declared
     assert [m for m in declared if not re.search(rf'(?<![a-z]){m}(?![a-z])', page)] == []

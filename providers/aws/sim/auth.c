@@ -1,0 +1,245 @@
+#include "aws/sim/auth.h"
+#include <string.h>
+#include "aws/sim/session.h"
+#include "aws/sim/sigv4.h"
+
+#define ALGORITHM "AWS4-HMAC-SHA256"
+/* Signature Version 4's window. */
+#define MAX_SKEW_S (15 * 60)
+#define UNSIGNED_REGION "us-east-1"
+
+typedef enum {
+	NO_TOKEN,
+	INCOMPLETE,
+	UNKNOWN_KEY,
+	MISMATCH,
+	WRONG_SCOPE,
+	WRONG_CLOCK,
+	OLD_TOKEN,
+} Refusal;
+
+/* EC2 and STS: their "Common errors" pages; SSM: the JSON protocol's common errors. */
+static const struct {
+	int status;
+	const char *code;
+} refusals[RG_SIM_SERVICES][7] = {
+	[RG_SIM_EC2] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
+		[INCOMPLETE] = {400, "IncompleteSignature"},
+		[UNKNOWN_KEY] = {401, "AuthFailure"},
+		[MISMATCH] = {403, "SignatureDoesNotMatch"},
+		[WRONG_SCOPE] = {401, "AuthFailure"},
+		[WRONG_CLOCK] = {400, "RequestExpired"},
+		[OLD_TOKEN] = {400, "RequestExpired"}},
+	[RG_SIM_STS] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
+		[INCOMPLETE] = {400, "IncompleteSignature"},
+		[UNKNOWN_KEY] = {403, "InvalidClientTokenId"},
+		[MISMATCH] = {403, "SignatureDoesNotMatch"},
+		[WRONG_SCOPE] = {403, "SignatureDoesNotMatch"},
+		[WRONG_CLOCK] = {403, "SignatureDoesNotMatch"},
+		[OLD_TOKEN] = {403, "ExpiredToken"}},
+	[RG_SIM_SSM] = {[NO_TOKEN] = {400, "MissingAuthenticationTokenException"},
+		[INCOMPLETE] = {400, "IncompleteSignatureException"},
+		[UNKNOWN_KEY] = {400, "UnrecognizedClientException"},
+		[MISMATCH] = {400, "InvalidSignatureException"},
+		[WRONG_SCOPE] = {400, "InvalidSignatureException"},
+		[WRONG_CLOCK] = {400, "InvalidSignatureException"},
+		[OLD_TOKEN] = {400, "ExpiredTokenException"}},
+};
+
+/* The header's parts and the key behind it. */
+typedef struct {
+	char *credential;
+	char *signed_headers;
+	char *signature;
+	char **scope; /* key, date, region, service, "aws4_request" */
+	const char *date;
+	const char *secret; /* borrowed from the knobs or the session; NULL: not known, not asked */
+	RgSimSession session;
+} Proof;
+
+static void proof_clear(Proof *proof)
+{
+	g_free(proof->credential);
+	g_free(proof->signed_headers);
+	g_free(proof->signature);
+	g_strfreev(proof->scope);
+	rg_sim_session_clear(&proof->session);
+}
+
+G_GNUC_PRINTF(3, 4)
+static bool refuse(RgSimCall *call, Refusal refusal, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	g_autofree char *message = g_strdup_vprintf(format, args);
+	va_end(args);
+	return rg_sim_fail(call, refusals[call->service][refusal].status,
+		refusals[call->service][refusal].code, "%s", message);
+}
+
+/* The value of "Name=value" in the header's comma-separated list, or NULL. */
+static char *header_part(const char *header, const char *name)
+{
+	g_auto(GStrv) parts = g_strsplit_set(header + strlen(ALGORITHM), ", ", -1);
+	for (int i = 0; parts[i]; i++) {
+		if (g_str_has_prefix(parts[i], name) && parts[i][strlen(name)] == '=')
+			return g_strdup(parts[i] + strlen(name) + 1);
+	}
+	return NULL;
+}
+
+static bool read_proof(RgSimCall *call, const RgSimRequest *request, Proof *proof)
+{
+	const char *header = g_hash_table_lookup(request->headers, "authorization");
+	if (!header)
+		return refuse(call, NO_TOKEN, "Request is missing Authentication Token");
+	if (!g_str_has_prefix(header, ALGORITHM " "))
+		return refuse(
+			call, INCOMPLETE, "Authorization header requires the algorithm " ALGORITHM);
+	proof->credential = header_part(header, "Credential");
+	proof->signed_headers = header_part(header, "SignedHeaders");
+	proof->signature = header_part(header, "Signature");
+	proof->scope = g_strsplit(proof->credential ? proof->credential : "", "/", -1);
+	proof->date = g_hash_table_lookup(request->headers, "x-amz-date");
+	if (!proof->signed_headers || !proof->signature || g_strv_length(proof->scope) != 5)
+		return refuse(call, INCOMPLETE,
+			"Authorization header requires 'Credential', 'Signature' and "
+			"'SignedHeaders' parameters.");
+	if (!proof->date)
+		return refuse(call, INCOMPLETE,
+			"Authorization header requires existence of either a 'X-Amz-Date' or a "
+			"'Date' header.");
+	return true;
+}
+
+static bool check_scope(RgSimCall *call, const Proof *proof)
+{
+	static const char *const services[RG_SIM_SERVICES] = {"ec2", "sts", "ssm"};
+	const char *service = services[call->service];
+	g_assert(proof->scope != NULL); /* five parts: read_proof's doing */
+	if (!g_str_equal(proof->scope[4], "aws4_request") || !g_str_equal(proof->scope[3], service))
+		return refuse(call, WRONG_SCOPE,
+			"Credential should be scoped to correct service: '%s'.", service);
+	if (!rg_sim_data_region(call->world->data, proof->scope[2]))
+		return refuse(call, WRONG_SCOPE, "Credential should be scoped to a valid region.");
+	if (strncmp(proof->date, proof->scope[1], 8) != 0 || strlen(proof->scope[1]) != 8)
+		return refuse(call, WRONG_SCOPE,
+			"Date in Credential scope does not match YYYYMMDD from ISO-8601 version of "
+			"date from HTTP: '%s' != '%.8s', from '%s'.",
+			proof->scope[1], proof->date, proof->date);
+	return true;
+}
+
+static bool check_clock(RgSimCall *call, const Proof *proof)
+{
+	g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+	g_autoptr(GDateTime) when = g_date_time_new_from_iso8601(proof->date, utc);
+	if (!when)
+		return refuse(call, INCOMPLETE,
+			"Date must be in ISO-8601 'basic format'. Got '%s'.", proof->date);
+	gint64 now_s = call->world->now_ms / 1000 + call->knobs->clock_offset_s;
+	gint64 skew_s = g_date_time_to_unix(when) - now_s;
+	if (ABS(skew_s) <= MAX_SKEW_S)
+		return true;
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(now_s);
+	g_autofree char *now_text = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
+	if (call->service == RG_SIM_EC2)
+		return refuse(call, WRONG_CLOCK,
+			"Request has expired. Timestamp date is %s. Current date is %s.",
+			proof->date, now_text);
+	return refuse(call, WRONG_CLOCK,
+		skew_s < 0 ? "Signature expired: %s is now earlier than %s - 15 min."
+			   : "Signature not yet current: %s is still later than %s + 15 min.",
+		proof->date, now_text);
+}
+
+static bool refuse_key(RgSimCall *call)
+{
+	return refuse(call, UNKNOWN_KEY,
+		call->service == RG_SIM_EC2
+			? "AWS was not able to validate the provided access credentials"
+			: "The security token included in the request is invalid.");
+}
+
+/* Temporary keys come with a session token, lasting ones without. */
+static bool find_key(RgSimCall *call, const RgSimRequest *request, Proof *proof)
+{
+	const char *key = proof->scope[0];
+	const char *token = g_hash_table_lookup(request->headers, "x-amz-security-token");
+	if (!*key || rg_sim_knobs_lists(call->knobs->reject_access_keys, key))
+		return refuse_key(call);
+	if (token && rg_sim_session_read(call->world, key, token, &proof->session)) {
+		if (proof->session.expires_s <= call->world->now_ms / 1000)
+			return refuse(call, OLD_TOKEN,
+				call->service == RG_SIM_EC2
+					? "Request has expired."
+					: "The security token included in the request is expired");
+		proof->secret = proof->session.secret;
+		call->caller = g_strdup(proof->session.arn);
+		return true;
+	}
+	proof->secret = json_string_value(json_object_get(call->knobs->access_keys, key));
+	if (call->knobs->verify && (token || !proof->secret))
+		return refuse_key(call);
+	call->caller = g_strdup("arn:aws:iam::" RG_SIM_ACCOUNT ":user/raygpu-sim");
+	return true;
+}
+
+/* Every x-amz-* header that was sent must be under the signature, and the host. */
+static const char *unsigned_header(const RgSimRequest *request, const char *signed_headers)
+{
+	g_auto(GStrv) names = g_strsplit(signed_headers, ";", -1);
+	GHashTableIter iter;
+	void *name;
+	if (!g_strv_contains((const char *const *)names, "host"))
+		return "host";
+	g_hash_table_iter_init(&iter, request->headers);
+	while (g_hash_table_iter_next(&iter, &name, NULL)) {
+		if (g_str_has_prefix(name, "x-amz-") &&
+			!g_strv_contains((const char *const *)names, name))
+			return name;
+	}
+	return NULL;
+}
+
+static bool check_signature(RgSimCall *call, const RgSimRequest *request, const Proof *proof)
+{
+	const char *missing = unsigned_header(request, proof->signed_headers);
+	if (missing)
+		return refuse(call, MISMATCH,
+			"'%s' must be a 'SignedHeader' in the AWS Authorization.", missing);
+	RgSigv4Request sent = {.method = request->method,
+		.path = request->path,
+		.query = request->query,
+		.headers = request->headers,
+		.body = request->body,
+		.body_length = request->body_length};
+	g_autofree char *canonical = rg_sigv4_canonical(&sent, proof->signed_headers);
+	g_autofree char *scope = g_strjoinv("/", proof->scope + 1);
+	g_autofree char *text =
+		canonical ? rg_sigv4_string_to_sign(proof->date, scope, canonical) : NULL;
+	g_autofree char *wanted = text ? rg_sigv4_signature(proof->secret, scope, text) : NULL;
+	if (wanted && g_str_equal(wanted, proof->signature))
+		return true;
+	return refuse(call, MISMATCH,
+		"The request signature we calculated does not match the signature you provided. "
+		"Check your AWS Secret Access Key and signing method. Consult the service "
+		"documentation for details.");
+}
+
+bool rg_sim_auth_check(RgSimCall *call, const RgSimRequest *request, char **region)
+{
+	if (call->action && call->action->unsigned_allowed &&
+		!g_hash_table_lookup(request->headers, "authorization")) {
+		*region = g_strdup(UNSIGNED_REGION);
+		return true;
+	}
+	Proof proof = {0};
+	bool good = read_proof(call, request, &proof) && check_scope(call, &proof) &&
+		    check_clock(call, &proof) && find_key(call, request, &proof) &&
+		    (!call->knobs->verify || check_signature(call, request, &proof));
+	if (good)
+		*region = g_strdup(proof.scope[2]);
+	proof_clear(&proof);
+	return good;
+}

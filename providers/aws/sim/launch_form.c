@@ -1,0 +1,231 @@
+#include "aws/sim/launch_form.h"
+#include <string.h>
+#include "aws/sim/placement_group.h"
+#include "aws/sim/spot.h"
+#include "aws/sim/tags.h"
+#include "aws/sim/types.h"
+
+#define MAX_USER_DATA 16384
+/* The resource bucket of RunInstances holds 1,000 (EC2 developer guide, "Request throttling"). */
+#define MAX_INSTANCES 1000
+
+static bool read_counts(RgSimCall *call, RgSimLaunch *launch)
+{
+	launch->min = rg_sim_param_int(call->params, "MinCount", 0);
+	launch->max = rg_sim_param_int(call->params, "MaxCount", 0);
+	if (launch->min < 1)
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"Value (%" G_GINT64_FORMAT
+			") for parameter minCount is invalid. It must be "
+			"greater than 0.",
+			launch->min);
+	if (launch->max < launch->min)
+		return rg_sim_fail(call, 400, "InvalidParameterCombination",
+			"The parameter minCount (%" G_GINT64_FORMAT ") may not be larger than "
+			"maxCount (%" G_GINT64_FORMAT ").",
+			launch->min, launch->max);
+	if (launch->max > MAX_INSTANCES)
+		return rg_sim_fail(call, 400, "ResourceCountExceeded",
+			"You have requested more instances (%" G_GINT64_FORMAT ") than one request "
+			"may launch (%d).",
+			launch->max, MAX_INSTANCES);
+	return true;
+}
+
+static bool read_image_and_type(RgSimCall *call, RgSimLaunch *launch)
+{
+	const char *image = rg_sim_param_str(call->params, "ImageId");
+	launch->type = rg_sim_param_str(call->params, "InstanceType");
+	if (!image)
+		return rg_sim_fail_missing(call, "ImageId");
+	if (!launch->type)
+		return rg_sim_fail_missing(call, "InstanceType");
+	launch->type_entry = rg_sim_type_find(call->world->data, launch->type);
+	if (!launch->type_entry)
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"Invalid value '%s' for InstanceType.", launch->type);
+	launch->image = rg_sim_call_find(call, RG_SIM_IMAGE, image);
+	if (!launch->image)
+		return false;
+	const char *arch = rg_sim_type_arch(launch->type_entry);
+	const char *image_arch = rg_sim_doc_str(launch->image, "architecture");
+	if (!g_str_equal(arch, image_arch))
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"The architecture '%s' of the specified instance type does not match the "
+			"architecture '%s' of the specified AMI. Specify an instance type and an "
+			"AMI that have matching architectures, and try again.",
+			arch, image_arch);
+	return true;
+}
+
+/* g_base64_decode skips what it doesn't know, so the proof is to encode again. */
+static bool is_base64(const char *text, gsize *decoded_length)
+{
+	g_autofree guchar *raw = g_base64_decode(text, decoded_length);
+	g_autofree char *again = g_base64_encode(raw, *decoded_length);
+	return g_str_equal(again, text);
+}
+
+static bool read_user_data(RgSimCall *call, RgSimLaunch *launch)
+{
+	const char *given = rg_sim_param_str(call->params, "UserData");
+	if (!given || !*given)
+		return true;
+	g_auto(GStrv) lines = g_strsplit_set(given, "\r\n\t ", -1);
+	launch->user_data = g_strjoinv("", lines);
+	gsize length = 0;
+	if (!is_base64(launch->user_data, &length))
+		return rg_sim_fail(call, 400, "InvalidUserData.Malformed",
+			"Invalid BASE64 encoding of user data.");
+	if (length > MAX_USER_DATA)
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"User data is limited to %d bytes", MAX_USER_DATA);
+	return true;
+}
+
+static json_t *device_new(const char *name, const json_t *ebs)
+{
+	json_t *size = json_object_get(ebs, "volumeSize");
+	const char *type = rg_sim_doc_str(ebs, "volumeType");
+	return json_pack("{s:s, s:I, s:s, s:b, s:b, s:s}", "device", name, "size",
+		(json_int_t)json_integer_value(size), "type", *type ? type : "gp2", "encrypted",
+		json_is_true(json_object_get(ebs, "encrypted")), "delete",
+		!json_is_false(json_object_get(ebs, "deleteOnTermination")), "snapshot",
+		rg_sim_doc_str(ebs, "snapshotId"));
+}
+
+static json_t *find_device(const json_t *devices, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(devices); i++) {
+		json_t *device = json_array_get(devices, i);
+		if (g_str_equal(rg_sim_doc_str(device, "device"), name))
+			return device;
+	}
+	return NULL;
+}
+
+/* EC2 complains of st1 and sc1 at the root in these words too (aws/aws-sdk#542). */
+static bool check_disk_type(RgSimCall *call, const char *type, bool is_root)
+{
+	if (g_str_equal(type, "io1") || g_str_equal(type, "io2"))
+		return rg_sim_fail(call, 400, "InvalidParameterCombination",
+			"The parameter iops must be specified for %s volumes.", type);
+	if (is_root && (g_str_equal(type, "st1") || g_str_equal(type, "sc1")))
+		return rg_sim_fail(call, 400, "InvalidParameterCombination",
+			"The parameter iops is not supported for %s volumes.", type);
+	return true;
+}
+
+static bool override_device(RgSimCall *call, json_t *device, const json_t *entry)
+{
+	gint64 least = json_integer_value(json_object_get(device, "size"));
+	gint64 size = rg_sim_param_int(entry, "Ebs.VolumeSize", least);
+	const char *snapshot = rg_sim_doc_str(device, "snapshot");
+	if (*snapshot && size < least)
+		return rg_sim_fail(call, 400, "InvalidBlockDeviceMapping",
+			"Volume of size %" G_GINT64_FORMAT "GB is smaller than snapshot '%s', "
+			"expect size >= %" G_GINT64_FORMAT "GB",
+			size, snapshot, least);
+	if (size < 1 || size > 65536)
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"Volume of %" G_GINT64_FORMAT "GiB is too small or too large.", size);
+	const char *type = rg_sim_param_str(entry, "Ebs.VolumeType");
+	if (type && !check_disk_type(call, type, *snapshot != '\0'))
+		return false;
+	json_object_set_new(device, "size", json_integer(size));
+	if (type)
+		json_object_set_new(device, "type", json_string(type));
+	bool encrypted = json_is_true(json_object_get(device, "encrypted"));
+	bool delete = json_is_true(json_object_get(device, "delete"));
+	json_object_set_new(device, "encrypted",
+		json_boolean(rg_sim_param_bool(entry, "Ebs.Encrypted", encrypted)));
+	json_object_set_new(device, "delete",
+		json_boolean(rg_sim_param_bool(entry, "Ebs.DeleteOnTermination", delete)));
+	return true;
+}
+
+/* The image's disks, changed and added to by BlockDeviceMapping.N. */
+static bool read_devices(RgSimCall *call, RgSimLaunch *launch)
+{
+	launch->devices = json_array();
+	size_t i;
+	json_t *mapping;
+	json_array_foreach (json_object_get(launch->image, "blockDeviceMapping"), i, mapping)
+		json_array_append_new(
+			launch->devices, device_new(rg_sim_doc_str(mapping, "deviceName"),
+						 json_object_get(mapping, "ebs")));
+	g_autoptr(GPtrArray) given = rg_sim_param_list(call->params, "BlockDeviceMapping");
+	for (unsigned n = 0; n < given->len; n++) {
+		const json_t *entry = g_ptr_array_index(given, n);
+		const char *name = rg_sim_param_str(entry, "DeviceName");
+		if (!name)
+			return rg_sim_fail_missing(call, "BlockDeviceMapping.DeviceName");
+		if (!rg_sim_param_at(entry, "Ebs") || rg_sim_param_at(entry, "NoDevice") ||
+			rg_sim_param_at(entry, "VirtualName"))
+			return rg_sim_fail(call, 400, "UnsupportedOperation",
+				"raygpu-sim simulates block devices with Ebs only");
+		json_t *device = find_device(launch->devices, name);
+		if (!device && !rg_sim_param_str(entry, "Ebs.VolumeSize"))
+			return rg_sim_fail(call, 400, "MissingParameter",
+				"The request must contain the parameter size or snapshotId");
+		if (!device) {
+			device = json_pack("{s:s, s:i, s:s, s:b, s:b, s:s}", "device", name, "size",
+				1, "type", "gp2", "encrypted", 0, "delete", 1, "snapshot", "");
+			json_array_append_new(launch->devices, device);
+		}
+		if (!override_device(call, device, entry))
+			return false;
+	}
+	return true;
+}
+
+static bool read_tags(RgSimCall *call, RgSimLaunch *launch)
+{
+	static const char types[] = "instance volume network-interface spot-instances-request";
+	launch->instance_tags = rg_sim_tags_of_request(call, "instance", types);
+	launch->volume_tags =
+		launch->instance_tags ? rg_sim_tags_of_request(call, "volume", types) : NULL;
+	launch->interface_tags = launch->volume_tags
+					 ? rg_sim_tags_of_request(call, "network-interface", types)
+					 : NULL;
+	launch->spot_tags = launch->interface_tags
+				    ? rg_sim_tags_of_request(call, "spot-instances-request", types)
+				    : NULL;
+	return launch->spot_tags != NULL;
+}
+
+static bool check_rest(RgSimCall *call)
+{
+	const char *key = rg_sim_param_str(call->params, "KeyName");
+	if (key)
+		return rg_sim_fail(call, 400, "InvalidKeyPair.NotFound",
+			"The key pair '%s' does not exist", key);
+	const char *profile = rg_sim_param_str(call->params, "IamInstanceProfile.Name");
+	if (profile && !rg_sim_knobs_lists(call->knobs->instance_profiles, profile))
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid IAM "
+			"Instance Profile name",
+			profile);
+	return true;
+}
+
+bool rg_sim_launch_read(RgSimCall *call, RgSimLaunch *launch)
+{
+	return read_counts(call, launch) && read_image_and_type(call, launch) &&
+	       read_user_data(call, launch) && read_devices(call, launch) &&
+	       read_tags(call, launch) && check_rest(call) && rg_sim_spot_read(call, launch) &&
+	       rg_sim_placement_group_read(call, launch);
+}
+
+void rg_sim_launch_clear(RgSimLaunch *launch)
+{
+	g_free(launch->user_data);
+	json_decref(launch->devices);
+	json_decref(launch->instance_tags);
+	json_decref(launch->volume_tags);
+	json_decref(launch->interface_tags);
+	json_decref(launch->spot_tags);
+	for (unsigned i = 0; launch->interfaces && i < launch->interfaces->len; i++)
+		json_decref(g_array_index(launch->interfaces, RgSimLaunchInterface, i).groups);
+	g_clear_pointer(&launch->interfaces, g_array_unref);
+}

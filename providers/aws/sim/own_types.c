@@ -1,0 +1,222 @@
+#include "aws/sim/own_types.h"
+#include <string.h>
+
+#define MAX_TYPES 200
+
+/* As it is declared; texts and lists are borrowed, these may be NULL. */
+typedef struct {
+	int vcpus, efa, gpu_count;
+	double memory_gib, gpu_memory_gib, network_gbps;
+	const char *arch, *gpu_name;
+	json_t *zones; /* names; NULL: all */
+	int placement;
+} Declared;
+
+static bool unpack(const json_t *value, Declared *declared, char **problem)
+{
+	json_t *gpus = NULL;
+	json_error_t error;
+	*declared = (Declared){.arch = "x86_64", .network_gbps = 10, .placement = 1};
+	int failed = json_unpack_ex((json_t *)(guintptr)value, &error, 0,
+		"{s:i, s:F, s?s, s?o, s?F, s?i, s?o, s?b !}", "vcpus", &declared->vcpus,
+		"memory_gib", &declared->memory_gib, "arch", &declared->arch, "gpus", &gpus,
+		"network_gbps", &declared->network_gbps, "efa", &declared->efa, "zones",
+		&declared->zones, "placement", &declared->placement);
+	if (!failed && gpus)
+		failed = json_unpack_ex(gpus, &error, 0, "{s:s, s:i, s:F !}", "name",
+			&declared->gpu_name, "count", &declared->gpu_count, "memory_gib",
+			&declared->gpu_memory_gib);
+	if (failed)
+		*problem = g_strdup(error.text);
+	return !failed;
+}
+
+static bool between(double value, double least, double most)
+{
+	return value >= least && value <= most;
+}
+
+static bool check_figures(const Declared *declared, char **problem)
+{
+	bool good = between(declared->vcpus, 1, 10000) && between(declared->memory_gib, 0.5, 1e6) &&
+		    between(declared->efa, 0, 64) && between(declared->network_gbps, 0.01, 1e5) &&
+		    (!declared->gpu_name || (between(declared->gpu_count, 1, 999) &&
+						    between(declared->gpu_memory_gib, 1, 1e5)));
+	if (!good)
+		*problem = g_strdup("vcpus is from 1 to 10000, memory_gib from 0.5 to 1000000, "
+				    "network_gbps from 0.01 to 100000, efa from 0 to 64, "
+				    "gpus.count from 1 to 999, gpus.memory_gib from 1 to 100000");
+	else if (!g_str_equal(declared->arch, "x86_64") && !g_str_equal(declared->arch, "arm64"))
+		*problem = g_strdup("arch is x86_64 or arm64");
+	return !*problem;
+}
+
+/* The zone's entry, and its region's name; NULL for an unknown zone. */
+static const json_t *find_zone(const RgSimData *data, const char *zone, const char **region)
+{
+	size_t i;
+	json_t *entry;
+	json_array_foreach (data->regions, i, entry) {
+		*region = json_string_value(json_object_get(entry, "name"));
+		const json_t *found = rg_sim_data_zone(data, *region, zone);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static bool check_zones(const RgSimData *data, const Declared *declared, char **problem)
+{
+	const char *region;
+	if (declared->zones &&
+		(!json_is_array(declared->zones) || !json_array_size(declared->zones)))
+		*problem = g_strdup("zones is a list of zone names");
+	for (size_t i = 0; !*problem && i < json_array_size(declared->zones); i++) {
+		const char *zone = json_string_value(json_array_get(declared->zones, i));
+		if (!zone || !find_zone(data, zone, &region))
+			*problem = g_strdup_printf("there is no zone \"%s\"", zone ? zone : "");
+	}
+	return !*problem;
+}
+
+static bool is_name(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	const char *dot = strchr(name, '.');
+	return dot && dot != name && dot[1] && strlen(name) <= 64 &&
+	       strspn(name, allowed) == (size_t)(dot - name) &&
+	       strspn(dot + 1, allowed) == strlen(dot + 1);
+}
+
+static bool check_type(const RgSimData *data, const char *name, const json_t *value, char **problem)
+{
+	Declared declared;
+	if (!is_name(name))
+		*problem = g_strdup("a name is like p9.48xlarge");
+	else if (json_object_get(data->type_by_name, name))
+		*problem = g_strdup("is there already");
+	return !*problem && unpack(value, &declared, problem) &&
+	       check_figures(&declared, problem) && check_zones(data, &declared, problem);
+}
+
+bool rg_sim_own_types_check(const RgSimData *data, const json_t *types, char **problem)
+{
+	json_t *value;
+	const char *name;
+	if (types && (!json_is_object(types) || json_object_size(types) > MAX_TYPES)) {
+		*problem = g_strdup_printf("instance_types is an object of at most %d", MAX_TYPES);
+		return false;
+	}
+	json_object_foreach ((json_t *)(guintptr)types, name, value) {
+		g_autofree char *why = NULL;
+		if (check_type(data, name, value, &why))
+			continue;
+		*problem = g_strdup_printf("instance_types.%s: %s", name, why);
+		return false;
+	}
+	return true;
+}
+
+/* ---- what the API tells */
+
+/* A card for each EFA interface, two interfaces a card, as p5.48xlarge has them. */
+static json_t *cards_of(const Declared *declared, int cards, const char *performance)
+{
+	double each = declared->network_gbps / cards;
+	json_t *list = json_array();
+	for (int i = 0; i < cards; i++)
+		json_array_append_new(
+			list, json_pack("{s:i, s:s, s:i, s:f, s:f}", "networkCardIndex", i,
+				      "networkPerformance", performance, "maximumNetworkInterfaces",
+				      cards > 1 ? 2 : 15, "baselineBandwidthInGbps", each,
+				      "peakBandwidthInGbps", each));
+	return list;
+}
+
+static json_t *network_of(const Declared *declared)
+{
+	int cards = MAX(declared->efa, 1);
+	g_autofree char *word = g_strdup_printf("%g Gigabit", declared->network_gbps);
+	g_autofree char *each = g_strdup_printf("%g Gigabit", declared->network_gbps / cards);
+	json_t *network = json_pack("{s:s, s:i, s:i, s:i, s:o, s:i, s:i, s:b, s:s, s:b}",
+		"networkPerformance", word, "maximumNetworkInterfaces", cards > 1 ? 2 * cards : 15,
+		"maximumNetworkCards", cards, "defaultNetworkCardIndex", 0, "networkCards",
+		cards_of(declared, cards, each), "ipv4AddressesPerInterface", 50,
+		"ipv6AddressesPerInterface", 50, "ipv6Supported", 1, "enaSupport", "required",
+		"efaSupported", declared->efa > 0);
+	if (declared->efa > 0)
+		json_object_set_new(network, "efaInfo",
+			json_pack("{s:i}", "maximumEfaInterfaces", declared->efa));
+	return network;
+}
+
+static json_t *gpus_of(const Declared *declared)
+{
+	json_int_t each = (json_int_t)(declared->gpu_memory_gib * 1024);
+	return json_pack("{s:[{s:s, s:s, s:i, s:{s:I}}], s:I}", "gpus", "name", declared->gpu_name,
+		"manufacturer", "NVIDIA", "count", declared->gpu_count, "memoryInfo", "sizeInMiB",
+		each, "totalGpuMemoryInMiB", each * declared->gpu_count);
+}
+
+static json_t *entry_of(const char *name, const Declared *declared)
+{
+	int threads = declared->vcpus % 2 ? 1 : 2;
+	json_t *entry = json_pack("{s:s, s:b, s:b, s:[s, s], s:[s], s:[s], s:b, s:s}",
+		"instanceType", name, "currentGeneration", 1, "freeTierEligible", 0,
+		"supportedUsageClasses", "on-demand", "spot", "supportedRootDeviceTypes", "ebs",
+		"supportedVirtualizationTypes", "hvm", "bareMetal", 0, "hypervisor", "nitro");
+	json_object_set_new(entry, "processorInfo",
+		json_pack("{s:[s]}", "supportedArchitectures", declared->arch));
+	json_object_set_new(entry, "vCpuInfo",
+		json_pack("{s:i, s:i, s:i}", "defaultVCpus", declared->vcpus, "defaultCores",
+			declared->vcpus / threads, "defaultThreadsPerCore", threads));
+	json_object_set_new(entry, "memoryInfo",
+		json_pack("{s:I}", "sizeInMiB", (json_int_t)(declared->memory_gib * 1024)));
+	json_object_set_new(entry, "instanceStorageSupported", json_false());
+	json_object_set_new(entry, "networkInfo", network_of(declared));
+	if (declared->gpu_name)
+		json_object_set_new(entry, "gpuInfo", gpus_of(declared));
+	json_t *strategies = json_pack("[s, s]", "partition", "spread");
+	if (declared->placement)
+		json_array_insert_new(strategies, 0, json_string("cluster"));
+	json_object_set_new(
+		entry, "placementGroupInfo", json_pack("{s:o}", "supportedStrategies", strategies));
+	return entry;
+}
+
+/* {region: [zone id]}, as data/offerings.json has it. */
+static json_t *places_of(const RgSimData *data, const Declared *declared)
+{
+	json_t *places = json_object();
+	for (size_t i = 0; i < json_array_size(declared->zones); i++) {
+		const char *region = NULL;
+		const char *name = json_string_value(json_array_get(declared->zones, i));
+		const json_t *zone = find_zone(data, name, &region);
+		if (!json_object_get(places, region))
+			json_object_set_new(places, region, json_array());
+		json_array_append(json_object_get(places, region), json_object_get(zone, "id"));
+	}
+	return places;
+}
+
+void rg_sim_own_types_add(RgSimData *data, const json_t *types)
+{
+	json_t *value;
+	const char *name;
+	json_object_foreach ((json_t *)(guintptr)types, name, value) {
+		Declared declared;
+		g_autofree char *unused = NULL;
+		if (!unpack(value, &declared, &unused))
+			continue; /* it was checked */
+		json_object_set_new(data->own_types, name, entry_of(name, &declared));
+		json_object_del(data->own_offerings, name);
+		if (declared.zones)
+			json_object_set_new(data->own_offerings, name, places_of(data, &declared));
+	}
+}
+
+void rg_sim_own_types_forget(RgSimData *data)
+{
+	json_object_clear(data->own_types);
+	json_object_clear(data->own_offerings);
+}

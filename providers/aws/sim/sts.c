@@ -1,0 +1,133 @@
+#include "aws/sim/sts.h"
+#include <string.h>
+#include "aws/sim/session.h"
+#include "aws/sim/xml.h"
+
+#define USER_ID "AIDARAYGPUSIMEXAMPLE"
+#define ROLE_ID "AROARAYGPUSIMEXAMPLE"
+#define HOUR_S 3600
+
+/* What follows the last slash: the session's name of an assumed role. */
+static const char *last_part(const char *arn)
+{
+	const char *slash = strrchr(arn, '/');
+	return slash ? slash + 1 : arn;
+}
+
+bool rg_sim_caller_identity(RgSimCall *call)
+{
+	bool is_role = strstr(call->caller, ":assumed-role/") != NULL;
+	g_autofree char *role_user = g_strconcat(ROLE_ID ":", last_part(call->caller), NULL);
+	rg_sim_xml_text(call->body, "Arn", call->caller);
+	rg_sim_xml_text(call->body, "UserId", is_role ? role_user : USER_ID);
+	rg_sim_xml_text(call->body, "Account", RG_SIM_ACCOUNT);
+	return true;
+}
+
+static void write_credentials(RgSimCall *call, const char *arn, gint64 lifetime_s)
+{
+	RgSimSession session;
+	rg_sim_session_mint(call->world, arn, lifetime_s, &session);
+	g_autoptr(GDateTime) end = g_date_time_new_from_unix_utc(session.expires_s);
+	g_autofree char *expiration = g_date_time_format(end, "%Y-%m-%dT%H:%M:%SZ");
+	rg_sim_xml_open(call->body, "Credentials");
+	rg_sim_xml_text(call->body, "AccessKeyId", session.access_key);
+	rg_sim_xml_text(call->body, "SecretAccessKey", session.secret);
+	rg_sim_xml_text(call->body, "SessionToken", session.token);
+	rg_sim_xml_text(call->body, "Expiration", expiration);
+	rg_sim_xml_close(call->body, "Credentials");
+	rg_sim_session_clear(&session);
+}
+
+/* "arn:aws:iam::ACCOUNT:role/PATH/NAME" as the ARN of its session; NULL when it is no role's. */
+static char *session_arn(const char *role, const char *session)
+{
+	g_auto(GStrv) parts = g_strsplit(role, ":", 6);
+	if (g_strv_length(parts) != 6 || !g_str_equal(parts[0], "arn") ||
+		!g_str_equal(parts[2], "iam") || !g_str_has_prefix(parts[5], "role/"))
+		return NULL;
+	return g_strdup_printf("arn:%s:sts::%s:assumed-role/%s/%s", parts[1], parts[4],
+		last_part(parts[5]), session);
+}
+
+/* `action` as IAM names it in its refusal. */
+static bool assume(RgSimCall *call, const char *action)
+{
+	const char *role = rg_sim_param_str(call->params, "RoleArn");
+	const char *name = rg_sim_param_str(call->params, "RoleSessionName");
+	g_autofree char *arn = session_arn(role, name);
+	if (!arn)
+		return rg_sim_fail(call, 400, "ValidationError", "%s is invalid", role);
+	if (!rg_sim_knobs_lists(call->knobs->roles, role) && call->caller)
+		return rg_sim_fail(call, 403, "AccessDenied",
+			"User: %s is not authorized to perform: %s on resource: %s", call->caller,
+			action, role);
+	if (!rg_sim_knobs_lists(call->knobs->roles, role))
+		return rg_sim_fail(
+			call, 403, "AccessDenied", "Not authorized to perform %s", action);
+	g_autofree char *id = g_strconcat(ROLE_ID ":", name, NULL);
+	rg_sim_xml_open(call->body, "AssumedRoleUser");
+	rg_sim_xml_text(call->body, "AssumedRoleId", id);
+	rg_sim_xml_text(call->body, "Arn", arn);
+	rg_sim_xml_close(call->body, "AssumedRoleUser");
+	write_credentials(call, arn, rg_sim_param_int(call->params, "DurationSeconds", HOUR_S));
+	return true;
+}
+
+bool rg_sim_assume_role(RgSimCall *call)
+{
+	return assume(call, "sts:AssumeRole");
+}
+
+/* The claims of a JSON Web Token, whose signature nobody here could check; NULL when it is none. */
+static json_t *token_claims(const char *token)
+{
+	g_auto(GStrv) parts = g_strsplit(token, ".", -1);
+	if (g_strv_length(parts) != 3)
+		return NULL;
+	g_strdelimit(g_strdelimit(parts[1], "-", '+'), "_", '/');
+	g_autofree char *padded =
+		g_strdup_printf("%s%.*s", parts[1], (int)(-strlen(parts[1]) & 3), "===");
+	gsize length;
+	g_autofree guchar *text = g_base64_decode(padded, &length);
+	json_t *claims = json_loadb((const char *)text, length, 0, NULL);
+	if (json_is_object(claims))
+		return claims;
+	json_decref(claims);
+	return NULL;
+}
+
+bool rg_sim_assume_role_web(RgSimCall *call)
+{
+	const char *token = rg_sim_param_str(call->params, "WebIdentityToken");
+	json_auto_t *claims = token_claims(token);
+	if (!claims)
+		return rg_sim_fail(call, 400, "InvalidIdentityToken",
+			"The ID Token provided is not a valid JWT. (You may see this error if you "
+			"sent an Access Token)");
+	const json_t *expires = json_object_get(claims, "exp");
+	if (expires && json_number_value(expires) <= (double)call->world->now_ms / 1000)
+		return rg_sim_fail(call, 400, "ExpiredTokenException",
+			"Token expired: current date/time %" G_GINT64_FORMAT
+			" must be before the expiration date/time %.0f",
+			call->world->now_ms / 1000, json_number_value(expires));
+	const char *subject = rg_sim_doc_str(claims, "sub");
+	const char *audience = rg_sim_doc_str(claims, "aud");
+	const char *issuer = rg_sim_doc_str(claims, "iss");
+	if (!assume(call, "sts:AssumeRoleWithWebIdentity"))
+		return false;
+	rg_sim_xml_text(call->body, "SubjectFromWebIdentityToken", subject);
+	rg_sim_xml_text(call->body, "Audience", audience);
+	rg_sim_xml_text(call->body, "Provider", issuer);
+	return true;
+}
+
+bool rg_sim_session_token(RgSimCall *call)
+{
+	if (strstr(call->caller, ":assumed-role/"))
+		return rg_sim_fail(call, 403, "AccessDenied",
+			"Cannot call GetSessionToken with session credentials");
+	write_credentials(
+		call, call->caller, rg_sim_param_int(call->params, "DurationSeconds", 12 * HOUR_S));
+	return true;
+}

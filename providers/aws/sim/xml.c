@@ -1,0 +1,131 @@
+#include "aws/sim/xml.h"
+#include <math.h>
+
+static void append_escaped(GString *out, const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		switch (*c) {
+		case '&':
+			g_string_append(out, "&amp;");
+			break;
+		case '<':
+			g_string_append(out, "&lt;");
+			break;
+		case '>':
+			g_string_append(out, "&gt;");
+			break;
+		case '"':
+			g_string_append(out, "&quot;");
+			break;
+		case '\r': /* a parser would read a bare one as a line feed */
+			g_string_append(out, "&#xd;");
+			break;
+		default:
+			g_string_append_c(out, *c);
+		}
+	}
+}
+
+void rg_sim_xml_open(GString *out, const char *name)
+{
+	g_string_append_c(out, '<');
+	g_string_append(out, name);
+	g_string_append_c(out, '>');
+}
+
+void rg_sim_xml_close(GString *out, const char *name)
+{
+	g_string_append(out, "</");
+	g_string_append(out, name);
+	g_string_append_c(out, '>');
+}
+
+static void append_empty(GString *out, const char *name)
+{
+	g_string_append_c(out, '<');
+	g_string_append(out, name);
+	g_string_append(out, "/>");
+}
+
+void rg_sim_xml_text(GString *out, const char *name, const char *text)
+{
+	if (!text || !*text) {
+		append_empty(out, name);
+		return;
+	}
+	rg_sim_xml_open(out, name);
+	append_escaped(out, text);
+	rg_sim_xml_close(out, name);
+}
+
+static void append_number(GString *out, const char *name, const json_t *value)
+{
+	char text[G_ASCII_DTOSTR_BUF_SIZE];
+	if (json_is_integer(value)) {
+		g_snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	} else {
+		double real = json_real_value(value);
+		/* 10.0 stays 10.0, as in EC2's answers. */
+		g_ascii_formatd(text, sizeof(text), real == floor(real) ? "%.1f" : "%.15g", real);
+	}
+	rg_sim_xml_text(out, name, text);
+}
+
+static void append_object(GString *out, const char *name, const json_t *object)
+{
+	const char *key;
+	json_t *member;
+	rg_sim_xml_open(out, name);
+	/* jansson's iterator takes a non-const object but only reads it. */
+	json_object_foreach ((json_t *)(guintptr)object, key, member) {
+		if (key[0] != '_')
+			rg_sim_xml_value(out, key, member);
+	}
+	rg_sim_xml_close(out, name);
+}
+
+static void append_array(GString *out, const char *name, const json_t *array)
+{
+	if (json_array_size(array) == 0) {
+		append_empty(out, name);
+		return;
+	}
+	rg_sim_xml_open(out, name);
+	size_t i;
+	json_t *entry;
+	json_array_foreach (array, i, entry)
+		rg_sim_xml_value(out, "item", entry);
+	rg_sim_xml_close(out, name);
+}
+
+void rg_sim_xml_value(GString *out, const char *name, const json_t *value)
+{
+	if (!value) { /* a world file may lack what we would have written */
+		append_empty(out, name);
+		return;
+	}
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		append_object(out, name, value);
+		break;
+	case JSON_ARRAY:
+		append_array(out, name, value);
+		break;
+	case JSON_STRING:
+		rg_sim_xml_text(out, name, json_string_value(value));
+		break;
+	case JSON_INTEGER:
+	case JSON_REAL:
+		append_number(out, name, value);
+		break;
+	case JSON_TRUE:
+		rg_sim_xml_text(out, name, "true");
+		break;
+	case JSON_FALSE:
+		rg_sim_xml_text(out, name, "false");
+		break;
+	case JSON_NULL:
+		append_empty(out, name);
+		break;
+	}
+}

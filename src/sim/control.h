@@ -1,5 +1,0 @@
-/* The control endpoint, /_sim/: JSON in and out, unsigned. raygpu-sim(1) lists its paths. */
-#pragma once
-#include "sim/dispatch.h"
-
-void rg_sim_control(RgSim *sim, const RgSimRequest *request, RgSimReply *reply);

@@ -1,0 +1,19 @@
+/* The HTTP(S) listener: the one file that knows libmicrohttpd. A thread a connection, kept alive,
+ * so that a request that sleeps (latency) holds up nobody else. */
+#pragma once
+#include "sim/core/sim.h"
+
+typedef struct {
+	const char *address;	     /* IPv4 to listen on */
+	unsigned port;		     /* 0: a free one */
+	const char *tls_certificate; /* PEM texts; NULL for plain HTTP */
+	const char *tls_key;
+} RgSimListen;
+
+typedef struct RgSimServer RgSimServer;
+
+/* NULL and *problem (g_free) when it can't listen. `sim` must outlive the server. */
+RgSimServer *rg_sim_server_start(RgSim *sim, const RgSimListen *listen, char **problem);
+unsigned rg_sim_server_port(const RgSimServer *server);
+/* Lets requests in flight end, at once if they sleep. */
+void rg_sim_server_stop(RgSimServer *server);

@@ -1,0 +1,222 @@
+#include "sim/core/worldfile.h"
+#include <time.h>
+#include "aws/sim/interfaces.h"
+#include "aws/sim/lifecycle.h"
+#include "sim/core/sim.h"
+
+#define FORMAT 1
+/* Changes of this long are written together. */
+#define COALESCE_MS 10
+/* How long the thread sleeps at most, so that life-cycle events reach the file without requests. */
+#define POLL_MS 20
+
+struct RgSimSaver {
+	RgSim *sim;
+	char *path;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards `known`, `stop` */
+	pthread_cond_t wake;
+	guint64 known; /* the newest state of the world that somebody told us of */
+	bool stop;
+	pthread_mutex_t writing; /* one writer at a time; guards `written` */
+	guint64 written;
+};
+
+static void append_table(GString *out, const RgSimTable *table)
+{
+	bool first = true;
+	for (unsigned i = 0; i < table->order->len; i++) {
+		const char *text = rg_sim_item_text(g_ptr_array_index(table->order, i));
+		if (!text)
+			continue;
+		g_string_append(out, first ? "\n" : ",\n");
+		g_string_append(out, text);
+		first = false;
+	}
+}
+
+char *rg_sim_worldfile_text(const RgSimWorld *world)
+{
+	GString *out = g_string_new(NULL);
+	g_string_printf(out,
+		"{\"format\": %d, \"seed\": %" G_GUINT64_FORMAT ", \"counter\": %" G_GUINT64_FORMAT
+		", \"regions\": {",
+		FORMAT, world->seed, world->counter);
+	g_autoptr(GList) names = g_hash_table_get_keys(world->regions);
+	names = g_list_sort(names, (GCompareFunc)(void (*)(void))g_strcmp0);
+	for (GList *at = names; at; at = at->next) {
+		const RgSimRegion *region = g_hash_table_lookup(world->regions, at->data);
+		g_string_append_printf(out, "%s\n\"%s\": {", at == names ? "" : ",", region->name);
+		for (int kind = 0; kind < RG_SIM_KINDS; kind++) {
+			g_string_append_printf(
+				out, "%s\"%s\": [", kind ? "],\n" : "", rg_sim_kinds[kind].table);
+			append_table(out, region->tables[kind]);
+		}
+		g_string_append(out, "]}");
+	}
+	g_string_append(out, "}}\n");
+	return g_string_free(out, FALSE);
+}
+
+static bool load_table(
+	RgSimWorld *world, RgSimRegion *region, RgSimKind kind, const json_t *list, char **problem)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *doc = json_array_get(list, i);
+		const char *id = rg_sim_doc_str(doc, rg_sim_kinds[kind].id_member);
+		if (!*id || rg_sim_world_find(region, kind, id)) {
+			*problem = g_strdup_printf("%s: %s[%zu] has no %s of its own", region->name,
+				rg_sim_kinds[kind].table, i, rg_sim_kinds[kind].id_member);
+			return false;
+		}
+		rg_sim_world_put(world, region, kind, json_incref(doc));
+	}
+	return true;
+}
+
+static bool load_region(RgSimWorld *world, const char *name, const json_t *tables, char **problem)
+{
+	RgSimRegion *region = rg_sim_world_region_bare(world, name);
+	if (!region) {
+		*problem = g_strdup_printf("there is no region %s", name);
+		return false;
+	}
+	for (int kind = 0; kind < RG_SIM_KINDS; kind++) {
+		const json_t *list = json_object_get(tables, rg_sim_kinds[kind].table);
+		if (!load_table(world, region, (RgSimKind)kind, list, problem))
+			return false;
+	}
+	rg_sim_interfaces_restore(region);
+	rg_sim_lifecycle_restore(world, region);
+	return true;
+}
+
+static bool load_world(RgSimWorld *world, const json_t *file, char **problem)
+{
+	json_int_t format = 0;
+	json_int_t seed = 0;
+	json_int_t counter = 0;
+	json_t *regions = NULL;
+	json_error_t error;
+	if (json_unpack_ex((json_t *)(guintptr)file, &error, 0, "{s:I, s:I, s:I, s:o}", "format",
+		    &format, "seed", &seed, "counter", &counter, "regions", &regions) < 0 ||
+		format != FORMAT) {
+		*problem = g_strdup("not a world file of this version");
+		return false;
+	}
+	world->seed = (guint64)seed;
+	world->counter = (guint64)counter;
+	/* What was there before the start is old news for every reader. */
+	gint64 now_ms = world->now_ms;
+	world->now_ms = 0;
+	bool loaded = true;
+	const char *name;
+	json_t *tables;
+	json_object_foreach (regions, name, tables)
+		loaded = loaded && load_region(world, name, tables, problem);
+	world->now_ms = now_ms;
+	return loaded;
+}
+
+bool rg_sim_worldfile_load(RgSimWorld *world, const char *path, char **problem)
+{
+	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+		return true;
+	json_error_t error;
+	json_auto_t *file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	g_autofree char *why = NULL;
+	if (!file)
+		why = g_strdup_printf("line %d: %s", error.line, error.text);
+	else if (load_world(world, file, &why))
+		return true;
+	*problem = g_strdup_printf("%s: %s", path, why);
+	return false;
+}
+
+bool rg_sim_saver_flush(RgSimSaver *saver, char **problem)
+{
+	pthread_mutex_lock(&saver->writing);
+	pthread_mutex_lock(&saver->sim->lock);
+	rg_sim_world_enter(saver->sim->world, saver->sim->knobs.consistency_ms);
+	rg_sim_lifecycle_run(saver->sim->world);
+	guint64 changes = saver->sim->world->changes;
+	g_autofree char *text =
+		changes != saver->written ? rg_sim_worldfile_text(saver->sim->world) : NULL;
+	pthread_mutex_unlock(&saver->sim->lock);
+	g_autoptr(GError) error = NULL;
+	bool done = !text || g_file_set_contents_full(saver->path, text, -1,
+				     G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
+				     0600, &error);
+	if (done)
+		saver->written = changes;
+	else if (problem)
+		*problem = g_strdup(error->message);
+	pthread_mutex_unlock(&saver->writing);
+	return done;
+}
+
+void rg_sim_saver_wake(RgSimSaver *saver, guint64 changes)
+{
+	pthread_mutex_lock(&saver->lock);
+	if (changes != saver->known) {
+		saver->known = changes;
+		pthread_cond_signal(&saver->wake);
+	}
+	pthread_mutex_unlock(&saver->lock);
+}
+
+static void wait_until(RgSimSaver *saver, gint64 ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&saver->wake, &saver->lock, &until);
+}
+
+static void *save_on(void *data)
+{
+	RgSimSaver *saver = data;
+	pthread_mutex_lock(&saver->lock);
+	while (!saver->stop) {
+		wait_until(saver, POLL_MS);
+		pthread_mutex_unlock(&saver->lock);
+		g_usleep(COALESCE_MS * 1000);
+		/* A failure is told to whoever asks for the world, and at the end. */
+		rg_sim_saver_flush(saver, NULL);
+		pthread_mutex_lock(&saver->lock);
+	}
+	pthread_mutex_unlock(&saver->lock);
+	return NULL;
+}
+
+RgSimSaver *rg_sim_saver_start(void *sim, const char *path)
+{
+	RgSimSaver *saver = g_new0(RgSimSaver, 1);
+	saver->sim = sim;
+	saver->path = g_strdup(path);
+	saver->written = G_MAXUINT64; /* an empty world is written too */
+	pthread_mutex_init(&saver->lock, NULL);
+	pthread_mutex_init(&saver->writing, NULL);
+	pthread_cond_init(&saver->wake, NULL);
+	if (pthread_create(&saver->thread, NULL, save_on, saver) != 0)
+		g_error("no thread for the world file");
+	return saver;
+}
+
+bool rg_sim_saver_stop(RgSimSaver *saver, char **problem)
+{
+	pthread_mutex_lock(&saver->lock);
+	saver->stop = true;
+	pthread_cond_signal(&saver->wake);
+	pthread_mutex_unlock(&saver->lock);
+	pthread_join(saver->thread, NULL);
+	bool done = rg_sim_saver_flush(saver, problem);
+	pthread_cond_destroy(&saver->wake);
+	pthread_mutex_destroy(&saver->lock);
+	pthread_mutex_destroy(&saver->writing);
+	g_free(saver->path);
+	g_free(saver);
+	return done;
+}
