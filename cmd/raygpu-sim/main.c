@@ -3,8 +3,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include "aws/sim/cloud.h"
+#include "sim/core/knobs.h"
+#include "sim/core/scenario.h"
 #include "sim/core/server.h"
-#include "sim/core/sim.h"
+
+/* The simulated clouds; each request goes to the first that claims it. */
+static const RgSimCloud *const clouds[] = {&aws_sim_cloud, NULL};
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 4 };
 
@@ -84,7 +89,7 @@ static bool parse_options(int *argc, char ***argv, Options *options)
 			.arg_data = &options->numbers[i],
 			.description = number_options[i].help,
 			.arg_description = "N"};
-	g_autoptr(GOptionContext) context = g_option_context_new("- a simulated EC2");
+	g_autoptr(GOptionContext) context = g_option_context_new("- simulated clouds");
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_add_main_entries(context, numbers, NULL);
 	g_autoptr(GError) error = NULL;
@@ -103,14 +108,18 @@ static json_t *parse_json(const char *option, const char *text)
 	return value;
 }
 
-static bool apply(RgSimKnobs *knobs, json_t *changes)
+static bool apply(json_t **knobs, json_t *changes)
 {
 	g_autofree char *problem = NULL;
-	bool done = rg_sim_knobs_apply(knobs, changes, &problem);
+	json_t *changed = rg_sim_knobs_change(clouds, *knobs, changes, &problem);
 	json_decref(changes);
-	if (!done)
+	if (!changed) {
 		g_printerr("raygpu-sim: %s\n", problem);
-	return done;
+		return false;
+	}
+	json_decref(*knobs);
+	*knobs = changed;
+	return true;
 }
 
 /* NULL after saying what is wrong. */
@@ -137,7 +146,7 @@ static json_t *rejected_keys(const Options *options)
 	return json_pack("{s:o}", "reject_access_keys", list);
 }
 
-static bool set_knobs(const Options *options, RgSimKnobs *knobs)
+static bool set_knobs(const Options *options, json_t **knobs)
 {
 	if (options->knobs_json) {
 		json_t *given = parse_json("knobs", options->knobs_json);
@@ -172,7 +181,7 @@ static bool add_faults(const Options *options, RgSim *sim)
 	for (int i = 0; options->faults && options->faults[i]; i++) {
 		json_auto_t *rule = parse_json("fault", options->faults[i]);
 		g_autofree char *problem = NULL;
-		if (!rule || !rg_sim_faults_add(sim->faults, rule, &problem)) {
+		if (!rule || !rg_sim_faults_add(&sim->faults, rule, &problem)) {
 			if (problem)
 				g_printerr("raygpu-sim: --fault: %s\n", problem);
 			return false;
@@ -194,11 +203,13 @@ static bool play(const Options *options, RgSim *sim)
 		return false;
 	}
 	RgSimScenario *scenario =
-		rg_sim_scenario_read(sim->data, options->scenario, text, length, &problem);
+		rg_sim_scenario_read(sim, options->scenario, text, length, &problem);
+	rg_sim_enter(sim);
 	if (scenario)
 		rg_sim_play(sim, scenario);
 	else
 		g_printerr("raygpu-sim: %s\n", problem);
+	rg_sim_leave(sim);
 	return scenario != NULL;
 }
 
@@ -250,15 +261,13 @@ static int serve(const Options *options, RgSim *sim, const sigset_t *signals)
 
 static int run(const Options *options, const sigset_t *signals)
 {
-	RgSimKnobs knobs;
-	rg_sim_knobs_init(&knobs);
+	json_t *knobs = rg_sim_knobs_new(clouds);
 	if (!set_knobs(options, &knobs)) {
-		rg_sim_knobs_clear(&knobs);
+		json_decref(knobs);
 		return EXIT_USAGE;
 	}
 	g_autofree char *problem = NULL;
-	RgSim *sim = rg_sim_new((guint64)options->seed, &knobs, options->world, &problem);
-	rg_sim_knobs_clear(&knobs);
+	RgSim *sim = rg_sim_new(clouds, (guint64)options->seed, knobs, options->world, &problem);
 	if (!sim) {
 		g_printerr("raygpu-sim: %s\n", problem);
 		return EXIT_RUNTIME;

@@ -1,89 +1,67 @@
 /* What the simulator's control endpoint and its options take: knobs and faults, JSON; scenarios,
  * YAML. Changes are all or nothing, and what was taken can be told and taken again. */
+#include "aws/sim/cloud.h"
 #include "fuzz.h"
 #include "sim/core/faults.h"
 #include "sim/core/knobs.h"
-#include "aws/sim/own_types.h"
 #include "sim/core/scenario.h"
+
+static const RgSimCloud *const clouds[] = {&aws_sim_cloud, NULL};
 
 static void try_knobs(const json_t *given)
 {
-	RgSimKnobs knobs, again;
 	g_autofree char *problem = NULL, *unused = NULL;
-	rg_sim_knobs_init(&knobs);
-	rg_sim_knobs_init(&again);
-	json_t *before = rg_sim_knobs_json(&knobs);
-	bool taken = rg_sim_knobs_apply(&knobs, given, &problem);
-	json_t *after = rg_sim_knobs_json(&knobs);
-	g_assert_true(taken == (!problem));
-	g_assert_true(taken || json_equal(before, after));
-	g_assert_true(rg_sim_knobs_apply(&again, after, &unused));
-	rg_sim_knobs_capacity(&knobs, "p4d.24xlarge", "us-east-1a");
-	rg_sim_knobs_lists(knobs.reject_access_keys, "AKIDEXAMPLE");
-	json_decref(before);
-	json_decref(after);
-	rg_sim_knobs_clear(&knobs);
-	rg_sim_knobs_clear(&again);
+	json_auto_t *before = rg_sim_knobs_new(clouds), *copy = json_deep_copy(before);
+	json_auto_t *after = rg_sim_knobs_change(clouds, before, given, &problem);
+	g_assert_true((after != NULL) == !problem);
+	g_assert_true(json_equal(before, copy));
+	if (!after)
+		return;
+	json_auto_t *again = rg_sim_knobs_change(clouds, before, after, &unused);
+	g_assert_true(json_equal(again, after));
+	rg_sim_knobs_capacity(after, "p4d.24xlarge", "us-east-1a");
+	rg_sim_knobs_lists(json_object_get(after, "reject_access_keys"), "AKIDEXAMPLE");
 }
 
 static void try_fault(const json_t *given)
 {
 	g_autofree char *problem = NULL;
-	RgSimFaults *faults = rg_sim_faults_new();
+	RgSimFaults faults = {0};
 	g_autoptr(GRand) random = g_rand_new_with_seed(1);
-	gint64 id = rg_sim_faults_add(faults, given, &problem);
-	g_assert_true((id != 0) == (!problem));
+	gint64 id = rg_sim_faults_add(&faults, given, &problem);
+	g_assert_true((id != 0) == !problem);
 	for (int i = 0; i < 3; i++) {
-		g_autoptr(RgSimFault) fault = rg_sim_faults_take(faults, "RunInstances", random);
+		json_auto_t *fault = rg_sim_faults_take(&faults, "RunInstances", random);
 		if (fault)
 			rg_sim_fault_replaces(fault);
 	}
-	json_t *told = rg_sim_faults_json(faults);
-	g_assert_nonnull(told);
-	json_decref(told);
-	rg_sim_faults_free(faults);
+	rg_sim_faults_clear(&faults);
 }
 
-static RgSimData *sim_data(void)
+/* A scenario, from YAML or JSON: what is taken plays. */
+static void try_scenario(const char *text, size_t size)
 {
-	static RgSimData *data; /* made once: a fifth of a second */
-	if (!data)
-		data = rg_sim_data_new();
-	return data;
-}
-
-static void try_scenario(const json_t *given)
-{
-	RgSimData *data = sim_data();
-	g_autofree char *problem = NULL, *pointer = NULL;
-	RgSimScenario *scenario = rg_sim_scenario_new(data, given, &problem, &pointer);
-	g_assert_true((scenario != NULL) == (!problem));
-	g_assert_true(!scenario || !pointer);
-	if (scenario)
-		rg_sim_own_types_add(data, json_object_get(given, "instance_types"));
-	rg_sim_own_types_forget(data);
-	json_decref(rg_sim_scenario_json(scenario, 0));
-	rg_sim_scenario_free(scenario);
-}
-
-/* The same from text, which may be YAML. */
-static void try_file(const char *text, size_t size)
-{
+	static RgSim *sim; /* made once: a fifth of a second */
 	g_autofree char *problem = NULL;
-	RgSimScenario *scenario = rg_sim_scenario_read(sim_data(), "f", text, size, &problem);
-	g_assert_true((scenario != NULL) == (!problem));
-	rg_sim_scenario_free(scenario);
+	if (!sim)
+		sim = rg_sim_new(clouds, 1, NULL, NULL, &problem);
+	RgSimScenario *scenario = rg_sim_scenario_read(sim, "f", text, size, &problem);
+	g_assert_true((scenario != NULL) == !problem);
+	rg_sim_enter(sim);
+	rg_sim_play(sim, scenario);
+	json_decref(rg_sim_scenario_json(scenario, 0));
+	rg_sim_play(sim, NULL);
+	rg_sim_reset(sim);
+	rg_sim_leave(sim);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	try_file((const char *)data, size);
-	json_t *given = json_loadb((const char *)data, size, 0, NULL);
+	try_scenario((const char *)data, size);
+	json_auto_t *given = json_loadb((const char *)data, size, 0, NULL);
 	if (!given)
 		return 0;
 	try_knobs(given);
 	try_fault(given);
-	try_scenario(given);
-	json_decref(given);
 	return 0;
 }

@@ -67,10 +67,26 @@ def layers(files, rows):
             if parts[0] == 'src' and kind == '"' and name.startswith('raygpu/') and \
                     'abi' not in rows[parts[1]][0] | {parts[1]}:
                 yield f'{path}: src/{parts[1]} may not include {name}'
-            if parts[0] == 'providers' and kind == '"' and target in rows and name != 'base/embedded.h':
+            simulated = parts[0] == 'providers' and parts[2:3] == ['sim']
+            if parts[0] == 'providers' and kind == '"' and target in rows and name != 'base/embedded.h' and \
+                    not (simulated and target in ('base', 'sim')):
                 yield f'{path}: a provider may not include {name}'
-            if parts[:2] == ['cmd', 'raygpu'] and target == 'sim':
-                yield f'{path}: raygpu may not include {name}'
+            if simulated and kind == '"' and name.startswith(f'{parts[1]}/') and not name.startswith(f'{parts[1]}/sim/'):
+                yield f'{path}: a simulated cloud may not include {name}'
+            if not simulated and parts[:2] != ['cmd', 'raygpu-sim'] and parts[0] in ('src', 'cmd', 'providers') and \
+                    parts[:2] != ['src', 'sim'] and (target == 'sim' or name.split('/')[1:2] == ['sim']):
+                yield f'{path}: only the simulator may include {name}'
+
+
+CLOUD_WORDS = re.compile(r'aws|amazon|ec2|vpc|subnet|\bami\b|imds|\befa\b|sigv4|gp3|\bsts\b|\bssm\b|gcp|gce|google|azure', re.I)
+
+
+def engine_words(files):
+    """src/sim/core names no cloud: what is a cloud's own is in providers/NAME/sim."""
+    for path, text in files.items():
+        for number, line in enumerate(text.split('\n') if path.startswith('src/sim/core/') else (), 1):
+            if found := CLOUD_WORDS.search(line):
+                yield f'{path}:{number}: {found.group()} is a cloud\'s word'
 
 
 def acyclic(rows):
@@ -85,7 +101,7 @@ def acyclic(rows):
 
 DOORS = {'curl/curl.h': ['src/http/'], 'git2.h': ['src/git/'], 'csv.h': ['src/catalog/'],
          'yaml.h': ['src/spec/'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'], 'xxhash.h': ['src/state/'],
-         'microhttpd.h': ['src/sim/'], 'libxml/parserInternals.h': ['providers/aws/'],
+         'microhttpd.h': ['src/sim/core/server.c'], 'libxml/parserInternals.h': ['providers/aws/'],
          'dlfcn.h': ['src/base/module.c', 'src/provider/']}
 
 

@@ -18,14 +18,14 @@ static void check_vector(const json_t *vector)
 {
 	const char *body = json_string_value(json_object_get(vector, "body"));
 	g_autofree char *problem = NULL;
-	json_auto_t *tree = rg_sim_params_parse(body, &problem);
+	json_auto_t *tree = ec2_params_parse(body, &problem);
 	g_assert_cmpstr(problem, ==, NULL);
 	const json_t *form = json_object_get(vector, "form");
 	for (size_t i = 0; i < json_array_size(form); i++) {
 		const json_t *pair = json_array_get(form, i);
 		const char *name = json_string_value(json_array_get(pair, 0));
-		g_assert_cmpstr(rg_sim_param_str(tree, name), ==,
-			json_string_value(json_array_get(pair, 1)));
+		g_assert_cmpstr(
+			ec2_param_str(tree, name), ==, json_string_value(json_array_get(pair, 1)));
 	}
 	g_assert_cmpuint(leaves(tree), ==, json_array_size(form));
 }

@@ -38,18 +38,18 @@ static void check_vector(const json_t *file, const json_t *vector)
 	g_autofree char *credential = between(authorization, "Credential=", ",");
 	const char *scope = strchr(credential, '/') + 1;
 	const char *body = text(vector, "body");
-	RgSigv4Request request = {.method = "POST",
+	RgSimRequest request = {.method = "POST",
 		.path = "/",
 		.query = "",
 		.headers = headers,
 		.body = body,
 		.body_length = strlen(body)};
-	g_autofree char *canonical = rg_sigv4_canonical(&request, names);
+	g_autofree char *canonical = ec2_sigv4_canonical(&request, names);
 	g_assert_cmpstr(canonical, ==, text(vector, "canonical_request"));
 	g_autofree char *to_sign =
-		rg_sigv4_string_to_sign(text(file, "amz_date"), scope, canonical);
+		ec2_sigv4_string_to_sign(text(file, "amz_date"), scope, canonical);
 	g_assert_cmpstr(to_sign, ==, text(vector, "string_to_sign"));
-	g_autofree char *signature = rg_sigv4_signature(text(file, "secret_key"), scope, to_sign);
+	g_autofree char *signature = ec2_sigv4_signature(text(file, "secret_key"), scope, to_sign);
 	g_assert_cmpstr(signature, ==, wanted);
 }
 
@@ -71,17 +71,17 @@ static void test_canonical_form(void)
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_hash_table_insert(headers, g_strdup("host"), g_strdup("h"));
 	g_hash_table_insert(headers, g_strdup("my-header"), g_strdup("  a   b\t c "));
-	RgSigv4Request request = {.method = "GET",
+	RgSimRequest request = {.method = "GET",
 		.path = "/a%20b/c",
 		.query = "b=2&a-x=1&a=%7e+z&a=1&flag",
 		.headers = headers,
 		.body = ""};
-	g_autofree char *canonical = rg_sigv4_canonical(&request, "host;my-header");
+	g_autofree char *canonical = ec2_sigv4_canonical(&request, "host;my-header");
 	g_assert_cmpstr(canonical, ==,
 		"GET\n/a%2520b/c\na=1&a=~%2Bz&a-x=1&b=2&flag=\nhost:h\nmy-header:a b c\n\n"
 		"host;my-header\n"
 		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-	g_assert_null(rg_sigv4_canonical(&request, "host;absent"));
+	g_assert_null(ec2_sigv4_canonical(&request, "host;absent"));
 }
 
 int main(int argc, char **argv)

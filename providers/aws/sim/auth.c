@@ -1,12 +1,83 @@
 #include "aws/sim/auth.h"
 #include <string.h>
-#include "aws/sim/session.h"
+#include "aws/sim/ec2.h"
 #include "aws/sim/sigv4.h"
 
+/* As long as AWS's, so that clients that cap the length see no difference. */
+#define SECRET_LENGTH 40
 #define ALGORITHM "AWS4-HMAC-SHA256"
 /* Signature Version 4's window. */
 #define MAX_SKEW_S (15 * 60)
 #define UNSIGNED_REGION "us-east-1"
+
+/* ---- temporary credentials */
+
+static char *mark(const RgSim *sim, const char *purpose, const char *text)
+{
+	g_autofree char *key = g_strdup_printf("%s/%" G_GUINT64_FORMAT, purpose, sim->seed);
+	return g_compute_hmac_for_string(
+		G_CHECKSUM_SHA256, (const guchar *)key, strlen(key), text, -1);
+}
+
+static char *secret_of(const RgSim *sim, const char *token)
+{
+	g_autofree char *digest = mark(sim, "secret", token);
+	digest[SECRET_LENGTH] = '\0';
+	return g_steal_pointer(&digest);
+}
+
+void ec2_session_mint(RgSim *sim, const char *arn, gint64 lifetime_s, Ec2Session *session)
+{
+	g_autofree char *id = rg_sim_id(sim, "");
+	g_autofree char *upper = g_ascii_strup(id, 16);
+	*session = (Ec2Session){.access_key = g_strconcat("ASIA", upper, NULL),
+		.arn = g_strdup(arn),
+		.expires_s = sim->now_ms / 1000 + lifetime_s};
+	json_auto_t *claims = json_pack("{s:s, s:s, s:I}", "key", session->access_key, "arn", arn,
+		"expires", (json_int_t)session->expires_s);
+	g_autofree char *text = json_dumps(claims, JSON_COMPACT | JSON_SORT_KEYS);
+	g_autofree char *body = g_base64_encode((const guchar *)text, strlen(text));
+	g_autofree char *digest = mark(sim, "token", body);
+	session->token = g_strconcat(body, ".", digest, NULL);
+	session->secret = secret_of(sim, session->token);
+	sim->changes++; /* the counter behind ids moved */
+}
+
+/* Reads a token that this world made for this access key; false when it didn't. */
+static bool session_read(
+	const RgSim *sim, const char *access_key, const char *token, Ec2Session *session)
+{
+	*session = (Ec2Session){0};
+	const char *dot = strchr(token, '.');
+	if (!dot)
+		return false;
+	g_autofree char *body = g_strndup(token, (gsize)(dot - token));
+	g_autofree char *digest = mark(sim, "token", body);
+	if (!g_str_equal(digest, dot + 1))
+		return false;
+	gsize length;
+	g_autofree guchar *text = g_base64_decode(body, &length);
+	json_auto_t *claims = json_loadb((const char *)text, length, 0, NULL);
+	if (!g_str_equal(doc_str(claims, "key"), access_key))
+		return false;
+	*session = (Ec2Session){.access_key = g_strdup(access_key),
+		.secret = secret_of(sim, token),
+		.token = g_strdup(token),
+		.arn = g_strdup(doc_str(claims, "arn")),
+		.expires_s = doc_int(claims, "expires")};
+	return true;
+}
+
+void ec2_session_clear(Ec2Session *session)
+{
+	g_free(session->access_key);
+	g_free(session->secret);
+	g_free(session->token);
+	g_free(session->arn);
+	*session = (Ec2Session){0};
+}
+
+/* ---- the Authorization header */
 
 typedef enum {
 	NO_TOKEN,
@@ -22,22 +93,22 @@ typedef enum {
 static const struct {
 	int status;
 	const char *code;
-} refusals[RG_SIM_SERVICES][7] = {
-	[RG_SIM_EC2] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
+} refusals[AWS_APIS][7] = {
+	[EC2_API] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
 		[INCOMPLETE] = {400, "IncompleteSignature"},
 		[UNKNOWN_KEY] = {401, "AuthFailure"},
 		[MISMATCH] = {403, "SignatureDoesNotMatch"},
 		[WRONG_SCOPE] = {401, "AuthFailure"},
 		[WRONG_CLOCK] = {400, "RequestExpired"},
 		[OLD_TOKEN] = {400, "RequestExpired"}},
-	[RG_SIM_STS] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
+	[STS_API] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
 		[INCOMPLETE] = {400, "IncompleteSignature"},
 		[UNKNOWN_KEY] = {403, "InvalidClientTokenId"},
 		[MISMATCH] = {403, "SignatureDoesNotMatch"},
 		[WRONG_SCOPE] = {403, "SignatureDoesNotMatch"},
 		[WRONG_CLOCK] = {403, "SignatureDoesNotMatch"},
 		[OLD_TOKEN] = {403, "ExpiredToken"}},
-	[RG_SIM_SSM] = {[NO_TOKEN] = {400, "MissingAuthenticationTokenException"},
+	[SSM_API] = {[NO_TOKEN] = {400, "MissingAuthenticationTokenException"},
 		[INCOMPLETE] = {400, "IncompleteSignatureException"},
 		[UNKNOWN_KEY] = {400, "UnrecognizedClientException"},
 		[MISMATCH] = {400, "InvalidSignatureException"},
@@ -54,7 +125,7 @@ typedef struct {
 	char **scope; /* key, date, region, service, "aws4_request" */
 	const char *date;
 	const char *secret; /* borrowed from the knobs or the session; NULL: not known, not asked */
-	RgSimSession session;
+	Ec2Session session;
 } Proof;
 
 static void proof_clear(Proof *proof)
@@ -63,7 +134,7 @@ static void proof_clear(Proof *proof)
 	g_free(proof->signed_headers);
 	g_free(proof->signature);
 	g_strfreev(proof->scope);
-	rg_sim_session_clear(&proof->session);
+	ec2_session_clear(&proof->session);
 }
 
 G_GNUC_PRINTF(3, 4)
@@ -88,9 +159,9 @@ static char *header_part(const char *header, const char *name)
 	return NULL;
 }
 
-static bool read_proof(RgSimCall *call, const RgSimRequest *request, Proof *proof)
+static bool read_proof(RgSimCall *call, Proof *proof)
 {
-	const char *header = g_hash_table_lookup(request->headers, "authorization");
+	const char *header = g_hash_table_lookup(call->request->headers, "authorization");
 	if (!header)
 		return refuse(call, NO_TOKEN, "Request is missing Authentication Token");
 	if (!g_str_has_prefix(header, ALGORITHM " "))
@@ -100,7 +171,7 @@ static bool read_proof(RgSimCall *call, const RgSimRequest *request, Proof *proo
 	proof->signed_headers = header_part(header, "SignedHeaders");
 	proof->signature = header_part(header, "Signature");
 	proof->scope = g_strsplit(proof->credential ? proof->credential : "", "/", -1);
-	proof->date = g_hash_table_lookup(request->headers, "x-amz-date");
+	proof->date = g_hash_table_lookup(call->request->headers, "x-amz-date");
 	if (!proof->signed_headers || !proof->signature || g_strv_length(proof->scope) != 5)
 		return refuse(call, INCOMPLETE,
 			"Authorization header requires 'Credential', 'Signature' and "
@@ -114,13 +185,13 @@ static bool read_proof(RgSimCall *call, const RgSimRequest *request, Proof *proo
 
 static bool check_scope(RgSimCall *call, const Proof *proof)
 {
-	static const char *const services[RG_SIM_SERVICES] = {"ec2", "sts", "ssm"};
+	static const char *const services[AWS_APIS] = {"ec2", "sts", "ssm"};
 	const char *service = services[call->service];
 	g_assert(proof->scope != NULL); /* five parts: read_proof's doing */
 	if (!g_str_equal(proof->scope[4], "aws4_request") || !g_str_equal(proof->scope[3], service))
 		return refuse(call, WRONG_SCOPE,
 			"Credential should be scoped to correct service: '%s'.", service);
-	if (!rg_sim_data_region(call->world->data, proof->scope[2]))
+	if (!ec2_has_region(call->realm->data, proof->scope[2]))
 		return refuse(call, WRONG_SCOPE, "Credential should be scoped to a valid region.");
 	if (strncmp(proof->date, proof->scope[1], 8) != 0 || strlen(proof->scope[1]) != 8)
 		return refuse(call, WRONG_SCOPE,
@@ -137,13 +208,13 @@ static bool check_clock(RgSimCall *call, const Proof *proof)
 	if (!when)
 		return refuse(call, INCOMPLETE,
 			"Date must be in ISO-8601 'basic format'. Got '%s'.", proof->date);
-	gint64 now_s = call->world->now_ms / 1000 + call->knobs->clock_offset_s;
+	gint64 now_s = call->sim->now_ms / 1000 + doc_int(call->sim->knobs, "clock_offset_s");
 	gint64 skew_s = g_date_time_to_unix(when) - now_s;
 	if (ABS(skew_s) <= MAX_SKEW_S)
 		return true;
 	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(now_s);
 	g_autofree char *now_text = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
-	if (call->service == RG_SIM_EC2)
+	if (call->service == EC2_API)
 		return refuse(call, WRONG_CLOCK,
 			"Request has expired. Timestamp date is %s. Current date is %s.",
 			proof->date, now_text);
@@ -156,32 +227,34 @@ static bool check_clock(RgSimCall *call, const Proof *proof)
 static bool refuse_key(RgSimCall *call)
 {
 	return refuse(call, UNKNOWN_KEY,
-		call->service == RG_SIM_EC2
+		call->service == EC2_API
 			? "AWS was not able to validate the provided access credentials"
 			: "The security token included in the request is invalid.");
 }
 
 /* Temporary keys come with a session token, lasting ones without. */
-static bool find_key(RgSimCall *call, const RgSimRequest *request, Proof *proof)
+static bool find_key(RgSimCall *call, Proof *proof)
 {
 	const char *key = proof->scope[0];
-	const char *token = g_hash_table_lookup(request->headers, "x-amz-security-token");
-	if (!*key || rg_sim_knobs_lists(call->knobs->reject_access_keys, key))
+	const char *token = g_hash_table_lookup(call->request->headers, "x-amz-security-token");
+	if (!*key ||
+		rg_sim_knobs_lists(json_object_get(call->sim->knobs, "reject_access_keys"), key))
 		return refuse_key(call);
-	if (token && rg_sim_session_read(call->world, key, token, &proof->session)) {
-		if (proof->session.expires_s <= call->world->now_ms / 1000)
+	if (token && session_read(call->sim, key, token, &proof->session)) {
+		if (proof->session.expires_s <= call->sim->now_ms / 1000)
 			return refuse(call, OLD_TOKEN,
-				call->service == RG_SIM_EC2
+				call->service == EC2_API
 					? "Request has expired."
 					: "The security token included in the request is expired");
 		proof->secret = proof->session.secret;
 		call->caller = g_strdup(proof->session.arn);
 		return true;
 	}
-	proof->secret = json_string_value(json_object_get(call->knobs->access_keys, key));
-	if (call->knobs->verify && (token || !proof->secret))
+	proof->secret = json_string_value(
+		json_object_get(json_object_get(call->sim->knobs, "access_keys"), key));
+	if (doc_int(call->sim->knobs, "verify") && (token || !proof->secret))
 		return refuse_key(call);
-	call->caller = g_strdup("arn:aws:iam::" RG_SIM_ACCOUNT ":user/raygpu-sim");
+	call->caller = g_strdup("arn:aws:iam::" EC2_ACCOUNT ":user/raygpu-sim");
 	return true;
 }
 
@@ -202,23 +275,17 @@ static const char *unsigned_header(const RgSimRequest *request, const char *sign
 	return NULL;
 }
 
-static bool check_signature(RgSimCall *call, const RgSimRequest *request, const Proof *proof)
+static bool check_signature(RgSimCall *call, const Proof *proof)
 {
-	const char *missing = unsigned_header(request, proof->signed_headers);
+	const char *missing = unsigned_header(call->request, proof->signed_headers);
 	if (missing)
 		return refuse(call, MISMATCH,
 			"'%s' must be a 'SignedHeader' in the AWS Authorization.", missing);
-	RgSigv4Request sent = {.method = request->method,
-		.path = request->path,
-		.query = request->query,
-		.headers = request->headers,
-		.body = request->body,
-		.body_length = request->body_length};
-	g_autofree char *canonical = rg_sigv4_canonical(&sent, proof->signed_headers);
+	g_autofree char *canonical = ec2_sigv4_canonical(call->request, proof->signed_headers);
 	g_autofree char *scope = g_strjoinv("/", proof->scope + 1);
 	g_autofree char *text =
-		canonical ? rg_sigv4_string_to_sign(proof->date, scope, canonical) : NULL;
-	g_autofree char *wanted = text ? rg_sigv4_signature(proof->secret, scope, text) : NULL;
+		canonical ? ec2_sigv4_string_to_sign(proof->date, scope, canonical) : NULL;
+	g_autofree char *wanted = text ? ec2_sigv4_signature(proof->secret, scope, text) : NULL;
 	if (wanted && g_str_equal(wanted, proof->signature))
 		return true;
 	return refuse(call, MISMATCH,
@@ -227,19 +294,18 @@ static bool check_signature(RgSimCall *call, const RgSimRequest *request, const 
 		"documentation for details.");
 }
 
-bool rg_sim_auth_check(RgSimCall *call, const RgSimRequest *request, char **region)
+bool ec2_auth_check(RgSimCall *call, bool unsigned_allowed)
 {
-	if (call->action && call->action->unsigned_allowed &&
-		!g_hash_table_lookup(request->headers, "authorization")) {
-		*region = g_strdup(UNSIGNED_REGION);
+	if (unsigned_allowed && !g_hash_table_lookup(call->request->headers, "authorization")) {
+		call->place_name = g_strdup(UNSIGNED_REGION);
 		return true;
 	}
 	Proof proof = {0};
-	bool good = read_proof(call, request, &proof) && check_scope(call, &proof) &&
-		    check_clock(call, &proof) && find_key(call, request, &proof) &&
-		    (!call->knobs->verify || check_signature(call, request, &proof));
+	bool good = read_proof(call, &proof) && check_scope(call, &proof) &&
+		    check_clock(call, &proof) && find_key(call, &proof) &&
+		    (!doc_int(call->sim->knobs, "verify") || check_signature(call, &proof));
 	if (good)
-		*region = g_strdup(proof.scope[2]);
+		call->place_name = g_strdup(proof.scope[2]);
 	proof_clear(&proof);
 	return good;
 }

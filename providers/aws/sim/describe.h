@@ -1,22 +1,34 @@
 /* What all Describe actions share: ids, filters, paging, and the list in the answer. A family
- * states its listing as data; only what differs is code. */
+ * states its listing as data; only what differs is code. A filter matches when any of its values
+ * does (wildcards * and ?, escaped by a backslash), and all filters must match; tag:KEY, tag-key
+ * and tag-value are known for every kind. */
 #pragma once
-#include "aws/sim/filter.h"
+#include "aws/sim/ec2.h"
+
+typedef struct {
+	const char *name;
+	const char *path; /* dotted members; lists on the way are looked through */
+} Ec2Filter;
 
 typedef struct {
 	const char *set; /* the list's name in the answer */
-	RgSimKind kind;
-	const char *ids; /* the parameter that lists ids; NULL: none */
-	const RgSimFilterName *filters;
-	gint64 min_results; /* bounds of MaxResults */
-	gint64 max_results;
+	unsigned kind;
+	const char *ids;	  /* the parameter that lists ids; NULL: none */
+	const Ec2Filter *filters; /* ends with a NULL name */
 	/* Further conditions than filters; NULL: none. */
 	bool (*wanted)(const RgSimCall *call, const json_t *doc);
 	/* Writes the page's documents; NULL: each one as it is, inside <set>. */
 	void (*write)(RgSimCall *call, const GPtrArray *page);
-} RgSimListing;
+	gint64 least; /* bounds of MaxResults; 0: 5 and 1000 */
+	gint64 most;
+} Ec2Listing;
 
 /* Lists a table as the reader sees it (consistency delay). */
-bool rg_sim_describe(RgSimCall *call, const RgSimListing *listing);
+bool ec2_describe(RgSimCall *call, const Ec2Listing *listing);
 /* Lists documents that were made for the occasion; their order must be stable between calls. */
-bool rg_sim_describe_docs(RgSimCall *call, const RgSimListing *listing, const GPtrArray *docs);
+bool ec2_describe_docs(RgSimCall *call, const Ec2Listing *listing, const GPtrArray *docs);
+
+/* The tagSet for one resource type out of the request's TagSpecification list; an empty list when
+ * it has none. NULL and an error on the call when a tag is not allowed, or when a specification
+ * names a type that is not in `types` (blank-separated). */
+json_t *ec2_tags_of_request(RgSimCall *call, const char *type, const char *types);

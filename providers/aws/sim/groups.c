@@ -1,10 +1,6 @@
-#include "aws/sim/groups.h"
 #include <string.h>
 #include "aws/sim/describe.h"
-#include "aws/sim/network.h"
-#include "aws/sim/rules.h"
-#include "aws/sim/tags.h"
-#include "aws/sim/xml.h"
+#include "aws/sim/resources.h"
 
 #define MAX_NAME 255
 /* Quota L-2AFB9258 of a new account. */
@@ -16,64 +12,67 @@ typedef struct {
 	const char *description;
 } Form;
 
-static json_t *group_new(RgSimWorld *world, const RgSimRegion *region, const char *id,
-	const Form *form, json_t *tags)
+static json_t *group_new(RgSimPlace *region, const char *id, const Form *form, json_t *tags)
 {
 	g_autofree char *arn = g_strdup_printf(
-		"arn:aws:ec2:%s:" RG_SIM_ACCOUNT ":security-group/%s", region->name, id);
+		"arn:aws:ec2:%s:" EC2_ACCOUNT ":security-group/%s", region->name, id);
 	json_t *group = json_pack("{s:s, s:[], s:o, s:s, s:s, s:s, s:s, s:s}", "groupId", id,
 		"ipPermissionsEgress", "tagSet", tags, "vpcId", form->vpc_id, "securityGroupArn",
-		arn, "ownerId", RG_SIM_ACCOUNT, "groupName", form->name, "groupDescription",
+		arn, "ownerId", EC2_ACCOUNT, "groupName", form->name, "groupDescription",
 		form->description);
-	rg_sim_rules_set(group, json_pack("[o]", rg_sim_rule_allow_all_out(world, id)));
+	ec2_rules_set(group, json_pack("[o]", ec2_rule_allow_all_out(region->sim, id)));
 	return group;
 }
 
-void rg_sim_groups_seed(RgSimWorld *world, RgSimRegion *region, const char *vpc_id)
+void ec2_groups_seed(RgSimPlace *region, const char *vpc_id)
 {
 	Form form = {vpc_id, "default", "default VPC security group"};
-	g_autofree char *id = rg_sim_world_fixed_id("sg-", region->name, "default");
-	json_t *group = group_new(world, region, id, &form, json_array());
+	g_autofree char *id = rg_sim_fixed_id("sg-", region->name, "default");
+	json_t *group = group_new(region, id, &form, json_array());
 	json_t *rules = json_copy(json_object_get(group, "_rules"));
-	json_array_append_new(rules, rg_sim_rule_allow_itself(world, id, vpc_id));
-	rg_sim_rules_set(group, rules);
-	rg_sim_world_put(world, region, RG_SIM_GROUP, group);
+	json_array_append_new(rules, ec2_rule_allow_itself(region->sim, id, vpc_id));
+	ec2_rules_set(group, rules);
+	rg_sim_put(region, EC2_GROUP, group);
 }
 
-static json_t *find_by_name(const RgSimRegion *region, const char *vpc_id, const char *name)
+static json_t *find_by_name(const RgSimPlace *region, const char *vpc_id, const char *name)
 {
-	g_autoptr(GPtrArray) all = rg_sim_world_all(region, RG_SIM_GROUP);
-	for (unsigned i = 0; i < all->len; i++) {
-		json_t *group = g_ptr_array_index(all, i);
-		if (g_str_equal(rg_sim_doc_str(group, "vpcId"), vpc_id) &&
-			g_str_equal(rg_sim_doc_str(group, "groupName"), name))
+	json_t *group;
+	for (unsigned at = 0; (group = rg_sim_next(region, EC2_GROUP, &at));) {
+		if (g_str_equal(doc_str(group, "vpcId"), vpc_id) &&
+			g_str_equal(doc_str(group, "groupName"), name))
 			return group;
 	}
 	return NULL;
 }
 
-static const char *default_vpc_id(const RgSimRegion *region)
+static const char *default_vpc_id(const RgSimPlace *region)
 {
-	return rg_sim_doc_str(rg_sim_network_default_vpc(region), "vpcId");
+	return doc_str(ec2_default_vpc(region), "vpcId");
 }
 
-json_t *rg_sim_group_of_params(RgSimCall *call, const char *id, const char *name)
+json_t *ec2_group_of_params(RgSimCall *call, const char *id, const char *name)
 {
 	if (id)
-		return rg_sim_call_find(call, RG_SIM_GROUP, id);
+		return ec2_find(call, EC2_GROUP, id);
 	if (!name) {
-		rg_sim_fail_missing(call, "GroupId");
+		ec2_fail_missing(call, "GroupId");
 		return NULL;
 	}
-	json_t *group = find_by_name(call->region, default_vpc_id(call->region), name);
+	json_t *group = find_by_name(call->place, default_vpc_id(call->place), name);
 	if (!group)
 		rg_sim_fail(call, 400, "InvalidGroup.NotFound",
 			"The security group '%s' does not exist in default VPC '%s'", name,
-			default_vpc_id(call->region));
+			default_vpc_id(call->place));
 	return group;
 }
 
-json_t *rg_sim_group_set(RgSimCall *call, const GPtrArray *ids, const char *vpc_id)
+json_t *ec2_group_of_call(RgSimCall *call)
+{
+	return ec2_group_of_params(call, call_str(call, "GroupId"), call_str(call, "GroupName"));
+}
+
+json_t *ec2_group_set(RgSimCall *call, const GPtrArray *ids, const char *vpc_id)
 {
 	json_auto_t *set = json_array();
 	if (ids->len > MAX_GROUPS_PER_INTERFACE) {
@@ -82,20 +81,20 @@ json_t *rg_sim_group_set(RgSimCall *call, const GPtrArray *ids, const char *vpc_
 		return NULL;
 	}
 	for (unsigned i = 0; i < MAX(ids->len, 1); i++) {
-		const json_t *group =
-			ids->len ? rg_sim_call_find(call, RG_SIM_GROUP, g_ptr_array_index(ids, i))
-				 : find_by_name(call->region, vpc_id, "default");
+		const json_t *group = ids->len
+					      ? ec2_find(call, EC2_GROUP, g_ptr_array_index(ids, i))
+					      : find_by_name(call->place, vpc_id, "default");
 		if (!group)
 			return NULL;
-		if (!g_str_equal(rg_sim_doc_str(group, "vpcId"), vpc_id)) {
+		if (!g_str_equal(doc_str(group, "vpcId"), vpc_id)) {
 			rg_sim_fail(call, 400, "InvalidParameter",
 				"Security group %s and the subnet belong to different networks.",
-				rg_sim_doc_str(group, "groupId"));
+				doc_str(group, "groupId"));
 			return NULL;
 		}
 		json_array_append_new(
-			set, json_pack("{s:s, s:s}", "groupId", rg_sim_doc_str(group, "groupId"),
-				     "groupName", rg_sim_doc_str(group, "groupName")));
+			set, json_pack("{s:s, s:s}", "groupId", doc_str(group, "groupId"),
+				     "groupName", doc_str(group, "groupName")));
 	}
 	return g_steal_pointer(&set);
 }
@@ -106,7 +105,7 @@ static bool check_text(RgSimCall *call, const char *parameter, const char *text)
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789 ._-:/()#,@[]+=&;{}!$*";
 	if (!*text)
-		return rg_sim_fail_missing(call, parameter);
+		return ec2_fail_missing(call, parameter);
 	if (strlen(text) > MAX_NAME || strspn(text, allowed) != strlen(text))
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Value (%s) for parameter %s is invalid. Up to %d of the characters "
@@ -115,11 +114,10 @@ static bool check_text(RgSimCall *call, const char *parameter, const char *text)
 	return true;
 }
 
-bool rg_sim_create_group(RgSimCall *call)
+static bool create_group(RgSimCall *call)
 {
-	Form form = {rg_sim_param_str(call->params, "VpcId"),
-		rg_sim_param_str(call->params, "GroupName"),
-		rg_sim_param_str(call->params, "GroupDescription")};
+	Form form = {call_str(call, "VpcId"), call_str(call, "GroupName"),
+		call_str(call, "GroupDescription")};
 	if (!check_text(call, "GroupName", form.name) ||
 		!check_text(call, "GroupDescription", form.description))
 		return false;
@@ -129,98 +127,90 @@ bool rg_sim_create_group(RgSimCall *call)
 			"the format sg-*.",
 			form.name);
 	if (!form.vpc_id)
-		form.vpc_id = default_vpc_id(call->region);
-	json_auto_t *tags = rg_sim_tags_of_request(call, "security-group", "security-group");
-	if (!tags || !rg_sim_call_find(call, RG_SIM_VPC, form.vpc_id))
+		form.vpc_id = default_vpc_id(call->place);
+	json_auto_t *tags = ec2_tags_of_request(call, "security-group", "security-group");
+	if (!tags || !ec2_find(call, EC2_VPC, form.vpc_id))
 		return false;
-	if (find_by_name(call->region, form.vpc_id, form.name))
+	if (find_by_name(call->place, form.vpc_id, form.name))
 		return rg_sim_fail(call, 400, "InvalidGroup.Duplicate",
 			"The security group '%s' already exists for VPC '%s'", form.name,
 			form.vpc_id);
-	if (!rg_sim_go(call))
+	if (!ec2_go(call))
 		return false;
-	g_autofree char *id = rg_sim_world_id(call->world, "sg-");
-	json_t *group = group_new(call->world, call->region, id, &form, json_incref(tags));
-	rg_sim_xml_text(call->body, "return", "true");
-	rg_sim_xml_text(call->body, "groupId", id);
-	rg_sim_xml_value(call->body, "tagSet", tags);
-	rg_sim_xml_text(call->body, "securityGroupArn", rg_sim_doc_str(group, "securityGroupArn"));
-	rg_sim_world_put(call->world, call->region, RG_SIM_GROUP, group);
+	g_autofree char *id = rg_sim_id(call->sim, "sg-");
+	json_t *group = group_new(call->place, id, &form, json_incref(tags));
+	ec2_xml_text(call->body, "return", "true");
+	ec2_xml_text(call->body, "groupId", id);
+	ec2_xml_value(call->body, "tagSet", tags);
+	ec2_xml_text(call->body, "securityGroupArn", doc_str(group, "securityGroupArn"));
+	rg_sim_put(call->place, EC2_GROUP, group);
 	return true;
 }
 
 /* An interface holds the group (an instance that is not terminated holds interfaces), or a rule of
  * another group names it. */
-static bool is_used(const RgSimRegion *region, const char *id)
+static bool is_used(const RgSimPlace *region, const char *id)
 {
-	g_autoptr(GPtrArray) interfaces = rg_sim_world_all(region, RG_SIM_INTERFACE);
-	for (unsigned i = 0; i < interfaces->len; i++) {
-		const json_t *set = json_object_get(g_ptr_array_index(interfaces, i), "groupSet");
-		for (size_t at = 0; at < json_array_size(set); at++) {
-			if (g_str_equal(rg_sim_doc_str(json_array_get(set, at), "groupId"), id))
+	const json_t *interface;
+	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));) {
+		const json_t *set = json_object_get(interface, "groupSet");
+		for (size_t i = 0; i < json_array_size(set); i++) {
+			if (g_str_equal(doc_str(json_array_get(set, i), "groupId"), id))
 				return true;
 		}
 	}
-	g_autoptr(GPtrArray) groups = rg_sim_world_all(region, RG_SIM_GROUP);
-	for (unsigned i = 0; i < groups->len; i++) {
-		const json_t *group = g_ptr_array_index(groups, i);
-		if (!g_str_equal(rg_sim_doc_str(group, "groupId"), id) &&
-			rg_sim_rules_refer_to(group, id))
+	const json_t *group;
+	for (unsigned at = 0; (group = rg_sim_next(region, EC2_GROUP, &at));) {
+		if (!g_str_equal(doc_str(group, "groupId"), id) && ec2_rules_refer_to(group, id))
 			return true;
 	}
 	return false;
 }
 
-bool rg_sim_delete_group(RgSimCall *call)
+static bool delete_group(RgSimCall *call)
 {
-	const json_t *group =
-		rg_sim_group_of_params(call, rg_sim_param_str(call->params, "GroupId"),
-			rg_sim_param_str(call->params, "GroupName"));
+	const json_t *group = ec2_group_of_call(call);
 	if (!group)
 		return false;
-	g_autofree char *id = g_strdup(rg_sim_doc_str(group, "groupId"));
-	if (g_str_equal(rg_sim_doc_str(group, "groupName"), "default"))
+	g_autofree char *id = g_strdup(doc_str(group, "groupId"));
+	if (g_str_equal(doc_str(group, "groupName"), "default"))
 		return rg_sim_fail(call, 400, "CannotDelete",
 			"the specified group: \"%s\" name: \"default\" cannot be deleted by a user",
 			id);
-	if (is_used(call->region, id))
+	if (is_used(call->place, id))
 		return rg_sim_fail(
 			call, 400, "DependencyViolation", "resource %s has a dependent object", id);
-	if (!rg_sim_go(call))
+	if (!ec2_go(call))
 		return false;
-	rg_sim_world_remove(call->world, call->region, RG_SIM_GROUP, id);
-	rg_sim_xml_text(call->body, "return", "true");
-	rg_sim_xml_text(call->body, "groupId", id);
+	rg_sim_remove(call->place, EC2_GROUP, id);
+	ec2_xml_text(call->body, "return", "true");
+	ec2_xml_text(call->body, "groupId", id);
 	return true;
 }
 
 /* GroupName.N names groups of the default VPC. */
 static bool name_wanted(const RgSimCall *call, const json_t *group)
 {
-	g_autoptr(GPtrArray) names = rg_sim_param_texts(call->params, "GroupName");
-	if (names->len == 0)
-		return true;
-	return g_str_equal(rg_sim_doc_str(group, "vpcId"), default_vpc_id(call->region)) &&
-	       g_ptr_array_find_with_equal_func(
-		       names, rg_sim_doc_str(group, "groupName"), g_str_equal, NULL);
+	return ec2_is_asked(call, "GroupName", doc_str(group, "groupName")) &&
+	       (!call_has(call, "GroupName") ||
+		       g_str_equal(doc_str(group, "vpcId"), default_vpc_id(call->place)));
 }
 
 /* A name that exists, but not yet for this reader, is as good as none. */
 static bool is_visible(RgSimCall *call, const json_t *group)
 {
-	const RgSimItem *item = rg_sim_table_item(
-		call->region->tables[RG_SIM_GROUP], rg_sim_doc_str(group, "groupId"));
+	const RgSimItem *item =
+		rg_sim_table_item(call->place->tables[EC2_GROUP], doc_str(group, "groupId"));
 	if (rg_sim_item_view(item, call->view_ms))
 		return true;
 	return rg_sim_fail(call, 400, "InvalidGroup.NotFound",
-		"The security group '%s' does not exist", rg_sim_doc_str(group, "groupName"));
+		"The security group '%s' does not exist", doc_str(group, "groupName"));
 }
 
-bool rg_sim_describe_groups(RgSimCall *call)
+static bool describe_groups(RgSimCall *call)
 {
-	static const RgSimFilterName filters[] = {{"group-id", "groupId"},
-		{"group-name", "groupName"}, {"vpc-id", "vpcId"}, {"owner-id", "ownerId"},
-		{"description", "groupDescription"},
+	static const Ec2Filter filters[] = {{"group-id", "groupId"}, {"group-name", "groupName"},
+		{"vpc-id", "vpcId"}, {"owner-id", "ownerId"}, {"description", "groupDescription"},
 		{"ip-permission.cidr", "ipPermissions.ipRanges.cidrIp"},
 		{"ip-permission.ipv6-cidr", "ipPermissions.ipv6Ranges.cidrIpv6"},
 		{"ip-permission.group-id", "ipPermissions.groups.groupId"},
@@ -229,20 +219,22 @@ bool rg_sim_describe_groups(RgSimCall *call)
 		{"ip-permission.to-port", "ipPermissions.toPort"},
 		{"egress.ip-permission.cidr", "ipPermissionsEgress.ipRanges.cidrIp"},
 		{"egress.ip-permission.group-id", "ipPermissionsEgress.groups.groupId"},
-		{"egress.ip-permission.protocol", "ipPermissionsEgress.ipProtocol"}, {NULL, NULL}};
-	static const RgSimListing listing = {.set = "securityGroupInfo",
-		.kind = RG_SIM_GROUP,
-		.ids = "GroupId",
-		.filters = filters,
-		.min_results = 5,
-		.max_results = 1000,
-		.wanted = name_wanted};
-	g_autoptr(GPtrArray) names = rg_sim_param_texts(call->params, "GroupName");
+		{"egress.ip-permission.protocol", "ipPermissionsEgress.ipProtocol"}, {NULL}};
+	static const Ec2Listing listing = {
+		"securityGroupInfo", EC2_GROUP, "GroupId", filters, .wanted = name_wanted};
+	g_autoptr(GPtrArray) names = call_texts(call, "GroupName");
 	for (unsigned i = 0; i < names->len; i++) {
-		const json_t *group =
-			rg_sim_group_of_params(call, NULL, g_ptr_array_index(names, i));
+		const json_t *group = ec2_group_of_params(call, NULL, g_ptr_array_index(names, i));
 		if (!group || !is_visible(call, group))
 			return false;
 	}
-	return rg_sim_describe(call, &listing);
+	return ec2_describe(call, &listing);
 }
+
+const RgSimAction ec2_group_actions[] = {
+	{"CreateSecurityGroup", create_group, true,
+		"DryRun GroupDescription GroupName TagSpecification VpcId"},
+	{"DeleteSecurityGroup", delete_group, true, "DryRun GroupId GroupName"},
+	{"DescribeSecurityGroups", describe_groups, false, "GroupId GroupName" PAGED},
+	{NULL},
+};

@@ -1,25 +1,22 @@
-#include "aws/sim/images.h"
 #include "aws/sim/describe.h"
-#include "aws/sim/xml.h"
+#include "aws/sim/resources.h"
 
-static json_t *image_new(const RgSimRegion *region, const json_t *seed)
+static json_t *image_new(const RgSimPlace *region, const json_t *seed)
 {
-	const char *name = rg_sim_doc_str(seed, "name");
-	const char *owner = rg_sim_doc_str(seed, "owner");
-	const char *alias = rg_sim_doc_str(seed, "alias");
-	g_autofree char *id = rg_sim_world_fixed_id("ami-", region->name, name);
-	g_autofree char *snapshot = rg_sim_world_fixed_id("snap-", region->name, name);
+	const char *name = doc_str(seed, "name");
+	const char *owner = doc_str(seed, "owner");
+	const char *alias = doc_str(seed, "alias");
+	g_autofree char *id = rg_sim_fixed_id("ami-", region->name, name);
+	g_autofree char *snapshot = rg_sim_fixed_id("snap-", region->name, name);
 	g_autofree char *location = g_strconcat(*alias ? alias : owner, "/", name, NULL);
-	const char *root =
-		json_object_get(seed, "root") ? rg_sim_doc_str(seed, "root") : "/dev/sda1";
+	const char *root = json_object_get(seed, "root") ? doc_str(seed, "root") : "/dev/sda1";
 	json_t *disk = json_pack("{s:s, s:{s:b, s:i, s:s, s:O, s:s, s:i, s:b}}", "deviceName", root,
 		"ebs", "deleteOnTermination", 1, "iops", 3000, "snapshotId", snapshot, "volumeSize",
 		json_object_get(seed, "root_gb"), "volumeType", "gp3", "throughput", 125,
 		"encrypted", 0);
-	json_t *image =
-		json_pack("{s:s, s:s, s:[o], s:s, s:b, s:s}", "platformDetails", "Linux/UNIX",
-			"usageOperation", "RunInstances", "blockDeviceMapping", disk, "description",
-			rg_sim_doc_str(seed, "description"), "enaSupport", 1, "hypervisor", "xen");
+	json_t *image = json_pack("{s:s, s:s, s:[o], s:s, s:b, s:s}", "platformDetails",
+		"Linux/UNIX", "usageOperation", "RunInstances", "blockDeviceMapping", disk,
+		"description", doc_str(seed, "description"), "enaSupport", 1, "hypervisor", "xen");
 	if (*alias)
 		json_object_set_new(image, "imageOwnerAlias", json_string(alias));
 	json_auto_t *rest = json_pack(
@@ -28,38 +25,32 @@ static json_t *image_new(const RgSimRegion *region, const json_t *seed)
 		"simple", "tagSet", "virtualizationType", "hvm", "bootMode", "uefi-preferred",
 		"imdsSupport", "v2.0", "imageId", id, "imageLocation", location, "imageState",
 		"available", "imageOwnerId", owner, "isPublic", 1, "creationDate",
-		rg_sim_doc_str(seed, "created"), "architecture", rg_sim_doc_str(seed, "arch"));
+		doc_str(seed, "created"), "architecture", doc_str(seed, "arch"));
 	json_object_set_new(rest, "imageType", json_string("machine"));
 	json_object_update(image, rest);
 	return image;
 }
 
-void rg_sim_images_seed(RgSimWorld *world, RgSimRegion *region)
+void ec2_images_seed(RgSimPlace *region)
 {
 	size_t i;
 	json_t *seed;
-	json_array_foreach (world->data->images, i, seed)
-		rg_sim_world_put(world, region, RG_SIM_IMAGE, image_new(region, seed));
+	json_array_foreach (ec2_data(region)->images, i, seed)
+		rg_sim_put(region, EC2_IMAGE, image_new(region, seed));
 }
 
 /* Owner.N: an account, an alias, or "self". */
 static bool owner_wanted(const RgSimCall *call, const json_t *image)
 {
-	g_autoptr(GPtrArray) owners = rg_sim_param_texts(call->params, "Owner");
-	for (unsigned i = 0; i < owners->len; i++) {
-		const char *owner = g_ptr_array_index(owners, i);
-		if (g_str_equal(owner, "self"))
-			owner = RG_SIM_ACCOUNT;
-		if (g_str_equal(owner, rg_sim_doc_str(image, "imageOwnerId")) ||
-			g_str_equal(owner, rg_sim_doc_str(image, "imageOwnerAlias")))
-			return true;
-	}
-	return owners->len == 0;
+	const char *owner = doc_str(image, "imageOwnerId");
+	return ec2_is_asked(call, "Owner", owner) ||
+	       ec2_is_asked(call, "Owner", doc_str(image, "imageOwnerAlias")) ||
+	       (g_str_equal(owner, EC2_ACCOUNT) && ec2_is_asked(call, "Owner", "self"));
 }
 
-bool rg_sim_describe_images(RgSimCall *call)
+static bool describe_images(RgSimCall *call)
 {
-	static const RgSimFilterName filters[] = {{"name", "name"}, {"image-id", "imageId"},
+	static const Ec2Filter filters[] = {{"name", "name"}, {"image-id", "imageId"},
 		{"architecture", "architecture"}, {"state", "imageState"},
 		{"owner-id", "imageOwnerId"}, {"owner-alias", "imageOwnerAlias"},
 		{"root-device-type", "rootDeviceType"}, {"root-device-name", "rootDeviceName"},
@@ -68,14 +59,107 @@ bool rg_sim_describe_images(RgSimCall *call)
 		{"description", "description"}, {"ena-support", "enaSupport"},
 		{"creation-date", "creationDate"}, {"platform-details", "platformDetails"},
 		{"boot-mode", "bootMode"},
-		{"block-device-mapping.volume-type", "blockDeviceMapping.ebs.volumeType"},
-		{NULL, NULL}};
-	static const RgSimListing listing = {.set = "imagesSet",
-		.kind = RG_SIM_IMAGE,
-		.ids = "ImageId",
-		.filters = filters,
-		.min_results = 1,
-		.max_results = 1000,
-		.wanted = owner_wanted};
-	return rg_sim_describe(call, &listing);
+		{"block-device-mapping.volume-type", "blockDeviceMapping.ebs.volumeType"}, {NULL}};
+	static const Ec2Listing listing = {
+		"imagesSet", EC2_IMAGE, "ImageId", filters, .wanted = owner_wanted, .least = 1};
+	return ec2_describe(call, &listing);
 }
+
+/* ---- SSM: the public parameters under /aws/service, which name a region's newest images, and
+ * those that the knob `parameters` adds */
+
+/* Knobs have no time of their own: all parameters of theirs were set at this instant. */
+#define OWN_SET_S 1.7e9
+
+/* The newest image that a public parameter stands for; *versions counts its predecessors too. */
+static const json_t *newest_image(const RgSimCall *call, const json_t *entry, json_int_t *versions)
+{
+	const json_t *newest = NULL;
+	const json_t *image;
+	*versions = 0;
+	for (unsigned at = 0; (image = rg_sim_next(call->place, EC2_IMAGE, &at));) {
+		if (!g_str_equal(doc_str(image, "imageOwnerId"), doc_str(entry, "owner")) ||
+			!g_pattern_match_simple(doc_str(entry, "image"), doc_str(image, "name")))
+			continue;
+		++*versions;
+		if (!newest || g_strcmp0(doc_str(image, "creationDate"),
+				       doc_str(newest, "creationDate")) > 0)
+			newest = image;
+	}
+	return newest;
+}
+
+static json_t *parameter_new(const RgSimCall *call, const char *name, const char *value,
+	const char *account, json_int_t version, double modified_s)
+{
+	g_autofree char *arn = g_strdup_printf("arn:aws:ssm:%s:%s:parameter%s%s", call->place->name,
+		account, *name == '/' ? "" : "/", name);
+	return json_pack("{s:s, s:s, s:s, s:I, s:f, s:s, s:s}", "Name", name, "Type", "String",
+		"Value", value, "Version", version, "LastModifiedDate", modified_s, "ARN", arn,
+		"DataType", "text");
+}
+
+static json_t *public_parameter(const RgSimCall *call, const char *name)
+{
+	const json_t *entry = json_object_get(ec2_data(call->place)->parameters, name);
+	json_int_t versions = 0;
+	const json_t *image = entry ? newest_image(call, entry, &versions) : NULL;
+	if (!image)
+		return NULL;
+	g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+	g_autoptr(GDateTime) made =
+		g_date_time_new_from_iso8601(doc_str(image, "creationDate"), utc);
+	return parameter_new(call, name, doc_str(image, "imageId"), "", versions,
+		made ? (double)g_date_time_to_unix(made) : 0);
+}
+
+/* NULL when there is none. The caller owns it. */
+static json_t *find(const RgSimCall *call, const char *name)
+{
+	const char *own = json_string_value(
+		json_object_get(json_object_get(call->sim->knobs, "parameters"), name));
+	return own ? parameter_new(call, name, own, EC2_ACCOUNT, 1, OWN_SET_S)
+		   : public_parameter(call, name);
+}
+
+static bool answer(RgSimCall *call, json_t *reply)
+{
+	g_autofree char *text = json_dumps(reply, JSON_COMPACT);
+	g_string_append(call->body, text);
+	json_decref(reply);
+	return true;
+}
+
+static bool get_parameter(RgSimCall *call)
+{
+	const char *name = call_str(call, "Name");
+	json_t *parameter = find(call, name);
+	if (!parameter)
+		return rg_sim_fail(call, 400, "ParameterNotFound", "Parameter %s not found.", name);
+	return answer(call, json_pack("{s:o}", "Parameter", parameter));
+}
+
+static bool get_parameters(RgSimCall *call)
+{
+	g_autoptr(GPtrArray) names = call_texts(call, "Names");
+	json_t *found = json_array();
+	json_t *invalid = json_array();
+	for (unsigned i = 0; i < names->len; i++) {
+		const char *name = g_ptr_array_index(names, i);
+		json_t *parameter = find(call, name);
+		if (parameter)
+			json_array_append_new(found, parameter);
+		else
+			json_array_append_new(invalid, json_string(name));
+	}
+	return answer(
+		call, json_pack("{s:o, s:o}", "Parameters", found, "InvalidParameters", invalid));
+}
+
+const RgSimAction ec2_image_actions[] = {
+	{"DescribeImages", describe_images, false,
+		"ImageId IncludeDeprecated IncludeDisabled Owner" PAGED},
+	{"GetParameter", get_parameter, false, "Name WithDecryption", SSM_API},
+	{"GetParameters", get_parameters, false, "Names WithDecryption", SSM_API},
+	{NULL},
+};

@@ -1,10 +1,5 @@
-#include "aws/sim/instances.h"
 #include "aws/sim/describe.h"
-#include "aws/sim/groups.h"
-#include "aws/sim/interfaces.h"
-#include "aws/sim/lifecycle.h"
-#include "aws/sim/types.h"
-#include "aws/sim/xml.h"
+#include "aws/sim/resources.h"
 
 /* An interface as an instance shows it: its attachment doesn't name the instance again. */
 static json_t *interface_view(const json_t *interface)
@@ -52,14 +47,13 @@ static void show_primary(json_t *instance, const json_t *primary)
 	json_object_set(instance, "dnsName", json_object_get(association, "publicDnsName"));
 }
 
-void rg_sim_instance_show_interfaces(const RgSimRegion *region, json_t *instance)
+void ec2_instance_show_interfaces(const RgSimPlace *region, json_t *instance)
 {
 	json_t *set = json_array();
 	size_t i;
 	json_t *id;
 	json_array_foreach (json_object_get(instance, "_interfaces"), i, id) {
-		const json_t *interface =
-			rg_sim_world_find(region, RG_SIM_INTERFACE, json_string_value(id));
+		const json_t *interface = rg_sim_find(region, EC2_INTERFACE, json_string_value(id));
 		if (!interface)
 			continue;
 		if (json_array_size(set) == 0)
@@ -76,66 +70,57 @@ static const char *primary_id(const json_t *instance)
 	return json_string_value(json_array_get(json_object_get(instance, "_interfaces"), 0));
 }
 
-void rg_sim_instance_drop_public(RgSimWorld *world, RgSimRegion *region, json_t *instance)
+void ec2_instance_drop_public(RgSimPlace *region, json_t *instance)
 {
 	bool had = json_object_get(instance, "ipAddress") != NULL;
 	json_object_set_new(instance, "_public", json_boolean(had));
 	if (had)
-		rg_sim_interface_set_public(world, region, primary_id(instance), false);
-	rg_sim_instance_show_interfaces(region, instance);
+		ec2_interface_set_public(region, primary_id(instance), false);
+	ec2_instance_show_interfaces(region, instance);
 }
 
-void rg_sim_instance_give_public(RgSimWorld *world, RgSimRegion *region, json_t *instance)
+void ec2_instance_give_public(RgSimPlace *region, json_t *instance)
 {
-	if (json_is_true(json_object_get(instance, "_public")))
-		rg_sim_interface_set_public(world, region, primary_id(instance), true);
-	rg_sim_instance_show_interfaces(region, instance);
+	if (doc_is(instance, "_public"))
+		ec2_interface_set_public(region, primary_id(instance), true);
+	ec2_instance_show_interfaces(region, instance);
 }
 
-void rg_sim_instance_refresh(RgSimWorld *world, RgSimRegion *region, const char *id)
+void ec2_instance_refresh(RgSimPlace *region, const char *id)
 {
-	json_t *instance = rg_sim_world_edit(region, RG_SIM_INSTANCE, id);
+	json_t *instance = rg_sim_edit(region, EC2_INSTANCE, id);
 	if (!instance)
 		return;
-	rg_sim_instance_show_interfaces(region, instance);
-	rg_sim_world_put(world, region, RG_SIM_INSTANCE, instance);
-}
-
-char *rg_sim_user_data_keep(RgSimCall *call, const char *text)
-{
-	char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-	if (!rg_sim_world_find(call->region, RG_SIM_USER_DATA, digest))
-		rg_sim_world_put(call->world, call->region, RG_SIM_USER_DATA,
-			json_pack("{s:s, s:s}", "digest", digest, "data", text));
-	return digest;
+	ec2_instance_show_interfaces(region, instance);
+	rg_sim_put(region, EC2_INSTANCE, instance);
 }
 
 /* Instances of one launch that follow each other are one reservation. */
 static void write_reservations(RgSimCall *call, const GPtrArray *page)
 {
 	const char *open = NULL;
-	rg_sim_xml_open(call->body, "reservationSet");
+	ec2_xml_open(call->body, "reservationSet");
 	for (unsigned i = 0; i < page->len; i++) {
 		const json_t *instance = g_ptr_array_index(page, i);
-		const char *id = rg_sim_doc_str(instance, "_reservationId");
+		const char *id = doc_str(instance, "_reservationId");
 		if (open && !g_str_equal(open, id))
 			g_string_append(call->body, "</instancesSet></item>");
 		if (!open || !g_str_equal(open, id)) {
-			rg_sim_xml_open(call->body, "item");
-			rg_sim_xml_text(call->body, "reservationId", id);
-			rg_sim_xml_text(call->body, "ownerId", RG_SIM_ACCOUNT);
-			rg_sim_xml_text(call->body, "groupSet", "");
-			rg_sim_xml_open(call->body, "instancesSet");
+			ec2_xml_open(call->body, "item");
+			ec2_xml_text(call->body, "reservationId", id);
+			ec2_xml_text(call->body, "ownerId", EC2_ACCOUNT);
+			ec2_xml_text(call->body, "groupSet", "");
+			ec2_xml_open(call->body, "instancesSet");
 			open = id;
 		}
-		rg_sim_xml_value(call->body, "item", instance);
+		ec2_xml_value(call->body, "item", instance);
 	}
 	if (open)
 		g_string_append(call->body, "</instancesSet></item>");
-	rg_sim_xml_close(call->body, "reservationSet");
+	ec2_xml_close(call->body, "reservationSet");
 }
 
-static const RgSimFilterName instance_filters[] = {{"instance-id", "instanceId"},
+static const Ec2Filter instance_filters[] = {{"instance-id", "instanceId"},
 	{"instance-state-name", "instanceState.name"},
 	{"instance-state-code", "instanceState.code"}, {"instance-type", "instanceType"},
 	{"instance-lifecycle", "instanceLifecycle"},
@@ -171,56 +156,52 @@ static const RgSimFilterName instance_filters[] = {{"instance-id", "instanceId"}
 	{"network-interface.attachment.device-index", "networkInterfaceSet.attachment.deviceIndex"},
 	{"network-interface.attachment.delete-on-termination",
 		"networkInterfaceSet.attachment.deleteOnTermination"},
-	{NULL, NULL}};
+	{NULL}};
 
-bool rg_sim_describe_instances(RgSimCall *call)
+static bool describe_instances(RgSimCall *call)
 {
-	static const RgSimListing listing = {.kind = RG_SIM_INSTANCE,
+	static const Ec2Listing listing = {.kind = EC2_INSTANCE,
 		.ids = "InstanceId",
 		.filters = instance_filters,
-		.min_results = 5,
-		.max_results = 1000,
 		.write = write_reservations};
-	return rg_sim_describe(call, &listing);
+	return ec2_describe(call, &listing);
 }
 
 static bool status_wanted(const RgSimCall *call, const json_t *instance)
 {
-	return rg_sim_param_bool(call->params, "IncludeAllInstances", false) ||
-	       g_str_equal(rg_sim_instance_state(instance), "running");
+	return call_bool(call, "IncludeAllInstances", false) ||
+	       g_str_equal(ec2_instance_state(instance), "running");
 }
 
 static void write_statuses(RgSimCall *call, const GPtrArray *page)
 {
-	rg_sim_xml_open(call->body, "instanceStatusSet");
+	ec2_xml_open(call->body, "instanceStatusSet");
 	for (unsigned i = 0; i < page->len; i++) {
 		const json_t *instance = g_ptr_array_index(page, i);
-		bool runs = g_str_equal(rg_sim_instance_state(instance), "running");
+		bool runs = g_str_equal(ec2_instance_state(instance), "running");
 		json_auto_t *check =
 			runs ? json_pack("{s:[{s:s, s:s}], s:s}", "details", "name", "reachability",
 				       "status", "passed", "status", "ok")
 			     : json_pack("{s:s}", "status", "not-applicable");
 		const json_t *placement = json_object_get(instance, "placement");
 		json_auto_t *status = json_pack("{s:s, s:s, s:O, s:O, s:O}", "availabilityZone",
-			rg_sim_doc_str(placement, "availabilityZone"), "instanceId",
-			rg_sim_doc_str(instance, "instanceId"), "instanceState",
+			doc_str(placement, "availabilityZone"), "instanceId",
+			doc_str(instance, "instanceId"), "instanceState",
 			json_object_get(instance, "instanceState"), "instanceStatus", check,
 			"systemStatus", check);
-		rg_sim_xml_value(call->body, "item", status);
+		ec2_xml_value(call->body, "item", status);
 	}
-	rg_sim_xml_close(call->body, "instanceStatusSet");
+	ec2_xml_close(call->body, "instanceStatusSet");
 }
 
-bool rg_sim_describe_instance_status(RgSimCall *call)
+static bool describe_instance_status(RgSimCall *call)
 {
-	static const RgSimListing listing = {.kind = RG_SIM_INSTANCE,
+	static const Ec2Listing listing = {.kind = EC2_INSTANCE,
 		.ids = "InstanceId",
 		.filters = instance_filters,
-		.min_results = 5,
-		.max_results = 1000,
 		.wanted = status_wanted,
 		.write = write_statuses};
-	return rg_sim_describe(call, &listing);
+	return ec2_describe(call, &listing);
 }
 
 /* The value of an attribute as DescribeInstanceAttribute gives it; NULL for an unknown one. */
@@ -236,8 +217,8 @@ static json_t *attribute_value(const RgSimCall *call, const json_t *instance, co
 	if (g_str_equal(name, "groupSet"))
 		return json_incref(json_object_get(instance, "groupSet"));
 	if (g_str_equal(name, "userData")) {
-		const json_t *kept = rg_sim_world_find(
-			call->region, RG_SIM_USER_DATA, rg_sim_doc_str(instance, "_userData"));
+		const json_t *kept =
+			rg_sim_find(call->place, EC2_USER_DATA, doc_str(instance, "_userData"));
 		json_t *data = json_object_get(kept, "data");
 		return data ? json_pack("{s:O}", "value", data) : json_object();
 	}
@@ -249,33 +230,33 @@ static json_t *attribute_value(const RgSimCall *call, const json_t *instance, co
 	return NULL;
 }
 
-bool rg_sim_describe_instance_attribute(RgSimCall *call)
+static bool describe_instance_attribute(RgSimCall *call)
 {
-	const char *id = rg_sim_param_str(call->params, "InstanceId");
-	const char *name = rg_sim_param_str(call->params, "Attribute");
-	if (!rg_sim_call_find(call, RG_SIM_INSTANCE, id))
+	const char *id = call_str(call, "InstanceId");
+	const char *name = call_str(call, "Attribute");
+	if (!ec2_find(call, EC2_INSTANCE, id))
 		return false;
 	const json_t *instance = rg_sim_item_view(
-		rg_sim_table_item(call->region->tables[RG_SIM_INSTANCE], id), call->view_ms);
+		rg_sim_table_item(call->place->tables[EC2_INSTANCE], id), call->view_ms);
 	if (!instance)
 		return rg_sim_fail(call, 400, "InvalidInstanceID.NotFound",
 			"The instance ID '%s' does not exist", id);
 	json_auto_t *value = attribute_value(call, instance, name);
 	if (!value)
-		return rg_sim_fail_value(call, "attribute", name);
-	if (!rg_sim_go(call))
+		return ec2_fail_value(call, "attribute", name);
+	if (!ec2_go(call))
 		return false;
-	rg_sim_xml_text(call->body, "instanceId", id);
-	rg_sim_xml_value(call->body, name, value);
+	ec2_xml_text(call->body, "instanceId", id);
+	ec2_xml_value(call->body, name, value);
 	return true;
 }
 
 static const char *wanted_value(const RgSimCall *call, const char *attribute, const char *path)
 {
-	const char *short_form = rg_sim_param_str(call->params, "Attribute");
+	const char *short_form = call_str(call, "Attribute");
 	if (short_form && g_str_equal(short_form, attribute))
-		return rg_sim_param_str(call->params, "Value");
-	return rg_sim_param_str(call->params, path);
+		return call_str(call, "Value");
+	return call_str(call, path);
 }
 
 static bool modify_type(RgSimCall *call, json_t *instance)
@@ -283,12 +264,12 @@ static bool modify_type(RgSimCall *call, json_t *instance)
 	const char *type = wanted_value(call, "instanceType", "InstanceType.Value");
 	if (!type)
 		return true;
-	if (!g_str_equal(rg_sim_instance_state(instance), "stopped"))
+	if (!g_str_equal(ec2_instance_state(instance), "stopped"))
 		return rg_sim_fail(call, 400, "IncorrectInstanceState",
 			"The instance '%s' is not in the 'stopped' state.",
-			rg_sim_doc_str(instance, "instanceId"));
-	if (!rg_sim_type_find(call->world->data, type))
-		return rg_sim_fail_value(call, "instanceType", type);
+			doc_str(instance, "instanceId"));
+	if (!ec2_type_find(call->place, type))
+		return ec2_fail_value(call, "instanceType", type);
 	json_object_set_new(instance, "instanceType", json_string(type));
 	return true;
 }
@@ -310,73 +291,87 @@ static void modify_plain(RgSimCall *call, json_t *instance)
 /* New groups go to the primary interface, where they live. */
 static bool modify_groups(RgSimCall *call, const json_t *instance)
 {
-	g_autoptr(GPtrArray) ids = rg_sim_param_texts(call->params, "GroupId");
+	g_autoptr(GPtrArray) ids = call_texts(call, "GroupId");
 	const char *interface_id = primary_id(instance);
 	if (ids->len == 0)
 		return true;
 	if (!interface_id)
 		return rg_sim_fail(call, 400, "IncorrectInstanceState",
 			"The instance '%s' has no network interface.",
-			rg_sim_doc_str(instance, "instanceId"));
+			doc_str(instance, "instanceId"));
 	if (json_array_size(json_object_get(instance, "_interfaces")) > 1)
 		return rg_sim_fail(call, 400, "InvalidInstanceID",
 			"There are multiple interfaces attached to instance '%s'. Please specify "
 			"an interface ID for the operation instead.",
-			rg_sim_doc_str(instance, "instanceId"));
-	json_auto_t *groups = rg_sim_group_set(call, ids, rg_sim_doc_str(instance, "vpcId"));
-	if (!groups || !rg_sim_go(call))
+			doc_str(instance, "instanceId"));
+	json_auto_t *groups = ec2_group_set(call, ids, doc_str(instance, "vpcId"));
+	if (!groups || !ec2_go(call))
 		return false;
-	json_t *interface = rg_sim_world_edit(call->region, RG_SIM_INTERFACE, interface_id);
+	json_t *interface = rg_sim_edit(call->place, EC2_INTERFACE, interface_id);
 	json_object_set(interface, "groupSet", groups);
-	rg_sim_world_put(call->world, call->region, RG_SIM_INTERFACE, interface);
+	rg_sim_put(call->place, EC2_INTERFACE, interface);
 	return true;
 }
 
-bool rg_sim_modify_metadata(RgSimCall *call)
+static bool modify_metadata(RgSimCall *call)
 {
 	static const struct {
 		const char *parameter;
 		const char *member;
 	} words[] = {{"HttpTokens", "httpTokens"}, {"HttpEndpoint", "httpEndpoint"},
 		{"InstanceMetadataTags", "instanceMetadataTags"}};
-	const char *id = rg_sim_param_str(call->params, "InstanceId");
-	gint64 hops = rg_sim_param_int(call->params, "HttpPutResponseHopLimit", 1);
-	if (!rg_sim_call_find(call, RG_SIM_INSTANCE, id))
+	const char *id = call_str(call, "InstanceId");
+	gint64 hops = call_int(call, "HttpPutResponseHopLimit", 1);
+	if (!ec2_find(call, EC2_INSTANCE, id))
 		return false;
 	if (hops < 1 || hops > 64)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"HttpPutResponseHopLimit is from 1 to 64");
-	if (!rg_sim_go(call))
+	if (!ec2_go(call))
 		return false;
-	json_t *instance = rg_sim_world_edit(call->region, RG_SIM_INSTANCE, id);
+	json_t *instance = rg_sim_edit(call->place, EC2_INSTANCE, id);
 	json_t *options = json_copy(json_object_get(instance, "metadataOptions"));
 	if (!options) /* a hand-made world */
 		options = json_object();
 	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
-		const char *word = rg_sim_param_str(call->params, words[i].parameter);
+		const char *word = call_str(call, words[i].parameter);
 		if (word)
 			json_object_set_new(options, words[i].member, json_string(word));
 	}
-	if (rg_sim_param_str(call->params, "HttpPutResponseHopLimit"))
+	if (call_str(call, "HttpPutResponseHopLimit"))
 		json_object_set_new(options, "httpPutResponseHopLimit", json_integer(hops));
-	rg_sim_xml_text(call->body, "instanceId", id);
-	rg_sim_xml_value(call->body, "instanceMetadataOptions", options);
+	ec2_xml_text(call->body, "instanceId", id);
+	ec2_xml_value(call->body, "instanceMetadataOptions", options);
 	json_object_set_new(instance, "metadataOptions", options);
-	rg_sim_world_put(call->world, call->region, RG_SIM_INSTANCE, instance);
+	rg_sim_put(call->place, EC2_INSTANCE, instance);
 	return true;
 }
 
-bool rg_sim_modify_instance(RgSimCall *call)
+static bool modify_instance(RgSimCall *call)
 {
-	const char *id = rg_sim_param_str(call->params, "InstanceId");
-	if (!rg_sim_call_find(call, RG_SIM_INSTANCE, id))
+	const char *id = call_str(call, "InstanceId");
+	if (!ec2_find(call, EC2_INSTANCE, id))
 		return false;
-	json_auto_t *instance = rg_sim_world_edit(call->region, RG_SIM_INSTANCE, id);
-	if (!modify_type(call, instance) || !modify_groups(call, instance) || !rg_sim_go(call))
+	json_auto_t *instance = rg_sim_edit(call->place, EC2_INSTANCE, id);
+	if (!modify_type(call, instance) || !modify_groups(call, instance) || !ec2_go(call))
 		return false;
 	modify_plain(call, instance);
-	rg_sim_instance_show_interfaces(call->region, instance);
-	rg_sim_world_put(call->world, call->region, RG_SIM_INSTANCE, json_incref(instance));
-	rg_sim_xml_text(call->body, "return", "true");
-	return true;
+	ec2_instance_show_interfaces(call->place, instance);
+	rg_sim_put(call->place, EC2_INSTANCE, json_incref(instance));
+	return ec2_done(call);
 }
+
+const RgSimAction ec2_instance_actions[] = {
+	{"DescribeInstanceAttribute", describe_instance_attribute, false,
+		"Attribute DryRun InstanceId"},
+	{"DescribeInstanceStatus", describe_instance_status, false,
+		"IncludeAllInstances InstanceId" PAGED},
+	{"DescribeInstances", describe_instances, false, "InstanceId" PAGED},
+	{"ModifyInstanceAttribute", modify_instance, true,
+		"Attribute DisableApiTermination DryRun GroupId InstanceId "
+		"InstanceInitiatedShutdownBehavior InstanceType Value"},
+	{"ModifyInstanceMetadataOptions", modify_metadata, true,
+		"DryRun HttpEndpoint HttpPutResponseHopLimit HttpTokens InstanceId "
+		"InstanceMetadataTags"},
+	{NULL},
+};

@@ -1,19 +1,42 @@
-#include "aws/sim/interfaces.h"
 #include <arpa/inet.h>
-#include "aws/sim/cards.h"
 #include "aws/sim/describe.h"
-#include "aws/sim/groups.h"
-#include "aws/sim/instances.h"
-#include "aws/sim/tags.h"
-#include "aws/sim/tokens.h"
-#include "aws/sim/xml.h"
+#include "aws/sim/resources.h"
 
 /* The first four addresses of a subnet and its last one are AWS's. */
 #define FIRST_HOST 4
 
+/* Of a region: what would take too long to look up in its documents. */
+typedef struct {
+	GHashTable *used;      /* private addresses */
+	GHashTable *next_host; /* subnet id -> host number to try next */
+} Addresses;
+
+static Addresses *addresses_of(RgSimPlace *region)
+{
+	if (region->own)
+		return region->own;
+	Addresses *addresses = region->own = g_new(Addresses, 1);
+	addresses->used = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	addresses->next_host = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	const json_t *interface;
+	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));)
+		g_hash_table_add(addresses->used, g_strdup(doc_str(interface, "privateIpAddress")));
+	return addresses;
+}
+
+void ec2_addresses_free(RgSimPlace *region)
+{
+	Addresses *addresses = region->own;
+	if (!addresses)
+		return;
+	g_hash_table_unref(addresses->used);
+	g_hash_table_unref(addresses->next_host);
+	g_free(addresses);
+}
+
 static bool subnet_range(const json_t *subnet, guint32 *base, guint32 *size)
 {
-	g_auto(GStrv) parts = g_strsplit(rg_sim_doc_str(subnet, "cidrBlock"), "/", 2);
+	g_auto(GStrv) parts = g_strsplit(doc_str(subnet, "cidrBlock"), "/", 2);
 	struct in_addr address;
 	guint64 bits = 0;
 	if (g_strv_length(parts) != 2 || inet_pton(AF_INET, parts[0], &address) != 1 ||
@@ -24,19 +47,17 @@ static bool subnet_range(const json_t *subnet, guint32 *base, guint32 *size)
 	return true;
 }
 
-gint64 rg_sim_subnet_free(const RgSimRegion *region, const json_t *subnet)
+gint64 ec2_subnet_free(const RgSimPlace *region, const json_t *subnet)
 {
 	guint32 base = 0;
 	guint32 size = 0;
 	if (!subnet_range(subnet, &base, &size))
 		return 0;
 	gint64 left = (gint64)size - FIRST_HOST - 1;
-	g_autoptr(GPtrArray) all = rg_sim_world_all(region, RG_SIM_INTERFACE);
-	for (unsigned i = 0; i < all->len; i++) {
-		const json_t *interface = g_ptr_array_index(all, i);
-		if (*rg_sim_doc_str(interface, "privateIpAddress") &&
-			g_str_equal(rg_sim_doc_str(interface, "subnetId"),
-				rg_sim_doc_str(subnet, "subnetId")))
+	const json_t *interface;
+	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));) {
+		if (*doc_str(interface, "privateIpAddress") &&
+			g_str_equal(doc_str(interface, "subnetId"), doc_str(subnet, "subnetId")))
 			left--;
 	}
 	return left;
@@ -50,7 +71,7 @@ static char *address_text(guint32 address)
 	return g_strdup(text);
 }
 
-bool rg_sim_address_check(RgSimCall *call, const json_t *subnet, const char *address)
+bool ec2_address_check(RgSimCall *call, const json_t *subnet, const char *address)
 {
 	guint32 base = 0;
 	guint32 size = 0;
@@ -59,37 +80,38 @@ bool rg_sim_address_check(RgSimCall *call, const json_t *subnet, const char *add
 		ntohl(wanted.s_addr) < base + FIRST_HOST || ntohl(wanted.s_addr) >= base + size - 1)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Address %s does not fall within the subnet's address range", address);
-	if (g_hash_table_contains(call->region->addresses, address))
+	if (g_hash_table_contains(addresses_of(call->place)->used, address))
 		return rg_sim_fail(
 			call, 400, "InvalidIPAddress.InUse", "Address %s is in use.", address);
 	return true;
 }
 
 /* The next free address in turn, so that an address is not given again at once. */
-static char *take_address(RgSimRegion *region, const json_t *subnet, const char *wanted)
+static char *take_address(RgSimPlace *region, const json_t *subnet, const char *wanted)
 {
 	guint32 base = 0;
 	guint32 size = 0;
 	if (wanted || !subnet_range(subnet, &base, &size))
 		return g_strdup(wanted ? wanted : "0.0.0.0");
-	const char *id = rg_sim_doc_str(subnet, "subnetId");
+	const char *id = doc_str(subnet, "subnetId");
+	const Addresses *addresses = addresses_of(region);
 	guint32 hosts = size - FIRST_HOST - 1;
-	guint32 start = GPOINTER_TO_UINT(g_hash_table_lookup(region->next_host, id));
+	guint32 start = GPOINTER_TO_UINT(g_hash_table_lookup(addresses->next_host, id));
 	char *text = NULL;
 	for (guint32 i = 0; i < hosts; i++) {
 		guint32 host = (start + i) % hosts;
 		g_free(text);
 		text = address_text(base + FIRST_HOST + host);
-		if (!g_hash_table_contains(region->addresses, text)) {
+		if (!g_hash_table_contains(addresses->used, text)) {
 			g_hash_table_insert(
-				region->next_host, g_strdup(id), GUINT_TO_POINTER(host + 1));
+				addresses->next_host, g_strdup(id), GUINT_TO_POINTER(host + 1));
 			break;
 		}
 	}
 	return text;
 }
 
-static char *private_name(const RgSimRegion *region, const char *address)
+static char *private_name(const RgSimPlace *region, const char *address)
 {
 	g_autofree char *dashed = g_strdelimit(g_strdup(address), ".", '-');
 	if (g_str_equal(region->name, "us-east-1"))
@@ -99,10 +121,10 @@ static char *private_name(const RgSimRegion *region, const char *address)
 
 /* Public addresses are of 198.18.0.0/15, which RFC 2544 keeps for tests: no client that trusts the
  * simulator can reach a stranger's machine. */
-static json_t *association_new(RgSimWorld *world, const RgSimRegion *region)
+static json_t *association_new(RgSimPlace *region)
 {
 	g_autofree char *address =
-		address_text(0xc6120000U + 1 + (guint32)(++world->counter % 0x1fffeU));
+		address_text(0xc6120000U + 1 + (guint32)(++region->sim->counter % 0x1fffeU));
 	g_autofree char *dashed = g_strdelimit(g_strdup(address), ".", '-');
 	g_autofree char *name =
 		g_str_equal(region->name, "us-east-1")
@@ -112,15 +134,15 @@ static json_t *association_new(RgSimWorld *world, const RgSimRegion *region)
 		"publicIp", address);
 }
 
-static json_t *attachment_json(RgSimWorld *world, const RgSimAttachment *attachment)
+static json_t *attachment_json(RgSim *sim, const Ec2Attachment *attachment)
 {
-	g_autofree char *id = rg_sim_world_id(world, "eni-attach-");
-	g_autofree char *now = rg_sim_time_text(world->now_ms);
+	g_autofree char *id = rg_sim_id(sim, "eni-attach-");
+	g_autofree char *now = ec2_time_text(sim->now_ms);
 	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:s}", "attachTime", now,
 		"attachmentId", id, "deleteOnTermination", attachment->delete_on_termination,
 		"deviceIndex", (json_int_t)attachment->device, "networkCardIndex",
 		(json_int_t)attachment->card, "instanceId", attachment->instance_id,
-		"instanceOwnerId", RG_SIM_ACCOUNT, "status", "attached");
+		"instanceOwnerId", EC2_ACCOUNT, "status", "attached");
 }
 
 /* Addresses are listed twice in EC2's answers: on the interface, and in its list of one. An
@@ -142,164 +164,146 @@ static void show_addresses(json_t *interface)
 
 /* `id`: of the interface, which gets the next free address or the wanted one. */
 static void give_address(
-	RgSimCall *call, const RgSimInterfaceForm *form, json_t *interface, const char *id)
+	RgSimCall *call, const Ec2InterfaceForm *form, json_t *interface, const char *id)
 {
-	if (!rg_sim_card_is_bare(form->interface_type)) {
-		g_autofree char *address = take_address(call->region, form->subnet, form->address);
-		g_autofree char *name = private_name(call->region, address);
+	if (!ec2_is_bare(form->interface_type)) {
+		g_autofree char *address = take_address(call->place, form->subnet, form->address);
+		g_autofree char *name = private_name(call->place, address);
 		json_object_set_new(interface, "privateDnsName", json_string(name));
 		json_object_set_new(interface, "privateIpAddress", json_string(address));
-		g_hash_table_insert(
-			call->region->addresses, g_steal_pointer(&address), g_strdup(id));
+		g_hash_table_add(addresses_of(call->place)->used, g_steal_pointer(&address));
 	}
 	if (form->public_address)
-		json_object_set_new(
-			interface, "association", association_new(call->world, call->region));
+		json_object_set_new(interface, "association", association_new(call->place));
 	show_addresses(interface);
 }
 
-static json_t *interface_new(RgSimCall *call, const RgSimInterfaceForm *form)
+static json_t *interface_new(RgSimCall *call, const Ec2InterfaceForm *form)
 {
-	g_autofree char *id = rg_sim_world_id(call->world, "eni-");
+	g_autofree char *id = rg_sim_id(call->sim, "eni-");
 	const char *hex = id + 4;
 	g_autofree char *mac = g_strdup_printf(
 		"02:%.2s:%.2s:%.2s:%.2s:%.2s", hex, hex + 2, hex + 4, hex + 6, hex + 8);
 	json_t *interface = json_pack("{s:s, s:s, s:s, s:O, s:s, s:s, s:s}", "availabilityZone",
-		rg_sim_doc_str(form->subnet, "availabilityZone"), "availabilityZoneId",
-		rg_sim_doc_str(form->subnet, "availabilityZoneId"), "description",
+		doc_str(form->subnet, "availabilityZone"), "availabilityZoneId",
+		doc_str(form->subnet, "availabilityZoneId"), "description",
 		form->description ? form->description : "", "groupSet", form->groups,
 		"interfaceType", form->interface_type ? form->interface_type : "interface",
 		"macAddress", mac, "networkInterfaceId", id);
 	json_auto_t *rest = json_pack("{s:s, s:b, s:b, s:s, s:s, s:O, s:s, s:[]}", "ownerId",
-		RG_SIM_ACCOUNT, "requesterManaged", 0, "sourceDestCheck", 1, "status", "available",
-		"subnetId", rg_sim_doc_str(form->subnet, "subnetId"), "tagSet", form->tags, "vpcId",
-		rg_sim_doc_str(form->subnet, "vpcId"), "ipv6AddressesSet");
+		EC2_ACCOUNT, "requesterManaged", 0, "sourceDestCheck", 1, "status", "available",
+		"subnetId", doc_str(form->subnet, "subnetId"), "tagSet", form->tags, "vpcId",
+		doc_str(form->subnet, "vpcId"), "ipv6AddressesSet");
 	json_object_update(interface, rest);
 	give_address(call, form, interface, id);
 	return interface;
 }
 
-const char *rg_sim_interface_add(
-	RgSimCall *call, const RgSimInterfaceForm *form, const RgSimAttachment *attachment)
+const char *ec2_interface_add(
+	RgSimCall *call, const Ec2InterfaceForm *form, const Ec2Attachment *attachment)
 {
 	json_t *interface = interface_new(call, form);
 	if (attachment) {
 		json_object_set_new(
-			interface, "attachment", attachment_json(call->world, attachment));
+			interface, "attachment", attachment_json(call->sim, attachment));
 		json_object_set_new(interface, "status", json_string("in-use"));
 	}
-	rg_sim_world_put(call->world, call->region, RG_SIM_INTERFACE, interface);
-	return rg_sim_doc_str(interface, "networkInterfaceId");
+	rg_sim_put(call->place, EC2_INTERFACE, interface);
+	return doc_str(interface, "networkInterfaceId");
 }
 
-void rg_sim_interface_attach(RgSimCall *call, const char *id, const RgSimAttachment *attachment)
+void ec2_interface_attach(RgSimCall *call, const char *id, const Ec2Attachment *attachment)
 {
-	json_t *interface = rg_sim_world_edit(call->region, RG_SIM_INTERFACE, id);
-	json_object_set_new(interface, "attachment", attachment_json(call->world, attachment));
+	json_t *interface = rg_sim_edit(call->place, EC2_INTERFACE, id);
+	json_object_set_new(interface, "attachment", attachment_json(call->sim, attachment));
 	json_object_set_new(interface, "status", json_string("in-use"));
 	bool primary = attachment->device == 0 && attachment->card == 0;
-	if (primary && json_is_true(json_object_get(interface, "_autoPublic"))) {
-		json_object_set_new(
-			interface, "association", association_new(call->world, call->region));
+	if (primary && doc_is(interface, "_autoPublic")) {
+		json_object_set_new(interface, "association", association_new(call->place));
 		show_addresses(interface);
 	}
-	rg_sim_world_put(call->world, call->region, RG_SIM_INTERFACE, interface);
+	rg_sim_put(call->place, EC2_INTERFACE, interface);
 }
 
-static void delete_interface(RgSimWorld *world, RgSimRegion *region, const json_t *interface)
+static void remove_interface(RgSimPlace *region, const json_t *interface)
 {
-	g_hash_table_remove(region->addresses, rg_sim_doc_str(interface, "privateIpAddress"));
-	rg_sim_world_remove(
-		world, region, RG_SIM_INTERFACE, rg_sim_doc_str(interface, "networkInterfaceId"));
+	g_hash_table_remove(addresses_of(region)->used, doc_str(interface, "privateIpAddress"));
+	rg_sim_remove(region, EC2_INTERFACE, doc_str(interface, "networkInterfaceId"));
 }
 
-void rg_sim_interface_release(RgSimWorld *world, RgSimRegion *region, const char *id)
+void ec2_interface_release(RgSimPlace *region, const char *id)
 {
-	json_auto_t *interface = rg_sim_world_edit(region, RG_SIM_INTERFACE, id);
+	json_auto_t *interface = rg_sim_edit(region, EC2_INTERFACE, id);
 	if (!interface)
 		return;
 	const json_t *attachment = json_object_get(interface, "attachment");
-	if (json_is_true(json_object_get(attachment, "deleteOnTermination"))) {
-		delete_interface(world, region, interface);
+	if (doc_is(attachment, "deleteOnTermination")) {
+		remove_interface(region, interface);
 		return;
 	}
 	json_object_del(interface, "attachment");
 	json_object_del(interface, "association");
 	show_addresses(interface);
 	json_object_set_new(interface, "status", json_string("available"));
-	rg_sim_world_put(world, region, RG_SIM_INTERFACE, json_incref(interface));
+	rg_sim_put(region, EC2_INTERFACE, json_incref(interface));
 }
 
-void rg_sim_interface_set_public(RgSimWorld *world, RgSimRegion *region, const char *id, bool on)
+void ec2_interface_set_public(RgSimPlace *region, const char *id, bool on)
 {
-	json_t *interface = rg_sim_world_edit(region, RG_SIM_INTERFACE, id);
+	json_t *interface = rg_sim_edit(region, EC2_INTERFACE, id);
 	if (!interface)
 		return;
 	if (on)
-		json_object_set_new(interface, "association", association_new(world, region));
+		json_object_set_new(interface, "association", association_new(region));
 	else
 		json_object_del(interface, "association");
 	show_addresses(interface);
-	rg_sim_world_put(world, region, RG_SIM_INTERFACE, interface);
-}
-
-void rg_sim_interfaces_restore(RgSimRegion *region)
-{
-	g_autoptr(GPtrArray) all = rg_sim_world_all(region, RG_SIM_INTERFACE);
-	for (unsigned i = 0; i < all->len; i++) {
-		const json_t *interface = g_ptr_array_index(all, i);
-		const char *address = rg_sim_doc_str(interface, "privateIpAddress");
-		if (*address)
-			g_hash_table_insert(region->addresses, g_strdup(address),
-				g_strdup(rg_sim_doc_str(interface, "networkInterfaceId")));
-	}
+	rg_sim_put(region, EC2_INTERFACE, interface);
 }
 
 static bool answer_interface(RgSimCall *call, const json_t *interface)
 {
-	rg_sim_xml_value(call->body, "networkInterface", interface);
-	const char *token = rg_sim_param_str(call->params, "ClientToken");
+	ec2_xml_value(call->body, "networkInterface", interface);
+	const char *token = call_str(call, "ClientToken");
 	if (token)
-		rg_sim_xml_text(call->body, "clientToken", token);
+		ec2_xml_text(call->body, "clientToken", token);
 	return true;
 }
 
-bool rg_sim_create_interface(RgSimCall *call)
+static bool create_interface(RgSimCall *call)
 {
 	const json_t *earlier = NULL;
-	if (!rg_sim_token_check(call, "", &earlier))
+	if (!ec2_token_check(call, "", &earlier))
 		return false;
 	if (earlier)
-		return rg_sim_go(call) &&
-		       answer_interface(call, json_object_get(earlier, "answer"));
-	RgSimInterfaceForm form = {
-		.description = rg_sim_param_str(call->params, "Description"),
-		.address = rg_sim_param_str(call->params, "PrivateIpAddress"),
-		.interface_type = rg_sim_param_str(call->params, "InterfaceType"),
+		return ec2_go(call) && answer_interface(call, json_object_get(earlier, "answer"));
+	Ec2InterfaceForm form = {
+		.description = call_str(call, "Description"),
+		.address = call_str(call, "PrivateIpAddress"),
+		.interface_type = call_str(call, "InterfaceType"),
 	};
-	form.subnet =
-		rg_sim_call_find(call, RG_SIM_SUBNET, rg_sim_param_str(call->params, "SubnetId"));
+	form.subnet = ec2_find(call, EC2_SUBNET, call_str(call, "SubnetId"));
 	if (!form.subnet)
 		return false;
-	g_autoptr(GPtrArray) ids = rg_sim_param_texts(call->params, "SecurityGroupId");
-	json_auto_t *groups = rg_sim_group_set(call, ids, rg_sim_doc_str(form.subnet, "vpcId"));
-	json_auto_t *tags = rg_sim_tags_of_request(call, "network-interface", "network-interface");
+	g_autoptr(GPtrArray) ids = call_texts(call, "SecurityGroupId");
+	json_auto_t *groups = ec2_group_set(call, ids, doc_str(form.subnet, "vpcId"));
+	json_auto_t *tags = ec2_tags_of_request(call, "network-interface", "network-interface");
 	form.groups = groups;
 	form.tags = tags;
 	if (!groups || !tags ||
-		(form.address && !rg_sim_address_check(call, form.subnet, form.address)))
+		(form.address && !ec2_address_check(call, form.subnet, form.address)))
 		return false;
-	if (rg_sim_subnet_free(call->region, form.subnet) < 1)
+	if (ec2_subnet_free(call->place, form.subnet) < 1)
 		return rg_sim_fail(call, 400, "InsufficientFreeAddressesInSubnet",
 			"There are not enough free addresses in subnet '%s' to satisfy the "
 			"request.",
-			rg_sim_doc_str(form.subnet, "subnetId"));
-	if (!rg_sim_go(call))
+			doc_str(form.subnet, "subnetId"));
+	if (!ec2_go(call))
 		return false;
-	const char *id = rg_sim_interface_add(call, &form, NULL);
-	json_t *interface = rg_sim_world_find(call->region, RG_SIM_INTERFACE, id);
+	const char *id = ec2_interface_add(call, &form, NULL);
+	json_t *interface = rg_sim_find(call->place, EC2_INTERFACE, id);
 	json_auto_t *made = json_pack("[s]", id);
-	rg_sim_token_store(call, "", made, interface);
+	ec2_token_store(call, "", made, interface);
 	return answer_interface(call, interface);
 }
 
@@ -309,24 +313,99 @@ static bool fail_in_use(RgSimCall *call, const char *id)
 		"Network interface '%s' is currently in use.", id);
 }
 
-bool rg_sim_delete_interface(RgSimCall *call)
+static bool delete_interface(RgSimCall *call)
 {
-	g_autofree char *id = g_strdup(rg_sim_param_str(call->params, "NetworkInterfaceId"));
-	const json_t *interface = rg_sim_call_find(call, RG_SIM_INTERFACE, id);
+	g_autofree char *id = g_strdup(call_str(call, "NetworkInterfaceId"));
+	const json_t *interface = ec2_find(call, EC2_INTERFACE, id);
 	if (!interface)
 		return false;
-	if (!g_str_equal(rg_sim_doc_str(interface, "status"), "available"))
+	if (!g_str_equal(doc_str(interface, "status"), "available"))
 		return fail_in_use(call, id);
-	if (!rg_sim_go(call))
+	if (!ec2_go(call))
 		return false;
-	delete_interface(call->world, call->region, interface);
-	rg_sim_xml_text(call->body, "return", "true");
+	remove_interface(call->place, interface);
+	return ec2_done(call);
+}
+
+/* ---- ModifyNetworkInterfaceAttribute */
+
+static bool modify_attachment(RgSimCall *call, json_t *interface)
+{
+	const char *wanted = call_str(call, "Attachment.AttachmentId");
+	const json_t *old = json_object_get(interface, "attachment");
+	if (!call_has(call, "Attachment"))
+		return true;
+	if (!wanted || !g_str_equal(doc_str(old, "attachmentId"), wanted))
+		return rg_sim_fail(call, 400, "InvalidAttachmentID.NotFound",
+			"The attachment ID '%s' does not exist", wanted ? wanted : "");
+	json_t *attachment = json_copy(rg_json_unconst(old));
+	json_object_set_new(attachment, "deleteOnTermination",
+		json_boolean(call_bool(call, "Attachment.DeleteOnTermination", false)));
+	json_object_set_new(interface, "attachment", attachment);
 	return true;
 }
 
-bool rg_sim_describe_interfaces(RgSimCall *call)
+static bool modify_members(RgSimCall *call, json_t *interface)
 {
-	static const RgSimFilterName filters[] = {{"network-interface-id", "networkInterfaceId"},
+	g_autoptr(GPtrArray) ids = call_texts(call, "SecurityGroupId");
+	if (ids->len) {
+		json_t *groups = ec2_group_set(call, ids, doc_str(interface, "vpcId"));
+		if (!groups)
+			return false;
+		json_object_set_new(interface, "groupSet", groups);
+	}
+	const char *description = call_str(call, "Description.Value");
+	if (description)
+		json_object_set_new(interface, "description", json_string(description));
+	if (call_has(call, "SourceDestCheck"))
+		json_object_set_new(interface, "sourceDestCheck",
+			json_boolean(call_bool(call, "SourceDestCheck.Value", true)));
+	if (call_has(call, "AssociatePublicIpAddress"))
+		json_object_set_new(interface, "_autoPublic",
+			json_boolean(call_bool(call, "AssociatePublicIpAddress", false)));
+	return modify_attachment(call, interface);
+}
+
+/* AssociatePublicIpAddress may be set of any interface and counts where it is the primary one of an
+ * instance (EC2 API, ModifyNetworkInterfaceAttribute): at once, or when the instance starts. */
+static void follow_public(RgSimCall *call, const json_t *interface)
+{
+	const json_t *attachment = json_object_get(interface, "attachment");
+	bool on = doc_is(interface, "_autoPublic");
+	if (!attachment || doc_int(attachment, "deviceIndex") != 0 ||
+		doc_int(attachment, "networkCardIndex") != 0)
+		return;
+	json_t *instance =
+		rg_sim_edit(call->place, EC2_INSTANCE, doc_str(attachment, "instanceId"));
+	if (!instance)
+		return;
+	const char *state = ec2_instance_state(instance);
+	bool runs = g_str_equal(state, "pending") || g_str_equal(state, "running");
+	json_object_set_new(instance, "_public", json_boolean(on));
+	rg_sim_put(call->place, EC2_INSTANCE, instance);
+	if (runs && on != (json_object_get(interface, "association") != NULL))
+		ec2_interface_set_public(call->place, doc_str(interface, "networkInterfaceId"), on);
+}
+
+static bool modify_interface(RgSimCall *call)
+{
+	const char *id = call_str(call, "NetworkInterfaceId");
+	if (!ec2_find(call, EC2_INTERFACE, id))
+		return false;
+	json_auto_t *interface = rg_sim_edit(call->place, EC2_INTERFACE, id);
+	if (!modify_members(call, interface) || !ec2_go(call))
+		return false;
+	rg_sim_put(call->place, EC2_INTERFACE, json_incref(interface));
+	if (call_has(call, "AssociatePublicIpAddress"))
+		follow_public(call, interface);
+	ec2_instance_refresh(
+		call->place, doc_str(json_object_get(interface, "attachment"), "instanceId"));
+	return ec2_done(call);
+}
+
+static bool describe_interfaces(RgSimCall *call)
+{
+	static const Ec2Filter filters[] = {{"network-interface-id", "networkInterfaceId"},
 		{"status", "status"}, {"subnet-id", "subnetId"}, {"vpc-id", "vpcId"},
 		{"group-id", "groupSet.groupId"}, {"group-name", "groupSet.groupName"},
 		{"availability-zone", "availabilityZone"}, {"description", "description"},
@@ -339,12 +418,20 @@ bool rg_sim_describe_interfaces(RgSimCall *call)
 		{"attachment.device-index", "attachment.deviceIndex"},
 		{"attachment.status", "attachment.status"},
 		{"attachment.delete-on-termination", "attachment.deleteOnTermination"},
-		{"association.public-ip", "association.publicIp"}, {NULL, NULL}};
-	static const RgSimListing listing = {.set = "networkInterfaceSet",
-		.kind = RG_SIM_INTERFACE,
-		.ids = "NetworkInterfaceId",
-		.filters = filters,
-		.min_results = 5,
-		.max_results = 1000};
-	return rg_sim_describe(call, &listing);
+		{"association.public-ip", "association.publicIp"}, {NULL}};
+	static const Ec2Listing listing = {
+		"networkInterfaceSet", EC2_INTERFACE, "NetworkInterfaceId", filters};
+	return ec2_describe(call, &listing);
 }
+
+const RgSimAction ec2_interface_actions[] = {
+	{"CreateNetworkInterface", create_interface, true,
+		"DryRun ClientToken Description InterfaceType PrivateIpAddress SecurityGroupId "
+		"SubnetId TagSpecification"},
+	{"DeleteNetworkInterface", delete_interface, true, "DryRun NetworkInterfaceId"},
+	{"DescribeNetworkInterfaces", describe_interfaces, false, "NetworkInterfaceId" PAGED},
+	{"ModifyNetworkInterfaceAttribute", modify_interface, true,
+		"AssociatePublicIpAddress Attachment.AttachmentId Attachment.DeleteOnTermination "
+		"Description DryRun NetworkInterfaceId SecurityGroupId SourceDestCheck"},
+	{NULL},
+};

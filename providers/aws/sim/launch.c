@@ -1,23 +1,13 @@
+#include "aws/sim/describe.h"
 #include "aws/sim/launch.h"
-#include "aws/sim/instances.h"
-#include "aws/sim/launch_form.h"
-#include "aws/sim/lifecycle.h"
-#include "aws/sim/placement_group.h"
-#include "aws/sim/spot.h"
-#include "aws/sim/throttle.h"
-#include "aws/sim/tokens.h"
-#include "aws/sim/types.h"
-#include "aws/sim/volumes.h"
-#include "aws/sim/xml.h"
 
-static json_t *metadata_options(const RgSimCall *call, const RgSimLaunch *launch)
+static json_t *metadata_options(const RgSimCall *call, const Ec2Launch *launch)
 {
-	bool v2 = g_str_equal(rg_sim_doc_str(launch->image, "imdsSupport"), "v2.0");
-	const char *tokens = rg_sim_param_str(call->params, "MetadataOptions.HttpTokens");
-	const char *endpoint = rg_sim_param_str(call->params, "MetadataOptions.HttpEndpoint");
-	const char *tags = rg_sim_param_str(call->params, "MetadataOptions.InstanceMetadataTags");
-	gint64 hops = rg_sim_param_int(
-		call->params, "MetadataOptions.HttpPutResponseHopLimit", v2 ? 2 : 1);
+	bool v2 = g_str_equal(doc_str(launch->image, "imdsSupport"), "v2.0");
+	const char *tokens = call_str(call, "MetadataOptions.HttpTokens");
+	const char *endpoint = call_str(call, "MetadataOptions.HttpEndpoint");
+	const char *tags = call_str(call, "MetadataOptions.InstanceMetadataTags");
+	gint64 hops = call_int(call, "MetadataOptions.HttpPutResponseHopLimit", v2 ? 2 : 1);
 	return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "state", "applied", "httpTokens",
 		tokens ? tokens
 		: v2   ? "required"
@@ -29,39 +19,36 @@ static json_t *metadata_options(const RgSimCall *call, const RgSimLaunch *launch
 
 static void set_profile(const RgSimCall *call, json_t *instance)
 {
-	const char *name = rg_sim_param_str(call->params, "IamInstanceProfile.Name");
-	const char *given = rg_sim_param_str(call->params, "IamInstanceProfile.Arn");
+	const char *name = call_str(call, "IamInstanceProfile.Name");
+	const char *given = call_str(call, "IamInstanceProfile.Arn");
 	if (!name && !given)
 		return;
 	g_autofree char *arn =
 		given ? g_strdup(given)
-		      : g_strconcat(
-				"arn:aws:iam::" RG_SIM_ACCOUNT ":instance-profile/", name, NULL);
-	g_autofree char *id = rg_sim_world_fixed_id("AIPA", "", arn);
+		      : g_strconcat("arn:aws:iam::" EC2_ACCOUNT ":instance-profile/", name, NULL);
+	g_autofree char *id = rg_sim_fixed_id("AIPA", "", arn);
 	json_object_set_new(
 		instance, "iamInstanceProfile", json_pack("{s:s, s:s}", "arn", arn, "id", id));
 }
 
 /* The part of an instance's document that all of a launch share, but for ids. */
 static json_t *instance_new(
-	const RgSimCall *call, const RgSimLaunch *launch, const char *id, gint64 index)
+	const RgSimCall *call, const Ec2Launch *launch, const char *id, gint64 index)
 {
-	g_autofree char *now = rg_sim_time_text(call->world->now_ms);
-	const char *token = rg_sim_param_str(call->params, "ClientToken");
+	g_autofree char *now = ec2_time_text(call->sim->now_ms);
+	const char *token = call_str(call, "ClientToken");
 	json_t *instance = json_pack("{s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "instanceId", id,
-		"architecture", rg_sim_type_arch(launch->type_entry), "clientToken",
-		token ? token : "", "ebsOptimized",
-		rg_sim_param_bool(call->params, "EbsOptimized", false), "enaSupport", 1,
-		"hypervisor", "xen", "imageId", rg_sim_doc_str(launch->image, "imageId"));
+		"architecture", ec2_type_arch(launch->type_entry), "clientToken",
+		token ? token : "", "ebsOptimized", call_bool(call, "EbsOptimized", false),
+		"enaSupport", 1, "hypervisor", "xen", "imageId", doc_str(launch->image, "imageId"));
 	json_auto_t *rest = json_pack("{s:s, s:s, s:s, s:b, s:s, s:I, s:[], s:s, s:s, s:{s:s, s:s, "
 				      "s:s}, s:{s:s}, s:s, s:s}",
-		"rootDeviceName", rg_sim_doc_str(launch->image, "rootDeviceName"), "rootDeviceType",
-		"ebs", "platformDetails", "Linux/UNIX", "sourceDestCheck", 1, "reason", "",
+		"rootDeviceName", doc_str(launch->image, "rootDeviceName"), "rootDeviceType", "ebs",
+		"platformDetails", "Linux/UNIX", "sourceDestCheck", 1, "reason", "",
 		"amiLaunchIndex", (json_int_t)index, "productCodes", "instanceType", launch->type,
 		"launchTime", now, "placement", "availabilityZone", launch->zone, "groupName", "",
 		"tenancy", "default", "monitoring", "state",
-		rg_sim_param_bool(call->params, "Monitoring.Enabled", false) ? "enabled"
-									     : "disabled",
+		call_bool(call, "Monitoring.Enabled", false) ? "enabled" : "disabled",
 		"virtualizationType", "hvm", "usageOperation", "RunInstances");
 	json_object_update(instance, rest);
 	set_profile(call, instance);
@@ -78,80 +65,116 @@ static json_t *instance_new(
 	return instance;
 }
 
-static void set_own_members(
-	RgSimCall *call, const RgSimLaunch *launch, json_t *instance, const char *reservation)
+/* Keeps a text (base64) once, however many instances have it; its digest, g_free it. */
+static char *keep_user_data(RgSimCall *call, const char *text)
 {
-	const char *behaviour = rg_sim_param_str(call->params, "InstanceInitiatedShutdownBehavior");
+	char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+	if (!rg_sim_find(call->place, EC2_USER_DATA, digest))
+		rg_sim_put(call->place, EC2_USER_DATA,
+			json_pack("{s:s, s:s}", "digest", digest, "data", text));
+	return digest;
+}
+
+static void set_own_members(
+	RgSimCall *call, const Ec2Launch *launch, json_t *instance, const char *reservation)
+{
+	const char *behaviour = call_str(call, "InstanceInitiatedShutdownBehavior");
 	json_object_set_new(instance, "_reservationId", json_string(reservation));
-	json_object_set_new(instance, "_ownerId", json_string(RG_SIM_ACCOUNT));
+	json_object_set_new(instance, "_ownerId", json_string(EC2_ACCOUNT));
 	json_object_set_new(
 		instance, "_shutdownBehavior", json_string(behaviour ? behaviour : "stop"));
 	json_object_set_new(instance, "_disableApiTermination",
-		json_boolean(rg_sim_param_bool(call->params, "DisableApiTermination", false)));
+		json_boolean(call_bool(call, "DisableApiTermination", false)));
 	if (launch->user_data) {
-		g_autofree char *digest = rg_sim_user_data_keep(call, launch->user_data);
+		g_autofree char *digest = keep_user_data(call, launch->user_data);
 		json_object_set_new(instance, "_userData", json_string(digest));
 	}
 }
 
-static void add_interfaces(RgSimCall *call, const RgSimLaunch *launch, json_t *instance)
+static void add_interfaces(RgSimCall *call, const Ec2Launch *launch, json_t *instance)
 {
 	json_t *ids = json_array();
 	for (unsigned i = 0; i < launch->interfaces->len; i++) {
-		const RgSimLaunchInterface *wanted =
-			&g_array_index(launch->interfaces, RgSimLaunchInterface, i);
-		RgSimAttachment attachment = wanted->attachment;
-		attachment.instance_id = rg_sim_doc_str(instance, "instanceId");
+		const Ec2LaunchInterface *wanted =
+			&g_array_index(launch->interfaces, Ec2LaunchInterface, i);
+		Ec2Attachment attachment = wanted->attachment;
+		attachment.instance_id = doc_str(instance, "instanceId");
 		const char *id = wanted->existing;
 		if (id)
-			rg_sim_interface_attach(call, id, &attachment);
+			ec2_interface_attach(call, id, &attachment);
 		else
-			id = rg_sim_interface_add(call, &wanted->form, &attachment);
+			id = ec2_interface_add(call, &wanted->form, &attachment);
 		/* The primary one leads the list, wherever the request put it. */
 		bool primary = attachment.device == 0 && attachment.card == 0;
 		json_array_insert_new(ids, primary ? 0 : json_array_size(ids), json_string(id));
 	}
 	json_object_set_new(instance, "_interfaces", ids);
-	rg_sim_instance_show_interfaces(call->region, instance);
+	ec2_instance_show_interfaces(call->place, instance);
 }
 
-static void add_volumes(RgSimCall *call, const RgSimLaunch *launch, json_t *instance)
+/* An attached volume's document for one block device of a launch; not yet stored. `form` is the
+ * wanted {size, type, encrypted, delete, snapshot?}. */
+static json_t *volume_new(RgSimCall *call, const char *zone, const char *instance_id,
+	const char *device, const json_t *form)
+{
+	g_autofree char *id = rg_sim_id(call->sim, "vol-");
+	g_autofree char *now = ec2_time_text(call->sim->now_ms);
+	const char *type = doc_str(form, "type");
+	json_t *volume = json_pack("{s:s, s:O, s:s, s:s, s:s, s:s}", "volumeId", id, "size",
+		json_object_get(form, "size"), "snapshotId", doc_str(form, "snapshot"),
+		"availabilityZone", zone, "status", "in-use", "createTime", now);
+	json_t *attachment = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O}", "volumeId", id,
+		"instanceId", instance_id, "device", device, "status", "attached", "attachTime",
+		now, "deleteOnTermination", json_object_get(form, "delete"));
+	json_object_set_new(volume, "attachmentSet", json_pack("[o]", attachment));
+	json_object_set_new(volume, "tagSet", json_array());
+	json_object_set_new(volume, "volumeType", json_string(type));
+	if (g_str_equal(type, "gp3")) {
+		json_object_set_new(volume, "iops", json_integer(3000));
+		json_object_set_new(volume, "throughput", json_integer(125));
+	}
+	json_object_set(volume, "encrypted", json_object_get(form, "encrypted"));
+	json_object_set_new(volume, "multiAttachEnabled", json_false());
+	return volume;
+}
+
+static void add_volumes(RgSimCall *call, const Ec2Launch *launch, json_t *instance)
 {
 	json_t *mappings = json_array();
-	const char *instance_id = rg_sim_doc_str(instance, "instanceId");
+	const char *instance_id = doc_str(instance, "instanceId");
 	size_t i;
 	json_t *device;
 	json_array_foreach (launch->devices, i, device) {
-		const char *name = rg_sim_doc_str(device, "device");
-		json_t *volume = rg_sim_volume_new(call, launch->zone, instance_id, name, device);
+		const char *name = doc_str(device, "device");
+		json_t *volume = volume_new(call, launch->zone, instance_id, name, device);
 		json_object_set(volume, "tagSet", launch->volume_tags);
 		json_array_append_new(mappings,
 			json_pack("{s:s, s:{s:O, s:O, s:s, s:O}}", "deviceName", name, "ebs",
 				"attachTime", json_object_get(volume, "createTime"),
 				"deleteOnTermination", json_object_get(device, "delete"), "status",
 				"attached", "volumeId", json_object_get(volume, "volumeId")));
-		rg_sim_world_put(call->world, call->region, RG_SIM_VOLUME, volume);
+		rg_sim_put(call->place, EC2_VOLUME, volume);
 	}
 	json_object_set_new(instance, "blockDeviceMapping", mappings);
 }
 
 /* Makes the instances; the list of their ids. */
-static json_t *carry_out(RgSimCall *call, const RgSimLaunch *launch)
+static json_t *carry_out(RgSimCall *call, const Ec2Launch *launch)
 {
 	json_t *ids = json_array();
-	g_autofree char *reservation = rg_sim_world_id(call->world, "r-");
+	g_autofree char *reservation = rg_sim_id(call->sim, "r-");
 	for (gint64 i = 0; i < launch->count; i++) {
-		g_autofree char *id = rg_sim_world_id(call->world, "i-");
+		g_autofree char *id = rg_sim_id(call->sim, "i-");
 		json_t *instance = instance_new(call, launch, id, i);
 		set_own_members(call, launch, instance, reservation);
-		rg_sim_instance_set_state(instance, "pending");
+		ec2_instance_set_state(instance, "pending");
 		add_volumes(call, launch, instance);
 		add_interfaces(call, launch, instance);
 		if (launch->spot)
-			rg_sim_spot_add(call, launch, instance);
-		rg_sim_instance_plan(call->world, call->region, instance,
-			call->world->now_ms + call->knobs->boot_ms, "running");
-		rg_sim_world_put(call->world, call->region, RG_SIM_INSTANCE, instance);
+			ec2_spot_add(call, launch, instance);
+		ec2_instance_plan(call->place, instance,
+			call->sim->now_ms + doc_int(call->sim->knobs, "boot_ms"), "running");
+		rg_sim_put(call->place, EC2_INSTANCE, instance);
 		json_array_append_new(ids, json_string(id));
 	}
 	return ids;
@@ -160,17 +183,16 @@ static json_t *carry_out(RgSimCall *call, const RgSimLaunch *launch)
 static void answer(RgSimCall *call, const json_t *ids)
 {
 	const char *first = json_string_value(json_array_get(ids, 0));
-	const json_t *head = rg_sim_world_find(call->region, RG_SIM_INSTANCE, first);
-	rg_sim_xml_text(call->body, "reservationId", rg_sim_doc_str(head, "_reservationId"));
-	rg_sim_xml_text(call->body, "ownerId", RG_SIM_ACCOUNT);
-	rg_sim_xml_text(call->body, "groupSet", "");
-	rg_sim_xml_open(call->body, "instancesSet");
+	const json_t *head = rg_sim_find(call->place, EC2_INSTANCE, first);
+	ec2_xml_text(call->body, "reservationId", doc_str(head, "_reservationId"));
+	ec2_xml_text(call->body, "ownerId", EC2_ACCOUNT);
+	ec2_xml_text(call->body, "groupSet", "");
+	ec2_xml_open(call->body, "instancesSet");
 	for (size_t i = 0; i < json_array_size(ids); i++) {
 		const char *id = json_string_value(json_array_get(ids, i));
-		rg_sim_xml_value(
-			call->body, "item", rg_sim_world_find(call->region, RG_SIM_INSTANCE, id));
+		ec2_xml_value(call->body, "item", rg_sim_find(call->place, EC2_INSTANCE, id));
 	}
-	rg_sim_xml_close(call->body, "instancesSet");
+	ec2_xml_close(call->body, "instancesSet");
 }
 
 /* A repeated request: what it made the first time, as it is now. One terminated instance is enough
@@ -178,9 +200,9 @@ static void answer(RgSimCall *call, const json_t *ids)
 static bool answer_again(RgSimCall *call, const json_t *ids)
 {
 	for (size_t i = 0; i < json_array_size(ids); i++) {
-		const json_t *instance = rg_sim_world_find(
-			call->region, RG_SIM_INSTANCE, json_string_value(json_array_get(ids, i)));
-		if (!instance || g_str_equal(rg_sim_instance_state(instance), "terminated"))
+		const json_t *instance = rg_sim_find(
+			call->place, EC2_INSTANCE, json_string_value(json_array_get(ids, i)));
+		if (!instance || g_str_equal(ec2_instance_state(instance), "terminated"))
 			return rg_sim_fail(call, 400, "IdempotentInstanceTerminated",
 				"The client token you have provided is associated with a "
 				"terminated "
@@ -190,29 +212,86 @@ static bool answer_again(RgSimCall *call, const json_t *ids)
 	return true;
 }
 
-static bool launch_new(RgSimCall *call, RgSimLaunch *launch, const char *zone)
+static bool launch_new(RgSimCall *call, Ec2Launch *launch, const char *zone)
 {
-	if (!rg_sim_launch_read(call, launch) || !rg_sim_launch_place(call, launch) ||
-		!rg_sim_placement_group_fits(call, launch) || !rg_sim_go(call) ||
-		!rg_sim_throttle_instances(call, launch->count))
+	if (!ec2_launch_read(call, launch) || !ec2_launch_place(call, launch) ||
+		!ec2_placement_group_fits(call, launch) || !ec2_go(call) ||
+		!ec2_throttle_instances(call, launch->count))
 		return false;
 	json_auto_t *ids = carry_out(call, launch);
-	rg_sim_token_store(call, zone, ids, NULL);
+	ec2_token_store(call, zone, ids, NULL);
 	answer(call, ids);
 	return true;
 }
 
-bool rg_sim_run_instances(RgSimCall *call)
+static bool run_instances(RgSimCall *call)
 {
 	/* The token comes first: a repeated request names an interface that is in use by now. */
-	const char *zone = rg_sim_launch_zone(call);
+	const char *zone = ec2_launch_zone(call);
 	const json_t *earlier = NULL;
-	if (!zone || !rg_sim_token_check(call, zone, &earlier))
+	if (!zone || !ec2_token_check(call, zone, &earlier))
 		return false;
 	if (earlier)
-		return rg_sim_go(call) && answer_again(call, json_object_get(earlier, "ids"));
-	RgSimLaunch launch = {0};
+		return ec2_go(call) && answer_again(call, json_object_get(earlier, "ids"));
+	Ec2Launch launch = {0};
 	bool done = launch_new(call, &launch, zone);
-	rg_sim_launch_clear(&launch);
+	ec2_launch_clear(&launch);
 	return done;
 }
+
+/* ---- volumes: made by launches, deleted with their instance where they say so */
+
+void ec2_volume_release(RgSimPlace *region, const char *volume_id)
+{
+	json_t *volume = rg_sim_edit(region, EC2_VOLUME, volume_id);
+	if (!volume)
+		return;
+	const json_t *attachment = json_array_get(json_object_get(volume, "attachmentSet"), 0);
+	if (doc_is(attachment, "deleteOnTermination")) {
+		json_decref(volume);
+		rg_sim_remove(region, EC2_VOLUME, volume_id);
+		return;
+	}
+	json_object_set_new(volume, "attachmentSet", json_array());
+	json_object_set_new(volume, "status", json_string("available"));
+	rg_sim_put(region, EC2_VOLUME, volume);
+}
+
+static bool describe_volumes(RgSimCall *call)
+{
+	static const Ec2Filter filters[] = {{"volume-id", "volumeId"}, {"status", "status"},
+		{"size", "size"}, {"volume-type", "volumeType"},
+		{"availability-zone", "availabilityZone"}, {"encrypted", "encrypted"},
+		{"snapshot-id", "snapshotId"},
+		{"attachment.instance-id", "attachmentSet.instanceId"},
+		{"attachment.device", "attachmentSet.device"},
+		{"attachment.status", "attachmentSet.status"},
+		{"attachment.delete-on-termination", "attachmentSet.deleteOnTermination"}, {NULL}};
+	static const Ec2Listing listing = {"volumeSet", EC2_VOLUME, "VolumeId", filters};
+	return ec2_describe(call, &listing);
+}
+
+const RgSimAction ec2_launch_actions[] = {
+	{"DescribeVolumes", describe_volumes, false, "VolumeId" PAGED},
+	{"RunInstances", run_instances, true,
+		"BlockDeviceMapping.DeviceName BlockDeviceMapping.Ebs.DeleteOnTermination "
+		"BlockDeviceMapping.Ebs.Encrypted BlockDeviceMapping.Ebs.VolumeSize "
+		"BlockDeviceMapping.Ebs.VolumeType ClientToken DisableApiTermination DryRun "
+		"EbsOptimized IamInstanceProfile ImageId InstanceInitiatedShutdownBehavior "
+		"InstanceMarketOptions.MarketType InstanceMarketOptions.SpotOptions.MaxPrice "
+		"InstanceMarketOptions.SpotOptions.SpotInstanceType "
+		"InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior "
+		"InstanceType KeyName MaxCount MetadataOptions.HttpEndpoint "
+		"MetadataOptions.HttpPutResponseHopLimit MetadataOptions.HttpTokens "
+		"MetadataOptions.InstanceMetadataTags MinCount Monitoring "
+		"NetworkInterface.AssociatePublicIpAddress NetworkInterface.DeleteOnTermination "
+		"NetworkInterface.Description NetworkInterface.DeviceIndex "
+		"NetworkInterface.InterfaceType NetworkInterface.NetworkCardIndex "
+		"NetworkInterface.NetworkInterfaceId NetworkInterface.PrivateIpAddress "
+		"NetworkInterface.SecurityGroupId NetworkInterface.SubnetId "
+		"Placement.AvailabilityZone Placement.GroupId Placement.GroupName PrivateIpAddress "
+		"SecurityGroup SecurityGroupId "
+		"SubnetId "
+		"TagSpecification UserData"},
+	{NULL},
+};

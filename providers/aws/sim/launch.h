@@ -1,5 +1,51 @@
-/* RunInstances. */
+/* A RunInstances request: read and checked (launch_form.c, launch_network.c), then carried out
+ * (launch.c). All documents and texts are borrowed from the request or the world unless a line says
+ * otherwise. */
 #pragma once
-#include "sim/core/call.h"
+#include "aws/sim/resources.h"
 
-bool rg_sim_run_instances(RgSimCall *call);
+typedef struct {
+	Ec2InterfaceForm form;
+	Ec2Attachment attachment; /* instance_id set at the launch */
+	const char *existing;	  /* an interface to attach; the form is unused then */
+	json_t *groups;		  /* owned */
+} Ec2LaunchInterface;
+
+typedef struct {
+	gint64 min;
+	gint64 max;
+	gint64 count; /* how many there will be */
+	const char *type;
+	const json_t *type_entry;
+	const json_t *image;
+	const char *zone;
+	bool spot;
+	const char *max_price;	 /* NULL: on-demand's */
+	const json_t *placement; /* the placement group; NULL: none */
+	json_t *spot_tags;	 /* owned */
+	char *user_data;	 /* owned; base64, NULL: none */
+	json_t *devices;	 /* owned: [{device, size, type, encrypted, delete, snapshot}] */
+	json_t *instance_tags;	 /* owned */
+	json_t *volume_tags;	 /* owned */
+	json_t *interface_tags;	 /* owned */
+	GArray *interfaces;	 /* owned: of Ec2LaunchInterface */
+} Ec2Launch;
+
+/* Reads what doesn't depend on the world's state: counts, type, image, texts, tags, disks. */
+bool ec2_launch_read(RgSimCall *call, Ec2Launch *launch);
+/* The zone that the request names, directly or by a subnet; "" when it leaves it to EC2. NULL and
+ * an error when the subnet doesn't exist. */
+const char *ec2_launch_zone(RgSimCall *call);
+/* Chooses zone, subnet, interfaces and the number of instances. */
+bool ec2_launch_place(RgSimCall *call, Ec2Launch *launch);
+void ec2_launch_clear(Ec2Launch *launch);
+
+/* Reads InstanceMarketOptions into launch->spot and ->max_price (spot.c). */
+bool ec2_spot_read(RgSimCall *call, Ec2Launch *launch);
+/* The request behind a spot instance that is being launched; notes it on the instance. */
+void ec2_spot_add(RgSimCall *call, const Ec2Launch *launch, json_t *instance);
+/* Finds the group that Placement names into launch->placement, and asks whether the type may be in
+ * it (placement_group.c). */
+bool ec2_placement_group_read(RgSimCall *call, Ec2Launch *launch);
+/* Does the chosen zone fit with the group's other instances? */
+bool ec2_placement_group_fits(RgSimCall *call, const Ec2Launch *launch);

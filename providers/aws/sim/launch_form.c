@@ -1,18 +1,15 @@
-#include "aws/sim/launch_form.h"
 #include <string.h>
-#include "aws/sim/placement_group.h"
-#include "aws/sim/spot.h"
-#include "aws/sim/tags.h"
-#include "aws/sim/types.h"
+#include "aws/sim/describe.h"
+#include "aws/sim/launch.h"
 
 #define MAX_USER_DATA 16384
 /* The resource bucket of RunInstances holds 1,000 (EC2 developer guide, "Request throttling"). */
 #define MAX_INSTANCES 1000
 
-static bool read_counts(RgSimCall *call, RgSimLaunch *launch)
+static bool read_counts(RgSimCall *call, Ec2Launch *launch)
 {
-	launch->min = rg_sim_param_int(call->params, "MinCount", 0);
-	launch->max = rg_sim_param_int(call->params, "MaxCount", 0);
+	launch->min = call_int(call, "MinCount", 0);
+	launch->max = call_int(call, "MaxCount", 0);
 	if (launch->min < 1)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Value (%" G_GINT64_FORMAT
@@ -32,23 +29,23 @@ static bool read_counts(RgSimCall *call, RgSimLaunch *launch)
 	return true;
 }
 
-static bool read_image_and_type(RgSimCall *call, RgSimLaunch *launch)
+static bool read_image_and_type(RgSimCall *call, Ec2Launch *launch)
 {
-	const char *image = rg_sim_param_str(call->params, "ImageId");
-	launch->type = rg_sim_param_str(call->params, "InstanceType");
+	const char *image = call_str(call, "ImageId");
+	launch->type = call_str(call, "InstanceType");
 	if (!image)
-		return rg_sim_fail_missing(call, "ImageId");
+		return ec2_fail_missing(call, "ImageId");
 	if (!launch->type)
-		return rg_sim_fail_missing(call, "InstanceType");
-	launch->type_entry = rg_sim_type_find(call->world->data, launch->type);
+		return ec2_fail_missing(call, "InstanceType");
+	launch->type_entry = ec2_type_find(call->place, launch->type);
 	if (!launch->type_entry)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Invalid value '%s' for InstanceType.", launch->type);
-	launch->image = rg_sim_call_find(call, RG_SIM_IMAGE, image);
+	launch->image = ec2_find(call, EC2_IMAGE, image);
 	if (!launch->image)
 		return false;
-	const char *arch = rg_sim_type_arch(launch->type_entry);
-	const char *image_arch = rg_sim_doc_str(launch->image, "architecture");
+	const char *arch = ec2_type_arch(launch->type_entry);
+	const char *image_arch = doc_str(launch->image, "architecture");
 	if (!g_str_equal(arch, image_arch))
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"The architecture '%s' of the specified instance type does not match the "
@@ -66,9 +63,9 @@ static bool is_base64(const char *text, gsize *decoded_length)
 	return g_str_equal(again, text);
 }
 
-static bool read_user_data(RgSimCall *call, RgSimLaunch *launch)
+static bool read_user_data(RgSimCall *call, Ec2Launch *launch)
 {
-	const char *given = rg_sim_param_str(call->params, "UserData");
+	const char *given = call_str(call, "UserData");
 	if (!given || !*given)
 		return true;
 	g_auto(GStrv) lines = g_strsplit_set(given, "\r\n\t ", -1);
@@ -86,19 +83,19 @@ static bool read_user_data(RgSimCall *call, RgSimLaunch *launch)
 static json_t *device_new(const char *name, const json_t *ebs)
 {
 	json_t *size = json_object_get(ebs, "volumeSize");
-	const char *type = rg_sim_doc_str(ebs, "volumeType");
+	const char *type = doc_str(ebs, "volumeType");
 	return json_pack("{s:s, s:I, s:s, s:b, s:b, s:s}", "device", name, "size",
 		(json_int_t)json_integer_value(size), "type", *type ? type : "gp2", "encrypted",
-		json_is_true(json_object_get(ebs, "encrypted")), "delete",
+		doc_is(ebs, "encrypted"), "delete",
 		!json_is_false(json_object_get(ebs, "deleteOnTermination")), "snapshot",
-		rg_sim_doc_str(ebs, "snapshotId"));
+		doc_str(ebs, "snapshotId"));
 }
 
 static json_t *find_device(const json_t *devices, const char *name)
 {
 	for (size_t i = 0; i < json_array_size(devices); i++) {
 		json_t *device = json_array_get(devices, i);
-		if (g_str_equal(rg_sim_doc_str(device, "device"), name))
+		if (g_str_equal(doc_str(device, "device"), name))
 			return device;
 	}
 	return NULL;
@@ -118,9 +115,9 @@ static bool check_disk_type(RgSimCall *call, const char *type, bool is_root)
 
 static bool override_device(RgSimCall *call, json_t *device, const json_t *entry)
 {
-	gint64 least = json_integer_value(json_object_get(device, "size"));
-	gint64 size = rg_sim_param_int(entry, "Ebs.VolumeSize", least);
-	const char *snapshot = rg_sim_doc_str(device, "snapshot");
+	gint64 least = doc_int(device, "size");
+	gint64 size = ec2_param_int(entry, "Ebs.VolumeSize", least);
+	const char *snapshot = doc_str(device, "snapshot");
 	if (*snapshot && size < least)
 		return rg_sim_fail(call, 400, "InvalidBlockDeviceMapping",
 			"Volume of size %" G_GINT64_FORMAT "GB is smaller than snapshot '%s', "
@@ -129,43 +126,42 @@ static bool override_device(RgSimCall *call, json_t *device, const json_t *entry
 	if (size < 1 || size > 65536)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Volume of %" G_GINT64_FORMAT "GiB is too small or too large.", size);
-	const char *type = rg_sim_param_str(entry, "Ebs.VolumeType");
+	const char *type = ec2_param_str(entry, "Ebs.VolumeType");
 	if (type && !check_disk_type(call, type, *snapshot != '\0'))
 		return false;
 	json_object_set_new(device, "size", json_integer(size));
 	if (type)
 		json_object_set_new(device, "type", json_string(type));
-	bool encrypted = json_is_true(json_object_get(device, "encrypted"));
-	bool delete = json_is_true(json_object_get(device, "delete"));
+	bool encrypted = doc_is(device, "encrypted");
+	bool delete = doc_is(device, "delete");
 	json_object_set_new(device, "encrypted",
-		json_boolean(rg_sim_param_bool(entry, "Ebs.Encrypted", encrypted)));
+		json_boolean(ec2_param_bool(entry, "Ebs.Encrypted", encrypted)));
 	json_object_set_new(device, "delete",
-		json_boolean(rg_sim_param_bool(entry, "Ebs.DeleteOnTermination", delete)));
+		json_boolean(ec2_param_bool(entry, "Ebs.DeleteOnTermination", delete)));
 	return true;
 }
 
 /* The image's disks, changed and added to by BlockDeviceMapping.N. */
-static bool read_devices(RgSimCall *call, RgSimLaunch *launch)
+static bool read_devices(RgSimCall *call, Ec2Launch *launch)
 {
 	launch->devices = json_array();
 	size_t i;
 	json_t *mapping;
 	json_array_foreach (json_object_get(launch->image, "blockDeviceMapping"), i, mapping)
-		json_array_append_new(
-			launch->devices, device_new(rg_sim_doc_str(mapping, "deviceName"),
-						 json_object_get(mapping, "ebs")));
-	g_autoptr(GPtrArray) given = rg_sim_param_list(call->params, "BlockDeviceMapping");
+		json_array_append_new(launch->devices, device_new(doc_str(mapping, "deviceName"),
+							       json_object_get(mapping, "ebs")));
+	g_autoptr(GPtrArray) given = call_list(call, "BlockDeviceMapping");
 	for (unsigned n = 0; n < given->len; n++) {
 		const json_t *entry = g_ptr_array_index(given, n);
-		const char *name = rg_sim_param_str(entry, "DeviceName");
+		const char *name = ec2_param_str(entry, "DeviceName");
 		if (!name)
-			return rg_sim_fail_missing(call, "BlockDeviceMapping.DeviceName");
-		if (!rg_sim_param_at(entry, "Ebs") || rg_sim_param_at(entry, "NoDevice") ||
-			rg_sim_param_at(entry, "VirtualName"))
+			return ec2_fail_missing(call, "BlockDeviceMapping.DeviceName");
+		if (!ec2_param_at(entry, "Ebs") || ec2_param_at(entry, "NoDevice") ||
+			ec2_param_at(entry, "VirtualName"))
 			return rg_sim_fail(call, 400, "UnsupportedOperation",
 				"raygpu-sim simulates block devices with Ebs only");
 		json_t *device = find_device(launch->devices, name);
-		if (!device && !rg_sim_param_str(entry, "Ebs.VolumeSize"))
+		if (!device && !ec2_param_str(entry, "Ebs.VolumeSize"))
 			return rg_sim_fail(call, 400, "MissingParameter",
 				"The request must contain the parameter size or snapshotId");
 		if (!device) {
@@ -179,29 +175,29 @@ static bool read_devices(RgSimCall *call, RgSimLaunch *launch)
 	return true;
 }
 
-static bool read_tags(RgSimCall *call, RgSimLaunch *launch)
+static bool read_tags(RgSimCall *call, Ec2Launch *launch)
 {
 	static const char types[] = "instance volume network-interface spot-instances-request";
-	launch->instance_tags = rg_sim_tags_of_request(call, "instance", types);
+	launch->instance_tags = ec2_tags_of_request(call, "instance", types);
 	launch->volume_tags =
-		launch->instance_tags ? rg_sim_tags_of_request(call, "volume", types) : NULL;
-	launch->interface_tags = launch->volume_tags
-					 ? rg_sim_tags_of_request(call, "network-interface", types)
-					 : NULL;
+		launch->instance_tags ? ec2_tags_of_request(call, "volume", types) : NULL;
+	launch->interface_tags =
+		launch->volume_tags ? ec2_tags_of_request(call, "network-interface", types) : NULL;
 	launch->spot_tags = launch->interface_tags
-				    ? rg_sim_tags_of_request(call, "spot-instances-request", types)
+				    ? ec2_tags_of_request(call, "spot-instances-request", types)
 				    : NULL;
 	return launch->spot_tags != NULL;
 }
 
 static bool check_rest(RgSimCall *call)
 {
-	const char *key = rg_sim_param_str(call->params, "KeyName");
+	const char *key = call_str(call, "KeyName");
 	if (key)
 		return rg_sim_fail(call, 400, "InvalidKeyPair.NotFound",
 			"The key pair '%s' does not exist", key);
-	const char *profile = rg_sim_param_str(call->params, "IamInstanceProfile.Name");
-	if (profile && !rg_sim_knobs_lists(call->knobs->instance_profiles, profile))
+	const char *profile = call_str(call, "IamInstanceProfile.Name");
+	if (profile && !rg_sim_knobs_lists(
+			       json_object_get(call->sim->knobs, "instance_profiles"), profile))
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid IAM "
 			"Instance Profile name",
@@ -209,15 +205,15 @@ static bool check_rest(RgSimCall *call)
 	return true;
 }
 
-bool rg_sim_launch_read(RgSimCall *call, RgSimLaunch *launch)
+bool ec2_launch_read(RgSimCall *call, Ec2Launch *launch)
 {
 	return read_counts(call, launch) && read_image_and_type(call, launch) &&
 	       read_user_data(call, launch) && read_devices(call, launch) &&
-	       read_tags(call, launch) && check_rest(call) && rg_sim_spot_read(call, launch) &&
-	       rg_sim_placement_group_read(call, launch);
+	       read_tags(call, launch) && check_rest(call) && ec2_spot_read(call, launch) &&
+	       ec2_placement_group_read(call, launch);
 }
 
-void rg_sim_launch_clear(RgSimLaunch *launch)
+void ec2_launch_clear(Ec2Launch *launch)
 {
 	g_free(launch->user_data);
 	json_decref(launch->devices);
@@ -226,6 +222,6 @@ void rg_sim_launch_clear(RgSimLaunch *launch)
 	json_decref(launch->interface_tags);
 	json_decref(launch->spot_tags);
 	for (unsigned i = 0; launch->interfaces && i < launch->interfaces->len; i++)
-		json_decref(g_array_index(launch->interfaces, RgSimLaunchInterface, i).groups);
+		json_decref(g_array_index(launch->interfaces, Ec2LaunchInterface, i).groups);
 	g_clear_pointer(&launch->interfaces, g_array_unref);
 }

@@ -1,38 +1,6 @@
-#include "aws/sim/lifecycle.h"
-#include "aws/sim/instances.h"
-#include "aws/sim/interfaces.h"
-#include "aws/sim/spot.h"
-#include "aws/sim/volumes.h"
+#include "aws/sim/resources.h"
 
-typedef struct {
-	gint64 at_ms;
-	char *region;
-	char *id;
-	char *state;
-} Event;
-
-static void event_free(void *data)
-{
-	Event *event = data;
-	g_free(event->region);
-	g_free(event->id);
-	g_free(event->state);
-	g_free(event);
-}
-
-static int compare_events(const void *a, const void *b, void *unused)
-{
-	const Event *left = a;
-	const Event *right = b;
-	return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
-}
-
-GSequence *rg_sim_lifecycle_queue_new(void)
-{
-	return g_sequence_new(event_free);
-}
-
-json_t *rg_sim_state_json(const char *state)
+static json_t *state_json(const char *state)
 {
 	static const struct {
 		const char *name;
@@ -45,113 +13,262 @@ json_t *rg_sim_state_json(const char *state)
 	return json_pack("{s:i, s:s}", "code", states[i].code, "name", states[i].name);
 }
 
-const char *rg_sim_instance_state(const json_t *instance)
+const char *ec2_instance_state(const json_t *instance)
 {
-	return rg_sim_doc_str(json_object_get(instance, "instanceState"), "name");
+	return doc_str(json_object_get(instance, "instanceState"), "name");
 }
 
-void rg_sim_instance_set_state(json_t *instance, const char *state)
+void ec2_instance_set_state(json_t *instance, const char *state)
 {
-	json_object_set_new(instance, "instanceState", rg_sim_state_json(state));
+	json_object_set_new(instance, "instanceState", state_json(state));
 	json_object_del(instance, "_due");
 }
 
-static void add_event(RgSimWorld *world, const char *region, const char *id, const json_t *due)
+void ec2_instance_plan(RgSimPlace *region, json_t *instance, gint64 at_ms, const char *state)
 {
-	Event *event = g_new0(Event, 1);
-	event->at_ms = json_integer_value(json_object_get(due, "at"));
-	event->region = g_strdup(region);
-	event->id = g_strdup(id);
-	event->state = g_strdup(rg_sim_doc_str(due, "state"));
-	g_sequence_insert_sorted(world->due, event, compare_events, NULL);
+	rg_sim_plan(region, EC2_INSTANCE, instance, at_ms, state);
 }
 
-void rg_sim_instance_plan(RgSimWorld *world, const RgSimRegion *region, json_t *instance,
-	gint64 at_ms, const char *state)
+bool ec2_instance_runs(const json_t *instance)
 {
-	json_t *due = json_pack("{s:I, s:s}", "at", (json_int_t)at_ms, "state", state);
-	json_object_set_new(instance, "_due", due);
-	add_event(world, region->name, rg_sim_doc_str(instance, "instanceId"), due);
+	const char *state = ec2_instance_state(instance);
+	return g_str_equal(state, "pending") || g_str_equal(state, "running");
 }
+
+/* ---- what happens by itself */
 
 /* Interfaces and volumes go or become free; a terminated instance shows none of them. */
-static void let_go(RgSimWorld *world, RgSimRegion *region, json_t *instance)
+static void let_go(RgSimPlace *region, json_t *instance)
 {
 	size_t i;
 	json_t *entry;
 	json_array_foreach (json_object_get(instance, "_interfaces"), i, entry)
-		rg_sim_interface_release(world, region, json_string_value(entry));
+		ec2_interface_release(region, json_string_value(entry));
 	json_array_foreach (json_object_get(instance, "blockDeviceMapping"), i, entry)
-		rg_sim_volume_release(
-			world, region, rg_sim_doc_str(json_object_get(entry, "ebs"), "volumeId"));
+		ec2_volume_release(region, doc_str(json_object_get(entry, "ebs"), "volumeId"));
 	json_object_set_new(instance, "_interfaces", json_array());
 	json_object_set_new(instance, "blockDeviceMapping", json_array());
-	rg_sim_instance_show_interfaces(region, instance);
+	ec2_instance_show_interfaces(region, instance);
 }
 
-static void apply(RgSimWorld *world, RgSimRegion *region, json_t *instance, const Event *event)
+static void apply(RgSimPlace *region, json_t *instance, const char *state)
 {
-	if (g_str_equal(event->state, "reclaimed"))
-		rg_sim_spot_take(world, region, instance);
+	if (g_str_equal(state, "reclaimed"))
+		ec2_spot_take(region, instance);
 	else
-		rg_sim_instance_set_state(instance, event->state);
-	if (g_str_equal(event->state, "stopped"))
-		rg_sim_instance_drop_public(world, region, instance);
-	if (g_str_equal(event->state, "terminated")) {
-		let_go(world, region, instance);
-		gint64 stays = json_integer_value(json_object_get(instance, "_terminatedMs"));
-		rg_sim_instance_plan(world, region, instance, event->at_ms + stays, "gone");
+		ec2_instance_set_state(instance, state);
+	if (g_str_equal(state, "stopped"))
+		ec2_instance_drop_public(region, instance);
+	if (g_str_equal(state, "terminated")) {
+		let_go(region, instance);
+		gint64 stays = doc_int(instance, "_terminatedMs");
+		ec2_instance_plan(region, instance, region->sim->now_ms + stays, "gone");
 	}
-	rg_sim_world_put(world, region, RG_SIM_INSTANCE, instance);
+	rg_sim_put(region, EC2_INSTANCE, instance);
 }
 
-/* An event counts only while the document still expects it. */
-static bool is_expected(const json_t *instance, const Event *event)
+void ec2_instance_due(RgSimPlace *region, unsigned kind, const char *id, const char *state)
 {
-	const json_t *due = json_object_get(instance, "_due");
-	return due && json_integer_value(json_object_get(due, "at")) == event->at_ms &&
-	       g_str_equal(rg_sim_doc_str(due, "state"), event->state);
+	if (g_str_equal(state, "gone"))
+		rg_sim_remove(region, kind, id);
+	else
+		apply(region, rg_sim_edit(region, kind, id), state);
 }
 
-static void happen(RgSimWorld *world, const Event *event)
+/* ---- stopping, starting, rebooting and ending */
+
+static const json_t *instance_at(const RgSimCall *call, const GPtrArray *ids, unsigned i)
 {
-	RgSimRegion *region = g_hash_table_lookup(world->regions, event->region);
-	const json_t *truth = region ? rg_sim_world_find(region, RG_SIM_INSTANCE, event->id) : NULL;
-	if (!truth || !is_expected(truth, event))
+	return rg_sim_find(call->place, EC2_INSTANCE, g_ptr_array_index(ids, i));
+}
+
+static bool is_one_of(const char *state, const char *states)
+{
+	g_auto(GStrv) list = g_strsplit(states, " ", -1);
+	return g_strv_contains((const char *const *)list, state);
+}
+
+/* All or nothing: every instance must be in one of the states. */
+static bool check_states(
+	RgSimCall *call, const GPtrArray *ids, const char *states, const char *done)
+{
+	for (unsigned i = 0; i < ids->len; i++) {
+		if (!is_one_of(ec2_instance_state(instance_at(call, ids, i)), states))
+			return rg_sim_fail(call, 400, "IncorrectInstanceState",
+				"The instance '%s' is not in a state from which it can be %s.",
+				(const char *)g_ptr_array_index(ids, i), done);
+	}
+	return true;
+}
+
+/* One entry of the answer, from before and after. */
+static json_t *change_entry(const char *id, json_t *previous, const json_t *instance)
+{
+	json_t *current = json_object_get(instance, "instanceState");
+	return json_pack("{s:s, s:O, s:O}", "instanceId", id, "currentState", current,
+		"previousState", previous);
+}
+
+typedef void (*Change)(RgSimCall *call, json_t *instance);
+
+static bool change_all(RgSimCall *call, const GPtrArray *ids, Change change)
+{
+	json_auto_t *changes = json_array();
+	for (unsigned i = 0; i < ids->len; i++) {
+		const char *id = g_ptr_array_index(ids, i);
+		json_t *instance = rg_sim_edit(call->place, EC2_INSTANCE, id);
+		json_auto_t *previous = json_incref(json_object_get(instance, "instanceState"));
+		change(call, instance);
+		json_array_append_new(changes, change_entry(id, previous, instance));
+		rg_sim_put(call->place, EC2_INSTANCE, instance);
+	}
+	ec2_xml_value(call->body, "instancesSet", changes);
+	return true;
+}
+
+static void give_reason(const RgSimCall *call, json_t *instance)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(call->sim->now_ms / 1000);
+	g_autofree char *reason = g_date_time_format(now, "User initiated (%Y-%m-%d %H:%M:%S GMT)");
+	json_object_set_new(instance, "reason", json_string(reason));
+	json_object_set_new(instance, "stateReason",
+		json_pack("{s:s, s:s}", "code", "Client.UserInitiatedShutdown", "message",
+			"Client.UserInitiatedShutdown: User initiated shutdown"));
+}
+
+static void terminate(RgSimCall *call, json_t *instance)
+{
+	if (is_one_of(ec2_instance_state(instance), "shutting-down terminated"))
 		return;
-	if (g_str_equal(event->state, "gone"))
-		rg_sim_world_remove(world, region, RG_SIM_INSTANCE, event->id);
-	else
-		apply(world, region, rg_sim_world_edit(region, RG_SIM_INSTANCE, event->id), event);
+	ec2_instance_set_state(instance, "shutting-down");
+	give_reason(call, instance);
+	ec2_spot_close(call->place, instance, "instance-terminated-by-user",
+		"Spot Instance terminated due to user-initiated termination.");
+	json_object_set_new(instance, "_terminatedMs",
+		json_integer(doc_int(call->sim->knobs, "terminated_ms")));
+	ec2_instance_plan(call->place, instance,
+		call->sim->now_ms + doc_int(call->sim->knobs, "shutdown_ms"), "terminated");
 }
 
-gint64 rg_sim_lifecycle_next(const RgSimWorld *world)
+static bool terminate_instances(RgSimCall *call)
 {
-	GSequenceIter *first = g_sequence_get_begin_iter(world->due);
-	return g_sequence_iter_is_end(first) ? G_MAXINT64 : ((Event *)g_sequence_get(first))->at_ms;
-}
-
-void rg_sim_lifecycle_run(RgSimWorld *world)
-{
-	gint64 now_ms = world->now_ms;
-	while (rg_sim_lifecycle_next(world) <= now_ms) {
-		GSequenceIter *first = g_sequence_get_begin_iter(world->due);
-		const Event *event = g_sequence_get(first);
-		/* Late readers must see it as of its own time, not of when somebody looked. */
-		world->now_ms = event->at_ms;
-		happen(world, event);
-		g_sequence_remove(first);
+	g_autoptr(GPtrArray) ids = ec2_ids(call, EC2_INSTANCE, "InstanceId");
+	if (!ids)
+		return false;
+	for (unsigned i = 0; i < ids->len; i++) {
+		if (json_is_true(
+			    json_object_get(instance_at(call, ids, i), "_disableApiTermination")))
+			return rg_sim_fail(call, 400, "OperationNotPermitted",
+				"The instance '%s' may not be terminated. Modify its "
+				"'disableApiTermination' instance attribute and try again.",
+				(const char *)g_ptr_array_index(ids, i));
 	}
-	world->now_ms = now_ms;
+	return ec2_go(call) && ec2_throttle_instances(call, ids->len) &&
+	       change_all(call, ids, terminate);
 }
 
-void rg_sim_lifecycle_restore(RgSimWorld *world, RgSimRegion *region)
+static void stop(RgSimCall *call, json_t *instance)
 {
-	g_autoptr(GPtrArray) all = rg_sim_world_all(region, RG_SIM_INSTANCE);
-	for (unsigned i = 0; i < all->len; i++) {
-		const json_t *instance = g_ptr_array_index(all, i);
-		const json_t *due = json_object_get(instance, "_due");
-		if (due)
-			add_event(world, region->name, rg_sim_doc_str(instance, "instanceId"), due);
-	}
+	if (!g_str_equal(ec2_instance_state(instance), "running"))
+		return;
+	ec2_instance_set_state(instance, "stopping");
+	give_reason(call, instance);
+	ec2_instance_plan(call->place, instance,
+		call->sim->now_ms + doc_int(call->sim->knobs, "shutdown_ms"), "stopped");
 }
+
+static bool none_is_spot(RgSimCall *call, const GPtrArray *ids)
+{
+	for (unsigned i = 0; i < ids->len; i++) {
+		const json_t *instance = instance_at(call, ids, i);
+		if (*doc_str(instance, "spotInstanceRequestId"))
+			return rg_sim_fail(call, 400, "UnsupportedOperation",
+				"You can't stop the Spot Instance '%s' because it is associated "
+				"with a one-time Spot Instance request. You can only stop Spot "
+				"Instances associated with persistent Spot Instance requests.",
+				doc_str(instance, "instanceId"));
+	}
+	return true;
+}
+
+static bool stop_instances(RgSimCall *call)
+{
+	g_autoptr(GPtrArray) ids = ec2_ids(call, EC2_INSTANCE, "InstanceId");
+	return ids && check_states(call, ids, "running stopping stopped", "stopped") &&
+	       none_is_spot(call, ids) && ec2_go(call) && ec2_throttle_instances(call, ids->len) &&
+	       change_all(call, ids, stop);
+}
+
+static void start(RgSimCall *call, json_t *instance)
+{
+	if (!g_str_equal(ec2_instance_state(instance), "stopped"))
+		return;
+	ec2_instance_set_state(instance, "pending");
+	json_object_set_new(instance, "reason", json_string(""));
+	json_object_del(instance, "stateReason");
+	ec2_instance_give_public(call->place, instance);
+	ec2_instance_plan(call->place, instance,
+		call->sim->now_ms + doc_int(call->sim->knobs, "boot_ms"), "running");
+}
+
+/* A stopped instance gave its place back and competes for a new one. */
+static bool places_left(RgSimCall *call, const GPtrArray *ids)
+{
+	g_autoptr(GHashTable) wanted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (unsigned i = 0; i < ids->len; i++) {
+		const json_t *instance = instance_at(call, ids, i);
+		if (!g_str_equal(ec2_instance_state(instance), "stopped"))
+			continue;
+		const char *type = doc_str(instance, "instanceType");
+		const char *zone =
+			doc_str(json_object_get(instance, "placement"), "availabilityZone");
+		char *place = g_strconcat(type, "/", zone, NULL);
+		int count = GPOINTER_TO_INT(g_hash_table_lookup(wanted, place)) + 1;
+		g_hash_table_insert(wanted, place, GINT_TO_POINTER(count));
+		if (ec2_capacity_left(call, type, zone) < count)
+			return ec2_fail_capacity(call, type, zone);
+	}
+	return true;
+}
+
+static bool quota_left(RgSimCall *call, const GPtrArray *ids)
+{
+	g_autoptr(GHashTable) wanted = g_hash_table_new(g_str_hash, g_str_equal);
+	for (unsigned i = 0; i < ids->len; i++) {
+		const json_t *instance = instance_at(call, ids, i);
+		const char *type = doc_str(instance, "instanceType");
+		const char *code = ec2_quota_code(type, false);
+		if (!code || !g_str_equal(ec2_instance_state(instance), "stopped"))
+			continue;
+		gint64 vcpus = GPOINTER_TO_INT(g_hash_table_lookup(wanted, code)) +
+			       ec2_type_vcpus(ec2_type_find(call->place, type));
+		g_hash_table_insert(wanted, (void *)(guintptr)code, GINT_TO_POINTER((int)vcpus));
+		if (ec2_quota_left(call, code) < vcpus)
+			return ec2_fail_quota(call, code);
+	}
+	return true;
+}
+
+static bool start_instances(RgSimCall *call)
+{
+	g_autoptr(GPtrArray) ids = ec2_ids(call, EC2_INSTANCE, "InstanceId");
+	return ids && check_states(call, ids, "pending running stopped", "started") &&
+	       places_left(call, ids) && quota_left(call, ids) && ec2_go(call) &&
+	       ec2_throttle_instances(call, ids->len) && change_all(call, ids, start);
+}
+
+static bool reboot_instances(RgSimCall *call)
+{
+	g_autoptr(GPtrArray) ids = ec2_ids(call, EC2_INSTANCE, "InstanceId");
+	if (!ids || !check_states(call, ids, "pending running", "rebooted") || !ec2_go(call))
+		return false;
+	return ec2_done(call);
+}
+
+const RgSimAction ec2_lifecycle_actions[] = {
+	{"RebootInstances", reboot_instances, true, "DryRun InstanceId"},
+	{"StartInstances", start_instances, true, "DryRun InstanceId"},
+	{"StopInstances", stop_instances, true, "DryRun Force InstanceId"},
+	{"TerminateInstances", terminate_instances, true, "DryRun Force InstanceId"},
+	{NULL},
+};

@@ -1,4 +1,4 @@
-#include "aws/sim/model.h"
+#include "aws/sim/resources.h"
 #include <string.h>
 
 static bool check_value(
@@ -46,24 +46,15 @@ static bool fits_type(const char *type, const char *text)
 	return true;
 }
 
-static bool fits_enum(const json_t *list, const char *text)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (g_str_equal(json_string_value(json_array_get(list, i)), text))
-			return true;
-	}
-	return false;
-}
-
 /* Each service words the same complaint in its own way. */
 static bool fail_constraint(
 	RgSimCall *call, const char *name, const char *text, const char *constraint)
 {
-	if (call->service == RG_SIM_EC2)
+	if (call->service == EC2_API)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Value ( %s ) for parameter %s is invalid. %s", text, name, constraint);
 	return rg_sim_fail(call, 400,
-		call->service == RG_SIM_STS ? "ValidationError" : "ValidationException",
+		call->service == STS_API ? "ValidationError" : "ValidationException",
 		"1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: %s",
 		text, name, constraint);
 }
@@ -102,18 +93,18 @@ static bool check_leaf(RgSimCall *call, const json_t *form, const char *text, co
 		json_string_value(json_is_string(form) ? form : json_object_get(form, "type"));
 	const json_t *words = json_object_get(form, "enum");
 	const char *pattern = json_string_value(json_object_get(form, "pattern"));
-	if (words && !fits_enum(words, text)) {
-		if (call->service == RG_SIM_EC2)
+	if (words && !rg_json_has_text(words, text)) {
+		if (call->service == EC2_API)
 			return rg_sim_fail(call, 400, "InvalidParameterValue",
 				"Invalid value '%s' for %s", text, name);
 		return fail_constraint(call, name, text, "Member must satisfy enum value set");
 	}
 	if (type && !fits_type(type, text)) {
-		if (call->service == RG_SIM_SSM)
+		if (call->service == SSM_API)
 			return rg_sim_fail(call, 400, "SerializationException",
 				"Value '%s' at '%s' is not of type %s", text, name, type);
 		return rg_sim_fail(call, 400,
-			call->service == RG_SIM_STS ? "MalformedInput" : "InvalidParameterValue",
+			call->service == STS_API ? "MalformedInput" : "InvalidParameterValue",
 			"Invalid value '%s' for %s", text, name);
 	}
 	bool number = g_strcmp0(type, "integer") == 0;
@@ -136,7 +127,7 @@ static bool check_members(RgSimCall *call, const json_t *members, const json_t *
 	gsize path_length = path->len;
 	const char *key;
 	json_t *member;
-	json_object_foreach ((json_t *)(guintptr)value, key, member) {
+	json_object_foreach (rg_json_unconst(value), key, member) {
 		g_string_append_printf(name, ".%s", key);
 		if (!entry)
 			g_string_append_printf(path, ".%s", key);
@@ -161,8 +152,8 @@ static bool check_required(
 			continue;
 		g_autofree char *full =
 			name ? g_strconcat(name->str, ".", member, NULL) : g_strdup(member);
-		if (call->service == RG_SIM_EC2)
-			return rg_sim_fail_missing(call, full);
+		if (call->service == EC2_API)
+			return ec2_fail_missing(call, full);
 		return fail_constraint(call, full, "null", "Member must not be null");
 	}
 	return true;
@@ -188,13 +179,13 @@ static bool check_value(
 	return check_leaf(call, form, json_string_value(value), name->str);
 }
 
-bool rg_sim_model_check(RgSimCall *call)
+bool ec2_params_check(RgSimCall *call)
 {
-	const json_t *form = json_object_get(call->world->data->requests, call->action->name);
+	const json_t *form = json_object_get(ec2_data(call->place)->requests, call->action->name);
 	const json_t *members = json_object_get(form, "members");
 	const char *key;
 	json_t *value;
-	json_object_foreach ((json_t *)(guintptr)call->params, key, value) {
+	json_object_foreach (rg_json_unconst(call->params), key, value) {
 		if (g_str_equal(key, "Action") || g_str_equal(key, "Version"))
 			continue;
 		g_autoptr(GString) name = g_string_new(key);

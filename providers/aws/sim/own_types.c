@@ -1,5 +1,5 @@
-#include "aws/sim/own_types.h"
 #include <string.h>
+#include "aws/sim/resources.h"
 
 #define MAX_TYPES 200
 
@@ -17,7 +17,7 @@ static bool unpack(const json_t *value, Declared *declared, char **problem)
 	json_t *gpus = NULL;
 	json_error_t error;
 	*declared = (Declared){.arch = "x86_64", .network_gbps = 10, .placement = 1};
-	int failed = json_unpack_ex((json_t *)(guintptr)value, &error, 0,
+	int failed = json_unpack_ex(rg_json_unconst(value), &error, 0,
 		"{s:i, s:F, s?s, s?o, s?F, s?i, s?o, s?b !}", "vcpus", &declared->vcpus,
 		"memory_gib", &declared->memory_gib, "arch", &declared->arch, "gpus", &gpus,
 		"network_gbps", &declared->network_gbps, "efa", &declared->efa, "zones",
@@ -51,21 +51,22 @@ static bool check_figures(const Declared *declared, char **problem)
 	return !*problem;
 }
 
-/* The zone's entry, and its region's name; NULL for an unknown zone. */
-static const json_t *find_zone(const RgSimData *data, const char *zone, const char **region)
+/* The zone's id, and its region's name; NULL for an unknown zone. */
+static json_t *find_zone(const Ec2Data *data, const char *name, const char **region)
 {
-	size_t i;
 	json_t *entry;
-	json_array_foreach (data->regions, i, entry) {
-		*region = json_string_value(json_object_get(entry, "name"));
-		const json_t *found = rg_sim_data_zone(data, *region, zone);
-		if (found)
-			return found;
+	json_object_foreach (data->regions, *region, entry) {
+		size_t i;
+		json_t *zone;
+		json_array_foreach (json_object_get(entry, "zones"), i, zone) {
+			if (g_str_equal(doc_str(zone, "name"), name))
+				return json_object_get(zone, "id");
+		}
 	}
 	return NULL;
 }
 
-static bool check_zones(const RgSimData *data, const Declared *declared, char **problem)
+static bool check_zones(const Ec2Data *data, const Declared *declared, char **problem)
 {
 	const char *region;
 	if (declared->zones &&
@@ -88,18 +89,18 @@ static bool is_name(const char *name)
 	       strspn(dot + 1, allowed) == strlen(dot + 1);
 }
 
-static bool check_type(const RgSimData *data, const char *name, const json_t *value, char **problem)
+static bool check_type(const Ec2Data *data, const char *name, const json_t *value, char **problem)
 {
 	Declared declared;
 	if (!is_name(name))
 		*problem = g_strdup("a name is like p9.48xlarge");
-	else if (json_object_get(data->type_by_name, name))
+	else if (json_object_get(data->types, name))
 		*problem = g_strdup("is there already");
 	return !*problem && unpack(value, &declared, problem) &&
 	       check_figures(&declared, problem) && check_zones(data, &declared, problem);
 }
 
-bool rg_sim_own_types_check(const RgSimData *data, const json_t *types, char **problem)
+bool ec2_own_types_check(const void *data, const json_t *types, char **problem)
 {
 	json_t *value;
 	const char *name;
@@ -107,7 +108,7 @@ bool rg_sim_own_types_check(const RgSimData *data, const json_t *types, char **p
 		*problem = g_strdup_printf("instance_types is an object of at most %d", MAX_TYPES);
 		return false;
 	}
-	json_object_foreach ((json_t *)(guintptr)types, name, value) {
+	json_object_foreach (rg_json_unconst(types), name, value) {
 		g_autofree char *why = NULL;
 		if (check_type(data, name, value, &why))
 			continue;
@@ -117,7 +118,7 @@ bool rg_sim_own_types_check(const RgSimData *data, const json_t *types, char **p
 	return true;
 }
 
-/* ---- what the API tells */
+/* ---- what the API says of them */
 
 /* A card for each EFA interface, two interfaces a card, as p5.48xlarge has them. */
 static json_t *cards_of(const Declared *declared, int cards, const char *performance)
@@ -185,25 +186,30 @@ static json_t *entry_of(const char *name, const Declared *declared)
 }
 
 /* {region: [zone id]}, as data/offerings.json has it. */
-static json_t *places_of(const RgSimData *data, const Declared *declared)
+static json_t *places_of(const Ec2Data *data, const Declared *declared)
 {
 	json_t *places = json_object();
 	for (size_t i = 0; i < json_array_size(declared->zones); i++) {
 		const char *region = NULL;
 		const char *name = json_string_value(json_array_get(declared->zones, i));
-		const json_t *zone = find_zone(data, name, &region);
+		json_t *id = find_zone(data, name, &region);
 		if (!json_object_get(places, region))
 			json_object_set_new(places, region, json_array());
-		json_array_append(json_object_get(places, region), json_object_get(zone, "id"));
+		json_array_append(json_object_get(places, region), id);
 	}
 	return places;
 }
 
-void rg_sim_own_types_add(RgSimData *data, const json_t *types)
+void ec2_own_types_add(void *given, const json_t *types)
 {
+	Ec2Data *data = given;
 	json_t *value;
 	const char *name;
-	json_object_foreach ((json_t *)(guintptr)types, name, value) {
+	if (!types) {
+		json_object_clear(data->own_types);
+		json_object_clear(data->own_offerings);
+	}
+	json_object_foreach (rg_json_unconst(types), name, value) {
 		Declared declared;
 		g_autofree char *unused = NULL;
 		if (!unpack(value, &declared, &unused))
@@ -213,10 +219,4 @@ void rg_sim_own_types_add(RgSimData *data, const json_t *types)
 		if (declared.zones)
 			json_object_set_new(data->own_offerings, name, places_of(data, &declared));
 	}
-}
-
-void rg_sim_own_types_forget(RgSimData *data)
-{
-	json_object_clear(data->own_types);
-	json_object_clear(data->own_offerings);
 }

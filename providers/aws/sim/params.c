@@ -46,7 +46,7 @@ static bool put(json_t *tree, const char *name, const char *value, char **proble
 	return true;
 }
 
-json_t *rg_sim_params_parse(const char *form, char **problem)
+json_t *ec2_params_parse(const char *form, char **problem)
 {
 	json_auto_t *tree = json_object();
 	GUriParamsIter iter;
@@ -70,7 +70,7 @@ json_t *rg_sim_params_parse(const char *form, char **problem)
 	}
 }
 
-json_t *rg_sim_param_at(const json_t *tree, const char *path)
+json_t *ec2_param_at(const json_t *tree, const char *path)
 {
 	json_t *at = NULL;
 	const char *rest = path;
@@ -85,23 +85,23 @@ json_t *rg_sim_param_at(const json_t *tree, const char *path)
 	return at;
 }
 
-const char *rg_sim_param_str(const json_t *tree, const char *path)
+const char *ec2_param_str(const json_t *tree, const char *path)
 {
-	return json_string_value(rg_sim_param_at(tree, path));
+	return json_string_value(ec2_param_at(tree, path));
 }
 
-int64_t rg_sim_param_int(const json_t *tree, const char *path, int64_t otherwise)
+int64_t ec2_param_int(const json_t *tree, const char *path, int64_t otherwise)
 {
-	const char *text = rg_sim_param_str(tree, path);
+	const char *text = ec2_param_str(tree, path);
 	gint64 value = 0;
 	if (!text || !g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, &value, NULL))
 		return otherwise;
 	return value;
 }
 
-bool rg_sim_param_bool(const json_t *tree, const char *path, bool otherwise)
+bool ec2_param_bool(const json_t *tree, const char *path, bool otherwise)
 {
-	const char *text = rg_sim_param_str(tree, path);
+	const char *text = ec2_param_str(tree, path);
 	return text ? g_ascii_strcasecmp(text, "true") == 0 : otherwise;
 }
 
@@ -117,10 +117,10 @@ static int compare_entries(const void *a, const void *b)
 	return (left->number > right->number) - (left->number < right->number);
 }
 
-GPtrArray *rg_sim_param_list(const json_t *tree, const char *path)
+GPtrArray *ec2_param_list(const json_t *tree, const char *path)
 {
 	GPtrArray *out = g_ptr_array_new();
-	json_t *list = rg_sim_param_at(tree, path);
+	json_t *list = ec2_param_at(tree, path);
 	if (!json_is_object(list))
 		return out;
 	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(Entry));
@@ -136,9 +136,9 @@ GPtrArray *rg_sim_param_list(const json_t *tree, const char *path)
 	return out;
 }
 
-GPtrArray *rg_sim_param_texts(const json_t *tree, const char *path)
+GPtrArray *ec2_param_texts(const json_t *tree, const char *path)
 {
-	GPtrArray *out = rg_sim_param_list(tree, path);
+	GPtrArray *out = ec2_param_list(tree, path);
 	unsigned kept = 0;
 	for (unsigned i = 0; i < out->len; i++) {
 		const char *text = json_string_value(g_ptr_array_index(out, i));

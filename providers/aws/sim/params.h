@@ -10,17 +10,17 @@
 /* NULL and *problem (g_free) when the form is not well-formed: bad percent-encoding, text that is
  * not UTF-8 or has control characters, the same name twice, a name that is value and prefix at
  * once, names nested deeper than any parameter of the API. */
-json_t *rg_sim_params_parse(const char *form, char **problem);
+json_t *ec2_params_parse(const char *form, char **problem);
 
 /* The part of the tree at a path, or NULL. */
-json_t *rg_sim_param_at(const json_t *tree, const char *path);
+json_t *ec2_param_at(const json_t *tree, const char *path);
 /* The text at a path, or NULL when absent. */
-const char *rg_sim_param_str(const json_t *tree, const char *path);
-/* Numbers and booleans were checked against the API model before (model.h). */
-int64_t rg_sim_param_int(const json_t *tree, const char *path, int64_t otherwise);
-bool rg_sim_param_bool(const json_t *tree, const char *path, bool otherwise);
+const char *ec2_param_str(const json_t *tree, const char *path);
+/* Numbers and booleans were checked against the API model before (model.c). */
+int64_t ec2_param_int(const json_t *tree, const char *path, int64_t otherwise);
+bool ec2_param_bool(const json_t *tree, const char *path, bool otherwise);
 /* A list's entries (const json_t *) in order of their numbers; empty when absent. Free the array.
  */
-GPtrArray *rg_sim_param_list(const json_t *tree, const char *path);
+GPtrArray *ec2_param_list(const json_t *tree, const char *path);
 /* The same for a list of texts (const char *). */
-GPtrArray *rg_sim_param_texts(const json_t *tree, const char *path);
+GPtrArray *ec2_param_texts(const json_t *tree, const char *path);

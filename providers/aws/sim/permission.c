@@ -1,6 +1,5 @@
-#include "aws/sim/permission.h"
 #include <arpa/inet.h>
-#include "aws/sim/groups.h"
+#include "aws/sim/resources.h"
 
 typedef struct {
 	RgSimCall *call;
@@ -56,11 +55,11 @@ static json_t *rule_new(
 	const char *group_id, bool egress, const char *protocol, gint64 from, gint64 to)
 {
 	return json_pack("{s:s, s:s, s:b, s:s, s:I, s:I}", "groupId", group_id, "groupOwnerId",
-		RG_SIM_ACCOUNT, "isEgress", egress, "ipProtocol", protocol, "fromPort",
+		EC2_ACCOUNT, "isEgress", egress, "ipProtocol", protocol, "fromPort",
 		(json_int_t)from, "toPort", (json_int_t)to);
 }
 
-json_t *rg_sim_permission_all(const char *group_id, bool egress, json_t *peer)
+json_t *ec2_permission_all(const char *group_id, bool egress, json_t *peer)
 {
 	json_t *rule = rule_new(group_id, egress, "-1", -1, -1);
 	json_object_update(rule, peer);
@@ -71,10 +70,10 @@ json_t *rg_sim_permission_all(const char *group_id, bool egress, json_t *peer)
 
 static void add_rule(Reading *reading, const char *peer, json_t *value, const json_t *entry)
 {
-	const char *id = rg_sim_doc_str(reading->group, "groupId");
+	const char *id = doc_str(reading->group, "groupId");
 	json_t *rule = rule_new(id, reading->egress, reading->protocol, reading->from, reading->to);
 	json_object_set_new(rule, peer, value);
-	const char *description = rg_sim_param_str(entry, "Description");
+	const char *description = ec2_param_str(entry, "Description");
 	if (description)
 		json_object_set_new(rule, "description", json_string(description));
 	json_object_set_new(rule, "tagSet", json_array());
@@ -93,16 +92,16 @@ static bool read_cidr(Reading *reading, const char *text, int family, const json
 
 static bool read_ranges(Reading *reading, const json_t *permission)
 {
-	g_autoptr(GPtrArray) v4 = rg_sim_param_list(permission, "IpRanges");
-	g_autoptr(GPtrArray) v6 = rg_sim_param_list(permission, "Ipv6Ranges");
+	g_autoptr(GPtrArray) v4 = ec2_param_list(permission, "IpRanges");
+	g_autoptr(GPtrArray) v6 = ec2_param_list(permission, "Ipv6Ranges");
 	for (unsigned i = 0; i < v4->len; i++) {
 		const json_t *entry = g_ptr_array_index(v4, i);
-		if (!read_cidr(reading, rg_sim_param_str(entry, "CidrIp"), AF_INET, entry))
+		if (!read_cidr(reading, ec2_param_str(entry, "CidrIp"), AF_INET, entry))
 			return false;
 	}
 	for (unsigned i = 0; i < v6->len; i++) {
 		const json_t *entry = g_ptr_array_index(v6, i);
-		if (!read_cidr(reading, rg_sim_param_str(entry, "CidrIpv6"), AF_INET6, entry))
+		if (!read_cidr(reading, ec2_param_str(entry, "CidrIpv6"), AF_INET6, entry))
 			return false;
 	}
 	return true;
@@ -110,29 +109,28 @@ static bool read_ranges(Reading *reading, const json_t *permission)
 
 static bool read_group(Reading *reading, const json_t *entry)
 {
-	const char *owner = rg_sim_param_str(entry, "UserId");
-	const json_t *peer = rg_sim_group_of_params(reading->call,
-		rg_sim_param_str(entry, "GroupId"), rg_sim_param_str(entry, "GroupName"));
+	const char *owner = ec2_param_str(entry, "UserId");
+	const json_t *peer = ec2_group_of_params(
+		reading->call, ec2_param_str(entry, "GroupId"), ec2_param_str(entry, "GroupName"));
 	if (!peer)
 		return false;
-	const char *id = rg_sim_doc_str(peer, "groupId");
-	if ((owner && !g_str_equal(owner, RG_SIM_ACCOUNT)) ||
-		!g_str_equal(
-			rg_sim_doc_str(peer, "vpcId"), rg_sim_doc_str(reading->group, "vpcId")))
+	const char *id = doc_str(peer, "groupId");
+	if ((owner && !g_str_equal(owner, EC2_ACCOUNT)) ||
+		!g_str_equal(doc_str(peer, "vpcId"), doc_str(reading->group, "vpcId")))
 		return rg_sim_fail(reading->call, 400, "InvalidGroup.NotFound",
 			"You have specified two resources that belong to different networks.");
 	add_rule(reading, "referencedGroupInfo",
-		json_pack("{s:s, s:s, s:s}", "groupId", id, "userId", RG_SIM_ACCOUNT, "vpcId",
-			rg_sim_doc_str(peer, "vpcId")),
+		json_pack("{s:s, s:s, s:s}", "groupId", id, "userId", EC2_ACCOUNT, "vpcId",
+			doc_str(peer, "vpcId")),
 		entry);
 	return true;
 }
 
 static bool read_ports(Reading *reading, const json_t *permission)
 {
-	const char *given = rg_sim_param_str(permission, "IpProtocol");
+	const char *given = ec2_param_str(permission, "IpProtocol");
 	if (!given)
-		return rg_sim_fail_missing(reading->call, "ipProtocol");
+		return ec2_fail_missing(reading->call, "ipProtocol");
 	reading->protocol = protocol_name(given);
 	if (!reading->protocol)
 		return rg_sim_fail(reading->call, 400, "InvalidParameterValue",
@@ -140,8 +138,8 @@ static bool read_ports(Reading *reading, const json_t *permission)
 	bool ported =
 		g_str_equal(reading->protocol, "tcp") || g_str_equal(reading->protocol, "udp");
 	bool icmp = g_str_has_prefix(reading->protocol, "icmp");
-	reading->from = ported || icmp ? rg_sim_param_int(permission, "FromPort", -1) : -1;
-	reading->to = ported || icmp ? rg_sim_param_int(permission, "ToPort", -1) : -1;
+	reading->from = ported || icmp ? ec2_param_int(permission, "FromPort", -1) : -1;
+	reading->to = ported || icmp ? ec2_param_int(permission, "ToPort", -1) : -1;
 	if (ported && (reading->from < 0 || reading->to < 0))
 		return rg_sim_fail(reading->call, 400, "InvalidParameterValue",
 			"Invalid value 'Must specify both from and to ports with TCP/UDP.' for "
@@ -156,14 +154,14 @@ static bool read_ports(Reading *reading, const json_t *permission)
 static bool read_permission(Reading *reading, const json_t *permission)
 {
 	size_t before = json_array_size(reading->rules);
-	g_autoptr(GPtrArray) groups = rg_sim_param_list(permission, "Groups");
+	g_autoptr(GPtrArray) groups = ec2_param_list(permission, "Groups");
 	if (!read_ports(reading, permission) || !read_ranges(reading, permission))
 		return false;
 	for (unsigned i = 0; i < groups->len; i++) {
 		if (!read_group(reading, g_ptr_array_index(groups, i)))
 			return false;
 	}
-	if (rg_sim_param_at(permission, "PrefixListIds"))
+	if (ec2_param_at(permission, "PrefixListIds"))
 		return rg_sim_fail(reading->call, 400, "InvalidPrefixListId.NotFound",
 			"There are no prefix lists here.");
 	if (json_array_size(reading->rules) == before)
@@ -172,24 +170,24 @@ static bool read_permission(Reading *reading, const json_t *permission)
 	return true;
 }
 
-json_t *rg_sim_permissions_read(RgSimCall *call, const json_t *group, bool egress)
+json_t *ec2_permissions_read(RgSimCall *call, const json_t *group, bool egress)
 {
 	json_auto_t *rules = json_array();
 	Reading reading = {.call = call, .group = group, .egress = egress, .rules = rules};
-	g_autoptr(GPtrArray) list = rg_sim_param_list(call->params, "IpPermissions");
+	g_autoptr(GPtrArray) list = call_list(call, "IpPermissions");
 	for (unsigned i = 0; i < list->len; i++) {
 		if (!read_permission(&reading, g_ptr_array_index(list, i)))
 			return NULL;
 	}
 	/* The older form has one permission in the request itself. */
-	if (rg_sim_param_at(call->params, "CidrIp")) {
-		const char *cidr = rg_sim_param_str(call->params, "CidrIp");
+	if (call_has(call, "CidrIp")) {
+		const char *cidr = call_str(call, "CidrIp");
 		if (!read_ports(&reading, call->params) ||
 			!read_cidr(&reading, cidr, AF_INET, NULL))
 			return NULL;
 	}
 	if (json_array_size(rules) == 0) {
-		rg_sim_fail_missing(call, "ipPermissions");
+		ec2_fail_missing(call, "ipPermissions");
 		return NULL;
 	}
 	return g_steal_pointer(&rules);
@@ -197,27 +195,27 @@ json_t *rg_sim_permissions_read(RgSimCall *call, const json_t *group, bool egres
 
 static const char *peer_of(const json_t *rule)
 {
-	const char *v4 = rg_sim_doc_str(rule, "cidrIpv4");
-	const char *v6 = rg_sim_doc_str(rule, "cidrIpv6");
-	const char *group = rg_sim_doc_str(json_object_get(rule, "referencedGroupInfo"), "groupId");
+	const char *v4 = doc_str(rule, "cidrIpv4");
+	const char *v6 = doc_str(rule, "cidrIpv6");
+	const char *group = doc_str(json_object_get(rule, "referencedGroupInfo"), "groupId");
 	return *v4 ? v4 : *v6 ? v6 : group;
 }
 
 static gint64 port_of(const json_t *rule, const char *member)
 {
-	return json_integer_value(json_object_get(rule, member));
+	return doc_int(rule, member);
 }
 
-char *rg_sim_permission_key(const json_t *rule)
+char *ec2_permission_key(const json_t *rule)
 {
 	return g_strdup_printf("%d/%s/%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "/%s",
-		json_is_true(json_object_get(rule, "isEgress")), rg_sim_doc_str(rule, "ipProtocol"),
-		port_of(rule, "fromPort"), port_of(rule, "toPort"), peer_of(rule));
+		doc_is(rule, "isEgress"), doc_str(rule, "ipProtocol"), port_of(rule, "fromPort"),
+		port_of(rule, "toPort"), peer_of(rule));
 }
 
-char *rg_sim_permission_text(const json_t *rule)
+char *ec2_permission_text(const json_t *rule)
 {
-	const char *protocol = rg_sim_doc_str(rule, "ipProtocol");
+	const char *protocol = doc_str(rule, "ipProtocol");
 	if (g_str_equal(protocol, "-1"))
 		return g_strdup_printf("peer: %s, ALL, ALLOW", peer_of(rule));
 	g_autofree char *upper = g_ascii_strup(protocol, -1);

@@ -1,30 +1,26 @@
-#include "aws/sim/rules.h"
 #include "aws/sim/describe.h"
-#include "aws/sim/groups.h"
-#include "aws/sim/permission.h"
-#include "aws/sim/tags.h"
-#include "aws/sim/xml.h"
+#include "aws/sim/resources.h"
 
-static json_t *with_id(RgSimWorld *world, json_t *rule)
+static json_t *with_id(RgSim *sim, json_t *rule)
 {
-	g_autofree char *id = rg_sim_world_id(world, "sgr-");
+	g_autofree char *id = rg_sim_id(sim, "sgr-");
 	json_t *out = json_pack("{s:s}", "securityGroupRuleId", id);
 	json_object_update(out, rule);
 	json_decref(rule);
 	return out;
 }
 
-json_t *rg_sim_rule_allow_all_out(RgSimWorld *world, const char *group_id)
+json_t *ec2_rule_allow_all_out(RgSim *sim, const char *group_id)
 {
 	json_t *peer = json_pack("{s:s}", "cidrIpv4", "0.0.0.0/0");
-	return with_id(world, rg_sim_permission_all(group_id, true, peer));
+	return with_id(sim, ec2_permission_all(group_id, true, peer));
 }
 
-json_t *rg_sim_rule_allow_itself(RgSimWorld *world, const char *group_id, const char *vpc_id)
+json_t *ec2_rule_allow_itself(RgSim *sim, const char *group_id, const char *vpc_id)
 {
 	json_t *peer = json_pack("{s:{s:s, s:s, s:s}}", "referencedGroupInfo", "groupId", group_id,
-		"userId", RG_SIM_ACCOUNT, "vpcId", vpc_id);
-	return with_id(world, rg_sim_permission_all(group_id, false, peer));
+		"userId", EC2_ACCOUNT, "vpcId", vpc_id);
+	return with_id(sim, ec2_permission_all(group_id, false, peer));
 }
 
 /* The entry of ipPermissions that has the rule's protocol and ports; made when there is none. */
@@ -32,7 +28,7 @@ static json_t *permission_for(json_t *permissions, const json_t *rule)
 {
 	size_t i;
 	json_t *entry;
-	bool all = g_str_equal(rg_sim_doc_str(rule, "ipProtocol"), "-1");
+	bool all = g_str_equal(doc_str(rule, "ipProtocol"), "-1");
 	json_array_foreach (permissions, i, entry) {
 		bool same = json_equal(
 			json_object_get(entry, "ipProtocol"), json_object_get(rule, "ipProtocol"));
@@ -82,26 +78,26 @@ static json_t *permissions_of(const json_t *rules, bool egress)
 	json_t *out = json_array();
 	for (size_t i = 0; i < json_array_size(rules); i++) {
 		const json_t *rule = json_array_get(rules, i);
-		if (json_is_true(json_object_get(rule, "isEgress")) == egress)
+		if (doc_is(rule, "isEgress") == egress)
 			add_peer(permission_for(out, rule), rule);
 	}
 	return out;
 }
 
-void rg_sim_rules_set(json_t *group, json_t *rules)
+void ec2_rules_set(json_t *group, json_t *rules)
 {
 	json_object_set_new(group, "ipPermissionsEgress", permissions_of(rules, true));
 	json_object_set_new(group, "ipPermissions", permissions_of(rules, false));
 	json_object_set_new(group, "_rules", rules);
 }
 
-bool rg_sim_rules_refer_to(const json_t *group, const char *group_id)
+bool ec2_rules_refer_to(const json_t *group, const char *group_id)
 {
 	const json_t *rules = json_object_get(group, "_rules");
 	for (size_t i = 0; i < json_array_size(rules); i++) {
 		const json_t *peer =
 			json_object_get(json_array_get(rules, i), "referencedGroupInfo");
-		if (g_str_equal(rg_sim_doc_str(peer, "groupId"), group_id))
+		if (g_str_equal(doc_str(peer, "groupId"), group_id))
 			return true;
 	}
 	return false;
@@ -109,35 +105,27 @@ bool rg_sim_rules_refer_to(const json_t *group, const char *group_id)
 
 static int find_rule(const json_t *rules, const json_t *wanted)
 {
-	g_autofree char *key = rg_sim_permission_key(wanted);
+	g_autofree char *key = ec2_permission_key(wanted);
 	for (size_t i = 0; i < json_array_size(rules); i++) {
-		g_autofree char *other = rg_sim_permission_key(json_array_get(rules, i));
+		g_autofree char *other = ec2_permission_key(json_array_get(rules, i));
 		if (g_str_equal(key, other))
 			return (int)i;
 	}
 	return -1;
 }
 
-static json_t *group_of_call(RgSimCall *call)
-{
-	return rg_sim_group_of_params(call, rg_sim_param_str(call->params, "GroupId"),
-		rg_sim_param_str(call->params, "GroupName"));
-}
-
 static void store_rules(RgSimCall *call, const json_t *group, json_t *rules)
 {
-	json_t *doc =
-		rg_sim_world_edit(call->region, RG_SIM_GROUP, rg_sim_doc_str(group, "groupId"));
-	rg_sim_rules_set(doc, rules);
-	rg_sim_world_put(call->world, call->region, RG_SIM_GROUP, doc);
+	json_t *doc = rg_sim_edit(call->place, EC2_GROUP, doc_str(group, "groupId"));
+	ec2_rules_set(doc, rules);
+	rg_sim_put(call->place, EC2_GROUP, doc);
 }
 
 static bool authorize_rules(RgSimCall *call, bool egress)
 {
-	json_t *group = group_of_call(call);
-	json_auto_t *added = group ? rg_sim_permissions_read(call, group, egress) : NULL;
-	json_auto_t *tags =
-		rg_sim_tags_of_request(call, "security-group-rule", "security-group-rule");
+	json_t *group = ec2_group_of_call(call);
+	json_auto_t *added = group ? ec2_permissions_read(call, group, egress) : NULL;
+	json_auto_t *tags = ec2_tags_of_request(call, "security-group-rule", "security-group-rule");
 	if (!added || !tags)
 		return false;
 	json_auto_t *rules = json_copy(json_object_get(group, "_rules"));
@@ -146,29 +134,29 @@ static bool authorize_rules(RgSimCall *call, bool egress)
 	json_t *rule;
 	json_array_foreach (added, i, rule) {
 		if (find_rule(rules, rule) >= 0) {
-			g_autofree char *text = rg_sim_permission_text(rule);
+			g_autofree char *text = ec2_permission_text(rule);
 			return rg_sim_fail(call, 400, "InvalidPermission.Duplicate",
 				"the specified rule \"%s\" already exists", text);
 		}
 		json_object_set(rule, "tagSet", tags);
-		json_t *stored = with_id(call->world, json_incref(rule));
+		json_t *stored = with_id(call->sim, json_incref(rule));
 		json_array_append_new(rules, stored);
 		json_array_append(answer, stored);
 	}
-	if (!rg_sim_go(call))
+	if (!ec2_go(call))
 		return false;
 	store_rules(call, group, g_steal_pointer(&rules));
-	rg_sim_xml_text(call->body, "return", "true");
-	rg_sim_xml_value(call->body, "securityGroupRuleSet", answer);
+	ec2_xml_text(call->body, "return", "true");
+	ec2_xml_value(call->body, "securityGroupRuleSet", answer);
 	return true;
 }
 
-bool rg_sim_authorize_ingress(RgSimCall *call)
+static bool authorize_ingress(RgSimCall *call)
 {
 	return authorize_rules(call, false);
 }
 
-bool rg_sim_authorize_egress(RgSimCall *call)
+static bool authorize_egress(RgSimCall *call)
 {
 	return authorize_rules(call, true);
 }
@@ -177,8 +165,8 @@ static int find_rule_id(const json_t *rules, const char *id, bool egress)
 {
 	for (size_t i = 0; i < json_array_size(rules); i++) {
 		const json_t *rule = json_array_get(rules, i);
-		if (g_str_equal(rg_sim_doc_str(rule, "securityGroupRuleId"), id) &&
-			json_is_true(json_object_get(rule, "isEgress")) == egress)
+		if (g_str_equal(doc_str(rule, "securityGroupRuleId"), id) &&
+			doc_is(rule, "isEgress") == egress)
 			return (int)i;
 	}
 	return -1;
@@ -200,7 +188,7 @@ static bool drop_by_id(RgSimCall *call, bool egress, const GPtrArray *ids, json_
 
 static bool drop_by_permission(RgSimCall *call, const json_t *group, bool egress, json_t *rules)
 {
-	json_auto_t *dropped = rg_sim_permissions_read(call, group, egress);
+	json_auto_t *dropped = ec2_permissions_read(call, group, egress);
 	if (!dropped)
 		return false;
 	size_t i;
@@ -217,49 +205,42 @@ static bool drop_by_permission(RgSimCall *call, const json_t *group, bool egress
 
 static bool revoke_rules(RgSimCall *call, bool egress)
 {
-	json_t *group = group_of_call(call);
+	json_t *group = ec2_group_of_call(call);
 	if (!group)
 		return false;
 	json_auto_t *rules = json_copy(json_object_get(group, "_rules"));
-	g_autoptr(GPtrArray) ids = rg_sim_param_texts(call->params, "SecurityGroupRuleId");
+	g_autoptr(GPtrArray) ids = call_texts(call, "SecurityGroupRuleId");
 	bool done = ids->len ? drop_by_id(call, egress, ids, rules)
 			     : drop_by_permission(call, group, egress, rules);
-	if (!done || !rg_sim_go(call))
+	if (!done || !ec2_go(call))
 		return false;
 	store_rules(call, group, g_steal_pointer(&rules));
-	rg_sim_xml_text(call->body, "return", "true");
-	return true;
+	return ec2_done(call);
 }
 
-bool rg_sim_revoke_ingress(RgSimCall *call)
+static bool revoke_ingress(RgSimCall *call)
 {
 	return revoke_rules(call, false);
 }
 
-bool rg_sim_revoke_egress(RgSimCall *call)
+static bool revoke_egress(RgSimCall *call)
 {
 	return revoke_rules(call, true);
 }
 
 static bool rule_wanted(const RgSimCall *call, const json_t *rule)
 {
-	g_autoptr(GPtrArray) ids = rg_sim_param_texts(call->params, "SecurityGroupRuleId");
-	return ids->len == 0 ||
-	       g_ptr_array_find_with_equal_func(
-		       ids, rg_sim_doc_str(rule, "securityGroupRuleId"), g_str_equal, NULL);
+	return ec2_is_asked(call, "SecurityGroupRuleId", doc_str(rule, "securityGroupRuleId"));
 }
 
-bool rg_sim_describe_rules(RgSimCall *call)
+static bool describe_rules(RgSimCall *call)
 {
-	static const RgSimFilterName filters[] = {{"group-id", "groupId"},
-		{"security-group-rule-id", "securityGroupRuleId"}, {NULL, NULL}};
-	static const RgSimListing listing = {.set = "securityGroupRuleSet",
-		.filters = filters,
-		.min_results = 5,
-		.max_results = 1000,
-		.wanted = rule_wanted};
+	static const Ec2Filter filters[] = {
+		{"group-id", "groupId"}, {"security-group-rule-id", "securityGroupRuleId"}, {NULL}};
+	static const Ec2Listing listing = {
+		.set = "securityGroupRuleSet", .filters = filters, .wanted = rule_wanted};
 	g_autoptr(GPtrArray) docs = g_ptr_array_new();
-	const RgSimTable *table = call->region->tables[RG_SIM_GROUP];
+	const RgSimTable *table = call->place->tables[EC2_GROUP];
 	for (unsigned i = 0; i < table->order->len; i++) {
 		const json_t *group =
 			rg_sim_item_view(g_ptr_array_index(table->order, i), call->view_ms);
@@ -267,5 +248,16 @@ bool rg_sim_describe_rules(RgSimCall *call)
 		for (size_t at = 0; at < json_array_size(rules); at++)
 			g_ptr_array_add(docs, json_array_get(rules, at));
 	}
-	return rg_sim_describe_docs(call, &listing, docs);
+	return ec2_describe_docs(call, &listing, docs);
 }
+
+#define PERMISSIONS "DryRun GroupId GroupName IpPermissions CidrIp IpProtocol FromPort ToPort"
+
+const RgSimAction ec2_rule_actions[] = {
+	{"AuthorizeSecurityGroupEgress", authorize_egress, true, PERMISSIONS " TagSpecification"},
+	{"AuthorizeSecurityGroupIngress", authorize_ingress, true, PERMISSIONS " TagSpecification"},
+	{"DescribeSecurityGroupRules", describe_rules, false, "SecurityGroupRuleId" PAGED},
+	{"RevokeSecurityGroupEgress", revoke_egress, true, PERMISSIONS " SecurityGroupRuleId"},
+	{"RevokeSecurityGroupIngress", revoke_ingress, true, PERMISSIONS " SecurityGroupRuleId"},
+	{NULL},
+};

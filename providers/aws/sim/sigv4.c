@@ -83,7 +83,7 @@ static bool append_headers(GString *out, GHashTable *headers, const char *signed
 	return true;
 }
 
-char *rg_sigv4_canonical(const RgSigv4Request *request, const char *signed_headers)
+char *ec2_sigv4_canonical(const RgSimRequest *request, const char *signed_headers)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 	/* Every service but S3 has the path encoded a second time. */
@@ -98,7 +98,7 @@ char *rg_sigv4_canonical(const RgSigv4Request *request, const char *signed_heade
 	return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-char *rg_sigv4_string_to_sign(const char *amz_date, const char *scope, const char *canonical)
+char *ec2_sigv4_string_to_sign(const char *amz_date, const char *scope, const char *canonical)
 {
 	g_autofree char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, canonical, -1);
 	return g_strdup_printf("AWS4-HMAC-SHA256\n%s\n%s\n%s", amz_date, scope, digest);
@@ -115,7 +115,7 @@ static void derive(
 	g_hmac_unref(mac);
 }
 
-char *rg_sigv4_signature(const char *secret, const char *scope, const char *string_to_sign)
+char *ec2_sigv4_signature(const char *secret, const char *scope, const char *string_to_sign)
 {
 	g_autofree char *start = g_strconcat("AWS4", secret, NULL);
 	g_auto(GStrv) parts = g_strsplit(scope, "/", -1);

@@ -1,7 +1,6 @@
-#include "aws/sim/sts.h"
 #include <string.h>
-#include "aws/sim/session.h"
-#include "aws/sim/xml.h"
+#include "aws/sim/auth.h"
+#include "aws/sim/ec2.h"
 
 #define USER_ID "AIDARAYGPUSIMEXAMPLE"
 #define ROLE_ID "AROARAYGPUSIMEXAMPLE"
@@ -14,29 +13,29 @@ static const char *last_part(const char *arn)
 	return slash ? slash + 1 : arn;
 }
 
-bool rg_sim_caller_identity(RgSimCall *call)
+static bool get_caller_identity(RgSimCall *call)
 {
 	bool is_role = strstr(call->caller, ":assumed-role/") != NULL;
 	g_autofree char *role_user = g_strconcat(ROLE_ID ":", last_part(call->caller), NULL);
-	rg_sim_xml_text(call->body, "Arn", call->caller);
-	rg_sim_xml_text(call->body, "UserId", is_role ? role_user : USER_ID);
-	rg_sim_xml_text(call->body, "Account", RG_SIM_ACCOUNT);
+	ec2_xml_text(call->body, "Arn", call->caller);
+	ec2_xml_text(call->body, "UserId", is_role ? role_user : USER_ID);
+	ec2_xml_text(call->body, "Account", EC2_ACCOUNT);
 	return true;
 }
 
 static void write_credentials(RgSimCall *call, const char *arn, gint64 lifetime_s)
 {
-	RgSimSession session;
-	rg_sim_session_mint(call->world, arn, lifetime_s, &session);
+	Ec2Session session;
+	ec2_session_mint(call->sim, arn, lifetime_s, &session);
 	g_autoptr(GDateTime) end = g_date_time_new_from_unix_utc(session.expires_s);
 	g_autofree char *expiration = g_date_time_format(end, "%Y-%m-%dT%H:%M:%SZ");
-	rg_sim_xml_open(call->body, "Credentials");
-	rg_sim_xml_text(call->body, "AccessKeyId", session.access_key);
-	rg_sim_xml_text(call->body, "SecretAccessKey", session.secret);
-	rg_sim_xml_text(call->body, "SessionToken", session.token);
-	rg_sim_xml_text(call->body, "Expiration", expiration);
-	rg_sim_xml_close(call->body, "Credentials");
-	rg_sim_session_clear(&session);
+	ec2_xml_open(call->body, "Credentials");
+	ec2_xml_text(call->body, "AccessKeyId", session.access_key);
+	ec2_xml_text(call->body, "SecretAccessKey", session.secret);
+	ec2_xml_text(call->body, "SessionToken", session.token);
+	ec2_xml_text(call->body, "Expiration", expiration);
+	ec2_xml_close(call->body, "Credentials");
+	ec2_session_clear(&session);
 }
 
 /* "arn:aws:iam::ACCOUNT:role/PATH/NAME" as the ARN of its session; NULL when it is no role's. */
@@ -53,28 +52,28 @@ static char *session_arn(const char *role, const char *session)
 /* `action` as IAM names it in its refusal. */
 static bool assume(RgSimCall *call, const char *action)
 {
-	const char *role = rg_sim_param_str(call->params, "RoleArn");
-	const char *name = rg_sim_param_str(call->params, "RoleSessionName");
+	const char *role = call_str(call, "RoleArn");
+	const char *name = call_str(call, "RoleSessionName");
 	g_autofree char *arn = session_arn(role, name);
 	if (!arn)
 		return rg_sim_fail(call, 400, "ValidationError", "%s is invalid", role);
-	if (!rg_sim_knobs_lists(call->knobs->roles, role) && call->caller)
+	if (!rg_sim_knobs_lists(json_object_get(call->sim->knobs, "roles"), role) && call->caller)
 		return rg_sim_fail(call, 403, "AccessDenied",
 			"User: %s is not authorized to perform: %s on resource: %s", call->caller,
 			action, role);
-	if (!rg_sim_knobs_lists(call->knobs->roles, role))
+	if (!rg_sim_knobs_lists(json_object_get(call->sim->knobs, "roles"), role))
 		return rg_sim_fail(
 			call, 403, "AccessDenied", "Not authorized to perform %s", action);
 	g_autofree char *id = g_strconcat(ROLE_ID ":", name, NULL);
-	rg_sim_xml_open(call->body, "AssumedRoleUser");
-	rg_sim_xml_text(call->body, "AssumedRoleId", id);
-	rg_sim_xml_text(call->body, "Arn", arn);
-	rg_sim_xml_close(call->body, "AssumedRoleUser");
-	write_credentials(call, arn, rg_sim_param_int(call->params, "DurationSeconds", HOUR_S));
+	ec2_xml_open(call->body, "AssumedRoleUser");
+	ec2_xml_text(call->body, "AssumedRoleId", id);
+	ec2_xml_text(call->body, "Arn", arn);
+	ec2_xml_close(call->body, "AssumedRoleUser");
+	write_credentials(call, arn, call_int(call, "DurationSeconds", HOUR_S));
 	return true;
 }
 
-bool rg_sim_assume_role(RgSimCall *call)
+static bool assume_role(RgSimCall *call)
 {
 	return assume(call, "sts:AssumeRole");
 }
@@ -97,37 +96,47 @@ static json_t *token_claims(const char *token)
 	return NULL;
 }
 
-bool rg_sim_assume_role_web(RgSimCall *call)
+static bool assume_role_with_web_identity(RgSimCall *call)
 {
-	const char *token = rg_sim_param_str(call->params, "WebIdentityToken");
+	const char *token = call_str(call, "WebIdentityToken");
 	json_auto_t *claims = token_claims(token);
 	if (!claims)
 		return rg_sim_fail(call, 400, "InvalidIdentityToken",
 			"The ID Token provided is not a valid JWT. (You may see this error if you "
 			"sent an Access Token)");
 	const json_t *expires = json_object_get(claims, "exp");
-	if (expires && json_number_value(expires) <= (double)call->world->now_ms / 1000)
+	if (expires && json_number_value(expires) <= (double)call->sim->now_ms / 1000)
 		return rg_sim_fail(call, 400, "ExpiredTokenException",
 			"Token expired: current date/time %" G_GINT64_FORMAT
 			" must be before the expiration date/time %.0f",
-			call->world->now_ms / 1000, json_number_value(expires));
-	const char *subject = rg_sim_doc_str(claims, "sub");
-	const char *audience = rg_sim_doc_str(claims, "aud");
-	const char *issuer = rg_sim_doc_str(claims, "iss");
+			call->sim->now_ms / 1000, json_number_value(expires));
+	const char *subject = doc_str(claims, "sub");
+	const char *audience = doc_str(claims, "aud");
+	const char *issuer = doc_str(claims, "iss");
 	if (!assume(call, "sts:AssumeRoleWithWebIdentity"))
 		return false;
-	rg_sim_xml_text(call->body, "SubjectFromWebIdentityToken", subject);
-	rg_sim_xml_text(call->body, "Audience", audience);
-	rg_sim_xml_text(call->body, "Provider", issuer);
+	ec2_xml_text(call->body, "SubjectFromWebIdentityToken", subject);
+	ec2_xml_text(call->body, "Audience", audience);
+	ec2_xml_text(call->body, "Provider", issuer);
 	return true;
 }
 
-bool rg_sim_session_token(RgSimCall *call)
+static bool get_session_token(RgSimCall *call)
 {
 	if (strstr(call->caller, ":assumed-role/"))
 		return rg_sim_fail(call, 403, "AccessDenied",
 			"Cannot call GetSessionToken with session credentials");
-	write_credentials(
-		call, call->caller, rg_sim_param_int(call->params, "DurationSeconds", 12 * HOUR_S));
+	write_credentials(call, call->caller, call_int(call, "DurationSeconds", 12 * HOUR_S));
 	return true;
 }
+
+/* The Security Token Service: who is asking, and temporary credentials. */
+const RgSimAction sts_actions[] = {
+	{"AssumeRole", assume_role, false, "DurationSeconds ExternalId RoleArn RoleSessionName",
+		STS_API},
+	{"AssumeRoleWithWebIdentity", assume_role_with_web_identity, false,
+		"DurationSeconds RoleArn RoleSessionName WebIdentityToken", STS_API, true},
+	{"GetCallerIdentity", get_caller_identity, false, "", STS_API},
+	{"GetSessionToken", get_session_token, false, "DurationSeconds", STS_API},
+	{NULL},
+};

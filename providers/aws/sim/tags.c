@@ -1,7 +1,5 @@
-#include "aws/sim/tags.h"
 #include <string.h>
 #include "aws/sim/describe.h"
-#include "aws/sim/xml.h"
 
 /* Limits of the EC2 user guide, "Tag restrictions". */
 #define MAX_TAGS 50
@@ -28,7 +26,7 @@ static bool check_tag(RgSimCall *call, const char *key, const char *value)
 static int tag_index(const json_t *tags, const char *key)
 {
 	for (size_t i = 0; i < json_array_size(tags); i++) {
-		if (g_str_equal(rg_sim_doc_str(json_array_get(tags, i), "key"), key))
+		if (g_str_equal(doc_str(json_array_get(tags, i), "key"), key))
 			return (int)i;
 	}
 	return -1;
@@ -41,10 +39,10 @@ static json_t *tag_new(const char *key, const char *value)
 
 static bool read_specification(RgSimCall *call, const json_t *entry, json_t *tags)
 {
-	g_autoptr(GPtrArray) given = rg_sim_param_list(entry, "Tag");
+	g_autoptr(GPtrArray) given = ec2_param_list(entry, "Tag");
 	for (unsigned i = 0; i < given->len; i++) {
-		const char *key = rg_sim_param_str(g_ptr_array_index(given, i), "Key");
-		const char *value = rg_sim_param_str(g_ptr_array_index(given, i), "Value");
+		const char *key = ec2_param_str(g_ptr_array_index(given, i), "Key");
+		const char *value = ec2_param_str(g_ptr_array_index(given, i), "Value");
 		if (!check_tag(call, key, value))
 			return false;
 		if (tag_index(tags, key) >= 0)
@@ -58,14 +56,14 @@ static bool read_specification(RgSimCall *call, const json_t *entry, json_t *tag
 	return true;
 }
 
-json_t *rg_sim_tags_of_request(RgSimCall *call, const char *type, const char *types)
+json_t *ec2_tags_of_request(RgSimCall *call, const char *type, const char *types)
 {
 	json_auto_t *tags = json_array();
 	g_auto(GStrv) allowed = g_strsplit(types, " ", -1);
-	g_autoptr(GPtrArray) entries = rg_sim_param_list(call->params, "TagSpecification");
+	g_autoptr(GPtrArray) entries = call_list(call, "TagSpecification");
 	for (unsigned i = 0; i < entries->len; i++) {
 		const json_t *entry = g_ptr_array_index(entries, i);
-		const char *for_type = rg_sim_param_str(entry, "ResourceType");
+		const char *for_type = ec2_param_str(entry, "ResourceType");
 		if (!for_type || !g_strv_contains((const char *const *)allowed, for_type)) {
 			rg_sim_fail(call, 400, "InvalidParameterValue",
 				"'%s' is not a valid taggable resource type for this operation.",
@@ -81,19 +79,19 @@ json_t *rg_sim_tags_of_request(RgSimCall *call, const char *type, const char *ty
 /* All ids must exist before anything is changed. */
 static GPtrArray *resources(RgSimCall *call)
 {
-	g_autoptr(GPtrArray) ids = rg_sim_param_texts(call->params, "ResourceId");
+	g_autoptr(GPtrArray) ids = call_texts(call, "ResourceId");
 	if (ids->len == 0) {
-		rg_sim_fail_missing(call, "resourceIdSet");
+		ec2_fail_missing(call, "resourceIdSet");
 		return NULL;
 	}
 	for (unsigned i = 0; i < ids->len; i++) {
 		const char *id = g_ptr_array_index(ids, i);
-		RgSimKind kind = rg_sim_kind_of(id);
-		if (kind == RG_SIM_KINDS) {
+		unsigned kind = ec2_kind_of(id);
+		if (kind == EC2_KINDS) {
 			rg_sim_fail(call, 400, "InvalidID", "The ID '%s' is not valid", id);
 			return NULL;
 		}
-		if (!rg_sim_call_find(call, kind, id))
+		if (!ec2_find(call, kind, id))
 			return NULL;
 	}
 	return g_steal_pointer(&ids);
@@ -101,22 +99,21 @@ static GPtrArray *resources(RgSimCall *call)
 
 static void store_tags(RgSimCall *call, const char *id, json_t *tags)
 {
-	RgSimKind kind = rg_sim_kind_of(id);
-	json_t *doc = rg_sim_world_edit(call->region, kind, id);
+	unsigned kind = ec2_kind_of(id);
+	json_t *doc = rg_sim_edit(call->place, kind, id);
 	json_object_set_new(doc, "tagSet", tags);
-	rg_sim_world_put(call->world, call->region, kind, doc);
+	rg_sim_put(call->place, kind, doc);
 }
 
 static json_t *tags_with(const json_t *old, const GPtrArray *given)
 {
-	json_t *tags = json_copy((json_t *)(guintptr)old);
+	json_t *tags = json_copy(rg_json_unconst(old));
 	if (!tags)
 		tags = json_array();
 	for (unsigned i = 0; i < given->len; i++) {
 		const json_t *entry = g_ptr_array_index(given, i);
-		json_t *tag =
-			tag_new(rg_sim_param_str(entry, "Key"), rg_sim_param_str(entry, "Value"));
-		int at = tag_index(tags, rg_sim_doc_str(tag, "key"));
+		json_t *tag = tag_new(ec2_param_str(entry, "Key"), ec2_param_str(entry, "Value"));
+		int at = tag_index(tags, doc_str(tag, "key"));
 		if (at >= 0)
 			json_array_set_new(tags, (size_t)at, tag);
 		else
@@ -129,7 +126,7 @@ static bool tags_fit(RgSimCall *call, const GPtrArray *ids, const GPtrArray *giv
 {
 	for (unsigned i = 0; i < ids->len; i++) {
 		const char *id = g_ptr_array_index(ids, i);
-		json_t *doc = rg_sim_world_find(call->region, rg_sim_kind_of(id), id);
+		json_t *doc = rg_sim_find(call->place, ec2_kind_of(id), id);
 		json_auto_t *tags = tags_with(json_object_get(doc, "tagSet"), given);
 		if (json_array_size(tags) > MAX_TAGS)
 			return rg_sim_fail(call, 400, "TagLimitExceeded",
@@ -138,27 +135,25 @@ static bool tags_fit(RgSimCall *call, const GPtrArray *ids, const GPtrArray *giv
 	return true;
 }
 
-bool rg_sim_create_tags(RgSimCall *call)
+static bool create_tags(RgSimCall *call)
 {
-	g_autoptr(GPtrArray) given = rg_sim_param_list(call->params, "Tag");
+	g_autoptr(GPtrArray) given = call_list(call, "Tag");
 	if (given->len == 0)
-		return rg_sim_fail_missing(call, "tagSet");
+		return ec2_fail_missing(call, "tagSet");
 	for (unsigned i = 0; i < given->len; i++) {
 		const json_t *entry = g_ptr_array_index(given, i);
-		if (!check_tag(
-			    call, rg_sim_param_str(entry, "Key"), rg_sim_param_str(entry, "Value")))
+		if (!check_tag(call, ec2_param_str(entry, "Key"), ec2_param_str(entry, "Value")))
 			return false;
 	}
 	g_autoptr(GPtrArray) ids = resources(call);
-	if (!ids || !tags_fit(call, ids, given) || !rg_sim_go(call))
+	if (!ids || !tags_fit(call, ids, given) || !ec2_go(call))
 		return false;
 	for (unsigned i = 0; i < ids->len; i++) {
 		const char *id = g_ptr_array_index(ids, i);
-		json_t *doc = rg_sim_world_find(call->region, rg_sim_kind_of(id), id);
+		json_t *doc = rg_sim_find(call->place, ec2_kind_of(id), id);
 		store_tags(call, id, tags_with(json_object_get(doc, "tagSet"), given));
 	}
-	rg_sim_xml_text(call->body, "return", "true");
-	return true;
+	return ec2_done(call);
 }
 
 /* A tag goes when its key is named, and the value too if one is given; no list: all tags go. */
@@ -166,23 +161,23 @@ static bool is_named(const json_t *tag, const GPtrArray *given)
 {
 	for (unsigned i = 0; i < given->len; i++) {
 		const json_t *entry = g_ptr_array_index(given, i);
-		const char *value = rg_sim_param_str(entry, "Value");
-		if (g_strcmp0(rg_sim_param_str(entry, "Key"), rg_sim_doc_str(tag, "key")) == 0 &&
-			(!value || g_str_equal(value, rg_sim_doc_str(tag, "value"))))
+		const char *value = ec2_param_str(entry, "Value");
+		if (g_strcmp0(ec2_param_str(entry, "Key"), doc_str(tag, "key")) == 0 &&
+			(!value || g_str_equal(value, doc_str(tag, "value"))))
 			return true;
 	}
 	return given->len == 0;
 }
 
-bool rg_sim_delete_tags(RgSimCall *call)
+static bool delete_tags(RgSimCall *call)
 {
-	g_autoptr(GPtrArray) given = rg_sim_param_list(call->params, "Tag");
+	g_autoptr(GPtrArray) given = call_list(call, "Tag");
 	g_autoptr(GPtrArray) ids = resources(call);
-	if (!ids || !rg_sim_go(call))
+	if (!ids || !ec2_go(call))
 		return false;
 	for (unsigned i = 0; i < ids->len; i++) {
 		const char *id = g_ptr_array_index(ids, i);
-		const json_t *doc = rg_sim_world_find(call->region, rg_sim_kind_of(id), id);
+		const json_t *doc = rg_sim_find(call->place, ec2_kind_of(id), id);
 		const json_t *old = json_object_get(doc, "tagSet");
 		json_t *kept = json_array();
 		for (size_t at = 0; at < json_array_size(old); at++) {
@@ -192,41 +187,40 @@ bool rg_sim_delete_tags(RgSimCall *call)
 		}
 		store_tags(call, id, kept);
 	}
-	rg_sim_xml_text(call->body, "return", "true");
-	return true;
+	return ec2_done(call);
 }
 
-static void collect_tags(const RgSimCall *call, RgSimKind kind, GPtrArray *out)
+static void collect_tags(const RgSimCall *call, unsigned kind, GPtrArray *out)
 {
-	const RgSimTable *table = call->region->tables[kind];
+	const RgSimTable *table = call->place->tables[kind];
 	for (unsigned i = 0; i < table->order->len; i++) {
 		const RgSimItem *item = g_ptr_array_index(table->order, i);
 		const json_t *tags =
 			json_object_get(rg_sim_item_view(item, call->view_ms), "tagSet");
 		for (size_t at = 0; at < json_array_size(tags); at++) {
 			const json_t *tag = json_array_get(tags, at);
-			g_ptr_array_add(
-				out, json_pack("{s:s, s:s, s:s, s:s}", "key",
-					     rg_sim_doc_str(tag, "key"), "resourceId", item->id,
-					     "resourceType", rg_sim_kinds[kind].tag_type, "value",
-					     rg_sim_doc_str(tag, "value")));
+			g_ptr_array_add(out, json_pack("{s:s, s:s, s:s, s:s}", "key",
+						     doc_str(tag, "key"), "resourceId", item->id,
+						     "resourceType", ec2_resources[kind].tag_type,
+						     "value", doc_str(tag, "value")));
 		}
 	}
 }
 
-static void decref(void *doc)
+static bool describe_tags(RgSimCall *call)
 {
-	json_decref(doc);
+	static const Ec2Filter filters[] = {{"key", "key"}, {"resource-id", "resourceId"},
+		{"resource-type", "resourceType"}, {"value", "value"}, {NULL}};
+	static const Ec2Listing listing = {.set = "tagSet", .filters = filters};
+	g_autoptr(GPtrArray) docs = g_ptr_array_new_with_free_func(rg_json_unref);
+	for (int kind = 0; kind < EC2_RESOURCES; kind++)
+		collect_tags(call, kind, docs);
+	return ec2_describe_docs(call, &listing, docs);
 }
 
-bool rg_sim_describe_tags(RgSimCall *call)
-{
-	static const RgSimFilterName filters[] = {{"key", "key"}, {"resource-id", "resourceId"},
-		{"resource-type", "resourceType"}, {"value", "value"}, {NULL, NULL}};
-	static const RgSimListing listing = {
-		.set = "tagSet", .filters = filters, .min_results = 5, .max_results = 1000};
-	g_autoptr(GPtrArray) docs = g_ptr_array_new_with_free_func(decref);
-	for (int kind = 0; kind < RG_SIM_RESOURCES; kind++)
-		collect_tags(call, (RgSimKind)kind, docs);
-	return rg_sim_describe_docs(call, &listing, docs);
-}
+const RgSimAction ec2_tag_actions[] = {
+	{"CreateTags", create_tags, true, "DryRun ResourceId Tag"},
+	{"DeleteTags", delete_tags, true, "DryRun ResourceId Tag"},
+	{"DescribeTags", describe_tags, false, PAGED},
+	{NULL},
+};

@@ -1,27 +1,116 @@
-#include "aws/sim/types.h"
 #include "aws/sim/describe.h"
+#include "aws/sim/resources.h"
+#include "base/embedded.h"
 
-json_t *rg_sim_type_find(const RgSimData *data, const char *type)
+extern const struct rg_embedded aws_sim_data[];
+
+/* ---- the facts */
+
+static json_t *load(const char *name)
 {
-	json_t *found = json_object_get(data->type_by_name, type);
-	return found ? found : json_object_get(data->own_types, type);
+	for (const struct rg_embedded *file = aws_sim_data; file->name; file++) {
+		if (!g_str_equal(file->name, name))
+			continue;
+		json_error_t where;
+		json_t *value = json_loadb(file->data, file->len, JSON_REJECT_DUPLICATES, &where);
+		if (!value)
+			g_error("embedded %s, line %d: %s", name, where.line, where.text);
+		return value;
+	}
+	g_error("no embedded file %s", name);
+}
+
+/* The list's entries by the text of a member. */
+static json_t *load_by(const char *name, const char *member)
+{
+	json_auto_t *list = load(name);
+	json_t *entries = json_object();
+	size_t i;
+	json_t *entry;
+	json_array_foreach (list, i, entry)
+		json_object_set(entries, doc_str(entry, member), entry);
+	return entries;
+}
+
+void *ec2_data_new(void)
+{
+	Ec2Data *data = g_new0(Ec2Data, 1);
+	*data = (Ec2Data){.requests = load("requests.json"),
+		.types = load_by("instance_types.json", "instanceType"),
+		.offerings = load("offerings.json"),
+		.regions = load_by("regions.json", "name"),
+		.images = load("images.json"),
+		.parameters = load("parameters.json"),
+		.own_types = json_object(),
+		.own_offerings = json_object()};
+	return data;
+}
+
+void ec2_data_free(void *given)
+{
+	Ec2Data *data = given;
+	json_decref(data->requests);
+	json_decref(data->types);
+	json_decref(data->own_types);
+	json_decref(data->own_offerings);
+	json_decref(data->offerings);
+	json_decref(data->regions);
+	json_decref(data->images);
+	json_decref(data->parameters);
+	g_free(data);
+}
+
+bool ec2_has_region(const void *data, const char *name)
+{
+	return json_object_get(((const Ec2Data *)data)->regions, name) != NULL;
+}
+
+const json_t *ec2_zones(const RgSimPlace *region)
+{
+	return json_object_get(json_object_get(ec2_data(region)->regions, region->name), "zones");
+}
+
+const json_t *ec2_zone(const RgSimPlace *region, const char *name)
+{
+	size_t i;
+	json_t *zone;
+	json_array_foreach (ec2_zones(region), i, zone) {
+		if (g_str_equal(doc_str(zone, "name"), name))
+			return zone;
+	}
+	return NULL;
+}
+
+/* ---- types */
+
+json_t *ec2_type_find(const RgSimPlace *region, const char *type)
+{
+	json_t *found = json_object_get(ec2_data(region)->types, type);
+	return found ? found : json_object_get(ec2_data(region)->own_types, type);
+}
+
+bool ec2_type_offered(const RgSimPlace *region, const char *type, const char *zone_id)
+{
+	const json_t *places = json_object_get(ec2_data(region)->offerings, type);
+	if (!places)
+		places = json_object_get(ec2_data(region)->own_offerings, type);
+	return !places || rg_json_has_text(json_object_get(places, region->name), zone_id);
 }
 
 /* Entries of all types, borrowed. */
-static GPtrArray *all_types(const RgSimData *data)
+static GPtrArray *all_types(const Ec2Data *data)
 {
 	GPtrArray *all = g_ptr_array_new();
-	size_t i;
 	const char *name;
 	json_t *type;
-	json_array_foreach (data->types, i, type)
+	json_object_foreach (data->types, name, type)
 		g_ptr_array_add(all, type);
 	json_object_foreach (data->own_types, name, type)
 		g_ptr_array_add(all, type);
 	return all;
 }
 
-const char *rg_sim_type_arch(const json_t *type)
+const char *ec2_type_arch(const json_t *type)
 {
 	const json_t *list =
 		json_object_get(json_object_get(type, "processorInfo"), "supportedArchitectures");
@@ -34,25 +123,24 @@ const char *rg_sim_type_arch(const json_t *type)
 	return "x86_64";
 }
 
-gint64 rg_sim_type_max_interfaces(const json_t *type)
+gint64 ec2_type_max_interfaces(const json_t *type)
 {
 	const json_t *network = json_object_get(type, "networkInfo");
-	return json_integer_value(json_object_get(network, "maximumNetworkInterfaces"));
+	return doc_int(network, "maximumNetworkInterfaces");
 }
 
-gint64 rg_sim_type_vcpus(const json_t *type)
+gint64 ec2_type_vcpus(const json_t *type)
 {
 	return json_integer_value(
 		json_object_get(json_object_get(type, "vCpuInfo"), "defaultVCpus"));
 }
 
-static bool offered_in_region(const RgSimCall *call, const char *type)
+static bool offered_in_region(const RgSimPlace *region, const char *type)
 {
 	size_t i;
 	json_t *zone;
-	json_array_foreach (json_object_get(call->region->entry, "zones"), i, zone) {
-		if (rg_sim_data_offered(call->world->data, type, call->region->name,
-			    rg_sim_doc_str(zone, "id")))
+	json_array_foreach (ec2_zones(region), i, zone) {
+		if (ec2_type_offered(region, type, doc_str(zone, "id")))
 			return true;
 	}
 	return false;
@@ -62,16 +150,16 @@ static bool types_exist(RgSimCall *call, const GPtrArray *names)
 {
 	for (unsigned i = 0; i < names->len; i++) {
 		const char *name = g_ptr_array_index(names, i);
-		if (!rg_sim_type_find(call->world->data, name) || !offered_in_region(call, name))
+		if (!ec2_type_find(call->place, name) || !offered_in_region(call->place, name))
 			return rg_sim_fail(call, 400, "InvalidInstanceType",
 				"The following supplied instance types do not exist: [%s]", name);
 	}
 	return true;
 }
 
-bool rg_sim_describe_types(RgSimCall *call)
+static bool describe_types(RgSimCall *call)
 {
-	static const RgSimFilterName filters[] = {{"instance-type", "instanceType"},
+	static const Ec2Filter filters[] = {{"instance-type", "instanceType"},
 		{"current-generation", "currentGeneration"}, {"bare-metal", "bareMetal"},
 		{"hypervisor", "hypervisor"},
 		{"processor-info.supported-architecture", "processorInfo.supportedArchitectures"},
@@ -79,30 +167,25 @@ bool rg_sim_describe_types(RgSimCall *call)
 		{"memory-info.size-in-mib", "memoryInfo.sizeInMiB"},
 		{"supported-usage-class", "supportedUsageClasses"},
 		{"network-info.efa-supported", "networkInfo.efaSupported"},
-		{"instance-storage-supported", "instanceStorageSupported"}, {NULL, NULL}};
-	static const RgSimListing listing = {
-		.set = "instanceTypeSet", .filters = filters, .min_results = 5, .max_results = 100};
-	g_autoptr(GPtrArray) names = rg_sim_param_texts(call->params, "InstanceType");
+		{"instance-storage-supported", "instanceStorageSupported"}, {NULL}};
+	static const Ec2Listing listing = {
+		.set = "instanceTypeSet", .filters = filters, .most = 100};
+	g_autoptr(GPtrArray) names = call_texts(call, "InstanceType");
 	if (!types_exist(call, names))
 		return false;
-	if (names->len && rg_sim_param_str(call->params, "MaxResults"))
+	if (names->len && call_str(call, "MaxResults"))
 		return rg_sim_fail(call, 400, "InvalidParameterCombination",
 			"The parameter instanceTypes cannot be used with the parameter maxResults");
 	g_autoptr(GPtrArray) docs = g_ptr_array_new();
-	g_autoptr(GPtrArray) all = all_types(call->world->data);
+	g_autoptr(GPtrArray) all = all_types(ec2_data(call->place));
 	for (guint i = 0; i < all->len; i++) {
 		json_t *type = all->pdata[i];
-		const char *name = rg_sim_doc_str(type, "instanceType");
+		const char *name = doc_str(type, "instanceType");
 		if (names->len ? g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL)
-			       : offered_in_region(call, name))
+			       : offered_in_region(call->place, name))
 			g_ptr_array_add(docs, type);
 	}
-	return rg_sim_describe_docs(call, &listing, docs);
-}
-
-static void decref(void *doc)
-{
-	json_decref(doc);
+	return ec2_describe_docs(call, &listing, docs);
 }
 
 static void add_offering(
@@ -118,33 +201,36 @@ static void add_zones(
 	bool by_name = g_str_equal(location_type, "availability-zone");
 	size_t i;
 	json_t *zone;
-	json_array_foreach (json_object_get(call->region->entry, "zones"), i, zone) {
-		const char *id = rg_sim_doc_str(zone, "id");
-		if (rg_sim_data_offered(call->world->data, type, call->region->name, id))
-			add_offering(docs, type, location_type,
-				by_name ? rg_sim_doc_str(zone, "name") : id);
+	json_array_foreach (ec2_zones(call->place), i, zone) {
+		const char *id = doc_str(zone, "id");
+		if (ec2_type_offered(call->place, type, id))
+			add_offering(
+				docs, type, location_type, by_name ? doc_str(zone, "name") : id);
 	}
 }
 
-bool rg_sim_describe_offerings(RgSimCall *call)
+static bool describe_offerings(RgSimCall *call)
 {
-	static const RgSimFilterName filters[] = {
-		{"instance-type", "instanceType"}, {"location", "location"}, {NULL, NULL}};
-	static const RgSimListing listing = {.set = "instanceTypeOfferingSet",
-		.filters = filters,
-		.min_results = 5,
-		.max_results = 1000};
-	const char *location_type = rg_sim_param_str(call->params, "LocationType");
+	static const Ec2Filter filters[] = {
+		{"instance-type", "instanceType"}, {"location", "location"}, {NULL}};
+	static const Ec2Listing listing = {.set = "instanceTypeOfferingSet", .filters = filters};
+	const char *location_type = call_str(call, "LocationType");
 	if (!location_type)
 		location_type = "region";
-	g_autoptr(GPtrArray) docs = g_ptr_array_new_with_free_func(decref);
-	g_autoptr(GPtrArray) all = all_types(call->world->data);
+	g_autoptr(GPtrArray) docs = g_ptr_array_new_with_free_func(rg_json_unref);
+	g_autoptr(GPtrArray) all = all_types(ec2_data(call->place));
 	for (guint i = 0; i < all->len; i++) {
-		const char *type = rg_sim_doc_str(all->pdata[i], "instanceType");
+		const char *type = doc_str(all->pdata[i], "instanceType");
 		if (!g_str_equal(location_type, "region"))
 			add_zones(call, docs, type, location_type);
-		else if (offered_in_region(call, type))
-			add_offering(docs, type, location_type, call->region->name);
+		else if (offered_in_region(call->place, type))
+			add_offering(docs, type, location_type, call->place->name);
 	}
-	return rg_sim_describe_docs(call, &listing, docs);
+	return ec2_describe_docs(call, &listing, docs);
 }
+
+const RgSimAction ec2_type_actions[] = {
+	{"DescribeInstanceTypeOfferings", describe_offerings, false, "LocationType" PAGED},
+	{"DescribeInstanceTypes", describe_types, false, "InstanceType" PAGED},
+	{NULL},
+};

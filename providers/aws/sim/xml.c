@@ -1,4 +1,4 @@
-#include "aws/sim/xml.h"
+#include "aws/sim/ec2.h"
 #include <math.h>
 
 static void append_escaped(GString *out, const char *text)
@@ -26,14 +26,14 @@ static void append_escaped(GString *out, const char *text)
 	}
 }
 
-void rg_sim_xml_open(GString *out, const char *name)
+void ec2_xml_open(GString *out, const char *name)
 {
 	g_string_append_c(out, '<');
 	g_string_append(out, name);
 	g_string_append_c(out, '>');
 }
 
-void rg_sim_xml_close(GString *out, const char *name)
+void ec2_xml_close(GString *out, const char *name)
 {
 	g_string_append(out, "</");
 	g_string_append(out, name);
@@ -47,15 +47,15 @@ static void append_empty(GString *out, const char *name)
 	g_string_append(out, "/>");
 }
 
-void rg_sim_xml_text(GString *out, const char *name, const char *text)
+void ec2_xml_text(GString *out, const char *name, const char *text)
 {
 	if (!text || !*text) {
 		append_empty(out, name);
 		return;
 	}
-	rg_sim_xml_open(out, name);
+	ec2_xml_open(out, name);
 	append_escaped(out, text);
-	rg_sim_xml_close(out, name);
+	ec2_xml_close(out, name);
 }
 
 static void append_number(GString *out, const char *name, const json_t *value)
@@ -68,20 +68,20 @@ static void append_number(GString *out, const char *name, const json_t *value)
 		/* 10.0 stays 10.0, as in EC2's answers. */
 		g_ascii_formatd(text, sizeof(text), real == floor(real) ? "%.1f" : "%.15g", real);
 	}
-	rg_sim_xml_text(out, name, text);
+	ec2_xml_text(out, name, text);
 }
 
 static void append_object(GString *out, const char *name, const json_t *object)
 {
 	const char *key;
 	json_t *member;
-	rg_sim_xml_open(out, name);
+	ec2_xml_open(out, name);
 	/* jansson's iterator takes a non-const object but only reads it. */
-	json_object_foreach ((json_t *)(guintptr)object, key, member) {
+	json_object_foreach (rg_json_unconst(object), key, member) {
 		if (key[0] != '_')
-			rg_sim_xml_value(out, key, member);
+			ec2_xml_value(out, key, member);
 	}
-	rg_sim_xml_close(out, name);
+	ec2_xml_close(out, name);
 }
 
 static void append_array(GString *out, const char *name, const json_t *array)
@@ -90,15 +90,15 @@ static void append_array(GString *out, const char *name, const json_t *array)
 		append_empty(out, name);
 		return;
 	}
-	rg_sim_xml_open(out, name);
+	ec2_xml_open(out, name);
 	size_t i;
 	json_t *entry;
 	json_array_foreach (array, i, entry)
-		rg_sim_xml_value(out, "item", entry);
-	rg_sim_xml_close(out, name);
+		ec2_xml_value(out, "item", entry);
+	ec2_xml_close(out, name);
 }
 
-void rg_sim_xml_value(GString *out, const char *name, const json_t *value)
+void ec2_xml_value(GString *out, const char *name, const json_t *value)
 {
 	if (!value) { /* a world file may lack what we would have written */
 		append_empty(out, name);
@@ -112,17 +112,17 @@ void rg_sim_xml_value(GString *out, const char *name, const json_t *value)
 		append_array(out, name, value);
 		break;
 	case JSON_STRING:
-		rg_sim_xml_text(out, name, json_string_value(value));
+		ec2_xml_text(out, name, json_string_value(value));
 		break;
 	case JSON_INTEGER:
 	case JSON_REAL:
 		append_number(out, name, value);
 		break;
 	case JSON_TRUE:
-		rg_sim_xml_text(out, name, "true");
+		ec2_xml_text(out, name, "true");
 		break;
 	case JSON_FALSE:
-		rg_sim_xml_text(out, name, "false");
+		ec2_xml_text(out, name, "false");
 		break;
 	case JSON_NULL:
 		append_empty(out, name);

@@ -1,5 +1,14 @@
 #include "sim/core/call.h"
-#include <string.h>
+#include "sim/core/cloud.h"
+#include "sim/core/control.h"
+#include "sim/core/world.h"
+
+#define STOP_SEEN_US 50000 /* how late a sleeping request sees that the server stops */
+
+typedef struct {
+	double tokens;
+	gint64 at_ms;
+} Bucket;
 
 bool rg_sim_fail(RgSimCall *call, int status, const char *code, const char *format, ...)
 {
@@ -15,58 +24,241 @@ bool rg_sim_fail(RgSimCall *call, int status, const char *code, const char *form
 	return false;
 }
 
-bool rg_sim_fail_missing(RgSimCall *call, const char *parameter)
+bool rg_sim_take_tokens(RgSimCall *call, const char *name, double size, double per_s, double tokens)
 {
-	return rg_sim_fail(call, 400, "MissingParameter",
-		"The request must contain the parameter %s", parameter);
-}
-
-bool rg_sim_fail_value(RgSimCall *call, const char *parameter, const char *value)
-{
-	return rg_sim_fail(call, 400, "InvalidParameterValue",
-		"Value (%s) for parameter %s is invalid.", value, parameter);
-}
-
-bool rg_sim_go(RgSimCall *call)
-{
-	if (!rg_sim_param_bool(call->params, "DryRun", false))
-		return true;
-	return rg_sim_fail(call, 412, "DryRunOperation",
-		"Request would have succeeded, but DryRun flag is set.");
-}
-
-static bool fail_malformed(RgSimCall *call, RgSimKind kind, const char *id)
-{
-	const RgSimKindInfo *info = &rg_sim_kinds[kind];
-	return rg_sim_fail(call, 400, info->malformed, "Invalid id: \"%s\" (expecting \"%s...\")",
-		id, info->prefix);
-}
-
-json_t *rg_sim_call_find(RgSimCall *call, RgSimKind kind, const char *id)
-{
-	if (!rg_sim_kind_is_id(kind, id)) {
-		fail_malformed(call, kind, id);
-		return NULL;
+	RgSim *sim = call->sim;
+	const json_t *own = json_object_get(json_object_get(sim->knobs, "buckets"), name);
+	if (own) {
+		size = json_number_value(json_array_get(own, 0));
+		per_s = json_number_value(json_array_get(own, 1));
 	}
-	json_t *doc = rg_sim_world_find(call->region, kind, id);
-	if (!doc) {
-		g_auto(GStrv) around = g_strsplit(rg_sim_kinds[kind].not_found_text, "%s", 2);
-		rg_sim_fail(call, 400, rg_sim_kinds[kind].not_found, "%s%s%s", around[0], id,
-			around[1]);
+	g_autofree char *key =
+		g_strjoin("/", call->realm->cloud->name, call->place_name, name, NULL);
+	Bucket *bucket = g_hash_table_lookup(sim->buckets, key);
+	if (!bucket) {
+		bucket = g_new(Bucket, 1);
+		*bucket = (Bucket){size, sim->now_ms};
+		g_hash_table_insert(sim->buckets, g_steal_pointer(&key), bucket);
 	}
-	return doc;
+	bucket->tokens += (double)(sim->now_ms - bucket->at_ms) * per_s / 1000;
+	bucket->tokens = MIN(bucket->tokens, size);
+	bucket->at_ms = sim->now_ms;
+	if (bucket->tokens < tokens)
+		return false;
+	bucket->tokens -= tokens;
+	return true;
 }
 
-GPtrArray *rg_sim_call_ids(RgSimCall *call, RgSimKind kind, const char *parameter)
+/* ---- counting */
+
+typedef enum {
+	OK,
+	FAILED,
+	INJECTED, /* an injected fault answered */
+} Outcome;
+
+static void add_one(json_t *counts, const char *name, bool it_counts)
 {
-	g_autoptr(GPtrArray) ids = rg_sim_param_texts(call->params, parameter);
-	for (unsigned i = 0; i < ids->len; i++) {
-		if (!rg_sim_call_find(call, kind, g_ptr_array_index(ids, i)))
-			return NULL;
+	json_object_set_new(counts, name, json_integer(doc_int(counts, name) + it_counts));
+}
+
+static void count_outcome(json_t *counts, Outcome outcome)
+{
+	add_one(counts, "requests", true);
+	add_one(counts, "errors", outcome != OK);
+	add_one(counts, "injected", outcome == INJECTED);
+}
+
+static void count(const RgSimCall *call, Outcome outcome)
+{
+	json_t *counters = call->sim->counters;
+	count_outcome(counters, outcome);
+	if (!call->action) {
+		add_one(counters, "refused", true);
+		return;
 	}
-	if (ids->len == 0) {
-		rg_sim_fail_missing(call, parameter);
-		return NULL;
+	add_one(counters,
+		call->dry_run		 ? "dry_run"
+		: call->action->mutating ? "mutating"
+					 : "reading",
+		true);
+	json_t *actions = json_object_get(counters, "actions");
+	json_t *own = json_object_get(actions, call->action->name);
+	if (!own) {
+		own = json_object();
+		json_object_set_new(actions, call->action->name, own);
 	}
-	return g_steal_pointer(&ids);
+	count_outcome(own, outcome);
+}
+
+/* ---- from arrival to reply */
+
+static char *make_request_id(RgSim *sim)
+{
+	g_autofree char *text = g_strdup_printf(
+		"%" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT, sim->seed, ++sim->requests);
+	g_autofree char *hex = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+	return g_strdup_printf(
+		"%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
+static gint64 choose_latency(RgSim *sim, const char *action)
+{
+	gint64 latency = rg_json_int(json_object_get(sim->knobs, "latency_by_action"), action,
+		doc_int(sim->knobs, "latency_ms"));
+	gint64 jitter = doc_int(sim->knobs, "latency_jitter_ms");
+	return latency + (jitter ? (gint64)(g_rand_double(sim->random) * (double)jitter) : 0);
+}
+
+/* Words the true answer, or the one that the fault puts in its place. */
+static void answer(RgSimCall *call, const json_t *fault, RgSimReply *reply)
+{
+	if (fault) {
+		reply->truncate = doc_int(fault, "truncate");
+		reply->drop = doc_is(fault, "close");
+	}
+	if (!fault || !rg_sim_fault_replaces(fault)) {
+		call->realm->cloud->answer(call, reply);
+		return;
+	}
+	int status = (int)doc_int(fault, "status");
+	const char *body = rg_json_str(fault, "body", NULL);
+	rg_sim_fail(call, status ? status : 500, rg_json_str(fault, "code", "InternalError"), "%s",
+		rg_json_str(fault, "message", "An internal error has occurred"));
+	call->realm->cloud->answer(call, reply);
+	if (body) {
+		g_string_assign(reply->body, body);
+		rg_sim_reply_header(reply, "Content-Type", "text/html");
+	}
+	if (json_object_get(fault, "content_type"))
+		rg_sim_reply_header(reply, "Content-Type", doc_str(fault, "content_type"));
+	gint64 retry_after_s = doc_int(fault, "retry_after");
+	g_autofree char *wait = g_strdup_printf("%" G_GINT64_FORMAT, retry_after_s);
+	if (retry_after_s >= 0)
+		rg_sim_reply_header(reply, "Retry-After", wait);
+}
+
+/* First turn under the lock: admission, and what is going to happen to the request. */
+static bool arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms, RgSimReply *reply)
+{
+	RgSim *sim = call->sim;
+	rg_sim_enter(sim);
+	call->request_id = make_request_id(sim);
+	bool admitted = call->realm->cloud->admit(call);
+	if (admitted) {
+		const char *name = call->action->name;
+		*fault = rg_sim_faults_take(&sim->faults, name, sim->random);
+		*latency_ms = choose_latency(sim, name);
+	} else {
+		count(call, FAILED);
+		answer(call, NULL, reply);
+	}
+	rg_sim_leave(sim);
+	return admitted;
+}
+
+/* Half of the latency lies before the action and half behind it, as on a real way there and back.
+ */
+static void travel(RgSim *sim, gint64 latency_ms)
+{
+	gint64 end_us = g_get_monotonic_time() + latency_ms * 500, left_us;
+	while ((left_us = end_us - g_get_monotonic_time()) > 0 && !g_atomic_int_get(&sim->stopping))
+		g_usleep((gulong)MIN(left_us, STOP_SEEN_US));
+}
+
+/* Second turn: the action itself. */
+static void carry_out(RgSimCall *call, const json_t *fault, RgSimReply *reply)
+{
+	RgSim *sim = call->sim;
+	const RgSimCloud *cloud = call->realm->cloud;
+	rg_sim_enter(sim);
+	call->place = rg_sim_place(call->realm, call->place_name);
+	call->view_ms = sim->now_ms - doc_int(sim->knobs, "consistency_ms");
+	Outcome outcome = fault ? INJECTED : OK;
+	if (!fault || rg_sim_fault_is_late(fault)) {
+		bool done = (!cloud->check || cloud->check(call)) && call->action->run(call);
+		if (!done && !call->code) /* a hand-made world lacks something */
+			rg_sim_fail(call, 500, "InternalError", "An internal error has occurred");
+		outcome = !done && !fault ? FAILED : outcome;
+	}
+	count(call, outcome);
+	answer(call, fault, reply);
+	rg_sim_leave(sim);
+}
+
+static void serve_cloud(RgSimRealm *realm, const RgSimRequest *request, RgSimReply *reply)
+{
+	RgSim *sim = realm->sim;
+	RgSimCall call = {.sim = sim,
+		.realm = realm,
+		.request = request,
+		.body = g_string_new(NULL),
+		.status = 200};
+	json_auto_t *fault = NULL;
+	gint64 latency_ms = 0;
+	if (arrive(&call, &fault, &latency_ms, reply)) {
+		travel(sim, latency_ms);
+		carry_out(&call, fault, reply);
+		travel(sim, latency_ms);
+	}
+	json_decref(call.params);
+	g_string_free(call.body, TRUE);
+	g_free(call.place_name);
+	g_free(call.caller);
+	g_free(call.request_id);
+	g_free(call.code);
+	g_free(call.message);
+}
+
+static RgSimRealm *find_realm(RgSim *sim, const RgSimRequest *request)
+{
+	for (unsigned i = 0; i < sim->realms->len; i++) {
+		RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
+		if (realm->cloud->claims(request))
+			return realm;
+	}
+	return NULL;
+}
+
+static void refuse(RgSimReply *reply)
+{
+	reply->status = 405;
+	g_string_assign(reply->body, "no simulated cloud serves this request\n");
+	rg_sim_reply_header(reply, "Content-Type", "text/plain");
+}
+
+void rg_sim_serve(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
+{
+	*reply = (RgSimReply){.status = 200,
+		.headers = g_ptr_array_new_with_free_func(g_free),
+		.body = g_string_new(NULL),
+		.truncate = -1,
+		.now_s = g_get_real_time() / G_USEC_PER_SEC};
+	bool control = g_str_has_prefix(request->path, "/_sim");
+	RgSimRealm *realm = control ? NULL : find_realm(sim, request);
+	if (control)
+		rg_sim_control(sim, request, reply);
+	else if (realm)
+		serve_cloud(realm, request, reply);
+	else
+		refuse(reply);
+	pthread_mutex_lock(&sim->lock);
+	reply->now_s += doc_int(sim->knobs, "clock_offset_s");
+	pthread_mutex_unlock(&sim->lock);
+}
+
+void rg_sim_reply_header(RgSimReply *reply, const char *name, const char *value)
+{
+	for (unsigned i = 0; i < reply->headers->len; i += 2) {
+		if (g_ascii_strcasecmp(reply->headers->pdata[i], name) == 0)
+			g_ptr_array_remove_range(reply->headers, i, 2);
+	}
+	g_ptr_array_add(reply->headers, g_strdup(name));
+	g_ptr_array_add(reply->headers, g_strdup(value));
+}
+
+void rg_sim_reply_clear(RgSimReply *reply)
+{
+	g_ptr_array_unref(reply->headers);
+	g_string_free(reply->body, TRUE);
 }

@@ -1,62 +1,75 @@
-/* One request on its way through the API: made by dispatch.c, given to an action's handler, turned
- * into XML by dispatch.c again. A handler writes the members of its answer to `body`, or fails.
- * Lives during one request, under the simulator's lock. */
+/* One request on its way: from HTTP (server.h) to a cloud that claims it, and back as a reply. The
+ * engine counts it, lets it take its time and puts faults in its way; the cloud's functions
+ * (cloud.h) read it, carry it out and word the answer. */
 #pragma once
-#include <glib.h>
-#include <jansson.h>
-#include <stdbool.h>
-#include "sim/core/knobs.h"
-#include "aws/sim/params.h"
-#include "sim/core/world.h"
-
-typedef struct RgSimCall RgSimCall;
-typedef struct RgSimThrottle RgSimThrottle;
-
-typedef enum {
-	RG_SIM_EC2,
-	RG_SIM_STS,
-	RG_SIM_SSM,
-	RG_SIM_SERVICES,
-} RgSimService;
+#include "sim/core/sim.h"
 
 typedef struct {
+	const char *method;
+	const char *path;
+	const char *query;   /* after the "?", or "" */
+	GHashTable *headers; /* lower-case name -> value; repeated ones joined by commas */
+	const char *body;    /* ends with a NUL */
+	size_t body_length;
+} RgSimRequest;
+
+typedef struct {
+	int status;
+	GPtrArray *headers; /* name, value, name, value, ... */
+	GString *body;
+	gint64 truncate; /* -1: not; else cut the connection after this many bytes */
+	bool drop;	 /* close the connection without a reply */
+	gint64 now_s;	 /* for the Date header */
+} RgSimReply;
+
+typedef struct RgSimCall RgSimCall;
+
+/* One of a cloud's actions. */
+typedef struct {
 	const char *name;
+	/* Writes the answer to call->body, or fails. */
 	bool (*run)(RgSimCall *call);
 	bool mutating;
 	/* Parameters that the simulator acts on, separated by blanks; what else the API knows is
 	 * refused by name, never ignored. */
 	const char *handled;
-	RgSimService service;
+	int service;	       /* which of the cloud's APIs, in its own numbers */
 	bool unsigned_allowed; /* the request itself carries the proof of who asks */
 } RgSimAction;
 
 struct RgSimCall {
-	RgSimService service;
-	RgSimWorld *world;
-	RgSimRegion *region;
-	const RgSimKnobs *knobs;
-	RgSimThrottle *throttle;
+	RgSim *sim;
+	RgSimRealm *realm;
+	const RgSimRequest *request;
+	/* What `admit` finds out. */
+	int service;
+	json_t *params; /* owned */
 	const RgSimAction *action;
-	const json_t *params;
+	char *place_name; /* owned; by name: a reset while the request travels makes new places */
+	char *caller;	  /* owned; who asks, NULL when nobody said */
+	bool dry_run;
+	/* While the action runs. */
+	RgSimPlace *place;
 	gint64 view_ms; /* the instant that a reader sees */
-	char *caller;	/* ARN of who signed; NULL when nobody did. The dispatcher frees it */
+	/* The outcome. */
+	char *request_id;
 	GString *body;
 	int status; /* 200 until rg_sim_fail */
 	char *code;
 	char *message;
 };
 
-/* Ends the call with an EC2 error; always false, so that handlers can return it. */
+/* Ends the call with an error; always false, so that actions can return it. */
 bool rg_sim_fail(RgSimCall *call, int status, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);
-bool rg_sim_fail_missing(RgSimCall *call, const char *parameter);
-bool rg_sim_fail_value(RgSimCall *call, const char *parameter, const char *value);
-/* For a mutating handler, after its checks and before its first change: with DryRun the call ends
- * here (412 DryRunOperation). */
-bool rg_sim_go(RgSimCall *call);
+/* Takes tokens from a bucket of the call's place, all of them or none: the knob `buckets` ({name:
+ * [size, tokens a second]}) wins over the figures given. */
+bool rg_sim_take_tokens(
+	RgSimCall *call, const char *name, double size, double per_s, double tokens);
 
-/* The true document of an id that a parameter names; NULL and the kind's error otherwise. */
-json_t *rg_sim_call_find(RgSimCall *call, RgSimKind kind, const char *id);
-/* A list of ids that must all exist; NULL and an error otherwise. Texts borrowed, free the array.
- */
-GPtrArray *rg_sim_call_ids(RgSimCall *call, RgSimKind kind, const char *parameter);
+/* Any thread; takes the simulator's lock itself and sleeps (latency) without it. The control
+ * endpoint is under /_sim. */
+void rg_sim_serve(RgSim *sim, const RgSimRequest *request, RgSimReply *reply);
+/* Sets a header of the reply, in place of one of the same name. */
+void rg_sim_reply_header(RgSimReply *reply, const char *name, const char *value);
+void rg_sim_reply_clear(RgSimReply *reply);

@@ -1,164 +1,113 @@
 #include "sim/core/control.h"
-#include <string.h>
-#include "aws/sim/spot.h"
+#include "sim/core/cloud.h"
+#include "sim/core/world.h"
+#include "sim/core/worldfile.h"
 
+/* A request at the endpoint, under the simulator's lock. */
 typedef struct {
 	RgSim *sim;
 	const RgSimRequest *request;
 	const json_t *given; /* the request's JSON; NULL without a body, and of a scenario */
-	RgSimReply *reply;
+	char *problem;	     /* set by a handler that returns NULL */
+	char *text;	     /* in place of what a handler returns */
 } Control;
 
-typedef void (*Handler)(Control *control);
+/* The answer, which the caller owns. */
+typedef json_t *(*Handler)(Control *control);
 
-static void answer(Control *control, int status, json_t *value)
+static json_t *get_ready(Control *control)
 {
-	char *text = json_dumps(value, JSON_INDENT(2));
-	control->reply->status = status;
-	g_string_assign(control->reply->body, text ? text : "null");
-	g_string_append_c(control->reply->body, '\n');
-	g_free(text);
-	json_decref(value);
+	return json_pack("{s:b}", "ready", 1);
 }
 
-static void answer_problem(Control *control, int status, char *problem)
+static json_t *get_world(Control *control)
 {
-	answer(control, status, json_pack("{s:s}", "error", problem));
-	g_free(problem);
+	control->text = rg_sim_worldfile_text(control->sim);
+	return json_null();
 }
 
-static void get_ready(Control *control)
+static json_t *get_counters(Control *control)
 {
-	answer(control, 200, json_pack("{s:b}", "ready", 1));
+	return json_deep_copy(control->sim->counters);
 }
 
-static void get_world(Control *control)
+static json_t *reset_counters(Control *control)
+{
+	json_decref(control->sim->counters);
+	control->sim->counters = rg_sim_counters_new();
+	return get_counters(control);
+}
+
+static json_t *get_knobs(Control *control)
+{
+	return json_incref(control->sim->knobs);
+}
+
+static json_t *put_knobs(Control *control)
 {
 	RgSim *sim = control->sim;
-	char *problem = NULL;
-	if (sim->saver && !rg_sim_saver_flush(sim->saver, &problem)) {
-		answer_problem(control, 500, problem);
-		return;
-	}
-	rg_sim_enter(sim);
-	g_autofree char *text = rg_sim_worldfile_text(sim->world);
-	rg_sim_leave(sim);
-	g_string_assign(control->reply->body, text);
+	json_t *knobs =
+		rg_sim_knobs_change(sim->clouds, sim->knobs, control->given, &control->problem);
+	if (!knobs)
+		return NULL;
+	json_decref(sim->knobs);
+	sim->knobs = knobs;
+	return get_knobs(control);
 }
 
-static void get_counters(Control *control)
+static json_t *get_faults(Control *control)
 {
-	rg_sim_enter(control->sim);
-	json_t *counters = rg_sim_counters_json(control->sim->counters);
-	rg_sim_leave(control->sim);
-	answer(control, 200, counters);
+	const json_t *rules = control->sim->faults.rules;
+	return rules ? json_deep_copy(rules) : json_array();
 }
 
-static void reset_counters(Control *control)
+static json_t *add_fault(Control *control)
 {
-	rg_sim_enter(control->sim);
-	rg_sim_counters_reset(control->sim->counters);
-	rg_sim_leave(control->sim);
-	get_counters(control);
+	gint64 id = rg_sim_faults_add(&control->sim->faults, control->given, &control->problem);
+	return id ? json_pack("{s:I}", "id", (json_int_t)id) : NULL;
 }
 
-static void get_knobs(Control *control)
+static json_t *clear_faults(Control *control)
 {
-	rg_sim_enter(control->sim);
-	json_t *knobs = rg_sim_knobs_json(&control->sim->knobs);
-	rg_sim_leave(control->sim);
-	answer(control, 200, knobs);
+	rg_sim_faults_clear(&control->sim->faults);
+	return get_faults(control);
 }
 
-static void put_knobs(Control *control)
+static json_t *reclaim(Control *control)
 {
-	char *problem = NULL;
-	rg_sim_enter(control->sim);
-	bool done = rg_sim_knobs_apply(&control->sim->knobs, control->given, &problem);
-	rg_sim_leave(control->sim);
-	if (done)
-		get_knobs(control);
-	else
-		answer_problem(control, 400, problem);
+	json_t *hit = rg_sim_reclaim(control->sim, control->given, &control->problem);
+	return hit ? json_pack("{s:o}", "instance_ids", hit) : NULL;
 }
 
-static void get_faults(Control *control)
+static json_t *get_scenario(Control *control)
 {
-	rg_sim_enter(control->sim);
-	json_t *faults = rg_sim_faults_json(control->sim->faults);
-	rg_sim_leave(control->sim);
-	answer(control, 200, faults);
+	return rg_sim_scenario_json(control->sim->scenario, control->sim->now_ms);
 }
 
-static void add_fault(Control *control)
+static json_t *put_scenario(Control *control)
 {
-	char *problem = NULL;
-	rg_sim_enter(control->sim);
-	gint64 id = rg_sim_faults_add(control->sim->faults, control->given, &problem);
-	rg_sim_leave(control->sim);
-	if (id)
-		answer(control, 200, json_pack("{s:I}", "id", (json_int_t)id));
-	else
-		answer_problem(control, 400, problem);
-}
-
-static void clear_faults(Control *control)
-{
-	rg_sim_enter(control->sim);
-	rg_sim_faults_clear(control->sim->faults);
-	rg_sim_leave(control->sim);
-	get_faults(control);
-}
-
-static void reclaim(Control *control)
-{
-	char *problem = NULL;
-	RgSim *sim = control->sim;
-	rg_sim_enter(sim);
-	json_t *hit = rg_sim_spot_reclaim(sim->world, &sim->knobs, control->given, &problem);
-	rg_sim_leave(sim);
-	if (hit)
-		answer(control, 200, json_pack("{s:o}", "instance_ids", hit));
-	else
-		answer_problem(control, 400, problem);
-}
-
-static void get_scenario(Control *control)
-{
-	RgSim *sim = control->sim;
-	rg_sim_enter(sim);
-	json_t *state = rg_sim_scenario_json(sim->scenario, sim->world->now_ms);
-	rg_sim_leave(sim);
-	answer(control, 200, state);
-}
-
-static void put_scenario(Control *control)
-{
-	char *problem = NULL;
 	const RgSimRequest *request = control->request;
-	RgSimScenario *scenario = rg_sim_scenario_read(
-		control->sim->data, "the scenario", request->body, request->body_length, &problem);
-	if (!scenario) {
-		answer_problem(control, 400, problem);
-		return;
-	}
+	RgSimScenario *scenario = rg_sim_scenario_read(control->sim, "the scenario", request->body,
+		request->body_length, &control->problem);
+	if (!scenario)
+		return NULL;
 	rg_sim_play(control->sim, scenario);
-	get_scenario(control);
+	return get_scenario(control);
 }
 
-static void forget_scenario(Control *control)
+static json_t *forget_scenario(Control *control)
 {
 	rg_sim_play(control->sim, NULL);
-	get_scenario(control);
+	return get_scenario(control);
 }
 
-static void reset(Control *control)
+static json_t *reset(Control *control)
 {
 	rg_sim_reset(control->sim);
-	get_ready(control);
+	return get_ready(control);
 }
 
-static void get_index(Control *control);
+static json_t *get_index(Control *control);
 
 static const struct {
 	const char *method;
@@ -183,14 +132,14 @@ static const struct {
 	{"POST", "/_sim/reset", reset, "empty world, first knobs, no faults, counters to 0"},
 };
 
-static void get_index(Control *control)
+static json_t *get_index(Control *control)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < G_N_ELEMENTS(routes); i++)
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:s}", "method", routes[i].method, "path",
 				      routes[i].path, "what", routes[i].what));
-	answer(control, 200, json_pack("{s:s, s:o}", "server", "raygpu-sim", "control", list));
+	return json_pack("{s:s, s:o}", "server", "raygpu-sim", "control", list);
 }
 
 static Handler find_handler(const RgSimRequest *request, bool *path_known)
@@ -207,28 +156,46 @@ static Handler find_handler(const RgSimRequest *request, bool *path_known)
 	return NULL;
 }
 
+/* Runs the handler under the lock; NULL and control->problem when it refuses. */
+static json_t *handle(Control *control, Handler handler)
+{
+	RgSim *sim = control->sim;
+	json_auto_t *given = NULL;
+	json_error_t error;
+	if (control->request->body_length && handler != put_scenario) {
+		given = json_loadb(control->request->body, control->request->body_length,
+			JSON_REJECT_DUPLICATES, &error);
+		if (!given) {
+			control->problem = g_strdup_printf("line %d: %s", error.line, error.text);
+			return NULL;
+		}
+	}
+	control->given = given;
+	rg_sim_enter(sim);
+	json_t *answer = handler(control);
+	rg_sim_leave(sim);
+	return answer;
+}
+
 void rg_sim_control(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 {
 	bool path_known;
 	Handler handler = find_handler(request, &path_known);
-	Control control = {.sim = sim, .reply = reply, .request = request};
-	reply->content_type = "application/json";
-	json_error_t error;
-	json_auto_t *given = NULL;
-	if (request->body_length && handler != put_scenario) {
-		given = json_loadb(
-			request->body, request->body_length, JSON_REJECT_DUPLICATES, &error);
-		if (!given) {
-			answer_problem(&control, 400,
-				g_strdup_printf("line %d: %s", error.line, error.text));
-			return;
-		}
-	}
-	control.given = given;
-	if (handler)
-		handler(&control);
-	else
-		answer_problem(&control, path_known ? 405 : 404,
-			g_strdup_printf("no %s %s here; GET /_sim/ lists what there is",
-				request->method, request->path));
+	Control control = {.sim = sim, .request = request};
+	json_auto_t *answer = NULL;
+	reply->status = !path_known ? 404 : !handler ? 405 : 400;
+	if (!handler)
+		control.problem = g_strdup_printf("no %s %s here; GET /_sim/ lists what there is",
+			request->method, request->path);
+	else if (handler == get_world && sim->saver &&
+		 !rg_sim_saver_flush(sim->saver, &control.problem))
+		reply->status = 500;
+	else if ((answer = handle(&control, handler)))
+		reply->status = 200;
+	if (!answer)
+		answer = json_pack("{s:s}", "error", control.problem);
+	g_free(control.problem);
+	g_autofree char *text = control.text ? control.text : json_dumps(answer, JSON_INDENT(2));
+	g_string_append_printf(reply->body, "%s\n", text);
+	rg_sim_reply_header(reply, "Content-Type", "application/json");
 }

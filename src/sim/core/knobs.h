@@ -1,44 +1,33 @@
 /* How the simulator behaves: set by command-line options, changed while it runs through the control
- * endpoint. Plain values, read and written under RgSim's lock; raygpu-sim(1) explains each. */
+ * endpoint. One object {name: value} in RgSim; raygpu-sim(1) explains each knob. */
 #pragma once
 #include <glib.h>
 #include <jansson.h>
 #include <stdbool.h>
 
+struct RgSimCloud;
+
+/* A knob is a whole number within bounds, or a JSON value that passes a check. */
 typedef struct {
-	gint64 boot_ms;
-	gint64 shutdown_ms;
-	gint64 terminated_ms; /* how long a terminated instance remains visible */
-	gint64 consistency_ms;
-	gint64 latency_ms;
-	gint64 latency_jitter_ms;
-	gint64 page_size;	    /* 0: no cap */
-	gint64 clock_offset_s;	    /* the server's clock minus the true one */
-	gint64 throttle;	    /* 1: EC2's request and resource buckets hold */
-	gint64 verify;		    /* 0: signatures are looked at for form only */
-	gint64 page_before_filter;  /* 1: a page counts what was looked at, so it may be empty */
-	json_t *latency_by_action;  /* {action: ms} instead of latency_ms */
-	json_t *capacity;	    /* {type: {zone: instances}}; absent: unlimited */
-	json_t *quotas;		    /* {code: vCPUs}; absent: unlimited */
-	json_t *buckets;	    /* {name: [size, tokens a second]} for throttle.c */
-	json_t *spot_prices;	    /* {type: USD an hour}; absent: below any maximum */
-	json_t *reject_access_keys; /* [access key id]: 401 AuthFailure */
-	json_t *access_keys;	    /* {access key id: secret} that may ask */
-	json_t *instance_profiles;  /* [name] that exist; "*" for all */
-	json_t *roles;		    /* [ARN] that may be assumed; "*" for all */
-	json_t *account;	    /* 12 digits: whose EC2 this is */
-	json_t *parameters;	    /* {name: value} of SSM beside AWS's own */
-} RgSimKnobs;
+	const char *name;
+	gint64 initial, min, max;
+	bool (*check)(const json_t *value); /* NULL: a number */
+	const char *json;		    /* its initial value */
+	const char *form;		    /* what the check expects, for people */
+} RgSimKnob;
 
-void rg_sim_knobs_init(RgSimKnobs *knobs);
-void rg_sim_knobs_clear(RgSimKnobs *knobs);
-void rg_sim_knobs_copy(RgSimKnobs *to, const RgSimKnobs *from);
-/* All values as one object; the caller owns it. */
-json_t *rg_sim_knobs_json(const RgSimKnobs *knobs);
-/* Changes the members that are named. All or nothing: false and *problem (g_free) for an unknown
+/* Initial values of the engine's knobs and the clouds'. */
+json_t *rg_sim_knobs_new(const struct RgSimCloud *const *clouds);
+/* The knobs with the changed members. All or nothing: NULL and *problem (g_free) for an unknown
  * name, a wrong type or a value out of range. */
-bool rg_sim_knobs_apply(RgSimKnobs *knobs, const json_t *changes, char **problem);
+json_t *rg_sim_knobs_change(const struct RgSimCloud *const *clouds, const json_t *knobs,
+	const json_t *changes, char **problem);
 
-/* Instances of the type that fit in the zone at all; -1 when unlimited. */
-gint64 rg_sim_knobs_capacity(const RgSimKnobs *knobs, const char *type, const char *zone);
+/* Machines of the type that fit in the zone at all; -1 when unlimited. */
+gint64 rg_sim_knobs_capacity(const json_t *knobs, const char *type, const char *zone);
+/* Does the list have the word, or "*"? */
 bool rg_sim_knobs_lists(const json_t *list, const char *word);
+
+/* Checks for the clouds' knobs: a list of texts; {name: text}. */
+bool rg_sim_knob_is_words(const json_t *value);
+bool rg_sim_knob_is_texts(const json_t *value);

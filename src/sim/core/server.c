@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <string.h>
-#include "sim/core/dispatch.h"
+#include "sim/core/call.h"
 
-/* EC2 takes less; a client that sends more is broken. */
+/* Clouds take less; a client that sends more is broken. */
 #define MAX_BODY (4 * 1024 * 1024)
 #define MAX_CONNECTIONS 2000
 #define IDLE_S 120
@@ -91,13 +91,9 @@ static void add_headers(struct MHD_Response *response, const RgSimReply *reply)
 	if (date)
 		MHD_add_response_header(response, "Date", date);
 	MHD_add_response_header(response, "Server", "raygpu-sim");
-	MHD_add_response_header(response, "Content-Type", reply->content_type);
-	if (reply->request_id)
-		MHD_add_response_header(response, "x-amzn-RequestId", reply->request_id);
-	if (reply->retry_after_s >= 0) {
-		g_autofree char *wait = g_strdup_printf("%" G_GINT64_FORMAT, reply->retry_after_s);
-		MHD_add_response_header(response, "Retry-After", wait);
-	}
+	for (unsigned i = 0; i < reply->headers->len; i += 2)
+		MHD_add_response_header(
+			response, reply->headers->pdata[i], reply->headers->pdata[i + 1]);
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
@@ -146,13 +142,7 @@ static enum MHD_Result finish(RgSimServer *server, struct MHD_Connection *connec
 	return queued;
 }
 
-static bool is_served(const char *method, const char *path)
-{
-	if (g_str_has_prefix(path, "/_sim"))
-		return g_str_equal(method, "GET") || g_str_equal(method, "POST") ||
-		       g_str_equal(method, "PUT") || g_str_equal(method, "DELETE");
-	return g_str_equal(method, "GET") || g_str_equal(method, "POST");
-}
+static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
 
 /* Called at the headers, for each piece of the body, and a last time to answer. */
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *url,
@@ -176,7 +166,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 	}
 	if (incoming->too_large)
 		return refuse(connection, 413, "the request is too large\n");
-	if (!is_served(method, incoming->path))
+	if (!g_strv_contains(methods, method))
 		return refuse(connection, 405, "this method is not served here\n");
 	return finish(data, connection, method, incoming);
 }
@@ -186,20 +176,20 @@ static struct MHD_Daemon *start_daemon(
 {
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
 			 MHD_USE_POLL | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
-	if (!listen->tls_certificate)
-		return MHD_start_daemon(flags, (uint16_t)listen->port, NULL, NULL, handle, server,
-			MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_URI_LOG_CALLBACK, begin, NULL,
-			MHD_OPTION_NOTIFY_COMPLETED, end, NULL, MHD_OPTION_CONNECTION_LIMIT,
-			(unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-			MHD_OPTION_END);
-	return MHD_start_daemon(flags | MHD_USE_TLS, (uint16_t)listen->port, NULL, NULL, handle,
-		server, MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_URI_LOG_CALLBACK, begin, NULL,
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(guintptr)listen->tls_certificate},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(guintptr)listen->tls_key},
+		{MHD_OPTION_END, 0, NULL}};
+	if (listen->tls_certificate)
+		flags |= MHD_USE_TLS;
+	else
+		tls[0].option = MHD_OPTION_END;
+	return MHD_start_daemon(flags, (uint16_t)listen->port, NULL, NULL, handle, server,
+		MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_URI_LOG_CALLBACK, begin, NULL,
 		MHD_OPTION_NOTIFY_COMPLETED, end, NULL, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_HTTPS_MEM_CERT, listen->tls_certificate, MHD_OPTION_HTTPS_MEM_KEY,
-		listen->tls_key, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_ARRAY,
+		tls, MHD_OPTION_END);
 }
 
 RgSimServer *rg_sim_server_start(RgSim *sim, const RgSimListen *listen, char **problem)

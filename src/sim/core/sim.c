@@ -1,59 +1,71 @@
 #include "sim/core/sim.h"
-#include "aws/sim/lifecycle.h"
-#include "aws/sim/own_types.h"
+#include "sim/core/cloud.h"
+#include "sim/core/world.h"
+#include "sim/core/worldfile.h"
 
-static void start_over(RgSim *sim)
+json_t *rg_sim_counters_new(void)
 {
-	rg_sim_world_free(sim->world);
-	sim->world = rg_sim_world_new(sim->data, sim->seed);
-	rg_sim_knobs_clear(&sim->knobs);
-	rg_sim_knobs_copy(&sim->knobs, &sim->first_knobs);
-	rg_sim_faults_clear(sim->faults);
-	rg_sim_counters_reset(sim->counters);
-	rg_sim_throttle_clear(sim->throttle);
-	g_rand_set_seed(sim->random, (guint32)sim->seed);
-	rg_sim_own_types_forget(sim->data);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "requests", 0, "reading", 0,
+		"mutating", 0, "dry_run", 0, "errors", 0, "injected", 0, "refused", 0, "actions");
+}
+
+void rg_sim_reset(RgSim *sim)
+{
+	rg_sim_world_clear(sim);
+	sim->seed = sim->first_seed;
+	sim->changes++;
+	json_decref(sim->knobs);
+	sim->knobs = json_incref(sim->first_knobs);
+	rg_sim_faults_clear(&sim->faults);
+	json_decref(sim->counters);
+	sim->counters = rg_sim_counters_new();
+	g_hash_table_remove_all(sim->buckets);
+	g_rand_set_seed(sim->random, (guint32)sim->first_seed);
+	for (unsigned i = 0; i < sim->realms->len; i++) {
+		RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
+		if (realm->cloud->types_add)
+			realm->cloud->types_add(realm->data, NULL);
+	}
 	if (sim->scenario)
 		rg_sim_scenario_start(sim->scenario, sim);
 }
 
 static void sim_free(RgSim *sim)
 {
-	rg_sim_world_free(sim->world);
-	rg_sim_knobs_clear(&sim->knobs);
-	rg_sim_knobs_clear(&sim->first_knobs);
-	rg_sim_faults_free(sim->faults);
-	rg_sim_counters_free(sim->counters);
-	rg_sim_throttle_free(sim->throttle);
+	rg_sim_world_free(sim);
+	json_decref(sim->knobs);
+	json_decref(sim->first_knobs);
+	rg_sim_faults_clear(&sim->faults);
+	json_decref(sim->counters);
+	g_hash_table_unref(sim->buckets);
 	rg_sim_scenario_free(sim->scenario);
 	g_rand_free(sim->random);
 	pthread_mutex_destroy(&sim->lock);
-	rg_sim_data_free(sim->data);
 	g_free(sim);
 }
 
-RgSim *rg_sim_new(guint64 seed, const RgSimKnobs *knobs, const char *world_path, char **problem)
+RgSim *rg_sim_new(const RgSimCloud *const *clouds, guint64 seed, json_t *knobs,
+	const char *world_path, char **problem)
 {
+	json_set_alloc_funcs(g_malloc, g_free); /* so that g_free frees json_dumps' results too */
 	RgSim *sim = g_new0(RgSim, 1);
-	sim->data = rg_sim_data_new();
-	sim->seed = seed;
+	*sim = (RgSim){.clouds = clouds,
+		.first_seed = seed,
+		.first_knobs = knobs ? knobs : rg_sim_knobs_new(clouds),
+		.buckets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+		.random = g_rand_new()};
 	pthread_mutex_init(&sim->lock, NULL);
-	rg_sim_knobs_copy(&sim->first_knobs, knobs);
-	sim->faults = rg_sim_faults_new();
-	sim->counters = rg_sim_counters_new();
-	sim->throttle = rg_sim_throttle_new();
-	sim->random = g_rand_new_with_seed((guint32)seed);
-	start_over(sim);
-	if (world_path && !rg_sim_worldfile_load(sim->world, world_path, problem)) {
-		sim_free(sim);
-		return NULL;
+	rg_sim_world_init(sim);
+	rg_sim_reset(sim);
+	bool good = !world_path || rg_sim_worldfile_load(sim, world_path, problem);
+	if (good && world_path) {
+		sim->saver = rg_sim_saver_start(sim, world_path);
+		good = rg_sim_saver_flush(sim->saver, problem);
+		if (!good)
+			rg_sim_saver_stop(sim->saver, NULL);
 	}
-	if (!world_path)
+	if (good)
 		return sim;
-	sim->saver = rg_sim_saver_start(sim, world_path);
-	if (rg_sim_saver_flush(sim->saver, problem))
-		return sim;
-	rg_sim_saver_stop(sim->saver, NULL);
 	sim_free(sim);
 	return NULL;
 }
@@ -68,15 +80,15 @@ bool rg_sim_close(RgSim *sim, char **problem)
 void rg_sim_enter(RgSim *sim)
 {
 	pthread_mutex_lock(&sim->lock);
-	rg_sim_world_enter(sim->world, sim->knobs.consistency_ms);
+	rg_sim_world_enter(sim);
 	if (sim->scenario)
 		rg_sim_scenario_run(sim->scenario, sim);
-	rg_sim_lifecycle_run(sim->world);
+	rg_sim_world_run(sim);
 }
 
 void rg_sim_leave(RgSim *sim)
 {
-	guint64 changes = sim->world->changes;
+	guint64 changes = sim->changes;
 	pthread_mutex_unlock(&sim->lock);
 	if (sim->saver)
 		rg_sim_saver_wake(sim->saver, changes);
@@ -84,19 +96,8 @@ void rg_sim_leave(RgSim *sim)
 
 void rg_sim_play(RgSim *sim, RgSimScenario *scenario)
 {
-	rg_sim_enter(sim);
 	rg_sim_scenario_free(sim->scenario);
 	sim->scenario = scenario;
 	if (scenario)
 		rg_sim_scenario_start(scenario, sim);
-	rg_sim_leave(sim);
-}
-
-void rg_sim_reset(RgSim *sim)
-{
-	rg_sim_enter(sim);
-	guint64 changes = sim->world->changes;
-	start_over(sim);
-	sim->world->changes = changes + 1;
-	rg_sim_leave(sim);
 }

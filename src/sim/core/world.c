@@ -1,115 +1,129 @@
 #include "sim/core/world.h"
-#include <string.h>
-#include "aws/sim/images.h"
-#include "aws/sim/lifecycle.h"
-#include "aws/sim/network.h"
+#include "sim/core/cloud.h"
 
-const RgSimKindInfo rg_sim_kinds[RG_SIM_KINDS] = {
-	[RG_SIM_INSTANCE] = {"instances", "instanceId", "i-", "instance",
-		"InvalidInstanceID.NotFound", "The instance ID '%s' does not exist",
-		"InvalidInstanceID.Malformed"},
-	[RG_SIM_INTERFACE] = {"network_interfaces", "networkInterfaceId", "eni-",
-		"network-interface", "InvalidNetworkInterfaceID.NotFound",
-		"The networkInterface ID '%s' does not exist",
-		"InvalidNetworkInterfaceId.Malformed"},
-	[RG_SIM_VOLUME] = {"volumes", "volumeId", "vol-", "volume", "InvalidVolume.NotFound",
-		"The volume '%s' does not exist.", "InvalidVolumeID.Malformed"},
-	[RG_SIM_GROUP] = {"security_groups", "groupId", "sg-", "security-group",
-		"InvalidGroup.NotFound", "The security group '%s' does not exist",
-		"InvalidGroupId.Malformed"},
-	[RG_SIM_VPC] = {"vpcs", "vpcId", "vpc-", "vpc", "InvalidVpcID.NotFound",
-		"The vpc ID '%s' does not exist", "InvalidVpcID.Malformed"},
-	[RG_SIM_SUBNET] = {"subnets", "subnetId", "subnet-", "subnet", "InvalidSubnetID.NotFound",
-		"The subnet ID '%s' does not exist", "InvalidSubnetID.Malformed"},
-	[RG_SIM_IMAGE] = {"images", "imageId", "ami-", "image", "InvalidAMIID.NotFound",
-		"The image id '[%s]' does not exist", "InvalidAMIID.Malformed"},
-	[RG_SIM_PLACEMENT] = {"placement_groups", "groupId", "pg-", "placement-group",
-		"InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.",
-		"InvalidPlacementGroupId.Malformed"},
-	[RG_SIM_SPOT] = {"spot_requests", "spotInstanceRequestId", "sir-", "spot-instances-request",
-		"InvalidSpotInstanceRequestID.NotFound",
-		"The spot instance request ID '%s' does not exist",
-		"InvalidSpotInstanceRequestID.Malformed"},
-	[RG_SIM_TOKEN] = {"client_tokens", "key", NULL, NULL, NULL, NULL, NULL},
-	[RG_SIM_USER_DATA] = {"user_data", "digest", NULL, NULL, NULL, NULL, NULL},
-};
+typedef struct {
+	gint64 at_ms;
+	RgSimRealm *realm;
+	char *place;
+	unsigned kind;
+	char *id;
+	char *state;
+} Event;
 
-static void region_free(void *data)
+static void event_free(void *data)
 {
-	RgSimRegion *region = data;
-	for (int kind = 0; kind < RG_SIM_KINDS; kind++)
-		rg_sim_table_free(region->tables[kind]);
-	g_hash_table_unref(region->addresses);
-	g_hash_table_unref(region->next_host);
-	g_free(region->name);
-	g_free(region);
+	Event *event = data;
+	g_free(event->place);
+	g_free(event->id);
+	g_free(event->state);
+	g_free(event);
 }
 
-RgSimWorld *rg_sim_world_new(const RgSimData *data, guint64 seed)
+static int compare_events(const void *a, const void *b, void *unused)
 {
-	RgSimWorld *world = g_new0(RgSimWorld, 1);
-	world->data = data;
-	world->seed = seed;
-	world->regions = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, region_free);
-	world->due = rg_sim_lifecycle_queue_new();
-	rg_sim_world_enter(world, 0);
-	return world;
+	const Event *left = a, *right = b;
+	return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
 }
 
-void rg_sim_world_free(RgSimWorld *world)
+static void place_free(void *data)
 {
-	if (!world)
-		return;
-	g_sequence_free(world->due);
-	g_hash_table_unref(world->regions);
-	g_free(world);
+	RgSimPlace *place = data;
+	const RgSimCloud *cloud = place->realm->cloud;
+	for (unsigned kind = 0; kind < cloud->n_kinds; kind++)
+		rg_sim_table_free(place->tables[kind]);
+	if (cloud->place_clear)
+		cloud->place_clear(place);
+	g_free(place->tables);
+	g_free(place->name);
+	g_free(place);
 }
 
-void rg_sim_world_enter(RgSimWorld *world, gint64 consistency_ms)
+static void realm_free(void *data)
 {
-	world->now_ms = MAX(world->now_ms, g_get_real_time() / 1000);
-	world->keep_since_ms = world->now_ms - consistency_ms;
-	GHashTableIter iter;
-	void *region;
-	g_hash_table_iter_init(&iter, world->regions);
-	while (g_hash_table_iter_next(&iter, NULL, &region)) {
-		for (int kind = 0; kind < RG_SIM_KINDS; kind++)
-			rg_sim_table_purge(
-				((RgSimRegion *)region)->tables[kind], world->keep_since_ms);
+	RgSimRealm *realm = data;
+	g_hash_table_unref(realm->places);
+	if (realm->cloud->data_free)
+		realm->cloud->data_free(realm->data);
+	g_free(realm);
+}
+
+void rg_sim_world_init(RgSim *sim)
+{
+	sim->due = g_sequence_new(event_free);
+	sim->realms = g_ptr_array_new_with_free_func(realm_free);
+	for (const RgSimCloud *const *cloud = sim->clouds; *cloud; cloud++) {
+		RgSimRealm *realm = g_new0(RgSimRealm, 1);
+		*realm = (RgSimRealm){.cloud = *cloud,
+			.sim = sim,
+			.data = (*cloud)->data_new ? (*cloud)->data_new() : NULL,
+			.places = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, place_free)};
+		g_ptr_array_add(sim->realms, realm);
 	}
 }
 
-RgSimRegion *rg_sim_world_region_bare(RgSimWorld *world, const char *name)
+void rg_sim_world_clear(RgSim *sim)
 {
-	RgSimRegion *region = g_hash_table_lookup(world->regions, name);
-	if (region)
-		return region;
-	const json_t *entry = rg_sim_data_region(world->data, name);
-	if (!entry)
-		return NULL;
-	region = g_new0(RgSimRegion, 1);
-	region->name = g_strdup(name);
-	region->entry = entry;
-	region->addresses = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	region->next_host = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	for (int kind = 0; kind < RG_SIM_KINDS; kind++)
-		region->tables[kind] = rg_sim_table_new();
-	g_hash_table_insert(world->regions, region->name, region);
-	return region;
+	for (unsigned i = 0; i < sim->realms->len; i++)
+		g_hash_table_remove_all(((RgSimRealm *)g_ptr_array_index(sim->realms, i))->places);
+	g_sequence_remove_range(
+		g_sequence_get_begin_iter(sim->due), g_sequence_get_end_iter(sim->due));
+	sim->counter = 0;
+	rg_sim_world_enter(sim);
 }
 
-RgSimRegion *rg_sim_world_region(RgSimWorld *world, const char *name)
+void rg_sim_world_free(RgSim *sim)
 {
-	RgSimRegion *region = rg_sim_world_region_bare(world, name);
-	if (!region || region->tables[RG_SIM_VPC]->order->len)
-		return region;
+	g_sequence_free(sim->due);
+	g_ptr_array_unref(sim->realms);
+}
+
+static void purge(RgSimRealm *realm)
+{
+	GHashTableIter iter;
+	void *place;
+	g_hash_table_iter_init(&iter, realm->places);
+	while (g_hash_table_iter_next(&iter, NULL, &place)) {
+		for (unsigned kind = 0; kind < realm->cloud->n_kinds; kind++)
+			rg_sim_table_purge(
+				((RgSimPlace *)place)->tables[kind], realm->sim->keep_since_ms);
+	}
+}
+
+void rg_sim_world_enter(RgSim *sim)
+{
+	sim->now_ms = MAX(sim->now_ms, g_get_real_time() / 1000);
+	sim->keep_since_ms = sim->now_ms - doc_int(sim->knobs, "consistency_ms");
+	for (unsigned i = 0; i < sim->realms->len; i++)
+		purge(g_ptr_array_index(sim->realms, i));
+}
+
+RgSimPlace *rg_sim_place_bare(RgSimRealm *realm, const char *name)
+{
+	RgSimPlace *place = g_hash_table_lookup(realm->places, name);
+	if (place || !realm->cloud->has_place(realm->data, name))
+		return place;
+	place = g_new0(RgSimPlace, 1);
+	*place = (RgSimPlace){.realm = realm,
+		.sim = realm->sim,
+		.name = g_strdup(name),
+		.tables = g_new0(RgSimTable *, realm->cloud->n_kinds)};
+	for (unsigned kind = 0; kind < realm->cloud->n_kinds; kind++)
+		place->tables[kind] = rg_sim_table_new();
+	g_hash_table_insert(realm->places, place->name, place);
+	return place;
+}
+
+RgSimPlace *rg_sim_place(RgSimRealm *realm, const char *name)
+{
+	RgSimPlace *place = rg_sim_place_bare(realm, name);
+	if (!place || !realm->cloud->seed)
+		return place;
 	/* What every account has from the start was there long before any reader's delay. */
-	gint64 now_ms = world->now_ms;
-	world->now_ms = 0;
-	rg_sim_network_seed(world, region);
-	rg_sim_images_seed(world, region);
-	world->now_ms = now_ms;
-	return region;
+	gint64 now_ms = realm->sim->now_ms;
+	realm->sim->now_ms = 0;
+	realm->cloud->seed(place);
+	realm->sim->now_ms = now_ms;
+	return place;
 }
 
 static char *make_id(const char *prefix, const char *text)
@@ -118,81 +132,108 @@ static char *make_id(const char *prefix, const char *text)
 	return g_strdup_printf("%s%.17s", prefix, digest);
 }
 
-char *rg_sim_world_id(RgSimWorld *world, const char *prefix)
+char *rg_sim_id(RgSim *sim, const char *prefix)
 {
-	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT "/%s%" G_GUINT64_FORMAT,
-		world->seed, prefix, ++world->counter);
+	g_autofree char *text = g_strdup_printf(
+		"%" G_GUINT64_FORMAT "/%s%" G_GUINT64_FORMAT, sim->seed, prefix, ++sim->counter);
 	return make_id(prefix, text);
 }
 
-char *rg_sim_world_fixed_id(const char *prefix, const char *region, const char *word)
+char *rg_sim_fixed_id(const char *prefix, const char *place, const char *word)
 {
-	g_autofree char *text = g_strconcat(prefix, region, "/", word, NULL);
+	g_autofree char *text = g_strconcat(prefix, place, "/", word, NULL);
 	return make_id(prefix, text);
 }
 
-json_t *rg_sim_world_find(const RgSimRegion *region, RgSimKind kind, const char *id)
+json_t *rg_sim_find(const RgSimPlace *place, unsigned kind, const char *id)
 {
-	return rg_sim_table_find(region->tables[kind], id);
+	return rg_sim_table_find(place->tables[kind], id);
 }
 
-void rg_sim_world_put(RgSimWorld *world, RgSimRegion *region, RgSimKind kind, json_t *doc)
+json_t *rg_sim_find_by(const RgSimPlace *place, unsigned kind, const char *member, const char *text)
 {
-	const char *id = rg_sim_doc_str(doc, rg_sim_kinds[kind].id_member);
-	rg_sim_table_put(region->tables[kind], id, doc, world->now_ms, world->keep_since_ms);
-	world->changes++;
-}
-
-void rg_sim_world_remove(RgSimWorld *world, RgSimRegion *region, RgSimKind kind, const char *id)
-{
-	rg_sim_table_remove(region->tables[kind], id, world->now_ms);
-	world->changes++;
-}
-
-json_t *rg_sim_world_edit(const RgSimRegion *region, RgSimKind kind, const char *id)
-{
-	return json_copy(rg_sim_world_find(region, kind, id));
-}
-
-GPtrArray *rg_sim_world_all(const RgSimRegion *region, RgSimKind kind)
-{
-	GPtrArray *out = g_ptr_array_new();
-	const RgSimTable *table = region->tables[kind];
-	for (unsigned i = 0; i < table->order->len; i++) {
-		const RgSimItem *item = g_ptr_array_index(table->order, i);
-		json_t *doc = rg_sim_item_view(item, G_MAXINT64);
-		if (doc)
-			g_ptr_array_add(out, doc);
+	json_t *doc;
+	for (unsigned at = 0; (doc = rg_sim_next(place, kind, &at));) {
+		if (g_str_equal(doc_str(doc, member), text))
+			return doc;
 	}
-	return out;
+	return NULL;
 }
 
-RgSimKind rg_sim_kind_of(const char *id)
+json_t *rg_sim_next(const RgSimPlace *place, unsigned kind, unsigned *at)
 {
-	int kind = 0;
-	while (kind < RG_SIM_RESOURCES && !g_str_has_prefix(id, rg_sim_kinds[kind].prefix))
-		kind++;
-	return kind < RG_SIM_RESOURCES ? (RgSimKind)kind : RG_SIM_KINDS;
+	const GPtrArray *order = place->tables[kind]->order;
+	while (*at < order->len) {
+		json_t *doc = rg_sim_item_view(g_ptr_array_index(order, (*at)++), G_MAXINT64);
+		if (doc)
+			return doc;
+	}
+	return NULL;
 }
 
-bool rg_sim_kind_is_id(RgSimKind kind, const char *id)
+void rg_sim_put(RgSimPlace *place, unsigned kind, json_t *doc)
 {
-	const char *prefix = rg_sim_kinds[kind].prefix;
-	if (!g_str_has_prefix(id, prefix))
-		return false;
-	const char *digits = id + strlen(prefix);
-	size_t length = strlen(digits);
-	return (length == 8 || length == 17) && strspn(digits, "0123456789abcdef") == length;
+	RgSim *sim = place->sim;
+	const char *id = doc_str(doc, place->realm->cloud->kinds[kind].id_member);
+	rg_sim_table_put(place->tables[kind], id, doc, sim->now_ms, sim->keep_since_ms);
+	sim->changes++;
 }
 
-char *rg_sim_time_text(gint64 unix_ms)
+void rg_sim_remove(RgSimPlace *place, unsigned kind, const char *id)
 {
-	g_autoptr(GDateTime) when = g_date_time_new_from_unix_utc(unix_ms / 1000);
-	return g_date_time_format(when, "%Y-%m-%dT%H:%M:%S.000Z");
+	rg_sim_table_remove(place->tables[kind], id, place->sim->now_ms);
+	place->sim->changes++;
 }
 
-const char *rg_sim_doc_str(const json_t *doc, const char *member)
+json_t *rg_sim_edit(const RgSimPlace *place, unsigned kind, const char *id)
 {
-	const char *text = json_string_value(json_object_get(doc, member));
-	return text ? text : "";
+	return json_copy(rg_sim_find(place, kind, id));
+}
+
+void rg_sim_plan_known(RgSimPlace *place, unsigned kind, const json_t *doc)
+{
+	const json_t *due = json_object_get(doc, "_due");
+	if (!due)
+		return;
+	Event *event = g_new0(Event, 1);
+	*event = (Event){.at_ms = doc_int(due, "at"),
+		.realm = place->realm,
+		.place = g_strdup(place->name),
+		.kind = kind,
+		.id = g_strdup(doc_str(doc, place->realm->cloud->kinds[kind].id_member)),
+		.state = g_strdup(doc_str(due, "state"))};
+	g_sequence_insert_sorted(place->sim->due, event, compare_events, NULL);
+}
+
+void rg_sim_plan(RgSimPlace *place, unsigned kind, json_t *doc, gint64 at_ms, const char *state)
+{
+	json_object_set_new(
+		doc, "_due", json_pack("{s:I, s:s}", "at", (json_int_t)at_ms, "state", state));
+	rg_sim_plan_known(place, kind, doc);
+}
+
+/* An event counts only while the document still expects it. */
+static bool is_expected(const json_t *doc, const Event *event)
+{
+	const json_t *due = json_object_get(doc, "_due");
+	return due && doc_int(due, "at") == event->at_ms &&
+	       g_str_equal(doc_str(due, "state"), event->state);
+}
+
+void rg_sim_world_run(RgSim *sim)
+{
+	gint64 now_ms = sim->now_ms;
+	GSequenceIter *first;
+	while (!g_sequence_iter_is_end(first = g_sequence_get_begin_iter(sim->due))) {
+		const Event *event = g_sequence_get(first);
+		if (event->at_ms > now_ms)
+			break;
+		/* Late readers must see it as of its own time, not of when somebody looked. */
+		sim->now_ms = event->at_ms;
+		RgSimPlace *place = g_hash_table_lookup(event->realm->places, event->place);
+		if (place && is_expected(rg_sim_find(place, event->kind, event->id), event))
+			event->realm->cloud->due(place, event->kind, event->id, event->state);
+		g_sequence_remove(first);
+	}
+	sim->now_ms = now_ms;
 }

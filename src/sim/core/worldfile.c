@@ -1,8 +1,7 @@
 #include "sim/core/worldfile.h"
 #include <time.h>
-#include "aws/sim/interfaces.h"
-#include "aws/sim/lifecycle.h"
-#include "sim/core/sim.h"
+#include "sim/core/cloud.h"
+#include "sim/core/world.h"
 
 #define FORMAT 1
 /* Changes of this long are written together. */
@@ -35,90 +34,100 @@ static void append_table(GString *out, const RgSimTable *table)
 	}
 }
 
-char *rg_sim_worldfile_text(const RgSimWorld *world)
+static void append_place(GString *out, const RgSimPlace *place)
+{
+	const RgSimCloud *cloud = place->realm->cloud;
+	g_string_append_printf(out, "\n\"%s\": {", place->name);
+	for (unsigned kind = 0; kind < cloud->n_kinds; kind++) {
+		g_string_append_printf(
+			out, "%s\"%s\": [", kind ? "],\n" : "", cloud->kinds[kind].table);
+		append_table(out, place->tables[kind]);
+	}
+	g_string_append(out, "]}");
+}
+
+char *rg_sim_worldfile_text(const RgSim *sim)
 {
 	GString *out = g_string_new(NULL);
 	g_string_printf(out,
-		"{\"format\": %d, \"seed\": %" G_GUINT64_FORMAT ", \"counter\": %" G_GUINT64_FORMAT
-		", \"regions\": {",
-		FORMAT, world->seed, world->counter);
-	g_autoptr(GList) names = g_hash_table_get_keys(world->regions);
-	names = g_list_sort(names, (GCompareFunc)(void (*)(void))g_strcmp0);
-	for (GList *at = names; at; at = at->next) {
-		const RgSimRegion *region = g_hash_table_lookup(world->regions, at->data);
-		g_string_append_printf(out, "%s\n\"%s\": {", at == names ? "" : ",", region->name);
-		for (int kind = 0; kind < RG_SIM_KINDS; kind++) {
-			g_string_append_printf(
-				out, "%s\"%s\": [", kind ? "],\n" : "", rg_sim_kinds[kind].table);
-			append_table(out, region->tables[kind]);
+		"{\"format\": %d, \"seed\": %" G_GUINT64_FORMAT ", \"counter\": %" G_GUINT64_FORMAT,
+		FORMAT, sim->seed, sim->counter);
+	for (unsigned i = 0; i < sim->realms->len; i++) {
+		const RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
+		g_autoptr(GList) names = g_hash_table_get_keys(realm->places);
+		names = g_list_sort(names, (GCompareFunc)(void (*)(void))g_strcmp0);
+		g_string_append_printf(out, ", \"%s\": {", realm->cloud->section);
+		for (GList *at = names; at; at = at->next) {
+			append_place(out, g_hash_table_lookup(realm->places, at->data));
+			g_string_append(out, at->next ? "," : "");
 		}
-		g_string_append(out, "]}");
+		g_string_append_c(out, '}');
 	}
-	g_string_append(out, "}}\n");
+	g_string_append(out, "}\n");
 	return g_string_free(out, FALSE);
 }
 
-static bool load_table(
-	RgSimWorld *world, RgSimRegion *region, RgSimKind kind, const json_t *list, char **problem)
+static bool load_table(RgSimPlace *place, unsigned kind, const json_t *list, char **problem)
 {
+	const RgSimKind *info = &place->realm->cloud->kinds[kind];
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *doc = json_array_get(list, i);
-		const char *id = rg_sim_doc_str(doc, rg_sim_kinds[kind].id_member);
-		if (!*id || rg_sim_world_find(region, kind, id)) {
-			*problem = g_strdup_printf("%s: %s[%zu] has no %s of its own", region->name,
-				rg_sim_kinds[kind].table, i, rg_sim_kinds[kind].id_member);
+		const char *id = doc_str(doc, info->id_member);
+		if (!*id || rg_sim_find(place, kind, id)) {
+			*problem = g_strdup_printf("%s: %s[%zu] has no %s of its own", place->name,
+				info->table, i, info->id_member);
 			return false;
 		}
-		rg_sim_world_put(world, region, kind, json_incref(doc));
+		rg_sim_plan_known(place, kind, doc);
+		rg_sim_put(place, kind, json_incref(doc));
 	}
 	return true;
 }
 
-static bool load_region(RgSimWorld *world, const char *name, const json_t *tables, char **problem)
+static bool load_realm(RgSimRealm *realm, const json_t *section, char **problem)
 {
-	RgSimRegion *region = rg_sim_world_region_bare(world, name);
-	if (!region) {
-		*problem = g_strdup_printf("there is no region %s", name);
-		return false;
-	}
-	for (int kind = 0; kind < RG_SIM_KINDS; kind++) {
-		const json_t *list = json_object_get(tables, rg_sim_kinds[kind].table);
-		if (!load_table(world, region, (RgSimKind)kind, list, problem))
+	const char *name;
+	json_t *tables;
+	json_object_foreach (rg_json_unconst(section), name, tables) {
+		RgSimPlace *place = rg_sim_place_bare(realm, name);
+		if (!place) {
+			*problem =
+				g_strdup_printf("%s: there is no %s", realm->cloud->section, name);
 			return false;
+		}
+		for (unsigned kind = 0; kind < realm->cloud->n_kinds; kind++) {
+			const char *table = realm->cloud->kinds[kind].table;
+			if (!load_table(place, kind, json_object_get(tables, table), problem))
+				return false;
+		}
 	}
-	rg_sim_interfaces_restore(region);
-	rg_sim_lifecycle_restore(world, region);
 	return true;
 }
 
-static bool load_world(RgSimWorld *world, const json_t *file, char **problem)
+static bool load_world(RgSim *sim, const json_t *file, char **problem)
 {
-	json_int_t format = 0;
-	json_int_t seed = 0;
-	json_int_t counter = 0;
-	json_t *regions = NULL;
-	json_error_t error;
-	if (json_unpack_ex((json_t *)(guintptr)file, &error, 0, "{s:I, s:I, s:I, s:o}", "format",
-		    &format, "seed", &seed, "counter", &counter, "regions", &regions) < 0 ||
+	json_int_t format = 0, seed = 0, counter = 0;
+	if (json_unpack(rg_json_unconst(file), "{s:I, s:I, s:I}", "format", &format, "seed", &seed,
+		    "counter", &counter) < 0 ||
 		format != FORMAT) {
 		*problem = g_strdup("not a world file of this version");
 		return false;
 	}
-	world->seed = (guint64)seed;
-	world->counter = (guint64)counter;
+	sim->seed = (guint64)seed;
+	sim->counter = (guint64)counter;
 	/* What was there before the start is old news for every reader. */
-	gint64 now_ms = world->now_ms;
-	world->now_ms = 0;
+	gint64 now_ms = sim->now_ms;
+	sim->now_ms = 0;
 	bool loaded = true;
-	const char *name;
-	json_t *tables;
-	json_object_foreach (regions, name, tables)
-		loaded = loaded && load_region(world, name, tables, problem);
-	world->now_ms = now_ms;
+	for (unsigned i = 0; loaded && i < sim->realms->len; i++) {
+		RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
+		loaded = load_realm(realm, json_object_get(file, realm->cloud->section), problem);
+	}
+	sim->now_ms = now_ms;
 	return loaded;
 }
 
-bool rg_sim_worldfile_load(RgSimWorld *world, const char *path, char **problem)
+bool rg_sim_worldfile_load(RgSim *sim, const char *path, char **problem)
 {
 	if (!g_file_test(path, G_FILE_TEST_EXISTS))
 		return true;
@@ -127,7 +136,7 @@ bool rg_sim_worldfile_load(RgSimWorld *world, const char *path, char **problem)
 	g_autofree char *why = NULL;
 	if (!file)
 		why = g_strdup_printf("line %d: %s", error.line, error.text);
-	else if (load_world(world, file, &why))
+	else if (load_world(sim, file, &why))
 		return true;
 	*problem = g_strdup_printf("%s: %s", path, why);
 	return false;
@@ -137,11 +146,11 @@ bool rg_sim_saver_flush(RgSimSaver *saver, char **problem)
 {
 	pthread_mutex_lock(&saver->writing);
 	pthread_mutex_lock(&saver->sim->lock);
-	rg_sim_world_enter(saver->sim->world, saver->sim->knobs.consistency_ms);
-	rg_sim_lifecycle_run(saver->sim->world);
-	guint64 changes = saver->sim->world->changes;
+	rg_sim_world_enter(saver->sim);
+	rg_sim_world_run(saver->sim);
+	guint64 changes = saver->sim->changes;
 	g_autofree char *text =
-		changes != saver->written ? rg_sim_worldfile_text(saver->sim->world) : NULL;
+		changes != saver->written ? rg_sim_worldfile_text(saver->sim) : NULL;
 	pthread_mutex_unlock(&saver->sim->lock);
 	g_autoptr(GError) error = NULL;
 	bool done = !text || g_file_set_contents_full(saver->path, text, -1,
@@ -191,7 +200,7 @@ static void *save_on(void *data)
 	return NULL;
 }
 
-RgSimSaver *rg_sim_saver_start(void *sim, const char *path)
+RgSimSaver *rg_sim_saver_start(RgSim *sim, const char *path)
 {
 	RgSimSaver *saver = g_new0(RgSimSaver, 1);
 	saver->sim = sim;

@@ -1,20 +1,17 @@
-/* The world as a JSON file: {format, seed, counter, regions: {NAME: {TABLE: [document]}}}. Written
- * to a temporary file, synced and renamed, by a thread of its own a moment after each change; so a
- * reader always finds a whole world. */
+/* The world as a JSON file: {format, seed, counter, SECTION: {PLACE: {TABLE: [document]}}}, a
+ * section for each cloud. Written to a temporary file, synced and renamed, by a thread of its own a
+ * moment after each change; so a reader always finds a whole world. */
 #pragma once
-#include <stdbool.h>
-#include "sim/core/world.h"
-
-typedef struct RgSimSaver RgSimSaver;
+#include "sim/core/sim.h"
 
 /* The text of the file, g_free it. Call under the simulator's lock. */
-char *rg_sim_worldfile_text(const RgSimWorld *world);
+char *rg_sim_worldfile_text(const RgSim *sim);
 /* Fills an empty world; a file that doesn't exist is an empty world. False and *problem (g_free).
  */
-bool rg_sim_worldfile_load(RgSimWorld *world, const char *path, char **problem);
+bool rg_sim_worldfile_load(RgSim *sim, const char *path, char **problem);
 
-/* `sim` is an RgSim, which outlives the saver. */
-RgSimSaver *rg_sim_saver_start(void *sim, const char *path);
+/* `sim` outlives the saver. */
+RgSimSaver *rg_sim_saver_start(RgSim *sim, const char *path);
 /* Says how far the world is; cheap, any thread, without the simulator's lock. */
 void rg_sim_saver_wake(RgSimSaver *saver, guint64 changes);
 /* Writes what is not written yet, in the calling thread and without the simulator's lock held. */

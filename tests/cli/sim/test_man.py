@@ -1,4 +1,5 @@
 """The man page names every option, knob, action, fault member and path; and no option that isn't."""
+import glob
 import os
 import re
 import subprocess
@@ -31,8 +32,10 @@ def test_knobs_and_paths(page, sim):
 
 
 def test_actions(page):
-    with open(os.path.join(ROOT, 'providers/aws/sim/actions.c')) as f:
-        names = re.findall(r'^\t\{"([A-Za-z]+)"', f.read(), re.M)
+    names = []
+    for path in glob.glob(os.path.join(ROOT, 'providers/aws/sim/*.c')):
+        with open(path) as f:
+            names += re.findall(r'^\t\{"([A-Z][A-Za-z]+)", [a-z_]+, (?:true|false)', f.read(), re.M)
     assert len(names) == 44
     page = re.sub(r'Authorize- and RevokeSecurityGroupIngress and -Egress', ' '.join(
         a + 'SecurityGroup' + b for a in ('Authorize', 'Revoke') for b in ('Ingress', 'Egress')), page)

@@ -104,6 +104,7 @@ def test_a_type_of_its_own_is_told_offered_and_made_until_a_reset(sim):
     ({'instance_types': {'p9.x': TYPE | {'gpus': {'name': 'H900'}}}}, 'p9.x: .*count'),
     ({'instance_types': {'p9.x': TYPE | {'zones': []}}}, 'p9.x: zones is a list'),
     ({'instance_types': {'p9.x': TYPE | {'zones': ['us-east-1q']}}}, 'p9.x: there is no zone .*us-east-1q'),
+    ({'cloud': 'nimbus', 'instance_types': {}}, 'cloud: there is no simulated cloud called nimbus'),
 ])
 def test_what_is_no_scenario_is_refused_whole(sim, scenario, complaint):
     before = sim.knobs()
@@ -149,6 +150,6 @@ def test_the_man_page_names_every_member_and_its_example_is_one(sim):
         declared = set(re.findall(r'"([a-z_]+)",\s*&', f.read()))
     assert {'vcpus', 'efa', 'gpus', 'zones'} <= declared
     assert [m for m in declared if not re.search(rf'(?<![a-z]){m}(?![a-z])', page)] == []
-    assert [m for m in members if f'*{m}*' not in page] == []
+    assert [m for m in members if f'*{m}*' not in page and f'_{m}_' not in page] == []
     example = re.search(r'\n\t(\{\+\+\n.*?\n\})\n', page, re.S).group(1).replace('++\n', '\n')
     assert play(sim, **json.loads(example))['steps'] == 2

@@ -1,0 +1,277 @@
+#include "aws/sim/cloud.h"
+#include <string.h>
+#include "aws/sim/auth.h"
+#include "aws/sim/ec2.h"
+#include "aws/sim/resources.h"
+
+/* Three protocols on one port: EC2's and STS's query forms, SSM's JSON 1.1. */
+#define EC2_VERSION "2016-11-15"
+#define STS_VERSION "2011-06-15"
+#define EC2_NAMESPACE "http://ec2.amazonaws.com/doc/" EC2_VERSION "/"
+#define STS_NAMESPACE "https://sts.amazonaws.com/doc/" STS_VERSION "/"
+#define SSM_TARGET "AmazonSSM."
+
+/* ---- what it is made of */
+
+static const RgSimKind kinds[EC2_KINDS] = {
+	[EC2_INSTANCE] = {"instances", "instanceId"},
+	[EC2_INTERFACE] = {"network_interfaces", "networkInterfaceId"},
+	[EC2_VOLUME] = {"volumes", "volumeId"},
+	[EC2_GROUP] = {"security_groups", "groupId"},
+	[EC2_VPC] = {"vpcs", "vpcId"},
+	[EC2_SUBNET] = {"subnets", "subnetId"},
+	[EC2_IMAGE] = {"images", "imageId"},
+	[EC2_PLACEMENT] = {"placement_groups", "groupId"},
+	[EC2_SPOT] = {"spot_requests", "spotInstanceRequestId"},
+	[EC2_TOKEN] = {"client_tokens", "key"},
+	[EC2_USER_DATA] = {"user_data", "digest"},
+};
+
+static bool is_account(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	return text && strlen(text) == 12 && strspn(text, "0123456789") == 12;
+}
+
+static const RgSimKnob knobs[] = {
+	{"reject_access_keys", .check = rg_sim_knob_is_words, .json = "[]",
+		.form = "a list of access key ids"}, /* 401 AuthFailure */
+	/* The pair of AWS's own signing examples. */
+	{"access_keys", .check = rg_sim_knob_is_texts,
+		.json = "{\"AKIDEXAMPLE\": \"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY\"}",
+		.form = "an object {access key id: secret}"},
+	{"instance_profiles", .check = rg_sim_knob_is_words, .json = "[\"*\"]",
+		.form = "a list of names"},
+	{"roles", .check = rg_sim_knob_is_words, .json = "[\"*\"]", .form = "a list of ARNs"},
+	{"parameters", .check = rg_sim_knob_is_texts, .json = "{}",
+		.form = "an object {name: value}"},
+	{"account", .check = is_account, .json = "\"" EC2_ACCOUNT "\"", .form = "12 digits"},
+	{NULL},
+};
+
+static const RgSimAction *const actions[] = {
+	ec2_group_actions,
+	ec2_image_actions,
+	ec2_instance_actions,
+	ec2_interface_actions,
+	ec2_launch_actions,
+	ec2_lifecycle_actions,
+	ec2_network_actions,
+	ec2_placement_group_actions,
+	ec2_rule_actions,
+	ec2_spot_actions,
+	ec2_tag_actions,
+	ec2_type_actions,
+	sts_actions,
+};
+
+static const RgSimAction *find_action(const char *name, const char *version, int service)
+{
+	static const char *const versions[AWS_APIS] = {EC2_VERSION, STS_VERSION, NULL};
+	for (size_t i = 0; i < G_N_ELEMENTS(actions); i++) {
+		for (const RgSimAction *action = actions[i]; action->name; action++) {
+			if (g_strcmp0(action->name, name) == 0 && action->service == service &&
+				g_strcmp0(versions[service], version) == 0)
+				return action;
+		}
+	}
+	return NULL;
+}
+
+static void seed(RgSimPlace *region)
+{
+	unsigned at = 0;
+	if (rg_sim_next(region, EC2_VPC, &at))
+		return;
+	ec2_network_seed(region);
+	ec2_images_seed(region);
+}
+
+/* ---- from the request to parameters */
+
+static const char *target(const RgSimRequest *request)
+{
+	const char *header = g_hash_table_lookup(request->headers, "x-amz-target");
+	return header && g_str_has_prefix(header, SSM_TARGET) ? header : NULL;
+}
+
+/* By the target header or the form's Version; EC2 when nothing says otherwise. */
+static int service_of(const RgSimRequest *request, const json_t *params)
+{
+	if (target(request))
+		return SSM_API;
+	return g_strcmp0(ec2_param_str(params, "Version"), STS_VERSION) == 0 ? STS_API : EC2_API;
+}
+
+/* JSON as the tree that a form gives: text at the leaves, lists as objects with numbers for keys.
+ * Depth is bounded by jansson's parser. */
+static json_t *tree_of(const json_t *value)
+{
+	if (json_is_integer(value)) {
+		g_autofree char *text =
+			g_strdup_printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		return json_string(text);
+	}
+	if (json_is_boolean(value))
+		return json_string(json_is_true(value) ? "true" : "false");
+	if (!json_is_object(value) && !json_is_array(value))
+		return json_string(json_is_string(value) ? json_string_value(value) : "");
+	json_t *tree = json_object();
+	const char *key;
+	json_t *member;
+	json_object_foreach (rg_json_unconst(value), key, member) {
+		if (!json_is_null(member))
+			json_object_set_new(tree, key, tree_of(member));
+	}
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		g_autofree char *number = g_strdup_printf("%zu", i + 1);
+		json_object_set_new(tree, number, tree_of(json_array_get(value, i)));
+	}
+	return tree;
+}
+
+static json_t *parse_json(const RgSimRequest *request, char **problem)
+{
+	json_error_t error;
+	json_auto_t *given =
+		json_loadb(request->body, request->body_length, JSON_REJECT_DUPLICATES, &error);
+	if (!json_is_object(given)) {
+		*problem = g_strdup(given ? "the body is not a JSON object" : error.text);
+		return NULL;
+	}
+	json_t *tree = tree_of(given);
+	json_object_set_new(tree, "Action", json_string(target(request) + strlen(SSM_TARGET)));
+	return tree;
+}
+
+/* The parameters as params.h has them, the action's name and version among them. */
+static json_t *parse(const RgSimRequest *request, char **problem)
+{
+	if (target(request))
+		return parse_json(request, problem);
+	if (strlen(request->body) != request->body_length) {
+		*problem = g_strdup("the form contains a NUL byte");
+		return NULL;
+	}
+	bool is_get = g_str_equal(request->method, "GET");
+	return ec2_params_parse(is_get ? request->query : request->body, problem);
+}
+
+static bool claims(const RgSimRequest *request)
+{
+	return g_str_equal(request->method, "POST") || g_str_equal(request->method, "GET");
+}
+
+static bool fail_syntax(RgSimCall *call, const char *problem)
+{
+	bool json = call->service == SSM_API;
+	return rg_sim_fail(call, 400, json ? "SerializationException" : "MalformedQueryString",
+		"The %s contains a syntax error: %s", json ? "body" : "query string", problem);
+}
+
+static bool admit(RgSimCall *call)
+{
+	g_autofree char *problem = NULL;
+	call->params = parse(call->request, &problem);
+	call->service = service_of(call->request, call->params);
+	if (!call->params)
+		return fail_syntax(call, problem);
+	call->dry_run = call_bool(call, "DryRun", false);
+	const char *name = call_str(call, "Action");
+	const RgSimAction *action = find_action(name, call_str(call, "Version"), call->service);
+	if (!ec2_auth_check(call, action && action->unsigned_allowed))
+		return false;
+	call->action = action;
+	if (action)
+		return ec2_throttle_request(call);
+	if (!name)
+		return rg_sim_fail(call, 400, "MissingAction",
+			"The request is missing an action or a required parameter.");
+	if (call->service == SSM_API)
+		return rg_sim_fail(
+			call, 400, "UnknownOperationException", "The operation is unknown");
+	return rg_sim_fail(call, 400, "InvalidAction",
+		"The action %s is not valid for this web service.", name);
+}
+
+/* ---- from the outcome to the reply */
+
+static void write_answer(const RgSimCall *call, GString *out)
+{
+	const char *name = call->action->name;
+	if (call->service == STS_API)
+		g_string_append_printf(
+			out, "<%sResponse xmlns=\"" STS_NAMESPACE "\"><%sResult>", name, name);
+	else if (call->service == EC2_API)
+		g_string_append_printf(out,
+			"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse "
+			"xmlns=\"" EC2_NAMESPACE "\"><requestId>%s</requestId>",
+			name, call->request_id);
+	g_string_append_len(out, call->body->str, (gssize)call->body->len);
+	if (call->service == STS_API)
+		g_string_append_printf(out,
+			"</%sResult><ResponseMetadata><RequestId>%s</RequestId>"
+			"</ResponseMetadata>",
+			name, call->request_id);
+	if (call->service != SSM_API)
+		g_string_append_printf(out, "</%sResponse>", name);
+}
+
+static void write_error(const RgSimCall *call, GString *out)
+{
+	bool sts = call->service == STS_API;
+	if (call->service == SSM_API) {
+		json_auto_t *error =
+			json_pack("{s:s, s:s}", "__type", call->code, "message", call->message);
+		g_autofree char *text = json_dumps(error, JSON_COMPACT);
+		g_string_append(out, text);
+		return;
+	}
+	g_string_append(
+		out, sts ? "<ErrorResponse xmlns=\"" STS_NAMESPACE "\"><Error>"
+			 : "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error>");
+	if (sts)
+		ec2_xml_text(out, "Type", call->status < 500 ? "Sender" : "Receiver");
+	ec2_xml_text(out, "Code", call->code);
+	ec2_xml_text(out, "Message", call->message);
+	g_string_append(out, sts ? "</Error>" : "</Error></Errors>");
+	ec2_xml_text(out, sts ? "RequestId" : "RequestID", call->request_id);
+	ec2_xml_close(out, sts ? "ErrorResponse" : "Response");
+}
+
+static void answer(const RgSimCall *call, RgSimReply *reply)
+{
+	if (call->code)
+		write_error(call, reply->body);
+	else
+		write_answer(call, reply->body);
+	reply->status = call->status;
+	rg_sim_reply_header(reply, "Content-Type",
+		call->service == SSM_API ? "application/x-amz-json-1.1" : "text/xml;charset=UTF-8");
+	rg_sim_reply_header(reply, "x-amzn-RequestId", call->request_id);
+	const char *account = doc_str(call->sim->knobs, "account");
+	if (!g_str_equal(account, EC2_ACCOUNT))
+		g_string_replace(reply->body, EC2_ACCOUNT, account, 0);
+}
+
+const RgSimCloud aws_sim_cloud = {
+	.name = "aws",
+	.section = "regions",
+	.kinds = kinds,
+	.n_kinds = EC2_KINDS,
+	.knobs = knobs,
+	.data_new = ec2_data_new,
+	.data_free = ec2_data_free,
+	.has_place = ec2_has_region,
+	.seed = seed,
+	.place_clear = ec2_addresses_free,
+	.due = ec2_instance_due,
+	.claims = claims,
+	.admit = admit,
+	.check = ec2_params_check,
+	.answer = answer,
+	.is_quota = ec2_is_quota,
+	.reclaim = ec2_spot_reclaim,
+	.types_check = ec2_own_types_check,
+	.types_add = ec2_own_types_add,
+};

@@ -1,0 +1,268 @@
+#include <string.h>
+#include "aws/sim/resources.h"
+
+/* ---- capacity: zones that offer a type, and what the knobs leave there */
+
+bool ec2_takes_place(const json_t *instance)
+{
+	const char *state = ec2_instance_state(instance);
+	return !g_str_equal(state, "terminated") && !g_str_equal(state, "stopped");
+}
+
+gint64 ec2_capacity_left(const RgSimCall *call, const char *type, const char *zone)
+{
+	gint64 left = rg_sim_knobs_capacity(call->sim->knobs, type, zone);
+	/* A dry run asks for permission and form; EC2 tells of capacity only when it launches. */
+	if (left < 0 || call->dry_run)
+		return G_MAXINT64;
+	const json_t *instance;
+	for (unsigned at = 0; (instance = rg_sim_next(call->place, EC2_INSTANCE, &at));) {
+		const json_t *placement = json_object_get(instance, "placement");
+		if (ec2_takes_place(instance) &&
+			g_str_equal(doc_str(instance, "instanceType"), type) &&
+			g_str_equal(doc_str(placement, "availabilityZone"), zone))
+			left--;
+	}
+	return MAX(left, 0);
+}
+
+static bool offers(const RgSimCall *call, const char *type, const json_t *zone)
+{
+	return ec2_type_offered(call->place, type, doc_str(zone, "id"));
+}
+
+/* "us-east-1b, us-east-1c": zones other than `but` that offer the type, and have room for one if
+ * `with_room`. g_free it. */
+static char *other_zones(const RgSimCall *call, const char *type, const char *but, bool with_room)
+{
+	GString *out = g_string_new(NULL);
+	size_t i;
+	json_t *zone;
+	json_array_foreach (ec2_zones(call->place), i, zone) {
+		const char *name = doc_str(zone, "name");
+		if (g_str_equal(name, but) || !offers(call, type, zone) ||
+			(with_room && ec2_capacity_left(call, type, name) < 1))
+			continue;
+		g_string_append_printf(out, "%s%s", out->len ? ", " : "", name);
+	}
+	return g_string_free(out, FALSE);
+}
+
+bool ec2_fail_capacity(RgSimCall *call, const char *type, const char *zone)
+{
+	if (!zone)
+		return rg_sim_fail(call, 500, "InsufficientInstanceCapacity",
+			"There is no Spot or On-Demand capacity available that matches your "
+			"request.");
+	g_autofree char *others = other_zones(call, type, zone, true);
+	if (!*others)
+		return rg_sim_fail(call, 500, "InsufficientInstanceCapacity",
+			"We currently do not have sufficient %s capacity in the Availability Zone "
+			"you requested (%s). Our system will be working on provisioning "
+			"additional capacity.",
+			type, zone);
+	return rg_sim_fail(call, 500, "InsufficientInstanceCapacity",
+		"We currently do not have sufficient %s capacity in the Availability Zone you "
+		"requested (%s). Our system will be working on provisioning additional capacity. "
+		"You can currently get %s capacity by not specifying an Availability Zone in your "
+		"request or choosing %s.",
+		type, zone, type, others);
+}
+
+static bool fail_unsupported(RgSimCall *call, const char *type, const char *zone)
+{
+	g_autofree char *others = other_zones(call, type, zone, false);
+	if (!*others)
+		return rg_sim_fail(call, 400, "Unsupported",
+			"The requested configuration is currently not supported. Please check the "
+			"documentation for supported configurations.");
+	return rg_sim_fail(call, 400, "Unsupported",
+		"Your requested instance type (%s) is not supported in your requested "
+		"Availability Zone (%s). Please retry your request by not specifying an "
+		"Availability Zone or choosing %s.",
+		type, zone, others);
+}
+
+static bool place_in(RgSimCall *call, const char *type, const char *wanted, gint64 min,
+	const char **zone, gint64 *count)
+{
+	const json_t *entry = ec2_zone(call->place, wanted);
+	if (!entry)
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"Invalid availability zone: [%s]", wanted);
+	if (!offers(call, type, entry))
+		return fail_unsupported(call, type, wanted);
+	gint64 left = ec2_capacity_left(call, type, wanted);
+	if (left < min)
+		return ec2_fail_capacity(call, type, wanted);
+	*zone = doc_str(entry, "name");
+	*count = MIN(left, *count);
+	return true;
+}
+
+bool ec2_choose_zone(RgSimCall *call, const char *type, const char *wanted, gint64 min, gint64 max,
+	const char **zone, gint64 *count)
+{
+	*count = max;
+	if (wanted)
+		return place_in(call, type, wanted, min, zone, count);
+	gint64 best = -1;
+	size_t i;
+	json_t *entry;
+	json_array_foreach (ec2_zones(call->place), i, entry) {
+		const char *name = doc_str(entry, "name");
+		if (!offers(call, type, entry) || !ec2_default_subnet(call->place, name))
+			continue;
+		gint64 left = MIN(ec2_capacity_left(call, type, name), max);
+		if (left > best) {
+			best = left;
+			*zone = name;
+		}
+	}
+	if (best < 0)
+		return fail_unsupported(call, type, "");
+	if (best < min)
+		return ec2_fail_capacity(call, type, NULL);
+	*count = best;
+	return true;
+}
+
+/* ---- the account's vCPU quotas, per instance family and market, as the knob `quotas` sets them.
+ * Families and codes: Service Quotas, service "ec2" */
+
+static const struct {
+	const char *families; /* letters before the generation's digit, blank-separated */
+	const char *on_demand;
+	const char *spot;
+} quotas[] = {
+	{"p", "L-417A185B", "L-7212CCBC"},
+	{"g gr vt", "L-DB2E81BA", "L-3819A6DF"},
+	{"trn", "L-2C3B7624", "L-5480EFD2"},
+	{"inf", "L-1945791B", "L-B5D1601B"},
+	{"dl", "L-6E869C2A", "L-85EED4F7"},
+	{"a c d h i im is m r t z", "L-1216C47A", "L-34B43A08"},
+};
+
+const char *ec2_quota_code(const char *type, bool spot)
+{
+	g_autofree char *family = g_strndup(type, strcspn(type, "0123456789.-"));
+	for (size_t i = 0; i < G_N_ELEMENTS(quotas); i++) {
+		g_auto(GStrv) names = g_strsplit(quotas[i].families, " ", -1);
+		if (g_strv_contains((const char *const *)names, family))
+			return spot ? quotas[i].spot : quotas[i].on_demand;
+	}
+	return NULL;
+}
+
+bool ec2_is_quota(const char *code)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(quotas); i++) {
+		if (g_str_equal(code, quotas[i].on_demand) || g_str_equal(code, quotas[i].spot))
+			return true;
+	}
+	return false;
+}
+
+gint64 ec2_quota_left(const RgSimCall *call, const char *code)
+{
+	const json_t *limit =
+		code ? json_object_get(json_object_get(call->sim->knobs, "quotas"), code) : NULL;
+	/* A dry run asks for permission and form only. */
+	if (!limit || call->dry_run)
+		return G_MAXINT64;
+	gint64 left = json_integer_value(limit);
+	const json_t *instance;
+	for (unsigned at = 0; (instance = rg_sim_next(call->place, EC2_INSTANCE, &at));) {
+		const char *type = doc_str(instance, "instanceType");
+		bool spot = *doc_str(instance, "instanceLifecycle") != '\0';
+		if (ec2_takes_place(instance) && g_strcmp0(ec2_quota_code(type, spot), code) == 0)
+			left -= ec2_type_vcpus(ec2_type_find(call->place, type));
+	}
+	return MAX(left, 0);
+}
+
+bool ec2_fail_quota(RgSimCall *call, const char *code)
+{
+	gint64 limit = doc_int(json_object_get(call->sim->knobs, "quotas"), code);
+	for (size_t i = 0; i < G_N_ELEMENTS(quotas); i++) {
+		if (g_str_equal(code, quotas[i].spot))
+			return rg_sim_fail(call, 400, "MaxSpotInstanceCountExceeded",
+				"Max spot instance count exceeded");
+	}
+	return rg_sim_fail(call, 400, "VcpuLimitExceeded",
+		"You have requested more vCPU capacity than your current vCPU limit of "
+		"%" G_GINT64_FORMAT
+		" allows for the instance bucket that the specified instance type belongs to. "
+		"Please visit http://aws.amazon.com/contact-us/ec2-request to request an "
+		"adjustment to this limit.",
+		limit);
+}
+
+/* ---- request throttling: token buckets for each action of a region, and for the instances that
+ * four actions touch. Sizes and rates:
+ * docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html Off unless the knob `throttle` is
+ * 1 */
+
+typedef struct {
+	const char *name;
+	double size;
+	double per_s;
+} Rate;
+
+static const Rate actions[] = {{"CreateNetworkInterface", 100, 5}, {"CreateTags", 100, 10},
+	{"DeleteNetworkInterface", 100, 5}, {"DeleteTags", 100, 10},
+	{"ModifyInstanceMetadataOptions", 100, 5}, {"ModifyNetworkInterfaceAttribute", 100, 5},
+	{"RunInstances", 5, 2}, {"StartInstances", 5, 2}, {"TerminateInstances", 100, 5}};
+static const Rate reading = {"reading", 100, 20};
+static const Rate mutating = {"mutating", 50, 5};
+static const Rate unfiltered = {"unfiltered", 50, 10};
+static const Rate instances[] = {{"RunInstances", 1000, 2}, {"TerminateInstances", 1000, 20},
+	{"StartInstances", 1000, 2}, {"StopInstances", 1000, 20}};
+static const char *const unfiltered_actions[] = {"DescribeInstances", "DescribeInstanceStatus",
+	"DescribeNetworkInterfaces", "DescribeSecurityGroups", "DescribeSpotInstanceRequests",
+	"DescribeVolumes", NULL};
+
+static const Rate *find(const Rate *rates, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (g_str_equal(rates[i].name, name))
+			return &rates[i];
+	}
+	return NULL;
+}
+
+static bool take(RgSimCall *call, const char *name, const Rate *rate, double tokens)
+{
+	return rg_sim_take_tokens(call, name, rate->size, rate->per_s, tokens) ||
+	       rg_sim_fail(call, 503, "RequestLimitExceeded", "Request limit exceeded.");
+}
+
+static bool is_unfiltered(const RgSimCall *call)
+{
+	return g_strv_contains(unfiltered_actions, call->action->name) &&
+	       !call_has(call, "Filter") && !call_has(call, "MaxResults");
+}
+
+bool ec2_throttle_request(RgSimCall *call)
+{
+	const char *name = call->action->name;
+	if (!doc_int(call->sim->knobs, "throttle") || call->service != EC2_API)
+		return true;
+	if (is_unfiltered(call)) {
+		g_autofree char *own = g_strconcat(name, ":unfiltered", NULL);
+		return take(call, own, &unfiltered, 1);
+	}
+	const Rate *rate = find(actions, G_N_ELEMENTS(actions), name);
+	if (!rate)
+		rate = call->action->mutating ? &mutating : &reading;
+	return take(call, name, rate, 1);
+}
+
+bool ec2_throttle_instances(RgSimCall *call, gint64 count)
+{
+	const Rate *rate = find(instances, G_N_ELEMENTS(instances), call->action->name);
+	if (!doc_int(call->sim->knobs, "throttle") || !rate)
+		return true;
+	g_autofree char *name = g_strconcat(rate->name, ":instances", NULL);
+	return take(call, name, rate, (double)count);
+}
