@@ -369,6 +369,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		REF_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
+		DETAIL_ENTRIES(context),
 		/* a branch that touches a spec is no order to destroy its cluster */
 		destroy ? end : (GOptionEntry)CHANGED_ENTRY(context),
 		destroy ? end : (GOptionEntry)OVERRIDE_ENTRY(options.change),

@@ -19,7 +19,7 @@ typedef struct Context {
 	/* common options */
 	char *state_path, *trace_path, *cluster, *ref, *changed_since;
 	char **provider_dirs;
-	gboolean json, no_color;
+	gboolean json, no_color, verbose, summary;
 	/* opened when needed */
 	RgProviderHost *providers;
 	RgStore *store;
@@ -49,6 +49,14 @@ typedef struct Command {
 	{                                                                                          \
 		"changed-since", 0, 0, G_OPTION_ARG_STRING, &(context)->changed_since,             \
 			"only specs changed since the merge base with REV", "REV"                  \
+	}
+
+#define DETAIL_ENTRIES(context)                                                                    \
+	{"summary", 0, 0, G_OPTION_ARG_NONE, &(context)->summary,                                  \
+		"pools and cost only, without the resources", NULL},                               \
+	{                                                                                          \
+		"verbose", 'v', 0, G_OPTION_ARG_NONE, &(context)->verbose,                         \
+			"every attribute of every resource", NULL                                  \
 	}
 
 const Command *commands_get(void); /* ends with a NULL name */

@@ -137,5 +137,13 @@ bool options_parse(Context *context, const GOptionEntry *entries, int *argc, cha
 	}
 	if (context->no_color)
 		context->out.color = context->err.color = false;
+	if (context->verbose && context->summary) {
+		rg_diags_error(context->diags, "usage.conflict",
+			"--summary and --verbose exclude each other");
+		return false;
+	}
+	context->out.detail = context->verbose	 ? RG_DETAIL_VERBOSE
+			      : context->summary ? RG_DETAIL_SUMMARY
+						 : RG_DETAIL_NORMAL;
 	return count_arguments(context, *argc - 1, min_arguments, max_arguments);
 }

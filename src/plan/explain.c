@@ -49,10 +49,10 @@ static json_t *explain_moved(Maker *maker, const RgChange *change, const json_t 
 	return found;
 }
 
-json_t *plan_explain(Maker *maker, const RgChange *change)
+static json_t *explain_texts(Maker *maker, const RgChange *change)
 {
 	json_t *found = NULL;
-	if (!maker->input->explain || !change->desired || !change->recorded)
+	if (!maker->input->explain)
 		return NULL;
 	for (guint i = 0; i < change->attrs->len && !found; i++) {
 		const RgAttrChange *attr = change->attrs->pdata[i];
@@ -63,4 +63,38 @@ json_t *plan_explain(Maker *maker, const RgChange *change)
 				       : explain_moved(maker, change, after);
 	}
 	return found;
+}
+
+/* Attributes that one field of the spec decides (`field` of the provider's schema). */
+static void add_fields(Maker *maker, const RgChange *change, json_t *items)
+{
+	const RgKind *kind = rg_schema_kind(maker->schema, change->desired->kind);
+	for (guint i = 0; i < change->attrs->len; i++) {
+		const RgAttrChange *attr = change->attrs->pdata[i];
+		const RgAttribute *attribute = rg_kind_attribute(kind, attr->name);
+		if (!attribute || !attribute->field || !attr->spec || !attr->force_new ||
+			attr->sensitive || attr->after_unknown)
+			continue;
+		json_array_append_new(
+			items, json_pack("{s:s, s:s, s:s, s:O*, s:O*}", "field", attribute->field,
+				       "attribute", attr->name, "change",
+				       !attr->before  ? "added"
+				       : !attr->after ? "removed"
+						      : "changed",
+				       "before", attr->before, "after", attr->after));
+	}
+}
+
+json_t *plan_explain(Maker *maker, const RgChange *change)
+{
+	if (!change->desired || !change->recorded)
+		return NULL;
+	json_auto_t *items = json_array();
+	add_fields(maker, change, items);
+	json_t *texts = explain_texts(maker, change);
+	if (!json_array_size(items))
+		return texts;
+	json_array_extend(items, texts);
+	json_decref(texts);
+	return json_incref(items);
 }

@@ -497,6 +497,7 @@ RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
 	load_limits(&loader, plan, own);
 	plan->override = text_of(&loader, own, "budget_override");
 	plan->carbon = take_value(&loader, json_object_get(own, "carbon"), "basis", JSON_OBJECT);
+	plan->details = take_value(&loader, own, "details", JSON_OBJECT);
 	load_unmanaged(&loader, plan, own);
 	plan->errored = flag_of(&loader, document, "errored");
 	plan_count(plan);

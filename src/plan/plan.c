@@ -28,6 +28,7 @@ void rg_plan_free(RgPlan *plan)
 	g_free(plan->override);
 	json_decref(plan->carbon);
 	g_clear_pointer(&plan->unmanaged, g_ptr_array_unref);
+	json_decref(plan->details);
 	json_decref(plan->touched);
 	g_free(plan);
 }
@@ -66,6 +67,40 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 						      limit->microusd, limit->source));
 	}
 	return plan;
+}
+
+static int by_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp(((const RgAttribute *)a)->name, ((const RgAttribute *)b)->name);
+}
+
+static json_t *detail_names(const RgKind *kind)
+{
+	json_t *names = json_array();
+	g_autoptr(GList) attributes = g_hash_table_get_values(kind->attributes);
+	attributes = g_list_sort(attributes, by_name);
+	for (GList *at = attributes; at; at = at->next) {
+		const RgAttribute *attribute = at->data;
+		if (attribute->detail)
+			json_array_append_new(names, json_string(attribute->name));
+	}
+	return names;
+}
+
+/* Of the kinds that the plan is about. */
+static json_t *details_of(const RgPlan *plan, const RgSchema *schema)
+{
+	json_auto_t *details = json_object();
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < plan->changes->len; i++) {
+		char *name = ((RgPlanChange *)plan->changes->pdata[i])->kind;
+		if (!g_hash_table_add(seen, name))
+			continue;
+		json_auto_t *names = detail_names(rg_schema_kind(schema, name));
+		if (json_array_size(names) > 0)
+			json_object_set(details, name, names);
+	}
+	return json_object_size(details) > 0 ? json_incref(details) : NULL;
 }
 
 static GPtrArray *unmanaged_of(const RgDiff *diff)
@@ -151,6 +186,7 @@ RgPlan *rg_plan_new(
 	for (guint i = 0; i < diff->changes->len; i++)
 		g_ptr_array_add(plan->changes, plan_change_new(&maker, diff->changes->pdata[i]));
 	pools_make(&maker);
+	plan->details = details_of(plan, schema);
 	plan->unmanaged = unmanaged_of(diff);
 	plan->touched = rows_of(diff);
 	plan_count(plan);

@@ -99,6 +99,7 @@ typedef struct {
 	char *override;	    /* why the budget may be exceeded; NULL: it is not */
 	json_t *carbon; /* what the carbon figures rest on: {"year", "source", ...}; NULL: none */
 	GPtrArray *unmanaged; /* json_t*: {"address","kind","id","status"} */
+	json_t *details; /* {kind: [attributes that say nothing that anybody chose]}; NULL: none */
 	/* {address: [generation, updated_s], with the run when pending; null = no row}: all rows of
 	 * the cluster, none of which may have moved */
 	json_t *touched;

@@ -299,6 +299,7 @@ static json_t *own_plan(const RgPlan *plan)
 	put_json(object, "protect", plan->protect);
 	put_json(object, "protection", plan->protection);
 	put_json(object, "fit", plan->fit);
+	put_json(object, "details", plan->details);
 	json_object_set_new(object, "serial", json_integer(plan->serial));
 	put_text(object, "state", plan->state);
 	put_text(spec, "file", plan->spec_file);

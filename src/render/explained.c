@@ -47,10 +47,26 @@ void add_spec_changes(GString *text, const RgPlanChange *change, const RgStyle *
 {
 	size_t i;
 	const json_t *item;
-	if (json_array_size(change->spec_changes) > 0)
-		g_string_append(text, "        # because of:\n");
-	json_array_foreach (change->spec_changes, i, item)
+	bool begun = false;
+	json_array_foreach (change->spec_changes, i, item) {
+		if (json_object_get(item, "attribute"))
+			continue; /* stands beside its attribute */
+		if (!begun)
+			g_string_append(text, "        # because of:\n");
+		begun = true;
 		add_item(text, item, style);
+	}
+}
+
+const char *spec_field_of(const RgPlanChange *change, const char *attribute)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach (change->spec_changes, i, item) {
+		if (g_str_equal(rg_json_str(item, "attribute", ""), attribute))
+			return rg_json_str(item, "field", NULL);
+	}
+	return NULL;
 }
 
 char *spec_changes_phrase(const RgPlanChange *change)
@@ -70,7 +86,7 @@ static char *line_of(const json_t *item)
 	return g_strdup_printf("%s %s", rg_json_str(item, "field", "?"), values);
 }
 
-GPtrArray *spec_change_lines(const RgPlan *plan)
+GPtrArray *spec_change_lines(const RgPlan *plan, bool pools)
 {
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -80,12 +96,15 @@ GPtrArray *spec_change_lines(const RgPlan *plan)
 		const json_t *item;
 		json_array_foreach (change->spec_changes, n, item) {
 			g_autofree char *what = line_of(item);
-			char *line = g_strdup_printf(
-				"%s: %s", change->group ? change->group : change->name, what);
-			if (g_hash_table_add(seen, line))
-				g_ptr_array_add(lines, line);
-			else
+			const char *pool = change->group ? change->group : change->name;
+			char *line = pools ? g_strdup_printf("%s: %s", pool, what)
+					   : g_steal_pointer(&what);
+			if (g_hash_table_contains(seen, line)) {
 				g_free(line);
+				continue;
+			}
+			g_hash_table_add(seen, line);
+			g_ptr_array_add(lines, line);
 		}
 	}
 	return lines;

@@ -126,7 +126,7 @@ static void add_money(GString *to, const RgPlan *plan)
 /* Why nodes are replaced, in the words of the spec. */
 static void add_reasons(GString *to, const RgPlan *plan)
 {
-	g_autoptr(GPtrArray) lines = spec_change_lines(plan);
+	g_autoptr(GPtrArray) lines = spec_change_lines(plan, true);
 	if (lines->len)
 		g_string_append(to, "\nChanged in the spec:\n\n");
 	for (guint i = 0; i < lines->len && i < 20; i++) {

@@ -59,12 +59,21 @@ void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
 /* place.c: why the cluster is where it is; nothing when the spec left no choice */
 void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
 
+/* alike.c: {kind: attributes that all its new resources have alike; of maps their members}. A new
+ * reference. */
+json_t *alike_of(const RgPlan *plan);
+/* What of an attribute's value is not in `alike` (of the kind; may be NULL); NULL: nothing. A new
+ * reference. */
+json_t *alike_rest(const json_t *alike, const char *name, json_t *value);
+
 /* explained.c: what of the spec stands behind a change, a line a field */
 void add_spec_changes(GString *text, const RgPlanChange *change, const RgStyle *style);
+/* The field of the spec that decides an attribute which replaces its resource; NULL: not known. */
+const char *spec_field_of(const RgPlanChange *change, const char *attribute);
 /* "ray.image, env.TOKEN"; NULL: nothing of the spec that is known. g_free. */
 char *spec_changes_phrase(const RgPlanChange *change);
-/* char*: "train: ray.image \"a\" -> \"b\"", each once */
-GPtrArray *spec_change_lines(const RgPlan *plan);
+/* char*: "train: ray.image \"a\" -> \"b\"", each once; with the pool or without */
+GPtrArray *spec_change_lines(const RgPlan *plan, bool pools);
 
 /* words.c: what the formats share */
 /* "will be created"; Terraform's phrase for the action of a change. */

@@ -23,6 +23,15 @@ static const char *color_of(const RgPlanChange *change)
 	return CYAN;
 }
 
+/* What the blocks of one plan need to know. */
+typedef struct {
+	GString *text;
+	const RgPlan *plan;
+	const RgStyle *style;
+	json_t *alike;	   /* alike_of; NULL: verbose */
+	GHashTable *begun; /* kinds whose common attributes are shown */
+} Blocks;
+
 static void add_heading(GString *text, const RgPlanChange *change, const RgStyle *style)
 {
 	g_autofree char *address = clean(change->address);
@@ -31,19 +40,38 @@ static void add_heading(GString *text, const RgPlanChange *change, const RgStyle
 	g_string_append_c(text, '\n');
 }
 
-static int name_width(const RgPlanChange *change)
+static bool is_detail(const RgPlan *plan, const RgPlanChange *change, const char *name)
+{
+	return rg_json_has_text(json_object_get(plan->details, change->kind), name);
+}
+
+/* What a block of a new resource shows of an attribute. A new reference; NULL: nothing. */
+static json_t *shown_of(const Blocks *blocks, const RgPlanChange *change, const char *name)
+{
+	json_t *value = json_object_get(change->desired, name);
+	if (!blocks->alike)
+		return json_incref(value);
+	return is_detail(blocks->plan, change, name)
+		       ? NULL
+		       : alike_rest(json_object_get(blocks->alike, change->kind), name, value);
+}
+
+static int width_of_names(const json_t *attributes)
 {
 	unsigned width = 0;
 	const char *key;
 	json_t *value;
-	if (change->action == RG_ACTION_CREATE) {
-		json_object_foreach (change->desired, key, value)
-			width = MAX(width, columns_of(key));
-		return (int)width;
-	}
+	json_object_foreach (rg_json_unconst(attributes), key, value)
+		width = MAX(width, columns_of(key));
+	return (int)width;
+}
+
+static int name_width(const RgPlanChange *change)
+{
+	unsigned width = change->id ? 2 : 0;
 	for (guint i = 0; i < change->attrs->len; i++)
 		width = MAX(width, columns_of(((RgPlanAttr *)change->attrs->pdata[i])->name));
-	return (int)MAX(width, change->id ? 2 : 0);
+	return (int)width;
 }
 
 /* The name of an attribute, in its column; what is colourless has `symbol` alone painted. */
@@ -63,22 +91,62 @@ static bool is_hidden(const RgPlanChange *change, const char *name)
 	return change->sensitive && json_object_get(change->sensitive, name);
 }
 
-static void add_wanted(GString *text, const RgPlanChange *change, const RgStyle *style)
+static void add_values(const Blocks *blocks, const RgPlanChange *change, const json_t *attributes)
 {
-	int width = name_width(change);
+	int width = width_of_names(attributes);
 	const char *key;
 	json_t *value;
-	json_object_foreach (change->desired, key, value) {
-		g_autofree char *prefix = prefix_of(style, GREEN, "+", key, width);
+	json_object_foreach (rg_json_unconst(attributes), key, value) {
+		g_autofree char *prefix = prefix_of(blocks->style, GREEN, "+", key, width);
 		if (is_hidden(change, key))
-			g_string_append_printf(text, "%s (sensitive value)\n", prefix);
+			g_string_append_printf(blocks->text, "%s (sensitive value)\n", prefix);
 		else
-			add_value(text, style, prefix, value);
+			add_value(blocks->text, blocks->style, prefix, value);
 	}
 }
 
-static void add_attr(GString *text, const RgPlanAttr *attr, int width, const RgStyle *style)
+static void add_wanted(const Blocks *blocks, const RgPlanChange *change)
 {
+	json_auto_t *shown = json_object();
+	const char *key;
+	json_t *value;
+	json_object_foreach (change->desired, key, value) {
+		json_t *rest = shown_of(blocks, change, key);
+		if (rest)
+			json_object_set_new(shown, key, rest);
+	}
+	add_values(blocks, change, shown);
+	size_t left = json_object_size(change->desired) - json_object_size(shown);
+	if (left)
+		g_string_append_printf(blocks->text, "        # (%zu attribute%s hidden)\n", left,
+			left == 1 ? "" : "s");
+}
+
+/* Above the first new resource of a kind: what all of them have alike. */
+static void add_common(const Blocks *blocks, const RgPlanChange *change)
+{
+	json_auto_t *common = json_copy(json_object_get(blocks->alike, change->kind));
+	const char *key;
+	json_t *value;
+	void *next;
+	if (!common || !g_hash_table_add(blocks->begun, change->kind))
+		return;
+	json_object_foreach_safe (common, next, key, value) {
+		if (is_detail(blocks->plan, change, key))
+			json_object_del(common, key);
+	}
+	if (!json_object_size(common))
+		return;
+	g_autofree char *kind = clean(change->kind);
+	g_string_append_printf(blocks->text, "  # all new %s have in common:\n", kind);
+	add_values(blocks, change, common);
+	g_string_append_c(blocks->text, '\n');
+}
+
+static void add_attr(
+	GString *text, const RgPlanChange *change, const RgPlanAttr *attr, const RgStyle *style)
+{
+	int width = name_width(change);
 	const char *symbol = !attr->before && !attr->sensitive				? "+"
 			     : !attr->after && !attr->after_unknown && !attr->sensitive ? "-"
 											: "~";
@@ -87,8 +155,11 @@ static void add_attr(GString *text, const RgPlanAttr *attr, int width, const RgS
 	g_autoptr(GString) note = g_string_new(NULL);
 	if (attr->drift)
 		paint(note, style, CYAN, " # changed outside of raygpu");
+	const char *field = spec_field_of(change, attr->name);
 	if (attr->force_new)
 		paint(note, style, RED, " # forces replacement");
+	if (field && !g_str_equal(field, attr->name))
+		g_string_append_printf(note, " (%s)", field);
 	if (!attr->sensitive && !attr->after_unknown) {
 		add_difference(text, style, prefix, attr->before, attr->after, note->str);
 		return;
@@ -124,8 +195,11 @@ static void add_ids(GString *text, GPtrArray *changes, guint from, guint to, con
 }
 
 /* One block for changes[from .. to), which are alike. */
-static void add_block(GString *text, GPtrArray *changes, guint from, guint to, const RgStyle *style)
+static void add_block(const Blocks *blocks, guint from, guint to)
 {
+	GString *text = blocks->text;
+	const RgStyle *style = blocks->style;
+	GPtrArray *changes = blocks->plan->changes;
 	const RgPlanChange *change = changes->pdata[from];
 	const char *symbol = change_symbol(change);
 	g_autofree char *kind = clean(change->kind), *name = clean(change->name);
@@ -140,10 +214,10 @@ static void add_block(GString *text, GPtrArray *changes, guint from, guint to, c
 		g_string_append_printf(text, " # %u alike", to - from);
 	g_string_append_c(text, '\n');
 	if (change->action == RG_ACTION_CREATE)
-		add_wanted(text, change, style);
+		add_wanted(blocks, change);
 	add_ids(text, changes, from, to, style);
 	for (guint i = 0; i < change->attrs->len && change->action != RG_ACTION_CREATE; i++)
-		add_attr(text, change->attrs->pdata[i], name_width(change), style);
+		add_attr(text, change, change->attrs->pdata[i], style);
 	add_spec_changes(text, change, style);
 	g_string_append(text, "    }\n\n");
 }
@@ -157,7 +231,7 @@ static bool same_attr(const RgPlanAttr *a, const RgPlanAttr *b)
 }
 
 /* Nodes of a pool that change alike share one block. */
-static bool alike(const RgPlanChange *a, const RgPlanChange *b)
+static bool alike_changes(const RgPlanChange *a, const RgPlanChange *b)
 {
 	if (a->action != b->action || a->index < 0 || b->index < 0 ||
 		!g_str_equal(a->kind, b->kind) || !g_str_equal(a->name, b->name) ||
@@ -178,14 +252,20 @@ static bool alike(const RgPlanChange *a, const RgPlanChange *b)
 
 static void add_changes(GString *text, const RgPlan *plan, const RgStyle *style)
 {
+	json_auto_t *alike = style->detail == RG_DETAIL_VERBOSE ? NULL : alike_of(plan);
+	g_autoptr(GHashTable) begun = g_hash_table_new(g_str_hash, g_str_equal);
+	const Blocks blocks = {text, plan, style, alike, begun};
 	for (guint i = 0; i < plan->changes->len;) {
 		const RgPlanChange *change = plan->changes->pdata[i];
 		guint end = i + 1;
+		if (change->action == RG_ACTION_CREATE)
+			add_common(&blocks, change);
 		if (change->action != RG_ACTION_NONE) {
 			add_heading(text, change, style);
-			while (end < plan->changes->len && alike(change, plan->changes->pdata[end]))
+			while (end < plan->changes->len &&
+				alike_changes(change, plan->changes->pdata[end]))
 				add_heading(text, plan->changes->pdata[end++], style);
-			add_block(text, plan->changes, i, end, style);
+			add_block(&blocks, i, end);
 		}
 		i = end;
 	}
@@ -231,6 +311,8 @@ static void add_drift(GString *text, const RgPlan *plan, const RgStyle *style)
 	g_string_append_c(text, '\n');
 }
 
+#define API_SECONDS_WORTH_SAYING 10
+
 static void add_origin(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	if (plan->commit)
@@ -241,7 +323,8 @@ static void add_origin(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "", "Spec: %s, %s", plan->spec_file,
 			plan->in_git ? "in a repository without a commit"
 				     : "not in a git repository");
-	if (!plan->api_calls)
+	if (!plan->api_calls || (style->detail != RG_DETAIL_VERBOSE &&
+					plan->api_seconds < API_SECONDS_WORTH_SAYING))
 		return;
 	g_autofree char *seconds = plan->api_seconds ? g_strdup_printf("%u s", plan->api_seconds)
 						     : g_strdup("less than 1 s");
@@ -289,17 +372,17 @@ static bool has_actions(const RgPlan *plan)
 	return false;
 }
 
-char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
+static void add_actions(GString *text, const RgPlan *plan, const RgStyle *style)
 {
-	GString *text = g_string_new(NULL);
-	add_drift(text, plan, style);
-	add_unmanaged(text, plan, style);
-	if (has_actions(plan)) {
-		g_string_append(text, "raygpu will perform the following actions:\n\n");
-		add_changes(text, plan, style);
-	}
-	add_protection(text, plan, style);
-	add_pools(text, plan, style);
+	if (!has_actions(plan) || style->detail == RG_DETAIL_SUMMARY)
+		return;
+	g_string_append(text, "raygpu will perform the following actions:\n\n");
+	add_changes(text, plan, style);
+}
+
+/* What stands around the changes: where it comes from and what it takes. */
+static void add_context(GString *text, const RgPlan *plan, const RgStyle *style)
+{
 	if (plan->fit) {
 		rg_render_fit_into(text, plan->fit, style);
 		g_string_append_c(text, '\n');
@@ -310,8 +393,28 @@ char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
 		g_string_append_printf(text,
 			"%u record%s brought up to date without a call to the cloud.\n",
 			plan->record, plan->record == 1 ? " is" : "s are");
-	g_autofree char *summary = rg_render_plan_summary(plan);
 	g_string_append_c(text, '\n');
+}
+
+/* Nothing happens and nothing is to be known. */
+static bool is_quiet(const RgPlan *plan, const RgStyle *style)
+{
+	return rg_plan_is_noop(plan) && !plan->drifted && !plan->unmanaged->len &&
+	       style->detail != RG_DETAIL_VERBOSE;
+}
+
+char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	if (!is_quiet(plan, style)) {
+		add_pools(text, plan, style);
+		add_drift(text, plan, style);
+		add_unmanaged(text, plan, style);
+		add_actions(text, plan, style);
+		add_protection(text, plan, style);
+		add_context(text, plan, style);
+	}
+	g_autofree char *summary = rg_render_plan_summary(plan);
 	if (plan->errored)
 		paint(text, style, RED,
 			"Planning failed: see the errors. Nothing will be applied.");

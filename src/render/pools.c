@@ -1,5 +1,6 @@
 #include "render/paint.h"
 #include "base/money.h"
+#include <string.h>
 
 /* The table of pools under a plan; GPUs as Ray will see them; the cost. */
 
@@ -17,8 +18,7 @@ static char *money_arrow(int64_t before, int64_t after)
 	return before == after ? g_steal_pointer(&to) : g_strdup_printf("%s -> %s", from, to);
 }
 
-/* `market`: with a column for it. */
-static GStrv pool_row(const RgPlanPool *pool, bool market)
+static GStrv pool_row(const RgPlanPool *pool)
 {
 	GStrv row = g_new0(char *, COLUMNS + 1);
 	unsigned n = 0;
@@ -26,8 +26,7 @@ static GStrv pool_row(const RgPlanPool *pool, bool market)
 	g_autofree char *cost = money_arrow(pool->microusd_hour_before, pool->microusd_hour_after);
 	row[n++] = clean(pool->pool);
 	row[n++] = clean(pool->instance_type ? pool->instance_type : "?");
-	if (market)
-		row[n++] = clean(pool->market ? pool->market : "?");
+	row[n++] = clean(pool->market ? pool->market : "?");
 	row[n++] = arrow(pool->nodes_before, pool->nodes_after);
 	g_autofree char *labelled =
 		pool->accelerator ? g_strdup_printf("%s %s", pool->accelerator, gpus) : NULL;
@@ -38,37 +37,17 @@ static GStrv pool_row(const RgPlanPool *pool, bool market)
 	return row;
 }
 
-/* All on demand is not worth a column. */
-static bool has_markets(const RgPlan *plan)
-{
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
-		if (pool->market && !g_str_equal(pool->market, "on-demand"))
-			return true;
-	}
-	return false;
-}
-
 static void row_free(gpointer row)
 {
 	g_strfreev(row);
 }
 
-static GPtrArray *table_of(const RgPlan *plan)
-{
-	GPtrArray *rows = g_ptr_array_new_with_free_func(row_free);
-	bool market = has_markets(plan);
-	const char *heads =
-		market ? "POOL,TYPE,MARKET,NODES,GPUS,PER HOUR" : "POOL,TYPE,NODES,GPUS,PER HOUR";
-	g_ptr_array_add(rows, g_strsplit(heads, ",", -1));
-	for (guint i = 0; i < plan->pools->len; i++)
-		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i], market));
-	return rows;
-}
-
 static void add_table(GString *text, const RgPlan *plan, const RgStyle *style)
 {
-	g_autoptr(GPtrArray) rows = table_of(plan);
+	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
+	g_ptr_array_add(rows, g_strsplit("POOL,TYPE,MARKET,NODES,GPUS,PER HOUR", ",", -1));
+	for (guint i = 0; i < plan->pools->len; i++)
+		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i]));
 	paint_rows(text, rows, style);
 }
 
@@ -159,26 +138,15 @@ static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "      ", "spot prices move: counted as they were last seen");
 }
 
-static const char *market_words(const RgPlan *plan)
-{
-	if (plan->markets->len != 1)
-		return "";
-	const char *market = ((RgPlanMarket *)plan->markets->pdata[0])->market;
-	return g_str_equal(market, "on-demand") ? " on demand"
-	       : g_str_equal(market, "spot")	? " on spot"
-						: "";
-}
-
 static void add_cost(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
 	g_autofree char *hour = money_change(&before, &after, 1);
 	g_autofree char *month = money_change(&before, &after, RG_MONTH_HOURS);
-	g_string_append_printf(text, "Cost: %s per hour%s\n      %s per month of %d hours", hour,
-		market_words(plan), month, RG_MONTH_HOURS);
-	if (plan->catalog_date)
-		g_string_append_printf(text, "\n      prices of %s", plan->catalog_date);
-	g_string_append_c(text, '\n');
+	wrapf(text, style, "", "Cost: %s per hour", hour);
+	wrapf(text, style, "      ", "%s per month of %d hours%s%s", month, RG_MONTH_HOURS,
+		plan->catalog_date ? ", at prices of " : "",
+		plan->catalog_date ? plan->catalog_date : "");
 	add_markets(text, plan, style);
 	if (after.unpriced)
 		wrapf(text, style, "      ", "%u node%s without a known price not counted",
@@ -224,13 +192,62 @@ static void add_carbon(GString *text, const RgPlan *plan, const RgStyle *style)
 	}
 	g_autofree char *change = carbon_change(&before, &after);
 	g_string_append_printf(text, "Carbon: %s\n", change);
-	wrapf(text, style, "        ",
-		"grid of %s %s: %s; %" G_GINT64_FORMAT " %% utilisation assumed", region,
-		rg_json_str(plan->carbon, "year", "?"), source,
-		rg_json_int(plan->carbon, "utilisation_percent", 0));
+	if (style->detail == RG_DETAIL_VERBOSE)
+		wrapf(text, style, "        ",
+			"grid of %s %s: %s; %" G_GINT64_FORMAT " %% utilisation assumed", region,
+			rg_json_str(plan->carbon, "year", "?"), source,
+			rg_json_int(plan->carbon, "utilisation_percent", 0));
 	if (after.uncounted)
 		wrapf(text, style, "        ", "%u node%s without a figure not counted",
 			after.uncounted, after.uncounted == 1 ? "" : "s");
+}
+
+/* "head, 2 of train"; *head: its head is among them. */
+static char *replaced_nodes(const RgPlan *plan, bool *head)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const char *pool = ((RgPlanPool *)plan->pools->pdata[i])->pool;
+		unsigned nodes = 0;
+		for (guint k = 0; k < plan->changes->len; k++) {
+			const RgPlanChange *change = plan->changes->pdata[k];
+			nodes += change->pin && change->action == RG_ACTION_REPLACE &&
+				 g_strcmp0(change->group, pool) == 0;
+		}
+		if (!nodes)
+			continue;
+		g_string_append(line, line->len ? ", " : "");
+		if (i == 0) /* the head stands first */
+			g_string_append(line, pool);
+		else
+			g_string_append_printf(line, "%u of %s", nodes, pool);
+		*head |= i == 0;
+	}
+	return g_strdup(line->str);
+}
+
+#define REASONS_SHOWN 5
+
+/* What nobody may overlook: which nodes are replaced, why, and what that ends. */
+static void add_replaced(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	bool head = false;
+	g_autofree char *nodes = replaced_nodes(plan, &head);
+	if (!*nodes)
+		return;
+	paint(text, style, RED, "Replaced:");
+	g_autoptr(GString) words = g_string_new(NULL);
+	wrapf(words, style, "          ", "%s", nodes);
+	g_string_append(text, words->str + strlen("Replaced:"));
+	g_autoptr(GPtrArray) reasons = spec_change_lines(plan, false);
+	for (guint i = 0; i < reasons->len && i < REASONS_SHOWN; i++)
+		wrapf(text, style, "          ", "%s %s", i ? "and" : "because of",
+			(char *)reasons->pdata[i]);
+	if (reasons->len > REASONS_SHOWN)
+		wrapf(text, style, "          ", "and %u more", reasons->len - REASONS_SHOWN);
+	if (head)
+		wrapf(text, style, "          ",
+			"with the head, every running job and actor of the cluster ends");
 }
 
 void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
@@ -239,9 +256,11 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
 		return;
 	add_table(text, plan, style);
 	g_string_append_c(text, '\n');
-	add_choices(text, plan, style);
-	add_ray(text, plan, style);
-	add_gangs(text, plan, style);
 	add_cost(text, plan, style);
 	add_carbon(text, plan, style);
+	add_ray(text, plan, style);
+	add_choices(text, plan, style);
+	add_gangs(text, plan, style);
+	add_replaced(text, plan, style);
+	g_string_append_c(text, '\n');
 }

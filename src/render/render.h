@@ -7,9 +7,16 @@
 #include "apply/apply.h"
 #include "diff/drift.h"
 
+typedef enum {
+	RG_DETAIL_NORMAL,  /* what resources have alike is shown once; constants are left out */
+	RG_DETAIL_SUMMARY, /* pools, cost and what must be known, without resources */
+	RG_DETAIL_VERBOSE, /* every attribute, and what nothing depends on */
+} RgDetail;
+
 typedef struct {
 	bool color;
-	unsigned width; /* columns; 0 = 80 */
+	unsigned width;	 /* columns; 0 = 80 */
+	RgDetail detail; /* of plans */
 } RgStyle;
 
 /* What may go to a terminal or the log of a CI job: valid UTF-8, no control character but new
@@ -22,9 +29,10 @@ char *rg_render_diags(const RgDiags *diags, const RgStyle *style);
 /* Array in the form of `terraform validate -json` diagnostics, plus "code" and "hint". */
 json_t *rg_render_diags_json(const RgDiags *diags);
 
-/* The plan as people read it: drift first, then the changes (equal nodes of a pool folded to one
- * block: "# aws.instance.train[0-3] will be created"... every address still stands on a line of its
- * own that tools can parse), pools table (nodes, GPUs, cost before and after), summary last. */
+/* The plan as people read it: the table of pools (nodes, GPUs, cost before and after) and what must
+ * be known, then drift and the changes (nodes of a pool that change alike share one block; every
+ * address stands on a line of its own that tools can parse), the summary last. Without changes it
+ * is the summary alone, unless verbose. */
 char *rg_render_plan(const RgPlan *plan, const RgStyle *style);
 /* "No changes. ..." or "Plan: N to add, N to change, N to destroy." */
 char *rg_render_plan_summary(const RgPlan *plan);

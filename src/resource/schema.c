@@ -40,6 +40,8 @@ static RgAttribute *read_attribute(const char *name, const json_t *object)
 	attribute->ignore_drift = rg_json_bool(object, "ignore_drift", false);
 	attribute->set = rg_json_bool(object, "set", false);
 	attribute->role = g_intern_string(rg_json_str(object, "role", NULL));
+	attribute->field = g_intern_string(rg_json_str(object, "field", NULL));
+	attribute->detail = rg_json_bool(object, "detail", false);
 	attribute->gzip_base64 = g_str_equal(rg_json_str(object, "encoding", ""), "gzip_base64");
 	attribute->default_value = json_is_null(otherwise) ? NULL : otherwise;
 	return attribute;

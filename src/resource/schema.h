@@ -14,7 +14,9 @@ typedef struct {
 	const char *name, *type;
 	const char *role; /* what the core may read from it: one of RG_ROLE_*; NULL = nothing */
 	bool required, computed, force_new, sensitive, unreadable, create_only, ignore_drift, set;
-	bool gzip_base64;	     /* a compressed text */
+	const char *field; /* what of the spec decides it, "disk.size"; NULL = nothing alone */
+	bool detail;	   /* says nothing that anybody chose: shown on request only */
+	bool gzip_base64;  /* a compressed text */
 	const json_t *default_value; /* NULL = none */
 } RgAttribute;
 

@@ -63,7 +63,7 @@ def test_the_cheapest_place_is_chosen_kept_and_left_without_a_trace(sim, home):
     assert [c['region'] for c in choice['candidates']] == [DEAR, EAST, WEST]
     home.run('apply', 'p.json', '--auto-approve')
     assert (nodes(sim, EAST), nodes(sim, WEST), nodes(sim, DEAR)) == (3, 0, 0)
-    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle')
+    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle', '--verbose')
     assert 'No changes.' in said.out and f'Place: aws {EAST}, cheapest of 3' in said.out
     assert home.run('drift', 'cluster.yaml', '--no-settle').out.startswith('No drift.')
     assert home.run('state', 'orphans').code == 0
@@ -123,7 +123,7 @@ def test_reoptimize_leaves_equals_where_they_are(sim, home):
     write(home, sim, [WEST], head='accelerators: T4')
     home.apply()
     write(home, sim, [EAST, WEST], head='accelerators: T4')
-    said = home.run('plan', 'cluster.yaml', '--reoptimize', '--no-settle')
+    said = home.run('plan', 'cluster.yaml', '--reoptimize', '--no-settle', '--verbose')
     assert 'No changes.' in said.out and f'Place: aws {WEST}, cheapest of 2' in said.out
 
 
@@ -161,7 +161,7 @@ def test_a_cluster_from_before_any_of_keeps_its_place(sim, home):
         'provider:\n', f'provider: {{name: aws, region: {DEAR}, endpoint: "{sim.url}"}}\n'))
     home.apply()
     write(home, sim, [EAST, DEAR])
-    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle')
+    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle', '--verbose')
     assert 'No changes.' in said.out and f'Place: aws {DEAR}, it is already there' in said.out
 
 
@@ -213,7 +213,7 @@ def test_a_lost_state_is_rebuilt_where_the_cluster_is(sim, home):
     assert nodes(sim, EAST) == 3
     os.unlink(home.state)
     home.run('state', 'rebuild', 'cluster.yaml')
-    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle')
+    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle', '--verbose')
     assert 'No changes.' in said.out and f'Place: aws {EAST}' in said.out
     home.run('destroy', 'cluster.yaml', '--auto-approve')
     assert nodes(sim, EAST) == 0

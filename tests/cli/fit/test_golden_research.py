@@ -91,7 +91,7 @@ def test_the_cost_is_the_sum_of_the_price_list(plan):
     told, own = plan
     hour = sum(nodes * price(kind) for kind, nodes, _, _ in NODES.values())
     assert own['cost']['after'] == {'microusd_hour': hour, 'microusd_month': hour * HOURS_A_MONTH, 'unpriced': 0}
-    assert f'$0.00 -> ${hour / 1e6:.2f} per hour on demand' in told.out
+    assert f'$0.00 -> ${hour / 1e6:.2f} per hour' in told.out
     assert {p['pool']: p['after']['microusd_hour'] for p in own['pools']} == {
         pool: nodes * price(kind) for pool, (kind, nodes, _, _) in NODES.items()}
 

@@ -21,7 +21,7 @@ def test_a_new_image(home):
     home.apply()
     write(home, image=NEW)
     text = home.run('plan').out
-    assert text.count('# because of:\n          ~ ray.image = ') == 2  # the head, and the two nodes alike
+    assert text.count('        # because of:\n          ~ ray.image = ') == 2  # the head, and the two nodes alike
     assert f'~ ray.image = "{IMAGE}"\n' in text and f'-> "{NEW}"\n' in text
     why = [{'field': 'ray.image', 'change': 'changed', 'before': IMAGE, 'after': NEW}]
     assert reasons(home) == {f'aws.instance.{name}': why for name in ('head', 'serve[0]', 'serve[1]')}
@@ -67,9 +67,29 @@ def test_user_data_that_is_compressed_now(home):
     assert reasons(home)['aws.instance.serve[1]'] == [{'field': 'env.L3', 'change': 'changed', 'hidden': True}]
 
 
-def test_what_is_replaced_for_another_reason_names_none(home):
-    write(home)
+def test_an_attribute_names_the_field_that_decides_it(home):
+    """The provider's schema says which: `field`."""
+    write(home, ', disk: {type: gp3}')
     home.apply()
     assert not reasons(home)
-    home.write('cluster.yaml', home.read('cluster.yaml').replace('m5.2xlarge', 'm5.4xlarge'))
-    assert 'because of' not in home.run('plan').out
+    text = home.read('cluster.yaml').replace('m5.2xlarge', 'm5.4xlarge')
+    home.write('cluster.yaml', text.replace('type: gp3', 'type: gp2'))
+    change = {'change': 'changed', 'before': 'gp3', 'after': 'gp2'}
+    why = [{'field': 'disk.type', 'attribute': 'disk_type', **change}]
+    assert reasons(home)['aws.instance.serve[0]'] == why
+    assert reasons(home)['aws.instance.head'][0]['field'] == 'instance_type'
+    out = home.run('plan').out
+    assert '      ~ disk_type = "gp3" -> "gp2" # forces replacement (disk.type)\n' in out
+    assert '      ~ instance_type = "m5.2xlarge" -> "m5.4xlarge" # forces replacement\n' in out
+    assert ('Replaced: head, 2 of serve\n          because of instance_type "m5.2xlarge" -> "m5.4xlarge"\n'
+            '          and disk.type "gp3" -> "gp2"\n'
+            '          with the head, every running job and actor of the cluster ends\n') in out
+    marked = home.run('plan', '--format', 'markdown').out.replace('\\', '')
+    assert '- head: instance_type "m5.2xlarge" → "m5.4xlarge"\n- serve: disk.type "gp3" → "gp2"\n' in marked
+
+
+def test_a_reason_that_pools_share_is_given_once(home):
+    write(home)
+    home.apply()
+    write(home, image=NEW)
+    assert home.run('plan', '--summary').out.count('because of') == 1

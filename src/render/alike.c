@@ -1,0 +1,77 @@
+#include "render/paint.h"
+#include "resource/expr.h"
+
+/* What all new resources of a kind have alike is shown once, above the first of them. */
+
+static bool is_map(const json_t *value)
+{
+	return json_is_object(value) && !rg_expr_is(value);
+}
+
+/* The members that both have with equal values; of maps in them, these maps' members. */
+static json_t *common_of(const json_t *one, const json_t *other, bool deep)
+{
+	json_t *common = json_object(), *value;
+	const char *key;
+	json_object_foreach (rg_json_unconst(one), key, value) {
+		json_t *match = json_object_get(other, key);
+		if (match && json_equal(value, match)) {
+			json_object_set(common, key, value);
+		} else if (deep && is_map(value) && is_map(match)) {
+			json_auto_t *inner = common_of(value, match, false);
+			if (json_object_size(inner) > 0)
+				json_object_set(common, key, inner);
+		}
+	}
+	return common;
+}
+
+/* What of `value` is not in `common`; NULL: nothing. A new reference. */
+static json_t *rest_of(json_t *value, const json_t *common)
+{
+	json_t *rest, *member;
+	const char *key;
+	if (!common)
+		return json_incref(value);
+	if (json_equal(value, common))
+		return NULL;
+	rest = json_object();
+	json_object_foreach (value, key, member) {
+		if (!json_equal(member, json_object_get(common, key)))
+			json_object_set(rest, key, member);
+	}
+	return rest;
+}
+
+json_t *alike_rest(const json_t *alike, const char *name, json_t *value)
+{
+	return rest_of(value, json_object_get(alike, name));
+}
+
+/* {kind: its common attributes} of what is created; a kind with one block has none. */
+json_t *alike_of(const RgPlan *plan)
+{
+	json_auto_t *all = json_object(), *more = json_object();
+	const json_t *last = NULL; /* nodes of a pool share theirs */
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		const json_t *common = json_object_get(all, change->kind);
+		if (change->action != RG_ACTION_CREATE || (common && change->desired == last))
+			continue;
+		last = change->desired;
+		if (!common) {
+			json_object_set(all, change->kind, change->desired);
+		} else if (!json_equal(common, change->desired)) {
+			json_object_set_new(
+				all, change->kind, common_of(common, change->desired, true));
+			json_object_set_new(more, change->kind, json_true());
+		}
+	}
+	const char *kind;
+	json_t *value, *kept = json_object();
+	json_object_foreach (all, kind, value) {
+		if (json_object_get(more, kind) && json_object_size(value) > 1)
+			json_object_set(kept, kind, value);
+	}
+	return kept;
+}

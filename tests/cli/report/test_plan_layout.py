@@ -1,0 +1,56 @@
+"""What a plan shows, in which order, and how much of it."""
+from program import spec
+from shared import home, sim  # noqa: F401
+
+
+def places(text, *parts):
+    found = [text.index(part) for part in parts]
+    assert found == sorted(found), text
+    return found
+
+
+def test_pools_and_cost_come_first_and_the_summary_last(home):
+    home.write('cluster.yaml', spec(pools={'serve': 2, 'batch': 1}))
+    text = home.run('plan').out
+    places(text, '  POOL   TYPE ', '  head   m5.2xlarge   on-demand  0 -> 1 ', '\nCost: $0.00 -> ', '\nGPUs that Ray will see: ',
+           '\nraygpu will perform the following actions:\n', '\n  # aws.instance.batch[0] will be created\n', '\nPlan: ')
+    assert text.startswith('  POOL') and text.endswith(' to add, 0 to change, 0 to destroy.\n')
+
+
+def test_what_resources_have_alike_is_shown_once(home):
+    home.write('cluster.yaml', spec(pools={'serve': 2, 'batch': 1}) + 'labels: {team: ml}\n')
+    text = home.run('plan').out
+    common = text[text.index('  # all new aws.instance have in common:\n'):].split('\n\n')[0]
+    assert '+ availability_zone = "us-east-1a"\n' in common and '{team = "ml"}' in common
+    assert text.count('availability_zone') == 1
+    assert '      + tags            = {Name = "test-serve"}\n' in text
+    for constant in ('http_tokens', 'disk_encrypted', 'instance_state', 'root_device'):
+        assert constant not in text
+    assert text.count(' attributes hidden)\n') == 3  # head, serve and batch
+    verbose = home.run('plan', '--verbose').out
+    assert 'have in common' not in verbose and 'hidden)' not in verbose
+    assert verbose.count('availability_zone') == verbose.count('http_tokens') == 3
+    assert '\nAbout ' in verbose and '\nAbout ' not in text
+
+
+def test_a_saved_plan_is_shown_alike(home):
+    home.write('cluster.yaml', spec(pools={'serve': 2, 'batch': 1}))
+    home.run('plan', '--out', 'p.json')
+    for more in ((), ('--verbose',), ('--summary',)):
+        assert home.run('show', 'p.json', *more).out == home.run('plan', *more).out
+
+
+def test_summary_leaves_the_resources_out(home):
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    text = home.run('plan', '--summary').out
+    assert 'resource "' not in text and 'will be created' not in text
+    assert 'POOL' in text and '\nPlan: 6 to add' in text
+    assert '--summary and --verbose' in home.run('plan', '--summary', '--verbose', code=4).err
+
+
+def test_without_changes_it_is_one_line(home):
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    home.apply()
+    done = home.run('plan', '--detailed-exitcode')
+    assert done.out == 'No changes. Your infrastructure matches the configuration.\n' and not done.err
+    assert 'POOL' in home.run('plan', '--verbose').out
