@@ -145,7 +145,7 @@ def test_sums_of_the_plan(home):
     markdown = home.run('plan', '--format', 'markdown').out
     assert 'Cost: $0.91 → $2.49 \\(\\+$1.58\\) per hour, $664.30 → $1816.24 \\(\\+$1151.94\\) per month' in markdown
     assert '; 0.036 → 0.106 \\(\\+0.070\\) kg CO2e per hour' in markdown
-    text = home.run('plan').out
+    text = home.run('plan', '--verbose').out
     assert 'Cost: $0.91 -> $2.49 (+$1.58) per hour' in text
     assert '      $664.30 -> $1816.24 (+$1151.94) per month of 730 hours' in text
     assert re.search(r'Carbon: 0\.036 -> 0\.106 \(\+0\.070\) kg CO2e per hour\n'
