@@ -14,11 +14,9 @@ bool blob_put(RgStore *store, const json_t *value, unsigned char *hash, RgDiags 
 {
 	g_autofree char *text = rg_json_canonical(value);
 	hash_text(text, hash);
-	Sql q = sql_new(store,
-		"INSERT INTO blobs (sha256, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING", diags);
-	sql_hash(&q, hash);
-	sql_text(&q, text);
-	return sql_run(&q);
+	return sql_do(store,
+		"INSERT INTO blobs (sha256, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING", diags,
+		HASH(hash), TEXT(text));
 }
 
 static bool check_text(Sql *q, int column, const unsigned char *hash)
@@ -32,8 +30,7 @@ static bool check_text(Sql *q, int column, const unsigned char *hash)
 
 bool blob_get(RgStore *store, const unsigned char *hash, json_t **value, RgDiags *diags)
 {
-	Sql q = sql_new(store, "SELECT bytes FROM blobs WHERE sha256 = ?1", diags);
-	sql_hash(&q, hash);
+	Sql q = sql_with(store, "SELECT bytes FROM blobs WHERE sha256 = ?1", diags, HASH(hash));
 	bool found = sql_next(&q);
 	bool ok = !found || (check_text(&q, 0, hash) && sql_column_json(&q, 0, value));
 	if (!sql_ok(&q) || !ok)
@@ -55,11 +52,9 @@ bool blobs_check(RgStore *store, RgDiags *diags)
 
 bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"DELETE FROM blobs WHERE sha256 = ?1"
 		" AND NOT EXISTS (SELECT 1 FROM resources WHERE attrs = ?1)"
 		" AND NOT EXISTS (SELECT 1 FROM journal_members WHERE attrs = ?1)",
-		diags);
-	sql_hash(&q, hash);
-	return sql_run(&q);
+		diags, HASH(hash));
 }

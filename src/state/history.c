@@ -11,11 +11,10 @@ static json_t *int_or_null(Sql *q, int column)
 /* {"create": 4, "failed": 1}: how many changes of each kind ended well, and how many did not. */
 static bool count_changes(RgStore *store, int64_t run, json_t *counts, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT iif(outcome = 'done', action, 'failed'), count(*) FROM run_changes"
 		" WHERE run = ?1 GROUP BY 1",
-		diags);
-	sql_int(&q, run);
+		diags, INT(run));
 	while (sql_next(&q))
 		json_object_set_new(
 			counts, sql_column_text(&q, 0), json_integer(sql_column_int(&q, 1)));
@@ -48,12 +47,11 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 	json_auto_t *runs = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT r.seq, r.id, r.started_s, r.ended_s, r.outcome, r.meta, c.name"
 		" FROM runs r JOIN clusters c ON c.id = r.cluster WHERE ?1 IS NULL OR c.name = ?1"
 		" ORDER BY r.seq DESC",
-		diags);
-	sql_text(&q, cluster);
+		diags, TEXT(cluster));
 	bool ok = sums_check(store, SUMS_OF_HISTORY, diags);
 	while (ok && sql_next(&q))
 		ok = read_run(store, &q, runs, diags);
@@ -68,11 +66,10 @@ json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 	json_auto_t *changes = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT c.address, c.action, c.outcome, c.at_s FROM run_changes c"
 		" JOIN runs r ON r.seq = c.run WHERE r.id = ?1 ORDER BY c.seq",
-		diags);
-	sql_text(&q, run_id);
+		diags, TEXT(run_id));
 	bool whole = sums_check(store, SUMS_OF_HISTORY, diags);
 	while (whole && sql_next(&q)) {
 		json_t *change = json_object();

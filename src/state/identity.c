@@ -7,11 +7,9 @@
 bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,
 	int64_t *attempt, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT generation, attempt FROM identities WHERE cluster = ?1 AND address = ?2",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
+		diags, INT(cluster), TEXT(address));
 	*generation = *attempt = 0;
 	while (sql_next(&q)) {
 		*generation = sql_column_int(&q, 0);
@@ -23,24 +21,18 @@ bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t
 bool identity_raise(RgStore *store, int64_t cluster, const char *address, int64_t generation,
 	int64_t attempt, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"INSERT INTO identities (cluster, address, generation, attempt)"
 		" VALUES (?1, ?2, ?3, ?4)"
 		" ON CONFLICT DO UPDATE SET generation = excluded.generation,"
 		" attempt = excluded.attempt"
 		" WHERE (excluded.generation, excluded.attempt) > (generation, attempt)",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
-	sql_int(&q, generation);
-	sql_int(&q, attempt);
-	return sql_run(&q);
+		diags, INT(cluster), TEXT(address), INT(generation), INT(attempt));
 }
 
 static bool find_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags)
 {
-	Sql q = sql_new(store, "SELECT id FROM clusters WHERE name = ?1", diags);
-	sql_text(&q, cluster);
+	Sql q = sql_with(store, "SELECT id FROM clusters WHERE name = ?1", diags, TEXT(cluster));
 	*id = 0;
 	while (sql_next(&q))
 		*id = sql_column_int(&q, 0);

@@ -5,16 +5,12 @@
 char *rg_store_find_holder(RgStore *store, const char *provider, const char *region,
 	const char *kind, const char *id, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT resources.address || ' of cluster ' || clusters.name FROM resources"
 		" JOIN clusters ON clusters.id = resources.cluster"
 		" WHERE resources.kind = ?1 AND resources.cloud_id = ?2"
 		" AND clusters.provider = ?3 AND clusters.region = ?4",
-		diags);
-	sql_text(&q, kind);
-	sql_text(&q, id);
-	sql_text(&q, provider);
-	sql_text(&q, region);
+		diags, TEXT(kind), TEXT(id), TEXT(provider), TEXT(region));
 	char *holder = sql_next(&q) ? g_strdup(sql_column_text(&q, 0)) : NULL;
 	sql_end(&q);
 	return holder;
@@ -23,8 +19,8 @@ char *rg_store_find_holder(RgStore *store, const char *provider, const char *reg
 /* Another cluster's import may have been quicker: each has its own lock. */
 static bool check_free(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags)
 {
-	Sql q = sql_new(store, "SELECT provider, region FROM clusters WHERE id = ?1", diags);
-	sql_int(&q, cluster);
+	Sql q = sql_with(
+		store, "SELECT provider, region FROM clusters WHERE id = ?1", diags, INT(cluster));
 	g_autofree char *provider = NULL, *region = NULL;
 	if (sql_next(&q)) {
 		provider = g_strdup(sql_column_text(&q, 0));

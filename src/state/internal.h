@@ -81,9 +81,9 @@ bool store_publish(
 /* Reads from `copy` (taken, in memory) from now on, migrated to this program's version. */
 bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags);
 
-/* sql.c: one run of a statement. Parameters are bound in order; NULL text and JSON bind NULL.
- *   Sql q = sql_new(store, "SELECT ...", diags);
- *   sql_text(&q, name);
+/* sql.c: one run of a statement.
+ *   Sql q = sql_with(store, "SELECT ... WHERE cluster = ?1 AND name = ?2", diags, INT(cluster),
+ *           TEXT(name));
  *   while (sql_next(&q)) ...            ends by itself; sql_end() when left early
  *   return sql_ok(&q);
  * `text` must be a string literal: it is the key of the prepared statement. */
@@ -95,11 +95,42 @@ typedef struct {
 	GPtrArray *texts; /* bound JSON texts, owned until the statement ends */
 } Sql;
 
-Sql sql_new(RgStore *store, const char *text, RgDiags *diags);
-void sql_text(Sql *q, const char *text);
-void sql_int(Sql *q, int64_t value);
-void sql_json(Sql *q, const json_t *value);
-void sql_hash(Sql *q, const unsigned char *hash);
+/* The values of its parameters, in order; NULL text, JSON and hash bind NULL. */
+typedef struct {
+	enum { SQL_END, SQL_INT, SQL_TEXT, SQL_JSON, SQL_HASH } type;
+	union {
+		int64_t number;
+		const char *text;
+		const json_t *json;
+		const unsigned char *hash;
+	};
+} SqlValue;
+#define INT(value)                                                                                 \
+	{                                                                                          \
+		.type = SQL_INT, .number = (value)                                                 \
+	}
+#define TEXT(value)                                                                                \
+	{                                                                                          \
+		.type = SQL_TEXT, .text = (value)                                                  \
+	}
+#define JSON(value)                                                                                \
+	{                                                                                          \
+		.type = SQL_JSON, .json = (value)                                                  \
+	}
+#define HASH(value)                                                                                \
+	{                                                                                          \
+		.type = SQL_HASH, .hash = (value)                                                  \
+	}
+
+Sql sql_new(RgStore *store, const char *text, RgDiags *diags); /* without parameters */
+Sql sql_bound(RgStore *store, const char *text, RgDiags *diags, const SqlValue *values);
+#define sql_with(store, text, diags, ...)                                                          \
+	sql_bound(store, text, diags, (const SqlValue[]){__VA_ARGS__, {.type = SQL_END}})
+void sql_bind(Sql *q, const SqlValue *value); /* one more */
+/* To the end, for its effect alone; false: an error, in the diagnostics. */
+bool sql_do_bound(RgStore *store, const char *text, RgDiags *diags, const SqlValue *values);
+#define sql_do(store, text, diags, ...)                                                            \
+	sql_do_bound(store, text, diags, (const SqlValue[]){__VA_ARGS__, {.type = SQL_END}})
 bool sql_next(Sql *q);
 void sql_end(Sql *q);
 bool sql_ok(Sql *q);  /* ends it; false: an error, in the diagnostics */

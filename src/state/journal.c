@@ -31,10 +31,9 @@ static bool check_identity(
 
 static bool check_not_open(RgStore *store, int64_t cluster, const char *address, RgDiags *diags)
 {
-	Sql q = sql_new(store,
-		"SELECT journal FROM journal_members WHERE cluster = ?1 AND address = ?2", diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
+	Sql q = sql_with(store,
+		"SELECT journal FROM journal_members WHERE cluster = ?1 AND address = ?2", diags,
+		INT(cluster), TEXT(address));
 	bool open = sql_next(&q);
 	if (!sql_ok(&q))
 		return false;
@@ -48,19 +47,12 @@ static bool insert_member(RgStore *store, int64_t cluster, int64_t row, size_t p
 {
 	json_auto_t *body = json_copy(rg_json_unconst(member));
 	json_object_del(body, "attrs");
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"INSERT INTO journal_members (cluster, address, journal, place, generation,"
 		" attempt, attrs, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, rg_json_str(member, "address", NULL));
-	sql_int(&q, row);
-	sql_int(&q, (int64_t)place);
-	sql_int(&q, rg_json_int(member, "generation", 0));
-	sql_int(&q, rg_json_int(member, "attempt", 0));
-	sql_hash(&q, blob->hash);
-	sql_json(&q, body);
-	return sql_run(&q);
+		diags, INT(cluster), TEXT(rg_json_str(member, "address", NULL)), INT(row),
+		INT((int64_t)place), INT(rg_json_int(member, "generation", 0)),
+		INT(rg_json_int(member, "attempt", 0)), HASH(blob->hash), JSON(body));
 }
 
 /* A record at the address is of something that the cloud has no more (decide.md row 7): its id
@@ -87,16 +79,11 @@ static bool add_member(RgStore *store, int64_t cluster, int64_t row, size_t plac
 static bool insert_row(
 	RgStore *store, int64_t cluster, const RgJournalRow *row, int64_t *id, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT INTO journal (cluster, run, kind, token, input, started_s)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, row->run);
-	sql_text(&q, row->kind);
-	sql_text(&q, row->token);
-	sql_json(&q, row->input);
-	sql_int(&q, row->started_s != 0 ? row->started_s : rg_clock_now_s());
+		diags, INT(cluster), TEXT(row->run), TEXT(row->kind), TEXT(row->token),
+		JSON(row->input), INT(row->started_s != 0 ? row->started_s : rg_clock_now_s()));
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);
 	return sql_run(&q);
@@ -131,12 +118,10 @@ typedef struct {
 static bool take_member(
 	RgStore *store, int64_t row, const char *address, Member *member, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"DELETE FROM journal_members WHERE journal = ?1 AND address = ?2"
 		" RETURNING generation, attempt, attrs, body",
-		diags);
-	sql_int(&q, row);
-	sql_text(&q, address);
+		diags, INT(row), TEXT(address));
 	bool found = sql_next(&q), ok = true;
 	if (found) {
 		member->generation = sql_column_int(&q, 0);
@@ -208,19 +193,16 @@ static bool settle_one(RgStore *store, int64_t cluster, int64_t row, const RgMem
 /* The input holds secrets: it goes (overwritten, secure_delete) with the last open member. */
 static bool close_when_settled(RgStore *store, int64_t row, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"DELETE FROM journal WHERE id = ?1"
 		" AND NOT EXISTS (SELECT 1 FROM journal_members WHERE journal = ?1)",
-		diags);
-	sql_int(&q, row);
-	return sql_run(&q);
+		diags, INT(row));
 }
 
 static bool check_row(RgStore *store, int64_t cluster, int64_t row, RgDiags *diags)
 {
-	Sql q = sql_new(store, "SELECT 1 FROM journal WHERE id = ?1 AND cluster = ?2", diags);
-	sql_int(&q, row);
-	sql_int(&q, cluster);
+	Sql q = sql_with(store, "SELECT 1 FROM journal WHERE id = ?1 AND cluster = ?2", diags,
+		INT(row), INT(cluster));
 	bool found = sql_next(&q);
 	if (!sql_ok(&q))
 		return false;

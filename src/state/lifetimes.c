@@ -21,86 +21,61 @@ bool lifetime_begin(
 {
 	if (!is_priced(resource->pin))
 		return true;
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
 		" began_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
 		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?7), ?8)",
-		diags);
-	sql_int(&q, cluster);
-	sql_int(&q, row);
-	sql_text(&q, resource->address);
-	sql_text(&q, resource->group);
-	sql_text(&q, resource->id);
-	sql_json(&q, resource->pin);
-	sql_int(&q, store->run);
-	sql_int(&q, rg_clock_now_s());
-	return sql_run(&q);
+		diags, INT(cluster), INT(row), TEXT(resource->address), TEXT(resource->group),
+		TEXT(resource->id), JSON(resource->pin), INT(store->run), INT(rg_clock_now_s()));
 }
 
 bool lifetime_end(RgStore *store, int64_t row, LifetimeEnd end, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"UPDATE lifetimes SET ended_s = max(?2, began_s), ending = ?3, resource = NULL"
 		" WHERE resource = ?1",
-		diags);
-	sql_int(&q, row);
-	sql_int(&q, rg_clock_now_s());
-	sql_text(&q, ends[end]);
-	return sql_run(&q);
+		diags, INT(row), INT(rg_clock_now_s()), TEXT(ends[end]));
 }
 
 /* Ends the lifetime of a row and begins the next with other words; nothing when it has none. */
 static bool split(RgStore *store, int64_t row, LifetimeEnd end, const json_t *pin,
 	const json_t *labels, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
 		" began_s) SELECT cluster, -?1, address, pool, cloud_id, coalesce(?2, pin),"
 		" coalesce(?3, labels), max(?4, began_s) FROM lifetimes WHERE resource = ?1",
-		diags);
-	sql_int(&q, row);
-	sql_json(&q, pin);
-	sql_json(&q, labels);
-	sql_int(&q, rg_clock_now_s());
+		diags, INT(row), JSON(pin), JSON(labels), INT(rg_clock_now_s()));
 	if (!sql_run(&q) || !lifetime_end(store, row, end, diags))
 		return false;
 	/* `resource` is unique: the new one took the row's place once the old one had left it */
-	Sql r = sql_new(store, "UPDATE lifetimes SET resource = ?1 WHERE resource = -?1", diags);
-	sql_int(&r, row);
-	return sql_run(&r);
+	return sql_do(
+		store, "UPDATE lifetimes SET resource = ?1 WHERE resource = -?1", diags, INT(row));
 }
 
 /* A record that gets its price later than its row (adopted ones) begins its lifetime then. */
 static bool begin_late(RgStore *store, int64_t row, const json_t *pin, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
 		" began_s) SELECT cluster, id, address, pool, cloud_id, ?2,"
 		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?3), ?4"
 		" FROM resources WHERE id = ?1",
-		diags);
-	sql_int(&q, row);
-	sql_json(&q, pin);
-	sql_int(&q, store->run);
-	sql_int(&q, rg_clock_now_s());
-	return sql_run(&q);
+		diags, INT(row), JSON(pin), INT(store->run), INT(rg_clock_now_s()));
 }
 
 /* Whether the pin says another price, type or market than the lifetime of the row. */
 static bool find_repriced(RgStore *store, int64_t cluster, const char *address, const json_t *pin,
 	int64_t *row, bool *has_lifetime, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT r.id, l.id IS NOT NULL FROM resources r"
 		" LEFT JOIN lifetimes l ON l.resource = r.id"
 		" WHERE r.cluster = ?1 AND r.address = ?2 AND (l.id IS NULL"
 		" OR l.pin ->> '$.price_microusd_hour' IS NOT ?3 ->> '$.price_microusd_hour'"
 		" OR l.pin ->> '$.instance_type' IS NOT ?3 ->> '$.instance_type'"
 		" OR l.pin ->> '$.market' IS NOT ?3 ->> '$.market')",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
-	sql_json(&q, pin);
+		diags, INT(cluster), TEXT(address), JSON(pin));
 	*row = 0;
 	if (sql_next(&q)) {
 		*row = sql_column_int(&q, 0);
@@ -129,12 +104,10 @@ bool lifetimes_relabel(RgStore *store, int64_t cluster, const json_t *labels, Rg
 	if (!json_is_object(labels))
 		return true;
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(int64_t));
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT resource FROM lifetimes WHERE cluster = ?1 AND resource IS NOT NULL"
 		" AND coalesce(labels, '{}') <> ?2",
-		diags);
-	sql_int(&q, cluster);
-	sql_json(&q, labels);
+		diags, INT(cluster), JSON(labels));
 	while (sql_next(&q)) {
 		int64_t row = sql_column_int(&q, 0);
 		g_array_append_val(rows, row);
@@ -181,14 +154,12 @@ json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s,
 	json_auto_t *list = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT c.name, coalesce(r.address, l.address), l.pool, l.cloud_id, l.pin,"
 		" l.labels, l.began_s, l.ended_s, l.ending FROM lifetimes l"
 		" JOIN clusters c ON c.id = l.cluster LEFT JOIN resources r ON r.id = l.resource"
 		" WHERE c.name = ?1 AND (l.ended_s IS NULL OR l.ended_s > ?2) ORDER BY l.id",
-		diags);
-	sql_text(&q, cluster);
-	sql_int(&q, since_s);
+		diags, TEXT(cluster), INT(since_s));
 	bool ok = sums_check(store, SUMS_OF_COST, diags);
 	while (ok && sql_next(&q))
 		ok = read_lifetime(&q, list);
@@ -203,8 +174,8 @@ bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s,
 	*from_s = 0;
 	if (!tx_begin_read(store, diags))
 		return false;
-	Sql q = sql_new(store, "SELECT history_from_s FROM clusters WHERE name = ?1", diags);
-	sql_text(&q, cluster);
+	Sql q = sql_with(
+		store, "SELECT history_from_s FROM clusters WHERE name = ?1", diags, TEXT(cluster));
 	if (sql_next(&q))
 		*from_s = sql_column_int(&q, 0);
 	bool ok = sql_ok(&q);

@@ -115,10 +115,9 @@ static bool read_resource(Loader *loader, Sql *q)
 
 static bool load_resources(Loader *loader)
 {
-	Sql q = sql_new(loader->store,
+	Sql q = sql_with(loader->store,
 		"SELECT " RESOURCE_COLUMNS " FROM resources NOT INDEXED WHERE cluster = ?1",
-		loader->diags);
-	sql_int(&q, loader->cluster);
+		loader->diags, INT(loader->cluster));
 	bool ok = true;
 	while (ok && sql_next(&q))
 		ok = read_resource(loader, &q);
@@ -153,10 +152,9 @@ static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *m
 /* Members that are settled are gone from the table: what is left is open. */
 static bool load_members(Loader *loader, RgJournalRow *row)
 {
-	Sql q = sql_new(loader->store,
+	Sql q = sql_with(loader->store,
 		"SELECT attrs, body FROM journal_members WHERE journal = ?1 ORDER BY place",
-		loader->diags);
-	sql_int(&q, row->id);
+		loader->diags, INT(row->id));
 	bool ok = true;
 	while (ok && sql_next(&q)) {
 		json_t *member = NULL, *attrs = shared_blob(loader, &q, 0);
@@ -170,11 +168,10 @@ static bool load_members(Loader *loader, RgJournalRow *row)
 
 static bool load_journal(Loader *loader)
 {
-	Sql q = sql_new(loader->store,
+	Sql q = sql_with(loader->store,
 		"SELECT id, run, kind, token, input, started_s FROM journal WHERE cluster = ?1"
 		" ORDER BY id",
-		loader->diags);
-	sql_int(&q, loader->cluster);
+		loader->diags, INT(loader->cluster));
 	bool ok = true;
 	while (ok && sql_next(&q)) {
 		RgJournalRow *row = g_new0(RgJournalRow, 1);
@@ -192,12 +189,9 @@ static bool load_journal(Loader *loader)
 
 static bool load_tombstones(Loader *loader)
 {
-	Sql q = sql_new(loader->store,
+	Sql q = sql_with(loader->store,
 		"SELECT id FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) < ?3",
-		loader->diags);
-	sql_int(&q, loader->cluster);
-	sql_int(&q, rg_clock_now_s());
-	sql_int(&q, TOMBSTONE_S);
+		loader->diags, INT(loader->cluster), INT(rg_clock_now_s()), INT(TOMBSTONE_S));
 	while (sql_next(&q))
 		g_hash_table_add(loader->snapshot->tombstones, g_strdup(sql_column_text(&q, 0)));
 	return sql_ok(&q);
@@ -206,11 +200,10 @@ static bool load_tombstones(Loader *loader)
 static bool load_cluster(Loader *loader)
 {
 	RgSnapshot *snapshot = loader->snapshot;
-	Sql q = sql_new(loader->store,
+	Sql q = sql_with(loader->store,
 		"SELECT id, lineage, serial, provider, region, config, facts, account FROM clusters"
 		" WHERE name = ?1",
-		loader->diags);
-	sql_text(&q, snapshot->cluster);
+		loader->diags, TEXT(snapshot->cluster));
 	bool ok = true;
 	if (sql_next(&q)) {
 		loader->cluster = sql_column_int(&q, 0);

@@ -113,9 +113,9 @@ static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
 			   "lock ends with the process that holds it");
 	if (!tx_begin_read(store, unused))
 		return;
-	Sql q = sql_new(store,
-		"SELECT user, host, pid, command, started_s FROM locks WHERE cluster = ?1", unused);
-	sql_text(&q, cluster);
+	Sql q = sql_with(store,
+		"SELECT user, host, pid, command, started_s FROM locks WHERE cluster = ?1", unused,
+		TEXT(cluster));
 	if (sql_next(&q)) {
 		g_autofree char *since = rg_clock_format(sql_column_int(&q, 4));
 		rg_diag_detail(diag,
@@ -132,16 +132,12 @@ static bool write_holder(RgStore *store, const char *cluster, const char *comman
 	struct utsname host;
 	if (!tx_begin(store, diags))
 		return false;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT OR REPLACE INTO locks (cluster, user, host, pid, command, started_s)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-		diags);
-	sql_text(&q, cluster);
-	sql_text(&q, g_get_user_name());
-	sql_text(&q, uname(&host) == 0 ? host.nodename : "?");
-	sql_int(&q, getpid());
-	sql_text(&q, command ? command : "?");
-	sql_int(&q, rg_clock_now_s());
+		diags, TEXT(cluster), TEXT(g_get_user_name()),
+		TEXT(uname(&host) == 0 ? host.nodename : "?"), INT(getpid()),
+		TEXT(command ? command : "?"), INT(rg_clock_now_s()));
 	return tx_end(store, sql_run(&q), diags);
 }
 
@@ -150,9 +146,8 @@ static void delete_holder(RgStore *store, const char *cluster)
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	if (!tx_begin(store, unused))
 		return;
-	Sql q = sql_new(store, "DELETE FROM locks WHERE cluster = ?1 AND pid = ?2", unused);
-	sql_text(&q, cluster);
-	sql_int(&q, getpid());
+	Sql q = sql_with(store, "DELETE FROM locks WHERE cluster = ?1 AND pid = ?2", unused,
+		TEXT(cluster), INT(getpid()));
 	tx_end(store, sql_run(&q), unused);
 }
 

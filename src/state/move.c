@@ -28,19 +28,12 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 	int64_t index;
 	bool is_address = rg_address_parse(move->to, &kind, &name, &index);
 	g_assert(is_address);
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"UPDATE resources SET address = ?3, name = ?4, idx = nullif(?5, -1), pool = ?6,"
 		" origin = ?7, updated_s = updated_s + 1 WHERE cluster = ?1 AND address = ?2"
 		" AND kind = ?8 AND leaving = 0 RETURNING id, generation",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, move->from);
-	sql_text(&q, move->to);
-	sql_text(&q, name);
-	sql_int(&q, index);
-	sql_text(&q, move->group);
-	sql_text(&q, move->origin);
-	sql_text(&q, kind);
+		diags, INT(cluster), TEXT(move->from), TEXT(move->to), TEXT(name), INT(index),
+		TEXT(move->group), TEXT(move->origin), TEXT(kind));
 	*row = 0;
 	if (sql_next(&q)) {
 		*row = sql_column_int(&q, 0);
@@ -54,12 +47,8 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 
 static bool rename_lifetime(RgStore *store, int64_t row, const RgMove *move, RgDiags *diags)
 {
-	Sql q = sql_new(
-		store, "UPDATE lifetimes SET address = ?2, pool = ?3 WHERE resource = ?1", diags);
-	sql_int(&q, row);
-	sql_text(&q, move->to);
-	sql_text(&q, move->group);
-	return sql_run(&q);
+	return sql_do(store, "UPDATE lifetimes SET address = ?2, pool = ?3 WHERE resource = ?1",
+		diags, INT(row), TEXT(move->to), TEXT(move->group));
 }
 
 /* The marks stay as they were last written, and so does what an update left open. */
@@ -73,14 +62,11 @@ static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, Rg
 		return refuse(edit->address, "is not recorded any more", diags);
 	if (edit->attrs && !blob_put(store, edit->attrs, now, diags))
 		return false;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"UPDATE resources SET attrs = coalesce(?3, attrs), depends_on = coalesce(?4,"
 		" depends_on), updated_s = updated_s + 1 WHERE cluster = ?1 AND address = ?2",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, edit->address);
-	sql_hash(&q, edit->attrs ? now : NULL);
-	sql_json(&q, edit->depends_on);
+		diags, INT(cluster), TEXT(edit->address), HASH(edit->attrs ? now : NULL),
+		JSON(edit->depends_on));
 	return sql_run(&q) && blob_drop(store, old, diags);
 }
 

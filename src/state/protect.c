@@ -7,12 +7,10 @@ static bool differs(
 {
 	if (!tx_begin_read(store, diags))
 		return false;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT 1 FROM resources WHERE cluster = (SELECT id FROM clusters WHERE name = ?1)"
 		" AND protect <> (coalesce(pool, '') IN (SELECT value FROM json_each(?2))) LIMIT 1",
-		diags);
-	sql_text(&q, cluster);
-	sql_json(&q, pools);
+		diags, TEXT(cluster), JSON(pools));
 	*found = sql_next(&q);
 	bool ok = sql_ok(&q);
 	tx_end_read(store);
@@ -22,15 +20,11 @@ static bool differs(
 /* updated_s moves too: a plan that was saved before is stale. */
 static bool set(RgStore *store, int64_t cluster, const json_t *pools, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"UPDATE resources SET protect = 1 - protect, updated_s = max(?3, updated_s + 1)"
 		" WHERE cluster = ?1"
 		" AND protect <> (coalesce(pool, '') IN (SELECT value FROM json_each(?2)))",
-		diags);
-	sql_int(&q, cluster);
-	sql_json(&q, pools);
-	sql_int(&q, rg_clock_now_s());
-	return sql_run(&q);
+		diags, INT(cluster), JSON(pools), INT(rg_clock_now_s()));
 }
 
 bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags)

@@ -154,8 +154,7 @@ static bool read_table(const Puller *puller, const Table *table, int64_t owner, 
 {
 	json_t *rows = json_array();
 	json_object_set_new(object, table->key, rows);
-	Sql q = sql_new(puller->store, table->select, puller->diags);
-	sql_int(&q, owner);
+	Sql q = sql_with(puller->store, table->select, puller->diags, INT(owner));
 	bool ok = true;
 	while (ok && sql_next(&q)) {
 		json_t *row = read_row(puller, &q, table->columns);
@@ -172,11 +171,10 @@ static bool add_changes(const Puller *puller, Sql *q, json_t *run)
 
 static bool read_members(const Puller *puller, int64_t journal, json_t *members)
 {
-	Sql q = sql_new(puller->store,
+	Sql q = sql_with(puller->store,
 		"SELECT address, (SELECT bytes FROM blobs WHERE sha256 = attrs), body"
 		" FROM journal_members WHERE journal = ?1 ORDER BY place",
-		puller->diags);
-	sql_int(&q, journal);
+		puller->diags, INT(journal));
 	bool ok = true;
 	while (ok && sql_next(&q)) {
 		json_t *member = NULL;
@@ -248,12 +246,11 @@ static json_t *read_cluster(Puller *puller, const char *name)
 {
 	json_auto_t *cluster = NULL;
 	int64_t id = 0;
-	Sql q = sql_new(puller->store,
+	Sql q = sql_with(puller->store,
 		"SELECT name, lineage, serial, provider, region, config, facts, history_from_s,"
 		" account, id"
 		" FROM clusters WHERE name = ?1",
-		puller->diags);
-	sql_text(&q, name);
+		puller->diags, TEXT(name));
 	bool found = sql_next(&q);
 	if (found) {
 		cluster = read_row(puller, &q, cluster_columns);

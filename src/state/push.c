@@ -9,26 +9,28 @@ static int64_t number(const json_t *object, const char *key)
 	return (int64_t)json_number_value(json_object_get(object, key));
 }
 
+static SqlValue plain_value(const Column *column, const json_t *row)
+{
+	const json_t *value = json_object_get(row, column->key);
+	if (!value || json_is_null(value) || column->type == COLUMN_TEXT)
+		return (SqlValue)TEXT(json_string_value(value));
+	if (column->type == COLUMN_INT)
+		return (SqlValue)INT(number(row, column->key));
+	if (column->type == COLUMN_FLAG)
+		return (SqlValue)INT(json_is_true(value));
+	return (SqlValue)JSON(value);
+}
+
 /* The values of a row behind what is bound already; `hash` keeps what is bound of a blob. */
 static bool bind_row(Sql *q, const Column *columns, const json_t *row, unsigned char *hash)
 {
 	for (; columns->type != COLUMN_END; columns++) {
-		const json_t *value = json_object_get(row, columns->key);
-		if (columns->type == COLUMN_BLOB) {
-			if (!blob_put(q->store, value, hash, q->diags))
-				return false;
-			sql_hash(q, hash);
-		} else if (!value || json_is_null(value)) {
-			sql_text(q, NULL);
-		} else if (columns->type == COLUMN_TEXT) {
-			sql_text(q, json_string_value(value));
-		} else if (columns->type == COLUMN_INT) {
-			sql_int(q, number(row, columns->key));
-		} else if (columns->type == COLUMN_FLAG) {
-			sql_int(q, json_is_true(value));
-		} else {
-			sql_json(q, value);
-		}
+		bool is_blob = columns->type == COLUMN_BLOB;
+		if (is_blob &&
+			!blob_put(q->store, json_object_get(row, columns->key), hash, q->diags))
+			return false;
+		const SqlValue value = is_blob ? (SqlValue)HASH(hash) : plain_value(columns, row);
+		sql_bind(q, &value);
 	}
 	return true;
 }
@@ -37,8 +39,7 @@ static bool insert_row(
 	RgStore *store, const Table *table, int64_t owner, const json_t *row, RgDiags *diags)
 {
 	unsigned char hash[HASH_BYTES];
-	Sql q = sql_new(store, table->insert, diags);
-	sql_int(&q, owner);
+	Sql q = sql_with(store, table->insert, diags, INT(owner));
 	bool bound = bind_row(&q, table->columns, row, hash);
 	return sql_run(&q) && bound;
 }
@@ -63,12 +64,11 @@ static bool insert_resource(RgStore *store, int64_t cluster, const json_t *row, 
 	int64_t index = -1;
 	bool is_address = rg_address_parse(rg_json_str(row, "address", ""), &kind, &name, &index);
 	g_assert(is_address);
-	Sql q = sql_new(store, table_resources.insert, diags);
-	sql_int(&q, cluster);
+	Sql q = sql_with(store, table_resources.insert, diags, INT(cluster));
 	bool bound = bind_row(&q, table_resources.columns, row, hash);
-	sql_text(&q, kind);
-	sql_text(&q, name);
-	sql_int(&q, index);
+	const SqlValue address[] = {TEXT(kind), TEXT(name), INT(index)};
+	for (size_t i = 0; i < G_N_ELEMENTS(address); i++)
+		sql_bind(&q, &address[i]);
 	return sql_run(&q) && bound;
 }
 
@@ -86,8 +86,7 @@ static bool insert_resources(RgStore *store, int64_t cluster, const json_t *obje
 /* The name of a run is of one cluster in the file. */
 static bool check_run(RgStore *store, const char *id, RgDiags *diags)
 {
-	Sql q = sql_new(store, "SELECT 1 FROM runs WHERE id = ?1", diags);
-	sql_text(&q, id);
+	Sql q = sql_with(store, "SELECT 1 FROM runs WHERE id = ?1", diags, TEXT(id));
 	bool taken = sql_next(&q);
 	if (!sql_ok(&q))
 		return false;
@@ -115,9 +114,7 @@ static bool insert_runs(RgStore *store, int64_t cluster, const json_t *object, R
 
 static bool clear(RgStore *store, const char *text, int64_t cluster, RgDiags *diags)
 {
-	Sql q = sql_new(store, text, diags);
-	sql_int(&q, cluster);
-	return sql_run(&q);
+	return sql_do(store, text, diags, INT(cluster));
 }
 
 /* Not the identities: what was used once is used, whatever the document says. Of the tombstones
@@ -149,22 +146,18 @@ static bool put_cluster(
 	RgStore *store, const json_t *cluster, int64_t serial, int64_t *id, RgDiags *diags)
 {
 	const json_t *facts = json_object_get(cluster, "facts");
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
 		" history_from_s, account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
 		" ON CONFLICT (name) DO"
 		" UPDATE SET lineage = ?2, serial = ?3, provider = ?4, region = ?5, config = ?6,"
 		" facts = ?7, history_from_s = ?8, account = coalesce(?9, account) RETURNING id",
-		diags);
-	sql_text(&q, rg_json_str(cluster, "name", ""));
-	sql_text(&q, rg_json_str(cluster, "lineage", ""));
-	sql_int(&q, serial);
-	sql_text(&q, rg_json_str(cluster, "provider", ""));
-	sql_text(&q, rg_json_str(cluster, "region", ""));
-	sql_json(&q, json_object_get(cluster, "config"));
-	sql_json(&q, json_is_null(facts) ? NULL : facts);
-	sql_int(&q, number(cluster, "history_from_s"));
-	sql_text(&q, rg_json_str(cluster, "account", NULL)); /* older documents have none */
+		diags, TEXT(rg_json_str(cluster, "name", "")),
+		TEXT(rg_json_str(cluster, "lineage", "")), INT(serial),
+		TEXT(rg_json_str(cluster, "provider", "")),
+		TEXT(rg_json_str(cluster, "region", "")), JSON(json_object_get(cluster, "config")),
+		JSON(json_is_null(facts) ? NULL : facts), INT(number(cluster, "history_from_s")),
+		TEXT(rg_json_str(cluster, "account", NULL))); /* older documents have none */
 	*id = 0;
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);

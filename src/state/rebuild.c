@@ -7,20 +7,14 @@
 static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id, RgDiags *diags)
 {
 	json_auto_t *no_config = json_object();
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
 		" history_from_s, account) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8)"
 		" ON CONFLICT DO NOTHING"
 		" RETURNING id",
-		diags);
-	sql_text(&q, rebuilt->cluster);
-	sql_text(&q, rebuilt->lineage);
-	sql_text(&q, rebuilt->provider);
-	sql_text(&q, rebuilt->region);
-	sql_json(&q, rebuilt->config ? rebuilt->config : no_config);
-	sql_json(&q, rebuilt->facts);
-	sql_int(&q, rg_clock_now_s());
-	sql_text(&q, rebuilt->account);
+		diags, TEXT(rebuilt->cluster), TEXT(rebuilt->lineage), TEXT(rebuilt->provider),
+		TEXT(rebuilt->region), JSON(rebuilt->config ? rebuilt->config : no_config),
+		JSON(rebuilt->facts), INT(rg_clock_now_s()), TEXT(rebuilt->account));
 	*id = 0;
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);
@@ -49,10 +43,8 @@ static bool insert_all(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgD
 /* What costs money from now on belongs to whom the spec says, as after an apply. */
 static bool label_lifetimes(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)
 {
-	Sql q = sql_new(store, "UPDATE lifetimes SET labels = ?2 WHERE cluster = ?1", diags);
-	sql_int(&q, id);
-	sql_json(&q, rebuilt->labels);
-	return sql_run(&q);
+	return sql_do(store, "UPDATE lifetimes SET labels = ?2 WHERE cluster = ?1", diags, INT(id),
+		JSON(rebuilt->labels));
 }
 
 /* Which generations were used is lost too, and a token must never come back: what is created from

@@ -5,10 +5,9 @@
 bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool *found, char **id,
 	RgDiags *diags)
 {
-	Sql q = sql_new(
-		store, "SELECT cloud_id FROM resources WHERE cluster = ?1 AND address = ?2", diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
+	Sql q = sql_with(store,
+		"SELECT cloud_id FROM resources WHERE cluster = ?1 AND address = ?2", diags,
+		INT(cluster), TEXT(address));
 	*found = false;
 	*id = NULL;
 	if (sql_next(&q)) {
@@ -20,21 +19,15 @@ bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool
 
 static bool tombstone_add(RgStore *store, int64_t cluster, const char *id, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"INSERT OR REPLACE INTO tombstones (cluster, id, removed_s) VALUES (?1, ?2, ?3)",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, id);
-	sql_int(&q, rg_clock_now_s());
-	return sql_run(&q);
+		diags, INT(cluster), TEXT(id), INT(rg_clock_now_s()));
 }
 
 static bool tombstone_remove(RgStore *store, int64_t cluster, const char *id, RgDiags *diags)
 {
-	Sql q = sql_new(store, "DELETE FROM tombstones WHERE cluster = ?1 AND id = ?2", diags);
-	sql_int(&q, cluster);
-	sql_text(&q, id);
-	return sql_run(&q);
+	return sql_do(store, "DELETE FROM tombstones WHERE cluster = ?1 AND id = ?2", diags,
+		INT(cluster), TEXT(id));
 }
 
 bool resource_delete(RgStore *store, int64_t cluster, const char *address, LifetimeEnd end,
@@ -43,12 +36,10 @@ bool resource_delete(RgStore *store, int64_t cluster, const char *address, Lifet
 	unsigned char attrs[HASH_BYTES] = {0};
 	g_autofree char *id = NULL;
 	int64_t generation = 0, row = 0;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"DELETE FROM resources WHERE cluster = ?1 AND address = ?2"
 		" RETURNING cloud_id, attrs, generation, id",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
+		diags, INT(cluster), TEXT(address));
 	*found = sql_next(&q);
 	if (*found) {
 		id = g_strdup(sql_column_text(&q, 0));
@@ -76,30 +67,19 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 			depends_on = json_array();
 		json_array_append_new(depends_on, json_string(resource->depends_on[i]));
 	}
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT INTO resources (cluster, address, kind, name, idx, pool, cloud_id,"
 		" ownership, attrs, outputs, depends_on, origin, pin, generation, created_s,"
 		" updated_s, marked) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8, ?9, ?10,"
 		" ?11, ?12, ?13, ?14, ?15, ?15, ?16)",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, resource->address);
-	sql_text(&q, resource->kind);
-	sql_text(&q, resource->name);
-	sql_int(&q, resource->index);
-	sql_text(&q, resource->group);
-	sql_text(&q, resource->id);
-	sql_text(&q, ownership);
-	sql_hash(&q, attrs);
-	sql_json(&q, resource->outputs);
-	sql_json(&q, depends_on);
-	sql_text(&q, resource->origin);
-	sql_json(&q, resource->pin);
-	sql_int(&q, resource->generation);
-	sql_int(&q, rg_clock_now_s());
-	sql_text(&q, resource->mismarked ? resource->marked_as
-		     : resource->id	 ? resource->address
-					 : NULL);
+		diags, INT(cluster), TEXT(resource->address), TEXT(resource->kind),
+		TEXT(resource->name), INT(resource->index), TEXT(resource->group),
+		TEXT(resource->id), TEXT(ownership), HASH(attrs), JSON(resource->outputs),
+		JSON(depends_on), TEXT(resource->origin), JSON(resource->pin),
+		INT(resource->generation), INT(rg_clock_now_s()),
+		TEXT(resource->mismarked ? resource->marked_as
+			: resource->id	 ? resource->address
+					 : NULL));
 	return sql_run(&q) &&
 	       lifetime_begin(
 		       store, cluster, sqlite3_last_insert_rowid(store->db), resource, diags) &&
@@ -119,10 +99,8 @@ static void no_such_resource(const char *cluster, const char *address, RgDiags *
 bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, unsigned char *hash,
 	bool *found, RgDiags *diags)
 {
-	Sql q = sql_new(
-		store, "SELECT attrs FROM resources WHERE cluster = ?1 AND address = ?2", diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
+	Sql q = sql_with(store, "SELECT attrs FROM resources WHERE cluster = ?1 AND address = ?2",
+		diags, INT(cluster), TEXT(address));
 	*found = sql_next(&q);
 	if (*found)
 		sql_column_hash(&q, 0, hash);
@@ -133,20 +111,14 @@ bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, u
 static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 	const unsigned char *attrs, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"UPDATE resources SET attrs = coalesce(?3, attrs), outputs = coalesce(?4, outputs),"
 		" pin = coalesce(?5, pin), updated_s = max(?6, updated_s + 1),"
 		" marked = CASE WHEN ?3 IS NULL OR cloud_id IS NULL THEN marked ELSE address END,"
 		" updating = CASE WHEN ?3 IS NULL THEN updating ELSE 0 END"
 		" WHERE cluster = ?1 AND address = ?2",
-		diags);
-	sql_int(&q, cluster);
-	sql_text(&q, news->address);
-	sql_hash(&q, attrs);
-	sql_json(&q, news->outputs);
-	sql_json(&q, news->pin);
-	sql_int(&q, rg_clock_now_s());
-	return sql_run(&q);
+		diags, INT(cluster), TEXT(news->address), HASH(attrs), JSON(news->outputs),
+		JSON(news->pin), INT(rg_clock_now_s()));
 }
 
 bool resource_renew(
@@ -204,10 +176,8 @@ bool rg_store_record(RgStore *store, const char *cluster, const char *address, c
 
 bool resource_check_settled(RgStore *store, int64_t cluster, const char *address, RgDiags *diags)
 {
-	Sql q = sql_new(
-		store, "SELECT 1 FROM journal_members WHERE cluster = ?1 AND address = ?2", diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
+	Sql q = sql_with(store, "SELECT 1 FROM journal_members WHERE cluster = ?1 AND address = ?2",
+		diags, INT(cluster), TEXT(address));
 	bool pending = sql_next(&q);
 	if (!sql_ok(&q))
 		return false;
@@ -258,12 +228,8 @@ bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resou
 static bool set_mark(RgStore *store, const char *text, int64_t cluster, const char *address,
 	bool mark, RgDiags *diags)
 {
-	Sql q = sql_new(store, text, diags);
-	sql_int(&q, cluster);
-	sql_text(&q, address);
-	sql_int(&q, mark);
-	sql_int(&q, rg_clock_now_s());
-	return sql_run(&q);
+	return sql_do(
+		store, text, diags, INT(cluster), TEXT(address), INT(mark), INT(rg_clock_now_s()));
 }
 
 static bool set_marks(RgStore *store, const char *text, const char *cluster,

@@ -28,17 +28,12 @@ static bool insert_cluster(
 	*lineage = random_hex(16, diags);
 	if (!*lineage)
 		return false;
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
 		" account) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7) RETURNING id",
-		diags);
-	sql_text(&q, begin->cluster);
-	sql_text(&q, *lineage);
-	sql_text(&q, begin->provider);
-	sql_text(&q, begin->region);
-	sql_json(&q, begin->config ? begin->config : no_config);
-	sql_json(&q, begin->facts);
-	sql_text(&q, begin->account);
+		diags, TEXT(begin->cluster), TEXT(*lineage), TEXT(begin->provider),
+		TEXT(begin->region), JSON(begin->config ? begin->config : no_config),
+		JSON(begin->facts), TEXT(begin->account));
 	if (sql_next(&q))
 		*id = sql_column_int(&q, 0);
 	return sql_run(&q);
@@ -46,33 +41,24 @@ static bool insert_cluster(
 
 static bool update_cluster(RgStore *store, const RgRunBegin *begin, int64_t id, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"UPDATE clusters SET serial = serial + 1, provider = ?2, region = ?3,"
 		" config = coalesce(?4, config), facts = coalesce(?5, facts),"
 		" account = coalesce(?6, account) WHERE id = ?1",
-		diags);
-	sql_int(&q, id);
-	sql_text(&q, begin->provider);
-	sql_text(&q, begin->region);
-	sql_json(&q, begin->config);
-	sql_json(&q, begin->facts);
-	sql_text(&q, begin->account);
-	return sql_run(&q);
+		diags, INT(id), TEXT(begin->provider), TEXT(begin->region), JSON(begin->config),
+		JSON(begin->facts), TEXT(begin->account));
 }
 
 /* What is recorded was made in one place; looking for it in another would find nothing, make it
  * again there and leave the first to cost money. */
 static bool check_place(RgStore *store, const RgRunBegin *begin, int64_t id, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"SELECT provider, region FROM clusters WHERE id = ?1"
 		" AND (provider <> ?2 OR region <> ?3)"
 		" AND (EXISTS (SELECT 1 FROM resources WHERE cluster = ?1 AND cloud_id IS NOT NULL)"
 		" OR EXISTS (SELECT 1 FROM journal WHERE cluster = ?1))",
-		diags);
-	sql_int(&q, id);
-	sql_text(&q, begin->provider);
-	sql_text(&q, begin->region);
+		diags, INT(id), TEXT(begin->provider), TEXT(begin->region));
 	if (!sql_next(&q))
 		return sql_ok(&q);
 	RgDiag *diag = rg_diags_error(diags, "state.moved",
@@ -86,8 +72,8 @@ static bool check_place(RgStore *store, const RgRunBegin *begin, int64_t id, RgD
 static bool find_cluster(
 	RgStore *store, const char *name, int64_t *id, char **lineage, RgDiags *diags)
 {
-	Sql q = sql_new(store, "SELECT id, lineage FROM clusters WHERE name = ?1", diags);
-	sql_text(&q, name);
+	Sql q = sql_with(
+		store, "SELECT id, lineage FROM clusters WHERE name = ?1", diags, TEXT(name));
 	*id = 0;
 	*lineage = NULL;
 	if (sql_next(&q)) {
@@ -110,35 +96,27 @@ static bool ensure_cluster(
 /* We hold the lock, so a run without an end is one whose process died. */
 static bool close_dead_runs(RgStore *store, int64_t cluster, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"UPDATE runs SET outcome = 'interrupted' WHERE cluster = ?1 AND outcome IS NULL",
-		diags);
-	sql_int(&q, cluster);
-	return sql_run(&q);
+		diags, INT(cluster));
 }
 
 bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
 {
-	Sql q = sql_new(store,
-		"DELETE FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) >= ?3", diags);
-	sql_int(&q, cluster);
-	sql_int(&q, rg_clock_now_s());
-	sql_int(&q, TOMBSTONE_S);
-	return sql_run(&q);
+	return sql_do(store,
+		"DELETE FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) >= ?3", diags,
+		INT(cluster), INT(rg_clock_now_s()), INT(TOMBSTONE_S));
 }
 
 static bool insert_run(RgStore *store, int64_t cluster, const char *run_id, const json_t *meta,
 	int64_t *seq, RgDiags *diags)
 {
 	json_auto_t *no_meta = json_object();
-	Sql q = sql_new(store,
+	Sql q = sql_with(store,
 		"INSERT INTO runs (id, cluster, started_s, meta) VALUES (?1, ?2, ?3, ?4)"
 		" RETURNING seq",
-		diags);
-	sql_text(&q, run_id);
-	sql_int(&q, cluster);
-	sql_int(&q, rg_clock_now_s());
-	sql_json(&q, meta ? meta : no_meta);
+		diags, TEXT(run_id), INT(cluster), INT(rg_clock_now_s()),
+		JSON(meta ? meta : no_meta));
 	if (sql_next(&q))
 		*seq = sql_column_int(&q, 0);
 	return sql_run(&q);
@@ -181,12 +159,9 @@ bool rg_store_begin_run(
 static bool finish_run(
 	RgStore *store, const char *run_id, const char *outcome, int64_t *cluster, RgDiags *diags)
 {
-	Sql q = sql_new(store,
-		"UPDATE runs SET ended_s = ?2, outcome = ?3 WHERE id = ?1 RETURNING cluster",
-		diags);
-	sql_text(&q, run_id);
-	sql_int(&q, rg_clock_now_s());
-	sql_text(&q, outcome);
+	Sql q = sql_with(store,
+		"UPDATE runs SET ended_s = ?2, outcome = ?3 WHERE id = ?1 RETURNING cluster", diags,
+		TEXT(run_id), INT(rg_clock_now_s()), TEXT(outcome));
 	*cluster = 0;
 	if (sql_next(&q))
 		*cluster = sql_column_int(&q, 0);
@@ -201,9 +176,8 @@ static bool finish_run(
 
 static bool raise_serial(RgStore *store, int64_t cluster, RgDiags *diags)
 {
-	Sql q = sql_new(store, "UPDATE clusters SET serial = serial + 1 WHERE id = ?1", diags);
-	sql_int(&q, cluster);
-	return sql_run(&q);
+	return sql_do(store, "UPDATE clusters SET serial = serial + 1 WHERE id = ?1", diags,
+		INT(cluster));
 }
 
 bool rg_store_end_run(RgStore *store, const char *run_id, const char *outcome, RgDiags *diags)
@@ -224,9 +198,9 @@ bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiag
 	int64_t seq = 0;
 	if (!run_id || !insert_run(store, cluster, run_id, meta, &seq, diags))
 		return false;
-	Sql q = sql_new(store,
-		"UPDATE runs SET ended_s = started_s, outcome = 'done' WHERE seq = ?1", diags);
-	sql_int(&q, seq);
+	Sql q = sql_with(store,
+		"UPDATE runs SET ended_s = started_s, outcome = 'done' WHERE seq = ?1", diags,
+		INT(seq));
 	store->run = seq;
 	store->run_cluster = cluster;
 	return sql_run(&q);
@@ -237,14 +211,9 @@ bool run_note(RgStore *store, int64_t cluster, const char *address, const char *
 {
 	if (store->run == 0 || store->run_cluster != cluster)
 		return true;
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"INSERT INTO run_changes (run, address, action, outcome, at_s)"
 		" VALUES (?1, ?2, ?3, ?4, ?5)",
-		diags);
-	sql_int(&q, store->run);
-	sql_text(&q, address);
-	sql_text(&q, action);
-	sql_text(&q, outcome);
-	sql_int(&q, rg_clock_now_s());
-	return sql_run(&q);
+		diags, INT(store->run), TEXT(address), TEXT(action), TEXT(outcome),
+		INT(rg_clock_now_s()));
 }

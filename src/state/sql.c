@@ -23,12 +23,6 @@ void sql_forget_statements(RgStore *store)
 	g_hash_table_remove_all(store->statements);
 }
 
-static void bound(Sql *q, int rc)
-{
-	if (q->rc == SQLITE_OK)
-		q->rc = rc;
-}
-
 Sql sql_new(RgStore *store, const char *text, RgDiags *diags)
 {
 	Sql q = {.store = store, .diags = diags};
@@ -36,21 +30,12 @@ Sql sql_new(RgStore *store, const char *text, RgDiags *diags)
 	return q;
 }
 
-void sql_text(Sql *q, const char *text)
+static int bind_text(Sql *q, const char *text)
 {
-	q->bound++;
-	if (q->statement)
-		bound(q, sqlite3_bind_text(q->statement, q->bound, text, -1, SQLITE_STATIC));
+	return sqlite3_bind_text(q->statement, q->bound, text, -1, SQLITE_STATIC);
 }
 
-void sql_int(Sql *q, int64_t value)
-{
-	q->bound++;
-	if (q->statement)
-		bound(q, sqlite3_bind_int64(q->statement, q->bound, value));
-}
-
-void sql_json(Sql *q, const json_t *value)
+static int bind_json(Sql *q, const json_t *value)
 {
 	char *text = value ? rg_json_canonical(value) : NULL;
 	if (text) {
@@ -58,15 +43,46 @@ void sql_json(Sql *q, const json_t *value)
 			q->texts = g_ptr_array_new_with_free_func(g_free);
 		g_ptr_array_add(q->texts, text);
 	}
-	sql_text(q, text);
+	return bind_text(q, text);
 }
 
-void sql_hash(Sql *q, const unsigned char *hash)
+static int bind_value(Sql *q, const SqlValue *value)
 {
 	q->bound++;
-	if (q->statement)
-		bound(q,
-			sqlite3_bind_blob(q->statement, q->bound, hash, HASH_BYTES, SQLITE_STATIC));
+	switch (value->type) {
+	case SQL_INT:
+		return sqlite3_bind_int64(q->statement, q->bound, value->number);
+	case SQL_TEXT:
+		return bind_text(q, value->text);
+	case SQL_JSON:
+		return bind_json(q, value->json);
+	case SQL_HASH:
+		return sqlite3_bind_blob(
+			q->statement, q->bound, value->hash, HASH_BYTES, SQLITE_STATIC);
+	case SQL_END:
+	default:
+		return SQLITE_MISUSE;
+	}
+}
+
+void sql_bind(Sql *q, const SqlValue *value)
+{
+	if (q->statement && q->rc == SQLITE_OK)
+		q->rc = bind_value(q, value);
+}
+
+Sql sql_bound(RgStore *store, const char *text, RgDiags *diags, const SqlValue *values)
+{
+	Sql q = sql_new(store, text, diags);
+	for (; values->type != SQL_END; values++)
+		sql_bind(&q, values);
+	return q;
+}
+
+bool sql_do_bound(RgStore *store, const char *text, RgDiags *diags, const SqlValue *values)
+{
+	Sql q = sql_bound(store, text, diags, values);
+	return sql_run(&q);
 }
 
 bool sql_next(Sql *q)

@@ -106,8 +106,8 @@ static bool read_table(RgStore *store, size_t table, uint64_t *sum, RgDiags *dia
 
 static bool read_kept(RgStore *store, size_t table, uint64_t *sum, bool *found, RgDiags *diags)
 {
-	Sql q = sql_new(store, "SELECT sum FROM sums WHERE name = ?1", diags);
-	sql_text(&q, summed[table].name);
+	Sql q = sql_with(
+		store, "SELECT sum FROM sums WHERE name = ?1", diags, TEXT(summed[table].name));
 	*found = sql_next(&q);
 	if (*found)
 		*sum = (uint64_t)sql_column_int(&q, 0);
@@ -116,13 +116,10 @@ static bool read_kept(RgStore *store, size_t table, uint64_t *sum, bool *found, 
 
 static bool keep(RgStore *store, size_t table, uint64_t sum, RgDiags *diags)
 {
-	Sql q = sql_new(store,
+	return sql_do(store,
 		"INSERT INTO sums (name, sum) VALUES (?1, ?2)"
 		" ON CONFLICT DO UPDATE SET sum = excluded.sum",
-		diags);
-	sql_text(&q, summed[table].name);
-	sql_int(&q, (int64_t)sum);
-	return sql_run(&q);
+		diags, TEXT(summed[table].name), INT((int64_t)sum));
 }
 
 bool sums_write(RgStore *store, RgDiags *diags)

@@ -110,9 +110,9 @@ bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags 
 	if (!tx_begin(store, diags))
 		return false;
 	*id = 0;
-	Sql q = sql_new(store,
-		"UPDATE clusters SET serial = serial + 1 WHERE name = ?1 RETURNING id", diags);
-	sql_text(&q, cluster);
+	Sql q = sql_with(store,
+		"UPDATE clusters SET serial = serial + 1 WHERE name = ?1 RETURNING id", diags,
+		TEXT(cluster));
 	while (sql_next(&q))
 		*id = sql_column_int(&q, 0);
 	if (!sql_ok(&q))
