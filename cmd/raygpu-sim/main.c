@@ -42,12 +42,12 @@ static const struct {
 	{"boot-ms", "boot_ms", "time from pending to running (200)"},
 	{"shutdown-ms", "shutdown_ms", "time of shutting down and of stopping (200)"},
 	{"terminated-ms", "terminated_ms", "how long a terminated instance is shown (3600000)"},
-	{"consistency-ms", "consistency_ms", "how late Describe calls see changes (0)"},
+	{"consistency-ms", "consistency_ms", "how late listings see changes (0)"},
 	{"latency-ms", "latency_ms", "time that every request takes (0)"},
 	{"latency-jitter-ms", "latency_jitter_ms", "random time on top of it (0)"},
-	{"page-size", "page_size", "most entries of one Describe answer (0: no cap)"},
+	{"page-size", "page_size", "most entries of one page of an answer (0: no cap)"},
 	{"page-before-filter", "page_before_filter", "1: pages count entries that a filter drops"},
-	{"throttle", "throttle", "1: EC2's request throttling holds (0)"},
+	{"throttle", "throttle", "1: the clouds' request throttling holds (0)"},
 	{"clock-offset-s", "clock_offset_s", "how far this server's clock is ahead (0)"},
 };
 
@@ -77,7 +77,7 @@ static bool parse_options(int *argc, char ***argv, Options *options)
 		{"no-verify", 0, 0, G_OPTION_ARG_NONE, &options->no_verify,
 			"take any access key and any signature", NULL},
 		{"reject-access-key", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->reject,
-			"answer this key with AuthFailure (repeatable)", "ID"},
+			"refuse this access key (repeatable)", "ID"},
 		{"fault", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->faults,
 			"inject a fault (repeatable)", "JSON"},
 		{"version", 0, 0, G_OPTION_ARG_NONE, &options->version, "print the version", NULL},
@@ -108,21 +108,7 @@ static json_t *parse_json(const char *option, const char *text)
 	return value;
 }
 
-static bool apply(json_t **knobs, json_t *changes)
-{
-	g_autofree char *problem = NULL;
-	json_t *changed = rg_sim_knobs_change(clouds, *knobs, changes, &problem);
-	json_decref(changes);
-	if (!changed) {
-		g_printerr("raygpu-sim: %s\n", problem);
-		return false;
-	}
-	json_decref(*knobs);
-	*knobs = changed;
-	return true;
-}
-
-/* NULL after saying what is wrong. */
+/* {id: secret}; NULL after saying what is wrong. */
 static json_t *access_keys(const Options *options)
 {
 	json_auto_t *keys = json_object();
@@ -132,48 +118,38 @@ static json_t *access_keys(const Options *options)
 			g_printerr("raygpu-sim: --access-key is ID:SECRET\n");
 			return NULL;
 		}
-		g_autofree char *id = g_strndup(*pair, (gsize)(colon - *pair));
-		json_object_set_new(keys, id, json_string(colon + 1));
+		json_object_setn_new(keys, *pair, (size_t)(colon - *pair), json_string(colon + 1));
 	}
-	return json_pack("{s:O}", "access_keys", keys);
+	return g_steal_pointer(&keys);
 }
 
-static json_t *rejected_keys(const Options *options)
+/* What the options say, those of their own above --knobs; NULL after saying what is wrong. */
+static json_t *knob_changes(const Options *options)
 {
-	json_t *list = json_array();
-	for (int i = 0; options->reject && options->reject[i]; i++)
-		json_array_append_new(list, json_string(options->reject[i]));
-	return json_pack("{s:o}", "reject_access_keys", list);
-}
-
-static bool set_knobs(const Options *options, json_t **knobs)
-{
-	if (options->knobs_json) {
-		json_t *given = parse_json("knobs", options->knobs_json);
-		if (!given || !apply(knobs, given))
-			return false;
-	}
-	if (options->capacity) {
-		json_t *given = parse_json("capacity", options->capacity);
-		if (!given || !apply(knobs, json_pack("{s:o}", "capacity", given)))
-			return false;
-	}
+	json_auto_t *changes =
+		parse_json("knobs", options->knobs_json ? options->knobs_json : "{}");
+	if (!changes)
+		return NULL;
+	if (options->capacity &&
+		json_object_set_new(changes, "capacity", parse_json("capacity", options->capacity)))
+		return NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(number_options); i++) {
-		if (options->numbers[i] == G_MININT64)
-			continue;
-		json_t *change =
-			json_pack("{s:I}", number_options[i].knob, (json_int_t)options->numbers[i]);
-		if (!apply(knobs, change))
-			return false;
+		if (options->numbers[i] != G_MININT64)
+			json_object_set_new(
+				changes, number_options[i].knob, json_integer(options->numbers[i]));
 	}
-	if (options->access_keys) {
-		json_t *given = access_keys(options);
-		if (!given || !apply(knobs, given))
-			return false;
-	}
-	if (options->no_verify && !apply(knobs, json_pack("{s:i}", "verify", 0)))
-		return false;
-	return !options->reject || apply(knobs, rejected_keys(options));
+	if (options->access_keys &&
+		json_object_set_new(changes, "access_keys", access_keys(options)))
+		return NULL;
+	if (options->no_verify)
+		json_object_set_new(changes, "verify", json_false());
+	json_t *rejected = json_array();
+	for (int i = 0; options->reject && options->reject[i]; i++)
+		json_array_append_new(rejected, json_string(options->reject[i]));
+	if (options->reject)
+		json_object_set(changes, "reject_access_keys", rejected);
+	json_decref(rejected);
+	return g_steal_pointer(&changes);
 }
 
 static bool add_faults(const Options *options, RgSim *sim)
@@ -261,12 +237,13 @@ static int serve(const Options *options, RgSim *sim, const sigset_t *signals)
 
 static int run(const Options *options, const sigset_t *signals)
 {
-	json_t *knobs = rg_sim_knobs_new(clouds);
-	if (!set_knobs(options, &knobs)) {
-		json_decref(knobs);
-		return EXIT_USAGE;
-	}
 	g_autofree char *problem = NULL;
+	json_auto_t *initial = rg_sim_knobs_new(clouds), *changes = knob_changes(options);
+	json_t *knobs = changes ? rg_sim_knobs_change(clouds, initial, changes, &problem) : NULL;
+	if (problem)
+		g_printerr("raygpu-sim: %s\n", problem);
+	if (!knobs)
+		return EXIT_USAGE;
 	RgSim *sim = rg_sim_new(clouds, (guint64)options->seed, knobs, options->world, &problem);
 	if (!sim) {
 		g_printerr("raygpu-sim: %s\n", problem);

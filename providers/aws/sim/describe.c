@@ -181,13 +181,8 @@ static bool match_path(const Filter *filter, const json_t *value, const char *pa
 
 static bool match_tag(const Filter *filter, const json_t *doc)
 {
-	const json_t *tags = json_object_get(doc, "tagSet");
-	for (size_t i = 0; i < json_array_size(tags); i++) {
-		const json_t *tag = json_array_get(tags, i);
-		if (g_str_equal(doc_str(tag, "key"), filter->key))
-			return match_text(filter, doc_str(tag, "value"));
-	}
-	return false;
+	const json_t *tag = rg_sim_entry(json_object_get(doc, "tagSet"), "key", filter->key);
+	return tag && match_text(filter, doc_str(tag, "value"));
 }
 
 static bool match_all(const GPtrArray *filters, const json_t *doc)

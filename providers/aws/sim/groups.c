@@ -153,11 +153,8 @@ static bool is_used(const RgSimPlace *region, const char *id)
 {
 	const json_t *interface;
 	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));) {
-		const json_t *set = json_object_get(interface, "groupSet");
-		for (size_t i = 0; i < json_array_size(set); i++) {
-			if (g_str_equal(doc_str(json_array_get(set, i), "groupId"), id))
-				return true;
-		}
+		if (rg_sim_entry(json_object_get(interface, "groupSet"), "groupId", id))
+			return true;
 	}
 	const json_t *group;
 	for (unsigned at = 0; (group = rg_sim_next(region, EC2_GROUP, &at));) {

@@ -91,16 +91,6 @@ static json_t *device_new(const char *name, const json_t *ebs)
 		doc_str(ebs, "snapshotId"));
 }
 
-static json_t *find_device(const json_t *devices, const char *name)
-{
-	for (size_t i = 0; i < json_array_size(devices); i++) {
-		json_t *device = json_array_get(devices, i);
-		if (g_str_equal(doc_str(device, "device"), name))
-			return device;
-	}
-	return NULL;
-}
-
 /* EC2 complains of st1 and sc1 at the root in these words too (aws/aws-sdk#542). */
 static bool check_disk_type(RgSimCall *call, const char *type, bool is_root)
 {
@@ -160,7 +150,7 @@ static bool read_devices(RgSimCall *call, Ec2Launch *launch)
 			ec2_param_at(entry, "VirtualName"))
 			return rg_sim_fail(call, 400, "UnsupportedOperation",
 				"raygpu-sim simulates block devices with Ebs only");
-		json_t *device = find_device(launch->devices, name);
+		json_t *device = rg_sim_entry(launch->devices, "device", name);
 		if (!device && !ec2_param_str(entry, "Ebs.VolumeSize"))
 			return rg_sim_fail(call, 400, "MissingParameter",
 				"The request must contain the parameter size or snapshotId");

@@ -125,12 +125,6 @@ static bool check_cards(RgSimCall *call, const Ec2Launch *launch)
 
 /* ---- zone, subnets and interfaces */
 
-static const char *subnet_zone(RgSimCall *call, const char *id)
-{
-	const json_t *subnet = ec2_find(call, EC2_SUBNET, id);
-	return subnet ? doc_str(subnet, "availabilityZone") : NULL;
-}
-
 const char *ec2_launch_zone(RgSimCall *call)
 {
 	const char *subnet = call_str(call, "SubnetId");
@@ -138,9 +132,10 @@ const char *ec2_launch_zone(RgSimCall *call)
 	g_autoptr(GPtrArray) entries = call_list(call, "NetworkInterface");
 	for (unsigned i = 0; !subnet && i < entries->len; i++)
 		subnet = ec2_param_str(g_ptr_array_index(entries, i), "SubnetId");
-	if (subnet)
-		return subnet_zone(call, subnet);
-	return zone ? zone : "";
+	if (!subnet)
+		return zone ? zone : "";
+	const json_t *found = ec2_find(call, EC2_SUBNET, subnet);
+	return found ? doc_str(found, "availabilityZone") : NULL;
 }
 
 /* All places that the request names must be in one zone; notes it. */
@@ -272,21 +267,11 @@ static bool read_interfaces(RgSimCall *call, Ec2Launch *launch, const GPtrArray 
 /* Without NetworkInterface.N the instance-level settings describe the only interface. */
 static bool read_plain(RgSimCall *call, Ec2Launch *launch)
 {
-	Ec2LaunchInterface out = {.form.tags = launch->interface_tags};
-	const char *subnet = call_str(call, "SubnetId");
-	out.form.address = call_str(call, "PrivateIpAddress");
-	out.attachment.delete_on_termination = true;
-	if (subnet) {
-		out.form.subnet = ec2_find(call, EC2_SUBNET, subnet);
-		if (!out.form.subnet ||
-			!agree_on_zone(call, launch, doc_str(out.form.subnet, "availabilityZone")))
-			return false;
-	}
-	if (out.form.address && launch->max > 1)
-		return rg_sim_fail(call, 400, "InvalidParameterCombination",
-			"A private address may only be specified when launching one instance");
-	g_array_append_val(launch->interfaces, out);
-	return true;
+	Ec2LaunchInterface out = {0};
+	bool done = read_new(call, launch, call->params, &out);
+	if (done)
+		g_array_append_val(launch->interfaces, out);
+	return done;
 }
 
 /* Ids of the groups for the n-th interface; free the array. NULL and an error when a group's name

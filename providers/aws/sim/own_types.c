@@ -56,12 +56,9 @@ static json_t *find_zone(const Ec2Data *data, const char *name, const char **reg
 {
 	json_t *entry;
 	json_object_foreach (data->regions, *region, entry) {
-		size_t i;
-		json_t *zone;
-		json_array_foreach (json_object_get(entry, "zones"), i, zone) {
-			if (g_str_equal(doc_str(zone, "name"), name))
-				return json_object_get(zone, "id");
-		}
+		const json_t *zone = rg_sim_entry(json_object_get(entry, "zones"), "name", name);
+		if (zone)
+			return json_object_get(zone, "id");
 	}
 	return NULL;
 }

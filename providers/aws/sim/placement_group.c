@@ -28,11 +28,7 @@ static bool supports(const json_t *type, const char *strategy)
 {
 	const json_t *info = json_object_get(type, "placementGroupInfo");
 	const json_t *list = json_object_get(info, "supportedStrategies");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (g_str_equal(json_string_value(json_array_get(list, i)), strategy))
-			return true;
-	}
-	return !info; /* not told for this type */
+	return !info || rg_json_has_text(list, strategy); /* not told for every type */
 }
 
 /* As EC2 words it for cluster groups: dstackai/dstack#2872. */

@@ -121,10 +121,16 @@ static void store_rules(RgSimCall *call, const json_t *group, json_t *rules)
 	rg_sim_put(call->place, EC2_GROUP, doc);
 }
 
-static bool authorize_rules(RgSimCall *call, bool egress)
+/* Both directions are one action but for their names. */
+static bool is_egress(const RgSimCall *call)
+{
+	return g_str_has_suffix(call->action->name, "Egress");
+}
+
+static bool authorize_rules(RgSimCall *call)
 {
 	json_t *group = ec2_group_of_call(call);
-	json_auto_t *added = group ? ec2_permissions_read(call, group, egress) : NULL;
+	json_auto_t *added = group ? ec2_permissions_read(call, group, is_egress(call)) : NULL;
 	json_auto_t *tags = ec2_tags_of_request(call, "security-group-rule", "security-group-rule");
 	if (!added || !tags)
 		return false;
@@ -151,16 +157,6 @@ static bool authorize_rules(RgSimCall *call, bool egress)
 	return true;
 }
 
-static bool authorize_ingress(RgSimCall *call)
-{
-	return authorize_rules(call, false);
-}
-
-static bool authorize_egress(RgSimCall *call)
-{
-	return authorize_rules(call, true);
-}
-
 static int find_rule_id(const json_t *rules, const char *id, bool egress)
 {
 	for (size_t i = 0; i < json_array_size(rules); i++) {
@@ -173,11 +169,11 @@ static int find_rule_id(const json_t *rules, const char *id, bool egress)
 }
 
 /* Removes the rules that SecurityGroupRuleId.N names. */
-static bool drop_by_id(RgSimCall *call, bool egress, const GPtrArray *ids, json_t *rules)
+static bool drop_by_id(RgSimCall *call, const GPtrArray *ids, json_t *rules)
 {
 	for (unsigned i = 0; i < ids->len; i++) {
 		const char *id = g_ptr_array_index(ids, i);
-		int at = find_rule_id(rules, id, egress);
+		int at = find_rule_id(rules, id, is_egress(call));
 		if (at < 0)
 			return rg_sim_fail(call, 400, "InvalidSecurityGroupRuleId.NotFound",
 				"The security group rule ID '%s' does not exist", id);
@@ -186,9 +182,9 @@ static bool drop_by_id(RgSimCall *call, bool egress, const GPtrArray *ids, json_
 	return true;
 }
 
-static bool drop_by_permission(RgSimCall *call, const json_t *group, bool egress, json_t *rules)
+static bool drop_by_permission(RgSimCall *call, const json_t *group, json_t *rules)
 {
-	json_auto_t *dropped = ec2_permissions_read(call, group, egress);
+	json_auto_t *dropped = ec2_permissions_read(call, group, is_egress(call));
 	if (!dropped)
 		return false;
 	size_t i;
@@ -203,29 +199,19 @@ static bool drop_by_permission(RgSimCall *call, const json_t *group, bool egress
 	return true;
 }
 
-static bool revoke_rules(RgSimCall *call, bool egress)
+static bool revoke_rules(RgSimCall *call)
 {
 	json_t *group = ec2_group_of_call(call);
 	if (!group)
 		return false;
 	json_auto_t *rules = json_copy(json_object_get(group, "_rules"));
 	g_autoptr(GPtrArray) ids = call_texts(call, "SecurityGroupRuleId");
-	bool done = ids->len ? drop_by_id(call, egress, ids, rules)
-			     : drop_by_permission(call, group, egress, rules);
+	bool done =
+		ids->len ? drop_by_id(call, ids, rules) : drop_by_permission(call, group, rules);
 	if (!done || !ec2_go(call))
 		return false;
 	store_rules(call, group, g_steal_pointer(&rules));
 	return ec2_done(call);
-}
-
-static bool revoke_ingress(RgSimCall *call)
-{
-	return revoke_rules(call, false);
-}
-
-static bool revoke_egress(RgSimCall *call)
-{
-	return revoke_rules(call, true);
 }
 
 static bool rule_wanted(const RgSimCall *call, const json_t *rule)
@@ -254,10 +240,10 @@ static bool describe_rules(RgSimCall *call)
 #define PERMISSIONS "DryRun GroupId GroupName IpPermissions CidrIp IpProtocol FromPort ToPort"
 
 const RgSimAction ec2_rule_actions[] = {
-	{"AuthorizeSecurityGroupEgress", authorize_egress, true, PERMISSIONS " TagSpecification"},
-	{"AuthorizeSecurityGroupIngress", authorize_ingress, true, PERMISSIONS " TagSpecification"},
+	{"AuthorizeSecurityGroupEgress", authorize_rules, true, PERMISSIONS " TagSpecification"},
+	{"AuthorizeSecurityGroupIngress", authorize_rules, true, PERMISSIONS " TagSpecification"},
 	{"DescribeSecurityGroupRules", describe_rules, false, "SecurityGroupRuleId" PAGED},
-	{"RevokeSecurityGroupEgress", revoke_egress, true, PERMISSIONS " SecurityGroupRuleId"},
-	{"RevokeSecurityGroupIngress", revoke_ingress, true, PERMISSIONS " SecurityGroupRuleId"},
+	{"RevokeSecurityGroupEgress", revoke_rules, true, PERMISSIONS " SecurityGroupRuleId"},
+	{"RevokeSecurityGroupIngress", revoke_rules, true, PERMISSIONS " SecurityGroupRuleId"},
 	{NULL},
 };

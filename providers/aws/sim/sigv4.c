@@ -127,9 +127,5 @@ char *ec2_sigv4_signature(const char *secret, const char *scope, const char *str
 		from = key;
 		length = DIGEST_BYTES;
 	}
-	derive(key, length, from, string_to_sign);
-	GString *hex = g_string_new(NULL);
-	for (int i = 0; i < DIGEST_BYTES; i++)
-		g_string_append_printf(hex, "%02x", key[i]);
-	return g_string_free(hex, FALSE);
+	return g_compute_hmac_for_string(G_CHECKSUM_SHA256, from, length, string_to_sign, -1);
 }

@@ -49,21 +49,21 @@ static char *session_arn(const char *role, const char *session)
 		last_part(parts[5]), session);
 }
 
-/* `action` as IAM names it in its refusal. */
-static bool assume(RgSimCall *call, const char *action)
+static bool assume_role(RgSimCall *call)
 {
 	const char *role = call_str(call, "RoleArn");
 	const char *name = call_str(call, "RoleSessionName");
 	g_autofree char *arn = session_arn(role, name);
 	if (!arn)
 		return rg_sim_fail(call, 400, "ValidationError", "%s is invalid", role);
-	if (!rg_sim_knobs_lists(json_object_get(call->sim->knobs, "roles"), role) && call->caller)
+	bool allowed = rg_sim_knobs_lists(json_object_get(call->sim->knobs, "roles"), role);
+	if (!allowed && call->caller)
 		return rg_sim_fail(call, 403, "AccessDenied",
-			"User: %s is not authorized to perform: %s on resource: %s", call->caller,
-			action, role);
-	if (!rg_sim_knobs_lists(json_object_get(call->sim->knobs, "roles"), role))
-		return rg_sim_fail(
-			call, 403, "AccessDenied", "Not authorized to perform %s", action);
+			"User: %s is not authorized to perform: sts:%s on resource: %s",
+			call->caller, call->action->name, role);
+	if (!allowed)
+		return rg_sim_fail(call, 403, "AccessDenied", "Not authorized to perform sts:%s",
+			call->action->name);
 	g_autofree char *id = g_strconcat(ROLE_ID ":", name, NULL);
 	ec2_xml_open(call->body, "AssumedRoleUser");
 	ec2_xml_text(call->body, "AssumedRoleId", id);
@@ -71,11 +71,6 @@ static bool assume(RgSimCall *call, const char *action)
 	ec2_xml_close(call->body, "AssumedRoleUser");
 	write_credentials(call, arn, call_int(call, "DurationSeconds", HOUR_S));
 	return true;
-}
-
-static bool assume_role(RgSimCall *call)
-{
-	return assume(call, "sts:AssumeRole");
 }
 
 /* The claims of a JSON Web Token, whose signature nobody here could check; NULL when it is none. */
@@ -113,7 +108,7 @@ static bool assume_role_with_web_identity(RgSimCall *call)
 	const char *subject = doc_str(claims, "sub");
 	const char *audience = doc_str(claims, "aud");
 	const char *issuer = doc_str(claims, "iss");
-	if (!assume(call, "sts:AssumeRoleWithWebIdentity"))
+	if (!assume_role(call))
 		return false;
 	ec2_xml_text(call->body, "SubjectFromWebIdentityToken", subject);
 	ec2_xml_text(call->body, "Audience", audience);

@@ -72,13 +72,7 @@ const json_t *ec2_zones(const RgSimPlace *region)
 
 const json_t *ec2_zone(const RgSimPlace *region, const char *name)
 {
-	size_t i;
-	json_t *zone;
-	json_array_foreach (ec2_zones(region), i, zone) {
-		if (g_str_equal(doc_str(zone, "name"), name))
-			return zone;
-	}
-	return NULL;
+	return rg_sim_entry(ec2_zones(region), "name", name);
 }
 
 /* ---- types */

@@ -160,6 +160,17 @@ json_t *rg_sim_find_by(const RgSimPlace *place, unsigned kind, const char *membe
 	return NULL;
 }
 
+json_t *rg_sim_entry(const json_t *list, const char *member, const char *text)
+{
+	size_t i;
+	json_t *entry;
+	json_array_foreach (list, i, entry) {
+		if (g_str_equal(doc_str(entry, member), text))
+			return entry;
+	}
+	return NULL;
+}
+
 json_t *rg_sim_next(const RgSimPlace *place, unsigned kind, unsigned *at)
 {
 	const GPtrArray *order = place->tables[kind]->order;

@@ -52,6 +52,8 @@ static inline gint64 doc_int(const json_t *doc, const char *member)
 {
 	return json_integer_value(json_object_get(doc, member));
 }
+/* The entry of a list whose member has the text; NULL: none. Borrowed. */
+json_t *rg_sim_entry(const json_t *list, const char *member, const char *text);
 static inline bool doc_is(const json_t *doc, const char *member)
 {
 	return json_is_true(json_object_get(doc, member));
