@@ -1,5 +1,6 @@
 /* What a simulated cloud gives to the engine: one struct in the table of cmd/raygpu-sim. README.md
- * beside this file says how to write one. The engine calls everything here under its lock. */
+ * beside this file says how to write one. The engine calls all but `claims`
+ * under its lock. */
 #pragma once
 #include "sim/core/call.h"
 #include "sim/core/knobs.h"
