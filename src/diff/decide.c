@@ -31,18 +31,21 @@ void change_stop(RgChange *change, RgGrade grade, int row, const char *note)
 	set_note(change, note);
 }
 
-static const json_t *observed_value(const RgChange *change, const RgAttribute *attribute)
+/* As it is compared; a new reference, NULL = absent. */
+static json_t *observed_value(const RgChange *change, const Field *field)
 {
-	const json_t *value = !change->observed
-				      ? NULL
-				      : json_object_get(change->observed->attrs, attribute->name);
-	return !value || json_is_null(value) ? attribute->default_value : value;
+	const RgResource *observed = change->observed;
+	const RgAttribute *attribute = field->attribute;
+	const json_t *value = observed ? json_object_get(observed->attrs, attribute->name) : NULL;
+	if (!value || json_is_null(value))
+		value = attribute->default_value;
+	return rg_attribute_cut(attribute, value, field->want, field->was);
 }
 
 static Verdict judge(const Field *field, const RgChange *change)
 {
 	const RgAttribute *attribute = field->attribute;
-	const json_t *is = observed_value(change, attribute);
+	json_auto_t *is = observed_value(change, field);
 	Verdict verdict = {.moved = field->moved || field->unknown};
 	bool needed = verdict.moved;
 	if (field->compare_was && !attribute->ignore_drift)
@@ -79,7 +82,7 @@ static RgAttrChange *add_attr(RgChange *change, const Field *field, const Verdic
 	attr->after_unknown = field->unknown;
 	if (!attribute->sensitive) {
 		attr->recorded = share(field->was ? field->was : field->recorded);
-		attr->before = share(seen ? observed_value(change, attribute) : attr->recorded);
+		attr->before = seen ? observed_value(change, field) : share(attr->recorded);
 		if (!field->unknown)
 			attr->after = share(field->want ? field->want : field->desired);
 	}

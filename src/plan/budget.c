@@ -2,11 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-/* How many requests the apply will make: batches as the schema sizes them, and looks at what is
- * starting or leaving. The pages of the refresh are not counted: that is over. An estimate. */
+/* How many requests the apply will make: by batches or by items, as the schema says, and looks at
+ * what the cloud works on. The pages of the refresh are not counted: that is over. An estimate. */
 
-/* Looks at a node until it runs: a guess. apply/ready.c has the pauses between them. */
-#define READY_LOOKS 6
+/* Looks at a thing until the cloud is done with it: a guess. apply/poll.c makes the first after
+ * 250 ms and then waits twice as long each time, up to 5 s. */
+#define LOOKS 6
 
 typedef struct {
 	const RgKind *kind;
@@ -61,24 +62,35 @@ static void count_change(
 	work->updates += change->action == RG_ACTION_UPDATE;
 }
 
-static uint64_t batches(uint64_t n, int64_t size)
+static uint64_t requests_of(uint64_t items, int64_t per_item, int64_t batch)
 {
-	return (n + (uint64_t)size - 1) / (uint64_t)size;
+	if (per_item)
+		return items * (uint64_t)per_item;
+	return (items + (uint64_t)batch - 1) / (uint64_t)batch;
+}
+
+static uint64_t creates_of(const KindWork *work)
+{
+	uint64_t calls = 0;
+	GHashTableIter iter;
+	gpointer n;
+	g_hash_table_iter_init(&iter, work->batches);
+	while (g_hash_table_iter_next(&iter, NULL, &n))
+		calls += requests_of(
+			GPOINTER_TO_UINT(n), work->kind->requests.create, work->kind->batch_create);
+	return calls;
 }
 
 static uint64_t calls_of(const KindWork *work)
 {
 	const RgKind *kind = work->kind;
-	uint64_t calls = batches(work->updates, kind->batch_update) +
-			 batches(work->removes, kind->batch_remove);
-	GHashTableIter iter;
-	gpointer n;
-	g_hash_table_iter_init(&iter, work->batches);
-	while (g_hash_table_iter_next(&iter, NULL, &n))
-		calls += batches(GPOINTER_TO_UINT(n), kind->batch_create);
-	if (kind->ready_timeout_s > 0)
-		calls += READY_LOOKS * batches(work->creates, kind->list_page);
-	return calls;
+	uint64_t updates = requests_of(work->updates, kind->requests.update, kind->batch_update);
+	uint64_t removes = requests_of(work->removes, kind->requests.remove, kind->batch_remove);
+	uint64_t looks = requests_of(work->creates, kind->requests.ready, kind->list_page);
+	/* a look at what is pending is the same call again */
+	return creates_of(work) + updates * (kind->update_timeout_s ? 1 + LOOKS : 1) +
+	       removes * (kind->remove_timeout_s ? 1 + LOOKS : 1) +
+	       (kind->ready_timeout_s ? LOOKS * looks : 0);
 }
 
 void budget_estimate(Maker *maker)

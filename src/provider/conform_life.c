@@ -206,7 +206,8 @@ static char *find_drift(const RgConform *c, const RgConformMade *made, const RgR
 	json_t *wanted;
 	json_object_foreach (made->wanted->attrs, name, wanted) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
-		json_t *value = json_object_get(seen->attrs, name);
+		json_auto_t *value = rg_attribute_cut(
+			attribute, json_object_get(seen->attrs, name), wanted, NULL);
 		bool compared = !attribute->unreadable && !attribute->create_only &&
 				!attribute->ignore_drift && !attribute->set &&
 				!rg_expr_has_refs(wanted) && !json_is_null(wanted);

@@ -35,7 +35,8 @@ static bool values_are_equal(
 {
 	if (!observed || json_is_null(observed))
 		observed = attribute->default_value;
-	return rg_attribute_equal(attribute, wanted, observed);
+	json_auto_t *part = rg_attribute_cut(attribute, observed, wanted, NULL);
+	return rg_attribute_equal(attribute, wanted, part);
 }
 
 /* Attributes that the cloud tells back and that nobody but a writer changes. */

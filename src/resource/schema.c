@@ -39,6 +39,7 @@ static RgAttribute *read_attribute(const char *name, const json_t *object)
 	attribute->create_only = rg_json_bool(object, "create_only", false);
 	attribute->ignore_drift = rg_json_bool(object, "ignore_drift", false);
 	attribute->set = rg_json_bool(object, "set", false);
+	attribute->partial = rg_json_bool(object, "partial", false);
 	attribute->role = g_intern_string(rg_json_str(object, "role", NULL));
 	attribute->field = g_intern_string(rg_json_str(object, "field", NULL));
 	attribute->detail = rg_json_bool(object, "detail", false);
@@ -51,6 +52,7 @@ static RgKind *read_kind(const char *name, json_t *object)
 {
 	RgKind *kind = g_new0(RgKind, 1);
 	const json_t *batch = json_object_get(object, "batch");
+	const json_t *requests = json_object_get(object, "requests_per_item");
 	json_t *attribute;
 	const char *key;
 	kind->name = g_intern_string(name);
@@ -68,6 +70,10 @@ static RgKind *read_kind(const char *name, json_t *object)
 	kind->ready_timeout_s = MAX(0, rg_json_int(object, "ready_timeout_s", 0));
 	kind->update_timeout_s = MAX(0, rg_json_int(object, "update_timeout_s", 0));
 	kind->remove_timeout_s = MAX(0, rg_json_int(object, "remove_timeout_s", 0));
+	kind->requests.create = rg_json_int(requests, "create", 0);
+	kind->requests.ready = rg_json_int(requests, "ready", 0);
+	kind->requests.update = rg_json_int(requests, "update", 0);
+	kind->requests.remove = rg_json_int(requests, "remove", 0);
 	kind->attributes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	json_object_foreach (json_object_get(object, "attributes"), key, attribute) {
 		RgAttribute *read = read_attribute(key, attribute);
@@ -108,19 +114,27 @@ static GPtrArray *make_listings(const RgSchema *schema)
 	return listings;
 }
 
-/* Two attributes in one role would make it a matter of chance which one is read. */
-static bool check_roles(const RgKind *kind, RgDiags *diags)
+/* Two attributes in one role would make it a matter of chance which one is read; members of a set
+ * have no place by which they could be compared in part. */
+static bool check_attributes(const RgKind *kind, RgDiags *diags)
 {
 	GHashTableIter iter;
 	gpointer value;
 	g_hash_table_iter_init(&iter, kind->attributes);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const RgAttribute *attribute = value;
-		if (!attribute->role || rg_kind_with_role(kind, attribute->role) == attribute)
+		bool twice =
+			attribute->role && rg_kind_with_role(kind, attribute->role) != attribute;
+		if (twice)
+			rg_diags_error(diags, "provider.refused",
+				"two attributes of the provider's kind %s have the role \"%s\"",
+				kind->name, attribute->role);
+		else if (attribute->set && attribute->partial)
+			rg_diags_error(diags, "provider.refused",
+				"%s of the provider's kind %s is a set and partial",
+				attribute->name, kind->name);
+		else
 			continue;
-		rg_diags_error(diags, "provider.refused",
-			"two attributes of the provider's kind %s have the role \"%s\"", kind->name,
-			attribute->role);
 		return false;
 	}
 	return true;
@@ -149,7 +163,7 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 		RgKind *kind = read_kind(name, object);
 		add_kind(schema, kind);
 		g_strv_builder_add(names, name);
-		ok = check_roles(kind, diags) && ok;
+		ok = check_attributes(kind, diags) && ok;
 	}
 	schema->names = g_strv_builder_end(names);
 	schema->listings = make_listings(schema);
@@ -295,4 +309,48 @@ bool rg_attribute_equal(const RgAttribute *attribute, const json_t *a, const jso
 		return false;
 	json_auto_t *one = sorted_set(x), *two = sorted_set(y);
 	return json_equal(one, two) != 0;
+}
+
+static const json_t *of_length(const json_t *list, const json_t *like)
+{
+	return json_array_size(list) == json_array_size(like) ? list : NULL;
+}
+
+static json_t *cut(json_t *observed, const json_t *wish, const json_t *record)
+{
+	json_t *part, *value;
+	const char *name;
+	size_t i;
+	if (json_is_object(observed) && (json_is_object(wish) || json_is_object(record))) {
+		part = json_object();
+		json_object_foreach (observed, name, value) {
+			const json_t *wished = json_object_get(wish, name);
+			const json_t *recorded = json_object_get(record, name);
+			if (wished || recorded)
+				json_object_set_new(part, name, cut(value, wished, recorded));
+		}
+		return part;
+	}
+	if (!json_is_array(observed))
+		return json_incref(observed);
+	wish = of_length(wish, observed);
+	record = of_length(record, observed);
+	part = json_array();
+	json_array_foreach (observed, i, value)
+		json_array_append_new(
+			part, cut(value, json_array_get(wish, i), json_array_get(record, i)));
+	return part;
+}
+
+json_t *rg_attribute_cut(const RgAttribute *attribute, const json_t *observed, const json_t *wish,
+	const json_t *record)
+{
+	if (!attribute->partial || !observed)
+		return json_incref(rg_json_unconst(observed));
+	if (!wish && !record)
+		return NULL;
+	json_auto_t *part = cut(rg_json_unconst(observed), wish, record);
+	/* what the record had is gone, the rest is the cloud's */
+	bool nothing = !wish && json_is_object(part) && !json_object_size(part);
+	return nothing ? NULL : g_steal_pointer(&part);
 }

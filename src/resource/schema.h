@@ -16,6 +16,7 @@ typedef struct {
 	bool required, computed, force_new, sensitive, unreadable, create_only, ignore_drift, set;
 	const char *field; /* what of the spec decides it, "disk.size"; NULL = nothing alone */
 	bool detail;	   /* says nothing that anybody chose: shown on request only */
+	bool partial;	   /* the cloud adds members of its own to the value */
 	bool gzip_base64;  /* a compressed text */
 	const json_t *default_value; /* NULL = none */
 } RgAttribute;
@@ -29,7 +30,11 @@ typedef struct {
 	int64_t version, batch_create, batch_update, batch_remove, list_page;
 	int64_t consistency_s, replay_s, ready_timeout_s;
 	int64_t update_timeout_s, remove_timeout_s; /* 0: may not be pending */
-	GHashTable *attributes;			    /* char* -> RgAttribute* */
+	/* requests that an item costs; 0: a call costs one, however many items it has */
+	struct {
+		int64_t create, ready, update, remove;
+	} requests;
+	GHashTable *attributes; /* char* -> RgAttribute* */
 } RgKind;
 
 typedef struct RgSchema RgSchema;
@@ -67,6 +72,11 @@ bool rg_schema_spot_max_price(const RgSchema *schema);
 bool rg_schema_zones_start_with_region(const RgSchema *schema);
 /* A module's own config schema (JSON Schema), borrowed; NULL = takes no settings. */
 const json_t *rg_schema_config(const RgSchema *schema);
+/* What is compared of a reported value: of a `partial` attribute the members that the spec or the
+ * record has, in lists of equal length element by element; of others all. A new reference; NULL is
+ * absent. */
+json_t *rg_attribute_cut(const RgAttribute *attribute, const json_t *observed, const json_t *wish,
+	const json_t *record);
 /* Whether two values of the attribute mean the same: lists of a `set` without order and doubles.
  * NULL is absent and equals only NULL; defaults are the caller's to put in. */
 bool rg_attribute_equal(const RgAttribute *attribute, const json_t *a, const json_t *b);
