@@ -1,6 +1,7 @@
 #include "command.h"
 #include "config.h"
 #include "base/money.h"
+#include "resource/nodes.h"
 #include <stdio.h>
 
 /* plan and drift over several clusters: one after the other, each with diagnostics of its own, so
@@ -34,8 +35,12 @@ static RgRemoved *removed_of(Context *context, const RgSpecFile *file)
 	RgRemoved *removed = g_new0(RgRemoved, 1);
 	*removed = (RgRemoved){.cluster = file->cluster, .spec = file->path};
 	for (size_t i = 0; snapshot && i < rg_resource_set_size(snapshot->recorded); i++) {
-		const json_t *pin = rg_resource_set_get(snapshot->recorded, i)->pin;
-		removed->microusd_hour += rg_json_int(pin, "price_microusd_hour", 0);
+		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
+		for (size_t n = 0; n < rg_nodes_pools(resource, NULL); n++) {
+			const RgPoolNodes nodes = rg_nodes_get(resource, n);
+			removed->microusd_hour += rg_json_int(nodes.pin, "price_microusd_hour", 0) *
+						  rg_nodes_now(&nodes, NULL);
+		}
 		removed->recorded++;
 	}
 	return removed;

@@ -102,6 +102,10 @@ static void add(Lowering *lowering, const Wanted *wanted)
 		"depends_on", wanted->depends_on);
 	if (wanted->indexes)
 		json_object_set(resource, "indexes", wanted->indexes);
+	if (g_str_equal(wanted->kind, AWS_INSTANCE))
+		json_object_set_new(resource, "nodes",
+			json_pack("[{s:s, s:s, s:i}]", "pool", wanted->group, "role",
+				wanted->indexes ? "worker" : "head", "count", 1));
 	json_array_append_new(lowering->resources, resource);
 }
 

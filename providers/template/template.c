@@ -277,10 +277,11 @@ static void lower_node(const json_t *node, const json_t *labels, const json_t *i
 		str(offer, "instance_type"), "zone", str(offer, "zone"), "image", str(image, "id"),
 		"labels", labels, "user_data", user_data);
 	json_array_append_new(list,
-		json_pack("{s:s, s:s, s:s, s:O?, s:s, s:s, s:o, s:o}", "address", address, "kind",
-			KIND, "name", is_head ? "head" : pool, "index", index, "group", pool,
-			"origin", str(node, "origin"), "attributes", attributes, "depends_on",
-			is_head ? json_array() : json_pack("[s]", HEAD)));
+		json_pack("{s:s, s:s, s:s, s:O?, s:s, s:s, s:[{s:s, s:s, s:i}], s:o, s:o}",
+			"address", address, "kind", KIND, "name", is_head ? "head" : pool, "index",
+			index, "group", pool, "origin", str(node, "origin"), "nodes", "pool", pool,
+			"role", is_head ? "head" : "worker", "count", 1, "attributes", attributes,
+			"depends_on", is_head ? json_array() : json_pack("[s]", HEAD)));
 }
 
 static rgp_status lower(const Call *c)

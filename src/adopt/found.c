@@ -2,6 +2,7 @@
  * them. Reads only. */
 #include "adopt/internal.h"
 #include "base/redact.h"
+#include "resource/nodes.h"
 #include <string.h>
 
 /* ---- pins: what a node is decides what is wanted of it, as if it had been recorded */
@@ -12,8 +13,9 @@ static const RgKind *kind_of(const Rebuild *rebuild, const RgResource *found)
 	return rg_schema_kind(schema, found->kind);
 }
 
-static void pin_observed(json_t *pin, const RgKind *kind, const RgResource *found)
+static json_t *pin_observed(const RgKind *kind, const RgResource *found)
 {
+	json_t *pin = json_object();
 	static const char *const members[][2] = {{RG_ROLE_INSTANCE_TYPE, "instance_type"},
 		{RG_ROLE_ZONE, "zone"}, {RG_ROLE_IMAGE, "image_id"}, {RG_ROLE_MARKET, "market"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
@@ -22,6 +24,22 @@ static void pin_observed(json_t *pin, const RgKind *kind, const RgResource *foun
 		if (json_is_string(value))
 			json_object_set(pin, members[i][1], value);
 	}
+	return pin;
+}
+
+/* Of nodes of the pools that the cloud reports; what is wanted says more of them. */
+static json_t *pin_of_pools(const RgKind *kind, const RgResource *found)
+{
+	json_t *entries = json_array(), *n;
+	const char *pool;
+	json_object_foreach (found->nodes, pool, n) {
+		json_t *entry = pin_observed(kind, found);
+		rg_json_set_str(entry, "pool", pool);
+		rg_json_set_str(entry, "role", g_str_equal(pool, "head") ? "head" : "worker");
+		json_object_set(entry, "count", n);
+		json_array_append_new(entries, entry);
+	}
+	return json_pack("{s:o}", "nodes", entries);
 }
 
 static void pin_nodes(Rebuild *rebuild)
@@ -32,8 +50,7 @@ static void pin_nodes(Rebuild *rebuild)
 		if (!kind->node)
 			continue;
 		found->group = g_intern_string(found->name);
-		found->pin = json_object();
-		pin_observed(found->pin, kind, found);
+		found->pin = found->nodes ? pin_of_pools(kind, found) : pin_observed(kind, found);
 		rg_pins_add(rg_pass_pins(rebuild->pass), found);
 	}
 }
@@ -52,40 +69,81 @@ static bool has_index(const json_t *indexes, int64_t index)
 /* Image (`chosen`: raygpu's choice of another day), accelerator and price of the fitted group that
  * the node is in. An image that the spec names itself is no pin: it would hide that the node has
  * another. */
-static void pin_fitted(RgResource *found, const json_t *node, bool chosen)
+static void pin_fitted(json_t *pin, const json_t *node, bool chosen)
 {
 	static const char *const same[] = {"price_microusd_hour", "price_date", "price_quality"};
 	const json_t *offer = json_object_get(node, "offer"),
 		     *image = json_object_get(node, "image");
-	const char *type = rg_json_str(found->pin, "instance_type", "");
+	/* where no attribute has the role, the spec alone knows */
+	if (!json_object_get(pin, "instance_type"))
+		json_object_set(pin, "instance_type", json_object_get(offer, "instance_type"));
+	const char *type = rg_json_str(pin, "instance_type", "");
 	const char *key = rg_json_str(image, "key", "");
 	if (chosen && !g_str_equal(key, rg_json_str(image, "id", "")))
-		rg_json_set_str(found->pin, "image_key", key);
+		rg_json_set_str(pin, "image_key", key);
 	if (!g_str_equal(type, rg_json_str(offer, "instance_type", "")))
 		return;
-	bool same_market = g_str_equal(rg_json_str(found->pin, "market", "on-demand"),
-		rg_json_str(offer, "market", "on-demand"));
+	bool same_market = g_str_equal(
+		rg_json_str(pin, "market", "on-demand"), rg_json_str(offer, "market", "on-demand"));
 	for (size_t i = 0; i < G_N_ELEMENTS(same) && same_market; i++)
-		json_object_set(found->pin, same[i], json_object_get(offer, same[i]));
-	json_object_set(found->pin, "accelerator", json_object_get(offer, "gpu"));
-	json_object_set(found->pin, "gpus", json_object_get(offer, "gpus"));
+		json_object_set(pin, same[i], json_object_get(offer, same[i]));
+	json_object_set(pin, "accelerator", json_object_get(offer, "gpu"));
+	json_object_set(pin, "gpus", json_object_get(offer, "gpus"));
 	json_t *labels = rg_plan_own_labels(node);
 	if (labels)
-		json_object_set_new(found->pin, "labels", labels);
+		json_object_set_new(pin, "labels", labels);
 }
 
-static void pin_from_fitted(Rebuild *rebuild)
+/* The fitted group of nodes with that number in the pool. */
+static const json_t *fitted_node(const Rebuild *rebuild, const RgPoolNodes *nodes)
 {
 	size_t n;
 	const json_t *node;
 	json_array_foreach (json_object_get(rebuild->pass->fitted, "nodes"), n, node) {
-		const char *pool = rg_json_str(node, "pool", "");
-		for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
-			RgResource *found = rg_resource_set_get(rebuild->found, i);
-			if (found->pin && g_str_equal(found->name, pool) &&
-				has_index(json_object_get(node, "indexes"), found->index))
-				pin_fitted(found, node, rebuild->keep || found->lineage);
+		if (g_str_equal(rg_json_str(node, "pool", ""), nodes->pool) &&
+			has_index(json_object_get(node, "indexes"),
+				nodes->is_elastic ? -1 : nodes->first))
+			return node;
+	}
+	return NULL;
+}
+
+/* What is wanted says which nodes a resource stands for. */
+static void pin_as_wanted(const Rebuild *rebuild, RgResource *found)
+{
+	const RgResource *wanted = rg_resource_set_find(rebuild->pass->desired, found->address);
+	if (!wanted || rg_nodes_are_plain(wanted))
+		return;
+	json_t *entries = rg_nodes_json(wanted), *entry;
+	size_t i;
+	json_array_foreach (entries, i, entry) {
+		json_auto_t *observed = pin_observed(kind_of(rebuild, found), found);
+		json_t *now = json_object_get(found->nodes, rg_json_str(entry, "pool", ""));
+		json_t *whole = json_copy(entry);
+		json_object_update(whole, observed);
+		if (now && json_object_get(entry, "max"))
+			json_object_set(whole, "now", now);
+		json_array_set_new(entries, i, whole);
+	}
+	json_decref(found->pin);
+	found->pin = json_pack("{s:o}", "nodes", entries);
+}
+
+static void pin_from_fitted(Rebuild *rebuild)
+{
+	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
+		RgResource *found = rg_resource_set_get(rebuild->found, i);
+		if (!found->pin)
+			continue;
+		pin_as_wanted(rebuild, found);
+		for (size_t n = 0; n < rg_nodes_pools(found, NULL); n++) {
+			const RgPoolNodes nodes = rg_nodes_get(found, n);
+			const json_t *node = fitted_node(rebuild, &nodes);
+			if (node)
+				pin_fitted(rg_json_unconst(nodes.pin), node,
+					rebuild->keep || found->lineage);
 		}
+		rg_pins_add(rg_pass_pins(rebuild->pass), found);
 	}
 }
 

@@ -107,7 +107,7 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 	const RgShape *shape = choice->shape;
 	const char *lost = NULL;
 	g_autofree char *why_lost = NULL;
-	for (unsigned i = 0; i < shape->pool->nodes; i++) {
+	for (unsigned i = 0; i < rg_fit_count(shape->pool); i++) {
 		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
 		const RgInstanceType *type =
 			name ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;

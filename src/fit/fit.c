@@ -50,7 +50,7 @@ static const char *first_pool_zone(const Fit *fit, const char *const *chosen)
 {
 	for (guint i = 1; i < fit->shapes->shapes->len; i++) {
 		const RgShape *shape = fit->shapes->shapes->pdata[i];
-		if (shape->pool->nodes == 0)
+		if (rg_fit_count(shape->pool) == 0)
 			continue;
 		return zone_of(fit, shape, &shape->nodes[0], chosen[i]);
 	}
@@ -60,7 +60,7 @@ static const char *first_pool_zone(const Fit *fit, const char *const *chosen)
 static bool has_homeless(const Fit *fit, const RgShape *shape)
 {
 	bool all_settled = shape->homeless == 0 && !fit->shapes->moved;
-	for (unsigned i = 0; i < shape->pool->nodes && !all_settled; i++) {
+	for (unsigned i = 0; i < rg_fit_count(shape->pool) && !all_settled; i++) {
 		if (!is_at_home(fit, shape, &shape->nodes[i]))
 			return true;
 	}
@@ -180,7 +180,7 @@ static Group *find_group(const GPtrArray *groups, const Group *like)
 static GPtrArray *make_groups(const Fit *fit, const RgShape *shape, const char *chosen)
 {
 	GPtrArray *groups = g_ptr_array_new_with_free_func(free_group);
-	for (unsigned i = 0; i < shape->pool->nodes; i++) {
+	for (unsigned i = 0; i < rg_fit_count(shape->pool); i++) {
 		Group like = make_group(fit, shape, &shape->nodes[i], chosen);
 		Group *group = find_group(groups, &like);
 		if (!group) {
@@ -259,12 +259,18 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 	json_t *network = network_json(pool, shape->type);
 	json_t *image = json_pack("{s:s, s:s, s:s?}", "key", shape->image_key, "id",
 		group->image_id, "root_device", root);
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*}", "pool",
+	bool numbered = !pool->is_head && !pool->is_elastic;
+	json_t *document = json_pack(
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*}", "pool",
 		pool->name, "role", pool->is_head ? "head" : "worker", "origin", pool->origin,
-		"indexes", pool->is_head ? json_null() : json_incref(group->indexes), "offer",
+		"indexes", numbered ? json_incref(group->indexes) : json_null(), "offer",
 		offer_json(shape, group), "image", image, "disk", disk_json(fit, shape), "network",
 		network, "labels", rg_fit_labels(fit->cluster, shape, group->zone), "resources",
 		rg_fit_resources(shape), "env", env, "share", rg_fit_share_json(shape));
+	if (pool->is_elastic)
+		json_object_update_new(document, json_pack("{s:i, s:i}", "min", (int)pool->nodes,
+							 "max", (int)pool->nodes_max));
+	return document;
 }
 
 static void warn_unpriced(const Fit *fit, const RgShape *shape)
@@ -328,25 +334,6 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 		fit->facts, "ray", ray_json(&cluster->ray), "nodes", nodes);
 }
 
-static bool can_be_built(const RgPool *pool, RgDiags *diags)
-{
-	if (!pool->is_elastic)
-		return true;
-	RgDiag *diag = rg_diags_error(diags, "spec.not-supported-yet",
-		"pool %s: nodes {min, max} can't be built on virtual machines yet", pool->name);
-	rg_diag_at(diag, pool->nodes_source);
-	rg_diag_hint(diag, "for now: give a fixed number of nodes; `raygpu fit` weighs the range");
-	return false;
-}
-
-bool rg_fit_check_buildable(const RgCluster *cluster, RgDiags *diags)
-{
-	bool good = true;
-	for (guint i = 0; i < cluster->pools->len; i++)
-		good &= can_be_built(cluster->pools->pdata[i], diags);
-	return good;
-}
-
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,
 	const json_t *pins, const char *lineage, RgDiags *diags)
 {
@@ -361,10 +348,10 @@ json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *f
 		rg_diag_at(diag, cluster->provider.source);
 		return NULL;
 	}
-	bool good = rg_fit_check_buildable(cluster, diags);
+	bool good = true;
 	for (guint i = 0; i < all->len; i++) {
 		const RgShape *shape = all->pdata[i];
-		good &= shape->pool->nodes == 0 || check_image(&fit, shape);
+		good &= rg_fit_count(shape->pool) == 0 || check_image(&fit, shape);
 	}
 	good &= choose_zones(&fit, chosen);
 	if (!good)

@@ -29,8 +29,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgShapes, rg_fit_shapes_free)
  * NULL when there is nothing to ask. */
 const json_t *rg_fit_request(const RgShapes *shapes);
 
-/* false with spec.not-supported-yet for what fit weighs and no plan can build: a range of nodes. */
-bool rg_fit_check_buildable(const RgCluster *cluster, RgDiags *diags);
 /* The fitted document, a new reference. `facts`: the reply of resolve, NULL when nothing was
  * asked. `lineage`: 32 hex digits, or NULL before the first apply. NULL and diagnostics on
  * error; unknown prices are warnings (catalog.no-price). */

@@ -19,7 +19,7 @@ typedef struct {
 	unsigned preference;	  /* which of the accelerators asked for it has, from 0 */
 	const char *image_key;	  /* borrowed from the pool, or static */
 	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
-	RgFitNode *nodes;	  /* pool->nodes of them */
+	RgFitNode *nodes;	  /* rg_fit_count of the pool */
 	unsigned homeless;	  /* nodes whose zone is open */
 	const char *gathered;	  /* zone of a pool with a placement, of which nodes are there;
 				     NULL: none */
@@ -38,6 +38,12 @@ struct RgShapes {
 	RgCarbon *carbon; /* opened when the spec optimizes for it */
 	bool reoptimize;  /* pinned types don't hold */
 };
+
+/* How many nodes of a pool are fitted: the first stands for all of an elastic pool. */
+static inline unsigned rg_fit_count(const RgPool *pool)
+{
+	return pool->is_elastic ? MIN(pool->nodes_max, 1) : pool->nodes;
+}
 
 #define RG_FIT_DEFAULT_IMAGE "default/x86_64"
 #define RG_FIT_OLD_GPU_IMAGE "default/x86_64/proprietary"

@@ -70,7 +70,7 @@ void rg_fit_gather(RgShape *shape)
 	shape->gathered = fullest_zone(shape);
 	g_hash_table_remove_all(shape->nodes_in);
 	guint here = 0;
-	for (unsigned i = 0; i < shape->pool->nodes; i++) {
+	for (unsigned i = 0; i < rg_fit_count(shape->pool); i++) {
 		RgFitNode *node = &shape->nodes[i];
 		if (!node->zone)
 			continue;

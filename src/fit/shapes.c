@@ -38,8 +38,8 @@ static void find_pins(RgShape *shape, const json_t *pins)
 {
 	const RgPool *pool = shape->pool;
 	const json_t *nodes = json_object_get(pins, "nodes");
-	shape->nodes = g_new0(RgFitNode, MAX(pool->nodes, 1));
-	for (unsigned i = 0; i < pool->nodes && json_object_size(nodes) > 0; i++) {
+	shape->nodes = g_new0(RgFitNode, MAX(rg_fit_count(pool), 1));
+	for (unsigned i = 0; i < rg_fit_count(pool) && json_object_size(nodes) > 0; i++) {
 		g_autofree char *key = rg_fit_pin_key(pool->name, pool->is_head, i);
 		shape->nodes[i].pin = json_object_get(nodes, key);
 	}
@@ -66,7 +66,7 @@ static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *
 static void read_pins(const RgShapes *shapes, RgShape *shape)
 {
 	const RgPool *pool = shape->pool;
-	for (unsigned i = 0; i < pool->nodes; i++) {
+	for (unsigned i = 0; i < rg_fit_count(pool); i++) {
 		RgFitNode *node = &shape->nodes[i];
 		const char *zone = rg_json_str(node->pin, "zone", NULL);
 		const char *key = rg_json_str(node->pin, "image_key", "");
@@ -149,7 +149,7 @@ static bool pins_suffice(const RgShape *shape, const json_t *known)
 	json_t *name;
 	if (shape->homeless == 0)
 		return true;
-	if (!knows_type(shape, known) && shape->homeless == pool->nodes)
+	if (!knows_type(shape, known) && shape->homeless == rg_fit_count(pool))
 		return false;
 	json_array_foreach (json_object_get(known, "zones"), i, name) {
 		const char *zone = json_string_value(name);
@@ -169,7 +169,7 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
 		const char *type = shape->type->name;
-		if (shape->pool->nodes == 0)
+		if (rg_fit_count(shape->pool) == 0)
 			continue;
 		ask_image(images, shape, json_object_get(known, "images"));
 		bool enough = pins_suffice(shape, known);

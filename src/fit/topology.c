@@ -32,7 +32,8 @@ static const char *zone_of(const json_t *node)
 static size_t count_of(const json_t *node)
 {
 	const json_t *indexes = json_object_get(node, "indexes");
-	return json_is_array(indexes) ? json_array_size(indexes) : 1;
+	return json_is_array(indexes) ? json_array_size(indexes)
+				      : (size_t)rg_json_int(node, "max", 1);
 }
 
 static const json_t *first_of(const Topology *topology, const char *pool)

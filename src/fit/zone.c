@@ -38,7 +38,7 @@ static Rank rank_zone(
 		const RgShape *other = shapes->shapes->pdata[i];
 		const RgPool *pool = other->pool;
 		rank.cluster += GPOINTER_TO_UINT(g_hash_table_lookup(other->nodes_in, zone));
-		if (pool->nodes > 0 && rg_fit_zone_works(facts, other->type, zone) &&
+		if (rg_fit_count(pool) > 0 && rg_fit_zone_works(facts, other->type, zone) &&
 			(!pool->zones || g_strv_contains((const char *const *)pool->zones, zone)))
 			rank.serves++;
 	}

@@ -66,5 +66,8 @@ void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags);
 bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
 /* Of these only what concerns the head and the pools; the provider is there. */
 bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* False with spec.not-supported-yet where a pool has a range of nodes that the provider can't make.
+ */
+bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
 /* Gives findings with a pointer into the spec their lines. */
 void pass_locate(const RgCluster *cluster, RgDiags *diags);

@@ -1,6 +1,7 @@
 #include "pipeline/internal.h"
 #include <math.h>
 #include "fit/policy.h"
+#include "resource/nodes.h"
 
 /* What the spec and the project file limit, and the figures that plans are held against. */
 
@@ -103,8 +104,9 @@ json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags)
 			rg_json_str(json_object_get(node, "offer"), "instance_type", NULL));
 	for (i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
 		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
-		add_type(types, carbon, catalog, provider, region,
-			rg_json_str(resource->pin, "instance_type", NULL));
+		for (size_t n = 0; n < rg_nodes_pools(resource, NULL); n++)
+			add_type(types, carbon, catalog, provider, region,
+				rg_json_str(rg_nodes_get(resource, n).pin, "instance_type", NULL));
 	}
 	return json_pack("{s:o, s:o}", "types", types, "basis", basis_of(carbon, provider, region));
 }

@@ -1,6 +1,7 @@
 /* What a plan does that its changes alone don't say: every job ends with the head, and a pool under
  * another name is another pool. */
 #include "pipeline/internal.h"
+#include "resource/nodes.h"
 
 static void warn_of_head(const RgPass *pass, RgDiags *diags)
 {
@@ -9,8 +10,8 @@ static void warn_of_head(const RgPass *pass, RgDiags *diags)
 		const RgChange *change = pass->diff->changes->pdata[i];
 		const RgResource *desired = change->desired;
 		if (change->action != RG_ACTION_REPLACE || !desired ||
-			g_strcmp0(desired->group, pass->cluster->head->name) != 0 ||
-			!rg_schema_kind(schema, desired->kind)->node)
+			!rg_nodes_has_pool(desired, rg_schema_kind(schema, desired->kind),
+				pass->cluster->head->name))
 			continue;
 		RgDiag *diag = rg_diags_warning(diags, "plan.head-replaced",
 			"the head is replaced: every running job and actor of the cluster ends");
@@ -28,7 +29,8 @@ static char *nodes_of(const RgPass *pass, const char *pool)
 	for (guint i = 0; i < pass->diff->changes->len; i++) {
 		const RgChange *change = pass->diff->changes->pdata[i];
 		const RgResource *any = change->desired ? change->desired : change->recorded;
-		if (g_strcmp0(any->group, pool) == 0 && rg_schema_kind(schema, any->kind)->node)
+		const RgKind *kind = rg_schema_kind(schema, any->kind);
+		if (kind->node && g_strcmp0(any->group, pool) == 0)
 			return g_strconcat(any->kind, ".", any->name, NULL);
 	}
 	return NULL;
@@ -63,11 +65,11 @@ static void find_renamed(const RgPass *pass, RgDiags *diags)
 	const GPtrArray *pools = pass->plan->pools;
 	for (guint i = 0; i < pools->len; i++) {
 		const RgPlanPool *old = pools->pdata[i];
-		bool leaves = old->nodes_before && !old->nodes_after &&
+		bool leaves = old->before.most.nodes && !old->after.most.nodes &&
 			      !is_of_spec(pass->cluster, old->pool);
 		for (guint k = 0; leaves && k < pools->len; k++) {
 			const RgPlanPool *new = pools->pdata[k];
-			if (new->nodes_before || !new->nodes_after ||
+			if (new->before.most.nodes || !new->after.most.nodes ||
 				g_strcmp0(old->instance_type, new->instance_type) != 0)
 				continue;
 			hint_at_move(pass, old, new, diags);

@@ -29,7 +29,7 @@ RgCluster *rg_pipeline_validate(
 		cluster && readable ? pass_fit_shapes(tables, cluster, NULL, diags) : NULL;
 	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
 	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
-	ok = cluster && rg_fit_check_buildable(cluster, diags) && ok; /* as a plan would */
+	ok = cluster && pass_check_elastic(providers, cluster, diags) && ok; /* as a plan would */
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
 

@@ -389,7 +389,7 @@ bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	bool destroy = session->diff.destroy;
 	if (!rg_pass_settle(session, pass, diags) ||
-		(!destroy && !rg_fit_check_buildable(pass->cluster, diags)))
+		(!destroy && !pass_check_elastic(session->providers, pass->cluster, diags)))
 		return false;
 	warn_of_tracked_state(session, pass->provenance, diags);
 	if (!rg_pass_open(session, pass, diags))

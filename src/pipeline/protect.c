@@ -1,4 +1,5 @@
 #include "pipeline/internal.h"
+#include "resource/nodes.h"
 
 /* `protect: true`: by the spec for the pools that it has, by the state for those that left it. */
 
@@ -20,15 +21,63 @@ static const RgCluster *spec_of(const RgSession *session, const RgPass *pass)
 	return session->diff.destroy ? NULL : pass->cluster;
 }
 
-static bool is_refused(const RgSession *session, const RgPass *pass, const RgChange *change)
+/* How many nodes of the pool the resource has at most; of its group it counts as one, whatever it
+ * is. */
+static unsigned most_of(const RgResource *resource, const char *pool)
+{
+	for (size_t i = 0; resource && i < rg_nodes_pools(resource, NULL); i++) {
+		const RgPoolNodes nodes = rg_nodes_get(resource, i);
+		if (g_str_equal(nodes.pool, pool))
+			return nodes.max;
+	}
+	return resource && g_strcmp0(resource->group, pool) == 0;
+}
+
+static bool loses(const RgChange *change, const char *pool)
+{
+	unsigned before = most_of(change->recorded, pool);
+	bool goes = change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE;
+	return before > 0 && (goes || (change->action == RG_ACTION_UPDATE &&
+					      before > most_of(change->desired, pool)));
+}
+
+/* A resource that nodes of several pools share is protected with any of them. */
+static bool is_held_for_another(
+	const RgCluster *cluster, const RgResource *recorded, const char *pool)
+{
+	for (size_t i = 0; cluster && i < rg_nodes_pools(recorded, NULL); i++) {
+		const char *name = rg_nodes_get(recorded, i).pool;
+		const RgPool *other = find_pool(cluster, name);
+		if (other && other->protect && !g_str_equal(name, pool))
+			return true;
+	}
+	return false;
+}
+
+static bool is_protected(const RgSession *session, const RgPass *pass, const RgResource *recorded,
+	const char *pool_name)
+{
+	const RgCluster *cluster = spec_of(session, pass);
+	const RgPool *pool = cluster ? find_pool(cluster, pool_name) : NULL;
+	return pool ? pool->protect
+		    : recorded->protect && !is_held_for_another(cluster, recorded, pool_name);
+}
+
+/* The protected pool that the change would take nodes from; NULL: none. */
+static const char *refused_pool(
+	const RgSession *session, const RgPass *pass, const RgChange *change)
 {
 	const RgResource *recorded = change->recorded;
-	if (!recorded || !recorded->group ||
-		(change->action != RG_ACTION_DELETE && change->action != RG_ACTION_REPLACE))
-		return false;
-	const RgCluster *cluster = spec_of(session, pass);
-	const RgPool *pool = cluster ? find_pool(cluster, recorded->group) : NULL;
-	return pool ? pool->protect : recorded->protect;
+	if (!recorded)
+		return NULL;
+	for (size_t i = 0; i < rg_nodes_pools(recorded, NULL); i++) {
+		const char *pool = rg_nodes_get(recorded, i).pool;
+		if (loses(change, pool) && is_protected(session, pass, recorded, pool))
+			return pool;
+	}
+	const char *group = recorded->group;
+	return group && loses(change, group) && is_protected(session, pass, recorded, group) ? group
+											     : NULL;
 }
 
 static void refuse(
@@ -38,7 +87,9 @@ static void refuse(
 	g_autofree char *more = n > 1 ? g_strdup_printf(" and %u more of it", n - 1) : g_strdup("");
 	RgDiag *diag = rg_diags_error(diags, "plan.protected",
 		"\"%s\" is protected, but %s%s would be %s", group, first->address, more,
-		first->action == RG_ACTION_DELETE ? "destroyed" : "replaced");
+		first->action == RG_ACTION_DELETE    ? "destroyed"
+		: first->action == RG_ACTION_REPLACE ? "replaced"
+						     : "made smaller");
 	rg_diag_address(diag, first->address, NULL);
 	if (pool)
 		rg_diag_at(diag, pool->source);
@@ -52,16 +103,13 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 	g_autoptr(GHashTable) told = g_hash_table_new(g_str_hash, g_str_equal);
 	for (guint i = 0; i < changes->len; i++) {
 		const RgChange *first = changes->pdata[i];
-		if (!is_refused(session, pass, first) ||
-			!g_hash_table_add(told, (gpointer)(uintptr_t)first->recorded->group))
+		const char *pool = refused_pool(session, pass, first);
+		if (!pool || !g_hash_table_add(told, (gpointer)(uintptr_t)pool))
 			continue;
 		unsigned n = 0;
-		for (guint k = i; k < changes->len; k++) {
-			const RgChange *change = changes->pdata[k];
-			n += is_refused(session, pass, change) &&
-			     g_str_equal(change->recorded->group, first->recorded->group);
-		}
-		refuse(pass, first->recorded->group, first, n, diags);
+		for (guint k = i; k < changes->len; k++)
+			n += g_strcmp0(refused_pool(session, pass, changes->pdata[k]), pool) == 0;
+		refuse(pass, pool, first, n, diags);
 	}
 }
 
@@ -74,22 +122,25 @@ typedef struct {
 	bool was_protected; /* any of it */
 } PoolNow;
 
-static PoolNow pool_now(const RgDiff *diff, const char *pool)
+static PoolNow pool_now(const RgPass *pass, const char *pool)
 {
 	PoolNow now = {0};
-	for (guint i = 0; i < diff->changes->len; i++) {
-		const RgChange *change = diff->changes->pdata[i];
+	const GPtrArray *changes = pass->diff->changes;
+	for (guint i = 0; i < changes->len; i++) {
+		const RgChange *change = changes->pdata[i];
 		const RgResource *any = change->recorded ? change->recorded : change->desired;
-		if (g_strcmp0(any->group, pool) != 0)
+		if (most_of(any, pool) == 0)
 			continue;
 		now.planned |= change->row != RG_ROW_LEFT_OUT;
 		if (!change->recorded || change->recorded->presence == RG_PENDING)
 			continue;
 		now.recorded = true;
-		now.was_protected |= change->recorded->protect;
+		bool is_on = change->recorded->protect &&
+			     !is_held_for_another(pass->cluster, change->recorded, pool);
+		now.was_protected |= is_on;
 		if (!change->desired)
 			continue;
-		now.on |= change->recorded->protect;
+		now.on |= is_on;
 		now.off |= !change->recorded->protect;
 	}
 	return now;
@@ -99,7 +150,7 @@ static PoolNow pool_now(const RgDiff *diff, const char *pool)
 static void add_pool(
 	const RgPass *pass, const char *pool, bool wanted, json_t *names, json_t *changes)
 {
-	PoolNow now = pool_now(pass->diff, pool);
+	PoolNow now = pool_now(pass, pool);
 	bool after = now.recorded && !now.planned ? now.was_protected : wanted;
 	if (after)
 		json_array_append_new(names, json_string(pool));

@@ -12,6 +12,7 @@ static RgResourceSet *as_recorded(const RgResourceSet *recorded)
 		wanted->group = from->group;
 		wanted->origin = from->origin;
 		wanted->attrs = json_incref(from->attrs);
+		wanted->pin = json_incref(from->pin);
 		wanted->depends_on = g_strdupv(from->depends_on);
 		rg_resource_set_add(desired, wanted);
 	}

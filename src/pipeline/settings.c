@@ -131,6 +131,25 @@ static bool check_markets(const RgCluster *cluster, const RgSchema *schema, RgDi
 	return ok;
 }
 
+bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
+{
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
+	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
+	bool good = true;
+	for (guint i = 0; schema && !rg_schema_elastic(schema) && i < cluster->pools->len; i++) {
+		const RgPool *pool = g_ptr_array_index(cluster->pools, i);
+		if (!pool->is_elastic)
+			continue;
+		RgDiag *diag = rg_diags_error(diags, "spec.not-supported-yet",
+			"the provider %s can't make pools of a changing size (pool %s)",
+			cluster->provider.name, pool->name);
+		rg_diag_at(diag, pool->nodes_source);
+		rg_diag_hint(diag, "give a fixed number of nodes; `raygpu fit` weighs the range");
+		good = false;
+	}
+	return good;
+}
+
 json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 {
 	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;

@@ -35,6 +35,7 @@ void plan_change_free(gpointer data)
 	g_clear_pointer(&change->after, g_ptr_array_unref);
 	g_free(change->origin);
 	g_free(change->accelerator);
+	json_decref(change->nodes);
 	g_free(change);
 }
 
@@ -273,28 +274,34 @@ static void take_source(const Maker *maker, RgPlanChange *to, const char *origin
 		to->source.file = g_intern_string(input->spec_file);
 }
 
-/* Price and GPUs: of the fitted offer for what is wanted, of the pin for what is only recorded. */
-static void take_offer(Maker *maker, RgPlanChange *to, const RgChange *from)
+static void add_offer(RgPlanChange *to, const Offer *offer, unsigned n, bool first)
+{
+	if (offer->price == RG_MONEY_UNKNOWN || to->price_microusd_hour == RG_MONEY_UNKNOWN)
+		to->price_microusd_hour = RG_MONEY_UNKNOWN;
+	else
+		to->price_microusd_hour += offer->price * n;
+	to->gpus += offer->gpus * n;
+	if (first)
+		to->accelerator = g_strdup(offer->accelerator);
+	else if (g_strcmp0(to->accelerator, offer->accelerator) != 0)
+		g_clear_pointer(&to->accelerator, g_free);
+}
+
+/* Price and GPUs: of the fitted offers for what is wanted, of the pin for what is only recorded. */
+static void take_offers(Maker *maker, RgPlanChange *to, const RgChange *from)
 {
 	const RgResource *resource = from->desired ? from->desired : from->recorded;
 	const RgKind *kind = rg_schema_kind(maker->schema, resource->kind);
-	const Offer *offer = NULL;
-	Offer pinned = {0};
-	if (!kind->node)
-		return;
-	if (from->desired) {
-		offer = offers_find(&maker->offers, pool_of(resource), resource->index);
-		to->pin = json_incref(offer	       ? offer->pin
-				      : from->recorded ? from->recorded->pin
-						       : NULL);
+	size_t pools = rg_nodes_pools(resource, kind);
+	for (size_t i = 0; i < pools; i++) {
+		const RgPoolNodes nodes = rg_nodes_get(resource, i);
+		const Offer offer = offer_of(maker, from, &nodes, from->desired != NULL);
+		add_offer(to, &offer, rg_nodes_now(&nodes, from->observed), i == 0);
 	}
-	if (!offer) {
-		offer_from_pin(&pinned, from->recorded ? from->recorded->pin : NULL);
-		offer = &pinned;
-	}
-	to->price_microusd_hour = offer->price;
-	to->accelerator = g_strdup(offer->accelerator);
-	to->gpus = offer->gpus;
+	if (pools && from->desired)
+		to->pin = pin_after(maker, from);
+	if (pools && !rg_nodes_are_plain(resource))
+		to->nodes = rg_nodes_json(resource);
 }
 
 RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
@@ -330,6 +337,6 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 		g_ptr_array_add(
 			to->after, g_strdup(((RgChange *)change->after->pdata[i])->address));
 	take_source(maker, to, resource->origin);
-	take_offer(maker, to, change);
+	take_offers(maker, to, change);
 	return to;
 }

@@ -1,6 +1,7 @@
 /* Private to src/plan. Everything belongs to the caller's thread until the plan is handed out. */
 #pragma once
 #include "plan/plan.h"
+#include "resource/nodes.h"
 
 /* offers.c: the fitted document by pool and index. */
 typedef struct {
@@ -18,10 +19,8 @@ typedef struct {
 void offers_init(Offers *offers, const json_t *fitted);
 void offers_clear(Offers *offers);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Offers, offers_clear)
-const Offer *offers_find(const Offers *offers, const char *pool, int64_t index);
 /* Out of a pin; nothing of it is owned but `pin`. */
 void offer_from_pin(Offer *offer, const json_t *pin);
-const char *pool_of(const RgResource *resource);
 
 /* What rg_plan_new works with. */
 typedef struct {
@@ -35,6 +34,16 @@ typedef struct {
 	GHashTable *explained; /* Pair* of such values -> what explain said of them */
 	RgDependencies *dependencies;
 } Maker;
+
+/* offers.c */
+/* The resource that is there after the change: what is stopped or left out stays as it is recorded.
+ */
+const RgResource *resource_after(const RgChange *change);
+/* Of nodes of the change's resource, as fitted when they are wanted, or else as pinned. Borrowed
+ * from the maker and the change. */
+Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes, bool wanted);
+/* What the state is to remember of the nodes of what is wanted: a new reference, NULL: nothing. */
+json_t *pin_after(const Maker *maker, const RgChange *change);
 
 /* changes.c */
 RgPlanChange *plan_change_new(Maker *maker, const RgChange *change);

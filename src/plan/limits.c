@@ -24,19 +24,32 @@ void rg_plan_limit_free(gpointer data)
 	g_free(limit);
 }
 
-RgPlanSum rg_plan_sum(const RgPlan *plan, const char *name, bool after)
+static void add_sum(RgPlanSum *to, const RgPlanSum *more)
 {
-	RgPlanSum sum = {0};
+	to->nodes += more->nodes;
+	to->gpus += more->gpus;
+	to->unpriced += more->unpriced;
+	to->uncounted += more->uncounted;
+	to->microusd_hour += more->microusd_hour;
+	to->carbon_mg_hour += more->carbon_mg_hour;
+}
+
+bool rg_plan_is_range(const RgPlanSide *side)
+{
+	return side->least.nodes != side->most.nodes;
+}
+
+RgPlanSide rg_plan_sum(const RgPlan *plan, const char *name, bool after)
+{
+	RgPlanSide sum = {0};
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
 		if (name && !g_str_equal(pool->pool, name))
 			continue;
-		sum.nodes += after ? pool->nodes_after : pool->nodes_before;
-		sum.microusd_hour += after ? pool->microusd_hour_after : pool->microusd_hour_before;
-		sum.unpriced += after ? pool->unpriced_after : pool->unpriced_before;
-		sum.carbon_mg_hour +=
-			after ? pool->carbon_mg_hour_after : pool->carbon_mg_hour_before;
-		sum.uncounted += after ? pool->uncounted_after : pool->uncounted_before;
+		const RgPlanSide *side = after ? &pool->after : &pool->before;
+		add_sum(&sum.now, &side->now);
+		add_sum(&sum.least, &side->least);
+		add_sum(&sum.most, &side->most);
 	}
 	return sum;
 }
@@ -50,7 +63,8 @@ typedef struct {
 	const char *override;
 	const char *region;
 	GString *types;		/* "g6e.xlarge, p5e.48xlarge": those without a price */
-	const RgPlanSum *least; /* of a range, whose most `after` is; NULL: a plan */
+	const RgPlanSum *least; /* `after` is the most, where a pool has a range */
+	bool planned;		/* by a plan, not by `fit` */
 	RgDiags *diags;
 } Judged;
 
@@ -59,7 +73,8 @@ static int64_t in_unit(const RgPlanLimit *limit, int64_t microusd_hour)
 	return microusd_hour * (limit->month ? RG_MONTH_HOURS : 1);
 }
 
-static void hint_range(const Judged *judged, RgDiag *diag)
+/* Of pools with a range, what they would cost at the least. */
+static void tell_least(const Judged *judged, RgDiag *diag)
 {
 	g_autofree char *least =
 		rg_money_exact(in_unit(judged->limit, judged->least->microusd_hour));
@@ -68,6 +83,10 @@ static void hint_range(const Judged *judged, RgDiag *diag)
 			"with every pool at its maximum, which Ray may reach at any time; at the "
 			"minimum it would cost %s$%s",
 			judged->least->unpriced > 0 ? "at least " : "", least);
+}
+
+static void hint_range(const Judged *judged, RgDiag *diag)
+{
 	rg_diag_hint(diag, judged->least->nodes < judged->after.nodes
 				   ? "lower the max of a pool, or raise the budget"
 				   : "ask for less, or raise the budget");
@@ -79,7 +98,9 @@ static RgDiag *tell(const Judged *judged, const char *code, const char *summary)
 	RgDiag *diag = refused ? rg_diags_error(judged->diags, code, "%s", summary)
 			       : rg_diags_warning(judged->diags, code, "%s", summary);
 	rg_diag_at(diag, judged->limit->source);
-	if (judged->least)
+	if (refused)
+		tell_least(judged, diag);
+	if (!judged->planned)
 		hint_range(judged, diag);
 	else if (refused)
 		rg_diag_hint(diag, "plan less, raise the budget, or give --override-budget REASON, "
@@ -129,7 +150,7 @@ static GString *unpriced_types(const RgPlan *plan, const char *name)
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
 		bool meant = !name || g_str_equal(pool->pool, name);
-		if (meant && pool->unpriced_after > 0 && pool->instance_type)
+		if (meant && pool->after.most.unpriced > 0 && pool->instance_type)
 			add_type(types, pool->instance_type, g_strcmp0(pool->market, "spot") == 0);
 	}
 	return types;
@@ -165,11 +186,15 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 	for (guint i = 0; i < plan->limits->len; i++) {
 		const RgPlanLimit *limit = plan->limits->pdata[i];
 		g_autoptr(GString) types = unpriced_types(plan, limit->pool);
+		const RgPlanSide before = rg_plan_sum(plan, limit->pool, false),
+				 after = rg_plan_sum(plan, limit->pool, true);
 		Judged judged = {.limit = limit,
 			.region = plan->region,
 			.types = types,
-			.before = rg_plan_sum(plan, limit->pool, false),
-			.after = rg_plan_sum(plan, limit->pool, true),
+			.before = before.most,
+			.after = after.most,
+			.least = &after.least,
+			.planned = true,
 			.override = override,
 			.diags = diags};
 		judged.cost = in_unit(limit, judged.after.microusd_hour);
@@ -182,15 +207,6 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 	if (passed)
 		*passed = needed && override;
 	return good;
-}
-
-static void add_sum(RgPlanSum *to, const RgPlanSum *more)
-{
-	to->nodes += more->nodes;
-	to->unpriced += more->unpriced;
-	to->uncounted += more->uncounted;
-	to->microusd_hour += more->microusd_hour;
-	to->carbon_mg_hour += more->carbon_mg_hour;
 }
 
 RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool)

@@ -216,6 +216,14 @@ static void load_name(Loader *loader, RgPlanChange *change, const json_t *entry)
 	change->reason = text_of(loader, entry, "action_reason");
 }
 
+static json_t *load_nodes(Loader *loader, const json_t *own)
+{
+	json_t *nodes = json_object_get(own, "nodes");
+	if (nodes && rg_nodes_wrong(nodes))
+		fail(loader, "nodes", rg_nodes_wrong(nodes));
+	return json_incref(nodes);
+}
+
 static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 {
 	RgPlanChange *change = g_new0(RgPlanChange, 1);
@@ -229,6 +237,7 @@ static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 	change->before = take_object(loader, own, "before");
 	change->observed = take_object(loader, own, "observed");
 	change->pin = take_value(loader, own, "pin", JSON_OBJECT);
+	change->nodes = load_nodes(loader, own);
 	change->computed = take_value(loader, own, "computed", JSON_ARRAY);
 	change->sensitive = take_value(loader, own, "sensitive", JSON_OBJECT);
 	change->depends_on = load_depends(loader, own);
@@ -304,13 +313,33 @@ static void load_changes(Loader *loader, RgPlan *plan, const json_t *list)
 	}
 }
 
+/* A sum of unknowns is no sum: only known amounts may stand where sums are made. */
+static void load_sum(Loader *loader, const json_t *from, RgPlanSum *sum)
+{
+	sum->nodes = count_of(loader, from, "nodes");
+	sum->gpus = count_of(loader, from, "gpus");
+	sum->unpriced = count_of(loader, from, "unpriced");
+	sum->uncounted = count_of(loader, from, "uncounted");
+	sum->microusd_hour = money_of(loader, from, "microusd_hour");
+	sum->carbon_mg_hour = money_of(loader, from, "carbon_mg_hour");
+	if (MIN(sum->microusd_hour, sum->carbon_mg_hour) < 0 ||
+		MAX(sum->microusd_hour, sum->carbon_mg_hour) > MOST)
+		fail(loader, "pools", "an amount that no pool has");
+}
+
+static void load_side(Loader *loader, const json_t *from, RgPlanSide *side)
+{
+	const json_t *least = json_object_get(from, "least"), *most = json_object_get(from, "most");
+	load_sum(loader, from, &side->now);
+	load_sum(loader, least ? least : from, &side->least);
+	load_sum(loader, most ? most : from, &side->most);
+}
+
 static void load_pools(Loader *loader, RgPlan *plan, const json_t *own)
 {
 	const json_t *item;
 	size_t i;
 	json_array_foreach (json_object_get(own, "pools"), i, item) {
-		const json_t *before = json_object_get(item, "before");
-		const json_t *after = json_object_get(item, "after");
 		RgPlanPool *pool = g_new0(RgPlanPool, 1);
 		g_ptr_array_add(plan->pools, pool);
 		pool->pool = needed_text(loader, item, "pool");
@@ -319,18 +348,8 @@ static void load_pools(Loader *loader, RgPlan *plan, const json_t *own)
 		pool->market = text_of(loader, item, "market");
 		pool->reason = text_of(loader, item, "reason");
 		pool->gang = json_is_true(json_object_get(item, "gang"));
-		pool->nodes_before = count_of(loader, before, "nodes");
-		pool->nodes_after = count_of(loader, after, "nodes");
-		pool->gpus_before = count_of(loader, before, "gpus");
-		pool->gpus_after = count_of(loader, after, "gpus");
-		pool->microusd_hour_before = money_of(loader, before, "microusd_hour");
-		pool->microusd_hour_after = money_of(loader, after, "microusd_hour");
-		pool->unpriced_before = count_of(loader, before, "unpriced");
-		pool->unpriced_after = count_of(loader, after, "unpriced");
-		pool->carbon_mg_hour_before = money_of(loader, before, "carbon_mg_hour");
-		pool->carbon_mg_hour_after = money_of(loader, after, "carbon_mg_hour");
-		pool->uncounted_before = count_of(loader, before, "uncounted");
-		pool->uncounted_after = count_of(loader, after, "uncounted");
+		load_side(loader, json_object_get(item, "before"), &pool->before);
+		load_side(loader, json_object_get(item, "after"), &pool->after);
 	}
 }
 
@@ -339,30 +358,11 @@ static void load_markets(Loader *loader, RgPlan *plan, const json_t *cost)
 	const json_t *item;
 	size_t i;
 	json_array_foreach (json_object_get(cost, "markets"), i, item) {
-		const json_t *before = json_object_get(item, "before");
-		const json_t *after = json_object_get(item, "after");
 		RgPlanMarket *market = g_new0(RgPlanMarket, 1);
 		g_ptr_array_add(plan->markets, market);
 		market->market = needed_text(loader, item, "market");
-		market->nodes_before = count_of(loader, before, "nodes");
-		market->nodes_after = count_of(loader, after, "nodes");
-		market->microusd_hour_before = money_of(loader, before, "microusd_hour");
-		market->microusd_hour_after = money_of(loader, after, "microusd_hour");
-		market->unpriced_before = count_of(loader, before, "unpriced");
-		market->unpriced_after = count_of(loader, after, "unpriced");
-	}
-}
-
-/* A sum of unknowns is no sum: only known amounts may stand where sums are made. */
-static void check_amounts(Loader *loader, const RgPlan *plan)
-{
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
-		if (MIN(pool->microusd_hour_before, pool->microusd_hour_after) < 0 ||
-			MIN(pool->carbon_mg_hour_before, pool->carbon_mg_hour_after) < 0 ||
-			MAX(pool->microusd_hour_before, pool->microusd_hour_after) > MOST ||
-			MAX(pool->carbon_mg_hour_before, pool->carbon_mg_hour_after) > MOST)
-			fail(loader, "pools", "an amount that no pool has");
+		load_sum(loader, json_object_get(item, "before"), &market->before);
+		load_sum(loader, json_object_get(item, "after"), &market->after);
 	}
 }
 
@@ -492,7 +492,6 @@ RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
 	load_head(&loader, plan, own);
 	load_changes(&loader, plan, json_object_get(document, "resource_changes"));
 	load_pools(&loader, plan, own);
-	check_amounts(&loader, plan);
 	load_markets(&loader, plan, json_object_get(own, "cost"));
 	load_limits(&loader, plan, own);
 	plan->override = text_of(&loader, own, "budget_override");

@@ -1,11 +1,6 @@
 #include "base/money.h"
 #include "plan/internal.h"
 
-const char *pool_of(const RgResource *resource)
-{
-	return resource->group ? resource->group : resource->name;
-}
-
 static void offer_free(gpointer data)
 {
 	Offer *offer = data;
@@ -130,9 +125,78 @@ void offers_clear(Offers *offers)
 	g_clear_pointer(&offers->pools, g_hash_table_destroy);
 }
 
-const Offer *offers_find(const Offers *offers, const char *pool, int64_t index)
+/* By the first of the nodes; one offer stands for all of an elastic pool. */
+static const Offer *find(const Offers *offers, const RgPoolNodes *nodes)
 {
-	GHashTable *members = g_hash_table_lookup(offers->pools, pool);
+	GHashTable *members = g_hash_table_lookup(offers->pools, nodes->pool);
+	int64_t index = nodes->is_elastic ? -1 : nodes->first;
 	gpointer key = (gpointer)(uintptr_t)(index + 1);
 	return members ? g_hash_table_lookup(members, key) : NULL;
+}
+
+const RgResource *resource_after(const RgChange *change)
+{
+	bool stays = change->action == RG_ACTION_STOP || change->row == 0;
+	return change->desired && !stays ? change->desired : change->recorded;
+}
+
+/* What the state remembers of such nodes of the change's resource. */
+static const json_t *recorded_pin(const RgChange *change, const char *pool)
+{
+	const RgResource *recorded = change->recorded;
+	for (size_t i = 0; recorded && i < rg_nodes_pools(recorded, NULL); i++) {
+		const RgPoolNodes nodes = rg_nodes_get(recorded, i);
+		if (g_str_equal(nodes.pool, pool))
+			return nodes.pin;
+	}
+	return NULL;
+}
+
+Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes, bool wanted)
+{
+	const Offer *offer = wanted ? find(&maker->offers, nodes) : NULL;
+	Offer pinned = {0};
+	if (offer)
+		return *offer;
+	offer_from_pin(&pinned, recorded_pin(change, nodes->pool));
+	return pinned;
+}
+
+static json_t *pin_of_nodes(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes)
+{
+	const Offer *offer = find(&maker->offers, nodes);
+	const json_t *known = offer ? offer->pin : recorded_pin(change, nodes->pool);
+	json_t *pin = json_object();
+	if (known)
+		json_object_update(pin, rg_json_unconst(known));
+	rg_json_set_str(pin, "pool", nodes->pool);
+	rg_json_set_str(pin, "role", nodes->is_head ? "head" : "worker");
+	if (!nodes->is_head)
+		json_object_set_new(pin, "first", json_integer(nodes->first));
+	if (nodes->is_elastic)
+		json_object_update_new(
+			pin, json_pack("{s:I, s:I, s:I}", "min", (json_int_t)nodes->min, "max",
+				     (json_int_t)nodes->max, "now",
+				     (json_int_t)rg_nodes_now(nodes, change->observed)));
+	else
+		json_object_set_new(pin, "count", json_integer(nodes->min));
+	return pin;
+}
+
+json_t *pin_after(const Maker *maker, const RgChange *change)
+{
+	const RgResource *desired = change->desired;
+	if (rg_nodes_are_plain(desired)) {
+		const RgPoolNodes nodes = rg_nodes_get(desired, 0);
+		const Offer *offer = find(&maker->offers, &nodes);
+		return json_incref(offer	      ? offer->pin
+				   : change->recorded ? change->recorded->pin
+						      : NULL);
+	}
+	json_t *entries = json_array();
+	for (size_t i = 0; i < rg_nodes_pools(desired, NULL); i++) {
+		const RgPoolNodes nodes = rg_nodes_get(desired, i);
+		json_array_append_new(entries, pin_of_nodes(maker, change, &nodes));
+	}
+	return json_pack("{s:o}", "nodes", entries);
 }

@@ -37,10 +37,29 @@ typedef struct {
 	GPtrArray *after; /* char* addresses of changes of this plan that must be done first */
 	RgSource source;  /* line of the spec that asks for it; line 0 = none */
 	char *origin;
-	int64_t price_microusd_hour; /* of one node; RG_MONEY_UNKNOWN, 0 for what costs nothing */
-	char *accelerator;	     /* Ray's name, or NULL */
-	unsigned gpus;
+	/* of all nodes that it stands for, of elastic pools those that run; RG_MONEY_UNKNOWN, 0 for
+	 * what costs nothing */
+	int64_t price_microusd_hour;
+	char *accelerator; /* Ray's name; NULL: none, or several */
+	unsigned gpus;	   /* of all those nodes */
+	/* which nodes it stands for, as `lower` says it (provider.h); NULL: one of its group, or
+	 * none */
+	json_t *nodes;
 } RgPlanChange;
+
+/* What nodes come to; `unpriced` and `uncounted` ones, whose price or carbon is not known, are in
+ * no sum. */
+typedef struct {
+	unsigned nodes, unpriced, uncounted;
+	int64_t microusd_hour, carbon_mg_hour; /* milligrams of CO2e */
+	unsigned gpus;
+} RgPlanSum;
+/* The same of a pool that Ray's autoscaler moves between least and most; of others all three are
+ * equal. */
+typedef struct {
+	RgPlanSum now; /* what runs; after the apply: as many as now, or else the least */
+	RgPlanSum least, most;
+} RgPlanSide;
 
 /* Sums of one pool, before (recorded and still there) and after. */
 typedef struct {
@@ -48,12 +67,7 @@ typedef struct {
 	char *instance_type, *accelerator; /* of after, else before; accelerator may be NULL */
 	char *market, *reason; /* the same: "on-demand", "spot", "mixed"; why this type, or NULL */
 	bool gang;	       /* apply makes all of its new nodes or none */
-	unsigned nodes_before, nodes_after;
-	unsigned gpus_before, gpus_after;
-	int64_t microusd_hour_before, microusd_hour_after;
-	unsigned unpriced_before, unpriced_after;	     /* nodes whose price is unknown */
-	int64_t carbon_mg_hour_before, carbon_mg_hour_after; /* milligrams of CO2e */
-	unsigned uncounted_before, uncounted_after;	     /* nodes without a carbon figure */
+	RgPlanSide before, after;
 } RgPlanPool;
 
 /* A limit of a budget that the plan was held against. */
@@ -70,9 +84,7 @@ typedef struct {
 /* What all nodes bought on one market cost, before and after. */
 typedef struct {
 	char *market; /* "on-demand", "spot" */
-	unsigned nodes_before, nodes_after;
-	int64_t microusd_hour_before, microusd_hour_after;
-	unsigned unpriced_before, unpriced_after;
+	RgPlanSum before, after;
 } RgPlanMarket;
 
 typedef struct {
@@ -150,16 +162,13 @@ bool rg_plan_has_changes(const RgPlan *plan);
  * decides what the text says and what the exit code is. */
 bool rg_plan_is_noop(const RgPlan *plan);
 
-/* Sums over the pools; `unpriced` and `uncounted` nodes are in none. */
-typedef struct {
-	unsigned nodes, unpriced, uncounted;
-	int64_t microusd_hour, carbon_mg_hour;
-} RgPlanSum;
-/* `pool` NULL: of all. */
-RgPlanSum rg_plan_sum(const RgPlan *plan, const char *pool, bool after);
-/* The plan against its own limits: budget.exceeded and budget.unknown as errors, or as warnings
- * with a reason in `override` and where the plan raises nothing. *passed (may be NULL): the reason
- * was needed. A saved plan is held against them again before it is applied. */
+bool rg_plan_is_range(const RgPlanSide *side);
+/* Over the pools; `pool` NULL: of all. */
+RgPlanSide rg_plan_sum(const RgPlan *plan, const char *pool, bool after);
+/* The plan, with elastic pools at their most, against its own limits: budget.exceeded and
+ * budget.unknown as errors, or as warnings with a reason in `override` and where the plan raises
+ * nothing. *passed (may be NULL): the reason was needed. A saved plan is held against them again
+ * before it is applied. */
 bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags);
 /* What a pool costs at the least and at the most of its nodes, made from nothing. */
 typedef struct {

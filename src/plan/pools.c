@@ -40,15 +40,6 @@ static void newer_date(RgPlan *plan, const char *date)
 	plan->catalog_date = g_strdup(date);
 }
 
-/* Unknown prices are counted, never taken as nothing. */
-static void add_price(int64_t price, int64_t *sum, unsigned *unpriced)
-{
-	if (price == RG_MONEY_UNKNOWN)
-		(*unpriced)++;
-	else
-		*sum += price;
-}
-
 static RgPlanMarket *find_market(RgPlan *plan, const char *name)
 {
 	for (guint i = 0; i < plan->markets->len; i++) {
@@ -62,15 +53,30 @@ static RgPlanMarket *find_market(RgPlan *plan, const char *name)
 	return market;
 }
 
-/* The same for carbon, by instance type. */
-static void add_carbon(const Maker *maker, const Offer *offer, int64_t *sum, unsigned *uncounted)
+/* Of n nodes. What is not known is counted, never taken as nothing. */
+static void add_sum(const Maker *maker, RgPlanSum *sum, const Offer *offer, unsigned n)
 {
 	const json_t *types = json_object_get(maker->input->carbon, "types");
 	const json_t *mg = json_object_get(types, offer->instance_type ? offer->instance_type : "");
-	if (json_is_integer(mg))
-		*sum += json_integer_value(mg);
+	sum->nodes += n;
+	sum->gpus += offer->gpus * n;
+	if (offer->price == RG_MONEY_UNKNOWN)
+		sum->unpriced += n;
 	else
-		(*uncounted)++;
+		sum->microusd_hour += offer->price * n;
+	if (json_is_integer(mg))
+		sum->carbon_mg_hour += json_integer_value(mg) * n;
+	else
+		sum->uncounted += n;
+}
+
+static void add_side(const Maker *maker, RgPlanSide *side, RgPlanSum *market, const Offer *offer,
+	const RgPoolNodes *nodes, unsigned now)
+{
+	add_sum(maker, &side->now, offer, now);
+	add_sum(maker, &side->least, offer, nodes->min);
+	add_sum(maker, &side->most, offer, nodes->max);
+	add_sum(maker, market, offer, now);
 }
 
 static void name_pool(RgPlanPool *pool, const Offer *offer)
@@ -94,65 +100,52 @@ static void mix_market(RgPlanPool *pool, const Offer *offer)
 	pool->market = g_strdup("mixed");
 }
 
-static void add_before(Maker *maker, RgPlanPool *pool, const RgChange *change)
+static void add_before(
+	Maker *maker, RgPlanPool *pool, const RgChange *change, const RgPoolNodes *nodes)
 {
 	Offer offer = {0};
-	offer_from_pin(&offer, change->recorded->pin);
-	pool->nodes_before++;
-	pool->gpus_before += offer.gpus;
-	add_price(offer.price, &pool->microusd_hour_before, &pool->unpriced_before);
-	add_carbon(maker, &offer, &pool->carbon_mg_hour_before, &pool->uncounted_before);
+	offer_from_pin(&offer, nodes->pin);
 	RgPlanMarket *market = find_market(maker->plan, offer.market);
-	market->nodes_before++;
-	add_price(offer.price, &market->microusd_hour_before, &market->unpriced_before);
+	add_side(maker, &pool->before, &market->before, &offer, nodes,
+		rg_nodes_now(nodes, change->observed));
 	newer_date(maker->plan, offer.price_date);
-	if (pool->nodes_after == 0)
+	if (pool->after.most.nodes == 0)
 		name_pool(pool, &offer);
 }
 
-/* What is stopped or left out stays as it is recorded. */
-static void add_after(Maker *maker, RgPlanPool *pool, const RgChange *change)
+static void add_after(
+	Maker *maker, RgPlanPool *pool, const RgChange *change, const RgPoolNodes *nodes)
 {
-	const RgResource *desired = change->desired;
-	bool stays = change->action == RG_ACTION_STOP || change->row == 0;
-	Offer pinned = {0};
-	const Offer *offer = desired && !stays
-				     ? offers_find(&maker->offers, pool_of(desired), desired->index)
-				     : NULL;
-	if (!offer) {
-		offer_from_pin(&pinned, change->recorded ? change->recorded->pin : NULL);
-		offer = &pinned;
-	}
-	if (pool->nodes_after++ == 0)
-		name_pool(pool, offer);
-	mix_market(pool, offer);
-	pool->gpus_after += offer->gpus;
-	add_price(offer->price, &pool->microusd_hour_after, &pool->unpriced_after);
-	add_carbon(maker, offer, &pool->carbon_mg_hour_after, &pool->uncounted_after);
-	RgPlanMarket *market = find_market(maker->plan, offer->market);
-	market->nodes_after++;
-	add_price(offer->price, &market->microusd_hour_after, &market->unpriced_after);
-	newer_date(maker->plan, offer->price_date);
+	bool made = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
+	const bool wanted = resource_after(change) == change->desired;
+	const Offer offer = offer_of(maker, change, nodes, wanted);
+	if (pool->after.most.nodes == 0)
+		name_pool(pool, &offer);
+	mix_market(pool, &offer);
+	RgPlanMarket *market = find_market(maker->plan, offer.market);
+	add_side(maker, &pool->after, &market->after, &offer, nodes,
+		made ? nodes->min : rg_nodes_now(nodes, change->observed));
+	newer_date(maker->plan, offer.price_date);
 }
 
-static void add_node(Maker *maker, GPtrArray *pools, GHashTable *by_name, const RgChange *change)
+typedef void (*AddNodes)(
+	Maker *maker, RgPlanPool *pool, const RgChange *change, const RgPoolNodes *nodes);
+
+static void add_nodes(Maker *maker, GPtrArray *pools, GHashTable *by_name, const RgChange *change,
+	const RgResource *resource, AddNodes add)
 {
-	const RgResource *resource = change->desired ? change->desired : change->recorded;
-	bool before = node_before(change), after = node_after(change);
-	if (!before && !after)
-		return;
-	RgPlanPool *pool = find_pool(pools, by_name, pool_of(resource));
-	if (before)
-		add_before(maker, pool, change);
-	if (after)
-		add_after(maker, pool, change);
+	const RgKind *kind = rg_schema_kind(maker->schema, resource->kind);
+	for (size_t i = 0; i < rg_nodes_pools(resource, kind); i++) {
+		const RgPoolNodes nodes = rg_nodes_get(resource, i);
+		add(maker, find_pool(pools, by_name, nodes.pool), change, &nodes);
+	}
 }
 
 static void drop_empty(GPtrArray *pools)
 {
 	for (guint i = pools->len; i > 0; i--) {
 		const RgPlanPool *pool = pools->pdata[i - 1];
-		if (pool->nodes_before == 0 && pool->nodes_after == 0)
+		if (pool->before.most.nodes == 0 && pool->after.most.nodes == 0)
 			g_ptr_array_remove_index(pools, i - 1);
 	}
 }
@@ -180,9 +173,10 @@ void pools_make(Maker *maker)
 	guint known = pools->len;
 	for (guint i = 0; i < changes->len; i++) {
 		const RgChange *change = changes->pdata[i];
-		const RgResource *resource = change->desired ? change->desired : change->recorded;
-		if (rg_schema_kind(maker->schema, resource->kind)->node)
-			add_node(maker, pools, by_name, change);
+		if (node_before(change))
+			add_nodes(maker, pools, by_name, change, change->recorded, add_before);
+		if (node_after(change))
+			add_nodes(maker, pools, by_name, change, resource_after(change), add_after);
 	}
 	for (guint i = 0; maker->input->gangs && i < maker->input->gangs->len; i++)
 		find_pool(pools, by_name, maker->input->gangs->pdata[i])->gang = true;

@@ -140,26 +140,35 @@ static json_t *own_change(const RgPlanChange *change, Blobs *blobs)
 	put_text(object, "accelerator", change->accelerator);
 	if (change->gpus > 0)
 		json_object_set_new(object, "gpus", json_integer(change->gpus));
+	if (change->nodes)
+		json_object_set(object, "nodes", change->nodes);
 	put_values(object, change, blobs);
 	put_lists(object, change, blobs);
 	return object;
 }
 
-/* A pool before or after; carbon only where it was asked for. */
-static json_t *side_json(const RgPlan *plan, const RgPlanPool *pool, bool after)
+/* Carbon only where it was asked for. */
+static json_t *nodes_sum_json(const RgPlan *plan, const RgPlanSum *sum)
 {
-	json_t *side = json_pack("{s:I, s:I, s:I, s:I}", "nodes",
-		(json_int_t)(after ? pool->nodes_after : pool->nodes_before), "gpus",
-		(json_int_t)(after ? pool->gpus_after : pool->gpus_before), "microusd_hour",
-		(json_int_t)(after ? pool->microusd_hour_after : pool->microusd_hour_before),
-		"unpriced", (json_int_t)(after ? pool->unpriced_after : pool->unpriced_before));
+	json_t *object = json_pack("{s:I, s:I, s:I, s:I}", "nodes", (json_int_t)sum->nodes, "gpus",
+		(json_int_t)sum->gpus, "microusd_hour", (json_int_t)sum->microusd_hour, "unpriced",
+		(json_int_t)sum->unpriced);
 	if (!plan->carbon)
-		return side;
-	json_object_set_new(side, "carbon_mg_hour",
-		json_integer(after ? pool->carbon_mg_hour_after : pool->carbon_mg_hour_before));
-	json_object_set_new(side, "uncounted",
-		json_integer(after ? pool->uncounted_after : pool->uncounted_before));
-	return side;
+		return object;
+	json_object_set_new(object, "carbon_mg_hour", json_integer(sum->carbon_mg_hour));
+	json_object_set_new(object, "uncounted", json_integer(sum->uncounted));
+	return object;
+}
+
+/* A pool before or after. */
+static json_t *side_json(const RgPlan *plan, const RgPlanSide *side)
+{
+	json_t *object = nodes_sum_json(plan, &side->now);
+	if (!rg_plan_is_range(side))
+		return object;
+	json_object_set_new(object, "least", nodes_sum_json(plan, &side->least));
+	json_object_set_new(object, "most", nodes_sum_json(plan, &side->most));
+	return object;
 }
 
 static json_t *pools_json(const RgPlan *plan)
@@ -175,17 +184,17 @@ static json_t *pools_json(const RgPlan *plan)
 		put_text(object, "reason", pool->reason);
 		if (pool->gang)
 			json_object_set_new(object, "gang", json_true());
-		json_object_set_new(object, "before", side_json(plan, pool, false));
-		json_object_set_new(object, "after", side_json(plan, pool, true));
+		json_object_set_new(object, "before", side_json(plan, &pool->before));
+		json_object_set_new(object, "after", side_json(plan, &pool->after));
 		json_array_append_new(list, object);
 	}
 	return list;
 }
 
-static json_t *market_side(unsigned nodes, int64_t microusd, unsigned unpriced)
+static json_t *market_side(const RgPlanSum *sum)
 {
-	return json_pack("{s:I, s:I, s:I}", "nodes", (json_int_t)nodes, "microusd_hour",
-		(json_int_t)microusd, "unpriced", (json_int_t)unpriced);
+	return json_pack("{s:I, s:I, s:I}", "nodes", (json_int_t)sum->nodes, "microusd_hour",
+		(json_int_t)sum->microusd_hour, "unpriced", (json_int_t)sum->unpriced);
 }
 
 static json_t *markets_json(const RgPlan *plan)
@@ -193,13 +202,9 @@ static json_t *markets_json(const RgPlan *plan)
 	json_t *list = json_array();
 	for (guint i = 0; i < plan->markets->len; i++) {
 		const RgPlanMarket *market = plan->markets->pdata[i];
-		json_array_append_new(list,
-			json_pack("{s:s, s:o, s:o}", "market", market->market, "before",
-				market_side(market->nodes_before, market->microusd_hour_before,
-					market->unpriced_before),
-				"after",
-				market_side(market->nodes_after, market->microusd_hour_after,
-					market->unpriced_after)));
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "market", market->market,
+						    "before", market_side(&market->before), "after",
+						    market_side(&market->after)));
 	}
 	return list;
 }
@@ -211,6 +216,16 @@ static json_t *sum_json(const RgPlanSum *sum)
 		(json_int_t)sum->unpriced);
 }
 
+static json_t *cost_side(const RgPlanSide *side)
+{
+	json_t *object = sum_json(&side->now);
+	if (!rg_plan_is_range(side))
+		return object;
+	json_object_set_new(object, "least", sum_json(&side->least));
+	json_object_set_new(object, "most", sum_json(&side->most));
+	return object;
+}
+
 /* null where a node without a price stands on either side: the difference isn't known then. */
 static json_t *delta_json(int64_t before, int64_t after, bool known)
 {
@@ -219,7 +234,8 @@ static json_t *delta_json(int64_t before, int64_t after, bool known)
 
 static json_t *cost_json(const RgPlan *plan)
 {
-	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	const RgPlanSide from = rg_plan_sum(plan, NULL, false), to = rg_plan_sum(plan, NULL, true);
+	const RgPlanSum before = from.now, after = to.now;
 	bool known = before.unpriced == 0 && after.unpriced == 0;
 	json_t *delta = json_object();
 	json_object_set_new(delta, "microusd_hour",
@@ -227,13 +243,14 @@ static json_t *cost_json(const RgPlan *plan)
 	json_object_set_new(delta, "microusd_month",
 		delta_json(before.microusd_hour * RG_MONTH_HOURS,
 			after.microusd_hour * RG_MONTH_HOURS, known));
-	return json_pack("{s:o, s:o, s:o, s:o}", "before", sum_json(&before), "after",
-		sum_json(&after), "delta", delta, "markets", markets_json(plan));
+	return json_pack("{s:o, s:o, s:o, s:o}", "before", cost_side(&from), "after",
+		cost_side(&to), "delta", delta, "markets", markets_json(plan));
 }
 
 static json_t *carbon_json(const RgPlan *plan)
 {
-	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	const RgPlanSum before = rg_plan_sum(plan, NULL, false).now,
+			after = rg_plan_sum(plan, NULL, true).now;
 	bool known = before.uncounted == 0 && after.uncounted == 0;
 	return json_pack("{s:O, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:o}}", "basis", plan->carbon,
 		"before", "mg_hour", (json_int_t)before.carbon_mg_hour, "uncounted",

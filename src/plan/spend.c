@@ -1,5 +1,6 @@
 #include "plan/spend.h"
 #include "base/money.h"
+#include "resource/nodes.h"
 #include <string.h>
 
 bool rg_spend_by_parse(const char *text, RgSpendBy *by, char **label)
@@ -47,19 +48,21 @@ void rg_spend_free(RgSpend *spend)
 	g_free(spend);
 }
 
-static const char *key_of(const RgSpend *spend, const json_t *life)
+/* Of nodes with that pin, of a pool. */
+static const char *key_of(
+	const RgSpend *spend, const json_t *life, const json_t *pin, const char *pool)
 {
 	switch (spend->by) {
 	case RG_SPEND_BY_CLUSTER:
 		return rg_json_str(life, "cluster", "?");
 	case RG_SPEND_BY_POOL:
-		return rg_json_str(life, "pool", "?");
+		return pool;
 	case RG_SPEND_BY_MARKET:
-		return rg_json_str(json_object_get(life, "pin"), "market", "on-demand");
+		return rg_json_str(pin, "market", "on-demand");
 	case RG_SPEND_BY_LABEL:
 		break;
 	}
-	const json_t *own = json_object_get(json_object_get(life, "pin"), "labels");
+	const json_t *own = json_object_get(pin, "labels");
 	const char *cluster_wide = rg_json_str(json_object_get(life, "labels"), spend->label, NULL);
 	return rg_json_str(own, spend->label, cluster_wide);
 }
@@ -75,9 +78,8 @@ static gint compare_rows(gconstpointer a, gconstpointer b)
 	return strcmp(x->key, y->key);
 }
 
-static RgSpendRow *find_row(RgSpend *spend, const json_t *life)
+static RgSpendRow *find_row(RgSpend *spend, const json_t *life, const char *key)
 {
-	const char *key = key_of(spend, life);
 	const char *cluster =
 		spend->by == RG_SPEND_BY_POOL ? rg_json_str(life, "cluster", "?") : NULL;
 	for (guint i = 0; i < spend->rows->len; i++) {
@@ -98,24 +100,45 @@ static int64_t cost_of(int64_t microusd_hour, int64_t seconds)
 	return (int64_t)(((__int128)microusd_hour * seconds + 1800) / 3600);
 }
 
-static void add_to(RgSpendRow *row, const RgSpend *spend, const json_t *life)
+static void add_to(
+	RgSpendRow *row, const RgSpend *spend, const json_t *life, const json_t *pin, unsigned n)
 {
-	int64_t price =
-		rg_json_int(json_object_get(life, "pin"), "price_microusd_hour", RG_MONEY_UNKNOWN);
+	int64_t price = rg_json_int(pin, "price_microusd_hour", RG_MONEY_UNKNOWN);
 	bool lives = json_is_null(json_object_get(life, "ended_s"));
 	const char *ending = rg_json_str(life, "ending", "");
 	int64_t from = MAX(rg_json_int(life, "began_s", 0), spend->since_s);
 	int64_t to = MIN(rg_json_int(life, "ended_s", spend->now_s), spend->now_s);
 	int64_t seconds = MAX(to - from, 0); /* a clock that went back lengthens nothing */
 	bool known = price != RG_MONEY_UNKNOWN && price >= 0;
-	row->nodes += lives;
-	row->unpriced += lives && !known;
-	row->microusd_hour += lives && known ? price : 0;
-	row->microusd_spent += known ? cost_of(price, seconds) : 0;
-	row->node_s += seconds;
-	row->unpriced_s += known ? 0 : seconds;
-	row->gone += g_str_equal(ending, "gone");
-	row->forgotten += g_str_equal(ending, "forgotten");
+	row->nodes += lives ? n : 0;
+	row->unpriced += lives && !known ? n : 0;
+	row->microusd_hour += lives && known ? price * n : 0;
+	row->microusd_spent += known ? cost_of(price, seconds) * n : 0;
+	row->node_s += seconds * n;
+	row->unpriced_s += known ? 0 : seconds * n;
+	row->gone += g_str_equal(ending, "gone") ? n : 0;
+	row->forgotten += g_str_equal(ending, "forgotten") ? n : 0;
+}
+
+static void add_nodes(
+	RgSpend *spend, const json_t *life, const json_t *pin, const char *pool, unsigned n)
+{
+	add_to(find_row(spend, life, key_of(spend, life, pin, pool)), spend, life, pin, n);
+	add_to(&spend->total, spend, life, pin, n);
+}
+
+/* Nodes of an elastic pool as many as ran when they were recorded: nobody notes when Ray adds and
+ * removes some. */
+static void add_life(RgSpend *spend, const json_t *life)
+{
+	const RgResource record = {.name = rg_json_str(life, "pool", "?"),
+		.index = -1,
+		.pin = json_object_get(life, "pin")};
+	static const RgKind machine = {.node = true}; /* nothing else has lifetimes */
+	for (size_t i = 0; i < rg_nodes_pools(&record, &machine); i++) {
+		const RgPoolNodes nodes = rg_nodes_get(&record, i);
+		add_nodes(spend, life, nodes.pin, nodes.pool, rg_nodes_now(&nodes, NULL));
+	}
 }
 
 void rg_spend_add(RgSpend *spend, const json_t *lifetimes)
@@ -126,8 +149,7 @@ void rg_spend_add(RgSpend *spend, const json_t *lifetimes)
 		bool over = rg_json_int(life, "ended_s", INT64_MAX) <= spend->since_s;
 		if (over || rg_json_int(life, "began_s", 0) > spend->now_s)
 			continue;
-		add_to(find_row(spend, life), spend, life);
-		add_to(&spend->total, spend, life);
+		add_life(spend, life);
 	}
 	g_ptr_array_sort(spend->rows, compare_rows);
 }

@@ -63,7 +63,8 @@ static bool check_module(RgConform *c, const char *name)
 			module->refusal.remedy ? module->refusal.remedy : "");
 	if (!rg_conform_tell(c, "loads, and its schema is right", loads, why, NULL))
 		return false;
-	rg_conform_tell(c, "has a kind that is a node", has_node_kind(module->schema),
+	rg_conform_tell(c, "has a kind whose resources stand for nodes",
+		has_node_kind(module->schema),
 		"no kind of the schema says \"node\": true, so no plan can count its nodes", NULL);
 	static const char *const files[] = {"schema.json", "instance_types.csv", "prices.csv"};
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {

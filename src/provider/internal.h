@@ -140,6 +140,8 @@ void rg_call_has_news(RgCall *call);
 bool rg_call_was_refused(const RgCall *call);
 /* A handler for calls that give one result: stores it (json_t **data), refuses a second. */
 void rg_call_take_one(RgCall *call, const char *slot, json_t *value);
+/* counted.c: false with rg_call_bad where lowered resources don't stand for the fitted nodes. */
+bool rg_lowered_nodes_are_counted(RgCall *call, const RgResourceSet *set, const json_t *fitted);
 const char *rg_call_provider(const RgCall *call);
 /* Not empty, not huge, no control characters. NULL is not sound. */
 bool rg_provider_id_is_sound(const char *id);

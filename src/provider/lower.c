@@ -127,6 +127,13 @@ static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
 			rg_call_bad(call, "%s is of no kind of this module", resource->address);
 			return false;
 		}
+		if (kind->node != (resource->nodes != NULL)) {
+			rg_call_bad(call,
+				kind->node ? "%s doesn't say which `nodes` it stands for"
+					   : "%s has `nodes`, which its kind can't have",
+				resource->address);
+			return false;
+		}
 		/* Nodes of a pool share one object and stand side by side. */
 		if (resource->attrs != checked && !wanted_is_right(call, kind, resource))
 			return false;
@@ -186,7 +193,7 @@ static RgResourceSet *check_lowered(RgCall *call, const json_t *resources, const
 		rg_call_bad(call, "%s", why);
 		return NULL;
 	}
-	if (!kinds_are_right(call, set))
+	if (!kinds_are_right(call, set) || !rg_lowered_nodes_are_counted(call, set, fitted))
 		return NULL;
 	if (g_str_equal(rg_json_str(json_object_get(fitted, "ray"), "auth", ""), "token"))
 		add_secret(set);

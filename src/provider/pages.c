@@ -13,8 +13,8 @@ typedef struct {
 	bool done;
 } Pages;
 
-static const char *const members[] = {
-	"id", "address", "attributes", "shared", "state", "token", "status", "lineage", NULL};
+static const char *const members[] = {"id", "address", "attributes", "shared", "state", "token",
+	"status", "nodes", "lineage", NULL};
 
 /* The members of ABI 1.0; a later minor version may have more. */
 static bool members_are_known(RgCall *call, const json_t *item, const char *id)
@@ -42,6 +42,20 @@ static bool read_text(RgCall *call, const json_t *item, const char *key, const c
 		return true;
 	rg_call_bad(call, "\"%s\" of a resource is not a text", key);
 	return false;
+}
+
+/* How many nodes run, by pool. */
+static bool read_nodes(RgCall *call, const json_t *item, const char *id, json_t **nodes)
+{
+	json_t *runs = json_object_get(item, "nodes"), *n;
+	const char *pool;
+	bool ok = !runs || json_is_object(runs);
+	json_object_foreach (runs, pool, n)
+		ok = ok && json_is_integer(n) && json_integer_value(n) >= 0;
+	if (!ok)
+		rg_call_bad(call, "\"nodes\" of \"%s\" is not a number of nodes by pool", id);
+	*nodes = runs;
+	return ok;
 }
 
 static bool read_presence(RgCall *call, const json_t *item, const char *id, RgPresence *presence)
@@ -131,10 +145,11 @@ static bool shared_are_right(RgCall *call, const Pages *pages, const json_t *pag
 static void take_resource(RgCall *call, const Pages *pages, json_t *item, const json_t *page_shared)
 {
 	const char *address, *token, *status, *lineage;
+	json_t *nodes;
 	RgPresence presence;
 	const char *id = check_id(call, pages, item);
 	if (!id || !members_are_known(call, item, id) ||
-		!read_presence(call, item, id, &presence) ||
+		!read_presence(call, item, id, &presence) || !read_nodes(call, item, id, &nodes) ||
 		!read_text(call, item, "address", &address) ||
 		!read_text(call, item, "token", &token) ||
 		!read_text(call, item, "status", &status) ||
@@ -146,6 +161,7 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item, const 
 	RgResource *resource = new_observed(pages->kind, address);
 	resource->id = g_strdup(id);
 	resource->attrs = attributes;
+	resource->nodes = json_incref(nodes);
 	resource->presence = presence;
 	resource->token = g_strdup(token);
 	resource->lineage = rg_text_clean(lineage);

@@ -13,8 +13,8 @@ void add_choices(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
-		bool grows = pool->nodes_after > pool->nodes_before;
-		if ((grows || style->detail == RG_DETAIL_VERBOSE) && pool->nodes_after &&
+		bool grows = pool->after.most.nodes > pool->before.most.nodes;
+		if ((grows || style->detail == RG_DETAIL_VERBOSE) && pool->after.most.nodes &&
 			pool->instance_type && is_choice(pool->reason))
 			wrapf(text, style, "", "Chosen for %s: %s, %s", pool->pool,
 				pool->instance_type, pool->reason);

@@ -32,16 +32,51 @@ static char *box_of(const RgPlanChange *change)
 					   change_phrase(change));
 }
 
+static bool is_elastic(const RgPlanChange *change)
+{
+	size_t i;
+	const json_t *entry;
+	json_array_foreach (change->nodes, i, entry) {
+		if (json_object_get(entry, "max"))
+			return true;
+	}
+	return false;
+}
+
+/* Of a change that stands for other than one node: at the most of its elastic pools. */
+static guint most_nodes(const RgPlanChange *change)
+{
+	guint n = 0;
+	size_t i;
+	const json_t *entry;
+	json_array_foreach (change->nodes, i, entry)
+		n += (guint)rg_json_int(entry, "max", rg_json_int(entry, "count", 0));
+	return n;
+}
+
+static char *label_of(const RgPlanChange *change, guint alike, guint nodes)
+{
+	g_autofree char *what =
+		alike > 1 ? g_strdup_printf("%s.%s, %u alike", change->kind, change->name, alike)
+			  : g_strdup(change->address);
+	return nodes ? g_strdup_printf(
+			       "%s: %s%u nodes", what, is_elastic(change) ? "up to " : "", nodes)
+		     : g_steal_pointer(&what);
+}
+
 static void add_boxes(Graph *graph)
 {
 	g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
 	const GPtrArray *changes = graph->plan->changes;
+	g_autoptr(GHashTable) nodes = g_hash_table_new(g_str_hash, g_str_equal);
 	for (guint i = 0; i < changes->len; i++) {
 		const RgPlanChange *change = changes->pdata[i];
 		char *box = box_of(change);
 		g_hash_table_insert(graph->boxes, change->address, box);
 		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, box));
 		g_hash_table_replace(counts, box, GUINT_TO_POINTER(n + 1));
+		guint stands_for = GPOINTER_TO_UINT(g_hash_table_lookup(nodes, box));
+		g_hash_table_replace(nodes, box, GUINT_TO_POINTER(stands_for + most_nodes(change)));
 	}
 	for (guint i = 0; i < changes->len; i++) {
 		const RgPlanChange *change = changes->pdata[i];
@@ -51,8 +86,7 @@ static void add_boxes(Graph *graph)
 			continue;
 		g_hash_table_remove(counts, box);
 		g_autofree char *label =
-			n > 1 ? g_strdup_printf("%s.%s, %u alike", change->kind, change->name, n)
-			      : g_strdup(change->address);
+			label_of(change, n, GPOINTER_TO_UINT(g_hash_table_lookup(nodes, box)));
 		g_autofree char *name = quoted(box), *words = quoted(label);
 		g_string_append_printf(graph->text, "  %s [label=%.*s\\n%s %s\"]\n", name,
 			(int)strlen(words) - 1, words, change_symbol(change),

@@ -80,20 +80,24 @@ static void add_table(GString *to, const RgPlan *plan)
 			    "| --- | --- | --- | --- | --- |\n");
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
-		g_autofree char *before = rg_money_format(pool->microusd_hour_before);
-		g_autofree char *after = rg_money_format(pool->microusd_hour_after);
-		g_autofree char *cost = pool->microusd_hour_before == pool->microusd_hour_after
+		const RgPlanSum *was = &pool->before.now, *is = &pool->after.now;
+		g_autofree char *before = rg_money_format(was->microusd_hour);
+		g_autofree char *after = rg_money_format(is->microusd_hour);
+		g_autofree char *cost = was->microusd_hour == is->microusd_hour
 						? g_strdup(after)
 						: g_strdup_printf("%s → %s", before, after);
-		g_autofree char *whole = pool->unpriced_after ? g_strdup_printf("%s + %u unpriced",
-									cost, pool->unpriced_after)
-							      : g_strdup(cost);
+		g_autofree char *whole =
+			is->unpriced ? g_strdup_printf("%s + %u unpriced", cost, is->unpriced)
+				     : g_strdup(cost);
+		g_autofree char *nodes = nodes_change(pool);
+		g_auto(GStrv) arrow = g_strsplit(nodes, "->", 2);
+		g_autofree char *arrowed = g_strjoinv("→", arrow);
 		g_string_append(to, "| ");
 		add_cell(to, pool->pool);
 		add_cell(to, pool->instance_type);
-		add_numbers(to, "", pool->nodes_before, pool->nodes_after);
+		add_cell(to, arrowed);
 		if (pool->accelerator)
-			add_numbers(to, pool->accelerator, pool->gpus_before, pool->gpus_after);
+			add_numbers(to, pool->accelerator, was->gpus, is->gpus);
 		else
 			add_cell(to, "-");
 		add_escaped(to, whole);
@@ -105,7 +109,8 @@ static void add_money(GString *to, const RgPlan *plan)
 {
 	if (!plan->pools->len)
 		return;
-	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	const RgPlanSide all = rg_plan_sum(plan, NULL, true);
+	const RgPlanSum before = rg_plan_sum(plan, NULL, false).now, after = all.now;
 	g_autofree char *hour = money_change(&before, &after, 1);
 	g_autofree char *month = money_change(&before, &after, RG_MONTH_HOURS);
 	g_autofree char *carbon =
@@ -113,6 +118,11 @@ static void add_money(GString *to, const RgPlan *plan)
 	g_autoptr(GString) line = g_string_new(NULL);
 	g_string_append_printf(
 		line, "%s per hour, %s per month of %d hours", hour, month, RG_MONTH_HOURS);
+	if (rg_plan_is_range(&all)) {
+		g_autofree char *most = rg_money_format(all.most.microusd_hour);
+		g_string_append_printf(line, "; with elastic pools at their maximum %s%s per hour",
+			all.most.unpriced ? "at least " : "", most);
+	}
 	if (carbon)
 		g_string_append_printf(line, "; %s", carbon);
 	if (plan->override)

@@ -47,6 +47,8 @@ void add_difference(GString *to, const RgStyle *style, const char *prefix, json_
 
 /* pools.c. "$1.00 -> $3.00 (+$2.00)", "$1.00 -> at least $3.00": without the difference where a
  * price is missing; g_free both. */
+/* The pool's nodes, before and after: "2 -> 4", "3 of 2-8"; g_free it. */
+char *nodes_change(const RgPlanPool *pool);
 char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours);
 /* "0.036 -> 0.106 (+0.070) kg CO2e per hour" */
 char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);

@@ -18,22 +18,37 @@ static char *money_arrow(int64_t before, int64_t after)
 	return before == after ? g_steal_pointer(&to) : g_strdup_printf("%s -> %s", from, to);
 }
 
+/* "3", or "3 of 2-8" where Ray moves it between 2 and 8. */
+static char *count_text(const RgPlanSide *side)
+{
+	return rg_plan_is_range(side) ? g_strdup_printf("%u of %u-%u", side->now.nodes,
+						side->least.nodes, side->most.nodes)
+				      : g_strdup_printf("%u", side->now.nodes);
+}
+
+char *nodes_change(const RgPlanPool *pool)
+{
+	g_autofree char *before = count_text(&pool->before), *after = count_text(&pool->after);
+	return g_str_equal(before, after) ? g_steal_pointer(&after)
+					  : g_strdup_printf("%s -> %s", before, after);
+}
+
 static GStrv pool_row(const RgPlanPool *pool)
 {
 	GStrv row = g_new0(char *, COLUMNS + 1);
 	unsigned n = 0;
-	g_autofree char *gpus = arrow(pool->gpus_before, pool->gpus_after);
-	g_autofree char *cost = money_arrow(pool->microusd_hour_before, pool->microusd_hour_after);
+	const RgPlanSum *before = &pool->before.now, *after = &pool->after.now;
+	g_autofree char *gpus = arrow(before->gpus, after->gpus);
+	g_autofree char *cost = money_arrow(before->microusd_hour, after->microusd_hour);
 	row[n++] = clean(pool->pool);
 	row[n++] = clean(pool->instance_type ? pool->instance_type : "?");
 	row[n++] = clean(pool->market ? pool->market : "?");
-	row[n++] = arrow(pool->nodes_before, pool->nodes_after);
+	row[n++] = nodes_change(pool);
 	g_autofree char *labelled =
 		pool->accelerator ? g_strdup_printf("%s %s", pool->accelerator, gpus) : NULL;
 	row[n++] = labelled ? clean(labelled) : g_strdup("-");
-	row[n] = pool->unpriced_after
-			 ? g_strdup_printf("%s + %u unpriced", cost, pool->unpriced_after)
-			 : g_steal_pointer(&cost);
+	row[n] = after->unpriced ? g_strdup_printf("%s + %u unpriced", cost, after->unpriced)
+				 : g_steal_pointer(&cost);
 	return row;
 }
 
@@ -62,8 +77,9 @@ static void add_ray(GString *text, const RgPlan *plan, const RgStyle *style)
 			continue;
 		for (guint k = i; k < plan->pools->len; k++) {
 			const RgPlanPool *pool = plan->pools->pdata[k];
-			before += g_strcmp0(pool->accelerator, name) == 0 ? pool->gpus_before : 0;
-			after += g_strcmp0(pool->accelerator, name) == 0 ? pool->gpus_after : 0;
+			bool same = g_strcmp0(pool->accelerator, name) == 0;
+			before += same ? pool->before.now.gpus : 0;
+			after += same ? pool->after.now.gpus : 0;
 		}
 		g_autofree char *text_of = arrow(before, after);
 		g_string_append_printf(line, "%s%s %s", line->len ? ", " : "", name, text_of);
@@ -119,16 +135,10 @@ static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 	bool buys_spot = false;
 	for (guint i = 0; i < plan->markets->len; i++) {
 		const RgPlanMarket *market = plan->markets->pdata[i];
-		buys_spot |= g_str_equal(market->market, "spot") && market->nodes_after > 0;
+		buys_spot |= g_str_equal(market->market, "spot") && market->after.nodes > 0;
 		if (plan->markets->len == 1)
 			break;
-		const RgPlanSum before = {.nodes = market->nodes_before,
-			.unpriced = market->unpriced_before,
-			.microusd_hour = market->microusd_hour_before};
-		const RgPlanSum after = {.nodes = market->nodes_after,
-			.unpriced = market->unpriced_after,
-			.microusd_hour = market->microusd_hour_after};
-		g_autofree char *cost = money_change(&before, &after, 1);
+		g_autofree char *cost = money_change(&market->before, &market->after, 1);
 		g_string_append_printf(
 			line, "%s%s %s", line->len ? ", " : "", market->market, cost);
 	}
@@ -138,15 +148,30 @@ static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "      ", "spot prices move: counted as they were last seen");
 }
 
+/* Ray's autoscaler moves between the two without a plan. */
+static void add_range(GString *text, const RgPlanSide *side, const RgStyle *style)
+{
+	if (!rg_plan_is_range(side))
+		return;
+	g_autofree char *least = rg_money_format(side->least.microusd_hour);
+	g_autofree char *most = rg_money_format(side->most.microusd_hour);
+	wrapf(text, style, "      ",
+		"with elastic pools at their minimum %s%s per hour, at their maximum %s%s",
+		side->least.unpriced ? "at least " : "", least,
+		side->most.unpriced ? "at least " : "", most);
+}
+
 static void add_cost(GString *text, const RgPlan *plan, const RgStyle *style)
 {
-	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	const RgPlanSide all = rg_plan_sum(plan, NULL, true);
+	const RgPlanSum before = rg_plan_sum(plan, NULL, false).now, after = all.now;
 	g_autofree char *hour = money_change(&before, &after, 1);
 	g_autofree char *month = money_change(&before, &after, RG_MONTH_HOURS);
 	wrapf(text, style, "", "Cost: %s per hour", hour);
 	wrapf(text, style, "      ", "%s per month of %d hours%s%s", month, RG_MONTH_HOURS,
 		plan->catalog_date ? ", at prices of " : "",
 		plan->catalog_date ? plan->catalog_date : "");
+	add_range(text, &all, style);
 	add_markets(text, plan, style);
 	if (after.unpriced)
 		wrapf(text, style, "      ", "%u node%s without a known price not counted",
@@ -181,7 +206,8 @@ char *carbon_change(const RgPlanSum *before, const RgPlanSum *after)
 
 static void add_carbon(GString *text, const RgPlan *plan, const RgStyle *style)
 {
-	RgPlanSum before = rg_plan_sum(plan, NULL, false), after = rg_plan_sum(plan, NULL, true);
+	const RgPlanSum before = rg_plan_sum(plan, NULL, false).now,
+			after = rg_plan_sum(plan, NULL, true).now;
 	const char *region = rg_json_str(plan->carbon, "region", "?");
 	const char *source = rg_json_str(plan->carbon, "source", NULL);
 	if (!plan->carbon)

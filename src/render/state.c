@@ -1,5 +1,6 @@
 #include "render/paint.h"
 #include "base/clock.h"
+#include "resource/nodes.h"
 
 /* What was asked for and what the cloud told, once each: the cloud's word counts. */
 static json_t *all_values(const RgResource *resource)
@@ -40,6 +41,25 @@ static void add_values(
 	}
 }
 
+/* Which nodes it stands for, where it isn't one of its group, and why they are what they are. */
+static void add_nodes(GString *text, const RgResource *resource)
+{
+	for (size_t i = 0; i < rg_nodes_pools(resource, NULL); i++) {
+		const RgPoolNodes nodes = rg_nodes_get(resource, i);
+		const char *reason = rg_json_str(nodes.pin, "reason", NULL);
+		g_autofree char *pool = clean(nodes.pool);
+		if (nodes.is_elastic)
+			g_string_append_printf(text,
+				"    # %u to %u nodes of %s, %u when it was last applied\n",
+				nodes.min, nodes.max, pool, rg_nodes_now(&nodes, NULL));
+		else if (!rg_nodes_are_plain(resource))
+			g_string_append_printf(text, "    # %u node%s of %s\n", nodes.min,
+				nodes.min == 1 ? "" : "s", pool);
+		if (is_choice(reason))
+			g_string_append_printf(text, "    # chosen: %s\n", reason);
+	}
+}
+
 char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
@@ -58,9 +78,7 @@ char *rg_render_resource(const RgResource *resource, const RgSchema *schema, con
 		g_string_append_printf(text, "    # created %s, generation %" G_GINT64_FORMAT "\n",
 			when, resource->generation);
 	}
-	const char *reason = rg_json_str(resource->pin, "reason", NULL);
-	if (is_choice(reason))
-		g_string_append_printf(text, "    # chosen: %s\n", reason);
+	add_nodes(text, resource);
 	g_string_append(text, "}\n");
 	return text_finish(text, style);
 }
@@ -108,6 +126,8 @@ json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *sche
 	json_object_set_new(row, "values", values);
 	json_object_set_new(row, "pending", json_boolean(resource->presence == RG_PENDING));
 	rg_json_set_str(row, "ownership", resource->ownership);
+	if (!rg_nodes_are_plain(resource))
+		json_object_set_new(row, "nodes", rg_nodes_json(resource));
 	return row;
 }
 

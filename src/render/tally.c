@@ -6,8 +6,8 @@
 
 static void add_gpus(Tally *tally, const RgPlanPool *pool)
 {
-	tally->gpus_before += pool->gpus_before;
-	tally->gpus_after += pool->gpus_after;
+	tally->gpus_before += pool->before.now.gpus;
+	tally->gpus_after += pool->after.now.gpus;
 	if (!tally->accelerators || !pool->accelerator)
 		return;
 	GpuCount *count = g_hash_table_lookup(tally->accelerators, pool->accelerator);
@@ -15,8 +15,8 @@ static void add_gpus(Tally *tally, const RgPlanPool *pool)
 		count = g_new0(GpuCount, 1);
 		g_hash_table_insert(tally->accelerators, g_strdup(pool->accelerator), count);
 	}
-	count->before += pool->gpus_before;
-	count->after += pool->gpus_after;
+	count->before += pool->before.now.gpus;
+	count->after += pool->after.now.gpus;
 }
 
 static void add_plan(Tally *tally, const RgPlan *plan)
@@ -28,9 +28,9 @@ static void add_plan(Tally *tally, const RgPlan *plan)
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
 		add_gpus(tally, pool);
-		tally->microusd_hour_before += pool->microusd_hour_before;
-		tally->microusd_hour_after += pool->microusd_hour_after;
-		tally->unpriced += pool->unpriced_after;
+		tally->microusd_hour_before += pool->before.now.microusd_hour;
+		tally->microusd_hour_after += pool->after.now.microusd_hour;
+		tally->unpriced += pool->after.now.unpriced;
 	}
 }
 

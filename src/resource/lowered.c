@@ -1,7 +1,7 @@
 /* The array that a module's `lower` gives (provider.h), taken in with every check that diff and
  * apply rely on. */
 #include "resource/expr.h"
-#include "resource/resource.h"
+#include "resource/nodes.h"
 
 #define CODE "provider.bad-result"
 
@@ -53,6 +53,7 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 {
 	const char *address = rg_json_str(item, "address", NULL), *group, *origin;
 	json_t *attrs = json_object_get(item, "attributes");
+	json_t *nodes = json_object_get(item, "nodes");
 	int64_t index;
 	if (!address) {
 		*wrong = "has no `address`";
@@ -71,11 +72,14 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 		*wrong = "has a `group` or `origin` that is not a text";
 	else if (!take_dependencies(item, resource))
 		*wrong = "has a malformed `depends_on`";
+	else if (nodes)
+		*wrong = rg_nodes_wrong(nodes);
 	if (*wrong)
 		return NULL;
 	resource->group = group ? g_intern_string(group) : NULL;
 	resource->origin = origin ? g_intern_string(origin) : NULL;
 	resource->attrs = rg_resource_set_intern(set, json_incref(attrs));
+	resource->nodes = rg_resource_set_intern(set, json_incref(nodes));
 	return g_steal_pointer(&resource);
 }
 
@@ -86,6 +90,7 @@ static RgResource *copy_at(const RgResource *first, int64_t index)
 	resource->group = first->group;
 	resource->origin = first->origin;
 	resource->attrs = json_incref(first->attrs);
+	resource->nodes = json_incref(first->nodes);
 	resource->depends_on = g_strdupv(first->depends_on);
 	return resource;
 }

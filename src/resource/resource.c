@@ -30,6 +30,7 @@ void rg_resource_free(RgResource *resource)
 	g_free(resource->address);
 	g_free(resource->id);
 	json_decref(resource->attrs);
+	json_decref(resource->nodes);
 	json_decref(resource->outputs);
 	g_strfreev(resource->depends_on);
 	json_decref(resource->pin);

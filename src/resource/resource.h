@@ -30,8 +30,11 @@ typedef struct {
 	json_t *attrs;	    /* desired: wanted attributes, may hold expressions (expr.h).
 			     * recorded: the wanted attributes it was last made or updated to (same
 			     * form).      observed: what the cloud reported, schema attributes only */
-	json_t *outputs;    /* recorded: computed attributes as last known; else NULL */
-	GStrv depends_on;   /* desired and recorded: addresses, may be NULL */
+	/* which nodes it stands for (nodes.h). desired: as `lower` gave them, NULL: none. observed:
+	 * how many run, by pool, or NULL. recorded: they are in the pin */
+	json_t *nodes;
+	json_t *outputs;  /* recorded: computed attributes as last known; else NULL */
+	GStrv depends_on; /* desired and recorded: addresses, may be NULL */
 	RgPresence presence;
 	/* recorded only */
 	int64_t generation;	      /* 0, 1, ...: rises with each replacement */

@@ -271,6 +271,11 @@ bool rg_schema_zones_start_with_region(const RgSchema *schema)
 	return rg_json_bool(schema->document, "zones_start_with_region", false);
 }
 
+bool rg_schema_elastic(const RgSchema *schema)
+{
+	return rg_json_bool(schema->document, "elastic", false);
+}
+
 const json_t *rg_schema_config(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "config");

@@ -24,9 +24,9 @@ typedef struct {
 typedef struct {
 	const char *name;    /* "aws.instance" */
 	const char *listing; /* kinds with the same word are read in one call; NULL: alone */
-	bool node;
-	bool read_if_used;  /* not read when neither spec nor state has one */
-	bool updates_marks; /* `update` can rewrite the ownership marks */
+	bool node;	     /* its resources stand for Ray nodes (nodes.h) */
+	bool read_if_used;   /* not read when neither spec nor state has one */
+	bool updates_marks;  /* `update` can rewrite the ownership marks */
 	int64_t version, batch_create, batch_update, batch_remove, list_page;
 	int64_t consistency_s, replay_s, ready_timeout_s;
 	int64_t update_timeout_s, remove_timeout_s; /* 0: may not be pending */
@@ -62,6 +62,8 @@ double rg_schema_requests_per_s(const RgSchema *schema);
 unsigned rg_schema_burst(const RgSchema *schema);
 /* What the cloud's users call things; borrowed. */
 const RgWords *rg_schema_words(const RgSchema *schema);
+/* It can make pools whose number of nodes Ray's autoscaler moves between two limits. */
+bool rg_schema_elastic(const RgSchema *schema);
 /* Which labels its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
 const json_t *rg_schema_labels(const RgSchema *schema);
 /* Names whose values traces must not show, a list of texts; borrowed, NULL = none. */

@@ -13,7 +13,7 @@ static const char *const ends[] = {[END_REMOVED] = "removed",
 /* Only what has a price, known or not, has a lifetime. */
 static bool is_priced(const json_t *pin)
 {
-	return json_is_object(pin) && json_object_get(pin, "price_microusd_hour");
+	return json_object_get(pin, "price_microusd_hour") || json_object_get(pin, "nodes");
 }
 
 bool lifetime_begin(
@@ -64,7 +64,8 @@ static bool begin_late(RgStore *store, int64_t row, const json_t *pin, RgDiags *
 		diags, INT(row), JSON(pin), INT(store->run), INT(rg_clock_now_s()));
 }
 
-/* Whether the pin says another price, type or market than the lifetime of the row. */
+/* Whether the pin says another price, type, market or number of nodes than the lifetime of the row.
+ */
 static bool find_repriced(RgStore *store, int64_t cluster, const char *address, const json_t *pin,
 	int64_t *row, bool *has_lifetime, RgDiags *diags)
 {
@@ -74,7 +75,8 @@ static bool find_repriced(RgStore *store, int64_t cluster, const char *address, 
 		" WHERE r.cluster = ?1 AND r.address = ?2 AND (l.id IS NULL"
 		" OR l.pin ->> '$.price_microusd_hour' IS NOT ?3 ->> '$.price_microusd_hour'"
 		" OR l.pin ->> '$.instance_type' IS NOT ?3 ->> '$.instance_type'"
-		" OR l.pin ->> '$.market' IS NOT ?3 ->> '$.market')",
+		" OR l.pin ->> '$.market' IS NOT ?3 ->> '$.market'"
+		" OR l.pin ->> '$.nodes' IS NOT ?3 ->> '$.nodes')",
 		diags, INT(cluster), TEXT(address), JSON(pin));
 	*row = 0;
 	if (sql_next(&q)) {

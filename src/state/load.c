@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/log.h"
+#include "resource/nodes.h"
 #include "state/internal.h"
 #include <string.h>
 
@@ -271,12 +272,19 @@ RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 
 void rg_pins_add(json_t *pins, const RgResource *resource)
 {
-	const char *pool = resource->group ? resource->group : resource->name;
-	g_autofree char *key = resource->index < 0 ? g_strdup("head")
-						   : g_strdup_printf("%s/%" G_GINT64_FORMAT, pool,
-							     resource->index);
-	if (json_is_object(resource->pin))
-		json_object_set(json_object_get(pins, "nodes"), key, resource->pin);
+	json_t *nodes = json_object_get(pins, "nodes");
+	for (size_t i = 0; i < rg_nodes_pools(resource, NULL); i++) {
+		const RgPoolNodes pool = rg_nodes_get(resource, i);
+		json_t *pin = rg_json_unconst(pool.pin);
+		if (pool.first < 0)
+			json_object_set(nodes, "head", pin);
+		/* of an elastic pool the first stands for all, also when none has to run */
+		for (int64_t n = 0; pool.first >= 0 && n < MAX(pool.min, 1); n++) {
+			g_autofree char *key =
+				g_strdup_printf("%s/%" G_GINT64_FORMAT, pool.pool, pool.first + n);
+			json_object_set(nodes, key, pin);
+		}
+	}
 }
 
 json_t *rg_snapshot_pins(const RgSnapshot *snapshot)

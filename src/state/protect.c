@@ -2,6 +2,12 @@
 #include "base/clock.h"
 #include "state/internal.h"
 
+/* A resource is protected with any of the pools (?2) that it is of or has nodes of. */
+#define IS_OF_POOLS                                                                                \
+	"(coalesce(pool, '') IN (SELECT value FROM json_each(?2)) OR EXISTS (SELECT 1 FROM"        \
+	" json_each(pin, '$.nodes') AS nodes WHERE nodes.value ->> '$.pool' IN"                    \
+	" (SELECT value FROM json_each(?2))))"
+
 static bool differs(
 	RgStore *store, const char *cluster, const json_t *pools, bool *found, RgDiags *diags)
 {
@@ -9,7 +15,7 @@ static bool differs(
 		return false;
 	Sql q = sql_with(store,
 		"SELECT 1 FROM resources WHERE cluster = (SELECT id FROM clusters WHERE name = ?1)"
-		" AND protect <> (coalesce(pool, '') IN (SELECT value FROM json_each(?2))) LIMIT 1",
+		" AND protect <> " IS_OF_POOLS " LIMIT 1",
 		diags, TEXT(cluster), JSON(pools));
 	*found = sql_next(&q);
 	bool ok = sql_ok(&q);
@@ -23,7 +29,7 @@ static bool set(RgStore *store, int64_t cluster, const json_t *pools, RgDiags *d
 	return sql_do(store,
 		"UPDATE resources SET protect = 1 - protect, updated_s = max(?3, updated_s + 1)"
 		" WHERE cluster = ?1"
-		" AND protect <> (coalesce(pool, '') IN (SELECT value FROM json_each(?2)))",
+		" AND protect <> " IS_OF_POOLS,
 		diags, INT(cluster), JSON(pools), INT(rg_clock_now_s()));
 }
 

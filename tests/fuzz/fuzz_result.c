@@ -147,7 +147,9 @@ static void try_resolve(RgProvider *provider)
 static void try_lower(RgProvider *provider)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	json_auto_t *fitted = parse("{\"ray\":{\"auth\":\"token\"}}");
+	json_auto_t *fitted = parse(
+		"{\"ray\":{\"auth\":\"token\"},\"nodes\":[{\"pool\":\"p\",\"role\":\"worker\","
+		"\"min\":0,\"max\":9}]}");
 	g_autoptr(RgResourceSet) set = rg_provider_lower(provider, fitted, diags);
 	g_assert_true((set != NULL) != rg_diags_has_errors(diags));
 	for (size_t i = 0; set && i < rg_resource_set_size(set); i++) {

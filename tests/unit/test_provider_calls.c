@@ -92,6 +92,11 @@ static const struct {
 	{"[" ONE("{'id': 'i', 'state': 'here', 'attributes': {}}") "," DONE "]",
 		"\"state\" of \"i\" is neither \"present\" nor \"gone\""},
 	{"[" ONE("{'id': 'i', 'state': 'present'}") "," DONE "]", "\"i\" has no attributes"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'nodes': 3, 'attributes': {}}") "," DONE "]",
+		"\"nodes\" of \"i\" is not a number of nodes by pool"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'nodes': {'p': -1}, 'attributes': {}}") "," DONE
+											  "]",
+		"\"nodes\" of \"i\" is not a number of nodes by pool"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'shared': 0}") "," DONE "]",
 		"\"shared\" of \"i\" leads nowhere"},
 	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'attributes': {}, "
@@ -356,10 +361,14 @@ static void test_checks_facts(void)
 	}
 }
 
+#define POOL_P "{'pool': 'p', 'role': 'worker', 'count': 1}"
 #define LOWERED(attributes)                                                                        \
 	"[['result', 'resources', [{'address': 'scripted.node.p[0]', 'kind': 'scripted.node', "    \
-	"'name': 'p', 'index': 0, 'group': 'p', 'origin': '/pools/p', 'attributes': " attributes   \
-	", 'depends_on': []}]]]"
+	"'name': 'p', 'index': 0, 'group': 'p', 'origin': '/pools/p', 'nodes': [" POOL_P           \
+	"], 'attributes': " attributes ", 'depends_on': []}]]]"
+#define COUNTED(kind, attributes, nodes)                                                           \
+	"[['result', 'resources', [{'address': 'scripted." kind ".p[0]', 'kind': 'scripted." kind  \
+	"', 'name': 'p', 'index': 0, 'attributes': " attributes nodes "}]]]"
 #define TOKEN "{'$ref': 'raygpu.secret.ray_token', 'attr': 'value'}"
 
 static const struct {
@@ -380,6 +389,24 @@ static const struct {
 	{"[['result', 'resources', [{'address': 'aws.lake.x', 'kind': 'aws.lake', 'name': 'x', "
 	 "'index': null, 'attributes': {}}]]]",
 		"aws.lake.x is of no kind of this module"},
+	{COUNTED("node", "{'size': 's'}", ""),
+		"scripted.node.p[0] doesn't say which `nodes` it stands for"},
+	{COUNTED("group", "{}", ", 'nodes': [" POOL_P "]"),
+		"scripted.group.p[0] has `nodes`, which its kind can't have"},
+	{COUNTED("node", "{'size': 's'}", ", 'nodes': 7"),
+		"lowered resource 0 (`scripted.node.p[0]`) has `nodes` that are not a list"},
+	{COUNTED("node", "{'size': 's'}",
+		 ", 'nodes': [{'pool': 'p', 'role': 'worker', 'count': 2}]"),
+		"of \"p\" with 1 nodes its resources stand for 2"},
+	{COUNTED("node", "{'size': 's'}",
+		 ", 'nodes': [{'pool': 'p', 'role': 'worker', 'min': 1, 'max': 4}]"),
+		"of \"p\" with 1 nodes its resources stand for 1 to 4"},
+	{COUNTED("node", "{'size': 's'}", ", 'nodes': [{'pool': 'p', 'role': 'head', 'count': 1}]"),
+		"scripted.node.p[0] stands for nodes of \"p\", which is not the head"},
+	{COUNTED("node", "{'size': 's'}",
+		 ", 'nodes': [" POOL_P ", {'pool': 'q', 'role': 'worker', 'count': 1}]"),
+		"scripted.node.p[0] stands for nodes of \"q\", which is not a pool with nodes"},
+	{"[['result', 'resources', []]]", "of \"p\" with 1 nodes its resources stand for 0"},
 	{"[['env', 'HOME'], ['result', 'resources', []]]",
 		"it used the host's env, but lower must be pure"},
 	{"[['http', 'GET', 'http://127.0.0.1:1/', true], ['result', 'resources', []]]",
@@ -388,9 +415,13 @@ static const struct {
 		"it ran a helper, but lower must be pure"},
 };
 
-static RgResourceSet *lower(Scripted *scripted, const char *fitted_text)
+static RgResourceSet *lower(Scripted *scripted, const char *auth)
 {
-	json_auto_t *fitted = scripted_json(fitted_text);
+	g_autofree char *text =
+		g_strdup_printf("{'ray': {'auth': '%s'}, 'nodes': [{'pool': 'p', 'role': 'worker', "
+				"'indexes': [0]}]}",
+			auth);
+	json_auto_t *fitted = scripted_json(text);
 	return rg_provider_lower(scripted->provider, fitted, scripted->diags);
 }
 
@@ -399,7 +430,7 @@ static void test_checks_lowered_resources(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(lowered); i++) {
 		g_autofree char *script = g_strdup_printf("{'lower': [%s]}", lowered[i].step);
 		g_autoptr(Scripted) scripted = scripted_open(script, false);
-		g_autoptr(RgResourceSet) set = lower(scripted, "{'ray': {'auth': 'token'}}");
+		g_autoptr(RgResourceSet) set = lower(scripted, "token");
 		g_assert_cmpint(set != NULL, ==, !lowered[i].reason);
 		if (!set)
 			assert_bad(scripted, "lower", lowered[i].reason);
@@ -410,8 +441,8 @@ static void test_adds_the_token_only_when_the_spec_wants_it(void)
 {
 	g_autoptr(Scripted) scripted =
 		scripted_open("{'lower': [" LOWERED("{'size': 'big'}") "]}", false);
-	g_autoptr(RgResourceSet) with = lower(scripted, "{'ray': {'auth': 'token'}}");
-	g_autoptr(RgResourceSet) without = lower(scripted, "{'ray': {'auth': 'none'}}");
+	g_autoptr(RgResourceSet) with = lower(scripted, "token");
+	g_autoptr(RgResourceSet) without = lower(scripted, "none");
 	g_assert_cmpuint(rg_resource_set_size(with), ==, 2);
 	g_assert_cmpuint(rg_resource_set_size(without), ==, 1);
 	const RgResource *secret = rg_resource_set_find(with, RG_SECRET_RAY_TOKEN);

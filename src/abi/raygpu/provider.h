@@ -32,10 +32,19 @@
  *          are keys of settings marked with "x-raygpu-zones" only.
  * lower    input the fitted cluster (schemas/fitted.schema.json)  gives "resources": [
  *                 {"address", "kind", "name", "index": n or null, "group": pool or null,
- *                  "origin": JSON pointer into the spec, "attributes": {...},
+ *                  "origin": JSON pointer into the spec, "nodes": [which Ray nodes it stands for],
+ *                  "attributes": {...},
  *                  "depends_on": [address, ...]}]                pure: no host call but result
  *          Nodes that differ in nothing but their index may stand as one: "address" without an index,
  *          "index" null, and "indexes": [n, ...].
+ *          "nodes" has an object for each pool: {"pool", "role": "head" or "worker", "count": n}, or
+ *          "min" and "max" in place of "count" for an elastic pool (only where the schema says
+ *          "elastic"): the fitted cluster gives such a pool "min", "max" and no "indexes". A machine
+ *          has one object with "count" 1, a resource that is a whole cluster one for each pool. With
+ *          "first": n it says which number in the pool its first node has; absent: its index times
+ *          "count". Resources of kinds with "node": true have "nodes", others don't; together they
+ *          stand for the nodes of the fitted cluster, no more and no fewer: costs, budgets, policies
+ *          and GPUs are counted by them, at the prices of the pools' offers.
  *          Attribute values may hold expressions that the host resolves at apply:
  *          {"$ref": ADDRESS, "attr": NAME}, {"$join": [text or expression, ...]},
  *          {"$gzip_base64": text or expression}. A node's "boot" is what it boots from, as the
@@ -46,7 +55,8 @@
  *                 for), "resources": [{"id", "address": derived from the marks or
  *                 null, "attributes": {the schema's attributes, no others}, "state": "present" |
  *                 "gone" (the cloud says so itself, e.g. terminated), "token": text or null,
- *                 "status": the cloud's word, "shared": n}], "shared": [{attributes}, ...]}: what many
+ *                 "status": the cloud's word, "nodes": {pool: how many run now, of an elastic
+ *                 pool}, "shared": n}], "shared": [{attributes}, ...]}: what many
  *                 of a page have alike may stand once in its "shared"; "shared": n of a resource adds
  *                 those of the n-th (from 0) to its own "attributes", which win. Both are optional.
  *          and once "done": {"complete": true}. Lists what carries the cluster's name and a lineage,
