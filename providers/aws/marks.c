@@ -2,8 +2,6 @@
 #include "common/indexes.h"
 #include <string.h>
 
-#define TAG_VALUE_MAX 256
-
 static const AwsShape tag_members[] = {{"key"}, {"value"}, {0}};
 const AwsShape aws_tag_set[] = {{"item", tag_members, AWS_PAIR}, {0}};
 
@@ -12,33 +10,6 @@ static void set_mark(json_t *tags, const char *mark, const char *value)
 	g_autofree char *key = g_strconcat(AWS_MARK_PREFIX, mark, NULL);
 	if (*value)
 		json_object_set_new(tags, key, json_string(value));
-}
-
-/* EC2 takes 256 characters a value: a sparse batch needs more, cut behind commas. */
-static void set_indexes(json_t *tags, const char *text)
-{
-	for (int part = 1; *text; part++) {
-		size_t len = strlen(text);
-		if (len > TAG_VALUE_MAX)
-			for (len = TAG_VALUE_MAX; text[len - 1] != ','; len--)
-				;
-		g_autofree char *mark =
-			part == 1 ? g_strdup("indexes") : g_strdup_printf("indexes.%d", part);
-		g_autofree char *value = g_strndup(text, len);
-		set_mark(tags, mark, value);
-		text += len;
-	}
-}
-
-static char *indexes_of(const json_t *items)
-{
-	size_t count = 0, i;
-	const json_t *item;
-	g_autofree int64_t *indexes = g_new(int64_t, json_array_size(items) + 1);
-	json_array_foreach (items, i, item)
-		if (json_is_integer(json_object_get(item, "index")))
-			indexes[count++] = mod_int(item, "index");
-	return mod_indexes_format(indexes, count);
 }
 
 /* "aws.instance.train[3]" -> "train" */
@@ -55,7 +26,8 @@ static char *name_of(const json_t *input)
 
 json_t *aws_marks_tags(const json_t *input)
 {
-	static const char *const given[] = {"cluster", "lineage", "pool", "commit", "run"};
+	static const char *const given[] = {
+		"cluster", "lineage", "pool", "indexes", "commit", "run"};
 	const json_t *marks = json_object_get(input, "marks");
 	json_auto_t *tags =
 		json_copy(json_object_get(json_object_get(input, "attributes"), "tags"));
@@ -64,11 +36,9 @@ json_t *aws_marks_tags(const json_t *input)
 	for (size_t i = 0; i < G_N_ELEMENTS(given); i++)
 		set_mark(tags, given[i], mod_str(marks, given[i]));
 	g_autofree char *name = name_of(input);
-	g_autofree char *indexes = indexes_of(json_object_get(input, "items"));
 	set_mark(tags, "kind", mod_str(input, "kind"));
 	set_mark(tags, "name", name);
 	set_mark(tags, "token", mod_str(input, "token"));
-	set_indexes(tags, indexes);
 	json_t *list = json_array();
 	const char *key;
 	json_t *value;
@@ -99,19 +69,6 @@ void aws_marks_clear(AwsMarks *marks)
 	*marks = (AwsMarks){0};
 }
 
-static char *join_indexes(const json_t *tags)
-{
-	GString *text = g_string_new(mod_str(tags, AWS_MARK_PREFIX "indexes"));
-	for (int part = 2;; part++) {
-		g_autofree char *name = g_strdup_printf(AWS_MARK_PREFIX "indexes.%d", part);
-		const char *more = mod_str(tags, name);
-		if (!*more)
-			break;
-		g_string_append(text, more);
-	}
-	return g_string_free(text, FALSE);
-}
-
 static char *mark_dup(const json_t *tags, const char *key)
 {
 	const char *value = mod_str(tags, key);
@@ -126,7 +83,6 @@ json_t *aws_marks_read(const json_t *tags, AwsMarks *marks)
 	json_object_foreach (mod_unconst(tags), key, value)
 		if (!g_str_has_prefix(key, AWS_MARK_PREFIX) && !g_str_has_prefix(key, "aws:"))
 			json_object_set_nocheck(others, key, value);
-	bool has_indexes = json_object_get(tags, AWS_MARK_PREFIX "indexes") != NULL;
 	*marks = (AwsMarks){
 		.kind = mark_dup(tags, AWS_MARK_PREFIX "kind"),
 		.name = mark_dup(tags, AWS_MARK_PREFIX "name"),
@@ -134,7 +90,7 @@ json_t *aws_marks_read(const json_t *tags, AwsMarks *marks)
 		.lineage = mark_dup(tags, AWS_MARK_PREFIX "lineage"),
 		.cluster = mark_dup(tags, AWS_MARK_PREFIX "cluster"),
 		.index = mark_dup(tags, AWS_MARK_PREFIX "index"),
-		.indexes = has_indexes ? join_indexes(tags) : NULL,
+		.indexes = mark_dup(tags, AWS_MARK_PREFIX "indexes"),
 	};
 	return others;
 }

@@ -1,8 +1,8 @@
-/* Ownership marks as EC2 tags: raygpu:cluster, :lineage, :kind, :name, :pool, :indexes (cut into
- * raygpu:indexes, raygpu:indexes.2, ... of 256 characters), :token, :commit, :run. They are facts
- * of the creation: never part of the `tags` attribute, and changed only by `update` of "marks",
- * which adds raygpu:index, the index of one thing that is no longer (or never was) of a batch. With
- * them an address is read from a tag list and the launch index. Pure. */
+/* Ownership marks as EC2 tags: raygpu:cluster, :lineage, :kind, :name, :pool, :indexes, :token,
+ * :commit, :run. They are facts of the creation: never part of the `tags` attribute, and changed
+ * only by `update` of "marks", which adds raygpu:index, the index of one thing that is no longer
+ * (or never was) of a batch. With them an address is read from a tag list and the launch index.
+ * Pure. */
 #pragma once
 #include "aws/aws.h"
 #include "aws/xml.h"

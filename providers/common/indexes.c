@@ -1,20 +1,5 @@
 #include "common/indexes.h"
 
-char *mod_indexes_format(const int64_t *indexes, size_t count)
-{
-	GString *text = g_string_new(NULL);
-	for (size_t i = 0, end; i < count; i = end) {
-		for (end = i + 1; end < count && indexes[end] == indexes[end - 1] + 1;)
-			end++;
-		if (text->len)
-			g_string_append_c(text, ',');
-		g_string_append_printf(text, "%" G_GINT64_FORMAT, indexes[i]);
-		if (end > i + 1)
-			g_string_append_printf(text, "-%" G_GINT64_FORMAT, indexes[end - 1]);
-	}
-	return g_string_free(text, FALSE);
-}
-
 /* A non-negative decimal number of at most nine digits at *at, which is moved behind it. */
 static bool take_number(const char **at, uint64_t *number)
 {

@@ -7,7 +7,5 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorted indexes as text; g_free the result. */
-char *mod_indexes_format(const int64_t *indexes, size_t count);
 /* The index of the `place`-th member; false when the text is malformed or has fewer members. */
 bool mod_indexes_at(const char *text, uint64_t place, int64_t *index);

@@ -5,8 +5,6 @@
  * creates, one pool with equal attributes, up to the batch size of the provider's schema. Groups
  * take turns, so that a large pool doesn't keep the others waiting. */
 
-#define INDEXES_TEXT_MAX 240 /* a tag value holds 256 characters on AWS, fewer names elsewhere */
-
 struct Group {
 	char *key;
 	GPtrArray *steps; /* Step*; those before `next` have left */
@@ -103,27 +101,47 @@ static void group_sort(Group *group)
 	group->sorted = true;
 }
 
-/* Characters that `next` may add to the text of the indexes ("0-3,7"): a range grows in place. */
-static size_t indexes_room(const GPtrArray *batch, const Step *next)
+/* The index mark of a batch, "0-3,7", as it grows. */
+typedef struct {
+	size_t closed;	  /* characters of the ranges before the last, with their commas */
+	int64_t from, to; /* the last range; -1: none yet */
+} Indexes;
+
+static size_t range_len(int64_t from, int64_t to)
 {
-	if (next->kind != STEP_CREATE)
-		return 0;
-	const Step *last = batch->len ? batch->pdata[batch->len - 1] : NULL;
-	return last && last->change->index + 1 == next->change->index ? 0 : 14;
+	return (size_t)(to > from ? g_snprintf(NULL, 0, "%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT,
+					    from, to)
+				  : g_snprintf(NULL, 0, "%" G_GINT64_FORMAT, from));
 }
 
+/* Its length with one more. */
+static size_t indexes_add(Indexes *indexes, int64_t index)
+{
+	if (index < 0)
+		return 0;
+	if (indexes->to < 0 || index != indexes->to + 1) {
+		if (indexes->to >= 0)
+			indexes->closed += range_len(indexes->from, indexes->to) + 1;
+		indexes->from = index;
+	}
+	indexes->to = index;
+	return indexes->closed + range_len(indexes->from, index);
+}
+
+/* A create's resources are marked alike, with all of their indexes: no more than the mark holds. */
 static GPtrArray *take_batch(Apply *apply, Group *group)
 {
 	group_sort(group);
 	GPtrArray *batch = g_ptr_array_new();
-	size_t text = 0, max = 0;
+	Indexes indexes = {.to = -1};
+	size_t room = rg_schema_indexes_max(rg_provider_get_schema(apply->provider));
 	while (group->next < group->steps->len) {
 		Step *step = group->steps->pdata[group->next];
 		if (step->state == STEP_READY) { /* else it failed before it could start */
-			if (!max)
-				max = batch_max(apply, step);
-			text += indexes_room(batch, step);
-			if (batch->len >= max || text > INDEXES_TEXT_MAX)
+			size_t len = step->kind == STEP_CREATE
+					     ? indexes_add(&indexes, step->change->index)
+					     : 0;
+			if (batch->len && (batch->len >= batch_max(apply, step) || len > room))
 				break;
 			g_ptr_array_add(batch, step);
 		}

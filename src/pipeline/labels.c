@@ -1,5 +1,5 @@
-/* The spec's labels, held against what the provider's cloud can carry: "labels" in the module's
- * schema.json. */
+/* The spec's labels and names, held against what the provider's cloud can carry: "labels" and
+ * "marks" in the module's schema.json. */
 #include "pipeline/internal.h"
 
 static void report(const RgCluster *cluster, const char *key, const char *code, const char *hint,
@@ -72,6 +72,33 @@ bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags
 			check_form(cluster, rules, "key", key, key, diags) &&
 			check_form(cluster, rules, "value", key, json_string_value(value), diags);
 		ok = ok && fits;
+	}
+	return ok;
+}
+
+/* The cluster's and the pools' names stand in the ownership marks of each resource. */
+static bool check_mark(const RgCluster *cluster, const json_t *form, const char *what,
+	const char *name, RgSource source, RgDiags *diags)
+{
+	if (!form || matches(rg_json_str(form, "pattern", ""), name))
+		return true;
+	RgDiag *diag = rg_diags_error(diags, "spec.bad-pattern",
+		"%s cannot mark its resources with the %s \"%s\"", cluster->provider.name, what,
+		name);
+	rg_diag_at(diag, source);
+	rg_diag_hint(diag, "it must be %s", rg_json_str(form, "expected", ""));
+	return false;
+}
+
+bool pass_check_marks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
+{
+	const json_t *form = rg_schema_mark_form(schema);
+	bool ok = check_mark(cluster, form, "cluster's name", cluster->name,
+		rg_cluster_source(cluster, "/cluster"), diags);
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		ok = check_mark(cluster, form, "pool's name", pool->name, pool->source, diags) &&
+		     ok;
 	}
 	return ok;
 }

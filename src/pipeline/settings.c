@@ -193,6 +193,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 		  check_all_zones(cluster, rg_schema_words(schema), diags);
 	ok = check_markets(cluster, schema, diags) && ok;
 	ok = pass_check_labels(cluster, schema, diags) && ok;
+	ok = pass_check_marks(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);
 	return ok;
 }

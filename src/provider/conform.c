@@ -50,6 +50,23 @@ static bool has_node_kind(const RgSchema *schema)
 	return false;
 }
 
+/* What raygpu writes into marks by itself; names are held against the schema with each spec. */
+static void check_marks(RgConform *c, const RgSchema *schema)
+{
+	static const char *const values[][2] = {{"the lineage", "0123456789abcdef0123456789abcdef"},
+		{"the commit", "0123456789abcdef0123456789abcdef01234567"},
+		{"the run", "0123456789abcdef"}, {"the pool of the head", "head"}};
+	const json_t *form = rg_schema_mark_form(schema);
+	const char *pattern = rg_json_str(form, "pattern", "");
+	g_autofree char *why = NULL;
+	for (size_t i = 0; i < G_N_ELEMENTS(values) && !why; i++) {
+		if (!g_regex_match_simple(pattern, values[i][1], G_REGEX_DOLLAR_ENDONLY, 0))
+			why = g_strdup_printf("marks.value of the schema does not match %s, \"%s\"",
+				values[i][0], values[i][1]);
+	}
+	rg_conform_tell(c, "its marks hold what raygpu writes", !why, why, NULL);
+}
+
 /* The loader's own checks, and what the core needs beside them. */
 static bool check_module(RgConform *c, const char *name)
 {
@@ -66,6 +83,7 @@ static bool check_module(RgConform *c, const char *name)
 	rg_conform_tell(c, "has a kind whose resources stand for nodes",
 		has_node_kind(module->schema),
 		"no kind of the schema says \"node\": true, so no plan can count its nodes", NULL);
+	check_marks(c, module->schema);
 	static const char *const files[] = {"schema.json", "instance_types.csv", "prices.csv"};
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
 		size_t len;

@@ -256,6 +256,21 @@ const RgWords *rg_schema_words(const RgSchema *schema)
 	return &schema->words;
 }
 
+static const json_t *marks(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "marks");
+}
+
+const json_t *rg_schema_mark_form(const RgSchema *schema)
+{
+	return json_object_get(marks(schema), "value");
+}
+
+size_t rg_schema_indexes_max(const RgSchema *schema)
+{
+	return (size_t)rg_json_int(marks(schema), "indexes_max", INT64_MAX);
+}
+
 const json_t *rg_schema_secrets(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "secrets");

@@ -66,6 +66,11 @@ const RgWords *rg_schema_words(const RgSchema *schema);
 bool rg_schema_elastic(const RgSchema *schema);
 /* Which labels its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
 const json_t *rg_schema_labels(const RgSchema *schema);
+/* What the values of its ownership marks can hold (schemas/provider-schema.json); borrowed, NULL =
+ * anything. */
+const json_t *rg_schema_mark_form(const RgSchema *schema);
+/* Characters of the mark with the indexes of a batch. */
+size_t rg_schema_indexes_max(const RgSchema *schema);
 /* Names whose values traces must not show, a list of texts; borrowed, NULL = none. */
 const json_t *rg_schema_secrets(const RgSchema *schema);
 /* A spot node can have a price limit of its own. */

@@ -55,6 +55,30 @@ static void test_partial_delivery_is_kept_and_completed(Apply *f, gconstpointer 
 	g_assert_cmpuint(made(f), ==, 6);
 }
 
+/* The module's marks hold 11 characters of indexes: "1,3,5,7,9", "11,13,15,17", "19". */
+static void test_a_call_has_no_more_members_than_its_mark_holds(Apply *f, gconstpointer unused)
+{
+	want(f, "cloud.node", "a", 20, "{'size':'big'}");
+	g_assert_true(apply_once(f));
+	g_assert_cmpuint(logged(f, "create"), ==, 1);
+	json_auto_t *world = json_load_file(f->world, 0, NULL);
+	size_t i;
+	json_t *thing;
+	json_array_foreach (json_object_get(world, "things"), i, thing) {
+		if (i % 2)
+			json_object_set_new(thing, "gone", json_true());
+	}
+	json_dump_file(world, f->world, 0);
+	g_usleep(2 * G_USEC_PER_SEC); /* not young any more */
+	g_assert_true(apply_once(f));
+	g_assert_cmpuint(logged(f, "create"), ==, 4);
+	g_assert_cmpuint(logged(f, "create cloud.node.a[1] cloud.node.a[3] cloud.node.a[5] "
+				   "cloud.node.a[7] cloud.node.a[9]"),
+		==, 1);
+	g_assert_cmpuint(logged(f, "create cloud.node.a[19]"), ==, 1);
+	check_sound(f, 20);
+}
+
 static void test_a_failure_blocks_its_dependents_only(Apply *f, gconstpointer unused)
 {
 	want_cluster(f, 3);
@@ -259,6 +283,8 @@ int main(int argc, char **argv)
 	APPLY_TEST("create/a-pool-is-one-call", test_a_pool_is_one_call_after_what_it_needs);
 	APPLY_TEST("create/references-reach-wanted", test_references_reach_wanted_attributes_too);
 	APPLY_TEST("create/partial-delivery", test_partial_delivery_is_kept_and_completed);
+	APPLY_TEST("create/mark-holds-its-members",
+		test_a_call_has_no_more_members_than_its_mark_holds);
 	APPLY_TEST("create/failure-blocks-dependents", test_a_failure_blocks_its_dependents_only);
 	APPLY_TEST("create/gone-begins-again",
 		test_what_ended_under_its_token_begins_again_three_times);

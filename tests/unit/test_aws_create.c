@@ -5,7 +5,8 @@
 
 #define CREATE                                                                                     \
 	"{'kind': 'aws.instance', 'token': '00112233445566778899aabbccddeeff', 'min_count': 1,"    \
-	" 'marks': {'cluster': 'c', 'lineage': 'lin', 'pool': 'train', 'commit': null},"           \
+	" 'marks': {'cluster': 'c', 'lineage': 'lin', 'pool': 'train', 'indexes': '2-3,7', "       \
+	"'commit': null},"                                                                         \
 	" 'items': [{'address': 'aws.instance.train[2]', 'index': 2},"                             \
 	"  {'address': 'aws.instance.train[3]', 'index': 3},"                                      \
 	"  {'address': 'aws.instance.train[7]', 'index': 7}],"                                     \

@@ -75,6 +75,9 @@
  *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
  *          gives "item" once per item: {"address", "outcome": "done" | "failed", "id",
  *                 "attributes": {computed ones}, "operation", + failure fields}
+ *          "marks" are put on all that is made, under names of the module's own, so that list can
+ *          tell them. Their values match the schema's "marks.value"; "indexes" has at most
+ *          "marks.indexes_max" characters, or the call would have had fewer items.
  *          The same token with the same input gives the same resources, also after a lost answer.
  *          Partial success is normal: items that the cloud didn't give are "failed", class capacity.
  *          "min_count" above 1 (a gang pool): where the cloud can, it gives so many or none of them.

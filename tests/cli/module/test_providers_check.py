@@ -11,7 +11,7 @@ import pytest
 from program import Home
 from sim_server import Sim
 from template_cloud import Cloud
-from test_template import installed, modules  # pylint: disable=unused-import
+from test_template import build_template, installed, modules  # pylint: disable=unused-import
 
 BUILD = os.environ.get('RAYGPU_BUILD', '')
 
@@ -36,6 +36,17 @@ def test_the_template_passes(tmp_path, modules):    # pylint: disable=redefined-
         assert report['ok'] and report['failed'] == 0 and report['passed'] >= 35
         assert len([r for r in cloud.requests if r[0] == 'POST']) == 4, 'each create twice'
         assert not cloud.live() and cloud.count == 3
+
+
+def test_marks_that_hold_too_little_are_caught(tmp_path, installed):    # pylint: disable=redefined-outer-name
+    def change(name, text):
+        old = '"marks": {"value": {"pattern": "^[a-z0-9_-]{0,63}$"'
+        assert name != 'schema.json' or old in text
+        return text.replace(old, old.replace('63', '39'))
+
+    module = build_template(installed, tmp_path, change) + '/template.so'
+    bad = failed(check(tmp_path, module, '--json', code=1).json())
+    assert bad['its marks hold what raygpu writes'].startswith('marks.value of the schema does not match the commit, ')
 
 
 def test_aws_passes(tmp_path):

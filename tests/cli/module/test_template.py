@@ -183,6 +183,22 @@ def test_a_label_that_the_cloud_cannot_carry_is_an_error_of_the_spec(home, cloud
     assert not cloud.requests
 
 
+@pytest.mark.parametrize('old, new, line, said', [
+    ('cluster: third', 'cluster: a-long-name', 1, 'template cannot mark its resources with the cluster\'s name "a-long-name"'),
+    ('  small:', '  small-ones:', 8, 'template cannot mark its resources with the pool\'s name "small-ones"')])
+def test_a_name_that_a_mark_cannot_hold_is_an_error_of_the_spec(home, cloud, tmp_path, old, new, line, said):
+    home.modules = shutil.copytree(home.modules, str(tmp_path / 'modules'))
+    path = tmp_path / 'modules/template/schema.json'
+    form = '"marks": {"value": {"pattern": "^[a-z0-9_-]{0,63}$"'
+    text = path.read_text(encoding='utf-8')
+    assert form in text
+    path.write_text(text.replace(form, form.replace('63', '8')), encoding='utf-8')
+    home.write('cluster.yaml', spec(cloud).replace(old, new))
+    refused = home.run('validate', 'cluster.yaml', code=4)
+    assert said in ' '.join(refused.err.split()) and f'cluster.yaml:{line}:' in refused.err
+    assert 'at most 63' in refused.err and not cloud.requests
+
+
 def test_whole_story(home, cloud):
     plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
     assert 'Plan: 7 to add, 0 to change, 0 to destroy.' in plan.out
