@@ -3,35 +3,30 @@
 
 /* What apply and destroy did to the clusters of one command. */
 
-static void add_row(GString *text, const RgApplied *item, int width)
+static void add_row(GPtrArray *rows, const RgApplied *item)
 {
-	g_autofree char *name = clean(item->cluster ? item->cluster : item->file);
-	g_string_append_printf(text, "  %s%*s", name, width - (int)columns_of(name) + 2, "");
-	if (item->result)
-		g_string_append_printf(text, "%5u  %7u  %9u  ", item->result->added,
-			item->result->changed, item->result->destroyed);
-	else
-		g_string_append_printf(text, "%5s  %7s  %9s  ", "-", "-", "-");
+	const RgApplyResult *result = item->result;
+	g_autofree char *added = result ? g_strdup_printf("%u", result->added) : g_strdup("-");
+	g_autofree char *changed = result ? g_strdup_printf("%u", result->changed) : g_strdup("-");
+	g_autofree char *destroyed =
+		result ? g_strdup_printf("%u", result->destroyed) : g_strdup("-");
 	g_autofree char *outcome = g_strdelimit(g_strdup(item->outcome), "-", ' ');
-	g_string_append_printf(text, "%s\n", outcome);
+	table_add(rows, item->cluster ? item->cluster : item->file, added, changed, destroyed,
+		outcome, NULL);
 }
 
 char *rg_render_applied(const RgApplied *items, size_t n, const RgStyle *style)
 {
 	GString *text = g_string_new("\n");
-	unsigned width = (unsigned)sizeof("CLUSTER") - 1, done = 0;
+	unsigned done = 0;
+	g_autoptr(GPtrArray) rows = table_new("CLUSTER,ADDED,CHANGED,DESTROYED,OUTCOME");
 	for (size_t i = 0; i < n; i++) {
-		g_autofree char *name = clean(items[i].cluster ? items[i].cluster : items[i].file);
-		width = MAX(width, columns_of(name));
+		add_row(rows, &items[i]);
 		done += g_str_equal(items[i].outcome, "done") ||
 			g_str_equal(items[i].outcome, "nothing-to-do");
 	}
-	g_autofree char *head = g_strdup_printf("  %-*s  %5s  %7s  %9s  %s", (int)width, "CLUSTER",
-		"ADDED", "CHANGED", "DESTROYED", "OUTCOME");
-	paint(text, style, BOLD, n ? head : "");
-	g_string_append(text, n ? "\n" : "");
-	for (size_t i = 0; i < n; i++)
-		add_row(text, &items[i], (int)width);
+	if (n)
+		paint_table(text, rows, &(TableLook){.indent = "  ", .numbers = 3}, style);
 	g_string_append_printf(text, "%s%u of %zu clusters are done.\n", n ? "\n" : "", done, n);
 	return text_finish(text, style);
 }

@@ -6,8 +6,6 @@
 #include "render/paint.h"
 #include <string.h>
 
-#define COLUMNS 6
-
 static const char *by_word(const RgSpend *spend)
 {
 	static const char *const words[] = {"cluster", "pool", "market", "label"};
@@ -28,66 +26,35 @@ static char *money_text(int64_t microusd, bool least, bool most)
 	return g_strconcat(least ? ">= " : most ? "<= " : "", text, NULL);
 }
 
-static GStrv row_texts(const RgSpendRow *row, const char *name)
+static void add_row(GPtrArray *rows, const RgSpendRow *row, const char *name)
 {
-	GStrv texts = g_new0(char *, COLUMNS + 1);
 	/* both at once say nothing about either side; the notes tell them */
 	bool least = row->unpriced_s > 0 || row->forgotten > 0, most = row->gone > 0;
-	texts[0] = row->cluster ? g_strdup_printf("%s/%s", row->cluster, name) : g_strdup(name);
-	texts[1] = g_strdup_printf("%u", row->nodes);
-	texts[2] = money_text(row->microusd_hour, row->unpriced > 0, false);
-	texts[3] = money_text(row->microusd_hour * RG_MONTH_HOURS, row->unpriced > 0, false);
-	texts[4] = money_text(row->microusd_spent, least && !most, most && !least);
-	texts[5] = hours_text(row->node_s);
-	for (size_t i = 0; i < COLUMNS; i++) {
-		char *shown = clean(texts[i]);
-		g_free(texts[i]);
-		texts[i] = shown;
-	}
-	return texts;
-}
-
-static void free_texts(gpointer texts)
-{
-	g_strfreev(texts);
-}
-
-static GPtrArray *table_of(const RgSpend *spend)
-{
-	static const char *const heads[] = {"CLUSTER", "POOL", "MARKET", NULL};
-	GPtrArray *rows = g_ptr_array_new_with_free_func(free_texts);
-	GStrv head = g_strsplit("?,NODES,PER HOUR,PER MONTH,SPENT,NODE HOURS", ",", -1);
-	g_free(head[0]);
-	head[0] = spend->label ? clean(spend->label) : g_strdup(heads[spend->by]);
-	g_ptr_array_add(rows, head);
-	for (guint i = 0; i < spend->rows->len; i++) {
-		const RgSpendRow *row = spend->rows->pdata[i];
-		g_ptr_array_add(rows, row_texts(row, row->key ? row->key : "(without)"));
-	}
-	g_ptr_array_add(rows, row_texts(&spend->total, "total"));
-	return rows;
+	g_autofree char *what =
+		row->cluster ? g_strdup_printf("%s/%s", row->cluster, name) : g_strdup(name);
+	g_autofree char *nodes = g_strdup_printf("%u", row->nodes);
+	g_autofree char *hour = money_text(row->microusd_hour, row->unpriced > 0, false);
+	g_autofree char *month =
+		money_text(row->microusd_hour * RG_MONTH_HOURS, row->unpriced > 0, false);
+	g_autofree char *spent = money_text(row->microusd_spent, least && !most, most && !least);
+	g_autofree char *hours = hours_text(row->node_s);
+	table_add(rows, what, nodes, hour, month, spent, hours, NULL);
 }
 
 static void add_table(GString *text, const RgSpend *spend, const RgStyle *style)
 {
-	g_autoptr(GPtrArray) rows = table_of(spend);
-	unsigned widths[COLUMNS] = {0};
-	for (guint i = 0; i < rows->len; i++) {
-		for (guint c = 0; c < COLUMNS; c++)
-			widths[c] = MAX(widths[c], columns_of(((GStrv)rows->pdata[i])[c]));
+	static const char *const heads[] = {"CLUSTER", "POOL", "MARKET", NULL};
+	const TableLook look = {.numbers = 5, .total = true};
+	g_autoptr(GPtrArray) rows = table_new("?,NODES,PER HOUR,PER MONTH,SPENT,NODE HOURS");
+	char **head = rows->pdata[0];
+	g_free(*head);
+	*head = spend->label ? clean(spend->label) : g_strdup(heads[spend->by]);
+	for (guint i = 0; i < spend->rows->len; i++) {
+		const RgSpendRow *row = spend->rows->pdata[i];
+		add_row(rows, row, row->key ? row->key : "(without)");
 	}
-	for (guint i = 0; i < rows->len; i++) {
-		GStrv row = rows->pdata[i];
-		g_autoptr(GString) line = g_string_new(NULL);
-		for (guint c = 0; c < COLUMNS; c++) {
-			int pad = (int)(widths[c] - columns_of(row[c]));
-			g_string_append_printf(
-				line, "%*s%s%*s", c ? pad + 2 : 0, "", row[c], c ? 0 : pad, "");
-		}
-		bool bold = i == 0 || i + 1 == rows->len;
-		paint(text, bold ? style : &(RgStyle){0}, BOLD, line->str);
-		g_string_append_c(text, '\n');
-	}
+	add_row(rows, &spend->total, "total");
+	paint_table(text, rows, &look, style);
 }
 
 static void add_notes(

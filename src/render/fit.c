@@ -3,21 +3,6 @@
 #include <string.h>
 #include "render/paint.h"
 
-#define COLUMNS 6
-
-static void row_free(gpointer row)
-{
-	g_strfreev(row);
-}
-
-static void add_row(GPtrArray *rows, const char *const *cells)
-{
-	GStrv row = g_new0(char *, COLUMNS + 1);
-	for (size_t i = 0; i < COLUMNS; i++)
-		row[i] = clean(cells[i]);
-	g_ptr_array_add(rows, row);
-}
-
 static char *number_text(const json_t *object, const char *key)
 {
 	return g_strdup_printf("%.6g", json_number_value(json_object_get(object, key)));
@@ -60,20 +45,16 @@ static char *at_once_text(const json_t *fit, const json_t *workload)
 
 static void add_workloads(GString *text, const json_t *fit, const RgStyle *style)
 {
-	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
-	static const char *const heads[] = {
-		"WORKLOAD", "WANTED", "ALONE", "TOGETHER", "VERDICT", "RUNS ON"};
+	g_autoptr(GPtrArray) rows = table_new("WORKLOAD,WANTED,ALONE,TOGETHER,VERDICT,RUNS ON");
 	const json_t *workload;
 	size_t i;
-	add_row(rows, heads);
 	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
 		g_autofree char *wanted = wanted_text(workload);
 		g_autofree char *alone = at_once_text(fit, workload);
 		g_autofree char *together = number_text(workload, "together");
 		g_autofree char *pools = pools_text(workload);
-		const char *cells[] = {rg_json_str(workload, "workload", "?"), wanted, alone,
-			together, rg_json_str(workload, "verdict", "?"), pools};
-		add_row(rows, cells);
+		table_add(rows, rg_json_str(workload, "workload", "?"), wanted, alone, together,
+			rg_json_str(workload, "verdict", "?"), pools, NULL);
 	}
 	paint_rows(text, rows, style);
 }
@@ -95,11 +76,9 @@ static char *gpus_text(const json_t *pool)
 
 static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style)
 {
-	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
-	static const char *const heads[] = {"POOL", "TYPE", "NODES", "GPUS", "USED", "STRANDED"};
+	g_autoptr(GPtrArray) rows = table_new("POOL,TYPE,NODES,GPUS,USED,STRANDED");
 	const json_t *pool;
 	size_t i;
-	add_row(rows, heads);
 	json_array_foreach (json_object_get(fit, "pools"), i, pool) {
 		g_autofree char *most = number_text(pool, "nodes");
 		g_autofree char *least = number_text(pool, "nodes_min");
@@ -110,10 +89,9 @@ static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style
 		g_autofree char *used = number_text(pool, "gpus_used");
 		g_autofree char *stranded = number_text(pool, "gpus_stranded");
 		bool has = !g_str_equal(gpus, "-");
-		const char *cells[] = {rg_json_str(pool, "pool", "?"),
+		table_add(rows, rg_json_str(pool, "pool", "?"),
 			rg_json_str(pool, "instance_type", "?"), nodes, gpus, has ? used : "-",
-			has ? stranded : "-"};
-		add_row(rows, cells);
+			has ? stranded : "-", NULL);
 	}
 	paint_rows(text, rows, style);
 }

@@ -3,13 +3,6 @@
 #include "base/money.h"
 #include "render/paint.h"
 
-#define COLUMNS 5
-
-static void row_free(gpointer row)
-{
-	g_strfreev(row);
-}
-
 /* "3", "3 to 11" */
 static char *span(char *least, char *most)
 {
@@ -42,22 +35,20 @@ static void add_row(GPtrArray *rows, const char *name, const json_t *range)
 {
 	const json_t *least = json_object_get(range, "least");
 	const json_t *most = json_object_get(range, "most");
-	GStrv row = g_new0(char *, COLUMNS + 1);
-	row[0] = clean(name);
-	row[1] = span(number_of(least), number_of(most));
-	row[2] = span(money_of(least, 1), money_of(most, 1));
-	row[3] = span(money_of(least, RG_MONTH_HOURS), money_of(most, RG_MONTH_HOURS));
-	row[4] = span(carbon_of(least), carbon_of(most));
-	g_ptr_array_add(rows, row);
+	g_autofree char *nodes = span(number_of(least), number_of(most));
+	g_autofree char *hour = span(money_of(least, 1), money_of(most, 1));
+	g_autofree char *month =
+		span(money_of(least, RG_MONTH_HOURS), money_of(most, RG_MONTH_HOURS));
+	g_autofree char *carbon = span(carbon_of(least), carbon_of(most));
+	table_add(rows, name, nodes, hour, month, carbon, NULL);
 }
 
 void rg_render_fit_cost_into(GString *text, const json_t *cost, const RgStyle *style)
 {
-	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
+	g_autoptr(GPtrArray) rows = table_new("POOL,NODES,PER HOUR,PER MONTH,kgCO2e/h");
 	const char *date = rg_json_str(cost, "price_date", NULL);
 	const json_t *pool;
 	size_t i;
-	g_ptr_array_add(rows, g_strsplit("POOL,NODES,PER HOUR,PER MONTH,kgCO2e/h", ",", -1));
 	json_array_foreach (json_object_get(cost, "pools"), i, pool)
 		add_row(rows, rg_json_str(pool, "pool", "?"), pool);
 	add_row(rows, "total", cost);

@@ -28,11 +28,6 @@ static void add_number(GPtrArray *row, bool known, unsigned number)
 	g_ptr_array_add(row, known ? g_strdup_printf("%u", number) : g_strdup("-"));
 }
 
-static void row_free(gpointer row)
-{
-	g_strfreev(row);
-}
-
 static GStrv row_of(const RgReports *reports, const char *name, const Tally *tally, bool known,
 	const char *status)
 {
@@ -54,14 +49,6 @@ static GStrv row_of(const RgReports *reports, const char *name, const Tally *tal
 	return (GStrv)g_ptr_array_free(row, FALSE);
 }
 
-static GStrv heading_of(const RgReports *reports)
-{
-	return g_strsplit(g_str_equal(reports->command, "drift")
-				  ? "CLUSTER,MISSING,CHANGED,UNMANAGED,STATUS"
-				  : "CLUSTER,+,~,-/+,-,GPUS,PER HOUR,STATUS",
-		",", -1);
-}
-
 static void add_removed_rows(GPtrArray *rows, const RgReports *reports)
 {
 	for (guint i = 0; reports->removed && i < reports->removed->len; i++) {
@@ -80,10 +67,11 @@ static void add_removed_rows(GPtrArray *rows, const RgReports *reports)
 
 static GPtrArray *rows_of(const RgReports *reports)
 {
-	GPtrArray *rows = g_ptr_array_new_with_free_func(row_free);
+	GPtrArray *rows = table_new(g_str_equal(reports->command, "drift")
+					    ? "CLUSTER,MISSING,CHANGED,UNMANAGED,STATUS"
+					    : "CLUSTER,+,~,-/+,-,GPUS,PER HOUR,STATUS");
 	Tally all = {0};
 	size_t known = 0;
-	g_ptr_array_add(rows, heading_of(reports));
 	for (size_t i = 0; i < reports->n; i++) {
 		const RgReport *report = &reports->items[i];
 		Tally tally = {0};

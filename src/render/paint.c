@@ -149,22 +149,58 @@ void wrapf(GString *to, const RgStyle *style, const char *indent, const char *fo
 	wrap_line(to, style_width(style), indent, line);
 }
 
-void paint_rows(GString *text, const GPtrArray *rows, const RgStyle *style)
+static void row_free(gpointer row)
 {
-	guint columns = rows->len ? g_strv_length(rows->pdata[0]) : 0;
+	g_strfreev(row);
+}
+
+GPtrArray *table_new(const char *heads)
+{
+	GPtrArray *table = g_ptr_array_new_with_free_func(row_free);
+	g_ptr_array_add(table, g_strsplit(heads, ",", -1));
+	return table;
+}
+
+void table_add(GPtrArray *table, ...)
+{
+	GPtrArray *row = g_ptr_array_new();
+	va_list cells;
+	va_start(cells, table);
+	for (const char *cell; (cell = va_arg(cells, const char *));)
+		g_ptr_array_add(row, clean(cell));
+	va_end(cells);
+	g_ptr_array_add(row, NULL);
+	g_ptr_array_add(table, g_ptr_array_free(row, FALSE));
+}
+
+static void add_cell(GString *line, const char *cell, unsigned width, bool right)
+{
+	int pad = (int)(width - columns_of(cell));
+	g_string_append_printf(line, "%*s%s%*s", right ? pad : 0, "", cell, right ? 0 : pad, "");
+}
+
+void paint_table(GString *text, const GPtrArray *table, const TableLook *look, const RgStyle *style)
+{
+	guint columns = table->len ? g_strv_length(table->pdata[0]) : 0;
 	g_autofree unsigned *widths = g_new0(unsigned, columns + 1);
-	for (guint i = 0; i < rows->len; i++) {
+	for (guint i = 0; i < table->len; i++) {
 		for (guint c = 0; c < columns; c++)
-			widths[c] = MAX(widths[c], columns_of(((GStrv)rows->pdata[i])[c]));
+			widths[c] = MAX(widths[c], columns_of(((GStrv)table->pdata[i])[c]));
 	}
-	for (guint i = 0; i < rows->len; i++) {
-		GStrv row = rows->pdata[i];
-		g_autoptr(GString) line = g_string_new("  ");
-		for (guint c = 0; c + 1 < columns; c++)
-			g_string_append_printf(line, "%s%*s", row[c],
-				(int)(widths[c] - columns_of(row[c])) + 2, "");
-		g_string_append(line, row[columns - 1]);
-		paint(text, i ? &(RgStyle){0} : style, BOLD, g_strchomp(line->str));
+	for (guint i = 0; i < table->len; i++) {
+		GStrv row = table->pdata[i];
+		bool bold = i == 0 || (look->total && i + 1 == table->len);
+		g_autoptr(GString) line = g_string_new(look->indent);
+		for (guint c = 0; c < columns; c++) {
+			g_string_append(line, c ? "  " : "");
+			add_cell(line, row[c], widths[c], c > 0 && c <= look->numbers);
+		}
+		paint(text, bold ? style : &(RgStyle){0}, BOLD, g_strchomp(line->str));
 		g_string_append_c(text, '\n');
 	}
+}
+
+void paint_rows(GString *text, const GPtrArray *table, const RgStyle *style)
+{
+	paint_table(text, table, &(TableLook){.indent = "  "}, style);
 }

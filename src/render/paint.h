@@ -87,6 +87,16 @@ unsigned drift_count(const RgDrift *drift, RgDriftType type);
 char *drift_name(const RgDriftItem *item);
 /* "has been deleted", "has changed: tags, instance_state", ...; g_free. */
 char *drift_phrase(const RgDriftItem *item);
-/* A table: rows of as many cells as the first, the heading (GStrv each), each column as wide as its
- * widest cell. */
-void paint_rows(GString *text, const GPtrArray *rows, const RgStyle *style);
+/* A table: rows of as many cells as the first, the heading (GStrv each). */
+GPtrArray *table_new(const char *heads); /* "POOL,NODES" */
+/* Copies of the cells, each on one line (clean); NULL ends them. */
+void table_add(GPtrArray *table, ...) G_GNUC_NULL_TERMINATED;
+/* Each column as wide as its widest cell, the heading in bold. */
+void paint_rows(GString *text, const GPtrArray *table, const RgStyle *style);
+typedef struct {
+	const char *indent;
+	unsigned numbers; /* that many columns after the first stand at their right */
+	bool total;	  /* the last row is in bold too */
+} TableLook;
+void paint_table(
+	GString *text, const GPtrArray *table, const TableLook *look, const RgStyle *style);

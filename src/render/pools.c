@@ -52,15 +52,9 @@ static GStrv pool_row(const RgPlanPool *pool)
 	return row;
 }
 
-static void row_free(gpointer row)
-{
-	g_strfreev(row);
-}
-
 static void add_table(GString *text, const RgPlan *plan, const RgStyle *style)
 {
-	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
-	g_ptr_array_add(rows, g_strsplit("POOL,TYPE,MARKET,NODES,GPUS,PER HOUR", ",", -1));
+	g_autoptr(GPtrArray) rows = table_new("POOL,TYPE,MARKET,NODES,GPUS,PER HOUR");
 	for (guint i = 0; i < plan->pools->len; i++)
 		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i]));
 	paint_rows(text, rows, style);
