@@ -121,7 +121,8 @@ int cmd_import(Context *context, int argc, char **argv)
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
 			"raygpu import requires a spec file, and an address and an id for each "
 			"thing");
-		rg_diag_hint(diag, "raygpu import cluster.yaml 'aws.instance.train[0]' i-0abc");
+		rg_diag_hint(diag, "raygpu import cluster.yaml 'KIND.POOL[0]' ID; `raygpu plan` "
+				   "shows the addresses");
 		return EXIT_USAGE;
 	}
 	size_t n = (size_t)(argc - 2) / 2;

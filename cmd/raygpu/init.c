@@ -1,18 +1,8 @@
 #include "command.h"
 #include <errno.h>
 
-static const char starter[] =
-	"# A Ray cluster for raygpu. All fields: man 5 raygpu-spec\n"
-	"cluster: research\n"
-	"labels: {team: ml-platform}\n"
-	"provider: {name: aws, region: us-east-1}\n"
-	"ray: {version: 2.52.0, python: \"3.11\", image: \"rayproject/ray:2.52.0-py311-cu121\"}\n"
-	"head: {instance_type: m6i.2xlarge}\n"
-	"pools:\n"
-	"  serve:\n"
-	"    accelerators: T4:1 # MODEL:GPUS PER NODE; the cheapest matching type is chosen and "
-	"pinned\n"
-	"    nodes: 1\n";
+/* A spec to begin with, beside a module's schema.json. */
+#define STARTER "starter.yaml"
 
 /* With --json standard output is the document's. */
 static void tell(const Context *context, const char *text)
@@ -30,7 +20,32 @@ static bool write_file(Context *context, const char *path, const char *text)
 	return false;
 }
 
-static bool write_starter(Context *context, const char *path, bool *wrote)
+static bool has_starter(Context *context, const char *provider)
+{
+	size_t len;
+	return rg_provider_data(context->providers, provider, STARTER, &len) != NULL;
+}
+
+/* The text beside the module called so, or beside the first that has one; borrowed. */
+static const char *find_starter(Context *context, const char *provider)
+{
+	size_t i = 0, len;
+	context_open_providers(context);
+	g_auto(GStrv) names = rg_provider_host_names(context->providers);
+	while (!provider && names[i] && !has_starter(context, names[i]))
+		i++;
+	const char *name = provider ? provider : names[i];
+	const char *text = name ? rg_provider_data(context->providers, name, STARTER, &len) : NULL;
+	if (!text) {
+		g_autofree char *known = g_strjoinv(", ", names);
+		RgDiag *diag = rg_diags_error(context->diags, "provider.not-found",
+			"there is no starter spec of a provider \"%s\"", name ? name : "");
+		rg_diag_hint(diag, "providers: %s", known);
+	}
+	return text;
+}
+
+static bool write_starter(Context *context, const char *path, const char *provider, bool *wrote)
 {
 	*wrote = !g_file_test(path, G_FILE_TEST_EXISTS);
 	if (!*wrote) {
@@ -39,7 +54,8 @@ static bool write_starter(Context *context, const char *path, bool *wrote)
 		tell(context, text);
 		return true;
 	}
-	if (!write_file(context, path, starter))
+	const char *starter = find_starter(context, provider);
+	if (!starter || !write_file(context, path, starter))
 		return false;
 	g_autofree char *text = g_strdup_printf("Wrote %s.\n", path);
 	tell(context, text);
@@ -87,17 +103,27 @@ static void print_done(const Context *context, const char *path, bool wrote, boo
 	out_json(document);
 }
 
+static int run(Context *context, const char *path, const char *provider)
+{
+	bool wrote = false, ignored = false;
+	if (write_starter(context, path, provider, &wrote) &&
+		prepare_state(context, path, &ignored)) {
+		print_done(context, path, wrote, ignored);
+		return EXIT_FINE;
+	}
+	return rg_diags_exit_code(context->diags);
+}
+
 int cmd_init(Context *context, int argc, char **argv)
 {
 	int code = EXIT_FINE;
-	bool wrote = false, ignored = false;
-	if (!options_parse(context, NULL, &argc, &argv, 0, 1, &code))
+	g_autofree char *provider = NULL;
+	const GOptionEntry entries[] = {
+		{"provider", 0, 0, G_OPTION_ARG_STRING, &provider,
+			"the provider that the spec is for", "NAME"},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
 		return code;
-	const char *path = argc > 1 ? argv[1] : DEFAULT_SPEC;
-	if (!write_starter(context, path, &wrote))
-		return rg_diags_exit_code(context->diags);
-	if (!prepare_state(context, path, &ignored))
-		return rg_diags_exit_code(context->diags);
-	print_done(context, path, wrote, ignored);
-	return EXIT_FINE;
+	return run(context, argc > 1 ? argv[1] : DEFAULT_SPEC, provider);
 }

@@ -145,7 +145,7 @@ static char *list_own(const RgOffer *offer)
 	return g_string_free(text, FALSE);
 }
 
-/* Two lines where one would not fit in 80 columns: long type names (GCP's attached GPUs). */
+/* Two lines where one would not fit in 80 columns: long type names (hosts with attached GPUs). */
 static void add_row(GString *text, const RgOffer *offer)
 {
 	const RgInstanceType *type = offer->type;

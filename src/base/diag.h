@@ -25,9 +25,9 @@ typedef struct {
 	char *detail; /* may hold several lines */
 	char *hint;   /* what to do, "did you mean `zones`?" */
 	RgSource source;
-	char *address;	  /* "aws.instance.train[3]" */
+	char *address;	  /* "cloud.node.train[3]" */
 	char *attribute;  /* "instance_type" */
-	char *provider;	  /* "aws" */
+	char *provider;	  /* its name */
 	char *cloud_code; /* "InsufficientInstanceCapacity" */
 	char *request_id;
 	char *origin; /* JSON pointer into the spec, given by who does not know its lines */

@@ -86,7 +86,7 @@ docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image" >/
 share_token
 [ "$role" = head ] || ray_args+=("--address=$(cat /etc/raygpu/head):$gcs_port")
 docker rm --force ray >/dev/null 2>&1 || true
-# never empty: bash 4.2 (Amazon Linux 2) takes an empty array for a variable that is not set
+# never empty: bash before 4.4 takes an empty array for a variable that is not set
 container_args+=(--env "RAY_CLOUD_INSTANCE_ID=$instance_id")
 say "starting Ray as $role of $image on $instance_id"
 exec docker run --rm --name ray --init --network host --shm-size "${shm_mib}m" \

@@ -21,7 +21,7 @@ typedef struct {
 
 struct RgCarbon {
 	GStringChunk *texts;
-	GHashTable *grids; /* "aws/us-east-1" -> Grid* */
+	GHashTable *grids; /* "PROVIDER/REGION" -> Grid* */
 	GHashTable *gpus;  /* model -> Power* */
 	GHashTable *hosts; /* provider -> Host* */
 };

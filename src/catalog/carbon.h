@@ -14,7 +14,7 @@ typedef struct RgCarbon RgCarbon;
 
 typedef struct {
 	int64_t mg_hour; /* milligrams of CO2e an hour, PUE included; RG_CARBON_UNKNOWN */
-	/* of the grid's figure: "2024", "GoogleCloudPlatform/region-carbon-info"; NULL without */
+	/* of the grid's figure: "2024", "cloud-carbon-footprint"; NULL without */
 	const char *year, *source;
 	double g_per_kwh; /* of the grid; 0 without */
 	const char
@@ -28,7 +28,7 @@ RgCarbon *rg_carbon_open_with(RgCatalogText text, void *data, RgDiags *diags);
 void rg_carbon_free(RgCarbon *carbon);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCarbon, rg_carbon_free)
 
-/* One node of `type` in a region of `provider` ("aws"). */
+/* One node of `type` in a region of `provider`. */
 RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
 	const RgInstanceType *type, const char *region);
 /* "1.062 kg", "35 g", or "unknown"; g_free the result. */

@@ -51,7 +51,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgGpus, rg_gpus_unref)
 const GPtrArray *rg_gpus_get_all(const RgGpus *gpus);
 /* By raygpu's own name, exactly; NULL when not known. */
 const RgGpuModel *rg_gpus_find(const RgGpus *gpus, const char *name);
-/* What a spec's word means, in any case: "A100" (Ray, SkyPilot), "nvidia-tesla-a100" (GCP),
+/* What a spec's word means, in any case: "A100" (Ray, SkyPilot), "nvidia-tesla-a100" (a cloud),
  * "A100-40GB". Several models may share a word, because a cloud has only one of them. NULL when
  * nobody calls a GPU so, or none that raygpu can run Ray on. RgGpuModel*. */
 const GPtrArray *rg_gpus_named(const RgGpus *gpus, const char *word);

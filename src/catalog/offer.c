@@ -114,7 +114,7 @@ static char *list_counts(const RgCatalog *catalog, const GPtrArray *models, cons
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* "us-east-1, us-west-2": where the data show a type with exactly that many. */
+/* "east-1, west-2": where the data show a type with exactly that many. */
 static char *list_regions(const RgCatalog *catalog, const GPtrArray *models, unsigned count)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

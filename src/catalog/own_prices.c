@@ -37,7 +37,7 @@ static bool has_both(const RgOwnRow *row)
 typedef struct {
 	RgCatalog *catalog;
 	const RgCatalogSource *source;
-	GHashTable *seen; /* set of "on_demand us-west-2 p4d.24xlarge" */
+	GHashTable *seen; /* set of "MARKET REGION TYPE" */
 	RgDiags *diags;
 } Reader;
 

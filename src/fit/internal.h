@@ -53,8 +53,8 @@ static inline unsigned rg_fit_count(const RgPool *pool)
 bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, RgDiags *diags);
 
 /* spot.c: the price that a spot node of the zone is counted with: the zone's own where the catalog
- * has one, else the dearest of the region's zones, as the cloud says which one is meant (AWS
- * numbers zones for each account) only after the purchase. NULL: none is known. */
+ * has one, else the dearest of the region's zones, as a cloud that numbers its zones for each
+ * account says which one is meant only after the purchase. NULL: none is known. */
 const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region, const char *zone);
 
 /* Whether the GPU works with NVIDIA's open kernel modules, which are for Turing and later (NVIDIA's
@@ -74,7 +74,7 @@ bool rg_fit_is_gathered(const RgPool *pool);
 void rg_fit_gather(RgShape *shape);
 
 bool rg_fit_has_zone(const json_t *facts, const char *zone);
-/* The zone has a subnet, and the type is offered there as far as the facts say. */
+/* Nodes can be placed in the zone, and the type is offered there as far as the facts say. */
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone);
 /* Where the pool's homeless nodes go; borrowed from facts or cluster. NULL with fit.no-zone or
  * fit.zone-not-offered. `beside`: the zone to prefer when the spec lists none, or NULL. */

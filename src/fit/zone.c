@@ -79,7 +79,7 @@ static int compare_texts(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "us-east-1a, us-east-1d": usable zones (that have the type); g_free the result. */
+/* "east-1a, east-1d": usable zones (that have the type); g_free the result. */
 static char *list_zones(const json_t *facts, const RgInstanceType *type)
 {
 	g_autoptr(GPtrArray) zones = g_ptr_array_new();

@@ -244,8 +244,11 @@ static void report(const Exchange *exchange, RgDiags *diags)
 	case RG_TRY_TLS_CONNECT:
 		diag = rg_diags_error(
 			diags, "http.tls", "no trusted connection to %s: %s", place, reason);
-		rg_diag_hint(diag, "if a proxy or a private endpoint has its own certificate "
-				   "authority, name its file (AWS_CA_BUNDLE)");
+		if (exchange->client->options.ca_bundle_env)
+			rg_diag_hint(diag,
+				"if a proxy or a private endpoint has its own certificate "
+				"authority, name its file in %s",
+				exchange->client->options.ca_bundle_env);
 		break;
 	case RG_TRY_TIMEOUT:
 		diag = rg_diags_error(

@@ -58,7 +58,9 @@ typedef struct {
 	 * list of texts; NULL = only those of all clouds. Needed until rg_http_open returns. */
 	const json_t *secret_names;
 	const char *user_agent;
-	double requests_per_s; /* 0 = no limit */
+	const char *ca_bundle_env; /* for the hint on certificates; outlives the transport, NULL =
+				      none */
+	double requests_per_s;	   /* 0 = no limit */
 	unsigned burst;
 	/* The longest back-off towards a loopback address, for tests; 0 = as towards any other. It
 	 * has no effect on other hosts and none on Retry-After. */

@@ -50,6 +50,7 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 	session->http.requests_per_s = rg_schema_requests_per_s(schema);
 	session->http.burst = rg_schema_burst(schema);
 	session->http.secret_names = rg_schema_secrets(schema);
+	session->http.ca_bundle_env = rg_schema_ca_bundle_env(schema);
 	pass->http = rg_http_open(&session->http, diags);
 	if (pass->http)
 		pass->provider = rg_provider_open(

@@ -172,7 +172,7 @@ bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	return true;
 }
 
-/* What was resolved in one place says nothing of another: images, subnets and what is sold where.
+/* What was resolved in one place says nothing of another: images, networks and what is sold where.
  */
 json_t *rg_pass_pins(RgPass *pass)
 {

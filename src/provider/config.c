@@ -1,6 +1,6 @@
 /* What a spec says to its module, judged by the settings' schema in the module's schema.json and
- * told in the words of the spec: provider.subnets, not /subnets. A schema may help with
- * x-raygpu-expected ("the id of a VPC such as ...") and, for maps with names of the user's own,
+ * told in the words of the spec: provider.profile, not /profile. A schema may help with
+ * x-raygpu-expected ("the id of a network such as ...") and, for maps with names of the user's own,
  * x-raygpu-name {what, expected}. */
 #include "provider/internal.h"
 
@@ -32,7 +32,7 @@ static void say_origin(RgDiag *diag, const char *pointer, const char *name)
 	rg_diag_origin(diag, origin);
 }
 
-/* "/security_groups/2" -> "provider.security_groups[2]"; g_free the result. */
+/* "/networks/2" -> "provider.networks[2]"; g_free the result. */
 static char *path_of(const char *pointer)
 {
 	g_auto(GStrv) steps = g_strsplit(pointer, "/", -1);

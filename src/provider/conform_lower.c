@@ -127,7 +127,7 @@ bool rg_conform_lower(RgConform *c)
 	const char *zone = choose_zone(c);
 	if (!zone) {
 		rg_conform_skip(c, "life of a cluster",
-			"no zone has both a subnet and the instance type: say another --type");
+			"no zone can be used and offers the instance type: name another --type");
 		return false;
 	}
 	json_auto_t *input = fitted(c, zone, false);

@@ -1,6 +1,6 @@
 /* Search order: each directory in turn for NAME.so, then the linked-in modules. The first file of
  * a name decides, also when it is refused: a user who put it there wants to hear about it. Data
- * files lie in DIR/NAME/, DIR being the directory of NAME.so (`DIR/aws.so`, `DIR/aws/schema.json`);
+ * files lie in DIR/NAME/, DIR being the directory of NAME.so (`DIR/NAME/schema.json`);
  * those of a linked-in module are embedded. The two are never mixed. */
 #include "provider/internal.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 /* Why a pool has its instance type, where there was something to choose: the reason that fit gave
- * and the state keeps ("cheapest of 4 offers of T4:1 in us-east-1"). */
+ * and the state keeps ("cheapest of 4 offers of T4:1 in east-1"). */
 
 bool is_choice(const char *reason)
 {

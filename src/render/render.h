@@ -59,8 +59,8 @@ char *rg_render_run(
 char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style);
 
 /* Progress of an apply. On a terminal: one live line a pool, redrawn in place, and a line for each
- * failure; elsewhere plain lines: "aws.instance.train[0-3]: Creating...",
- * "aws.instance.train[0]: Creation complete after 3s [id=i-...]". `write` gets whole pieces. */
+ * failure; elsewhere plain lines: "cloud.node.train[0-3]: Creating...",
+ * "cloud.node.train[0]: Creation complete after 3s [id=...]". `write` gets whole pieces. */
 typedef struct RgProgress RgProgress;
 typedef void (*RgWrite)(void *data, const char *text);
 RgProgress *rg_progress_new(

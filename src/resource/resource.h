@@ -20,8 +20,8 @@ typedef enum {
 } RgPresence;
 
 typedef struct {
-	char *address;	    /* "aws.instance.train[3]" */
-	const char *kind;   /* interned: "aws.instance" */
+	char *address;	    /* "cloud.node.train[3]" */
+	const char *kind;   /* interned: "cloud.node" */
 	const char *name;   /* interned: "train" */
 	int64_t index;	    /* -1: not indexed */
 	const char *group;  /* interned pool name or NULL */

@@ -276,6 +276,11 @@ const json_t *rg_schema_secrets(const RgSchema *schema)
 	return json_object_get(schema->document, "secrets");
 }
 
+const char *rg_schema_ca_bundle_env(const RgSchema *schema)
+{
+	return rg_json_str(schema->document, "ca_bundle_env", NULL);
+}
+
 bool rg_schema_spot_max_price(const RgSchema *schema)
 {
 	return rg_json_bool(schema->document, "spot_max_price", false);

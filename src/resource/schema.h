@@ -22,7 +22,7 @@ typedef struct {
 } RgAttribute;
 
 typedef struct {
-	const char *name;    /* "aws.instance" */
+	const char *name;    /* "cloud.node" */
 	const char *listing; /* kinds with the same word are read in one call; NULL: alone */
 	bool node;	     /* its resources stand for Ray nodes (nodes.h) */
 	bool read_if_used;   /* not read when neither spec nor state has one */
@@ -73,6 +73,8 @@ const json_t *rg_schema_mark_form(const RgSchema *schema);
 size_t rg_schema_indexes_max(const RgSchema *schema);
 /* Names whose values traces must not show, a list of texts; borrowed, NULL = none. */
 const json_t *rg_schema_secrets(const RgSchema *schema);
+/* The environment variable that names a file of certificate authorities; borrowed, NULL = none. */
+const char *rg_schema_ca_bundle_env(const RgSchema *schema);
 /* A spot node can have a price limit of its own. */
 bool rg_schema_spot_max_price(const RgSchema *schema);
 /* Zones are named after their region, so that a foreign one can be recognized without the cloud. */

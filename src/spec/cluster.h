@@ -8,7 +8,7 @@
 
 typedef struct {
 	int64_t size_gb; /* 0 = the provider's default */
-	char *type;	 /* "gp3", ...; NULL = the provider's default */
+	char *type;	 /* the cloud's word; NULL = the provider's default */
 	RgSource source;
 } RgDisk;
 
@@ -70,7 +70,7 @@ typedef struct {
 } RgRay;
 
 typedef struct {
-	char *name; /* "aws" */
+	char *name; /* of the module */
 	char *region;
 	char *origin;	/* "/provider", or "/provider/any_of/0" */
 	json_t *config; /* the rest of its mapping (endpoint, profile), object */
@@ -110,7 +110,7 @@ void rg_cluster_settle(RgCluster *cluster, guint i);
 /* "on-demand" or "spot", as fitted document, pins and plans call it. */
 const char *rg_market_word(const RgMarket *market);
 /* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent.
- * "/provider/vpc" is that of the place that holds. */
+ * "/provider/endpoint" is that of the place that holds. */
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
 /* "cost", "carbon" or "balanced"; false for another word. */
 bool rg_optimize_parse(const char *text, RgOptimize *optimize);

@@ -159,7 +159,7 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 /* `state rm`: forgets the record, touches no cloud. */
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
 
-/* Under which address of which cluster the file records this thing ("aws.instance.a[0] of cluster
+/* Under which address of which cluster the file records this thing ("cloud.node.a[0] of cluster
  * c"), g_free it; NULL: nowhere, or diagnostics. Reads only. */
 char *rg_store_find_holder(RgStore *store, const char *provider, const char *region,
 	const char *kind, const char *id, RgDiags *diags);

@@ -60,6 +60,10 @@ def test_what_users_read_is_plain_english():
     none(rules.plain_words({**texts, **rules.tracked('.scd'), 'README.md': rules.tracked('README.md')['README.md']}))
 
 
+def test_the_core_has_no_word_of_a_cloud():
+    none(rules.no_cloud(rules.tracked('.c', '.h', '.sh', '.service')))
+
+
 def test_top_level_holds_only_what_the_user_fixed():
     allowed = {'meson.build', 'cmd', 'src', 'providers', 'examples', 'schemas', 'tests', 'man', 'README.md',
                'LICENSE', 'meson_options.txt'}
@@ -120,6 +124,12 @@ BAD = {
     'NULL compared': ({'src/plan/x.c': 'if (a == NULL)\n'}, rules.dialect),
     'not NULL compared': ({'src/plan/x.c': 'if (a != NULL && b)\n'}, rules.dialect),
     'strcmp compared': ({'src/plan/x.c': 'if (strcmp(f(a), b) == 0)\n'}, rules.dialect),
+    'a cloud by name': ({'src/fit/x.c': 'if (g_str_equal(name, "aws"))\n'}, rules.no_cloud),
+    "a cloud's word in a comment": ({'src/plan/x.h': '/* the AMI of a node */\n'}, rules.no_cloud),
+    "a cloud's word in a script": ({'src/boot/x.sh': 'curl http://metadata.google.internal\n'}, rules.no_cloud),
+    "a cloud's word in a name": ({'src/fit/x.c': 'int vpc_id;\n'}, rules.no_cloud),
+    'a region': ({'src/fit/x.c': 'const char *zone = "us-east-1a";\n'}, rules.no_cloud),
+    'a cloud in an allowed file': ({'cmd/raygpu/context.c': 'is_aws();\n'}, rules.no_cloud),
     'long file': ({'src/plan/x.c': '\n' * 700}, rules.limits),
 }
 
@@ -135,6 +145,12 @@ def test_the_linter_ignores_comments_and_strings():
     assert list(rules.acyclic({'a': ({'b'}, set()), 'b': ({'a'}, set())}))
     fine = '/* tells */ a = "told"; b("there is no plan, it is no longer here");\n'
     assert not list(rules.plain_words({'src/x/y.c': fine, 'man/x.7.scd': '*state.not-told*\n'}))
+
+
+def test_the_linter_allows_clouds_where_they_belong():
+    fine = {'providers/aws/x.c': 'aws();\n', 'cmd/raygpu/context.c': '\t{"gcp", NULL, rg_gcp_data},\n',
+            'src/http/x.c': 'curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, scope);\n', 'src/x/y.c': 'awsome(tests, vpcx);\n'}
+    assert not list(rules.no_cloud(fine))
 
 
 def test_each_test_file_has_a_name_of_its_own():

@@ -241,7 +241,7 @@ struct rgp_diag {
 	const char *summary, *detail, *hint; /* detail and hint may be NULL */
 	const char *code, *request_id;	     /* the cloud's; may be NULL */
 	const char *address, *attribute;     /* may be NULL */
-	/* JSON pointer into the spec of what is to blame, "/provider/subnets/us-east-1a"; may be
+	/* JSON pointer into the spec of what is to blame, "/provider/endpoint"; may be
 	 * NULL */
 	const char *origin;
 };

@@ -1,6 +1,7 @@
 """An image by SSM parameter, against moto, which publishes Amazon Linux's."""
 
 from program import Home, spec
+from sim_server import Sim
 from test_moto import Moto
 
 PATH = '/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64'
@@ -26,3 +27,15 @@ def test_an_image_by_parameter_is_looked_up_and_kept(tmp_path):
         home.write('cluster.yaml', ssm_spec('/aws/service/global-infrastructure/regions/us-east-1/longName'))
         said = home.run('plan', 'cluster.yaml', code=1)
         assert 'holds no image id' in said.err, said
+
+
+def test_the_driver_of_an_image_is_held_against_the_gpu(tmp_path):
+    """The module reads it from the image's name: the V100 does not work with the open kernel modules."""
+    with Sim() as sim:
+        home = Home(tmp_path, sim.env())
+        images = sim.ok('DescribeImages', {'Filter.1.Name': 'name',
+                                           'Filter.1.Value.1': '* OSS Nvidia Driver GPU AMI (Ubuntu 22.04) *'})
+        image = images.find('.//imageId').text
+        home.write('cluster.yaml', spec(pools={'train': ('V100:4', 1)}, pool_extra=f', image: {image}'))
+        said = home.run('plan', 'cluster.yaml', code=4)
+        assert '[compat.open-driver]' in said.err and "NVIDIA's open kernel modules" in ' '.join(said.err.split()), said

@@ -140,6 +140,17 @@ def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
     assert not cloud.requests
 
 
+def test_a_starter_spec_lies_beside_each_module(home, tmp_path):
+    home.run('init', 'mine.yaml', '--provider', 'template')
+    assert 'provider: {name: template' in home.read('mine.yaml')
+    assert 'valid' in home.run('validate', 'mine.yaml').out
+    home.run('init', 'first.yaml')
+    assert 'provider: {name: aws' in home.read('first.yaml'), 'the first by name that has one'
+    assert 'valid' in home.run('validate', 'first.yaml').out
+    said = home.run('init', 'none.yaml', '--provider', 'gcp', code=4)
+    assert 'there is no starter spec of a provider "gcp"' in said.err
+
+
 def test_a_broken_schema_is_told_by_its_place(home, tmp_path):
     """validate loads no module: it reads the schema.json beside it."""
     home.modules = shutil.copytree(home.modules, str(tmp_path / 'modules'))
