@@ -32,6 +32,8 @@ static bool make_machine(RgSimCall *call)
 	rg_sim_plan(call->place, MACHINE, doc,
 		call->sim->now_ms + doc_int(call->sim->knobs, "boot_ms"), "up");
 	rg_sim_put(call->place, MACHINE, doc);
+	rg_sim_reply_header(call->reply, "Location", call->request->path);
+	call->status = 201;
 	return true;
 }
 
@@ -73,8 +75,9 @@ static bool tiny_admit(RgSimCall *call)
 	return call->action || rg_sim_fail(call, 405, "METHOD", "no such method");
 }
 
-static void tiny_answer(const RgSimCall *call, RgSimReply *reply)
+static void tiny_answer(const RgSimCall *call)
 {
+	RgSimReply *reply = call->reply;
 	reply->status = call->status;
 	g_string_assign(reply->body, call->code ? call->code : call->body->str);
 	rg_sim_reply_header(reply, "Content-Type", "text/plain");
@@ -153,7 +156,7 @@ static void expect(RgSim *sim, const char *method, const char *path, const char 
 static void test_each_gets_its_requests(void)
 {
 	RgSim *sim = sim_new("{\"boot_ms\": 0}", NULL);
-	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 200, "");
+	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 201, "");
 	expect(sim, "GET", ONE, "", 200, "up");
 	expect(sim, "GET", "/tiny/project-b/machines/one", "", 404, "NOT_FOUND");
 	expect(sim, "GET", "/tiny/elsewhere/machines/one", "", 403, "FORBIDDEN");
@@ -181,17 +184,23 @@ static void test_headers_are_a_list(void)
 	g_assert_cmpstr(wait, ==, "7");
 	g_autofree char *type = ask(sim, "GET", ONE, "", 503, "BUSY", "Content-Type");
 	g_assert_cmpstr(type, ==, "text/plain");
+	static const char machine[] = "{\"name\": \"one\"}";
+	g_autofree char *place = ask(sim, "PUT", ONE, machine, 201, NULL, "Location");
+	g_assert_cmpstr(place, ==, ONE);
+	/* What an injected error replaces leaves nothing behind. */
+	expect(sim, "POST", "/_sim/faults", "{\"when\": \"after\"}", 200, NULL);
+	g_assert_null(ask(sim, "PUT", ONE, machine, 500, "InternalError", "Location"));
 	sim_close(sim);
 }
 
 static void test_knobs_are_of_both(void)
 {
 	RgSim *sim = sim_new("{\"tiny_most\": 1, \"account\": \"210987654321\"}", NULL);
-	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 200, "");
+	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 201, "");
 	expect(sim, "PUT", "/tiny/project-a/machines/two", "{\"name\": \"two\"}", 429, "QUOTA");
 	expect(sim, "PUT", "/_sim/knobs", "{\"tiny_most\": 10}", 400, "from 0 to 9");
 	expect(sim, "PUT", "/_sim/knobs", "{\"tiny_most\": 2, \"boot_ms\": 5}", 200, NULL);
-	expect(sim, "PUT", "/tiny/project-a/machines/two", "{\"name\": \"two\"}", 200, "");
+	expect(sim, "PUT", "/tiny/project-a/machines/two", "{\"name\": \"two\"}", 201, "");
 	sim_close(sim);
 }
 
@@ -214,7 +223,7 @@ static void test_one_file_keeps_both(void)
 	g_autofree char *folder = g_dir_make_tmp("raygpu-clouds-XXXXXX", NULL);
 	g_autofree char *path = g_build_filename(folder, "world.json", NULL);
 	RgSim *sim = sim_new("{\"boot_ms\": 20}", path);
-	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 200, "");
+	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 201, "");
 	sim_close(sim);
 	sim = sim_new("{}", path);
 	expect(sim, "GET", "/_sim/world", "", 200, "\"regions\": {}");

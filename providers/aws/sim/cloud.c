@@ -239,8 +239,9 @@ static void write_error(const RgSimCall *call, GString *out)
 	ec2_xml_close(out, sts ? "ErrorResponse" : "Response");
 }
 
-static void answer(const RgSimCall *call, RgSimReply *reply)
+static void answer(const RgSimCall *call)
 {
+	RgSimReply *reply = call->reply;
 	if (call->code)
 		write_error(call, reply->body);
 	else

@@ -111,21 +111,23 @@ static gint64 choose_latency(RgSim *sim, const char *action)
 }
 
 /* Words the true answer, or the one that the fault puts in its place. */
-static void answer(RgSimCall *call, const json_t *fault, RgSimReply *reply)
+static void answer(RgSimCall *call, const json_t *fault)
 {
+	RgSimReply *reply = call->reply;
 	if (fault) {
 		reply->truncate = doc_int(fault, "truncate");
 		reply->drop = doc_is(fault, "close");
 	}
 	if (!fault || !rg_sim_fault_replaces(fault)) {
-		call->realm->cloud->answer(call, reply);
+		call->realm->cloud->answer(call);
 		return;
 	}
 	int status = (int)doc_int(fault, "status");
 	const char *body = rg_json_str(fault, "body", NULL);
 	rg_sim_fail(call, status ? status : 500, rg_json_str(fault, "code", "InternalError"), "%s",
 		rg_json_str(fault, "message", "An internal error has occurred"));
-	call->realm->cloud->answer(call, reply);
+	g_ptr_array_set_size(reply->headers, 0);
+	call->realm->cloud->answer(call);
 	if (body) {
 		g_string_assign(reply->body, body);
 		rg_sim_reply_header(reply, "Content-Type", "text/html");
@@ -139,7 +141,7 @@ static void answer(RgSimCall *call, const json_t *fault, RgSimReply *reply)
 }
 
 /* First turn under the lock: admission, and what is going to happen to the request. */
-static bool arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms, RgSimReply *reply)
+static bool arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
 {
 	RgSim *sim = call->sim;
 	rg_sim_enter(sim);
@@ -151,7 +153,7 @@ static bool arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms, RgSimRep
 		*latency_ms = choose_latency(sim, name);
 	} else {
 		count(call, FAILED);
-		answer(call, NULL, reply);
+		answer(call, NULL);
 	}
 	rg_sim_leave(sim);
 	return admitted;
@@ -167,7 +169,7 @@ static void travel(RgSim *sim, gint64 latency_ms)
 }
 
 /* Second turn: the action itself. */
-static void carry_out(RgSimCall *call, const json_t *fault, RgSimReply *reply)
+static void carry_out(RgSimCall *call, const json_t *fault)
 {
 	RgSim *sim = call->sim;
 	const RgSimCloud *cloud = call->realm->cloud;
@@ -182,7 +184,7 @@ static void carry_out(RgSimCall *call, const json_t *fault, RgSimReply *reply)
 		outcome = !done && !fault ? FAILED : outcome;
 	}
 	count(call, outcome);
-	answer(call, fault, reply);
+	answer(call, fault);
 	rg_sim_leave(sim);
 }
 
@@ -192,13 +194,14 @@ static void serve_cloud(RgSimRealm *realm, const RgSimRequest *request, RgSimRep
 	RgSimCall call = {.sim = sim,
 		.realm = realm,
 		.request = request,
+		.reply = reply,
 		.body = g_string_new(NULL),
 		.status = 200};
 	json_auto_t *fault = NULL;
 	gint64 latency_ms = 0;
-	if (arrive(&call, &fault, &latency_ms, reply)) {
+	if (arrive(&call, &fault, &latency_ms)) {
 		travel(sim, latency_ms);
-		carry_out(&call, fault, reply);
+		carry_out(&call, fault);
 		travel(sim, latency_ms);
 	}
 	json_decref(call.params);

@@ -53,8 +53,9 @@ struct RgSimCall {
 	gint64 view_ms; /* the instant that a reader sees */
 	/* The outcome. */
 	char *request_id;
+	RgSimReply *reply; /* an action may set headers; `answer` does the rest */
 	GString *body;
-	int status; /* 200 until rg_sim_fail */
+	int status; /* 200 until rg_sim_fail, or until the action knows better */
 	char *code;
 	char *message;
 };

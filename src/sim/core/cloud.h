@@ -43,9 +43,9 @@ struct RgSimCloud {
 	bool (*admit)(RgSimCall *call);
 	/* Checks the parameters, before the action runs in its place. May be NULL. */
 	bool (*check)(RgSimCall *call);
-	/* Writes status, headers and body of the reply: of call->body, or of the error in
+	/* Writes status, headers and body of call->reply: of call->body, or of the error in
 	 * call->code. */
-	void (*answer)(const RgSimCall *call, RgSimReply *reply);
+	void (*answer)(const RgSimCall *call);
 
 	/* What scenarios and the control endpoint can do to it. Each may be NULL. */
 	bool (*is_quota)(const char *code); /* is it a key of the knob `quotas`? */
