@@ -1,0 +1,265 @@
+/* A module whose resources are no machines: a rack is up to three nodes of a pool, a fleet a pool
+ * between two sizes. No attribute has a role. Its cloud keeps things as they are sent to it
+ * (test_racks.py). */
+#include <jansson.h>
+#include <raygpu/provider.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define A_RACK 3
+
+struct rgp_inst {
+	char endpoint[256], region[64];
+};
+
+typedef struct {
+	struct rgp_inst *inst;
+	const struct rgp_host *host;
+	struct rgp_call *call;
+	json_t *input;
+} Call;
+
+static const char *text_of(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	return text != NULL ? text : "";
+}
+
+static const char *str(const json_t *object, const char *key)
+{
+	return text_of(json_object_get(object, key));
+}
+
+static rgp_status give(const Call *c, const char *slot, json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT);
+	struct rgp_bytes bytes = {text, text != NULL ? strlen(text) : 0};
+	rgp_status status = text != NULL ? c->host->result(c->call, slot, bytes) : RGP_FAIL;
+	free(text);
+	json_decref(value);
+	return status;
+}
+
+/* The answer's JSON; NULL and a diagnostic when it is no success. */
+static json_t *request(const Call *c, const char *method, const char *path, const json_t *body)
+{
+	char url[600];
+	snprintf(url, sizeof(url), "%s/%s", c->inst->endpoint, path);
+	char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+	struct rgp_http_req req = {.size = sizeof(req),
+		.flags = strcmp(method, "GET") == 0 ? RGP_HTTP_READING : 0,
+		.method = method,
+		.url = url,
+		.body = {text, text != NULL ? strlen(text) : 0},
+		.what = method};
+	struct rgp_http_resp resp = {.size = sizeof(resp)};
+	rgp_status status = c->host->http(c->call, &req, &resp);
+	free(text);
+	json_t *reply = status == RGP_OK && resp.status == 200
+				? json_loadb(resp.body.data, resp.body.len, 0, NULL)
+				: NULL;
+	struct rgp_diag diag = {.size = sizeof(diag),
+		.class_ = RGP_CLASS_TRANSIENT,
+		.summary = "the cloud of racks gave no answer"};
+	if (reply == NULL)
+		c->host->diag(c->call, &diag);
+	return reply;
+}
+
+static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
+{
+	return host->result(call, "schema", (struct rgp_bytes){SCHEMA_JSON, strlen(SCHEMA_JSON)});
+}
+
+static void call_close(struct rgp_inst *inst)
+{
+	free(inst);
+}
+
+static rgp_status call_open(const struct rgp_host *host, struct rgp_call *call,
+	const struct rgp_args *args, struct rgp_inst **inst)
+{
+	json_t *input = json_loadb(args->input.data, args->input.len, 0, NULL);
+	*inst = calloc(1, sizeof(**inst));
+	snprintf((*inst)->endpoint, sizeof((*inst)->endpoint), "%s",
+		str(json_object_get(input, "config"), "endpoint"));
+	json_decref(input);
+	return host != NULL && call != NULL ? RGP_OK : RGP_FAIL;
+}
+
+static rgp_status resolve(const Call *c)
+{
+	json_t *images = json_object(), *offerings = json_object(), *want;
+	size_t i;
+	json_array_foreach (json_object_get(c->input, "images"), i, want)
+		json_object_set_new(images, str(want, "key"), json_pack("{s:s}", "id", "any"));
+	json_array_foreach (json_object_get(c->input, "instance_types"), i, want)
+		json_object_set_new(offerings, text_of(want),
+			strchr(text_of(want), '.') != NULL ? json_pack("[s]", "hall")
+							   : json_array());
+	return give(c, "facts",
+		json_pack("{s:o, s:[s], s:o}", "images", images, "zones", "hall", "offerings",
+			offerings));
+}
+
+static void add(json_t *list, const json_t *node, const char *kind, json_t *index, json_t *nodes,
+	json_t *attributes)
+{
+	char address[160];
+	const char *pool = str(node, "pool");
+	snprintf(address, sizeof(address), index != NULL ? "%s.%s[%d]" : "%s.%s", kind, pool,
+		(int)json_integer_value(index));
+	json_object_set_new(attributes, "shape",
+		json_string(str(json_object_get(node, "offer"), "instance_type")));
+	json_object_set_new(nodes, "pool", json_string(pool));
+	json_object_set_new(nodes, "role", json_string(str(node, "role")));
+	json_array_append_new(
+		list, json_pack("{s:s, s:s, s:s, s:o?, s:s, s:s, s:[o], s:o}", "address", address,
+			      "kind", kind, "name", pool, "index", index, "group", pool, "origin",
+			      str(node, "origin"), "nodes", nodes, "attributes", attributes));
+}
+
+static void add_racks(json_t *list, const json_t *node)
+{
+	int n = (int)json_array_size(json_object_get(node, "indexes"));
+	for (int rack = 0; rack * A_RACK < n; rack++) {
+		int left = n - rack * A_RACK, count = left < A_RACK ? left : A_RACK;
+		add(list, node, "racks.rack", json_integer(rack),
+			json_pack("{s:i, s:i}", "count", count, "first", rack * A_RACK),
+			json_pack("{s:i}", "size", count));
+	}
+}
+
+static rgp_status lower(const Call *c)
+{
+	json_t *list = json_array(), *node;
+	size_t i;
+	json_array_foreach (json_object_get(c->input, "nodes"), i, node) {
+		json_t *min = json_object_get(node, "min"), *max = json_object_get(node, "max");
+		if (strcmp(str(node, "role"), "head") == 0)
+			add(list, node, "racks.rack", NULL, json_pack("{s:i}", "count", 1),
+				json_pack("{s:i}", "size", 1));
+		else if (max != NULL)
+			add(list, node, "racks.fleet", NULL,
+				json_pack("{s:O, s:O}", "min", min, "max", max),
+				json_pack("{s:O, s:O}", "least", min, "most", max));
+		else
+			add_racks(list, node);
+	}
+	return give(c, "resources", list);
+}
+
+static json_t *observed(const Call *c, const json_t *thing)
+{
+	const json_t *asked = json_object_get(c->input, "lineage");
+	const char *lineage = str(thing, "lineage");
+	int other = !json_is_string(asked) || strcmp(json_string_value(asked), lineage) != 0;
+	int named = !json_is_string(asked) || !other;
+	return json_pack("{s:s, s:s*, s:s, s:s, s:s*, s:O, s:O*}", "id", str(thing, "id"),
+		"address", named ? str(thing, "address") : NULL, "state", "present", "token",
+		str(thing, "token"), "lineage", other ? lineage : NULL, "attributes",
+		json_object_get(thing, "attributes"), "nodes", json_object_get(thing, "nodes"));
+}
+
+static rgp_status give_page(const Call *c, const char *kind, const char *search)
+{
+	json_t *reply = request(c, "GET", search, NULL), *thing, *resources = json_array();
+	size_t i;
+	json_array_foreach (reply, i, thing) {
+		if (strcmp(str(thing, "kind"), kind) == 0)
+			json_array_append_new(resources, observed(c, thing));
+	}
+	rgp_status status = reply != NULL ? RGP_OK : RGP_FAIL;
+	json_decref(reply);
+	if (status == RGP_OK)
+		status = give(
+			c, "page", json_pack("{s:s, s:O}", "kind", kind, "resources", resources));
+	json_decref(resources);
+	return status == RGP_OK ? give(c, "done", json_pack("{s:b}", "complete", 1)) : status;
+}
+
+static rgp_status list(const Call *c)
+{
+	char search[200];
+	const json_t *kinds = json_object_get(c->input, "kinds");
+	snprintf(search, sizeof(search), "things?cluster=%.64s", str(c->input, "cluster"));
+	return give_page(c, text_of(json_array_get(kinds, 0)), search);
+}
+
+static rgp_status find(const Call *c)
+{
+	char search[200];
+	snprintf(search, sizeof(search), "things?token=%.64s", str(c->input, "token"));
+	return give_page(c, str(c->input, "kind"), search);
+}
+
+static rgp_status give_item(const Call *c, const json_t *item, json_t *reply)
+{
+	json_t *result = json_pack("{s:s, s:s, s:s, s:{}}", "address", str(item, "address"),
+		"outcome", reply != NULL ? "done" : "failed", "id", str(reply, "id"), "attributes");
+	if (reply == NULL)
+		json_object_set_new(result, "class", json_string("transient"));
+	json_decref(reply);
+	return give(c, "item", result);
+}
+
+static rgp_status create(const Call *c)
+{
+	json_t *marks = json_object_get(c->input, "marks");
+	const json_t *item = json_array_get(json_object_get(c->input, "items"), 0);
+	json_t *body = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O}", "kind", str(c->input, "kind"),
+		"address", str(item, "address"), "token", str(c->input, "token"), "cluster",
+		str(marks, "cluster"), "lineage", str(marks, "lineage"), "attributes",
+		json_object_get(c->input, "attributes"));
+	json_t *reply = request(c, "POST", "things", body);
+	json_decref(body);
+	return give_item(c, item, reply);
+}
+
+static rgp_status change(const Call *c, const char *method)
+{
+	const json_t *item = json_array_get(json_object_get(c->input, "items"), 0);
+	char path[200];
+	snprintf(path, sizeof(path), "things/%.100s", str(item, "id"));
+	return give_item(c, item, request(c, method, path, json_object_get(item, "attributes")));
+}
+
+#define CALL(name, run)                                                                            \
+	static rgp_status call_##name(struct rgp_inst *inst, const struct rgp_host *host,          \
+		struct rgp_call *call, const struct rgp_args *args)                                \
+	{                                                                                          \
+		Call c = {inst, host, call, NULL};                                                 \
+		c.input = json_loadb(args->input.data, args->input.len, 0, NULL);                  \
+		rgp_status status = c.input != NULL ? (run) : RGP_FAIL;                            \
+		json_decref(c.input);                                                              \
+		return status;                                                                     \
+	}
+
+CALL(resolve, resolve(&c))
+CALL(lower, lower(&c))
+CALL(list, list(&c))
+CALL(find, find(&c))
+CALL(create, create(&c))
+CALL(update, change(&c, "PATCH"))
+CALL(remove, change(&c, "DELETE"))
+
+RGP_ENTRY(racks)
+{
+	static const struct rgp_provider provider = {.size = sizeof(provider),
+		.abi_major = RGP_ABI_MAJOR,
+		.abi_minor = RGP_ABI_MINOR,
+		.name = "racks",
+		.version = "1",
+		.schema = call_schema,
+		.open = call_open,
+		.close = call_close,
+		.resolve = call_resolve,
+		.lower = call_lower,
+		.list = call_list,
+		.create = call_create,
+		.remove = call_remove,
+		.update = call_update,
+		.find = call_find};
+	return &provider;
+}

@@ -1,0 +1,250 @@
+"""Resources that stand for other than one node: racks of three, and fleets whose size Ray moves. What
+is planned, refused, drifted, rebuilt and paid counts nodes, not resources. The module is racks/."""
+import http.server
+import json
+import os
+import subprocess
+import threading
+import urllib.parse
+
+import pytest
+from program import ROOT, Home
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CPU, T4 = 400_000, 550_000  # prices.csv, micro-USD an hour
+
+
+@pytest.fixture(scope='module')
+def modules(tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp('modules'))
+    data = os.path.join(folder, 'racks')
+    os.mkdir(data)
+    for name in ('schema.json', 'instance_types.csv', 'prices.csv'):
+        with open(f'{HERE}/racks/{name}', encoding='utf-8') as f, open(f'{data}/{name}', 'w', encoding='utf-8') as to:
+            to.write(f.read())
+    with open(data + '/schema.json', encoding='utf-8') as f:
+        schema = json.dumps(json.dumps(json.load(f)))
+    subprocess.run(['cc', '-std=gnu11', '-shared', '-fPIC', f'-I{ROOT}/src/abi', f'-DSCHEMA_JSON={schema}',
+                    f'{HERE}/racks/racks.c', '-o', folder + '/racks.so', '-ljansson'], check=True, timeout=120)
+    return folder
+
+
+class Cloud:
+    """Things in a dict; a fleet runs as many nodes as the test says, at first its least."""
+    def __init__(self):
+        self.things, self.changes = {}, []
+
+    def answer(self, method, path, query, body):
+        if method == 'GET':
+            return [self.told(t) for t in self.things.values()
+                    if all(t.get(key) == value for key, value in query.items())]
+        self.changes.append(method)
+        ident = path.rpartition('/')[2]
+        if method == 'POST':
+            again = [t for t in self.things.values() if t['token'] == body['token']]
+            ident = again[0]['id'] if again else f'thing-{len(self.changes)}'
+            self.things[ident] = {'id': ident, 'runs': body['attributes'].get('least'), **body}
+        elif method == 'PATCH':
+            self.things[ident]['attributes'] = body
+        elif method == 'DELETE':
+            return self.things.pop(ident, {'id': ident})
+        return self.things[ident]
+
+    @staticmethod
+    def told(thing):
+        pool = thing['address'].split('.')[2].partition('[')[0]
+        runs = thing['runs'] if thing['kind'] == 'racks.fleet' else thing['attributes']['size']
+        return {**thing, 'nodes': {pool: runs}}
+
+    def fleet(self):
+        fleet, = [t for t in self.things.values() if t['kind'] == 'racks.fleet']
+        return fleet
+
+
+@pytest.fixture
+def cloud():
+    cloud = Cloud()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def serve(self):
+            length = int(self.headers.get('Content-Length') or 0)
+            body = json.loads(self.rfile.read(length) or 'null')
+            url = urllib.parse.urlsplit(self.path)
+            data = json.dumps(cloud.answer(self.command, url.path, dict(urllib.parse.parse_qsl(url.query)), body))
+            self.send_response(200)
+            self.send_header('Content-Length', str(len(data)))
+            self.end_headers()
+            self.wfile.write(data.encode())
+        do_GET = do_POST = do_PATCH = do_DELETE = serve  # noqa: N815
+
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    cloud.url = f'http://127.0.0.1:{server.server_address[1]}'
+    yield cloud
+    server.shutdown()
+    server.server_close()
+
+
+class RackHome(Home):
+    def __init__(self, folder, cloud, modules):
+        super().__init__(folder, {**os.environ, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
+        self.cloud, self.modules = cloud, modules
+        # the module is built without the sanitizer
+        self.env['ASAN_OPTIONS'] = self.env.get('ASAN_OPTIONS', '') + ':detect_leaks=0'
+
+    def run(self, command, *arguments, **more):
+        return super().run(command, '--provider-dir', self.modules, *arguments, **more)
+
+    def spec(self, fixed=7, elastic='{min: 2, max: 8}', more=''):
+        pools = [f'  fixed: {{accelerators: "T4:1", nodes: {fixed}}}'] if fixed else []
+        pools += [f'  serve: {{accelerators: "T4:1", nodes: {elastic}}}'] if elastic else []
+        self.write('cluster.yaml', '\n'.join([
+            'cluster: racked', f'provider: {{name: racks, region: north, endpoint: "{self.cloud.url}"}}',
+            'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu.large}', 'pools:', *pools, more, '']))
+
+    def plan(self, *arguments, code=0):
+        path = self.path('plan.json')
+        self.run('plan', 'cluster.yaml', '--json-into', path, *arguments, code=code)
+        with open(path, encoding='utf-8') as f:
+            return json.load(f)['raygpu']
+
+
+@pytest.fixture
+def home(tmp_path, cloud, modules):
+    return RackHome(tmp_path, cloud, modules)
+
+
+def pool(plan, name):
+    found, = [p for p in plan['pools'] if p['pool'] == name]
+    return found
+
+
+def sides(plan):
+    return {p['pool']: (p['instance_type'], p['before'], p['after']) for p in plan['pools']}
+
+
+def test_a_rack_counts_three_nodes(home, cloud):
+    home.spec(fixed=7, elastic=None)
+    text = home.run('plan', 'cluster.yaml').out
+    assert 'Plan: 5 to add' in text  # the token, the head, and racks of 3, 3 and 1
+    row, = [line.split() for line in text.split('\n') if line.strip().startswith('fixed ')]
+    assert row[3:] == ['0', '->', '7', 'T4', '0', '->', '7', '$0.00', '->', '$3.85'], row
+    assert f'${(CPU + 7 * T4) / 1e6:.2f} per hour' in text
+    plan = home.plan()
+    assert pool(plan, 'fixed')['after'] == {
+        'nodes': 7, 'gpus': 7, 'microusd_hour': 7 * T4, 'unpriced': 0, 'carbon_mg_hour': 0, 'uncounted': 7}
+    assert plan['cost']['after']['microusd_hour'] == CPU + 7 * T4
+    assert 'racks.rack.fixed, 3 alike: 7 nodes' in home.run('graph', 'cluster.yaml').out
+
+    home.apply()
+    assert home.plan()['cost']['before']['microusd_hour'] == CPU + 7 * T4
+    assert '    # 3 nodes of fixed\n' in home.run('state', 'show', 'racks.rack.fixed[1]').out
+    spent = home.run('cost', '--by', 'pool', '--json').json()
+    assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'fixed': 7}, spent
+    # four nodes fewer: one rack goes, one shrinks
+    home.spec(fixed=4, elastic=None)
+    shrunk = pool(home.plan(), 'fixed')
+    assert (shrunk['before']['nodes'], shrunk['after']['nodes']) == (7, 4)
+    home.apply()
+    spent = home.run('cost', '--by', 'pool', '--json').json()
+    assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'fixed': 4}, spent
+
+
+def test_an_elastic_pool_counts_at_its_least_its_most_and_what_runs(home, cloud):
+    home.spec(fixed=None)
+    text = home.run('plan', 'cluster.yaml').out
+    row, = [line.split() for line in text.split('\n') if line.strip().startswith('serve ')]
+    assert row[3:8] == ['0', '->', '2', 'of', '2-8'], row
+    said = ' '.join(text.split())
+    assert 'with elastic pools at their minimum $1.50 per hour, at their maximum $4.80' in said
+    after = pool(home.plan(), 'serve')['after']
+    assert (after['nodes'], after['least']['nodes'], after['most']['nodes']) == (2, 2, 8)
+    assert after['most']['microusd_hour'] == 8 * T4 and after['most']['gpus'] == 8
+    assert 'up to 8 nodes' in home.run('graph', 'cluster.yaml').out
+
+    home.apply()
+    cloud.fleet()['runs'] = 5  # Ray's autoscaler
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+    plan = home.plan()
+    assert [pool(plan, 'serve')[side]['nodes'] for side in ('before', 'after')] == [5, 5]
+    assert plan['cost']['after']['microusd_hour'] == CPU + 5 * T4
+    assert plan['cost']['after']['most']['microusd_hour'] == CPU + 8 * T4
+    # the range is changed in place, and what runs goes on
+    home.spec(fixed=None, elastic='{min: 0, max: 12}')
+    after = pool(home.plan(), 'serve')['after']
+    assert (after['nodes'], after['least']['nodes'], after['most']['nodes']) == (5, 0, 12)
+    home.apply()
+    assert cloud.fleet()['attributes']['most'] == 12
+    assert '# 0 to 12 nodes of serve, 5 when it was last applied' in home.run('state', 'show', 'racks.fleet.serve').out
+    spent = home.run('cost', '--by', 'pool', '--json').json()
+    assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'serve': 5}, spent
+
+
+@pytest.mark.parametrize('budget, code', [('4.80', 0), ('4.79', 9), ('1.5', 9)])
+def test_a_budget_holds_an_elastic_pool_at_its_most(home, cloud, budget, code):
+    home.spec(fixed=None, more=f'budget: {{hourly_usd: {budget}}}')
+    said = ' '.join(home.run('plan', 'cluster.yaml', code=code).err.split())
+    assert ('budget.exceeded' in said) == (code == 9)
+    if code:
+        assert 'the cluster would cost $4.8 per hour' in said
+        assert 'with every pool at its maximum, which Ray may reach at any time; at the minimum it would cost $1.5' in said
+        assert home.run('apply', 'cluster.yaml', '--auto-approve', code=9).code == 9 and not cloud.changes
+
+
+def test_a_policy_holds_an_elastic_pool_at_its_most(home):
+    home.spec(more='policy: {max_nodes: 15}')
+    said = home.run('plan', 'cluster.yaml', code=9).err
+    assert 'the cluster may come to 16 nodes' in said and '[policy.max-nodes]' in said
+    home.spec(more='policy: {max_nodes: 16}')
+    home.run('plan', 'cluster.yaml')
+
+
+def test_a_saved_plan_is_applied_with_its_ranges(home, cloud):
+    home.spec()
+    home.run('plan', 'cluster.yaml', '--out', 'saved')
+    home.run('apply', 'saved', '--auto-approve')
+    assert cloud.fleet()['attributes'] == {'shape': 'gpu.small', 'least': 2, 'most': 8}
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+
+
+def test_protection_of_a_pool_holds_nodes_of_a_resource_that_stays(home):
+    home.spec(elastic=None, more='')
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 7', 'nodes: 7, protect: true'))
+    home.apply()
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 7', 'nodes: 6'))
+    assert 'would be destroyed' in home.run('plan', 'cluster.yaml', code=9).err
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 6', 'nodes: 8'))
+    home.apply()
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 8', 'nodes: 7'))
+    said = home.run('plan', 'cluster.yaml', code=9).err
+    assert '"fixed" is protected, but racks.rack.fixed[2] would be made smaller' in said
+
+
+def test_a_lost_state_is_rebuilt_with_nodes_and_prices(home, cloud):
+    home.spec()
+    home.apply()
+    cloud.fleet()['runs'] = 6
+    before = home.plan()
+    os.rename(home.state, home.path('lost.db'))
+    home.run('state', 'rebuild', 'cluster.yaml')
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+    after = home.plan()
+    assert sides(after) == sides(before) and after['cost'] == before['cost']
+    spent = home.run('cost', '--by', 'pool', '--json').json()
+    assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'fixed': 7, 'serve': 6}, spent
+    # and one thing taken in by hand
+    ident, = [t['id'] for t in cloud.things.values() if t['address'] == 'racks.rack.fixed[1]']
+    home.run('state', 'rm', 'racks.rack.fixed[1]')
+    home.run('import', 'cluster.yaml', 'racks.rack.fixed[1]', ident)
+    assert sides(home.plan()) == sides(before)
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.things
+
+
+def test_the_conformance_check_passes(home, cloud):
+    said = home.run('providers', 'check', home.modules + '/racks.so', '--region', 'north', '--endpoint', cloud.url)
+    assert 'pass  lower takes a pool that grows and shrinks\n' in said.out and ' 0 failed' in said.out, said.out
