@@ -1,41 +1,26 @@
 #include "base/money.h"
-#include "plan/internal.h"
+#include "plan/members.h"
 #include "resource/expr.h"
 #include <string.h>
 
 void plan_attr_free(gpointer data)
 {
 	RgPlanAttr *attr = data;
-	g_free(attr->name);
-	json_decref(attr->before);
-	json_decref(attr->after);
-	json_decref(attr->recorded);
+	members_free(attr_members, attr);
 	g_free(attr);
 }
 
 void plan_change_free(gpointer data)
 {
 	RgPlanChange *change = data;
+	members_free(change_members, change);
 	g_free(change->address);
 	g_free(change->kind);
 	g_free(change->name);
-	g_free(change->group);
 	g_free(change->reason);
-	g_free(change->note);
-	g_free(change->id);
 	g_clear_pointer(&change->attrs, g_ptr_array_unref);
-	json_decref(change->spec_changes);
-	json_decref(change->computed);
-	json_decref(change->sensitive);
-	json_decref(change->desired);
-	json_decref(change->before);
-	json_decref(change->observed);
-	json_decref(change->pin);
 	g_strfreev(change->depends_on);
 	g_clear_pointer(&change->after, g_ptr_array_unref);
-	g_free(change->origin);
-	g_free(change->accelerator);
-	json_decref(change->nodes);
 	g_free(change);
 }
 

@@ -79,6 +79,8 @@ typedef struct {
 } Blobs;
 void blobs_init(Blobs *blobs);
 void blobs_clear(Blobs *blobs);
+/* Longer values of ours than this stand there. */
+#define LONG_VALUE 96
 /* Longer texts than this stand there wherever they are met. */
 #define LONG_TEXT 512
 /* New reference: the value itself, or {"$blob": digest} when its text is longer than `limit`. */

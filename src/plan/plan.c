@@ -1,35 +1,21 @@
-#include "plan/internal.h"
+#include "plan/members.h"
 #include <string.h>
 
 void rg_plan_free(RgPlan *plan)
 {
 	if (!plan)
 		return;
-	g_free(plan->command);
-	g_free(plan->cluster);
-	g_free(plan->lineage);
-	g_free(plan->provider);
-	g_free(plan->region);
-	json_decref(plan->config);
-	json_decref(plan->facts);
-	json_decref(plan->labels);
-	json_decref(plan->protect);
-	json_decref(plan->protection);
-	json_decref(plan->fit);
-	g_free(plan->state);
-	g_free(plan->spec_file);
-	g_free(plan->spec_digest);
-	g_free(plan->commit);
-	g_free(plan->catalog_date);
+	members_free(plan_members, plan);
+	members_free(spec_members, plan);
+	members_free(git_members, plan);
+	members_free(money_members, plan);
+	members_free(touched_members, plan);
 	g_clear_pointer(&plan->changes, g_ptr_array_unref);
 	g_clear_pointer(&plan->pools, g_ptr_array_unref);
 	g_clear_pointer(&plan->markets, g_ptr_array_unref);
 	g_clear_pointer(&plan->limits, g_ptr_array_unref);
-	g_free(plan->override);
-	json_decref(plan->carbon);
 	g_clear_pointer(&plan->unmanaged, g_ptr_array_unref);
-	json_decref(plan->details);
-	json_decref(plan->touched);
+	json_decref(plan->carbon);
 	g_free(plan);
 }
 

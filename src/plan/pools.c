@@ -1,15 +1,11 @@
 #include "base/money.h"
-#include "plan/internal.h"
+#include "plan/members.h"
 #include <string.h>
 
 void plan_pool_free(gpointer data)
 {
 	RgPlanPool *pool = data;
-	g_free(pool->pool);
-	g_free(pool->instance_type);
-	g_free(pool->accelerator);
-	g_free(pool->market);
-	g_free(pool->reason);
+	members_free(pool_members, pool);
 	g_free(pool);
 }
 

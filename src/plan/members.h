@@ -1,0 +1,56 @@
+/* Private to src/plan: the members of a plan's structs as they stand in a plan file. One table a
+ * struct, by which they are written, read and freed, so that a member is named once. */
+#pragma once
+#include "plan/internal.h"
+
+typedef enum {
+	MEMBER_END,
+	MEMBER_TEXT,   /* char*; left out when NULL */
+	MEMBER_NEEDED, /* the same, never NULL */
+	MEMBER_FLAG,   /* bool; left out when false */
+	MEMBER_BOOL,   /* bool */
+	MEMBER_COUNT,  /* unsigned */
+	MEMBER_SOME,   /* unsigned; left out when 0 */
+	MEMBER_NUMBER, /* int64_t, never left out */
+	MEMBER_AMOUNT, /* int64_t, null when it is RG_MONEY_UNKNOWN */
+	MEMBER_PRICE,  /* the same; left out when 0 */
+	MEMBER_SOURCE, /* RgSource; left out without a line */
+	/* json_t*, left out when NULL; an object or an array */
+	MEMBER_MAP,
+	MEMBER_LIST,
+	MEMBER_SHARED_MAP, /* the same, in "blobs" when it is long */
+	MEMBER_SHARED_LIST,
+	MEMBER_LONG,   /* the same when it is longer, and of any type */
+	MEMBER_OBJECT, /* an object of values, each of which may be in "blobs" too */
+} MemberType;
+
+typedef struct {
+	const char *key;
+	MemberType type;
+	size_t at; /* offset */
+} Member;
+
+extern const Member attr_members[], change_members[], pool_members[], limit_members[];
+extern const Member sum_members[], sum_carbon_members[], market_sum_members[];
+extern const Member plan_members[], spec_members[], git_members[], money_members[],
+	touched_members[], effort_members[], summary_members[];
+
+void members_put(const Member *members, const void *record, json_t *object, Blobs *blobs);
+/* An object of its own. */
+json_t *members_json(const Member *members, const void *record, Blobs *blobs);
+void members_free(const Member *members, void *record); /* what the members own */
+
+typedef struct {
+	const json_t *blobs;
+	GHashTable *seen;     /* address -> RgPlanChange* */
+	GHashTable *unpacked; /* json_t* in the document -> json_t* unpacked: equal nodes share */
+	RgDiags *diags;
+	bool failed;
+} Loader;
+/* plan.bad-file, once. */
+void load_fail(Loader *loader, const char *where, const char *what);
+void members_take(Loader *loader, const Member *members, void *record, const json_t *object);
+/* A value of ours, found in "blobs" where it is long; of the type wanted. Borrowed, or NULL. */
+const json_t *load_value(Loader *loader, const json_t *object, const char *key, json_type type);
+/* Borrowed; NULL when absent, anything but a text fails. */
+const char *load_text(Loader *loader, const json_t *object, const char *key);
