@@ -273,9 +273,10 @@ static void lower_node(const json_t *node, const json_t *labels, const json_t *i
 	json_t *user_data =
 		json_deep_copy(json_object_get(json_object_get(node, "boot"), "user_data"));
 	point_at_head(user_data);
-	json_t *attributes = json_pack("{s:s, s:s, s:s, s:O, s:o*}", "size",
+	json_t *attributes = json_pack("{s:s, s:s, s:s, s:O, s:o*, s:O*}", "size",
 		str(offer, "instance_type"), "zone", str(offer, "zone"), "image", str(image, "id"),
-		"labels", labels, "user_data", user_data);
+		"labels", labels, "user_data", user_data, "links",
+		json_object_get(json_object_get(node, "network"), "rdma"));
 	json_array_append_new(list,
 		json_pack("{s:s, s:s, s:s, s:O?, s:s, s:s, s:[{s:s, s:s, s:i}], s:o, s:o}",
 			"address", address, "kind", KIND, "name", is_head ? "head" : pool, "index",
@@ -329,12 +330,13 @@ static json_t *observed(const Call *c, const json_t *node)
 	else if (*pool && json_is_integer(index))
 		snprintf(address, sizeof(address), KIND ".%.100s[%d]", pool,
 			(int)json_integer_value(index));
-	return json_pack("{s:s, s:s*, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*}}", "id",
-		id, "address", *address ? address : NULL, "lineage", lineage, "state",
+	return json_pack("{s:s, s:s*, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*, s:O*}}",
+		"id", id, "address", *address ? address : NULL, "lineage", lineage, "state",
 		strcmp(str(node, "state"), "gone") == 0 ? "gone" : "present", "status",
 		str(node, "state"), "token", *token ? token : NULL, "attributes", "size",
 		str(node, "size"), "zone", str(node, "zone"), "image", str(node, "image"), "labels",
-		json_object_get(node, "labels"), "private_ip", json_object_get(node, "private_ip"));
+		json_object_get(node, "labels"), "private_ip", json_object_get(node, "private_ip"),
+		"links", json_object_get(node, "links"));
 }
 
 /* Every page of a search; `seen` gets the ids. An error is a failed call, never a short list. */
@@ -430,7 +432,8 @@ static rgp_status give_item(
  * as it can, in the order of `indexes`, and says under "error" why it gave no more. */
 static rgp_status create(const Call *c)
 {
-	static const char *const sent[] = {"size", "zone", "image", "labels", "user_data", NULL};
+	static const char *const sent[] = {
+		"size", "zone", "image", "links", "labels", "user_data", NULL};
 	const json_t *attributes = json_object_get(c->input, "attributes");
 	json_t *items = json_object_get(c->input, "items"), *item, *indexes = json_array();
 	size_t i;

@@ -87,6 +87,7 @@ class Cloud:
             self.nodes[ident] = {
                 'id': ident, 'token': token, 'state': 'starting', 'looks': self.start_looks,
                 'marks': {**body['marks'], 'index': index}, 'private_ip': None,
+                'links': body.get('links', 0),
                 **{key: body.get(key) for key in ('size', 'zone', 'image', 'labels', 'user_data')}}
             ids.append(ident)
         self.tokens[token] = (asked, ids, error)

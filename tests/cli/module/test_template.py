@@ -210,6 +210,21 @@ def test_a_name_that_a_mark_cannot_hold_is_an_error_of_the_spec(home, cloud, tmp
     assert 'at most 63' in refused.err and not cloud.requests
 
 
+def test_rdma_is_spelt_by_the_module(home, cloud):
+    """`rdma: N` of the fitted cluster is `links` here; types without adapters are refused."""
+    asked = spec(cloud, small=0).replace('zones: [b2]', 'zones: [b2], network: {rdma: true}')
+    home.write('cluster.yaml', asked)
+    home.apply()
+    assert {n['size']: n['links'] for n in cloud.live()} == {'cpu.large': 0, 'gpu.huge': 8}
+    home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+    home.write('cluster.yaml', spec(cloud, small=0))
+    plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+    assert 'links' in plan.out and 'forces replacement' in plan.out, plan
+    home.write('cluster.yaml', asked.replace('"A100:8"', 'T4:1'))
+    said = home.run('validate', 'cluster.yaml', code=4)
+    assert 'gpu.small (no RDMA adapters)' in ' '.join(said.err.split()), said
+
+
 def test_whole_story(home, cloud):
     plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
     assert 'Plan: 7 to add, 0 to change, 0 to destroy.' in plan.out
