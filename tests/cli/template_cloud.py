@@ -7,6 +7,9 @@
         cloud.capacity['gpu.small'] = 2  # no more than that are given
         cloud.fail_next(500, 'busy')     # the next request that changes something gets this answer
         cloud.lose_answer()              # the next create is done, and its connection cut
+        cloud.stop_looks = 2             # a node is gone at the second look after its DELETE
+        cloud.slow_changes = 2           # a PATCH is an operation, done at the second look
+        cloud.own_labels = {'by': 'us'}  # the cloud adds them to every node's
 """
 import http.server
 import json
@@ -32,6 +35,8 @@ class Cloud:
         self.capacity, self.failures, self.lose = {}, [], False
         self.count, self.lock = 0, threading.Lock()
         self.start_looks = 1    # looks at a node until it runs
+        self.stop_looks = self.slow_changes = 0
+        self.own_labels, self.operations = {}, {}
 
     def fail_next(self, status, code):
         self.failures.append((status, code))
@@ -86,9 +91,10 @@ class Cloud:
             ident = f'node-{self.count:04x}'
             self.nodes[ident] = {
                 'id': ident, 'token': token, 'state': 'starting', 'looks': self.start_looks,
-                'marks': {**body['marks'], 'index': index}, 'private_ip': None,
+                'marks': {**body['marks'], 'index': index}, 'private_ip': None, 'version': 1,
                 'links': body.get('links', 0),
                 **{key: body.get(key) for key in ('size', 'zone', 'image', 'labels', 'user_data')}}
+            self.nodes[ident]['labels'] = {**(body.get('labels') or {}), **self.own_labels}
             ids.append(ident)
         self.tokens[token] = (asked, ids, error)
         return {'nodes': [self.nodes[i] for i in ids], 'error': error}
@@ -100,7 +106,8 @@ class Cloud:
         if node['state'] == 'starting':
             node['looks'] -= 1
             if node['looks'] < 0:
-                node.update(state='running', private_ip=f'10.0.0.{int(ident[5:], 16) % 250 + 1}')
+                node.update(state='running', version=node['version'] + 1,
+                            private_ip=f'10.0.0.{int(ident[5:], 16) % 250 + 1}')
         return node
 
     def answer(self, method, path, query, body):
@@ -110,17 +117,46 @@ class Cloud:
         parts = path.strip('/').split('/')
         if method == 'GET' and parts[:2] == ['v1', 'regions'] and len(parts) == 3:
             return self.region(parts[2])
+        if method == 'GET' and parts[:2] == ['v1', 'operations'] and len(parts) == 3:
+            return self.operation(parts[2])
         if parts[:2] != ['v1', 'nodes']:
             raise Refused(404, 'not_found', path)
         if len(parts) == 2:
             return self.create(body) if method == 'POST' else self.page(query)
         node = self.node(parts[2])
+        if changes and query.get('version') != str(node['version']):
+            raise Refused(412, 'conflict', f'version {query.get("version")} is not {node["version"]}')
         if method == 'PATCH':
-            node['labels'] = body['labels']
-        elif method == 'DELETE':
-            if node['state'] == 'gone':
-                raise Refused(404, 'not_found', 'gone already')
-            del self.nodes[parts[2]]
+            return self.patch(node, body)
+        return self.delete(node) if method == 'DELETE' else node
+
+    def patch(self, node, body):
+        if self.slow_changes:
+            name = f'op-{len(self.operations)}'
+            self.operations[name] = [self.slow_changes, node, body]
+            return {'operation': name}
+        node['version'] += 1
+        node['labels'] = {**body['labels'], **self.own_labels}
+        return node
+
+    def operation(self, name):
+        if name not in self.operations:
+            raise Refused(404, 'invalid', f'no operation {name}')
+        self.operations[name][0] -= 1
+        looks, node, body = self.operations[name]
+        if looks > 0:
+            return {'operation': name}
+        node['version'] += 1
+        node['labels'] = {**body['labels'], **self.own_labels}
+        return node
+
+    def delete(self, node):
+        if node['state'] != 'stopping':
+            node.update(state='stopping', version=node['version'] + 1, looks=self.stop_looks)
+        node['looks'] -= 1
+        if node['looks'] < 0:
+            del self.nodes[node['id']]
+            return {**node, 'state': 'gone'}
         return node
 
     # the server

@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 from program import ROOT, Home
@@ -334,3 +336,115 @@ def test_refusals_keep_their_class(home, cloud):
     assert quota.code in (3, 8) and 'quota' in quota.err
     home.apply()
     assert len(cloud.live()) == 6
+
+
+def relabel(home, cloud, team):
+    home.write('cluster.yaml', spec(cloud, labels=f'team: {team}'))
+
+
+def teams(cloud):
+    return {n['labels']['team'] for n in cloud.live()}
+
+
+def deletes(cloud):
+    return [r for r in cloud.requests if r[0] == 'DELETE']
+
+
+def raise_versions(cloud):
+    """Somebody changes something that no spec names."""
+    for node in cloud.live():
+        node['version'] += 5
+
+
+def test_a_change_is_guarded_by_the_version_that_the_plan_saw(home, cloud):
+    home.apply()
+    raise_versions(cloud)
+    relabel(home, cloud, 'research')
+    assert 'Resources: 0 added, 6 changed, 0 destroyed.' in home.apply().out
+    relabel(home, cloud, 'ops')
+    home.run('plan', 'cluster.yaml', '--out', 'saved.json')
+    raise_versions(cloud)
+    refused = home.run('apply', 'saved.json', '--auto-approve', code=1)
+    assert 'is not' in refused.err and '[provider.conflict]' in refused.err
+    assert teams(cloud) == {'research'}, 'nobody\'s change is overwritten unseen'
+    home.apply()
+    assert teams(cloud) == {'ops'}
+    raise_versions(cloud)
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+
+
+def test_a_saved_plan_carries_the_versions(home, cloud):
+    home.apply()
+    raise_versions(cloud)
+    relabel(home, cloud, 'ops')
+    home.run('plan', 'cluster.yaml', '--out', 'saved.json')
+    home.run('apply', 'saved.json', '--auto-approve')
+    assert teams(cloud) == {'ops'}
+
+
+def test_a_pending_update_is_polled_by_its_operation(home, cloud):
+    home.apply()
+    cloud.slow_changes = 2
+    relabel(home, cloud, 'research')
+    cloud.requests.clear()
+    assert 'Resources: 0 added, 6 changed, 0 destroyed.' in home.apply().out
+    assert len([r for r in cloud.requests if r[1].startswith('/v1/operations/op-')]) == 12
+    assert len(changes(cloud)) == 6 and teams(cloud) == {'research'}
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+
+
+def test_a_pending_removal_is_polled_and_what_it_uses_waits(home, cloud):
+    home.apply()
+    cloud.stop_looks = 2
+    head, = [n['id'] for n in cloud.live() if n['marks']['pool'] == 'head']
+    ended = home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert 'Destroy complete! Resources: 7 destroyed.' in ended.out and not cloud.nodes
+    order = [r[1].partition('?')[0].rpartition('/')[2] for r in deletes(cloud)]
+    assert len(order) == 6 * 3 and order[-3:] == [head] * 3
+
+
+@pytest.mark.parametrize('how', [signal.SIGKILL, signal.SIGINT])
+def test_a_removal_that_is_cut_short_is_finished_by_the_next(home, cloud, how):
+    home.apply()
+    cloud.stop_looks = 10 ** 6
+    with home.start('destroy', '--provider-dir', home.modules, 'cluster.yaml', '--auto-approve') as process:
+        while len(deletes(cloud)) < 12 and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(how)
+        _, err = process.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert process.returncode == 130 and 'left to the journal' in err and 'template.node.big[0]' in err, err
+    assert len(cloud.nodes) == 6
+    recorded = set(home.run('state', 'list').out.split())
+    assert {'template.node.head', 'template.node.big[0]', 'template.node.small[3]'} <= recorded
+    plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+    assert 'an interrupted run was deleting it' in ' '.join(plan.out.split())
+    cloud.stop_looks = 1
+    for node in cloud.nodes.values():
+        node['looks'] = 1
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.nodes and 'template.node' not in home.run('state', 'list').out
+
+
+def test_what_the_cloud_adds_to_labels_is_no_drift_but_a_dropped_one_is_taken_off(home, cloud):
+    cloud.own_labels = {'by': 'us'}
+    home.write('cluster.yaml', spec(cloud, labels='team: ml, tier: gold'))
+    home.apply()
+    assert {n['labels']['by'] for n in cloud.live()} == {'us'}
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+    home.write('cluster.yaml', spec(cloud, labels='team: ml'))
+    assert 'Resources: 0 added, 6 changed, 0 destroyed.' in home.apply().out
+    assert all(n['labels'] == {'team': 'ml', 'by': 'us'} for n in cloud.live())
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+
+
+def test_the_request_budget_counts_items(home, cloud):
+    def calls(*arguments):
+        home.run('plan', 'cluster.yaml', '--out', 'saved.json', *arguments)
+        return json.loads(home.read('saved.json'))['raygpu']['budget']['api_calls']
+    assert calls() == 3 + 6 * 6, 'a request a pool, and one a node for each look'
+    home.apply()
+    relabel(home, cloud, 'ops')
+    assert calls() == 6 * (1 + 6), 'a request a node, and looks at what is pending'
