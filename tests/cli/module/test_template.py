@@ -43,7 +43,7 @@ def build_template(installed, folder, change=lambda name, text: text):
     installed."""
     source = str(folder / 'template')
     shutil.copytree(os.path.join(ROOT, 'providers/template'), source)
-    for name in ('template.c', 'schema.json'):
+    for name in ('template.c', 'schema.json', 'prices.csv'):
         path = folder / 'template' / name
         path.write_text(change(name, path.read_text()))
     build = source + '/build'
@@ -58,6 +58,18 @@ def build_template(installed, folder, change=lambda name, text: text):
 @pytest.fixture(scope='module')
 def modules(installed, tmp_path_factory):
     return build_template(installed, tmp_path_factory.mktemp('third'))
+
+
+def leave_out_places(name, text):
+    if name == 'schema.json':
+        return json.dumps({**json.loads(text), 'regions': False, 'zones': []})
+    return text.replace('north,', ',') if name == 'prices.csv' else text
+
+
+@pytest.fixture(scope='module')
+def placeless_modules(installed, tmp_path_factory):
+    """The template for a cloud without regions and zones."""
+    return build_template(installed, tmp_path_factory.mktemp('placeless'), leave_out_places)
 
 
 @pytest.fixture
@@ -125,6 +137,72 @@ def test_messages_use_the_clouds_words(home, cloud):
     assert 'the node size cpu.large (head) is denied by policy' in home.run('validate', 'denied.yaml', code=9).err
     home.write('hall.yaml', spec(cloud).replace('[b2]', '[a1]'))
     assert 'halls that the network reaches and that offer gpu.huge: b2' in home.run('plan', 'hall.yaml', code=4).err
+
+
+def test_a_spec_names_a_region_where_there_are_regions(home, cloud):
+    home.write('none.yaml', spec(cloud).replace('region: north, ', ''))
+    missing = home.run('validate', 'none.yaml', code=4).err
+    assert missing.count('Error:') == 1
+    assert 'provider has no "region" [spec.missing-key]\n  on none.yaml:3:1\n' in missing
+    assert 'add region: the region of template that the cluster lives in' in missing
+    home.write('slip.yaml', spec(cloud).replace('region:', 'regoin:'))
+    assert 'did you mean `region` where it says "regoin"?' in home.run('validate', 'slip.yaml', code=4).err
+
+
+def test_zones_that_the_module_fixes(home, cloud, tmp_path):
+    home.modules = shutil.copytree(home.modules, str(tmp_path / 'modules'))
+    with open(home.modules + '/template/schema.json', encoding='utf-8') as f:
+        schema = json.load(f)
+    schema['zones'] = ['a1', 'b2']
+    with open(home.modules + '/template/schema.json', 'w', encoding='utf-8') as f:
+        json.dump(schema, f)
+    home.write('wrong.yaml', spec(cloud).replace('[b2]', '[b2, c3]'))
+    refused = home.run('validate', 'wrong.yaml', code=4).err
+    assert 'template has no hall "c3" [spec.conflict]\n  on wrong.yaml:7:55\n' in refused
+    assert 'its halls are a1, b2' in refused and not cloud.requests
+
+
+@pytest.fixture
+def placeless(tmp_path, placeless_modules):
+    with Cloud(regions={'': {'image': 'ray-gpu-7', 'sizes': {'cpu.large': [''], 'gpu.huge': [''],
+                                                             'gpu.small': ['']}}}) as cloud:
+        home = ThirdHome(tmp_path, cloud, placeless_modules)
+        home.cloud = cloud
+        home.write('cluster.yaml', spec(cloud).replace('region: north, ', '').replace(', zones: [b2]', ''))
+        yield home
+
+
+def test_a_cloud_without_regions_and_zones(placeless):
+    home, cloud = placeless, placeless.cloud
+    assert home.run('validate', 'cluster.yaml').out.endswith('6 nodes in template.\n')
+    offers = home.run('offers', 'T4:1').out
+    assert re.search(r'(?m)^template +gpu.small', offers), offers
+    assert home.apply().out.count('template.node.small[') >= 4
+    user_data, = {n['user_data'] for n in cloud.live() if n['size'] == 'gpu.huge'}
+    assert 'ray.io/node-group' in user_data and 'availability' not in user_data
+    assert 'No changes.' in home.run('plan', 'cluster.yaml', '--detailed-exitcode').out
+    assert {n['zone'] for n in cloud.live()} == {''}
+
+    # an imported node has its price back
+    node, = [n for n in cloud.live() if n['size'] == 'gpu.huge']
+    home.run('state', 'rm', 'template.node.big[0]')
+    home.run('import', 'cluster.yaml', 'template.node.big[0]', node['id'])
+    assert re.search(r'third/big +1 +\$21.50', home.run('cost', 'cluster.yaml').out)
+
+    home.write('named.yaml', spec(cloud))
+    refused = home.run('validate', 'named.yaml', code=4).err
+    assert 'template has no regions' in refused and 'leave `region` out' in refused
+    home.write('zoned.yaml', spec(cloud).replace('region: north, ', ''))
+    refused = home.run('validate', 'zoned.yaml', code=4).err
+    assert 'template has no hall "b2"' in refused and 'it has no halls: leave `zones` out' in refused
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+
+
+def test_providers_check_plays_with_a_cloud_without_regions(placeless):
+    checked = placeless.run('providers', 'check', placeless.modules + '/template.so', '--endpoint', placeless.cloud.url)
+    assert 'pass  opens\n' in checked.out and ', 0 failed' in checked.out
+    assert not placeless.cloud.live()
 
 
 def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
