@@ -191,9 +191,9 @@ typedef struct {
 int state_push(Context *context, const char *file, const PushOptions *options);
 /* orphans.c */
 int state_orphans(Context *context);
-/* rebuild.c: spec and lineage may be NULL */
-int state_rebuild(
-	Context *context, const char *spec, const char *lineage, unsigned lock_timeout_ms);
+/* rebuild.c: spec, lineage and token_file may be NULL */
+int state_rebuild(Context *context, const char *spec, const char *lineage, const char *token_file,
+	unsigned timeout_ms);
 
 /* report.c: what plan and drift print, and write beside it */
 typedef struct {

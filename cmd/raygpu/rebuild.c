@@ -1,4 +1,6 @@
 #include "command.h"
+#include "base/redact.h"
+#include <string.h>
 
 /* raygpu state rebuild: a lost state, out of the cloud's marks. Writes to the state alone: the
  * transport lets only reading calls through. */
@@ -38,7 +40,8 @@ static void print_text(const RgPass *pass, json_t *report)
 }
 
 /* Under the lock of the spec's cluster. */
-static RgPass *rebuild(Context *context, const char *spec, const char *lineage, unsigned timeout_ms)
+static RgPass *rebuild(Context *context, const char *spec, const char *lineage, const char *token,
+	unsigned timeout_ms)
 {
 	g_autoptr(RgPass) pass = rg_pipeline_load(spec, NULL, context->diags);
 	if (!pass)
@@ -49,7 +52,7 @@ static RgPass *rebuild(Context *context, const char *spec, const char *lineage, 
 	context->session.http.read_only = true;
 	g_autoptr(RgLock) lock = rg_lock_take(
 		context->store, pass->cluster->name, "state rebuild", timeout_ms, context->diags);
-	if (!lock || !rg_adopt_rebuild(&context->session, pass, lineage, context->diags))
+	if (!lock || !rg_adopt_rebuild(&context->session, pass, lineage, token, context->diags))
 		return NULL;
 	const RgProviderRef *place = &pass->cluster->provider;
 	const RgRunBegin begin = {
@@ -58,15 +61,39 @@ static RgPass *rebuild(Context *context, const char *spec, const char *lineage, 
 	return run && note_end(context, run, true) ? g_steal_pointer(&pass) : NULL;
 }
 
-int state_rebuild(Context *context, const char *spec, const char *lineage, unsigned timeout_ms)
+/* As it stands in /etc/raygpu/token of a node; a line feed at its end does no harm. */
+static bool read_token(Context *context, const char *path, char **token)
+{
+	g_autoptr(GError) error = NULL;
+	*token = NULL;
+	if (!path)
+		return true;
+	if (!g_file_get_contents(path, token, NULL, &error)) {
+		report_unreadable(context, path, error);
+		return false;
+	}
+	g_strchomp(*token);
+	if (g_regex_match_simple("^[A-Za-z0-9]{16,256}$", *token, 0, 0)) {
+		rg_redact_add(*token, strlen(*token));
+		return true;
+	}
+	rg_diags_error(context->diags, "usage.bad-argument",
+		"\"%s\" does not hold a Ray token: 16 to 256 letters and digits", path);
+	return false;
+}
+
+int state_rebuild(Context *context, const char *spec, const char *lineage, const char *token_file,
+	unsigned timeout_ms)
 {
 	if (spec && g_str_equal(spec, "-")) {
 		rg_diags_error(context->diags, "usage.bad-argument",
 			"raygpu state rebuild can't read the spec from standard input");
 		return EXIT_USAGE;
 	}
-	g_autoptr(RgPass) pass =
-		rebuild(context, spec ? spec : "cluster.yaml", lineage, timeout_ms);
+	g_autofree char *token = NULL;
+	g_autoptr(RgPass) pass = NULL;
+	if (read_token(context, token_file, &token))
+		pass = rebuild(context, spec ? spec : "cluster.yaml", lineage, token, timeout_ms);
 	status_clear(context);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);

@@ -184,7 +184,7 @@ static const Verb *find_verb(const char *name, int addresses)
 }
 
 typedef struct {
-	char *lineage, *out;
+	char *lineage, *ray_token_file, *out;
 	int lock_timeout_s;
 	gboolean dry_run, force, redact;
 } Options;
@@ -231,7 +231,8 @@ static bool options_fit(Context *context, const Subcommand *verb, const Options 
 		const char *name;
 	} rows[] = {{options->dry_run, "dry-run"}, {options->force, "force"},
 		{options->redact, "redact"}, {options->out != NULL, "out"},
-		{options->lineage != NULL, "lineage"}};
+		{options->lineage != NULL, "lineage"},
+		{options->ray_token_file != NULL, "ray-token-file"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
 		if (!rows[i].given || subcommand_has_option(verb, rows[i].name))
 			continue;
@@ -261,9 +262,10 @@ static int run(Context *context, int argc, char **argv, const Options *options)
 	if (g_str_equal(verb, "push"))
 		return argc != 3 ? usage(context, sub) : push(context, argv[2], options);
 	if (g_str_equal(verb, "rebuild"))
-		return argc > 3 ? usage(context, sub)
-				: state_rebuild(context, argc > 2 ? argv[2] : NULL,
-					  options->lineage, timeout_ms(options));
+		return argc > 3
+			       ? usage(context, sub)
+			       : state_rebuild(context, argc > 2 ? argv[2] : NULL, options->lineage,
+					 options->ray_token_file, timeout_ms(options));
 	const Verb *known = find_verb(verb, argc - 2);
 	if (!known)
 		return usage(context, sub);
@@ -292,6 +294,10 @@ int cmd_state(Context *context, int argc, char **argv)
 			NULL},
 		{"lineage", 0, 0, G_OPTION_ARG_STRING, &options.lineage,
 			"rebuild: which of several states of that name", "LINEAGE"},
+		{"ray-token-file", 0, 0, G_OPTION_ARG_FILENAME, &options.ray_token_file,
+			"rebuild: the Ray token of the running nodes, where the cloud does not "
+			"report it",
+			"FILE"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
@@ -299,6 +305,7 @@ int cmd_state(Context *context, int argc, char **argv)
 		return code;
 	code = run(context, argc, argv, &options);
 	g_free(options.lineage);
+	g_free(options.ray_token_file);
 	g_free(options.out);
 	return code;
 }

@@ -37,7 +37,7 @@ static const Subcommand subcommands[] = {
 	{"state", "rebuild", "[SPEC]", "rebuild a lost state from the cloud and the spec",
 		"Records everything that carries the cluster's ownership tags. Nothing is\n"
 		"changed in the cloud.",
-		"lock-timeout lineage"},
+		"lock-timeout lineage ray-token-file"},
 	{NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

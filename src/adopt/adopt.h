@@ -5,8 +5,10 @@
 #include "pipeline/pipeline.h"
 
 /* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held), of
- * a pass that was loaded; `lineage` may be NULL. The pass's snapshot has what was found. */
-bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, RgDiags *diags);
+ * a pass that was loaded; `lineage` may be NULL, and so may `ray_token`, which is then read from
+ * the nodes' user data where the provider reveals it. The pass's snapshot has what was found. */
+bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, const char *ray_token,
+	RgDiags *diags);
 
 /* What `import` names: something that exists, and what of the spec it is. */
 typedef struct {

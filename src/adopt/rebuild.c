@@ -59,7 +59,6 @@ bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked)
 static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const char *asked)
 {
 	g_autoptr(GPtrArray) lineages = g_ptr_array_new();
-	const RgProviderRef *place = &rebuild->pass->cluster->provider;
 	const char *name = rebuild->pass->cluster->name;
 	for (guint i = 0; i < marked->len; i++) {
 		const RgResource *resource = marked->pdata[i];
@@ -73,8 +72,8 @@ static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const cha
 	if (!lineages->len) {
 		RgDiag *diag = rg_diags_error(rebuild->diags, "state.no-marks",
 			"nothing in %s carries the ownership tags of cluster %s%s%s",
-			rg_place_name(place->name, place->region), name,
-			asked ? " and lineage " : "", asked ? asked : "");
+			rebuild->pass->cluster->provider.region, name, asked ? " and lineage " : "",
+			asked ? asked : "");
 		rg_diag_hint(diag, "is it the right %s and account?",
 			rg_schema_words(rg_provider_get_schema(rebuild->pass->provider))->region);
 		return NULL;
@@ -193,11 +192,16 @@ static bool find_and_store(Rebuild *rebuild, const char *asked)
 	return rg_pass_check_account(pass, true, diags) && store_records(rebuild);
 }
 
-bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, RgDiags *diags)
+bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, const char *ray_token,
+	RgDiags *diags)
 {
 	g_autoptr(GHashTable) revealed =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
-	Rebuild rebuild = {.session = session, .pass = pass, .revealed = revealed, .diags = diags};
+	Rebuild rebuild = {.session = session,
+		.pass = pass,
+		.revealed = revealed,
+		.token = g_strdup(ray_token),
+		.diags = diags};
 	bool ok = find_and_store(&rebuild, lineage);
 	g_free(rebuild.token);
 	return ok;

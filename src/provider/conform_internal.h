@@ -15,7 +15,6 @@ typedef struct {
 typedef struct {
 	RgProviderHost *host;
 	const RgConformOptions *options;
-	const RgSchema *schema;
 	RgProvider *provider;
 	char lineage[33], type[65];
 	json_t *facts;
@@ -52,6 +51,8 @@ json_t *rg_conform_item(RgConform *c, const RgConformMade *made);
 typedef GPtrArray *(*RgConformCall)(RgProvider *provider, const json_t *input, RgDiags *diags);
 GPtrArray *rg_conform_call(
 	RgConform *c, RgConformCall call, const char *kind, json_t *items, RgDiags *diags);
+/* conform_adopt.c: what import and `state rebuild` ask about the thing. */
+void rg_conform_adopt(RgConform *c, const RgConformMade *made);
 /* conform_update.c: of the thing, in place. */
 void rg_conform_update(RgConform *c, const RgConformMade *made);
 /* conform_manners.c: the process as a module found it; and NULL while it is as then, else what the

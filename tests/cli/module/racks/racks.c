@@ -150,48 +150,73 @@ static rgp_status lower(const Call *c)
 	return give(c, "resources", list);
 }
 
+/* What carries another cluster's name, or another lineage, has no address for this one. */
 static json_t *observed(const Call *c, const json_t *thing)
 {
 	const json_t *asked = json_object_get(c->input, "lineage");
-	const char *lineage = str(thing, "lineage");
+	const char *lineage = str(thing, "lineage"), *cluster = str(c->input, "cluster");
 	int other = !json_is_string(asked) || strcmp(json_string_value(asked), lineage) != 0;
-	int named = !json_is_string(asked) || !other;
+	int named = (!json_is_string(asked) || !other) &&
+		    (!*cluster || strcmp(str(thing, "cluster"), cluster) == 0);
 	return json_pack("{s:s, s:s*, s:s, s:s, s:s*, s:O, s:O*}", "id", str(thing, "id"),
 		"address", named ? str(thing, "address") : NULL, "state", "present", "token",
 		str(thing, "token"), "lineage", other ? lineage : NULL, "attributes",
 		json_object_get(thing, "attributes"), "nodes", json_object_get(thing, "nodes"));
 }
 
-static rgp_status give_page(const Call *c, const char *kind, const char *search)
+/* By id, what a search finds of the kind; 0 when it failed. */
+static int look(const Call *c, const char *kind, const char *search, json_t *resources)
 {
-	json_t *reply = request(c, "GET", search, NULL), *thing, *resources = json_array();
+	json_t *reply = request(c, "GET", search, NULL), *thing;
+	int ok = reply != NULL;
 	size_t i;
 	json_array_foreach (reply, i, thing) {
 		if (strcmp(str(thing, "kind"), kind) == 0)
-			json_array_append_new(resources, observed(c, thing));
+			json_object_set_new(resources, str(thing, "id"), observed(c, thing));
 	}
-	rgp_status status = reply != NULL ? RGP_OK : RGP_FAIL;
 	json_decref(reply);
-	if (status == RGP_OK)
-		status = give(
-			c, "page", json_pack("{s:s, s:O}", "kind", kind, "resources", resources));
-	json_decref(resources);
+	return ok;
+}
+
+static rgp_status give_page(const Call *c, const char *kind, const json_t *found)
+{
+	json_t *list = json_array(), *resource;
+	const char *id;
+	json_object_foreach ((json_t *)found, id, resource)
+		json_array_append(list, resource);
+	rgp_status status =
+		give(c, "page", json_pack("{s:s, s:o}", "kind", kind, "resources", list));
 	return status == RGP_OK ? give(c, "done", json_pack("{s:b}", "complete", 1)) : status;
 }
 
 static rgp_status list(const Call *c)
 {
 	char search[200];
-	const json_t *kinds = json_object_get(c->input, "kinds");
+	const char *kind = text_of(json_array_get(json_object_get(c->input, "kinds"), 0));
+	const json_t *known = json_object_get(json_object_get(c->input, "known"), kind), *id;
+	json_t *found = json_object();
+	size_t i;
 	snprintf(search, sizeof(search), "things?cluster=%.64s", str(c->input, "cluster"));
-	return give_page(c, text_of(json_array_get(kinds, 0)), search);
+	int ok = look(c, kind, search, found);
+	json_array_foreach (known, i, id) {
+		snprintf(search, sizeof(search), "things?id=%.64s", text_of(id));
+		if (json_object_get(found, text_of(id)) == NULL)
+			ok = look(c, kind, search, found) && ok;
+	}
+	rgp_status status = ok ? give_page(c, kind, found) : RGP_FAIL;
+	json_decref(found);
+	return status;
 }
 
 static rgp_status find(const Call *c)
 {
 	char search[200];
+	json_t *found = json_object();
 	snprintf(search, sizeof(search), "things?token=%.64s", str(c->input, "token"));
-	return give_page(c, str(c->input, "kind"), search);
+	int ok = look(c, str(c->input, "kind"), search, found);
+	rgp_status status = ok ? give_page(c, str(c->input, "kind"), found) : RGP_FAIL;
+	json_decref(found);
+	return status;
 }
 
 static rgp_status give_item(const Call *c, const json_t *item, json_t *reply)
