@@ -26,6 +26,7 @@ const Member change_members[] = {MEMBER(RgPlanChange, group, TEXT), MEMBER(RgPla
 const Member pool_members[] = {MEMBER(RgPlanPool, pool, NEEDED),
 	MEMBER(RgPlanPool, instance_type, TEXT), MEMBER(RgPlanPool, accelerator, TEXT),
 	MEMBER(RgPlanPool, market, TEXT), MEMBER(RgPlanPool, reason, TEXT),
+	MEMBER(RgPlanPool, instance_type_before, TEXT), MEMBER(RgPlanPool, market_before, TEXT),
 	MEMBER(RgPlanPool, gang, FLAG), {0}};
 
 const Member sum_members[] = {MEMBER(RgPlanSum, nodes, COUNT), MEMBER(RgPlanSum, gpus, COUNT),

@@ -66,7 +66,8 @@ typedef struct {
 	char *pool;
 	char *instance_type, *accelerator; /* of after, else before; accelerator may be NULL */
 	char *market, *reason; /* the same: "on-demand", "spot", "mixed"; why this type, or NULL */
-	bool gang;	       /* apply makes all of its new nodes or none */
+	char *instance_type_before, *market_before; /* where they change; else NULL */
+	bool gang;				    /* apply makes all of its new nodes or none */
 	RgPlanSide before, after;
 } RgPlanPool;
 

@@ -88,12 +88,25 @@ static void name_pool(RgPlanPool *pool, const Offer *offer)
 }
 
 /* Nodes of one pool are on two markets while only some of them are to be replaced. */
-static void mix_market(RgPlanPool *pool, const Offer *offer)
+static void mix_market(char **market, const Offer *offer)
 {
-	if (g_strcmp0(pool->market, offer->market) == 0)
-		return;
-	g_free(pool->market);
-	pool->market = g_strdup("mixed");
+	if (!*market) {
+		*market = g_strdup(offer->market);
+	} else if (!g_str_equal(*market, offer->market)) {
+		g_free(*market);
+		*market = g_strdup("mixed");
+	}
+}
+
+/* What it is before, only where it is something else afterwards. */
+static void keep_changes(gpointer item, G_GNUC_UNUSED gpointer data)
+{
+	RgPlanPool *pool = item;
+	if (pool->after.most.nodes == 0 ||
+		g_strcmp0(pool->instance_type_before, pool->instance_type) == 0)
+		g_clear_pointer(&pool->instance_type_before, g_free);
+	if (pool->after.most.nodes == 0 || g_strcmp0(pool->market_before, pool->market) == 0)
+		g_clear_pointer(&pool->market_before, g_free);
 }
 
 static void add_before(
@@ -107,6 +120,9 @@ static void add_before(
 	newer_date(maker->plan, offer.price_date);
 	if (pool->after.most.nodes == 0)
 		name_pool(pool, &offer);
+	if (!pool->instance_type_before)
+		pool->instance_type_before = g_strdup(offer.instance_type);
+	mix_market(&pool->market_before, &offer);
 }
 
 static void add_after(
@@ -117,7 +133,7 @@ static void add_after(
 	const Offer offer = offer_of(maker, change, nodes, wanted);
 	if (pool->after.most.nodes == 0)
 		name_pool(pool, &offer);
-	mix_market(pool, &offer);
+	mix_market(&pool->market, &offer);
 	RgPlanMarket *market = find_market(maker->plan, offer.market);
 	add_side(maker, &pool->after, &market->after, &offer, nodes,
 		made ? nodes->min : rg_nodes_now(nodes, change->observed));
@@ -178,5 +194,6 @@ void pools_make(Maker *maker)
 		find_pool(pools, by_name, maker->input->gangs->pdata[i])->gang = true;
 	qsort(pools->pdata + known, pools->len - known, sizeof(gpointer), compare_pools);
 	drop_empty(pools);
+	g_ptr_array_foreach(pools, keep_changes, NULL);
 	g_ptr_array_sort(maker->plan->markets, compare_markets);
 }

@@ -63,6 +63,14 @@ static void add_cell(GString *to, const char *text)
 	g_string_append(to, " | ");
 }
 
+/* "a -> b" */
+static void add_change(GString *to, const char *text)
+{
+	g_auto(GStrv) sides = g_strsplit(text, " -> ", 2);
+	g_autofree char *arrow = g_strjoinv(" → ", sides);
+	add_cell(to, arrow);
+}
+
 static void add_numbers(GString *to, const char *unit, unsigned before, unsigned after)
 {
 	const char *space = *unit ? " " : "";
@@ -76,8 +84,8 @@ static void add_table(GString *to, const RgPlan *plan)
 {
 	if (!plan->pools->len)
 		return;
-	g_string_append(to, "\n| Pool | Type | Nodes | GPUs | Per hour |\n"
-			    "| --- | --- | --- | --- | --- |\n");
+	g_string_append(to, "\n| Pool | Type | Market | Nodes | GPUs | Per hour |\n"
+			    "| --- | --- | --- | --- | --- | --- |\n");
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
 		const RgPlanSum *was = &pool->before.now, *is = &pool->after.now;
@@ -90,12 +98,14 @@ static void add_table(GString *to, const RgPlan *plan)
 			is->unpriced ? g_strdup_printf("%s + %u unpriced", cost, is->unpriced)
 				     : g_strdup(cost);
 		g_autofree char *nodes = nodes_change(pool);
-		g_auto(GStrv) arrow = g_strsplit(nodes, "->", 2);
-		g_autofree char *arrowed = g_strjoinv("→", arrow);
+		g_autofree char *type =
+			word_change(pool->instance_type_before, pool->instance_type);
+		g_autofree char *market = word_change(pool->market_before, pool->market);
 		g_string_append(to, "| ");
 		add_cell(to, pool->pool);
-		add_cell(to, pool->instance_type);
-		add_cell(to, arrowed);
+		add_change(to, type);
+		add_change(to, market);
+		add_change(to, nodes);
 		if (pool->accelerator)
 			add_numbers(to, pool->accelerator, was->gpus, is->gpus);
 		else
@@ -251,7 +261,7 @@ static char *one(const RgReports *reports, size_t bytes)
 	g_string_append(out, title ? ": " : "");
 	add_escaped(out, title);
 	g_string_append_printf(out, "\n\n**%s**\n", headline);
-	if (report->plan) {
+	if (report->plan && !rg_plan_is_noop(report->plan)) {
 		add_table(out, report->plan);
 		add_money(out, report->plan);
 		add_reasons(out, report->plan);
@@ -259,7 +269,8 @@ static char *one(const RgReports *reports, size_t bytes)
 	add_findings(out, findings);
 	if (out->len + 1000 > bytes) /* 200 pools with names as long as they may be */
 		cut(out, bytes / 2);
-	add_fold(out, report, "All of it", bytes);
+	if (!report->plan || !rg_plan_is_noop(report->plan))
+		add_fold(out, report, "All of it", bytes);
 	return text_finish(out, &(RgStyle){0});
 }
 

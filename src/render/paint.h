@@ -50,6 +50,8 @@ void add_difference(GString *to, const RgStyle *style, const char *prefix, json_
 /* The pool's nodes, before and after: "2 -> 4", "3 of 2-8"; g_free it. */
 char *nodes_change(const RgPlanPool *pool);
 char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours);
+/* "m5.large -> m5.xlarge", or the second alone when the first is NULL; g_free. */
+char *word_change(const char *before, const char *after);
 /* "0.036 -> 0.106 (+0.070) kg CO2e per hour" */
 char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);
 /* pools.c: the table of pools, what Ray will see, what it costs */

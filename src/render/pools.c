@@ -33,6 +33,12 @@ char *nodes_change(const RgPlanPool *pool)
 					  : g_strdup_printf("%s -> %s", before, after);
 }
 
+char *word_change(const char *before, const char *after)
+{
+	g_autofree char *both = before ? g_strdup_printf("%s -> %s", before, after) : NULL;
+	return clean(both ? both : after ? after : "?");
+}
+
 static GStrv pool_row(const RgPlanPool *pool)
 {
 	GStrv row = g_new0(char *, COLUMNS + 1);
@@ -41,8 +47,8 @@ static GStrv pool_row(const RgPlanPool *pool)
 	g_autofree char *gpus = arrow(before->gpus, after->gpus);
 	g_autofree char *cost = money_arrow(before->microusd_hour, after->microusd_hour);
 	row[n++] = clean(pool->pool);
-	row[n++] = clean(pool->instance_type ? pool->instance_type : "?");
-	row[n++] = clean(pool->market ? pool->market : "?");
+	row[n++] = word_change(pool->instance_type_before, pool->instance_type);
+	row[n++] = word_change(pool->market_before, pool->market);
 	row[n++] = nodes_change(pool);
 	g_autofree char *labelled =
 		pool->accelerator ? g_strdup_printf("%s %s", pool->accelerator, gpus) : NULL;

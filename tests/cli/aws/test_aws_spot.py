@@ -224,4 +224,4 @@ def test_the_market_stands_in_the_table_and_the_reason_is_shown(home):
     assert pools['serve']['market'] == 'spot' and pools['head']['market'] == 'on-demand'
     assert pools['serve']['reason'].startswith('cheapest of') and pools['head']['reason'] == 'named in the spec'
     write(home, 2)
-    assert ' spot ' not in home.run('plan', 'cluster.yaml', '--no-settle', '--summary').out.split('\n\n')[0]
+    assert '  spot -> on-demand  2 ' in home.run('plan', 'cluster.yaml', '--no-settle', '--summary').out

@@ -1,5 +1,6 @@
 """Why nodes are replaced, in the words of the spec; values of environment variables are not shown."""
 import hashlib
+import re
 
 from program import IMAGE, spec
 from shared import home, sim  # noqa: F401
@@ -79,6 +80,7 @@ def test_an_attribute_names_the_field_that_decides_it(home):
     assert reasons(home)['aws.instance.serve[0]'] == why
     assert reasons(home)['aws.instance.head'][0]['field'] == 'instance_type'
     out = home.run('plan').out
+    assert re.search(r'\n  head +m5\.2xlarge -> m5\.4xlarge  on-demand  1 ', out), 'the table shows both'
     assert '      ~ disk_type = "gp3" -> "gp2" # forces replacement (disk.type)\n' in out
     assert '      ~ instance_type = "m5.2xlarge" -> "m5.4xlarge" # forces replacement\n' in out
     assert ('Replaced: head, 2 of serve\n          because of instance_type "m5.2xlarge" -> "m5.4xlarge"\n'

@@ -229,7 +229,7 @@ def test_markdown_is_one_comment(home):
     text = home.run('plan', '--format', 'markdown').out
     assert text.startswith('<!-- raygpu:plan:research -->\n')
     assert '**Plan: 9 to add, 0 to change, 0 to destroy.**' in text
-    assert '| train | p4d.24xlarge | 0 → 2 | A100 0 → 16 | $0.00 → $43.92 |' in text
+    assert '| train | p4d.24xlarge | on-demand | 0 → 2 | A100 0 → 16 | $0.00 → $43.92 |' in text
     assert text.count('<details>') == text.count('</details>') == 1
     fenced = text.split('```diff\n')[1].split('```')[0]
     assert '\n+  + resource "aws.instance" "train" {' in fenced
