@@ -74,7 +74,7 @@ def test_markdown_shows_the_old_price(home):
     home.write('cluster.yaml', spec(pools={'serve': 3, 'empty': 0}))
     table = home.run('plan', '--format', 'markdown').out
     assert '| serve | g4dn.xlarge | on-demand | 2 → 3 | T4 2 → 3 | $1.05 → $1.58 |' in table
-    assert '| head | m5.2xlarge | 1 | - | $0.38 |' in table
+    assert '| head | m5.2xlarge | on-demand | 1 | - | $0.38 |' in table
 
 
 def test_drift_names_import_for_what_no_record_has(sim, home):
