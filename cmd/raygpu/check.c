@@ -75,7 +75,7 @@ static bool run_script(Context *context, const char *dir, const char *name, cons
 	context_open_providers(context);
 	RgHttpOptions transport = {
 		.user_agent = "raygpu/" RG_VERSION, .trace_path = context->trace_path};
-	if (check->region) {
+	if (check->region || check->endpoint || check->config) {
 		http = rg_http_open(&transport, context->diags);
 		if (!http) {
 			const RgDiag *diag = rg_diags_get(context->diags, 0);

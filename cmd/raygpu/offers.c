@@ -157,7 +157,7 @@ static void add_row(GString *text, const RgOffer *offer)
 	g_autofree char *gigabyte =
 		dollars(known ? (int64_t)((double)offer->price / memory) : RG_MONEY_UNKNOWN);
 	g_autofree char *carbon = kilograms(&offer->carbon);
-	g_autofree char *place = g_strdup_printf("%s %s", offer->provider, offer->region);
+	g_autofree char *place = rg_place_text(offer->provider, offer->region);
 	g_autofree char *gpus =
 		g_strdup_printf("%ux%u", type->gpus, type->gpu ? type->gpu->memory_gb : 0);
 	g_string_append_printf(text, "%-20s %s\n", place, type->name);
@@ -359,7 +359,7 @@ static void look_up(Context *context, Options *options, RgCluster *cluster, cons
 		options->among = cluster;
 	} else if (placed) {
 		provider = cluster->provider.name;
-		region = cluster->provider.region;
+		region = *cluster->provider.region ? cluster->provider.region : NULL;
 	}
 	g_autoptr(GArray) places = rg_tables_places(tables, provider, region, context->diags);
 	const RgCarbon *carbon = places ? rg_tables_carbon(tables, context->diags) : NULL;

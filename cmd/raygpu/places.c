@@ -36,8 +36,8 @@ static bool is_taken(const json_t *choice, const json_t *row)
 static void add_row(GString *text, const json_t *choice, const json_t *row)
 {
 	const char *rejected = rg_json_str(row, "rejected", NULL);
-	g_autofree char *place = g_strdup_printf(
-		"%s %s", rg_json_str(row, "provider", "?"), rg_json_str(row, "region", "?"));
+	g_autofree char *place =
+		rg_place_text(rg_json_str(row, "provider", "?"), rg_json_str(row, "region", NULL));
 	g_autofree char *hour = money_of(row, 1), *month = money_of(row, 730);
 	g_autofree char *carbon = kilograms_of(row);
 	g_string_append_printf(text, "%-28s %12s %14s %10s\n", place, hour, month, carbon);

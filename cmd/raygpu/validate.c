@@ -26,10 +26,11 @@ static void one(Context *context, const char *path, json_t *views)
 	if (context->json)
 		return;
 	unsigned nodes = rg_cluster_nodes(cluster);
+	g_autofree char *place = rg_place_text(cluster->provider.name, cluster->provider.region);
 	g_autofree char *text = g_strdup_printf(
-		"Success! \"%s\" is valid: cluster %s, %u pool%s, %u node%s in %s %s.\n", path,
+		"Success! \"%s\" is valid: cluster %s, %u pool%s, %u node%s in %s.\n", path,
 		cluster->name, cluster->pools->len, cluster->pools->len == 1 ? "" : "s", nodes,
-		nodes == 1 ? "" : "s", cluster->provider.name, cluster->provider.region);
+		nodes == 1 ? "" : "s", place);
 	out_text(text);
 }
 

@@ -161,16 +161,34 @@ static json_t *request(const Call *c, const char *what, const char *method, cons
 	return NULL;
 }
 
-static json_t *request_node(const Call *c, const char *what, const char *method, const char *id,
-	const json_t *body, Failure *why)
+/* `path` with a word of the cloud's at its end: an id, or the name of an operation. */
+static json_t *request_at(const Call *c, const char *what, const char *method, const char *path,
+	const char *word, const char *query, const json_t *body, Failure *why)
 {
-	char path[160];
-	if (!is_word(id)) {
+	char full[256];
+	if (!is_word(word)) {
 		set_failure(why, RGP_CLASS_INVALID, "", "an id that this cloud can't have given");
 		return NULL;
 	}
-	snprintf(path, sizeof(path), "/v1/nodes/%s", id);
-	return request(c, what, method, path, body, why);
+	snprintf(full, sizeof(full), "%s%s%s", path, word, query);
+	return request(c, what, method, full, body, why);
+}
+
+static json_t *get_node(const Call *c, const char *id, Failure *why)
+{
+	return request_at(c, "GetNode", "GET", "/v1/nodes/", id, "", NULL, why);
+}
+
+/* A change of the node as the plan saw it, or as the last answer told: the cloud refuses another
+ * version, so nobody's change is overwritten unseen. */
+static json_t *change_node(const Call *c, const char *what, const char *method, const json_t *item,
+	const json_t *body, Failure *why)
+{
+	char query[48];
+	const json_t *version = json_object_get(json_object_get(item, "observed"), "version");
+	snprintf(query, sizeof(query), "?version=%" JSON_INTEGER_FORMAT,
+		json_integer_value(version));
+	return request_at(c, what, method, "/v1/nodes/", str(item, "id"), query, body, why);
 }
 
 /* ---- schema, open, close */
@@ -330,13 +348,15 @@ static json_t *observed(const Call *c, const json_t *node)
 	else if (*pool && json_is_integer(index))
 		snprintf(address, sizeof(address), KIND ".%.100s[%d]", pool,
 			(int)json_integer_value(index));
-	return json_pack("{s:s, s:s*, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*, s:O*}}",
+	return json_pack(
+		"{s:s, s:s*, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*, s:O*, s:O*}}",
 		"id", id, "address", *address ? address : NULL, "lineage", lineage, "state",
 		strcmp(str(node, "state"), "gone") == 0 ? "gone" : "present", "status",
 		str(node, "state"), "token", *token ? token : NULL, "attributes", "size",
 		str(node, "size"), "zone", str(node, "zone"), "image", str(node, "image"), "labels",
 		json_object_get(node, "labels"), "private_ip", json_object_get(node, "private_ip"),
-		"links", json_object_get(node, "links"));
+		"links", json_object_get(node, "links"), "version",
+		json_object_get(node, "version"));
 }
 
 /* Every page of a search; `seen` gets the ids. An error is a failed call, never a short list. */
@@ -386,7 +406,7 @@ static rgp_status list(const Call *c)
 		if (status != RGP_OK || json_object_get(seen, json_string_value(id)) != NULL)
 			continue;
 		set_failure(&why, RGP_CLASS_TRANSIENT, "", "a node makes no sense");
-		json_t *node = request_node(c, "GetNode", "GET", json_string_value(id), NULL, &why);
+		json_t *node = get_node(c, json_string_value(id), &why);
 		json_t *resource = observed(c, node);
 		if (resource != NULL)
 			status = give(c, "page", json_pack("{s:[o]}", "resources", resource));
@@ -412,10 +432,13 @@ static rgp_status find(const Call *c)
 
 static rgp_status give_failed(const Call *c, const json_t *item, const Failure *why)
 {
+	/* With its id it is the last word of a node that ended; without, the host asks again. */
+	const char *id = why->class_ == RGP_CLASS_GONE ? str(item, "id") : "";
 	return give(c, "item",
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "address", str(item, "address"),
-			"outcome", "failed", "class", class_name(why->class_), "code", why->code,
-			"message", why->message, "definite", why->definite));
+		json_pack("{s:s, s:s, s:s*, s:s, s:s, s:s, s:b}", "address", str(item, "address"),
+			"outcome", "failed", "id", *id ? id : NULL, "class",
+			class_name(why->class_), "code", why->code, "message", why->message,
+			"definite", why->definite));
 }
 
 static rgp_status give_item(
@@ -423,9 +446,11 @@ static rgp_status give_item(
 {
 	const char *id = str(node, "id");
 	return give(c, "item",
-		json_pack("{s:s, s:s, s:s*, s:{s:O*}}", "address", str(item, "address"), "outcome",
-			outcome, "id", *id ? id : NULL, "attributes", "private_ip",
-			json_object_get(node, "private_ip")));
+		json_pack("{s:s, s:s, s:s*, s:O*, s:{s:O*, s:O*}}", "address", str(item, "address"),
+			"outcome", outcome, "id", *id ? id : NULL, "operation",
+			json_object_get(node, "operation"), "attributes", "private_ip",
+			json_object_get(node, "private_ip"), "version",
+			json_object_get(node, "version")));
 }
 
 /* One request for all items, made safe to send again by the token. The cloud gives as many nodes
@@ -463,9 +488,9 @@ static rgp_status create(const Call *c)
 static void ready_item(const Call *c, const json_t *item)
 {
 	Failure why;
-	json_t *node = request_node(c, "GetNode", "GET", str(item, "id"), NULL, &why);
+	json_t *node = get_node(c, str(item, "id"), &why);
 	const char *state = str(node, "state");
-	if (node != NULL && strcmp(state, "gone") == 0)
+	if (node != NULL)
 		set_failure(&why, RGP_CLASS_GONE, "", "the node ended while it started");
 	if (strcmp(state, "running") == 0)
 		give_item(c, item, "done", node);
@@ -476,28 +501,34 @@ static void ready_item(const Call *c, const json_t *item)
 	json_decref(node);
 }
 
+/* The cloud takes its time for some changes and names an operation to ask for. */
 static void update_item(const Call *c, const json_t *item)
 {
 	Failure why;
 	json_t *wanted = json_object_get(json_object_get(item, "attributes"), "labels");
 	json_t *body = json_pack("{s:O*}", "labels", wanted);
-	json_t *node = request_node(c, "ChangeNode", "PATCH", str(item, "id"), body, &why);
-	if (node != NULL)
-		give_item(c, item, "done", node);
-	else
+	const char *operation = str(item, "operation");
+	json_t *node = *operation ? request_at(c, "GetOperation", "GET", "/v1/operations/",
+					    operation, "", NULL, &why)
+				  : change_node(c, "ChangeNode", "PATCH", item, body, &why);
+	if (node == NULL)
 		give_failed(c, item, &why);
+	else
+		give_item(c, item, *str(node, "operation") ? "pending" : "done", node);
 	json_decref(body);
 	json_decref(node);
 }
 
+/* Sent again while the node stops, which the cloud answers like the first time. */
 static void remove_item(const Call *c, const json_t *item)
 {
 	Failure why;
-	json_t *node = request_node(c, "DeleteNode", "DELETE", str(item, "id"), NULL, &why);
-	if (node != NULL || why.class_ == RGP_CLASS_GONE) /* gone counts as done */
-		give_item(c, item, "done", NULL);
-	else
+	json_t *node = change_node(c, "DeleteNode", "DELETE", item, NULL, &why);
+	if (node == NULL && why.class_ != RGP_CLASS_GONE) /* gone counts as done */
 		give_failed(c, item, &why);
+	else
+		give_item(c, item, strcmp(str(node, "state"), "stopping") == 0 ? "pending" : "done",
+			node);
 	json_decref(node);
 }
 

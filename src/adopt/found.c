@@ -13,9 +13,10 @@ static const RgKind *kind_of(const Rebuild *rebuild, const RgResource *found)
 	return rg_schema_kind(schema, found->kind);
 }
 
-static json_t *pin_observed(const RgKind *kind, const RgResource *found)
+static json_t *pin_observed(const Rebuild *rebuild, const RgResource *found)
 {
 	json_t *pin = json_object();
+	const RgKind *kind = kind_of(rebuild, found);
 	static const char *const members[][2] = {{RG_ROLE_INSTANCE_TYPE, "instance_type"},
 		{RG_ROLE_ZONE, "zone"}, {RG_ROLE_IMAGE, "image_id"}, {RG_ROLE_MARKET, "market"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
@@ -24,16 +25,18 @@ static json_t *pin_observed(const RgKind *kind, const RgResource *found)
 		if (json_is_string(value))
 			json_object_set(pin, members[i][1], value);
 	}
+	if (rg_schema_has_no_zones(rg_provider_get_schema(rebuild->pass->provider)))
+		rg_json_set_str(pin, "zone", "");
 	return pin;
 }
 
 /* Of nodes of the pools that the cloud reports; what is wanted says more of them. */
-static json_t *pin_of_pools(const RgKind *kind, const RgResource *found)
+static json_t *pin_of_pools(const Rebuild *rebuild, const RgResource *found)
 {
 	json_t *entries = json_array(), *n;
 	const char *pool;
 	json_object_foreach (found->nodes, pool, n) {
-		json_t *entry = pin_observed(kind, found);
+		json_t *entry = pin_observed(rebuild, found);
 		rg_json_set_str(entry, "pool", pool);
 		rg_json_set_str(entry, "role", g_str_equal(pool, "head") ? "head" : "worker");
 		json_object_set(entry, "count", n);
@@ -50,7 +53,8 @@ static void pin_nodes(Rebuild *rebuild)
 		if (!kind->node)
 			continue;
 		found->group = g_intern_string(found->name);
-		found->pin = found->nodes ? pin_of_pools(kind, found) : pin_observed(kind, found);
+		found->pin =
+			found->nodes ? pin_of_pools(rebuild, found) : pin_observed(rebuild, found);
 		rg_pins_add(rg_pass_pins(rebuild->pass), found);
 	}
 }
@@ -117,7 +121,7 @@ static void pin_as_wanted(const Rebuild *rebuild, RgResource *found)
 	json_t *entries = rg_nodes_json(wanted), *entry;
 	size_t i;
 	json_array_foreach (entries, i, entry) {
-		json_auto_t *observed = pin_observed(kind_of(rebuild, found), found);
+		json_auto_t *observed = pin_observed(rebuild, found);
 		json_t *now = json_object_get(found->nodes, rg_json_str(entry, "pool", ""));
 		json_t *whole = json_copy(entry);
 		json_object_update(whole, observed);

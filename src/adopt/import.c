@@ -129,7 +129,8 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 		rg_schema_words(rg_provider_get_schema(pass->provider))->region);
 	if (!read)
 		refuse(importing, import, hint, "there is no %s \"%s\" in %s", kind, import->id,
-			pass->cluster->provider.region);
+			rg_place_name(
+				pass->cluster->provider.name, pass->cluster->provider.region));
 	else if (read->presence != RG_PRESENT)
 		refuse(importing, import, NULL, "%s is %s: there is nothing left to import",
 			import->id, read->status && *read->status ? read->status : "gone");

@@ -62,14 +62,14 @@ static bool look(Rebuild *rebuild, const char *asked, guint *at, GString *places
 			continue;
 		ok = read_here(rebuild, here);
 		close_provider(pass);
+		g_autofree char *text = rg_place_text(place->name, place->region);
 		bool ours = ok && is_ours(here, asked);
 		if (ours && ++found == 1)
 			g_string_truncate(places, 0);
 		*at = ours ? i : *at;
 		if (ours || found == 0)
-			g_string_append_printf(places, "%s%s %s",
-				places->len ? (found ? " and " : ", ") : "", place->name,
-				place->region);
+			g_string_append_printf(
+				places, "%s%s", places->len ? (found ? " and " : ", ") : "", text);
 	}
 	return ok && (found == 1 || report(rebuild, places, found == 0));
 }

@@ -59,6 +59,7 @@ bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked)
 static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const char *asked)
 {
 	g_autoptr(GPtrArray) lineages = g_ptr_array_new();
+	const RgProviderRef *place = &rebuild->pass->cluster->provider;
 	const char *name = rebuild->pass->cluster->name;
 	for (guint i = 0; i < marked->len; i++) {
 		const RgResource *resource = marked->pdata[i];
@@ -72,8 +73,8 @@ static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const cha
 	if (!lineages->len) {
 		RgDiag *diag = rg_diags_error(rebuild->diags, "state.no-marks",
 			"nothing in %s carries the ownership tags of cluster %s%s%s",
-			rebuild->pass->cluster->provider.region, name, asked ? " and lineage " : "",
-			asked ? asked : "");
+			rg_place_name(place->name, place->region), name,
+			asked ? " and lineage " : "", asked ? asked : "");
 		rg_diag_hint(diag, "is it the right %s and account?",
 			rg_schema_words(rg_provider_get_schema(rebuild->pass->provider))->region);
 		return NULL;

@@ -18,3 +18,13 @@ RgWords rg_words_of(const json_t *words)
 		.without_fast_network = word_of(words, "without_fast_network", NULL),
 	};
 }
+
+char *rg_place_text(const char *provider, const char *region)
+{
+	return region && *region ? g_strconcat(provider, " ", region, NULL) : g_strdup(provider);
+}
+
+const char *rg_place_name(const char *provider, const char *region)
+{
+	return region && *region ? region : provider;
+}

@@ -15,3 +15,9 @@ typedef struct {
 
 /* `words`: of a schema.json; NULL, or any part of it. */
 RgWords rg_words_of(const json_t *words);
+
+/* A place for messages: "cloud north-1"; the provider alone where it has no regions (an empty
+ * region, or NULL). g_free. */
+char *rg_place_text(const char *provider, const char *region);
+/* The shorter form: "north-1", or the provider. Borrowed. */
+const char *rg_place_name(const char *provider, const char *region);

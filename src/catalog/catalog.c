@@ -19,6 +19,7 @@ RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags)
 	catalog->provider = g_strdup(source->provider);
 	catalog->texts = g_string_chunk_new(8192);
 	catalog->words = source->words ? *source->words : rg_words_of(NULL);
+	catalog->no_regions = source->no_regions;
 	catalog->gpus =
 		source->gpus ? rg_gpus_ref(source->gpus) : rg_gpus_open_with(source->own, diags);
 	catalog->types = g_ptr_array_new_with_free_func(free_type);

@@ -62,6 +62,7 @@ typedef enum {
 typedef struct {
 	const char *provider; /* for messages, as are its words */
 	const RgWords *words; /* NULL: the usual ones */
+	bool no_regions;      /* prices and specs name none: its only region is "" */
 	const char *region;   /* prices of this region only, which is several times as fast; NULL:
 				 all */
 	RgCatalogText text;

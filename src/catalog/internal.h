@@ -23,6 +23,7 @@ struct RgCatalog {
 	RgGpus *gpus;
 	GPtrArray *types; /* RgInstanceType*, by name */
 	RgWords words;
+	bool no_regions;
 	GPtrArray *regions;	  /* char*, by name, NULL-ended for rg_nearest_word */
 	GHashTable *type_of_name; /* char* -> RgInstanceType*, borrowed */
 	GHashTable *region_known; /* char* -> GINT_TO_POINTER(offers_known) */

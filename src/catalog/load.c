@@ -231,7 +231,9 @@ static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDi
 {
 	size_t len = 0;
 	const char *bytes = source->text(source->data, "regions.csv", &len);
-	if (!bytes)
+	if (catalog->no_regions)
+		add_region(catalog, "", false);
+	else if (!bytes)
 		add_priced_regions(catalog, rg_own_prices(source));
 	else if (!read_regions(catalog, bytes, len, diags))
 		return false;

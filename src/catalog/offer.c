@@ -23,6 +23,8 @@ bool rg_catalog_check_region(
 {
 	if (rg_catalog_has_region(catalog, region))
 		return true;
+	if (!*region)
+		return false; /* that the spec lacks one is reported before */
 	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-region",
 		"%s has no %s \"%s\" that raygpu knows", catalog->provider, catalog->words.region,
 		region);
@@ -136,12 +138,13 @@ static void report_no_offer(const RgCatalog *catalog, const char *region, const 
 	unsigned count, const GPtrArray *models, RgDiag *diag)
 {
 	g_autofree char *counts = list_counts(catalog, models, region);
+	const char *place = rg_place_name(catalog->provider, region);
 	g_autofree char *regions = list_regions(catalog, models, count);
 	if (counts[0] == '\0')
-		rg_diag_detail(diag, "%s has no whole %s on x86_64 hosts", region, word);
+		rg_diag_detail(diag, "%s has no whole %s on x86_64 hosts", place, word);
 	else
-		rg_diag_detail(diag, "%s in %s, GPUs per node: %s", word, region, counts);
-	if (regions[0] != '\0')
+		rg_diag_detail(diag, "%s in %s, GPUs per node: %s", word, place, counts);
+	if (regions[0] != '\0' && !catalog->no_regions)
 		rg_diag_hint(diag, "%s:%u is offered in %s", word, count, regions);
 	else if (counts[0] != '\0')
 		rg_diag_hint(diag, "ask for one of these counts, or for another accelerator");
@@ -201,7 +204,7 @@ const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *reg
 		return best.type;
 	RgDiag *diag = rg_diags_error(diags, "catalog.no-offer", "no %s %s has %u %s GPU%s in %s",
 		catalog->provider, catalog->words.instance_type, count, word, count == 1 ? "" : "s",
-		region);
+		rg_place_name(catalog->provider, region));
 	rg_diag_at(diag, source);
 	report_no_offer(catalog, region, word, count, models, diag);
 	return NULL;

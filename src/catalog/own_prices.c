@@ -17,11 +17,11 @@ static RgPriceKind kind_of(const json_t *row)
 
 /* ---- a price */
 
-static bool has_both(const RgOwnRow *row)
+static bool has_both(const RgCatalog *catalog, const RgOwnRow *row)
 {
 	static const char *const needed[] = {"instance_type", "region"};
 	bool good = true;
-	for (size_t i = 0; i < G_N_ELEMENTS(needed); i++) {
+	for (size_t i = 0; i < G_N_ELEMENTS(needed) - catalog->no_regions; i++) {
 		if (json_object_get(row->row, needed[i]))
 			continue;
 		RgDiag *diag = rg_own_complain(
@@ -49,7 +49,8 @@ static bool is_first(const Reader *reader, const RgOwnRow *row)
 	if (g_hash_table_add(reader->seen, g_strjoin(" ", market, region, type, NULL)))
 		return true;
 	RgDiag *diag = rg_own_complain(row, NULL,
-		g_strdup_printf("the %s price of %s in %s is given twice", market, type, region));
+		g_strdup_printf("the %s price of %s in %s is given twice", market, type,
+			rg_place_name(reader->catalog->provider, region)));
 	rg_diag_hint(diag, "keep one of the two");
 	return false;
 }
@@ -84,9 +85,9 @@ static void put_price(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType *t
 
 static bool read_price(const Reader *reader, const RgOwnRow *row)
 {
-	if (!has_both(row))
-		return false;
 	const RgCatalog *catalog = reader->catalog;
+	if (!has_both(catalog, row))
+		return false;
 	const char *region = rg_json_str(row->row, "region", ""), *only = reader->source->region;
 	const char *name = rg_json_str(row->row, "instance_type", "");
 	bool known = rg_catalog_get_type(catalog, name, rg_own_source(row, "instance_type"),

@@ -76,9 +76,13 @@ static bool read_price(RgCatalog *catalog, const RgTable *table, size_t row, RgD
 	RgInstanceType *type = type_of(catalog, table, row, diags);
 	if (!type || !read_kind(table, row, &read.kind, diags))
 		return false;
-	if (read.region[0] == '\0' || has_price(type, &read)) {
+	bool right = catalog->no_regions == (read.region[0] == '\0');
+	if (!right || has_price(type, &read)) {
 		rg_table_complain(table, row, P_REGION,
-			"a region that this type has one row of the kind for", diags);
+			right ? "a region that this type has one row of the kind for"
+			: catalog->no_regions ? "empty, as the provider has no regions"
+					      : "a region",
+			diags);
 		return false;
 	}
 	RgPrice *price = g_new0(RgPrice, 1);

@@ -200,12 +200,14 @@ static void report_none(const Choice *choice, const RgPlace *place)
 	const char *network =
 		wants_network(&choice->wish) ? " with the network that the pool requires" : "";
 	RgDiag *diag = rg_diags_error(choice->diags, "catalog.no-offer",
-		"no %s %s in %s has %s%s%s%s", place->provider, words->instance_type, place->region,
+		"no %s %s in %s has %s%s%s%s", place->provider, words->instance_type,
+		rg_place_name(place->provider, place->region),
 		pool->accelerators->len > 1 ? "any of the accelerators" : first->text, market,
 		network, choice->wish.max_microusd > 0 ? " for max_price" : "");
 	rg_diag_at(diag, pool->shape_source);
 	list_nearest(choice, place, diag);
-	rg_diag_hint(diag, "`raygpu offers` lists what other %ss have", words->region);
+	if (*place->region)
+		rg_diag_hint(diag, "`raygpu offers` lists what other %ss have", words->region);
 }
 
 /* By what the best came first. Without carbon figures it is the price. */
@@ -238,19 +240,20 @@ static char *reason_of(const Choice *choice, const GPtrArray *offers)
 				  choice->wish.accelerators->len)
 			: g_strdup("");
 	const char *market = choice->wish.market == RG_PRICE_SPOT ? " on spot" : "";
+	const char *where = rg_place_name(best->provider, best->region);
 	if (n == 1)
 		return g_strdup_printf(
-			"the only offer of %s in %s%s%s", asked->text, best->region, market, which);
+			"the only offer of %s in %s%s%s", asked->text, where, market, which);
 	RgMerit merit = rg_offer_merit(best);
 	const char *word = rank_word(choice, &merit, priced > 0);
-	g_autofree char *where =
-		g_strdup_printf("offers of %s in %s%s%s", asked->text, best->region, market, which);
+	g_autofree char *what =
+		g_strdup_printf("offers of %s in %s%s%s", asked->text, where, market, which);
 	if (priced == n)
-		return g_strdup_printf("%s of %u %s", word, n, where);
+		return g_strdup_printf("%s of %u %s", word, n, what);
 	if (priced == 0)
-		return g_strdup_printf("%s of %u %s; no price is known there", word, n, where);
+		return g_strdup_printf("%s of %u %s; no price is known there", word, n, what);
 	return g_strdup_printf(
-		"%s of %u %s; %u of them without a known price", word, n, where, n - priced);
+		"%s of %u %s; %u of them without a known price", word, n, what, n - priced);
 }
 
 static const RgInstanceType *best_type(const Choice *choice, char **reason, unsigned *preference)

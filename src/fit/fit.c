@@ -19,6 +19,11 @@ typedef struct {
 	json_t *indexes;
 } Group;
 
+static const char *place_of(const RgCluster *cluster)
+{
+	return rg_place_name(cluster->provider.name, cluster->provider.region);
+}
+
 static void free_group(void *data)
 {
 	Group *group = data;
@@ -79,8 +84,8 @@ static bool choose_zones(const Fit *fit, const char **chosen)
 		if (!has_homeless(fit, shape))
 			continue;
 		const char *beside = i == 0 ? first_pool_zone(fit, chosen) : NULL;
-		chosen[i] = rg_fit_choose_zone(fit->shapes, shape, fit->facts, beside,
-			fit->cluster->provider.region, fit->diags);
+		chosen[i] = rg_fit_choose_zone(
+			fit->shapes, shape, fit->facts, beside, place_of(fit->cluster), fit->diags);
 		good &= chosen[i] != NULL;
 	}
 	return good;
@@ -277,7 +282,7 @@ static void warn_unpriced(const Fit *fit, const RgShape *shape)
 {
 	RgDiag *diag = rg_diags_warning(fit->diags, "catalog.no-price",
 		"no %sprice is known for %s in %s", shape->pool->market.is_spot ? "spot " : "",
-		shape->type->name, fit->cluster->provider.region);
+		shape->type->name, place_of(fit->cluster));
 	rg_diag_at(diag, shape->pool->shape_source);
 	rg_diag_detail(diag, "the cost of these nodes is left out of sums");
 }

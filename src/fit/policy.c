@@ -244,7 +244,8 @@ static bool check_one(Check *check)
 	check_words(check, "deny_accelerators");
 	check_thing(check, &providers, place->name, NULL,
 		rg_cluster_source(check->cluster, "/provider/name"), "");
-	check_thing(check, &regions, place->region, NULL, place->region_source, "");
+	if (*place->region)
+		check_thing(check, &regions, place->region, NULL, place->region_source, "");
 	for (guint i = 0; i < check->shapes->shapes->len; i++)
 		check_pool(check, check->shapes->shapes->pdata[i]);
 	check_nodes(check);

@@ -52,9 +52,10 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 	if (shape->type->gpu)
 		rg_json_set_str(labels, "ray.io/accelerator-type", shape->type->gpu->ray_type);
 	rg_json_set_str(labels, "ray.io/market-type", rg_market_word(&shape->pool->market));
-	if (zone)
+	if (zone && *zone)
 		rg_json_set_str(labels, "ray.io/availability-zone", zone);
-	rg_json_set_str(labels, "ray.io/availability-region", cluster->provider.region);
+	if (*cluster->provider.region)
+		rg_json_set_str(labels, "ray.io/availability-region", cluster->provider.region);
 	rg_json_set_str(labels, "ray.io/node-group", shape->pool->name);
 	rg_json_set_str(labels, "raygpu.io/cluster", cluster->name);
 	add_share_label(labels, shape);

@@ -102,7 +102,8 @@ char *rg_fit_whole_lacks(const RgCluster *cluster, const RgShapes *shapes)
 		const RgShape *shape = shapes->shapes->pdata[i];
 		if (rg_catalog_offer_state(shapes->catalog, shape->type, region) == RG_OFFER_NONE)
 			return g_strdup_printf("%s (%s%s) is not offered in %s", shape->type->name,
-				shape->pool->is_head ? "the " : "pool ", shape->pool->name, region);
+				shape->pool->is_head ? "the " : "pool ", shape->pool->name,
+				rg_place_name(cluster->provider.name, region));
 	}
 	return NULL;
 }

@@ -76,7 +76,7 @@ static json_t *basis_of(const RgCarbon *carbon, const char *provider, const char
 	static const RgInstanceType nothing = {.name = ""};
 	RgCarbonHour hour = rg_carbon_hour(carbon, provider, &nothing, region);
 	json_t *basis = json_object();
-	rg_json_set_str(basis, "region", region);
+	rg_json_set_str(basis, "region", rg_place_name(provider, region));
 	json_object_set_new(
 		basis, "utilisation_percent", json_integer(RG_CARBON_UTILISATION_PERCENT));
 	if (!hour.source)

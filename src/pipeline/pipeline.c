@@ -64,12 +64,12 @@ bool rg_pass_open(RgSession *session, RgPass *pass, RgDiags *diags)
 	return pass_open_provider(session, pass, place->name, place->region, place->config, diags);
 }
 
-static void refuse_move(const RgCluster *cluster, const char *pointer, const char *what,
-	const char *recorded, const char *said, RgDiags *diags)
+static void refuse_move(const RgCluster *cluster, const char *pointer, const char *recorded,
+	const char *said, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "plan.wrong-state",
-		"cluster %s is recorded in %s %s, but the spec says %s", cluster->name, what,
-		recorded, said);
+		"cluster %s is recorded in %s, but the spec says %s", cluster->name, recorded,
+		said);
 	rg_diag_at(diag, rg_cluster_source(cluster, pointer));
 	rg_diag_hint(diag,
 		"a cluster cannot move: run `raygpu destroy --cluster %s` first, or give the new "
@@ -94,8 +94,9 @@ static bool same_settings(const RgSchema *schema, const RgCluster *cluster,
 			continue;
 		g_autofree char *pointer = rg_json_pointer_add("/provider", name);
 		g_autofree char *before = was ? rg_json_canonical(was) : g_strdup("(none)");
+		g_autofree char *recorded = g_strdup_printf("%s %s", name, before);
 		g_autofree char *now = is ? rg_json_canonical(is) : g_strdup("none");
-		refuse_move(cluster, pointer, name, before, now, diags);
+		refuse_move(cluster, pointer, recorded, now, diags);
 		same = false;
 	}
 	return same;
@@ -112,8 +113,10 @@ static bool same_place(RgProviderHost *providers, const RgCluster *cluster,
 		const RgSchema *schema = rg_provider_schema(providers, place->name, diags);
 		return schema && same_settings(schema, cluster, snapshot, diags);
 	}
-	g_autofree char *said = g_strdup_printf("%s %s", place->name, place->region);
-	refuse_move(cluster, "/provider/region", snapshot->provider, snapshot->region, said, diags);
+	g_autofree char *recorded = rg_place_text(snapshot->provider, snapshot->region);
+	g_autofree char *said = rg_place_text(place->name, place->region);
+	refuse_move(
+		cluster, *place->region ? "/provider/region" : "/provider", recorded, said, diags);
 	return false;
 }
 

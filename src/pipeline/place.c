@@ -212,9 +212,10 @@ static void report_none(const Choosing *choosing, const json_t *choice)
 	json_t *row;
 	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
 		rg_diags_take_new(choosing->diags, choosing->trials[i].found);
-		g_string_append_printf(why, "%s%s %s: %s", i ? "\n" : "",
-			rg_json_str(row, "provider", ""), rg_json_str(row, "region", ""),
-			rg_json_str(row, "rejected", ""));
+		g_autofree char *place = rg_place_text(
+			rg_json_str(row, "provider", ""), rg_json_str(row, "region", NULL));
+		g_string_append_printf(
+			why, "%s%s: %s", i ? "\n" : "", place, rg_json_str(row, "rejected", ""));
 	}
 	RgDiag *diag = rg_diags_error(choosing->diags, "fit.no-place",
 		"no candidate of provider.any_of has all that the spec asks for");

@@ -51,7 +51,8 @@ json_t *pass_range(
 		add_pool(
 			pools, cluster, shapes, carbon, ((RgPool *)cluster->pools->pdata[i])->name);
 	g_autoptr(GPtrArray) limits = pass_limits(cluster, rg_tables_project(tables));
-	rg_plan_check_range(pools, limits, cluster->provider.region, diags);
+	rg_plan_check_range(pools, limits,
+		rg_place_name(cluster->provider.name, cluster->provider.region), diags);
 	json_t *rows = json_array();
 	for (guint i = 0; i < pools->len; i++)
 		json_array_append_new(rows, range_json(&g_array_index(pools, RgPlanRange, i)));

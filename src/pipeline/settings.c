@@ -20,31 +20,96 @@ static RgDiag *hint_zone(RgDiag *diag, const RgWords *words, const char *region)
 		words->zone, region);
 }
 
+static char *zone_list(const json_t *zones)
+{
+	g_autoptr(GString) list = g_string_new(NULL);
+	size_t i;
+	json_t *zone;
+	json_array_foreach (zones, i, zone)
+		g_string_append_printf(list, "%s%s", i ? ", " : "", json_string_value(zone));
+	return g_strdup(list->str);
+}
+
+/* A zone of a pool that the provider's schema.json rules out; NULL: it does not. */
+static RgDiag *check_zone(
+	const RgProviderRef *place, const RgSchema *schema, const char *zone, RgDiags *diags)
+{
+	const RgWords *words = rg_schema_words(schema);
+	const json_t *fixed = rg_schema_zones(schema);
+	if (rg_schema_zones_start_with_region(schema) && !zone_is_in(zone, place->region))
+		return hint_zone(rg_diags_error(diags, "spec.conflict",
+					 "the %s \"%s\" is not in the %s \"%s\"", words->zone, zone,
+					 words->region, place->region),
+			words, place->region);
+	if (!fixed || rg_json_has_text(fixed, zone))
+		return NULL;
+	RgDiag *diag = rg_diags_error(
+		diags, "spec.conflict", "%s has no %s \"%s\"", place->name, words->zone, zone);
+	if (rg_schema_has_no_zones(schema))
+		return rg_diag_hint(diag, "it has no %ss: leave `zones` out", words->zone);
+	g_autofree char *known = zone_list(fixed);
+	return rg_diag_hint(diag, "its %ss are %s", words->zone, known);
+}
+
 static bool check_zones(
-	const RgPool *pool, const RgWords *words, const char *region, RgDiags *diags)
+	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
 {
 	bool ok = true;
 	for (size_t i = 0; pool->zones && pool->zones[i]; i++) {
-		if (zone_is_in(pool->zones[i], region))
-			continue;
-		RgDiag *diag = rg_diags_error(diags, "spec.conflict",
-			"the %s \"%s\" is not in the %s \"%s\"", words->zone, pool->zones[i],
-			words->region, region);
+		RgDiag *diag = check_zone(&cluster->provider, schema, pool->zones[i], diags);
 		g_autofree char *origin = g_strdup_printf("%s/zones/%zu", pool->origin, i);
-		rg_diag_origin(diag, origin);
-		hint_zone(diag, words, region);
-		ok = false;
+		if (diag)
+			rg_diag_origin(diag, origin);
+		ok = ok && !diag;
 	}
 	return ok;
 }
 
-static bool check_all_zones(const RgCluster *cluster, const RgWords *words, RgDiags *diags)
+static bool check_all_zones(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
 {
-	const char *region = cluster->provider.region;
-	bool ok = check_zones(cluster->head, words, region, diags);
+	bool ok = check_zones(cluster, schema, cluster->head, diags);
 	for (guint i = 0; i < cluster->pools->len; i++)
-		ok = check_zones(cluster->pools->pdata[i], words, region, diags) && ok;
+		ok = check_zones(cluster, schema, cluster->pools->pdata[i], diags) && ok;
 	return ok;
+}
+
+/* A setting whose name is a misspelled "region", or NULL. */
+static const char *misspelled_region(const RgProviderRef *place)
+{
+	static const char *const wanted[] = {"region", NULL};
+	const char *key;
+	json_t *value;
+	json_object_foreach (place->config, key, value)
+		if (rg_nearest_word(key, wanted))
+			return key;
+	return NULL;
+}
+
+static void report_no_region(const RgProviderRef *place, const RgWords *words, RgDiags *diags)
+{
+	const char *meant = misspelled_region(place);
+	RgDiag *diag = rg_diags_error(diags, "spec.missing-key", "provider has no \"region\"");
+	rg_diag_at(diag, place->source);
+	if (meant)
+		rg_diag_hint(diag, "did you mean `region` where it says \"%s\"?", meant);
+	else
+		rg_diag_hint(diag, "add region: the %s of %s that the cluster lives in",
+			words->region, place->name);
+}
+
+/* A spec names a region exactly when its provider has regions. */
+static bool check_region(const RgProviderRef *place, const RgSchema *schema, RgDiags *diags)
+{
+	const RgWords *words = rg_schema_words(schema);
+	bool named = *place->region, needed = rg_schema_has_regions(schema);
+	if (needed && !named)
+		report_no_region(place, words, diags);
+	else if (named && !needed)
+		rg_diag_hint(rg_diag_at(rg_diags_error(diags, "spec.conflict", "%s has no %ss",
+						place->name, words->region),
+				     place->region_source),
+			"leave `region` out");
+	return named == needed;
 }
 
 /* A setting whose keys are zones (x-raygpu-zones in the module's schema.json): they lie in the
@@ -177,7 +242,8 @@ bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDi
 	const RgSchema *schema = rg_provider_schema(providers, place->name, diags);
 	if (!schema)
 		return false;
-	bool ok = rg_provider_check_config(providers, place->name, place->config, diags);
+	bool ok = check_region(place, schema, diags) &&
+		  rg_provider_check_config(providers, place->name, place->config, diags);
 	if (rg_schema_zones_start_with_region(schema))
 		ok = check_zone_maps(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);
@@ -189,8 +255,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, diags);
 	if (!schema)
 		return false;
-	bool ok = !rg_schema_zones_start_with_region(schema) ||
-		  check_all_zones(cluster, rg_schema_words(schema), diags);
+	bool ok = check_all_zones(cluster, schema, diags);
 	ok = check_markets(cluster, schema, diags) && ok;
 	ok = pass_check_labels(cluster, schema, diags) && ok;
 	ok = pass_check_marks(cluster, schema, diags) && ok;

@@ -33,9 +33,10 @@ static json_t *recorded_choice(const RgSnapshot *snapshot)
 
 static bool report_left_out(const RgPass *pass, RgDiags *diags)
 {
+	g_autofree char *place = rg_place_text(pass->snapshot->provider, pass->snapshot->region);
 	RgDiag *diag = rg_diags_error(diags, "plan.wrong-state",
-		"cluster %s is recorded in %s %s, which provider.any_of doesn't name",
-		pass->cluster->name, pass->snapshot->provider, pass->snapshot->region);
+		"cluster %s is recorded in %s, which provider.any_of does not name",
+		pass->cluster->name, place);
 	rg_diag_at(diag, rg_cluster_source(pass->cluster, "/provider/any_of"));
 	rg_diag_hint(diag,
 		"a cluster doesn't move: `raygpu destroy --cluster %s` first, then apply chooses "
@@ -72,21 +73,19 @@ static bool report_move(const RgPass *pass, const json_t *choice, guint from, Rg
 	const RgProviderRef *best = &pass->cluster->provider;
 	while (!is_at(best->name, best->region, pass->cluster->places->pdata[to]))
 		to++;
+	g_autofree char *here = rg_place_text(pass->snapshot->provider, pass->snapshot->region);
+	g_autofree char *there = rg_place_text(best->name, best->region);
 	g_autofree char *now = price_of(candidate(choice, from));
 	g_autofree char *then = price_of(candidate(choice, to));
 	RgDiag *diag = rg_diags_error(diags, "plan.would-move",
-		"cluster %s would move from %s %s to %s %s: all of it would be destroyed and made "
-		"again",
-		pass->cluster->name, pass->snapshot->provider, pass->snapshot->region, best->name,
-		best->region);
+		"cluster %s would move from %s to %s: all of it would be destroyed and made again",
+		pass->cluster->name, here, there);
 	rg_diag_at(diag, best->source);
-	rg_diag_detail(diag, "%s %s: %s\n%s %s: %s", pass->snapshot->provider,
-		pass->snapshot->region, now, best->name, best->region, then);
+	rg_diag_detail(diag, "%s: %s\n%s: %s", here, now, there, then);
 	rg_diag_hint(diag,
-		"a cluster doesn't move in one apply: `raygpu destroy --cluster %s`, then apply; "
-		"to "
-		"choose again where it is, leave only %s %s in any_of",
-		pass->cluster->name, pass->snapshot->provider, pass->snapshot->region);
+		"a cluster does not move in one apply: `raygpu destroy --cluster %s`, then apply; "
+		"to choose again where it is, leave only %s in any_of",
+		pass->cluster->name, here);
 	return false;
 }
 
@@ -115,12 +114,13 @@ static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags 
 	json_t *row;
 	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
 		g_autofree char *what = price_of(row);
-		g_string_append_printf(others, "%s%s %s: %s", i ? "\n" : "",
-			rg_json_str(row, "provider", ""), rg_json_str(row, "region", ""), what);
+		g_autofree char *place = rg_place_text(
+			rg_json_str(row, "provider", ""), rg_json_str(row, "region", NULL));
+		g_string_append_printf(others, "%s%s: %s", i ? "\n" : "", place, what);
 	}
-	RgDiag *diag = rg_diags_note(diags, "fit.place", "today %s %s would be taken, %s, at %s",
-		cluster->provider.name, cluster->provider.region, rg_json_str(choice, "reason", ""),
-		price);
+	g_autofree char *best = rg_place_text(cluster->provider.name, cluster->provider.region);
+	RgDiag *diag = rg_diags_note(diags, "fit.place", "today %s would be taken, %s, at %s", best,
+		rg_json_str(choice, "reason", ""), price);
 	rg_diag_at(diag, cluster->provider.source);
 	rg_diag_detail(diag, "%s", others->str);
 }

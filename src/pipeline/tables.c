@@ -117,11 +117,10 @@ static const char *data_text(void *data, const char *file, size_t *len)
 }
 
 /* NULL for a provider that has tables and no module yet. */
-static const RgWords *words_of(RgProviderHost *providers, const char *provider)
+static const RgSchema *schema_of(const RgTables *tables, const char *provider)
 {
 	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
-	const RgSchema *schema = rg_provider_schema(providers, provider, unsaid);
-	return schema ? rg_schema_words(schema) : NULL;
+	return rg_provider_schema(tables->providers, provider, unsaid);
 }
 
 const RgCatalog *rg_tables_catalog(
@@ -132,9 +131,11 @@ const RgCatalog *rg_tables_catalog(
 	if (catalog || !open_base(tables, diags))
 		return catalog;
 	DataSource data = {tables->providers, provider};
+	const RgSchema *schema = schema_of(tables, provider);
 	const RgCatalogSource source = {.provider = provider,
-		.words = words_of(tables->providers, provider),
-		.region = region,
+		.words = schema ? rg_schema_words(schema) : NULL,
+		.no_regions = schema && !rg_schema_has_regions(schema),
+		.region = region && *region ? region : NULL,
 		.text = data_text,
 		.data = &data,
 		.gpus = tables->gpus,
@@ -149,9 +150,11 @@ static void refuse_places(
 	const RgTables *tables, const char *provider, const char *region, RgDiags *diags)
 {
 	if (!provider || rg_tables_have(tables, provider, "instance_types.csv")) {
+		const RgSchema *schema = provider ? schema_of(tables, provider) : NULL;
 		rg_diags_error(diags, "catalog.unknown-region",
-			"%s has no region \"%s\" that raygpu knows",
-			provider ? provider : "no provider", region ? region : "");
+			"%s has no %s \"%s\" that raygpu knows",
+			provider ? provider : "no provider",
+			schema ? rg_schema_words(schema)->region : "region", region ? region : "");
 		return;
 	}
 	g_auto(GStrv) names = rg_provider_host_names(tables->providers);
@@ -174,6 +177,8 @@ GArray *rg_tables_places(RgTables *tables, const char *provider, const char *reg
 			.region = region};
 		if (!place.catalog)
 			return NULL;
+		if (!region && rg_catalog_has_region(place.catalog, ""))
+			place.region = ""; /* it has no others */
 		if (!region || rg_catalog_has_region(place.catalog, region))
 			g_array_append_val(places, place);
 	}
@@ -187,10 +192,9 @@ GArray *rg_tables_places(RgTables *tables, const char *provider, const char *reg
 
 /* The pins, with what the module's schema says of the spec's settings. */
 static json_t *pins_with_settings(
-	RgProviderHost *providers, const RgCluster *cluster, const json_t *pins)
+	const RgTables *tables, const RgCluster *cluster, const json_t *pins)
 {
-	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
-	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
+	const RgSchema *schema = schema_of(tables, cluster->provider.name);
 	json_t *all = pins ? json_copy(rg_json_unconst(pins)) : json_object();
 	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
 	if (settings)
@@ -205,7 +209,7 @@ RgShapes *pass_fit_shapes(
 	const RgProviderRef *place = &cluster->provider;
 	if (!rg_tables_have(tables, place->name, "schema.json"))
 		return NULL;
-	json_auto_t *pins = pins_with_settings(tables->providers, cluster, known);
+	json_auto_t *pins = pins_with_settings(tables, cluster, known);
 	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, first);
 	RgShapes *shapes = catalog ? rg_fit_shapes(cluster, catalog, pins, first) : NULL;
 	if (shapes) {

@@ -115,10 +115,11 @@ bool pass_check_name(const RgSession *session, const RgPass *pass, RgDiags *diag
 		       (!pass->diff || creates(pass->diff));
 	const char *region =
 		pass->cluster ? pass->cluster->provider.region : pass->snapshot->region;
+	g_autofree char *place = rg_place_text(rg_provider_name(pass->provider), region);
 	RgDiag *diag = (refused ? rg_diags_error : rg_diags_warning)(diags, "plan.name-taken",
-		"%u resource%s in %s %s %s the name of cluster %s, but this state did not make %s",
-		strangers->len, strangers->len == 1 ? "" : "s", rg_provider_name(pass->provider),
-		region, strangers->len == 1 ? "carries" : "carry", pass->snapshot->cluster,
+		"%u resource%s in %s %s the name of cluster %s, but this state did not make %s",
+		strangers->len, strangers->len == 1 ? "" : "s", place,
+		strangers->len == 1 ? "carries" : "carry", pass->snapshot->cluster,
 		strangers->len == 1 ? "it" : "them");
 	explain(session, pass, refused, diag);
 	return !refused;

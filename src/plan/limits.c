@@ -61,7 +61,7 @@ typedef struct {
 	int64_t cost; /* after, in the limit's unit */
 	bool grows;
 	const char *override;
-	const char *region;
+	const char *place;
 	GString *types;		/* "g6e.xlarge, p5e.48xlarge": those without a price */
 	const RgPlanSum *least; /* `after` is the most, where a pool has a range */
 	bool planned;		/* by a plan, not by `fit` */
@@ -130,9 +130,8 @@ static void tell_unknown(const Judged *judged)
 	unsigned n = judged->after.unpriced;
 	g_autofree char *summary = g_strdup_printf(
 		"no price is known for %s in %s (%u node%s%s%s), so the budget cannot be checked",
-		judged->types->len > 0 ? judged->types->str : "what is planned",
-		judged->region ? judged->region : "this region", n, n == 1 ? "" : "s",
-		limit->pool ? " of pool " : "", limit->pool ? limit->pool : "");
+		judged->types->len > 0 ? judged->types->str : "what is planned", judged->place, n,
+		n == 1 ? "" : "s", limit->pool ? " of pool " : "", limit->pool ? limit->pool : "");
 	tell(judged, "budget.unknown", summary);
 }
 
@@ -189,7 +188,7 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 		const RgPlanSide before = rg_plan_sum(plan, limit->pool, false),
 				 after = rg_plan_sum(plan, limit->pool, true);
 		Judged judged = {.limit = limit,
-			.region = plan->region,
+			.place = rg_place_name(plan->provider, plan->region),
 			.types = types,
 			.before = before.most,
 			.after = after.most,
@@ -223,7 +222,7 @@ RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool)
 }
 
 bool rg_plan_check_range(
-	const GArray *pools, const GPtrArray *limits, const char *region, RgDiags *diags)
+	const GArray *pools, const GPtrArray *limits, const char *place, RgDiags *diags)
 {
 	bool good = true;
 	for (guint i = 0; i < limits->len; i++) {
@@ -231,7 +230,7 @@ bool rg_plan_check_range(
 		RgPlanRange range = rg_plan_range_sum(pools, limit->pool);
 		g_autoptr(GString) types = unpriced_types_of_range(pools, limit->pool);
 		const Judged judged = {.limit = limit,
-			.region = region,
+			.place = place,
 			.types = types,
 			.after = range.most,
 			.cost = in_unit(limit, range.most.microusd_hour),

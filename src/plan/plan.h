@@ -182,7 +182,7 @@ RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool);
 /* Their most against the limits (RgPlanLimit*), as if it were planned: Ray's autoscaler may take an
  * elastic pool there at any time, and asks nobody. */
 bool rg_plan_check_range(
-	const GArray *pools, const GPtrArray *limits, const char *region, RgDiags *diags);
+	const GArray *pools, const GPtrArray *limits, const char *place, RgDiags *diags);
 RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source);
 void rg_plan_limit_free(gpointer limit);
 

@@ -80,6 +80,7 @@ static bool check_module(RgConform *c, const char *name)
 			module->refusal.remedy ? module->refusal.remedy : "");
 	if (!rg_conform_tell(c, "loads, and its schema is right", loads, why, NULL))
 		return false;
+	c->schema = module->schema;
 	rg_conform_tell(c, "has a kind whose resources stand for nodes",
 		has_node_kind(module->schema),
 		"no kind of the schema says \"node\": true, so no plan can count its nodes", NULL);
@@ -162,7 +163,7 @@ bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConform
 	make_lineage(c.lineage);
 	RgManners *before = rg_manners_new();
 	if (check_module(&c, name)) {
-		if (options->region)
+		if (options->http && (options->region || !rg_schema_has_regions(c.schema)))
 			check_with_cloud(&c, name);
 		else
 			rg_conform_skip(

@@ -15,6 +15,7 @@ typedef struct {
 typedef struct {
 	RgProviderHost *host;
 	const RgConformOptions *options;
+	const RgSchema *schema;
 	RgProvider *provider;
 	char lineage[33], type[65];
 	json_t *facts;

@@ -392,11 +392,26 @@ static bool is_present(RgConform *c, const RgConformMade *made)
 	return seen || !read;
 }
 
+/* Begun and left there, as by an interrupted run: the next call comes without the operation. */
+static bool begin_removal(RgConform *c, const RgConformMade *made)
+{
+	const RgKind *kind =
+		rg_schema_kind(rg_provider_get_schema(c->provider), made->wanted->kind);
+	if (!kind->remove_timeout_s)
+		return false;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *input =
+		json_pack("{s:s, s:[o]}", "kind", kind->name, "items", rg_conform_item(c, made));
+	g_autoptr(GPtrArray) results = rg_provider_remove(c->provider, input, diags);
+	return ((RgItemResult *)results->pdata[0])->outcome == RG_OUTCOME_PENDING;
+}
+
 static void remove_all(RgConform *c)
 {
 	for (guint i = c->made->len; i > 0; i--) {
 		const RgConformMade *made = g_ptr_array_index(c->made, i - 1);
-		g_autofree char *name = g_strdup_printf("remove %s", made->wanted->address);
+		g_autofree char *name = g_strdup_printf("remove %s%s", made->wanted->address,
+			begin_removal(c, made) ? ", which an interrupted run began" : "");
 		g_autofree char *again = g_strconcat(name, " again: gone is done", NULL);
 		g_autofree char *gone =
 			g_strdup_printf("list no longer reports %s", made->wanted->address);

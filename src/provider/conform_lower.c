@@ -89,10 +89,10 @@ static json_t *fitted(const RgConform *c, const char *zone, bool elastic)
 	return json_pack("{s:i, s:s, s:s, s:{s:s, s:s, s:O}, s:{s:s}, s:O, s:{s:s, s:n, s:s, s:s}, "
 			 "s:[o, o]}",
 		"format", 1, "cluster", "raygpu-check", "lineage", c->lineage, "scope", "provider",
-		rg_provider_name(c->provider), "region", c->options->region, "config", config,
-		"labels", "made-by", "raygpu-check", "facts", c->facts, "ray", "version", "2.52.0",
-		"python", "image", "rayproject/ray:2.52.0", "auth", "none", "nodes",
-		node(c, zone, true), workers);
+		rg_provider_name(c->provider), "region",
+		c->options->region ? c->options->region : "", "config", config, "labels", "made-by",
+		"raygpu-check", "facts", c->facts, "ray", "version", "2.52.0", "python", "image",
+		"rayproject/ray:2.52.0", "auth", "none", "nodes", node(c, zone, true), workers);
 }
 
 static bool is_same(const RgResourceSet *a, const RgResourceSet *b)
@@ -126,8 +126,11 @@ bool rg_conform_lower(RgConform *c)
 		return false;
 	const char *zone = choose_zone(c);
 	if (!zone) {
-		rg_conform_skip(c, "life of a cluster",
-			"no zone can be used and offers the instance type: name another --type");
+		const RgWords *words = rg_schema_words(c->schema);
+		g_autofree char *why = g_strdup_printf("no %s that resolve reports offers the %s "
+						       "%s: name another with --type",
+			words->zone, words->instance_type, c->type);
+		rg_conform_skip(c, "life of a cluster", why);
 		return false;
 	}
 	json_auto_t *input = fitted(c, zone, false);

@@ -22,7 +22,11 @@ static bool is_told(RgConform *c, const RgConformMade *made, const char *name, j
 {
 	bool read;
 	json_auto_t *seen = rg_conform_see(c, made, &read);
-	return seen && json_equal(json_object_get(seen, name), value);
+	const RgKind *kind =
+		rg_schema_kind(rg_provider_get_schema(c->provider), made->wanted->kind);
+	const RgAttribute *attribute = rg_kind_attribute(kind, name);
+	json_auto_t *part = rg_attribute_cut(attribute, json_object_get(seen, name), value, NULL);
+	return rg_attribute_equal(attribute, part, value);
 }
 
 /* An id of the same form that nobody has; g_free it. */

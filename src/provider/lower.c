@@ -73,6 +73,26 @@ static bool offerings_are_right(RgCall *call, const json_t *wants, const json_t 
 	return true;
 }
 
+/* What the module need not report because its schema says it: zones, and that types are offered. */
+static void fill_zones(const RgSchema *schema, const json_t *wants, json_t *facts)
+{
+	const json_t *fixed = rg_schema_zones(schema);
+	if (!fixed || !facts)
+		return;
+	json_auto_t *zones = json_deep_copy(fixed);
+	if (json_array_size(zones) == 0)
+		json_array_append_new(zones, json_string("")); /* the one zone of all nodes */
+	json_object_set(facts, "zones", zones);
+	if (!json_object_get(facts, "offerings"))
+		json_object_set_new(facts, "offerings", json_object());
+	size_t i;
+	json_t *type, *offerings = json_object_get(facts, "offerings");
+	json_array_foreach (json_object_get(wants, "instance_types"), i, type) {
+		if (!json_object_get(offerings, json_string_value(type)))
+			json_object_set(offerings, json_string_value(type), zones);
+	}
+}
+
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags)
 {
 	json_auto_t *facts = NULL;
@@ -80,6 +100,7 @@ json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *
 	bool ok = rg_call_make(&call, provider, "resolve", wants, diags);
 	if (ok && !json_is_object(facts))
 		rg_call_bad(&call, "it ended without \"facts\"");
+	fill_zones(rg_provider_get_schema(provider), wants, facts);
 	ok = ok && call.bad_count == 0 && images_are_right(&call, wants, facts) &&
 	     place_is_right(&call, wants, facts) && offerings_are_right(&call, wants, facts);
 	rg_call_clear(&call);

@@ -20,6 +20,11 @@ static char *price_text(const json_t *row)
 	return g_strdup_printf("%s%s per hour", about, money);
 }
 
+static char *place_text(const json_t *row)
+{
+	return rg_place_text(rg_json_str(row, "provider", "?"), rg_json_str(row, "region", NULL));
+}
+
 static bool is_chosen(const json_t *choice, const json_t *row)
 {
 	return g_strcmp0(rg_json_str(choice, "provider", NULL), rg_json_str(row, "provider", "")) ==
@@ -38,9 +43,9 @@ static void add_others(GString *text, const json_t *choice, const RgStyle *style
 		if (is_chosen(choice, row) || n++ >= OTHERS_SHOWN)
 			continue;
 		g_autofree char *price = price_text(row);
-		g_string_append_printf(line, "%s%s%s %s%s %s", line->len ? "; " : "",
-			rejected ? "not " : "", rg_json_str(row, "provider", "?"),
-			rg_json_str(row, "region", "?"), rejected ? ":" : "",
+		g_autofree char *place = place_text(row);
+		g_string_append_printf(line, "%s%s%s%s %s", line->len ? "; " : "",
+			rejected ? "not " : "", place, rejected ? ":" : "",
 			rejected ? rejected : price);
 	}
 	if (n > OTHERS_SHOWN)
@@ -58,8 +63,8 @@ void add_placing(GString *text, const RgPlan *plan, const RgStyle *style)
 	g_autofree char *price = price_text(choice);
 	const char *date = rg_json_str(choice, "price_date", NULL);
 	bool priced = json_is_integer(json_object_get(choice, "microusd_hour"));
-	wrapf(text, style, "", "Place: %s %s, %s", rg_json_str(choice, "provider", "?"),
-		rg_json_str(choice, "region", "?"), reason);
+	g_autofree char *place = place_text(choice);
+	wrapf(text, style, "", "Place: %s, %s", place, reason);
 	if (priced)
 		wrapf(text, style, "       ", "%s%s%s", price, date ? ", prices of " : "",
 			date ? date : "");

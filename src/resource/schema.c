@@ -251,6 +251,22 @@ const json_t *rg_schema_labels(const RgSchema *schema)
 	return json_object_get(schema->document, "labels");
 }
 
+bool rg_schema_has_regions(const RgSchema *schema)
+{
+	return rg_json_bool(schema->document, "regions", true);
+}
+
+const json_t *rg_schema_zones(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "zones");
+}
+
+bool rg_schema_has_no_zones(const RgSchema *schema)
+{
+	const json_t *zones = rg_schema_zones(schema);
+	return zones && json_array_size(zones) == 0;
+}
+
 const RgWords *rg_schema_words(const RgSchema *schema)
 {
 	return &schema->words;

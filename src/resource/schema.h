@@ -64,6 +64,13 @@ unsigned rg_schema_burst(const RgSchema *schema);
 const RgWords *rg_schema_words(const RgSchema *schema);
 /* It can make pools whose number of nodes Ray's autoscaler moves between two limits. */
 bool rg_schema_elastic(const RgSchema *schema);
+/* False: the cloud has none, and what stands for a region is an empty text. */
+bool rg_schema_has_regions(const RgSchema *schema);
+/* The zones that the module fixes, an array (empty: the cloud has none); NULL: resolve reports
+ * them. */
+const json_t *rg_schema_zones(const RgSchema *schema);
+/* All nodes are in one zone whose name is empty. */
+bool rg_schema_has_no_zones(const RgSchema *schema);
 /* Which labels its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
 const json_t *rg_schema_labels(const RgSchema *schema);
 /* What the values of its ownership marks can hold (schemas/provider-schema.json); borrowed, NULL =

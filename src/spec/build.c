@@ -121,7 +121,7 @@ static RgProviderRef *build_place(
 {
 	RgProviderRef *place = g_new0(RgProviderRef, 1);
 	place->name = dup_str(value, "name");
-	place->region = dup_str(value, "region");
+	place->region = g_strdup(rg_json_str(value, "region", ""));
 	place->origin = g_strdup(pointer);
 	place->config = json_copy(rg_json_unconst(value));
 	json_object_del(place->config, "name");

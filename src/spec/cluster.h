@@ -70,8 +70,8 @@ typedef struct {
 } RgRay;
 
 typedef struct {
-	char *name; /* of the module */
-	char *region;
+	char *name;	/* of the module */
+	char *region;	/* empty: none is given */
 	char *origin;	/* "/provider", or "/provider/any_of/0" */
 	json_t *config; /* the rest of its mapping (endpoint, profile), object */
 	RgSource source, region_source;

@@ -1,21 +1,23 @@
 #include "spec/check.h"
 
 #include <string.h>
+#include "base/words.h"
 
 /* Which of two candidates of one region holds could not be told by what the state keeps. */
 static void check_twice(RgDocument *document, const json_t *any_of, size_t i, RgDiags *diags)
 {
 	const json_t *place = json_array_get(any_of, i);
 	const char *name = rg_json_str(place, "name", NULL);
-	const char *region = rg_json_str(place, "region", NULL);
+	const char *region = rg_json_str(place, "region", "");
 	g_autofree char *at = g_strdup_printf("/provider/any_of/%zu", i);
-	for (size_t k = 0; k < i && name && region; k++) {
+	for (size_t k = 0; k < i && name; k++) {
 		const json_t *other = json_array_get(any_of, k);
 		if (!g_str_equal(rg_json_str(other, "name", ""), name) ||
 			!g_str_equal(rg_json_str(other, "region", ""), region))
 			continue;
+		g_autofree char *place_text = rg_place_text(name, region);
 		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
-			"provider.any_of names %s %s twice", name, region);
+			"provider.any_of names %s twice", place_text);
 		rg_diag_hint(diag, "name each provider and region once");
 		return;
 	}

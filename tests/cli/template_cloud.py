@@ -7,6 +7,9 @@
         cloud.capacity['gpu.small'] = 2  # no more than that are given
         cloud.fail_next(500, 'busy')     # the next request that changes something gets this answer
         cloud.lose_answer()              # the next create is done, and its connection cut
+        cloud.stop_looks = 2             # a node is gone at the second look after its DELETE
+        cloud.slow_changes = 2           # a PATCH is an operation, done at the second look
+        cloud.own_labels = {'by': 'us'}  # the cloud adds them to every node's
 """
 import http.server
 import json
@@ -26,12 +29,14 @@ class Refused(Exception):
 
 
 class Cloud:
-    def __init__(self, key='key-of-the-test'):
-        self.key = key
+    def __init__(self, key='key-of-the-test', regions=REGIONS):
+        self.key, self.regions = key, regions
         self.nodes, self.tokens, self.requests = {}, {}, []
         self.capacity, self.failures, self.lose = {}, [], False
         self.count, self.lock = 0, threading.Lock()
         self.start_looks = 1    # looks at a node until it runs
+        self.stop_looks = self.slow_changes = 0
+        self.own_labels, self.operations = {}, {}
 
     def fail_next(self, status, code):
         self.failures.append((status, code))
@@ -45,9 +50,9 @@ class Cloud:
     # the API
 
     def region(self, name):
-        if name not in REGIONS:
+        if name not in self.regions:
             raise Refused(404, 'not_found', f'no region {name}')
-        return REGIONS[name]
+        return self.regions[name]
 
     def page(self, query):
         wanted = [n for n in self.nodes.values()
@@ -72,7 +77,7 @@ class Cloud:
             if before != asked:
                 raise Refused(409, 'conflict', 'the token was used for something else')
             return {'nodes': [self.nodes[i] for i in ids], 'error': error}
-        if body['zone'] not in REGIONS['north']['sizes'].get(body['size'], ()):
+        if not any(body['zone'] in region['sizes'].get(body['size'], ()) for region in self.regions.values()):
             raise Refused(400, 'invalid', f'no {body["size"]} in {body["zone"]}')
         used = sum(n['size'] == body['size'] for n in self.live())
         room = max(0, self.capacity.get(body['size'], 10 ** 6) - used)
@@ -86,9 +91,10 @@ class Cloud:
             ident = f'node-{self.count:04x}'
             self.nodes[ident] = {
                 'id': ident, 'token': token, 'state': 'starting', 'looks': self.start_looks,
-                'marks': {**body['marks'], 'index': index}, 'private_ip': None,
+                'marks': {**body['marks'], 'index': index}, 'private_ip': None, 'version': 1,
                 'links': body.get('links', 0),
                 **{key: body.get(key) for key in ('size', 'zone', 'image', 'labels', 'user_data')}}
+            self.nodes[ident]['labels'] = {**(body.get('labels') or {}), **self.own_labels}
             ids.append(ident)
         self.tokens[token] = (asked, ids, error)
         return {'nodes': [self.nodes[i] for i in ids], 'error': error}
@@ -100,27 +106,57 @@ class Cloud:
         if node['state'] == 'starting':
             node['looks'] -= 1
             if node['looks'] < 0:
-                node.update(state='running', private_ip=f'10.0.0.{int(ident[5:], 16) % 250 + 1}')
+                node.update(state='running', version=node['version'] + 1,
+                            private_ip=f'10.0.0.{int(ident[5:], 16) % 250 + 1}')
         return node
 
     def answer(self, method, path, query, body):
         changes = method != 'GET'
         if changes and self.failures:
             raise Refused(*self.failures.pop(0))
-        parts = path.strip('/').split('/')
+        parts = path[1:].split('/')
         if method == 'GET' and parts[:2] == ['v1', 'regions'] and len(parts) == 3:
             return self.region(parts[2])
+        if method == 'GET' and parts[:2] == ['v1', 'operations'] and len(parts) == 3:
+            return self.operation(parts[2])
         if parts[:2] != ['v1', 'nodes']:
             raise Refused(404, 'not_found', path)
         if len(parts) == 2:
             return self.create(body) if method == 'POST' else self.page(query)
         node = self.node(parts[2])
+        if changes and query.get('version') != str(node['version']):
+            raise Refused(412, 'conflict', f'version {query.get("version")} is not {node["version"]}')
         if method == 'PATCH':
-            node['labels'] = body['labels']
-        elif method == 'DELETE':
-            if node['state'] == 'gone':
-                raise Refused(404, 'not_found', 'gone already')
-            del self.nodes[parts[2]]
+            return self.patch(node, body)
+        return self.delete(node) if method == 'DELETE' else node
+
+    def patch(self, node, body):
+        if self.slow_changes:
+            name = f'op-{len(self.operations)}'
+            self.operations[name] = [self.slow_changes, node, body]
+            return {'operation': name}
+        node['version'] += 1
+        node['labels'] = {**body['labels'], **self.own_labels}
+        return node
+
+    def operation(self, name):
+        if name not in self.operations:
+            raise Refused(404, 'invalid', f'no operation {name}')
+        self.operations[name][0] -= 1
+        looks, node, body = self.operations[name]
+        if looks > 0:
+            return {'operation': name}
+        node['version'] += 1
+        node['labels'] = {**body['labels'], **self.own_labels}
+        return node
+
+    def delete(self, node):
+        if node['state'] != 'stopping':
+            node.update(state='stopping', version=node['version'] + 1, looks=self.stop_looks)
+        node['looks'] -= 1
+        if node['looks'] < 0:
+            del self.nodes[node['id']]
+            return {**node, 'state': 'gone'}
         return node
 
     # the server

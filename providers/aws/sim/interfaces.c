@@ -54,10 +54,11 @@ gint64 ec2_subnet_free(const RgSimPlace *region, const json_t *subnet)
 	if (!subnet_range(subnet, &base, &size))
 		return 0;
 	gint64 left = (gint64)size - FIRST_HOST - 1;
+	const char *id = doc_str(subnet, "subnetId");
 	const json_t *interface;
 	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));) {
-		if (*doc_str(interface, "privateIpAddress") &&
-			g_str_equal(doc_str(interface, "subnetId"), doc_str(subnet, "subnetId")))
+		if (g_str_equal(doc_str(interface, "subnetId"), id) &&
+			*doc_str(interface, "privateIpAddress"))
 			left--;
 	}
 	return left;

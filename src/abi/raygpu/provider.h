@@ -16,7 +16,7 @@
  * THE CALLS (args->input is one JSON object; "gives" are slots for host->result):
  *
  * schema   input {}                      gives "schema": the module's schema.json
- * open     input {"region", "config": {the spec's provider mapping without name and region}}
+ * open     input {"region" ("": the schema says that there are none), "config": {the spec's provider mapping without name and region}}
  * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "driver": "open" or
  *                 "proprietary" (GPUs older than Turing don't work with NVIDIA's open kernel
  *                 modules), "origin": JSON pointer into the spec}],

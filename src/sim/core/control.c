@@ -196,6 +196,7 @@ void rg_sim_control(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 		answer = json_pack("{s:s}", "error", control.problem);
 	g_free(control.problem);
 	g_autofree char *text = control.text ? control.text : json_dumps(answer, JSON_INDENT(2));
-	g_string_append_printf(reply->body, "%s\n", text);
+	g_string_append(reply->body, text);
+	g_string_append_c(reply->body, '\n');
 	rg_sim_reply_header(reply, "Content-Type", "application/json");
 }

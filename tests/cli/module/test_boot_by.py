@@ -15,7 +15,7 @@ def changed(by):
                         '"user_data": {"type": "string"': '"user_data": {"type": "object"'}}
 
     def change(name, text):
-        for old, new in replaced[name].items():
+        for old, new in replaced.get(name, {}).items():
             assert old in text
             text = text.replace(old, new)
         return text

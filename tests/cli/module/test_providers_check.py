@@ -49,6 +49,39 @@ def test_marks_that_hold_too_little_are_caught(tmp_path, installed):    # pylint
     assert bad['its marks hold what raygpu writes'].startswith('marks.value of the schema does not match the commit, ')
 
 
+def check_template(tmp_path, modules, cloud, *arguments, code=0):    # pylint: disable=redefined-outer-name
+    return check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint', cloud.url, '--json',
+                 *arguments, env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=code).json()
+
+
+def test_a_cloud_that_takes_its_time_passes(tmp_path, modules):    # pylint: disable=redefined-outer-name
+    with Cloud() as cloud:
+        cloud.stop_looks, cloud.slow_changes, cloud.own_labels = 2, 2, {'by': 'us'}
+        report = check_template(tmp_path, modules, cloud)
+        steps = [s['step'] for s in report['steps']]
+        assert 'remove template.node.head, which an interrupted run began' in steps
+        assert not cloud.nodes and len([r for r in cloud.requests if '/operations/' in r[1]]) >= 4
+
+
+def test_a_removal_without_end_and_one_that_cannot_be_repeated_are_caught(tmp_path, modules):    # pylint: disable=redefined-outer-name
+    with Cloud() as cloud:
+        cloud.stop_looks = 10 ** 6
+        bad = failed(check_template(tmp_path, modules, cloud, '--wait', '2', code=1))
+        assert 'it is still pending' in bad['remove template.node.head, which an interrupted run began']
+
+    class Busy(Cloud):
+        """Refuses to delete what it is deleting."""
+        def delete(self, node):
+            if node['state'] == 'stopping':
+                raise Refused(409, 'conflict', 'it is busy')
+            return super().delete(node)
+
+    with Busy() as cloud:
+        cloud.stop_looks = 10
+        bad = failed(check_template(tmp_path, modules, cloud, code=1))
+        assert 'it is busy' in bad['remove template.node.head, which an interrupted run began']
+
+
 def test_aws_passes(tmp_path):
     with Sim('--boot-ms', '50', '--shutdown-ms', '50') as sim:
         told = check(tmp_path, os.path.join(BUILD, 'providers/aws.so'), '--region', 'us-east-1',

@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 from program import ROOT, Home
@@ -41,7 +43,7 @@ def build_template(installed, folder, change=lambda name, text: text):
     installed."""
     source = str(folder / 'template')
     shutil.copytree(os.path.join(ROOT, 'providers/template'), source)
-    for name in ('template.c', 'schema.json'):
+    for name in ('template.c', 'schema.json', 'prices.csv'):
         path = folder / 'template' / name
         path.write_text(change(name, path.read_text()))
     build = source + '/build'
@@ -56,6 +58,18 @@ def build_template(installed, folder, change=lambda name, text: text):
 @pytest.fixture(scope='module')
 def modules(installed, tmp_path_factory):
     return build_template(installed, tmp_path_factory.mktemp('third'))
+
+
+def leave_out_places(name, text):
+    if name == 'schema.json':
+        return json.dumps({**json.loads(text), 'regions': False, 'zones': []})
+    return text.replace('north,', ',') if name == 'prices.csv' else text
+
+
+@pytest.fixture(scope='module')
+def placeless_modules(installed, tmp_path_factory):
+    """The template for a cloud without regions and zones."""
+    return build_template(installed, tmp_path_factory.mktemp('placeless'), leave_out_places)
 
 
 @pytest.fixture
@@ -123,6 +137,72 @@ def test_messages_use_the_clouds_words(home, cloud):
     assert 'the node size cpu.large (head) is denied by policy' in home.run('validate', 'denied.yaml', code=9).err
     home.write('hall.yaml', spec(cloud).replace('[b2]', '[a1]'))
     assert 'halls that the network reaches and that offer gpu.huge: b2' in home.run('plan', 'hall.yaml', code=4).err
+
+
+def test_a_spec_names_a_region_where_there_are_regions(home, cloud):
+    home.write('none.yaml', spec(cloud).replace('region: north, ', ''))
+    missing = home.run('validate', 'none.yaml', code=4).err
+    assert missing.count('Error:') == 1
+    assert 'provider has no "region" [spec.missing-key]\n  on none.yaml:3:1\n' in missing
+    assert 'add region: the region of template that the cluster lives in' in missing
+    home.write('slip.yaml', spec(cloud).replace('region:', 'regoin:'))
+    assert 'did you mean `region` where it says "regoin"?' in home.run('validate', 'slip.yaml', code=4).err
+
+
+def test_zones_that_the_module_fixes(home, cloud, tmp_path):
+    home.modules = shutil.copytree(home.modules, str(tmp_path / 'modules'))
+    with open(home.modules + '/template/schema.json', encoding='utf-8') as f:
+        schema = json.load(f)
+    schema['zones'] = ['a1', 'b2']
+    with open(home.modules + '/template/schema.json', 'w', encoding='utf-8') as f:
+        json.dump(schema, f)
+    home.write('wrong.yaml', spec(cloud).replace('[b2]', '[b2, c3]'))
+    refused = home.run('validate', 'wrong.yaml', code=4).err
+    assert 'template has no hall "c3" [spec.conflict]\n  on wrong.yaml:7:55\n' in refused
+    assert 'its halls are a1, b2' in refused and not cloud.requests
+
+
+@pytest.fixture
+def placeless(tmp_path, placeless_modules):
+    with Cloud(regions={'': {'image': 'ray-gpu-7', 'sizes': {'cpu.large': [''], 'gpu.huge': [''],
+                                                             'gpu.small': ['']}}}) as cloud:
+        home = ThirdHome(tmp_path, cloud, placeless_modules)
+        home.cloud = cloud
+        home.write('cluster.yaml', spec(cloud).replace('region: north, ', '').replace(', zones: [b2]', ''))
+        yield home
+
+
+def test_a_cloud_without_regions_and_zones(placeless):
+    home, cloud = placeless, placeless.cloud
+    assert home.run('validate', 'cluster.yaml').out.endswith('6 nodes in template.\n')
+    offers = home.run('offers', 'T4:1').out
+    assert re.search(r'(?m)^template +gpu.small', offers), offers
+    assert home.apply().out.count('template.node.small[') >= 4
+    user_data, = {n['user_data'] for n in cloud.live() if n['size'] == 'gpu.huge'}
+    assert 'ray.io/node-group' in user_data and 'availability' not in user_data
+    assert 'No changes.' in home.run('plan', 'cluster.yaml', '--detailed-exitcode').out
+    assert {n['zone'] for n in cloud.live()} == {''}
+
+    # an imported node has its price back
+    node, = [n for n in cloud.live() if n['size'] == 'gpu.huge']
+    home.run('state', 'rm', 'template.node.big[0]')
+    home.run('import', 'cluster.yaml', 'template.node.big[0]', node['id'])
+    assert re.search(r'third/big +1 +\$21.50', home.run('cost', 'cluster.yaml').out)
+
+    home.write('named.yaml', spec(cloud))
+    refused = home.run('validate', 'named.yaml', code=4).err
+    assert 'template has no regions' in refused and 'leave `region` out' in refused
+    home.write('zoned.yaml', spec(cloud).replace('region: north, ', ''))
+    refused = home.run('validate', 'zoned.yaml', code=4).err
+    assert 'template has no hall "b2"' in refused and 'it has no halls: leave `zones` out' in refused
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+
+
+def test_providers_check_plays_with_a_cloud_without_regions(placeless):
+    checked = placeless.run('providers', 'check', placeless.modules + '/template.so', '--endpoint', placeless.cloud.url)
+    assert 'pass  opens\n' in checked.out and ', 0 failed' in checked.out
+    assert not placeless.cloud.live()
 
 
 def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
@@ -361,3 +441,115 @@ def test_refusals_keep_their_class(home, cloud):
     assert quota.code in (3, 8) and 'quota' in quota.err
     home.apply()
     assert len(cloud.live()) == 6
+
+
+def relabel(home, cloud, team):
+    home.write('cluster.yaml', spec(cloud, labels=f'team: {team}'))
+
+
+def teams(cloud):
+    return {n['labels']['team'] for n in cloud.live()}
+
+
+def deletes(cloud):
+    return [r for r in cloud.requests if r[0] == 'DELETE']
+
+
+def raise_versions(cloud):
+    """Somebody changes something that no spec names."""
+    for node in cloud.live():
+        node['version'] += 5
+
+
+def test_a_change_is_guarded_by_the_version_that_the_plan_saw(home, cloud):
+    home.apply()
+    raise_versions(cloud)
+    relabel(home, cloud, 'research')
+    assert 'Resources: 0 added, 6 changed, 0 destroyed.' in home.apply().out
+    relabel(home, cloud, 'ops')
+    home.run('plan', 'cluster.yaml', '--out', 'saved.json')
+    raise_versions(cloud)
+    refused = home.run('apply', 'saved.json', '--auto-approve', code=1)
+    assert 'is not' in refused.err and '[provider.conflict]' in refused.err
+    assert teams(cloud) == {'research'}, 'nobody\'s change is overwritten unseen'
+    home.apply()
+    assert teams(cloud) == {'ops'}
+    raise_versions(cloud)
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.live()
+
+
+def test_a_saved_plan_carries_the_versions(home, cloud):
+    home.apply()
+    raise_versions(cloud)
+    relabel(home, cloud, 'ops')
+    home.run('plan', 'cluster.yaml', '--out', 'saved.json')
+    home.run('apply', 'saved.json', '--auto-approve')
+    assert teams(cloud) == {'ops'}
+
+
+def test_a_pending_update_is_polled_by_its_operation(home, cloud):
+    home.apply()
+    cloud.slow_changes = 2
+    relabel(home, cloud, 'research')
+    cloud.requests.clear()
+    assert 'Resources: 0 added, 6 changed, 0 destroyed.' in home.apply().out
+    assert len([r for r in cloud.requests if r[1].startswith('/v1/operations/op-')]) == 12
+    assert len(changes(cloud)) == 6 and teams(cloud) == {'research'}
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+
+
+def test_a_pending_removal_is_polled_and_what_it_uses_waits(home, cloud):
+    home.apply()
+    cloud.stop_looks = 2
+    head, = [n['id'] for n in cloud.live() if n['marks']['pool'] == 'head']
+    ended = home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert 'Destroy complete! Resources: 7 destroyed.' in ended.out and not cloud.nodes
+    order = [r[1].partition('?')[0].rpartition('/')[2] for r in deletes(cloud)]
+    assert len(order) == 6 * 3 and order[-3:] == [head] * 3
+
+
+@pytest.mark.parametrize('how', [signal.SIGKILL, signal.SIGINT])
+def test_a_removal_that_is_cut_short_is_finished_by_the_next(home, cloud, how):
+    home.apply()
+    cloud.stop_looks = 10 ** 6
+    with home.start('destroy', '--provider-dir', home.modules, 'cluster.yaml', '--auto-approve') as process:
+        while len(deletes(cloud)) < 12 and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(how)
+        _, err = process.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert process.returncode == 130 and 'left to the journal' in err and 'template.node.big[0]' in err, err
+    assert len(cloud.nodes) == 6
+    recorded = set(home.run('state', 'list').out.split())
+    assert {'template.node.head', 'template.node.big[0]', 'template.node.small[3]'} <= recorded
+    plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+    assert 'an interrupted run was deleting it' in ' '.join(plan.out.split())
+    cloud.stop_looks = 1
+    for node in cloud.nodes.values():
+        node['looks'] = 1
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.nodes and 'template.node' not in home.run('state', 'list').out
+
+
+def test_what_the_cloud_adds_to_labels_is_no_drift_but_a_dropped_one_is_taken_off(home, cloud):
+    cloud.own_labels = {'by': 'us'}
+    home.write('cluster.yaml', spec(cloud, labels='team: ml, tier: gold'))
+    home.apply()
+    assert {n['labels']['by'] for n in cloud.live()} == {'us'}
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+    home.write('cluster.yaml', spec(cloud, labels='team: ml'))
+    assert 'Resources: 0 added, 6 changed, 0 destroyed.' in home.apply().out
+    assert all(n['labels'] == {'team': 'ml', 'by': 'us'} for n in cloud.live())
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+
+
+def test_the_request_budget_counts_items(home, cloud):
+    def calls(*arguments):
+        home.run('plan', 'cluster.yaml', '--out', 'saved.json', *arguments)
+        return json.loads(home.read('saved.json'))['raygpu']['budget']['api_calls']
+    assert calls() == 3 + 6 * 6, 'a request a pool, and one a node for each look'
+    home.apply()
+    relabel(home, cloud, 'ops')
+    assert calls() == 6 * (1 + 6), 'a request a node, and looks at what is pending'
