@@ -156,19 +156,22 @@ static void stays_open(Apply *apply, const Recovery *recovery, const GPtrArray *
 	}
 }
 
-static void came_back(Apply *apply, const Recovery *recovery, const RgMemberOutcome *outcome,
-	json_t *attrs, const json_t *observed)
+static void came_back(Apply *apply, const Job *job, const RgMemberOutcome *outcome, json_t *attrs,
+	const json_t *observed)
 {
 	Live *live = live_set(apply, outcome->address, outcome->id, outcome->outputs);
-	live_made(live, json_object_get(recovery->row->input, "attributes"));
+	const RgItemResult *told = job->results ? result_of(job, outcome->address) : NULL;
+	live->operation = g_strdup(told ? told->operation : NULL);
+	live_made(live, json_object_get(job->recovery->row->input, "attributes"));
 	live->observed = json_incref(rg_json_unconst(observed));
 	live->replayed = json_incref(attrs);
 }
 
 /* rule 2, for all members of which something is known now */
-static bool settle(Apply *apply, const Recovery *recovery, RgMemberOutcome *outcomes,
-	json_t **members, size_t n)
+static bool settle(
+	Apply *apply, const Job *job, RgMemberOutcome *outcomes, json_t **members, size_t n)
 {
+	const Recovery *recovery = job->recovery;
 	g_autofree const json_t **observed = g_new0(const json_t *, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		observed[i] = outcomes[i].outputs;
@@ -178,8 +181,8 @@ static bool settle(Apply *apply, const Recovery *recovery, RgMemberOutcome *outc
 				recovery->row->id, outcomes, n, apply->diags);
 	for (size_t i = 0; i < n; i++) {
 		if (ok && outcomes[i].created)
-			came_back(apply, recovery, &outcomes[i],
-				json_object_get(members[i], "attrs"), observed[i]);
+			came_back(apply, job, &outcomes[i], json_object_get(members[i], "attrs"),
+				observed[i]);
 		json_decref(rg_json_unconst(outcomes[i].outputs));
 	}
 	apply->store_failed |= !ok;
@@ -202,7 +205,7 @@ static void finish(Apply *apply, const Job *job)
 		else
 			g_ptr_array_add(fate == FATE_SEARCH ? again : open, member);
 	}
-	if (!settle(apply, recovery, outcomes, members, n))
+	if (!settle(apply, job, outcomes, members, n))
 		return; /* all of them stay open */
 	g_ptr_array_set_size(recovery->open, 0);
 	g_ptr_array_extend(recovery->open, again, NULL, NULL);
@@ -246,7 +249,7 @@ static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result
 	if (extra && rg_store_adopt(apply->store, apply->plan->cluster, extra, apply->diags)) {
 		const RgMemberOutcome outcome = {
 			.address = extra->address, .id = extra->id, .outputs = extra->outputs};
-		came_back(apply, job->recovery, &outcome, extra->attrs, result->attributes);
+		came_back(apply, job, &outcome, extra->attrs, result->attributes);
 		return;
 	}
 	RgDiag *diag = rg_diags_error(apply->diags, "apply.blocked",

@@ -93,7 +93,11 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 bool rg_reader_is_doubtful(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
-	if (!rg_reader_is_young(reader, recorded) || observed->presence != RG_PRESENT)
+	/* an update that was begun may have been pending, and may be yet */
+	const RgKind *kind = rg_reader_kind(reader, recorded);
+	int64_t pending_s = recorded->updating ? kind->update_timeout_s : 0;
+	if (rg_reader_young_for_s(reader, recorded) + pending_s <= 0 ||
+		observed->presence != RG_PRESENT)
 		return false;
 	return recorded->updating || !shows_record(reader, recorded, observed);
 }

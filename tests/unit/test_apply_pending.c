@@ -78,6 +78,36 @@ static void test_an_item_has_what_was_recorded_and_observed(Apply *f, gconstpoin
 	g_assert_true(json_equal(item, net));
 }
 
+/* A look is written down when the next one begins. */
+static void check_first_look(Apply *f)
+{
+	json_auto_t *world = world_of(f);
+	const json_t *items = json_object_get(json_object_get(world, "ready"), "items");
+	const json_t *item = json_array_get(items, 0);
+	g_assert_cmpstr(rg_json_str(item, "operation", ""), ==, "op-made");
+	g_assert_cmpint(rg_json_int(json_object_get(item, "recorded"), "version", 0), ==, 1);
+	g_assert_cmpint(rg_json_int(json_object_get(item, "observed"), "version", 0), ==, 1);
+}
+
+static void test_the_first_look_has_what_the_creation_told(Apply *f, gconstpointer unused)
+{
+	script(f, "{'ready':[{},{}]}");
+	want(f, NODES, TAGGED);
+	g_assert_true(apply_once(f));
+	check_first_look(f);
+}
+
+static void test_and_what_a_replayed_creation_told(Apply *f, gconstpointer unused)
+{
+	script(f, "{'create':[{'kill':'after'}]}");
+	want(f, NODES, TAGGED);
+	apply_killed(f);
+	script(f, "{'ready':[{},{}]}");
+	g_assert_true(apply_once(f));
+	check_first_look(f);
+	check_sound(f, 2);
+}
+
 static void test_secrets_are_in_no_item(Apply *f, gconstpointer unused)
 {
 	want(f, "cloud.node", "a", 1, "{'size':'big','tag':'x','key':'of the test'}");
@@ -259,6 +289,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	APPLY_TEST("items/guarded", test_a_guarded_update_and_removal_know_the_version);
 	APPLY_TEST("items/recorded-and-observed", test_an_item_has_what_was_recorded_and_observed);
+	APPLY_TEST("items/first-look", test_the_first_look_has_what_the_creation_told);
+	APPLY_TEST("items/first-look-replayed", test_and_what_a_replayed_creation_told);
 	APPLY_TEST("items/no-secrets", test_secrets_are_in_no_item);
 	APPLY_TEST("pending/polled", test_a_pending_removal_is_polled_to_its_end);
 	APPLY_TEST("pending/no-worker", test_waiting_holds_no_worker);

@@ -227,6 +227,8 @@ static void test_doubts_a_view_that_an_update_may_yet_change(void)
 	} cases[] = {
 		{YOUNG, true, "{'size': 'big'}", true},
 		{YOUNG, false, "{'size': 'big'}", false},
+		{NOW - 60, true, "{'size': 'big'}", true}, /* it may have been pending */
+		{NOW - 60, false, "{'size': 'small'}", false},
 		{OLD, true, "{'size': 'big'}", false},
 		{YOUNG, true, "{'size': 'small'}", true},
 		{OLD, true, "{'size': 'small'}", false},

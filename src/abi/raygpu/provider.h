@@ -104,7 +104,8 @@
  *          "pending": the cloud works on it. One look, no waiting: the host makes the same call again
  *          after a while, with the item as it then is, until it is "done" or "failed", or the kind's
  *          ready_timeout_s, update_timeout_s or remove_timeout_s is over. update and remove are "pending"
- *          only in kinds that have the time-out.
+ *          only in kinds that have the time-out. A look that "failed" is the end when it has the "id",
+ *          is "definite" or of class denied; else the host looks again.
  *          "operation" of an answer (text, at most 4096 bytes): the cloud's name of what it works on. The
  *          next call for the same thing brings it back: the same call after "pending", ready after a create
  *          or update that is "done". An answer without it ends it. The host keeps it for one run: after an

@@ -20,7 +20,7 @@
  *   "anonymous": true    find doesn't tell addresses
  *   "unsupported": true  update can't
  *   "pending": true  update and remove: begun, not done; what comes back must be the operation told
- * The world has the input of the last update and of the last remove under these names.
+ * The world has the input of the last ready, update and remove under these names.
  * config.log: a file with a line a call: "create ADDRESS... " etc. config.state: a state file; each
  * create looks whether its journal row is in there, and says "unjournalled" in the log if not.
  * With CLOUD_WITHOUT_FIND in the environment it doesn't offer find. */
@@ -303,8 +303,9 @@ static void give_made(Run *run, const json_t *thing)
 		return;
 	}
 	give(run, "item",
-		json_pack("{s:s, s:s, s:s, s:o}", "address", text_of(thing, "address"), "outcome",
-			"done", "id", text_of(thing, "id"), "attributes", computed));
+		json_pack("{s:s, s:s, s:s, s:s, s:o}", "address", text_of(thing, "address"),
+			"outcome", "done", "id", text_of(thing, "id"), "operation", "op-made",
+			"attributes", computed));
 }
 
 static void create_item(Run *run, const char *address, int known, int may_make)
@@ -354,6 +355,7 @@ static rgp_status ready(Run *run)
 {
 	size_t i;
 	const json_t *item;
+	json_object_set(run->world, run->verb, run->input);
 	json_array_foreach (json_object_get(run->input, "items"), i, item) {
 		json_t *thing = thing_of_id(run, text_of(item, "id"));
 		json_int_t looks = json_integer_value(json_object_get(thing, "looks"));

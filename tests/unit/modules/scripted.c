@@ -46,6 +46,7 @@ static const char schema_json[] =
 	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"
 	"\"attributes\":{\"rules\":{\"type\":\"list\",\"set\":true}}},"
 	"\"scripted.node\":{\"version\":1,\"node\":true,\"consistency_s\":30,"
+	"\"update_timeout_s\":60,"
 	"\"batch\":{\"create\":100,\"update\":1,\"remove\":100},"
 	"\"attributes\":{\"size\":{\"type\":\"string\",\"required\":true,\"force_new\":true},"
 	"\"tags\":{\"type\":\"map\"},\"count\":{\"type\":\"integer\",\"default\":1},"
