@@ -235,7 +235,7 @@ static int serve(const Options *options, RgSim *sim, const sigset_t *signals)
 	return status;
 }
 
-static int run(const Options *options, const sigset_t *signals)
+static int sim_run(const Options *options, const sigset_t *signals)
 {
 	g_autofree char *problem = NULL;
 	json_auto_t *initial = rg_sim_knobs_new(clouds), *changes = knob_changes(options);
@@ -304,7 +304,7 @@ int main(int argc, char **argv)
 			g_print("raygpu-sim %s\n", RAYGPU_VERSION);
 			status = EXIT_SUCCESS;
 		} else if (options_fit(&options)) {
-			status = run(&options, &signals);
+			status = sim_run(&options, &signals);
 		}
 	}
 	options_clear(&options);

@@ -328,7 +328,7 @@ static int finish(Context *context, const ApplyOptions *options, GPtrArray *turn
 	return code;
 }
 
-static void work(
+static void apply_work(
 	Context *context, const ApplyOptions *options, GPtrArray *turns, const RgSpecs *specs)
 {
 	signals_start();
@@ -348,12 +348,12 @@ static void work(
 	execute_all(context, options, turns);
 }
 
-static int run(Context *context, ApplyOptions *options, int argc, char **argv)
+static int apply_run(Context *context, ApplyOptions *options, int argc, char **argv)
 {
 	g_autoptr(GPtrArray) turns = g_ptr_array_new_with_free_func(turn_release);
 	g_autoptr(RgSpecs) specs = NULL;
 	if (find_turns(context, options, argc, argv, turns, &specs))
-		work(context, options, turns, specs);
+		apply_work(context, options, turns, specs);
 	return finish(context, options, turns);
 }
 
@@ -385,7 +385,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 				"--parallelism must be 1 to 256, --lock-timeout 0 or more");
 			code = EXIT_USAGE;
 		} else {
-			code = run(context, &options, argc, argv);
+			code = apply_run(context, &options, argc, argv);
 		}
 	}
 	change_options_clear(&options.change);

@@ -169,7 +169,7 @@ static unsigned count(const json_t *steps, const char *outcome)
 	return n;
 }
 
-static int report(Context *context, const char *file, json_t *steps)
+static int check_report(Context *context, const char *file, json_t *steps)
 {
 	unsigned failed = count(steps, "fail"), passed = count(steps, "pass");
 	unsigned skipped = count(steps, "skip");
@@ -262,5 +262,5 @@ int providers_check(Context *context, const char *file, const CheckOptions *chec
 			"the check can't start a process: %s", g_strerror(errno));
 		return EXIT_ERROR;
 	}
-	return report(context, path, steps);
+	return check_report(context, path, steps);
 }

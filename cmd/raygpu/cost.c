@@ -97,7 +97,7 @@ static void print(Context *context, const Options *options, const RgSpend *spend
 	out_text(text);
 }
 
-static bool check(Context *context, const Options *options, RgSpendBy *by, char **label)
+static bool cost_check(Context *context, const Options *options, RgSpendBy *by, char **label)
 {
 	if (options->by && !rg_spend_by_parse(options->by, by, label)) {
 		RgDiag *diag = rg_diags_error(
@@ -119,12 +119,12 @@ static bool check(Context *context, const Options *options, RgSpendBy *by, char 
 	return false;
 }
 
-static int run(Context *context, const Options *options, const char *argument)
+static int cost_run(Context *context, const Options *options, const char *argument)
 {
 	RgSpendBy by = RG_SPEND_BY_POOL;
 	int64_t now_s = rg_clock_now_s(), since_s = 0, history_from_s = 0;
 	g_autofree char *label = NULL;
-	if (!check(context, options, &by, &label) ||
+	if (!cost_check(context, options, &by, &label) ||
 		(options->since && !parse_since(context, options->since, now_s, &since_s)))
 		return EXIT_USAGE;
 	if (argument && g_file_test(argument, G_FILE_TEST_IS_REGULAR))
@@ -154,7 +154,7 @@ int cmd_cost(Context *context, int argc, char **argv)
 	};
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
-		code = run(context, &options, argc > 1 ? argv[1] : NULL);
+		code = cost_run(context, &options, argc > 1 ? argv[1] : NULL);
 	g_free(options.by);
 	g_free(options.since);
 	g_free(options.format);

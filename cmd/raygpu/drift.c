@@ -65,7 +65,7 @@ static int run_one(Context *context, const Options *options, const char *spec_pa
 	return report_write(context, &options->report, spec_path, NULL, drift) ? code : EXIT_ERROR;
 }
 
-static int step(Context *context, RgReport *report, void *data)
+static int drift_step(Context *context, RgReport *report, void *data)
 {
 	RgDrift *drift = NULL;
 	int code = drift_one(context, data, report->spec, &drift);
@@ -73,7 +73,7 @@ static int step(Context *context, RgReport *report, void *data)
 	return code;
 }
 
-static int run(Context *context, Options *options, int argc, char **argv)
+static int drift_run(Context *context, Options *options, int argc, char **argv)
 {
 	if (context->cluster)
 		return run_one(context, options, argc > 1 ? argv[1] : NULL);
@@ -81,7 +81,7 @@ static int run(Context *context, Options *options, int argc, char **argv)
 	if (specs && !specs->several)
 		return run_one(context, options, ((RgSpecFile *)specs->files->pdata[0])->path);
 	if (specs && !rg_diags_has_errors(context->diags))
-		return several_run(context, &options->report, specs, step, options);
+		return several_run(context, &options->report, specs, drift_step, options);
 	int code = rg_diags_exit_code(context->diags);
 	return report_write(context, &options->report, NULL, NULL, NULL) ? code : EXIT_ERROR;
 }
@@ -102,7 +102,7 @@ int cmd_drift(Context *context, int argc, char **argv)
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, -1, &code))
 		code = report_options_check(context, &options.report)
-			       ? run(context, &options, argc, argv)
+			       ? drift_run(context, &options, argc, argv)
 			       : EXIT_USAGE;
 	report_options_clear(&options.report);
 	return code;

@@ -17,7 +17,7 @@ static void print_fit(Context *context, json_t *fit, const char *emit)
 	}
 }
 
-static int run(Context *context, const char *path, const char *emit)
+static int fit_run(Context *context, const char *path, const char *emit)
 {
 	if (emit && !g_str_equal(emit, "python")) {
 		rg_diags_error(context->diags, "usage.bad-argument",
@@ -51,7 +51,7 @@ int cmd_fit(Context *context, int argc, char **argv)
 	};
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
-		code = run(context, argc > 1 ? argv[1] : "cluster.yaml", emit);
+		code = fit_run(context, argc > 1 ? argv[1] : "cluster.yaml", emit);
 	g_free(emit);
 	return code;
 }

@@ -22,7 +22,7 @@ static int of_spec(Context *context, const char *path)
 	return print_graph(context, pass ? pass->plan : NULL);
 }
 
-static int run(Context *context, const char *path)
+static int graph_run(Context *context, const char *path)
 {
 	bool is_plan = false;
 	if (path && !context->ref && !g_str_equal(path, "-")) {
@@ -43,6 +43,6 @@ int cmd_graph(Context *context, int argc, char **argv)
 	};
 	int code = EXIT_FINE;
 	return options_parse(context, entries, &argc, &argv, 0, 1, &code)
-		       ? run(context, argc > 1 ? argv[1] : NULL)
+		       ? graph_run(context, argc > 1 ? argv[1] : NULL)
 		       : code;
 }

@@ -39,7 +39,7 @@ static void add_own_exits(GString *text, const char *command, const char *subcom
 #define COLUMNS 80
 
 /* "  LEFT  text", the text from column `at` on in as many lines as it needs. */
-static void add_row(GString *text, const char *left, size_t at, const char *words)
+static void help_add_row(GString *text, const char *left, size_t at, const char *words)
 {
 	g_auto(GStrv) list = g_strsplit(words, " ", -1);
 	g_string_append_printf(text, "  %-*s", (int)at - 2, left);
@@ -66,7 +66,7 @@ void print_program_help(void)
 			     "Plans, applies and watches Ray clusters with mixed "
 			     "GPUs.\n\nCommands:\n");
 	for (const Command *command = commands_get(); command->name; command++)
-		add_row(text, command->name, 13, command->summary);
+		help_add_row(text, command->name, 13, command->summary);
 	g_string_append(text,
 		"\n`raygpu COMMAND -h` lists the options of a command. Manual pages: raygpu(1),\n"
 		"raygpu-spec(5), raygpu-diagnostics(7).\n"
@@ -84,14 +84,14 @@ static void add_entry(GString *text, const GOptionEntry *entry, const char *desc
 		entry->short_name ? g_strdup_printf("-%c, ", entry->short_name) : g_strdup("");
 	g_autofree char *left = g_strdup_printf(
 		"%s--%s%s%s", letter, entry->long_name, *argument ? " " : "", argument);
-	add_row(text, left, 27, description);
+	help_add_row(text, left, 27, description);
 }
 
 static void add_common(GString *text, const GOptionEntry *common)
 {
 	for (const GOptionEntry *entry = common; entry->long_name; entry++)
 		add_entry(text, entry, entry->description);
-	add_row(text, "-h, --help", 27, "print this");
+	help_add_row(text, "-h, --help", 27, "print this");
 }
 
 static void add_sentence(GString *text, const char *summary, const char *details)
@@ -128,7 +128,7 @@ static void add_subcommands(GString *text, const Command *command)
 		sub->command && g_str_equal(sub->command, command->name); sub++) {
 		g_autofree char *left = g_strdup_printf(
 			"%s%s%s", sub->name, sub->arguments[0] ? " " : "", sub->arguments);
-		add_row(text, left, 19, sub->summary);
+		help_add_row(text, left, 19, sub->summary);
 	}
 	g_string_append_printf(
 		text, "\n`raygpu %s SUBCOMMAND -h` says more about one.\n", command->name);

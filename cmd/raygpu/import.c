@@ -81,8 +81,8 @@ static int look_and_record(
 	return rg_diags_exit_code(context->diags);
 }
 
-static int run(Context *context, const Options *options, const char *spec, const RgImport *imports,
-	size_t n)
+static int import_run(Context *context, const Options *options, const char *spec,
+	const RgImport *imports, size_t n)
 {
 	g_autoptr(RgPass) pass = rg_pipeline_load(spec, context->ref, context->diags);
 	if (!pass)
@@ -129,5 +129,5 @@ int cmd_import(Context *context, int argc, char **argv)
 	g_autofree RgImport *imports = g_new0(RgImport, n);
 	for (size_t i = 0; i < n; i++)
 		imports[i] = (RgImport){argv[2 + 2 * i], argv[3 + 2 * i]};
-	return run(context, &options, argv[1], imports, n);
+	return import_run(context, &options, argv[1], imports, n);
 }

@@ -5,7 +5,7 @@
 #define STARTER "starter.yaml"
 
 /* With --json standard output is the document's. */
-static void tell(const Context *context, const char *text)
+static void init_tell(const Context *context, const char *text)
 {
 	if (!context->json)
 		out_text(text);
@@ -51,14 +51,14 @@ static bool write_starter(Context *context, const char *path, const char *provid
 	if (!*wrote) {
 		g_autofree char *text =
 			g_strdup_printf("%s already exists; left unchanged.\n", path);
-		tell(context, text);
+		init_tell(context, text);
 		return true;
 	}
 	const char *starter = find_starter(context, provider);
 	if (!starter || !write_file(context, path, starter))
 		return false;
 	g_autofree char *text = g_strdup_printf("Wrote %s.\n", path);
-	tell(context, text);
+	init_tell(context, text);
 	return true;
 }
 
@@ -82,7 +82,7 @@ static bool prepare_state(Context *context, const char *spec, bool *made)
 		return true;
 	g_autofree char *text = g_strdup_printf(
 		"Wrote %s: the state holds the Ray token and stays out of git.\n", ignore);
-	tell(context, text);
+	init_tell(context, text);
 	return true;
 }
 
@@ -92,7 +92,7 @@ static void print_done(const Context *context, const char *path, bool wrote, boo
 		g_strdup_printf("\nNext:\n    raygpu validate %s\n    raygpu plan %s\n    "
 				"raygpu apply %s\n",
 			path, path, path);
-	tell(context, text);
+	init_tell(context, text);
 	if (!context->json)
 		return;
 	json_auto_t *document = json_object();
@@ -103,7 +103,7 @@ static void print_done(const Context *context, const char *path, bool wrote, boo
 	out_json(document);
 }
 
-static int run(Context *context, const char *path, const char *provider)
+static int init_run(Context *context, const char *path, const char *provider)
 {
 	bool wrote = false, ignored = false;
 	if (write_starter(context, path, provider, &wrote) &&
@@ -125,5 +125,5 @@ int cmd_init(Context *context, int argc, char **argv)
 	};
 	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
 		return code;
-	return run(context, argc > 1 ? argv[1] : DEFAULT_SPEC, provider);
+	return init_run(context, argc > 1 ? argv[1] : DEFAULT_SPEC, provider);
 }

@@ -2,7 +2,7 @@
 
 /* raygpu state mv: one record, or all of a pool, under another address (src/adopt/move.c). */
 
-static void warn(Context *context, const RgSnapshot *snapshot, const RgMoves *moves)
+static void move_warn(Context *context, const RgSnapshot *snapshot, const RgMoves *moves)
 {
 	const RgMove *first = &g_array_index(moves->moves, RgMove, 0);
 	g_autofree char *kind = NULL, *name = NULL;
@@ -64,6 +64,6 @@ int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, b
 	if (!moves || (!dry_run && !store_moves(context, snapshot, moves)))
 		return rg_diags_exit_code(context->diags);
 	print_moves(context, moves, dry_run);
-	warn(context, snapshot, moves);
+	move_warn(context, snapshot, moves);
 	return EXIT_FINE;
 }

@@ -146,7 +146,7 @@ static char *list_own(const RgOffer *offer)
 }
 
 /* Two lines where one would not fit in 80 columns: long type names (hosts with attached GPUs). */
-static void add_row(GString *text, const RgOffer *offer)
+static void offers_add_row(GString *text, const RgOffer *offer)
 {
 	const RgInstanceType *type = offer->type;
 	double memory = gpu_memory_gb(offer);
@@ -190,7 +190,7 @@ static void print_table(
 	}
 	for (guint i = 0; i < shown; i++) {
 		const RgOffer *offer = offers->pdata[i];
-		add_row(text, offer);
+		offers_add_row(text, offer);
 		if (!rg_tables_have(tables, offer->provider, "schema.json"))
 			g_hash_table_add(absent, (void *)(uintptr_t)offer->provider);
 	}
@@ -327,7 +327,7 @@ static bool take_all(Context *context, const Options *options, const Market *mar
 }
 
 /* `query` NULL: the cluster is of a spec. `choice` NULL: the spec leaves none. */
-static void show(Context *context, const Options *options, const Market *market,
+static void offers_show(Context *context, const Options *options, const Market *market,
 	const RgCluster *cluster, const char *query, const json_t *choice)
 {
 	if (choice && !context->json && !options->csv)
@@ -340,7 +340,8 @@ static void show(Context *context, const Options *options, const Market *market,
 	out_json(report);
 }
 
-static void look_up(Context *context, Options *options, RgCluster *cluster, const char *query)
+static void offers_look_up(
+	Context *context, Options *options, RgCluster *cluster, const char *query)
 {
 	bool is_spec = cluster && !query;
 	g_autoptr(RgProject) project = NULL;
@@ -366,17 +367,17 @@ static void look_up(Context *context, Options *options, RgCluster *cluster, cons
 	if (!carbon)
 		return;
 	const Market market = {tables, carbon, (const RgPlace *)(void *)places->data, places->len};
-	show(context, options, &market, cluster, query, choice);
+	offers_show(context, options, &market, cluster, query, choice);
 }
 
-static int run(Context *context, Options *options, const char *asked)
+static int offers_run(Context *context, Options *options, const char *asked)
 {
 	const char *query = asked && !is_spec_file(asked) ? asked : NULL;
 	g_autoptr(RgCluster) cluster = query   ? rg_spec_load_query(query, context->diags)
 				       : asked ? rg_spec_load_file(asked, context->diags)
 					       : NULL;
 	if (cluster || !asked)
-		look_up(context, options, cluster, query);
+		offers_look_up(context, options, cluster, query);
 	return rg_diags_exit_code(context->diags);
 }
 
@@ -414,7 +415,7 @@ int cmd_offers(Context *context, int argc, char **argv)
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
 		code = check_options(context, &options)
-			       ? run(context, &options, argc > 1 ? argv[1] : NULL)
+			       ? offers_run(context, &options, argc > 1 ? argv[1] : NULL)
 			       : EXIT_USAGE;
 	g_free(options.provider);
 	g_free(options.region);

@@ -46,7 +46,7 @@ static RgDiag *report_value(Context *context, const char *option, const GOptionE
 }
 
 /* GOption's messages are its own: only what they are about is taken. */
-static void report(Context *context, const GError *error, const GOptionEntry *entries,
+static void options_report(Context *context, const GError *error, const GOptionEntry *entries,
 	const GOptionEntry *common)
 {
 	g_autofree char *option = option_in(error->message);
@@ -128,7 +128,7 @@ bool options_parse(Context *context, const GOptionEntry *entries, int *argc, cha
 	g_option_context_add_main_entries(parser, common, NULL);
 	g_autoptr(GError) error = NULL;
 	if (!g_option_context_parse(parser, argc, argv, &error)) {
-		report(context, error, entries, common);
+		options_report(context, error, entries, common);
 		return false;
 	}
 	if (*argc > 1 && g_str_equal((*argv)[1], "--")) {

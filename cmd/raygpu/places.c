@@ -33,7 +33,7 @@ static bool is_taken(const json_t *choice, const json_t *row)
 	       g_strcmp0(rg_json_str(choice, "region", NULL), rg_json_str(row, "region", "")) == 0;
 }
 
-static void add_row(GString *text, const json_t *choice, const json_t *row)
+static void places_add_row(GString *text, const json_t *choice, const json_t *row)
 {
 	const char *rejected = rg_json_str(row, "rejected", NULL);
 	g_autofree char *place =
@@ -57,7 +57,7 @@ void places_print(const json_t *choice)
 		json_array_size(rows), json_array_size(rows) == 1 ? "" : "s", "PLACE", "USD/h",
 		"USD/month", "kgCO2e/h");
 	json_array_foreach (rows, i, row) {
-		add_row(text, choice, row);
+		places_add_row(text, choice, row);
 		guessed |= rg_json_int(row, "unpriced", 0) > 0;
 	}
 	if (guessed)

@@ -50,7 +50,7 @@ static int run_one(Context *context, const Options *options, const char *spec_pa
 	return code;
 }
 
-static int step(Context *context, RgReport *report, void *data)
+static int plan_step(Context *context, RgReport *report, void *data)
 {
 	const Options *options = data;
 	RgPlan *plan = NULL;
@@ -92,13 +92,13 @@ static int run_several(Context *context, Options *options, const RgSpecs *specs)
 		rg_diags_has_errors(context->diags) ||
 		(options->out && !prepare_folder(context, options->out)))
 		return rg_diags_exit_code(context->diags);
-	int code = several_run(context, &options->report, specs, step, options);
+	int code = several_run(context, &options->report, specs, plan_step, options);
 	if (specs->files->len)
 		tell_saved(options);
 	return code;
 }
 
-static int run(Context *context, Options *options, int argc, char **argv)
+static int plan_run(Context *context, Options *options, int argc, char **argv)
 {
 	if (context->cluster)
 		return run_one(context, options, argc > 1 ? argv[1] : NULL);
@@ -135,7 +135,7 @@ int cmd_plan(Context *context, int argc, char **argv)
 	if (options_parse(context, entries, &argc, &argv, 0, -1, &code))
 		code = report_options_check(context, &options.report) &&
 				       change_options_check(context, &options.change)
-			       ? run(context, &options, argc, argv)
+			       ? plan_run(context, &options, argc, argv)
 			       : EXIT_USAGE;
 	report_options_clear(&options.report);
 	change_options_clear(&options.change);

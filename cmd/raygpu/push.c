@@ -29,7 +29,7 @@ static GString *read_document(Context *context, const char *path)
 	return NULL;
 }
 
-static json_t *load(Context *context, const char *path, bool force)
+static json_t *push_load(Context *context, const char *path, bool force)
 {
 	g_autoptr(GString) text = read_document(context, path);
 	const char *shown = g_str_equal(path, "-") ? "<stdin>" : path;
@@ -54,7 +54,7 @@ static bool any_changed(const json_t *reports)
 }
 
 /* Reading alone. What it warns of is kept only when nothing is written afterwards. */
-static json_t *look(Context *context, const json_t *document, const PushOptions *options)
+static json_t *push_look(Context *context, const json_t *document, const PushOptions *options)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgStore) store = rg_store_open(context_state_path(context), RG_STORE_READ, diags);
@@ -166,8 +166,8 @@ static void print_reports(const Context *context, json_t *reports, const char *b
 int state_push(Context *context, const char *file, const PushOptions *options)
 {
 	g_autofree char *backup = NULL;
-	json_auto_t *document = load(context, file, options->force);
-	json_auto_t *reports = document ? look(context, document, options) : NULL;
+	json_auto_t *document = push_load(context, file, options->force);
+	json_auto_t *reports = document ? push_look(context, document, options) : NULL;
 	if (reports && !options->dry_run && any_changed(reports)) {
 		json_decref(reports);
 		reports = write_state(context, document, options, &backup);

@@ -46,7 +46,7 @@ static int show_state(Context *context, const ReportOptions *report)
 	return EXIT_FINE;
 }
 
-static int run(Context *context, ReportOptions *report, const char *path)
+static int show_run(Context *context, ReportOptions *report, const char *path)
 {
 	if (!report_options_check(context, report))
 		return EXIT_USAGE;
@@ -67,7 +67,7 @@ int cmd_show(Context *context, int argc, char **argv)
 	};
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
-		code = run(context, &report, argc > 1 ? argv[1] : NULL);
+		code = show_run(context, &report, argc > 1 ? argv[1] : NULL);
 	report_options_clear(&report);
 	return code;
 }

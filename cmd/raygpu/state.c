@@ -25,7 +25,7 @@ static int list(Call *call)
 	return EXIT_FINE;
 }
 
-static const RgResource *find(Call *call, const char *address)
+static const RgResource *state_find(Call *call, const char *address)
 {
 	const RgResource *resource = rg_resource_set_find(call->snapshot->recorded, address);
 	if (resource)
@@ -56,7 +56,7 @@ static GPtrArray *shown_of(Call *call)
 	g_autoptr(GPtrArray) found = members_of(recorded, word);
 	if (found->len || !word)
 		return g_steal_pointer(&found);
-	const RgResource *resource = find(call, word);
+	const RgResource *resource = state_find(call, word);
 	if (!resource)
 		return NULL;
 	g_ptr_array_add(found, (RgResource *)(uintptr_t)resource);
@@ -74,7 +74,7 @@ static void print_resources_json(const Call *call, const GPtrArray *shown, const
 	out_json(one ? json_array_get(rows, 0) : rows);
 }
 
-static int show(Call *call)
+static int state_show(Call *call)
 {
 	g_autoptr(GPtrArray) shown = shown_of(call);
 	if (!shown)
@@ -131,7 +131,7 @@ static int forget(Call *call)
 {
 	Context *context = call->context;
 	for (int i = 0; i < call->n; i++) {
-		if (!find(call, call->addresses[i]))
+		if (!state_find(call, call->addresses[i]))
 			return EXIT_USAGE;
 	}
 	const RgRunBegin begin = {.cluster = call->snapshot->cluster,
@@ -168,7 +168,7 @@ typedef struct {
 
 static const Verb verbs[] = {
 	{"list", list, false, 0, 0},
-	{"show", show, false, 0, 1},
+	{"show", state_show, false, 0, 1},
 	{"rm", forget, true, 1, G_MAXINT},
 	{"mv", move, true, 2, 2},
 };
@@ -244,7 +244,7 @@ static bool options_fit(Context *context, const Subcommand *verb, const Options 
 	return true;
 }
 
-static int run(Context *context, int argc, char **argv, const Options *options)
+static int state_run(Context *context, int argc, char **argv, const Options *options)
 {
 	const char *verb = argv[1];
 	const Subcommand *sub = subcommand_find("state", verb);
@@ -303,7 +303,7 @@ int cmd_state(Context *context, int argc, char **argv)
 	int code = EXIT_FINE;
 	if (!options_parse(context, entries, &argc, &argv, 1, -1, &code))
 		return code;
-	code = run(context, argc, argv, &options);
+	code = state_run(context, argc, argv, &options);
 	g_free(options.lineage);
 	g_free(options.ray_token_file);
 	g_free(options.out);

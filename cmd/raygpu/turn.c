@@ -40,7 +40,7 @@ void say(Context *context, const char *text)
 
 /* Prints what was found and keeps it for the document; what comes later shows its lines all the
  * same, because the texts of files stay. */
-static void tell(Context *context, Turn *turn)
+static void turn_tell(Context *context, Turn *turn)
 {
 	json_auto_t *more = rg_render_diags_json(turn->diags);
 	print_diags(context, turn->diags);
@@ -49,7 +49,7 @@ static void tell(Context *context, Turn *turn)
 		rg_diags_clear(turn->diags);
 }
 
-static void fail(Turn *turn)
+static void turn_fail(Turn *turn)
 {
 	turn->code = signals_came(NULL) ? EXIT_INTERRUPTED : rg_diags_exit_code(turn->diags);
 	turn->run.outcome = turn->code == EXIT_INTERRUPTED ? "interrupted" : "failed";
@@ -81,8 +81,8 @@ void turn_lock(Context *context, const ApplyOptions *options, Turn *turn)
 			(unsigned)options->lock_timeout_s * 1000, turn->diags);
 	if (turn->lock)
 		return;
-	fail(turn);
-	tell(context, turn);
+	turn_fail(turn);
+	turn_tell(context, turn);
 }
 
 /* ---- the plan */
@@ -136,8 +136,8 @@ void turn_plan(Context *context, const ApplyOptions *options, Turn *turn)
 			      : make_plan(context, options, turn);
 	status_clear(context);
 	if (!ok)
-		fail(turn);
-	tell(context, turn); /* warnings belong before the question */
+		turn_fail(turn);
+	turn_tell(context, turn); /* warnings belong before the question */
 }
 
 bool turn_is_ready(const Turn *turn)
@@ -220,7 +220,7 @@ void turn_execute(Context *context, const ApplyOptions *options, Turn *turn)
 	if (turn->run.left)
 		tell_left(context, turn);
 	turn->code = turn->tried ? exit_code_of(turn, done) : rg_diags_exit_code(turn->diags);
-	tell(context, turn);
+	turn_tell(context, turn);
 }
 
 void turn_keep(Context *context, const ApplyOptions *options, Turn *turn)
@@ -229,5 +229,5 @@ void turn_keep(Context *context, const ApplyOptions *options, Turn *turn)
 	turn->tried = true;
 	if (!options->several)
 		tell_result(context, options, turn);
-	tell(context, turn);
+	turn_tell(context, turn);
 }

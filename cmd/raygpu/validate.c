@@ -48,7 +48,7 @@ static void tell_removed(Context *context, const RgSpecs *specs)
 	}
 }
 
-static int run(Context *context, int argc, char **argv)
+static int validate_run(Context *context, int argc, char **argv)
 {
 	g_autoptr(RgSpecs) specs = specs_of(context, argc, argv);
 	json_auto_t *views = json_object();
@@ -76,6 +76,6 @@ int cmd_validate(Context *context, int argc, char **argv)
 	};
 	int code = EXIT_FINE;
 	return options_parse(context, entries, &argc, &argv, 0, -1, &code)
-		       ? run(context, argc, argv)
+		       ? validate_run(context, argc, argv)
 		       : code;
 }

@@ -60,7 +60,7 @@ static bool has_cluster(const Context *context, const char *spec)
 }
 
 /* Earlier versions had it in the working directory; such a state goes on working. */
-static char *find(Context *context, const char *spec)
+static char *where_find(Context *context, const char *spec)
 {
 	g_autofree char *home = rg_project_home(spec);
 	g_autofree char *full = g_build_filename(home, DEFAULT_STATE, NULL);
@@ -77,14 +77,14 @@ static char *find(Context *context, const char *spec)
 void context_use_spec(Context *context, const char *spec)
 {
 	if (!given(context))
-		context->state_path = find(context, spec);
+		context->state_path = where_find(context, spec);
 }
 
 const char *context_state_path(Context *context)
 {
 	if (!context->state_path)
 		context->state_path =
-			given(context) ? g_strdup(given(context)) : find(context, NULL);
+			given(context) ? g_strdup(given(context)) : where_find(context, NULL);
 	return context->state_path;
 }
 
@@ -104,7 +104,7 @@ static bool use_files(Context *context, const GPtrArray *files, char **state, co
 {
 	for (guint i = 0; i < files->len; i++) {
 		const char *spec = ((const RgSpecFile *)files->pdata[i])->path;
-		g_autofree char *other = find(context, spec);
+		g_autofree char *other = where_find(context, spec);
 		if (!*state) {
 			*state = g_steal_pointer(&other);
 			*first = spec;
@@ -136,7 +136,7 @@ bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first)
 		return differ(context, first->cluster, first->state, plan->cluster, plan->state);
 	if (given(context))
 		return true;
-	g_autofree char *here = find(context, NULL);
+	g_autofree char *here = where_find(context, NULL);
 	const char *planned = plan->state ? plan->state : here;
 	bool same = g_str_equal(here, planned);
 	if (!same && exists(here) == exists(planned)) {

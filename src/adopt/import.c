@@ -15,7 +15,7 @@ typedef struct {
 	GHashTable *read; /* "kind id" -> RgResource* */
 } Importing;
 
-static bool G_GNUC_PRINTF(4, 5) refuse(const Importing *importing, const RgImport *import,
+static bool G_GNUC_PRINTF(4, 5) import_refuse(const Importing *importing, const RgImport *import,
 	const char *hint, const char *format, ...)
 {
 	va_list args;
@@ -50,23 +50,25 @@ static bool check_request(const Importing *importing, size_t i)
 	g_autofree char *kind = kind_of(import);
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	if (!kind || !rg_schema_kind(schema, kind) || g_str_equal(kind, RG_SECRET_KIND))
-		return refuse(importing, import, "an address is KIND.NAME or KIND.NAME[INDEX]",
+		return import_refuse(importing, import,
+			"an address is KIND.NAME or KIND.NAME[INDEX]",
 			"\"%s\" is not an address of provider %s", import->address,
 			rg_provider_name(pass->provider));
 	const RgResource *recorded =
 		rg_resource_set_find(pass->snapshot->recorded, import->address);
 	if (recorded && recorded->presence == RG_PENDING)
-		return refuse(importing, import, "`raygpu apply` finds out what became of it",
+		return import_refuse(importing, import,
+			"`raygpu apply` finds out what became of it",
 			"an interrupted creation of %s is still open", import->address);
 	if (recorded)
-		return refuse(importing, import, "`raygpu state rm` forgets that record",
+		return import_refuse(importing, import, "`raygpu state rm` forgets that record",
 			"%s is recorded already, as %s", import->address, recorded->id);
 	/* the same thing under two records would be removed by the one while the other wants it */
 	g_autofree char *holder = rg_store_find_holder(importing->rebuild.session->store,
 		pass->cluster->provider.name, pass->cluster->provider.region, kind, import->id,
 		importing->rebuild.diags);
 	if (holder)
-		return refuse(importing, import,
+		return import_refuse(importing, import,
 			"`raygpu state mv` gives a record another address, `raygpu state rm` lets "
 			"it "
 			"go",
@@ -75,7 +77,7 @@ static bool check_request(const Importing *importing, size_t i)
 		const RgImport *other = &importing->imports[k];
 		if (g_str_equal(other->address, import->address) ||
 			g_str_equal(other->id, import->id))
-			return refuse(importing, import, NULL, "%s %s is given twice",
+			return import_refuse(importing, import, NULL, "%s %s is given twice",
 				import->address, import->id);
 	}
 	return true;
@@ -128,14 +130,15 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 	g_autofree char *hint = g_strdup_printf("is it the right kind, %s and account?",
 		rg_schema_words(rg_provider_get_schema(pass->provider))->region);
 	if (!read)
-		refuse(importing, import, hint, "there is no %s \"%s\" in %s", kind, import->id,
+		import_refuse(importing, import, hint, "there is no %s \"%s\" in %s", kind,
+			import->id,
 			rg_place_name(
 				pass->cluster->provider.name, pass->cluster->provider.region));
 	else if (read->presence != RG_PRESENT)
-		refuse(importing, import, NULL, "%s is %s: there is nothing left to import",
+		import_refuse(importing, import, NULL, "%s is %s: there is nothing left to import",
 			import->id, read->status && *read->status ? read->status : "gone");
 	else if (read->lineage && g_strcmp0(read->lineage, pass->snapshot->lineage) != 0)
-		refuse(importing, import,
+		import_refuse(importing, import,
 			"use that state, or forget it there with `raygpu state rm` and remove the "
 			"tag",
 			"%s belongs to another state: it carries the lineage %s", import->id,
@@ -185,7 +188,7 @@ static bool check_wanted(const Importing *importing)
 	for (size_t i = 0; i < importing->n; i++) {
 		const RgImport *import = &importing->imports[i];
 		if (!rg_resource_set_find(importing->rebuild.pass->desired, import->address))
-			ok = refuse(importing, import,
+			ok = import_refuse(importing, import,
 				"write it into the spec first; `raygpu plan` on an empty state "
 				"shows "
 				"all addresses of a spec",

@@ -31,7 +31,7 @@ static GPtrArray *marked_new(void)
 	return g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 }
 
-static bool report(Rebuild *rebuild, const GString *places, bool none)
+static bool place_report(Rebuild *rebuild, const GString *places, bool none)
 {
 	const RgCluster *cluster = rebuild->pass->cluster;
 	RgDiag *diag = rg_diags_error(rebuild->diags, none ? "state.no-marks" : "state.ambiguous",
@@ -46,7 +46,7 @@ static bool report(Rebuild *rebuild, const GString *places, bool none)
 }
 
 /* Of each candidate in turn; `at`: where it was, the candidates' number when nowhere. */
-static bool look(Rebuild *rebuild, const char *asked, guint *at, GString *places)
+static bool place_look(Rebuild *rebuild, const char *asked, guint *at, GString *places)
 {
 	RgPass *pass = rebuild->pass;
 	bool ok = true;
@@ -71,7 +71,7 @@ static bool look(Rebuild *rebuild, const char *asked, guint *at, GString *places
 			g_string_append_printf(
 				places, "%s%s", places->len ? (found ? " and " : ", ") : "", text);
 	}
-	return ok && (found == 1 || report(rebuild, places, found == 0));
+	return ok && (found == 1 || place_report(rebuild, places, found == 0));
 }
 
 bool rebuild_find_place(Rebuild *rebuild, const char *asked, GPtrArray *marked)
@@ -79,7 +79,7 @@ bool rebuild_find_place(Rebuild *rebuild, const char *asked, GPtrArray *marked)
 	RgPass *pass = rebuild->pass;
 	g_autoptr(GString) places = g_string_new(NULL);
 	guint at = 0;
-	if (rg_place_is_open(pass->cluster) && !look(rebuild, asked, &at, places))
+	if (rg_place_is_open(pass->cluster) && !place_look(rebuild, asked, &at, places))
 		return false;
 	rg_cluster_settle(pass->cluster, at);
 	return rg_pass_check_settings(rebuild->session->providers, pass->cluster, rebuild->diags) &&

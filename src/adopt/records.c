@@ -70,7 +70,7 @@ char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const jso
 
 /* ---- records */
 
-static json_t *look_up(void *data, const char *address, const char *attr)
+static json_t *record_look_up(void *data, const char *address, const char *attr)
 {
 	const Rebuild *rebuild = data;
 	if (g_str_equal(address, RG_SECRET_RAY_TOKEN))
@@ -140,7 +140,7 @@ static json_t *unreadable_value(
 		rebuild->untold = true;
 		return json_incref(wanted);
 	}
-	json_auto_t *value = rg_expr_resolve_known(wanted, look_up, rebuild);
+	json_auto_t *value = rg_expr_resolve_known(wanted, record_look_up, rebuild);
 	if (json_equal(value, rg_json_unconst(told)))
 		return json_incref(wanted);
 	/* another zlib gives other bytes for the same text */
@@ -154,7 +154,7 @@ static json_t *unreadable_value(
 static json_t *wanted_or_told(
 	Rebuild *rebuild, const RgAttribute *attribute, json_t *wanted, const json_t *told)
 {
-	json_auto_t *value = rg_expr_resolve_known(wanted, look_up, rebuild);
+	json_auto_t *value = rg_expr_resolve_known(wanted, record_look_up, rebuild);
 	if (is_same(attribute, value, told))
 		return json_incref(wanted);
 	return told ? json_incref(rg_json_unconst(told)) : json_null();

@@ -119,7 +119,7 @@ void live_load(Apply *apply)
 	}
 }
 
-static json_t *look_up(void *data, const char *address, const char *attr);
+static json_t *live_look_up(void *data, const char *address, const char *attr);
 
 /* Attributes that the cloud doesn't set are what they are wanted to be (decide.md). */
 static json_t *wanted_value(Apply *apply, const char *address, const char *attr)
@@ -130,11 +130,11 @@ static json_t *wanted_value(Apply *apply, const char *address, const char *attr)
 			      : recorded		? recorded->attrs
 							: NULL;
 	const json_t *value = json_object_get(attrs, attr);
-	json_auto_t *known = value ? rg_expr_resolve_known(value, look_up, apply) : NULL;
+	json_auto_t *known = value ? rg_expr_resolve_known(value, live_look_up, apply) : NULL;
 	return known && !rg_expr_has_refs(known) ? g_steal_pointer(&known) : NULL;
 }
 
-static json_t *look_up(void *data, const char *address, const char *attr)
+static json_t *live_look_up(void *data, const char *address, const char *attr)
 {
 	Apply *apply = data;
 	Live *live = live_get(apply, address);
@@ -150,7 +150,7 @@ static json_t *look_up(void *data, const char *address, const char *attr)
 
 json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags)
 {
-	return rg_expr_resolve(attrs, look_up, apply, diags);
+	return rg_expr_resolve(attrs, live_look_up, apply, diags);
 }
 
 /* Adds those that a module may be told: neither sensitive nor, as they may be long, unreadable. */

@@ -87,7 +87,7 @@ typedef struct {
 
 static bool walk(Compiler *compiler, json_t *schema, const char *at);
 
-static bool refuse(Compiler *compiler, const char *at, const char *key, const char *problem)
+static bool schema_refuse(Compiler *compiler, const char *at, const char *key, const char *problem)
 {
 	rg_diags_error(compiler->diags, CODE, "JSON Schema at \"%s\": \"%s\" %s", at, key, problem);
 	return false;
@@ -133,7 +133,7 @@ static bool add_pattern(Compiler *compiler, const char *pattern, const char *at)
 	g_autoptr(GError) error = NULL;
 	GRegex *regex = g_regex_new(pattern, G_REGEX_DOLLAR_ENDONLY, 0, &error);
 	if (!regex)
-		return refuse(compiler, at, pattern, error->message);
+		return schema_refuse(compiler, at, pattern, error->message);
 	g_hash_table_insert(patterns, (gpointer)(uintptr_t)pattern, regex);
 	return true;
 }
@@ -216,11 +216,11 @@ static bool walk_keyword(Compiler *compiler, const char *key, json_t *value, con
 	while (row < G_N_ELEMENTS(keywords) && !g_str_equal(keywords[row].name, key))
 		row++;
 	if (row == G_N_ELEMENTS(keywords))
-		return refuse(compiler, at, key, "is not a keyword of the supported subset");
+		return schema_refuse(compiler, at, key, "is not a keyword of the supported subset");
 	Shape shape = keywords[row].shape;
 	const char *fault = find_fault(value, shape, *at == '\0');
 	if (fault)
-		return refuse(compiler, at, key, fault);
+		return schema_refuse(compiler, at, key, fault);
 	g_autofree char *below = rg_json_pointer_add(at, key);
 	if (shape == SCHEMA)
 		return walk(compiler, value, below);
@@ -238,9 +238,9 @@ static bool walk(Compiler *compiler, json_t *schema, const char *at)
 	if (json_is_boolean(schema))
 		return true;
 	if (!json_is_object(schema))
-		return refuse(compiler, at, "schema", "must be an object, true or false");
+		return schema_refuse(compiler, at, "schema", "must be an object, true or false");
 	if (compiler->depth == RG_CAP_JSON_DEPTH)
-		return refuse(compiler, at, "schema", "is nested too deep");
+		return schema_refuse(compiler, at, "schema", "is nested too deep");
 	compiler->depth++;
 	g_hash_table_add(compiler->seen, schema);
 	bool ok = true;
@@ -271,7 +271,8 @@ static bool are_refs_known(Compiler *compiler)
 		bool known = target && (json_is_boolean(target) ||
 					       g_hash_table_contains(compiler->seen, target));
 		if (!known)
-			ok = refuse(compiler, ref, "$ref", "must lead to a schema under #/$defs/");
+			ok = schema_refuse(
+				compiler, ref, "$ref", "must lead to a schema under #/$defs/");
 	}
 	return ok;
 }
@@ -319,7 +320,7 @@ static bool refuse_loops(Compiler *compiler)
 	g_hash_table_iter_init(&iter, compiler->seen);
 	while (g_hash_table_iter_next(&iter, &at, NULL)) {
 		if (has_loop(compiler->schema, at, open, done))
-			return refuse(compiler, "", "$ref", "leads back to itself");
+			return schema_refuse(compiler, "", "$ref", "leads back to itself");
 	}
 	return true;
 }

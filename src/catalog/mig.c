@@ -24,7 +24,7 @@ const GPtrArray *rg_mig_profiles(const RgMig *mig, const char *gpu_model)
 	return g_hash_table_lookup(mig->profiles_of, gpu_model);
 }
 
-static RgMigProfile *find(const RgMig *mig, const char *gpu_model, const char *profile)
+static RgMigProfile *mig_find(const RgMig *mig, const char *gpu_model, const char *profile)
 {
 	const GPtrArray *profiles = rg_mig_profiles(mig, gpu_model);
 	for (guint i = 0; profiles && i < profiles->len; i++) {
@@ -37,7 +37,7 @@ static RgMigProfile *find(const RgMig *mig, const char *gpu_model, const char *p
 
 const RgMigProfile *rg_mig_find(const RgMig *mig, const char *gpu_model, const char *profile)
 {
-	return find(mig, gpu_model, profile);
+	return mig_find(mig, gpu_model, profile);
 }
 
 /* ---- loading */
@@ -75,7 +75,7 @@ static bool read_profile(RgMig *mig, const RgTable *table, size_t row, RgDiags *
 	enum { MODEL, NAME, COMPUTE, MEMORY, INSTANCES };
 	const char *model = keep(mig, rg_table_cell(table, row, MODEL));
 	RgMigProfile profile = {.name = keep(mig, rg_table_cell(table, row, NAME))};
-	if (*model == '\0' || *profile.name == '\0' || find(mig, model, profile.name)) {
+	if (*model == '\0' || *profile.name == '\0' || mig_find(mig, model, profile.name)) {
 		rg_table_complain(table, row, NAME, "a profile that its GPU has once", diags);
 		return false;
 	}
@@ -91,7 +91,7 @@ static bool read_placement(RgMig *mig, const RgTable *table, size_t row, RgDiags
 {
 	enum { MODEL, NAME, START, SIZE };
 	RgMigProfile *profile =
-		find(mig, rg_table_cell(table, row, MODEL), rg_table_cell(table, row, NAME));
+		mig_find(mig, rg_table_cell(table, row, MODEL), rg_table_cell(table, row, NAME));
 	unsigned start, size;
 	if (!profile) {
 		rg_table_complain(table, row, NAME, "a profile of mig_profiles.csv", diags);

@@ -46,7 +46,7 @@ static RgDriftItem *item_new(RgDriftType type, const RgResource *resource)
 	return item;
 }
 
-static json_t *look_up(void *data, const char *address, const char *attr)
+static json_t *drift_look_up(void *data, const char *address, const char *attr)
 {
 	const RgResource *resource = rg_resource_set_find(data, address);
 	if (!resource)
@@ -62,7 +62,8 @@ static json_t *shown(const RgResourceSet *recorded, const RgResource *resource, 
 	const json_t *value = resource ? json_object_get(resource->attrs, name) : NULL;
 	if (!value && resource && resource->outputs)
 		value = json_object_get(resource->outputs, name);
-	return value ? rg_expr_resolve_known(value, look_up, (void *)(uintptr_t)recorded) : NULL;
+	return value ? rg_expr_resolve_known(value, drift_look_up, (void *)(uintptr_t)recorded)
+		     : NULL;
 }
 
 static void add_attrs(RgDriftItem *item, const RgChange *change, const RgResourceSet *recorded)

@@ -44,7 +44,7 @@ typedef struct {
 	unsigned depth;
 } Lookup;
 
-static json_t *look_up(void *data, const char *address, const char *attr);
+static json_t *field_look_up(void *data, const char *address, const char *attr);
 
 /* A reference may lead to a value that is itself an expression; circles were refused by the graph,
  * the depth only guards records that no graph ever saw. */
@@ -53,7 +53,7 @@ static json_t *resolve_nested(Lookup *lookup, const json_t *value)
 	if (!value || json_is_null(value) || lookup->depth > 32)
 		return NULL;
 	lookup->depth++;
-	json_t *resolved = rg_expr_resolve_known(value, look_up, lookup);
+	json_t *resolved = rg_expr_resolve_known(value, field_look_up, lookup);
 	lookup->depth--;
 	return resolved;
 }
@@ -80,7 +80,7 @@ static bool is_made_anew(const RgChange *change)
 	       (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE);
 }
 
-static json_t *look_up(void *data, const char *address, const char *attr)
+static json_t *field_look_up(void *data, const char *address, const char *attr)
 {
 	Lookup *lookup = data;
 	const Differ *differ = lookup->differ;
@@ -112,7 +112,7 @@ static json_t *look_up(void *data, const char *address, const char *attr)
 static json_t *resolve(const Differ *differ, const json_t *value, bool wanted, Field *field)
 {
 	Lookup lookup = {.differ = differ, .wanted = wanted};
-	json_t *resolved = rg_expr_resolve_known(value, look_up, &lookup);
+	json_t *resolved = rg_expr_resolve_known(value, field_look_up, &lookup);
 	if (wanted)
 		field->unknown = lookup.unknown;
 	field->opaque |= lookup.opaque;

@@ -134,7 +134,7 @@ uint64_t rg_nodes_room(const RgLayout *layout, const RgNodes *nodes, unsigned ta
 	return MIN(room, need->part > 0 ? fit : fit / need->whole);
 }
 
-static RgNodes *find(RgLayout *layout, unsigned pool, const int64_t *state)
+static RgNodes *layout_find(RgLayout *layout, unsigned pool, const int64_t *state)
 {
 	size_t bytes = rg_state_width(layout->problem, pool) * sizeof *state;
 	for (guint i = 0; i < layout->groups->len; i++) {
@@ -147,7 +147,7 @@ static RgNodes *find(RgLayout *layout, unsigned pool, const int64_t *state)
 
 static void move(RgLayout *layout, RgNodes *nodes, unsigned count, const int64_t *state)
 {
-	RgNodes *there = find(layout, nodes->pool, state);
+	RgNodes *there = layout_find(layout, nodes->pool, state);
 	if (there)
 		there->count += count;
 	else

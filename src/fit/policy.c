@@ -18,10 +18,10 @@ static const json_t *rule_of(const Check *check, const char *name)
 }
 
 /* `pointer`: of the rule, under /policy. */
-static RgDiag *refuse(Check *check, const char *code, RgSource at, const char *pointer,
+static RgDiag *policy_refuse(Check *check, const char *code, RgSource at, const char *pointer,
 	const char *format, ...) G_GNUC_PRINTF(5, 6);
 
-static RgDiag *refuse(
+static RgDiag *policy_refuse(
 	Check *check, const char *code, RgSource at, const char *pointer, const char *format, ...)
 {
 	va_list args;
@@ -112,15 +112,15 @@ static void check_thing(Check *check, const Thing *thing, const char *name, cons
 	int denied = find_match(check, thing, deny, name, model);
 	if (denied >= 0) {
 		g_autofree char *pointer = g_strdup_printf("/%s/%d", thing->deny, denied);
-		refuse(check, thing->code, at, pointer, "the %s %s%s is denied by policy", what,
-			name, whose);
+		policy_refuse(check, thing->code, at, pointer, "the %s %s%s is denied by policy",
+			what, name, whose);
 		return;
 	}
 	if (!allow || find_match(check, thing, allow, name, model) >= 0)
 		return;
 	g_autofree char *pointer = g_strdup_printf("/%s", thing->allow);
 	g_autofree char *words = list_words(allow);
-	RgDiag *diag = refuse(check, thing->code, at, pointer,
+	RgDiag *diag = policy_refuse(check, thing->code, at, pointer,
 		"the %s %s%s is not among those that the policy allows", what, name, whose);
 	rg_diag_hint(diag, "allowed: %s", words);
 }
@@ -138,7 +138,7 @@ static void check_pool(Check *check, const RgShape *shape)
 		pool->market.is_spot ? pool->market.source : pool->source, whose);
 	if (pool->public_ip && json_is_false(rule_of(check, "public_addresses"))) {
 		g_autofree char *at = rg_json_pointer_add(pool->origin, "public_ip");
-		RgDiag *diag = refuse(check, "policy.public-address",
+		RgDiag *diag = policy_refuse(check, "policy.public-address",
 			rg_cluster_source(check->cluster, at), "/public_addresses",
 			"public addresses are denied by policy%s", whose);
 		rg_diag_hint(diag, "leave public_ip out; reach the nodes over a VPN, peering or a "
@@ -164,7 +164,8 @@ static void check_nodes(Check *check)
 	/* a count may be written as 40.0, which is an integer to JSON Schema */
 	if (!most || nodes <= json_number_value(most))
 		return;
-	refuse(check, "policy.max-nodes", rg_cluster_source(check->cluster, "/pools"), "/max_nodes",
+	policy_refuse(check, "policy.max-nodes", rg_cluster_source(check->cluster, "/pools"),
+		"/max_nodes",
 		"the cluster %s %u nodes, the head among them; the policy allows %.0f",
 		nodes > rg_cluster_nodes(check->cluster) ? "may come to" : "has", nodes,
 		json_number_value(most));
@@ -182,12 +183,12 @@ static void check_labels(Check *check)
 		if (value && is_like(value, json_string_value(pattern)))
 			continue;
 		if (value) {
-			refuse(check, "policy.label", source, rule,
+			policy_refuse(check, "policy.label", source, rule,
 				"the label %s is \"%s\"; the policy requires \"%s\"", key, value,
 				json_string_value(pattern));
 			continue;
 		}
-		RgDiag *diag = refuse(check, "policy.label", source, rule,
+		RgDiag *diag = policy_refuse(check, "policy.label", source, rule,
 			"the label %s is missing, which the policy requires", key);
 		rg_diag_hint(diag, "add it to `labels`: {%s: ...}, as \"%s\"", key,
 			json_string_value(pattern));
@@ -201,7 +202,7 @@ static void check_images(Check *check)
 	if (!json_is_false(rule_of(check, "unpinned_images")))
 		return;
 	if (!strstr(cluster->ray.image, "@sha256:")) {
-		RgDiag *diag = refuse(check, "policy.image",
+		RgDiag *diag = policy_refuse(check, "policy.image",
 			rg_cluster_source(cluster, "/ray/image"), "/unpinned_images",
 			"the container image \"%s\" is not given by digest", cluster->ray.image);
 		rg_diag_hint(diag, "write it as NAME@sha256:DIGEST");
@@ -210,7 +211,7 @@ static void check_images(Check *check)
 		const RgPool *pool = ((RgShape *)check->shapes->shapes->pdata[i])->pool;
 		if (pool->image && !g_str_has_prefix(pool->image, "ssm:"))
 			continue;
-		RgDiag *diag = refuse(check, "policy.image",
+		RgDiag *diag = policy_refuse(check, "policy.image",
 			pool->image ? pool->image_source : pool->source, "/unpinned_images",
 			"the image of the nodes of %s is %s", pool->name,
 			pool->image ? "the value of a parameter, which moves"

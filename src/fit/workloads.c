@@ -135,7 +135,8 @@ static void hint_remedy(RgDiag *diag, const json_t *remedy)
 			rg_json_int(remedy, "gpus", 0), cost);
 }
 
-static const char *report(const Judge *judge, unsigned task, uint64_t alone, const json_t *remedy)
+static const char *workload_report(
+	const Judge *judge, unsigned task, uint64_t alone, const json_t *remedy)
 {
 	const RgWorkload *workload = workload_of(judge, task);
 	uint64_t together = placed_replicas(judge, task);
@@ -293,7 +294,7 @@ static json_t *workload_json(const Judge *judge, unsigned task)
 	json_t *remedy = alone < workload->replicas
 				 ? rg_fit_remedy(judge->demand, task, workload->replicas)
 				 : NULL;
-	const char *verdict = report(judge, task, alone, remedy);
+	const char *verdict = workload_report(judge, task, alone, remedy);
 	json_t *json = json_object();
 	rg_json_set_str(json, "workload", workload->name);
 	rg_json_set_str(json, "verdict", verdict);

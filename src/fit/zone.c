@@ -109,7 +109,7 @@ static bool any_offered(const RgShape *shape, const json_t *facts)
 	return false;
 }
 
-static void report(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
+static void zone_report(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
 	const char *region, RgDiags *diags)
 {
 	const char *word = rg_catalog_words(shapes->catalog)->zone;
@@ -161,6 +161,6 @@ const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, con
 		zone = best_zone(shapes, shape, facts);
 	}
 	if (!zone)
-		report(shapes, shape, facts, region, diags);
+		zone_report(shapes, shape, facts, region, diags);
 	return zone;
 }

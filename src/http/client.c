@@ -225,7 +225,7 @@ static void report_canceled(const Exchange *exchange, RgDiags *diags)
 }
 
 /* Why no answer came, and what to do about it. */
-static void report(const Exchange *exchange, RgDiags *diags)
+static void http_report(const Exchange *exchange, RgDiags *diags)
 {
 	const char *place = exchange->place, *reason = exchange->last.reason;
 	RgDiag *diag = NULL;
@@ -299,7 +299,7 @@ static bool exchange_run(Exchange *exchange, RgDiags *diags)
 	if (exchange->asked_ms != 0)
 		report_asked(exchange, diags);
 	else
-		report(exchange, diags);
+		http_report(exchange, diags);
 	return exchange->last.end == RG_TRY_ANSWERED && exchange->asked_ms == 0;
 }
 

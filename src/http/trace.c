@@ -58,7 +58,7 @@ void rg_trace_close(RgTrace *trace)
 	pthread_mutex_destroy(&trace->lock);
 }
 
-static json_t *show(const RgTrace *trace, const char *text, size_t len)
+static json_t *trace_show(const RgTrace *trace, const char *text, size_t len)
 {
 	g_autofree char *known = trace->host->redact(text, len);
 	g_autofree char *clean = rg_hide(&trace->hide, known);
@@ -91,7 +91,7 @@ static void set_header(const RgTrace *trace, json_t *headers, const char *name, 
 	g_autofree char *utf8 = g_utf8_make_valid(name, -1);
 	json_object_set_new(headers, utf8,
 		is_secret_header(name) ? json_string(RG_HIDDEN)
-				       : show(trace, value, strlen(value)));
+				       : trace_show(trace, value, strlen(value)));
 }
 
 static json_t *show_request_headers(const RgTrace *trace, const RgHttpRequest *request)
@@ -142,7 +142,7 @@ static json_t *show_body(
 	const RgTrace *trace, const RgHttpRequest *request, const char *body, size_t len)
 {
 	if (!request->hide_body)
-		return show(trace, body, len);
+		return trace_show(trace, body, len);
 	g_autofree char *hidden = g_strdup_printf("[%zu bytes hidden]", len);
 	return json_string(hidden);
 }
@@ -158,7 +158,7 @@ void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 	json_object_set_new(line, "time", json_string(now));
 	rg_json_set_str(line, "what", request->what);
 	json_object_set_new(line, "method", json_string(request->method));
-	json_object_set_new(line, "url", show(trace, request->url, strlen(request->url)));
+	json_object_set_new(line, "url", trace_show(trace, request->url, strlen(request->url)));
 	json_object_set_new(line, "request_headers", show_request_headers(trace, request));
 	if (request->body)
 		json_object_set_new(line, "request_body",
@@ -166,7 +166,8 @@ void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 	json_object_set_new(line, "try", json_integer(entry->try_number));
 	json_object_set_new(line, "duration_ms", json_integer(entry->duration_ms));
 	if (entry->error)
-		json_object_set_new(line, "error", show(trace, entry->error, strlen(entry->error)));
+		json_object_set_new(
+			line, "error", trace_show(trace, entry->error, strlen(entry->error)));
 	if (reply->status != 0) {
 		json_object_set_new(line, "status", json_integer(reply->status));
 		json_object_set_new(line, "reply_headers", show_reply_headers(trace, reply));

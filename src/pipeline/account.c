@@ -68,7 +68,7 @@ bool pass_is_elsewhere(const void *data)
 	return pass->asking && g_atomic_int_get(&pass->asking->answered) && is_other(pass);
 }
 
-static bool refuse(const RgPass *pass, RgDiags *diags)
+static bool account_refuse(const RgPass *pass, RgDiags *diags)
 {
 	const RgSnapshot *snapshot = pass->snapshot;
 	RgDiag *diag = rg_diags_error(diags, "plan.wrong-account",
@@ -100,7 +100,7 @@ bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
 	wait_for(asking);
 	pass->account = g_strdup(asking->id);
 	if (is_other(pass))
-		return refuse(pass, diags);
+		return account_refuse(pass, diags);
 	if (is_pinned(pass->snapshot) && !asking->ok && warn)
 		warn_unknown(pass, asking->diags, diags);
 	return true;

@@ -2,8 +2,8 @@
  * "marks" in the module's schema.json. */
 #include "pipeline/internal.h"
 
-static void report(const RgCluster *cluster, const char *key, const char *code, const char *hint,
-	const char *summary, RgDiags *diags)
+static void label_report(const RgCluster *cluster, const char *key, const char *code,
+	const char *hint, const char *summary, RgDiags *diags)
 {
 	g_autofree char *pointer = rg_json_pointer_add("/labels", key);
 	RgDiag *diag = rg_diags_error(diags, code, "%s", summary);
@@ -27,7 +27,7 @@ static bool check_reserved(
 			continue;
 		g_autofree char *summary = g_strdup_printf(
 			"the label \"%s\" is reserved: %s", key, rg_json_str(rule, "why", ""));
-		report(cluster, key, "spec.reserved-label", rg_json_str(rule, "hint", NULL),
+		label_report(cluster, key, "spec.reserved-label", rg_json_str(rule, "hint", NULL),
 			summary, diags);
 		return false;
 	}
@@ -44,7 +44,7 @@ static bool check_form(const RgCluster *cluster, const json_t *rules, const char
 	g_autofree char *summary = g_strdup_printf(
 		"%s takes no label with the %s \"%s\"", cluster->provider.name, part, text);
 	g_autofree char *hint = g_strdup_printf("it must be %s", rg_json_str(rule, "expected", ""));
-	report(cluster, key, "spec.bad-pattern", hint, summary, diags);
+	label_report(cluster, key, "spec.bad-pattern", hint, summary, diags);
 	return false;
 }
 

@@ -5,7 +5,7 @@
 #include "pipeline/internal.h"
 
 /* Without a commit nobody asks for the provenance, and libgit2 stays where it is. */
-static RgCluster *load(
+static RgCluster *offline_load(
 	const char *spec_path, const char *ref, RgProvenance **provenance, RgDiags *diags)
 {
 	return ref ? rg_specs_load(spec_path, ref, provenance, diags)
@@ -16,7 +16,7 @@ RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster = load(spec_path, ref, &provenance, diags);
+	g_autoptr(RgCluster) cluster = offline_load(spec_path, ref, &provenance, diags);
 	g_autoptr(RgProject) project = NULL;
 	/* a spec that could not be read leaves the file of the work tree to be looked at */
 	bool readable =
@@ -37,7 +37,7 @@ json_t *rg_pipeline_fit(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = NULL;
-	g_autoptr(RgCluster) cluster = load(spec_path, ref, &provenance, diags);
+	g_autoptr(RgCluster) cluster = offline_load(spec_path, ref, &provenance, diags);
 	g_autoptr(RgProject) project = NULL;
 	if (!cluster || !rg_specs_project(spec_path, ref, provenance, &project, diags))
 		return NULL;

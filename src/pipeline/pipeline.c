@@ -33,7 +33,7 @@ void rg_pass_free(RgPass *pass)
 	g_free(pass);
 }
 
-static void tell(RgSession *session, const char *stage, const char *what, bool done)
+static void stage_tell(RgSession *session, const char *stage, const char *what, bool done)
 {
 	if (session->progress)
 		session->progress(session->progress_data, stage, what, 0, done);
@@ -156,7 +156,7 @@ bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	const json_t *request = rg_fit_request(shapes);
 	json_auto_t *facts = NULL;
 	if (request) {
-		tell(session, "resolving", "images, network and zones", false);
+		stage_tell(session, "resolving", "images, network and zones", false);
 		g_autoptr(RgDiags) unresolved = rg_diags_new();
 		facts = rg_provider_resolve(pass->provider, request, unresolved);
 		rg_diags_locate(unresolved, source_of, pass->cluster);
@@ -218,7 +218,7 @@ void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags)
 		.progress = on_reading,
 		.progress_data = &reading};
 	pass->observed = rg_refresh(pass->provider, &input, diags);
-	tell(session, "reading", "", true);
+	stage_tell(session, "reading", "", true);
 }
 
 /* ---- three sets -> plan */
@@ -245,7 +245,7 @@ static GPtrArray *gangs_of(const RgCluster *cluster)
 }
 
 /* Reads and decides; what was read before is thrown away. */
-static bool look(RgSession *session, RgPass *pass, RgDiags *diags)
+static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new(), undecided = rg_diags_new();
 	g_clear_pointer(&pass->diff, rg_diff_free);
@@ -293,15 +293,15 @@ static int64_t doubtful_for_s(const RgPass *pass)
 static bool look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgDiags) first = rg_diags_new();
-	bool ok = look(session, pass, first);
+	bool ok = pass_look(session, pass, first);
 	int64_t wait_s = ok && session->settle_ms ? doubtful_for_s(pass) : 0;
 	if (wait_s <= 0) {
 		rg_diags_take_new(diags, first);
 		return ok;
 	}
-	tell(session, "waiting", "for the cloud to show an interrupted update", false);
+	stage_tell(session, "waiting", "for the cloud to show an interrupted update", false);
 	if (rg_provider_sleep(pass->provider, (unsigned)(wait_s + 1) * 1000))
-		return look(session, pass, diags);
+		return pass_look(session, pass, diags);
 	rg_diags_error(diags, "provider.canceled", "waiting for an update to show was canceled");
 	return false;
 }

@@ -80,7 +80,7 @@ static const char *refused_pool(
 											     : NULL;
 }
 
-static void refuse(
+static void protection_refuse(
 	const RgPass *pass, const char *group, const RgChange *first, unsigned n, RgDiags *diags)
 {
 	const RgPool *pool = pass->cluster ? find_pool(pass->cluster, group) : NULL;
@@ -109,7 +109,7 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 		unsigned n = 0;
 		for (guint k = i; k < changes->len; k++)
 			n += g_strcmp0(refused_pool(session, pass, changes->pdata[k]), pool) == 0;
-		refuse(pass, pool, first, n, diags);
+		protection_refuse(pass, pool, first, n, diags);
 	}
 }
 

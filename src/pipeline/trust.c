@@ -70,8 +70,8 @@ static bool find_judge(const RgSession *session, const RgPass *pass, RgProject *
 	return true;
 }
 
-static void report(const RgSession *session, size_t kind, const char *provider, const char *name,
-	const char *value, RgDiags *diags)
+static void trust_report(const RgSession *session, size_t kind, const char *provider,
+	const char *name, const char *value, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(
 		diags, "provider.not-admitted", "provider.%s \"%s\" is not admitted", name, value);
@@ -123,7 +123,7 @@ bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *
 		read = true;
 		if (project_admits(judge, kind, value))
 			continue;
-		report(session, kind, provider, name, value, diags);
+		trust_report(session, kind, provider, name, value, diags);
 		ok = false;
 	}
 	if (pass->cluster)

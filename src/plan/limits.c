@@ -92,7 +92,7 @@ static void hint_range(const Judged *judged, RgDiag *diag)
 				   : "ask for less, or raise the budget");
 }
 
-static RgDiag *tell(const Judged *judged, const char *code, const char *summary)
+static RgDiag *limit_tell(const Judged *judged, const char *code, const char *summary)
 {
 	bool refused = judged->grows && !judged->override;
 	RgDiag *diag = refused ? rg_diags_error(judged->diags, code, "%s", summary)
@@ -121,7 +121,7 @@ static void tell_exceeded(const Judged *judged)
 		limit->pool ? "pool " : "the cluster", limit->pool ? limit->pool : "",
 		judged->after.unpriced > 0 ? "at least " : "", cost,
 		limit->month ? "per month of 730 hours" : "per hour", most);
-	tell(judged, "budget.exceeded", summary);
+	limit_tell(judged, "budget.exceeded", summary);
 }
 
 static void tell_unknown(const Judged *judged)
@@ -132,7 +132,7 @@ static void tell_unknown(const Judged *judged)
 		"no price is known for %s in %s (%u node%s%s%s), so the budget cannot be checked",
 		judged->types->len > 0 ? judged->types->str : "what is planned", judged->place, n,
 		n == 1 ? "" : "s", limit->pool ? " of pool " : "", limit->pool ? limit->pool : "");
-	tell(judged, "budget.unknown", summary);
+	limit_tell(judged, "budget.unknown", summary);
 }
 
 static void add_type(GString *types, const char *type, bool is_spot)

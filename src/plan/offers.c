@@ -126,7 +126,7 @@ void offers_clear(Offers *offers)
 }
 
 /* By the first of the nodes; one offer stands for all of an elastic pool. */
-static const Offer *find(const Offers *offers, const RgPoolNodes *nodes)
+static const Offer *offer_find(const Offers *offers, const RgPoolNodes *nodes)
 {
 	GHashTable *members = g_hash_table_lookup(offers->pools, nodes->pool);
 	int64_t index = nodes->is_elastic ? -1 : nodes->first;
@@ -154,7 +154,7 @@ static const json_t *recorded_pin(const RgChange *change, const char *pool)
 
 Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes, bool wanted)
 {
-	const Offer *offer = wanted ? find(&maker->offers, nodes) : NULL;
+	const Offer *offer = wanted ? offer_find(&maker->offers, nodes) : NULL;
 	Offer pinned = {0};
 	if (offer)
 		return *offer;
@@ -164,7 +164,7 @@ Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *no
 
 static json_t *pin_of_nodes(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes)
 {
-	const Offer *offer = find(&maker->offers, nodes);
+	const Offer *offer = offer_find(&maker->offers, nodes);
 	const json_t *known = offer ? offer->pin : recorded_pin(change, nodes->pool);
 	json_t *pin = json_object();
 	if (known)
@@ -188,7 +188,7 @@ json_t *pin_after(const Maker *maker, const RgChange *change)
 	const RgResource *desired = change->desired;
 	if (rg_nodes_are_plain(desired)) {
 		const RgPoolNodes nodes = rg_nodes_get(desired, 0);
-		const Offer *offer = find(&maker->offers, &nodes);
+		const Offer *offer = offer_find(&maker->offers, &nodes);
 		return json_incref(offer	      ? offer->pin
 				   : change->recorded ? change->recorded->pin
 						      : NULL);

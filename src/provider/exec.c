@@ -191,7 +191,7 @@ static void explain(RgCall *call, const char *const *argv, const Helper *helper,
 	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
 }
 
-static rgp_status run(RgCall *call, const struct rgp_exec_req *req, struct rgp_bytes *output)
+static rgp_status exec_run(RgCall *call, const struct rgp_exec_req *req, struct rgp_bytes *output)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autoptr(GString) errors = g_string_new(NULL);
@@ -253,5 +253,5 @@ rgp_status rg_provider_exec(
 	RgCall *call = rg_call_enter(handle);
 	if (!call || !req || !output || !RGP_HAS(req, timeout_ms) || !req->argv || !req->argv[0])
 		return RGP_FAIL;
-	return is_allowed(call, req) ? run(call, req, output) : RGP_FAIL;
+	return is_allowed(call, req) ? exec_run(call, req, output) : RGP_FAIL;
 }

@@ -290,7 +290,8 @@ static void fail_all(GPtrArray *results, RgClass class_, const char *message)
 	}
 }
 
-static GPtrArray *run(RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags)
+static GPtrArray *items_run(
+	RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags)
 {
 	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) given = g_hash_table_new(g_str_hash, g_str_equal);
@@ -311,25 +312,25 @@ static GPtrArray *run(RgProvider *provider, const char *verb, const json_t *inpu
 
 GPtrArray *rg_provider_create(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
-	return run(provider, "create", input, diags);
+	return items_run(provider, "create", input, diags);
 }
 
 GPtrArray *rg_provider_ready(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
-	return run(provider, "ready", input, diags);
+	return items_run(provider, "ready", input, diags);
 }
 
 GPtrArray *rg_provider_update(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
-	return run(provider, "update", input, diags);
+	return items_run(provider, "update", input, diags);
 }
 
 GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
-	return run(provider, "remove", input, diags);
+	return items_run(provider, "remove", input, diags);
 }
 
 GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
-	return run(provider, "reveal", input, diags);
+	return items_run(provider, "reveal", input, diags);
 }

@@ -3,7 +3,7 @@
 
 /* What apply and destroy did to the clusters of one command. */
 
-static void add_row(GPtrArray *rows, const RgApplied *item)
+static void applied_add_row(GPtrArray *rows, const RgApplied *item)
 {
 	const RgApplyResult *result = item->result;
 	g_autofree char *added = result ? g_strdup_printf("%u", result->added) : g_strdup("-");
@@ -21,7 +21,7 @@ char *rg_render_applied(const RgApplied *items, size_t n, const RgStyle *style)
 	unsigned done = 0;
 	g_autoptr(GPtrArray) rows = table_new("CLUSTER,ADDED,CHANGED,DESTROYED,OUTCOME");
 	for (size_t i = 0; i < n; i++) {
-		add_row(rows, &items[i]);
+		applied_add_row(rows, &items[i]);
 		done += g_str_equal(items[i].outcome, "done") ||
 			g_str_equal(items[i].outcome, "nothing-to-do");
 	}

@@ -26,7 +26,7 @@ static char *money_text(int64_t microusd, bool least, bool most)
 	return g_strconcat(least ? ">= " : most ? "<= " : "", text, NULL);
 }
 
-static void add_row(GPtrArray *rows, const RgSpendRow *row, const char *name)
+static void spend_add_row(GPtrArray *rows, const RgSpendRow *row, const char *name)
 {
 	/* both at once say nothing about either side; the notes tell them */
 	bool least = row->unpriced_s > 0 || row->forgotten > 0, most = row->gone > 0;
@@ -51,9 +51,9 @@ static void add_table(GString *text, const RgSpend *spend, const RgStyle *style)
 	*head = spend->label ? clean(spend->label) : g_strdup(heads[spend->by]);
 	for (guint i = 0; i < spend->rows->len; i++) {
 		const RgSpendRow *row = spend->rows->pdata[i];
-		add_row(rows, row, row->key ? row->key : "(without)");
+		spend_add_row(rows, row, row->key ? row->key : "(without)");
 	}
-	add_row(rows, &spend->total, "total");
+	spend_add_row(rows, &spend->total, "total");
 	paint_table(text, rows, &look, style);
 }
 

@@ -31,7 +31,7 @@ static char *carbon_of(const json_t *side)
 		(double)rg_json_int(side, "carbon_mg_hour", 0) / 1e6);
 }
 
-static void add_row(GPtrArray *rows, const char *name, const json_t *range)
+static void range_add_row(GPtrArray *rows, const char *name, const json_t *range)
 {
 	const json_t *least = json_object_get(range, "least");
 	const json_t *most = json_object_get(range, "most");
@@ -50,8 +50,8 @@ void rg_render_fit_cost_into(GString *text, const json_t *cost, const RgStyle *s
 	const json_t *pool;
 	size_t i;
 	json_array_foreach (json_object_get(cost, "pools"), i, pool)
-		add_row(rows, rg_json_str(pool, "pool", "?"), pool);
-	add_row(rows, "total", cost);
+		range_add_row(rows, rg_json_str(pool, "pool", "?"), pool);
+	range_add_row(rows, "total", cost);
 	paint_rows(text, rows, style);
 	wrapf(text, style, "", "All nodes new, at today's prices%s%s%s; a month has %d hours.",
 		date ? " (of " : "", date ? date : "", date ? ")" : "", RG_MONTH_HOURS);

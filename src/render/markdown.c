@@ -285,7 +285,7 @@ static char *row_money(const Tally *tally)
 		       : g_strdup_printf("%s → %s", before, after);
 }
 
-static void add_row(GString *to, const RgReports *reports, const RgReport *report)
+static void markdown_add_row(GString *to, const RgReports *reports, const RgReport *report)
 {
 	Tally tally = {0};
 	tally_add(&tally, report);
@@ -322,7 +322,7 @@ static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 			if (g_str_has_prefix(report_status(report), "no ") != quiet)
 				continue;
 			if (to->len < bytes)
-				add_row(to, reports, report);
+				markdown_add_row(to, reports, report);
 			else
 				left++;
 		}

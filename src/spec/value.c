@@ -4,10 +4,10 @@
 #include "spec/check.h"
 #include "spec/words.h"
 
-static RgDiag *report(RgFinding *finding, const char *code, const char *format, ...)
+static RgDiag *value_report(RgFinding *finding, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
 
-static RgDiag *report(RgFinding *finding, const char *code, const char *format, ...)
+static RgDiag *value_report(RgFinding *finding, const char *code, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -51,7 +51,7 @@ static bool is_word11(const RgFinding *finding)
 void rg_value_report_word11(RgFinding *finding, bool wants_boolean)
 {
 	const char *word = json_string_value(finding->found->value);
-	RgDiag *diag = report(finding, "spec.yaml11-word",
+	RgDiag *diag = value_report(finding, "spec.yaml11-word",
 		"%s is %s without quotes: text in YAML 1.2, a boolean in YAML 1.1", finding->path,
 		word);
 	if (wants_boolean)
@@ -88,7 +88,7 @@ static void report_later(RgFinding *finding, const json_t *later)
 	const char *form = "", *type = type_of(finding->found->value);
 	if (!what && json_object_get(later, "types"))
 		form = g_str_equal(type, "array") ? " as a list" : " as a mapping";
-	RgDiag *diag = report(finding, "spec.not-supported-yet",
+	RgDiag *diag = value_report(finding, "spec.not-supported-yet",
 		"%s%s%s is not supported yet; it comes in a later version", finding->path,
 		what ? " with " : form, what ? what : "");
 	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
@@ -104,7 +104,7 @@ static void report_not(RgFinding *finding)
 
 static void report_null(RgFinding *finding, const char *expected)
 {
-	RgDiag *diag = report(finding, "spec.wrong-type", "%s has no value", finding->path);
+	RgDiag *diag = value_report(finding, "spec.wrong-type", "%s has no value", finding->path);
 	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
 	rg_diag_hint(diag, "it must be %s", expected);
 }
@@ -125,12 +125,12 @@ static void report_type(RgFinding *finding)
 		report_null(finding, expected);
 	} else if (json_is_number(found->value) && typed &&
 		   rg_json_has_text(found->rule, "string")) {
-		RgDiag *diag = report(finding, "spec.unquoted-number",
+		RgDiag *diag = value_report(finding, "spec.unquoted-number",
 			"%s must be text, but %s without quotes is a number", finding->path, typed);
 		hint_quotes(diag, finding, typed);
 	} else {
 		g_autofree char *got = rg_words_of_value(found->value);
-		RgDiag *diag = report(finding, "spec.wrong-type", "%s must be %s, not %s",
+		RgDiag *diag = value_report(finding, "spec.wrong-type", "%s must be %s, not %s",
 			finding->path, expected, got);
 		if (json_is_boolean(found->value) && rg_json_has_text(found->rule, "string") &&
 			typed)
@@ -153,7 +153,7 @@ static void report_enum(RgFinding *finding)
 	g_autofree char *list = g_strjoinv(" or ", (char **)words->pdata);
 	const char *value = json_string_value(finding->found->value);
 	g_autofree char *got = rg_words_of_value(finding->found->value);
-	RgDiag *diag = report(
+	RgDiag *diag = value_report(
 		finding, "spec.bad-value", "%s must be %s, not %s", finding->path, list, got);
 	const char *nearest =
 		value ? rg_nearest_word(value, (const char *const *)words->pdata) : NULL;
@@ -172,7 +172,7 @@ static void report_pattern(RgFinding *finding)
 	if (is_word11(finding))
 		rg_value_report_word11(finding, false);
 	else
-		report(finding,
+		value_report(finding,
 			g_str_equal(code, "spec.bad-accelerator") ? "spec.bad-accelerator"
 								  : "spec.bad-pattern",
 			"%s must be %s, not %s", finding->path,
@@ -183,16 +183,16 @@ static void report_minimum(RgFinding *finding)
 {
 	g_autofree char *got = rg_words_of_value(finding->found->value);
 	g_autofree char *limit = json_dumps(finding->found->rule, JSON_ENCODE_ANY);
-	report(finding, "spec.out-of-range", "%s must be at least %s, not %s", finding->path, limit,
-		got);
+	value_report(finding, "spec.out-of-range", "%s must be at least %s, not %s", finding->path,
+		limit, got);
 }
 
 static void report_maximum(RgFinding *finding)
 {
 	g_autofree char *got = rg_words_of_value(finding->found->value);
 	g_autofree char *limit = json_dumps(finding->found->rule, JSON_ENCODE_ANY);
-	report(finding, "spec.out-of-range", "%s must be at most %s, not %s", finding->path, limit,
-		got);
+	value_report(finding, "spec.out-of-range", "%s must be at most %s, not %s", finding->path,
+		limit, got);
 }
 
 static void report_size(RgFinding *finding)
@@ -201,7 +201,7 @@ static void report_size(RgFinding *finding)
 	size_t size = json_is_array(value) ? json_array_size(value) : json_object_size(value);
 	bool is_min = g_str_has_prefix(finding->found->keyword, "min");
 	json_int_t limit = json_integer_value(finding->found->rule);
-	RgDiag *diag = report(finding, "spec.out-of-range",
+	RgDiag *diag = value_report(finding, "spec.out-of-range",
 		"%s must have at %s %" JSON_INTEGER_FORMAT " %s, not %zu", finding->path,
 		is_min ? "least" : "most", limit, limit == 1 ? "entry" : "entries", size);
 	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
@@ -209,13 +209,13 @@ static void report_size(RgFinding *finding)
 
 static void report_short(RgFinding *finding)
 {
-	report(finding, "spec.bad-value", "%s must not be empty", finding->path);
+	value_report(finding, "spec.bad-value", "%s must not be empty", finding->path);
 }
 
 static void report_long(RgFinding *finding)
 {
 	const json_t *value = finding->found->value;
-	report(finding, "spec.too-long",
+	value_report(finding, "spec.too-long",
 		"%s is %ld characters long; at most %" JSON_INTEGER_FORMAT " are allowed",
 		finding->path,
 		g_utf8_strlen(json_string_value(value), (gssize)json_string_length(value)),

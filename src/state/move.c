@@ -1,7 +1,7 @@
 /* `state mv`: records under other addresses. `marked` stays what the cloud has. */
 #include "state/internal.h"
 
-static bool refuse(const char *address, const char *why, RgDiags *diags)
+static bool moved_refuse(const char *address, const char *why, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "state.moved", "%s %s", address, why);
 	rg_diag_address(diag, address, NULL);
@@ -17,7 +17,8 @@ static bool check_one(RgStore *store, int64_t cluster, const RgMove *move, RgDia
 		!resource_check_settled(store, cluster, move->to, diags) ||
 		!resource_find_id(store, cluster, move->to, &found, &id, diags))
 		return false;
-	return !found || refuse(move->to, "is recorded already: nothing may be moved there", diags);
+	return !found ||
+	       moved_refuse(move->to, "is recorded already: nothing may be moved there", diags);
 }
 
 /* The row keeps its number, so its lifetime goes with it. */
@@ -42,7 +43,7 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 	if (!sql_run(&q))
 		return false;
 	return *row != 0 ||
-	       refuse(move->from, "can't be moved: it is gone, or being removed", diags);
+	       moved_refuse(move->from, "can't be moved: it is gone, or being removed", diags);
 }
 
 static bool rename_lifetime(RgStore *store, int64_t row, const RgMove *move, RgDiags *diags)
@@ -59,7 +60,7 @@ static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, Rg
 	if (!resource_find_attrs(store, cluster, edit->address, old, &found, diags))
 		return false;
 	if (!found)
-		return refuse(edit->address, "is not recorded any more", diags);
+		return moved_refuse(edit->address, "is not recorded any more", diags);
 	if (edit->attrs && !blob_put(store, edit->attrs, now, diags))
 		return false;
 	Sql q = sql_with(store,

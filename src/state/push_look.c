@@ -105,9 +105,10 @@ static json_int_t count_lost_runs(const Look *look)
 	return lost;
 }
 
-static bool refuse(const Look *look, const char *hint, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static bool push_refuse(const Look *look, const char *hint, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
 
-static bool refuse(const Look *look, const char *hint, const char *format, ...)
+static bool push_refuse(const Look *look, const char *hint, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -124,7 +125,7 @@ static bool check_settled(const Look *look)
 {
 	size_t open = json_array_size(json_object_get(look->now, "journal"));
 	return open == 0 ||
-	       refuse(look, "run `raygpu apply` first: it finds out what became of them",
+	       push_refuse(look, "run `raygpu apply` first: it finds out what became of them",
 		       "the state has %zu creation%s not known to have ended", open,
 		       open == 1 ? " that is" : "s that are");
 }
@@ -135,7 +136,7 @@ static bool check_lineage(const Look *look)
 	const char *new = rg_json_str(look->new, "lineage", "");
 	if (look->force || g_str_equal(now, new))
 		return true;
-	return refuse(look,
+	return push_refuse(look,
 		"it is another cluster of the same name: is --state the right file? --force "
 		"overwrites it anyway, --force --dry-run shows what would be lost",
 		"the lineage is %.8s in the state and %.8s in the document", now, new);
@@ -149,13 +150,13 @@ static bool check_serial(const Look *look)
 			rg_json_str(look->new, "lineage", "")) != 0)
 		return true;
 	if (new < now)
-		return refuse(look,
+		return push_refuse(look,
 			"somebody changed the state since it was pulled: pull again. --force goes "
 			"back to the document, --force --dry-run shows what would be lost",
 			"the document is older: its serial is %" G_GINT64_FORMAT
 			", the state's %" G_GINT64_FORMAT,
 			new, now);
-	return refuse(look,
+	return push_refuse(look,
 		"raise its serial by one when the document was edited on purpose; pull again when "
 		"the state was changed meanwhile",
 		"the document has the state's serial, %" G_GINT64_FORMAT ", and other content",
@@ -200,7 +201,7 @@ static void add_differences(const Look *look)
 }
 
 /* One line a thing: each may be running and costing money. */
-static void warn(const Look *look)
+static void push_warn(const Look *look)
 {
 	const json_t *lost = json_object_get(look->report, "lost");
 	size_t n = json_array_size(lost), i;
@@ -232,7 +233,7 @@ static json_t *look_at(RgStore *store, const json_t *new, bool force, RgDiags *d
 	if (!allow(&look))
 		return NULL;
 	add_differences(&look);
-	warn(&look);
+	push_warn(&look);
 	return g_steal_pointer(&report);
 }
 
@@ -282,7 +283,8 @@ static bool check_ids(const Look *look, GHashTable *ids)
 			rg_json_str(look->new, "region", ""), kind, id, NULL);
 		const char *holder = g_hash_table_lookup(ids, key);
 		if (holder)
-			ok = refuse(look, "one thing has one record: take it out of one of them",
+			ok = push_refuse(look,
+				"one thing has one record: take it out of one of them",
 				"%s is %s, which the state records as %s", address, id, holder);
 	}
 	return ok;
@@ -309,7 +311,7 @@ static bool check_others(RgStore *store, const json_t *document, RgDiags *diags)
 		const char *same =
 			g_hash_table_lookup(lineages, rg_json_str(cluster, "lineage", ""));
 		if (same)
-			ok = refuse(&look,
+			ok = push_refuse(&look,
 				"a lineage belongs to one cluster: its ownership tags would name "
 				"both",
 				"its lineage is that of cluster %s of the state", same);
