@@ -11,6 +11,7 @@
  *         "price_quality": text or null, "reason": text or null}},
  *    "settings": those of the spec's provider settings on which the facts depend; absent: none,
  *    "zone_maps": [those whose keys are the zones that may be used]; absent: none,
+ *    "image": the rules of the provider's schema.json; absent: none,
  *    "reoptimize": true where pinned instance types don't hold}
  * A member that is missing counts as not pinned. The rules are in README.md. */
 #pragma once

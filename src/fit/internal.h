@@ -30,9 +30,9 @@ typedef struct {
 
 struct RgShapes {
 	const RgCatalog *catalog;
-	GPtrArray *shapes;	      /* RgShape*: head, then pools in the order of the file */
-	json_t *settings, *zone_maps; /* of the pins; NULL: none */
-	bool moved;		      /* the pinned facts answer other settings */
+	GPtrArray *shapes; /* RgShape*: head, then pools in the order of the file */
+	json_t *settings, *zone_maps, *image; /* of the pins; NULL: none */
+	bool moved;			      /* the pinned facts answer other settings */
 	json_t *request;
 	RgMig *mig;	  /* opened when a pool asks for it */
 	RgCarbon *carbon; /* opened when the spec optimizes for it */

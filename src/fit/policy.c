@@ -195,7 +195,22 @@ static void check_labels(Check *check)
 	}
 }
 
-/* A digest names one content for ever; a tag, a parameter and a default may move. */
+/* What an image is whose content changes with time; NULL: it stays what it is. */
+static const char *moving_image(const json_t *rules, const char *image)
+{
+	size_t i;
+	json_t *form;
+	if (!image)
+		return "the provider's default";
+	json_array_foreach (json_object_get(rules, "moving"), i, form) {
+		if (g_regex_match_simple(
+			    rg_json_str(form, "pattern", "^$"), image, G_REGEX_DOLLAR_ENDONLY, 0))
+			return rg_json_str(form, "what", "an alias");
+	}
+	return NULL;
+}
+
+/* A digest names one content for ever; a tag, an alias and a default may move. */
 static void check_images(Check *check)
 {
 	const RgCluster *cluster = check->cluster;
@@ -209,14 +224,15 @@ static void check_images(Check *check)
 	}
 	for (guint i = 0; i < check->shapes->shapes->len; i++) {
 		const RgPool *pool = ((RgShape *)check->shapes->shapes->pdata[i])->pool;
-		if (pool->image && !g_str_has_prefix(pool->image, "ssm:"))
+		const char *what = moving_image(check->shapes->image, pool->image);
+		if (!what)
 			continue;
 		RgDiag *diag = policy_refuse(check, "policy.image",
 			pool->image ? pool->image_source : pool->source, "/unpinned_images",
-			"the image of the nodes of %s is %s", pool->name,
-			pool->image ? "the value of a parameter, which moves"
-				    : "the provider's default, which moves");
-		rg_diag_hint(diag, "give `image` as the cloud's id, such as ami-...");
+			"the image of the nodes of %s is %s, which changes with time", pool->name,
+			what);
+		rg_diag_hint(diag, "give an `image` that stays what it is, such as %s",
+			rg_json_str(check->shapes->image, "example", "the cloud's id"));
 	}
 }
 

@@ -23,6 +23,7 @@ void rg_fit_shapes_free(RgShapes *shapes)
 	g_ptr_array_unref(shapes->shapes);
 	json_decref(shapes->settings);
 	json_decref(shapes->zone_maps);
+	json_decref(shapes->image);
 	json_decref(shapes->request);
 	rg_mig_free(shapes->mig);
 	rg_carbon_free(shapes->carbon);
@@ -208,6 +209,7 @@ RgShapes *rg_fit_shapes(
 	shapes->shapes = g_ptr_array_new_with_free_func(free_shape);
 	shapes->settings = json_incref(json_object_get(pins, "settings"));
 	shapes->zone_maps = json_incref(json_object_get(pins, "zone_maps"));
+	shapes->image = json_incref(json_object_get(pins, "image"));
 	shapes->reoptimize = json_is_true(json_object_get(pins, "reoptimize"));
 	if (cluster->optimize != RG_OPTIMIZE_COST && !(shapes->carbon = rg_carbon_open(diags)))
 		return NULL;

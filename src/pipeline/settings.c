@@ -215,6 +215,29 @@ bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgD
 	return good;
 }
 
+static bool check_image(
+	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
+{
+	const json_t *rule = rg_schema_image(schema);
+	if (!rule || !pool->image ||
+		g_regex_match_simple(
+			rg_json_str(rule, "pattern", ""), pool->image, G_REGEX_DOLLAR_ENDONLY, 0))
+		return true;
+	RgDiag *diag = rg_diags_error(diags, "spec.bad-pattern", "\"%s\" is not an image of %s",
+		pool->image, cluster->provider.name);
+	rg_diag_at(diag, pool->image_source);
+	rg_diag_hint(diag, "it must be %s", rg_json_str(rule, "expected", ""));
+	return false;
+}
+
+static bool check_images(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
+{
+	bool ok = check_image(cluster, schema, cluster->head, diags);
+	for (guint i = 0; i < cluster->pools->len; i++)
+		ok = check_image(cluster, schema, cluster->pools->pdata[i], diags) && ok;
+	return ok;
+}
+
 json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 {
 	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
@@ -227,8 +250,9 @@ json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 		if (value && json_is_true(json_object_get(rule, "x-raygpu-zones")))
 			json_array_append(maps, value);
 	}
-	return json_pack("{s:O*, s:O}", "settings",
-		json_object_size(deciding) > 0 ? deciding : NULL, "zone_maps", maps);
+	return json_pack("{s:O*, s:O, s:O*}", "settings",
+		json_object_size(deciding) > 0 ? deciding : NULL, "zone_maps", maps, "image",
+		rg_schema_image(schema));
 }
 
 void pass_locate(const RgCluster *cluster, RgDiags *diags)
@@ -256,6 +280,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	if (!schema)
 		return false;
 	bool ok = check_all_zones(cluster, schema, diags);
+	ok = check_images(cluster, schema, diags) && ok;
 	ok = check_markets(cluster, schema, diags) && ok;
 	ok = pass_check_labels(cluster, schema, diags) && ok;
 	ok = pass_check_marks(cluster, schema, diags) && ok;

@@ -267,6 +267,11 @@ bool rg_schema_has_no_zones(const RgSchema *schema)
 	return zones && json_array_size(zones) == 0;
 }
 
+const json_t *rg_schema_image(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "image");
+}
+
 const RgWords *rg_schema_words(const RgSchema *schema)
 {
 	return &schema->words;

@@ -71,6 +71,8 @@ bool rg_schema_has_regions(const RgSchema *schema);
 const json_t *rg_schema_zones(const RgSchema *schema);
 /* All nodes are in one zone whose name is empty. */
 bool rg_schema_has_no_zones(const RgSchema *schema);
+/* What its images look like (schemas/provider-schema.json); borrowed, NULL = anything. */
+const json_t *rg_schema_image(const RgSchema *schema);
 /* Which labels its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
 const json_t *rg_schema_labels(const RgSchema *schema);
 /* What the values of its ownership marks can hold (schemas/provider-schema.json); borrowed, NULL =

@@ -205,6 +205,23 @@ def test_providers_check_plays_with_a_cloud_without_regions(placeless):
     assert not placeless.cloud.live()
 
 
+def test_an_image_has_the_clouds_form(home, cloud):
+    strict = spec(cloud) + 'policy: {unpinned_images: false}\n'
+    strict = strict.replace('python: "3.11"', f'image: "rayproject/ray@sha256:{"0" * 64}"')
+    strict = strict.replace('cpu.large', 'cpu.large, image: ray-gpu-7').replace('nodes: 1', 'nodes: 1, image: ray-gpu-7')
+
+    def said(image, code):
+        home.write('image.yaml', strict.replace('nodes: 4', f'nodes: 4, image: "{image}"'))
+        return home.run('validate', 'image.yaml', code=code).err
+    assert said('ray-gpu-6', 0) == ''
+    wrong = said('Ray:7', 4)
+    assert '"Ray:7" is not an image of template [spec.bad-pattern]\n  on image.yaml:8:' in wrong
+    assert 'it must be up to 63 lower-case letters, digits and hyphens' in wrong
+    moving = ' '.join(said('ray-gpu-latest', 9).split())
+    assert 'the image of the nodes of small is the newest of a family, which changes with time' in moving
+    assert 'such as ray-gpu-7' in moving
+
+
 def test_is_listed_and_its_specs_are_checked_without_network(home, cloud):
     rows = home.run('providers', 'list', '--json').json()
     row, = [r for r in rows if r['name'] == 'template']

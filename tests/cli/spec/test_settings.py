@@ -86,3 +86,10 @@ def test_labels_that_the_cloud_reserves(tmp_path):
     assert 'the label "aws:x" is reserved: keys that start with aws: belong to AWS' in refused.err
     assert 'the label "AWS:y" is reserved' in refused.err and 'on s.yaml:3:' in refused.err
     assert 'Name is set by raygpu' in refused.err and "each node's address are shown there" in refused.err
+
+
+def test_an_image_of_no_form_that_the_cloud_knows(tmp_path):
+    for image in ('ssm:', 'sms:/a'):
+        told = validate(tmp_path, '{name: aws, region: us-east-1}', f', image: "{image}"')
+        assert f'"{image}" is not an image of aws [spec.bad-pattern]' in told.err and 's.yaml:4:' in told.err
+        assert 'the id of an AMI such as ami-0abcdef1234567890, or ssm: and the path' in ' '.join(told.err.split())
