@@ -234,6 +234,18 @@ static void test_one_file_keeps_both(void)
 	g_rmdir(folder);
 }
 
+/* A second plan for a machine takes the place of the first. */
+static void test_the_last_plan_holds(void)
+{
+	RgSim *sim = sim_new("{\"boot_ms\": 5}", NULL);
+	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 201, "");
+	expect(sim, "PUT", "/_sim/knobs", "{\"boot_ms\": 60000}", 200, NULL);
+	expect(sim, "PUT", ONE, "{\"name\": \"one\"}", 201, "");
+	g_usleep(10 * 1000);
+	expect(sim, "GET", ONE, "", 200, "booting");
+	sim_close(sim);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -242,5 +254,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/sim/clouds/knobs are of both", test_knobs_are_of_both);
 	g_test_add_func("/sim/clouds/a scenario names its cloud", test_a_scenario_names_its_cloud);
 	g_test_add_func("/sim/clouds/one file keeps both", test_one_file_keeps_both);
+	g_test_add_func("/sim/clouds/the last plan holds", test_the_last_plan_holds);
 	return g_test_run();
 }

@@ -210,6 +210,20 @@ def test_the_world_file_follows_changes_by_itself(tmp_path):
         assert os.listdir(tmp_path) == ['world.json']
 
 
+def test_a_look_at_the_world_writes_its_file(tmp_path):
+    path = str(tmp_path / 'world.json')
+    with Sim('--boot-ms', '60000', world=path) as sim:
+        launch(sim)
+        world = sim.world()
+        with open(path) as f:
+            assert json.load(f) == world
+
+
+def test_what_was_always_there_is_seen_at_once(sim):
+    sim.knobs(consistency_ms=60000)
+    assert len(sim.ok('DescribeVpcs', region='eu-west-1').findall('vpcSet/item')) == 1
+
+
 def test_readers_of_the_world_file_never_see_half_of_it(tmp_path):
     path = str(tmp_path / 'world.json')
     with Sim(world=path) as sim:

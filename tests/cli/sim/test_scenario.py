@@ -43,6 +43,15 @@ def test_a_step_counts_as_of_its_own_time(sim):
     assert states(sim, *wanted) == {wanted[0]: 'terminated', wanted[1]: 'running'}
 
 
+def test_what_was_due_before_a_step_comes_first(sim):
+    """Nobody looks between the end of the boot and the reclaim."""
+    sim.knobs(boot_ms=150)
+    wanted, = launch(sim, **SPOT)
+    play(sim, steps=[{'at_s': 0.3, 'reclaims': [{'notice_ms': 60000}]}])
+    time.sleep(0.35)
+    assert states(sim, wanted) == {wanted: 'running'}
+
+
 def test_faults_come_with_a_step(sim):
     play(sim, steps=[{'at_s': 0, 'faults': [{'action': 'DescribeVpcs', 'status': 500, 'code': 'Odd'}]}])
     assert sim.error('DescribeVpcs') == (500, 'Odd')
