@@ -64,7 +64,7 @@ const char *rg_catalog_embedded_text(void *table, const char *name, size_t *len)
 
 bool rg_catalog_has_region(const RgCatalog *catalog, const char *region)
 {
-	return g_hash_table_contains(catalog->region_known, region);
+	return catalog->has_shapes || g_hash_table_contains(catalog->region_known, region);
 }
 
 const RgInstanceType *rg_catalog_find_type(const RgCatalog *catalog, const char *name)

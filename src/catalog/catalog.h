@@ -32,9 +32,9 @@ typedef struct {
 
 typedef struct {
 	const char *name, *family, *arch; /* arch: "x86_64" or "arm64" */
-	unsigned vcpus;
-	double memory_gib;
-	const RgGpuModel *gpu; /* NULL on CPU types */
+	unsigned vcpus;			  /* 0: not known */
+	double memory_gib;		  /* 0: not known */
+	const RgGpuModel *gpu;		  /* NULL on CPU types */
 	unsigned gpus;
 	double gpu_fraction;   /* 1 = whole GPUs; 0 on CPU types */
 	double gpu_memory_gib; /* of each, as the cloud's API says */
@@ -71,9 +71,9 @@ typedef struct {
 	const RgOwnRows *own; /* NULL: none; with `gpus`, those were opened with it */
 } RgCatalogSource;
 
-/* Reads instance_types.csv, prices.csv and, when there is one, regions.csv (else the regions are
- * those of the prices). NULL and catalog.bad-data diagnostics with file and line when anything in
- * them is wrong. */
+/* Reads instance_types.csv (without it, nodes are shapes: shapes.c), prices.csv and, when there is
+ * one, regions.csv (else the regions are those of the prices). NULL and catalog.bad-data
+ * diagnostics with file and line when anything in them is wrong. */
 RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags);
 /* The same with all regions and GPU models of its own. */
 RgCatalog *rg_catalog_open(const char *provider, RgCatalogText text, void *data, RgDiags *diags);

@@ -27,6 +27,7 @@ struct RgCatalog {
 	GPtrArray *regions;	  /* char*, by name, NULL-ended for rg_nearest_word */
 	GHashTable *type_of_name; /* char* -> RgInstanceType*, borrowed */
 	GHashTable *region_known; /* char* -> GINT_TO_POINTER(offers_known) */
+	bool has_shapes;	  /* in place of instance types; any region may be */
 };
 
 /* What the loaders share: a text that lives as long as the catalog, and a table of the source. */
@@ -34,6 +35,8 @@ const char *rg_catalog_keep(RgCatalog *catalog, const char *text);
 RgTable *rg_catalog_read_table(const RgCatalogSource *source, const char *name,
 	const char *const *columns, RgDiags *diags);
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
+/* shapes.c: in place of a table of types. */
+void rg_catalog_add_shapes(RgCatalog *catalog);
 /* prices.c; after the types. */
 bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* After its prices are there: their order, and what the table of types doesn't say. */

@@ -177,6 +177,12 @@ static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiag
 		"memory_gib", "gpu_model", "gpus", "gpu_fraction", "gpu_memory_gib", "offers_known",
 		"?network_gbps", "?network_peak_gbps", "?rdma_adapters", "?markets",
 		"?lowest_usd_per_hour", NULL};
+	size_t len;
+	if (!source->text(source->data, "instance_types.csv", &len) &&
+		source->text(source->data, "schema.json", &len)) {
+		rg_catalog_add_shapes(catalog);
+		return true;
+	}
 	g_autoptr(RgTable) table =
 		rg_catalog_read_table(source, "instance_types.csv", columns, diags);
 	if (!table)

@@ -128,6 +128,8 @@ bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, R
 	size_t len = 0;
 	const char *bytes = source->text(source->data, "prices.csv", &len);
 	g_autoptr(RgTable) table = NULL;
+	if (!bytes && catalog->has_shapes)
+		return true;
 	if (!bytes || !source->region)
 		table = rg_catalog_read_table(source, "prices.csv", columns, diags);
 	else

@@ -5,6 +5,7 @@
 /* Ray keeps 30 % of a node's memory for its object store and gives out the rest (its default,
  * ray_constants.py). */
 #define MEMORY_SHARE 0.7
+#define NOT_KNOWN (INT64_MAX / 2) /* no task is refused for what nobody knows */
 enum { CPU, MEMORY, CUSTOM };
 
 const RgShape *rg_demand_shape(const RgDemand *demand, unsigned pool)
@@ -107,10 +108,10 @@ char *rg_demand_need(const RgWorkload *workload, const RgInstanceType *type, uns
 	if (need->whole > gpus)
 		return g_strdup_printf(
 			"needs %u GPUs on one node; %s has %u", need->whole, type->name, gpus);
-	if (workload->cpus > type->vcpus)
+	if (type->vcpus && workload->cpus > type->vcpus)
 		return g_strdup_printf("needs %g CPUs on one node; %s has %u", workload->cpus,
 			type->name, type->vcpus);
-	if ((double)workload->memory_gib > type->memory_gib * MEMORY_SHARE)
+	if (type->memory_gib > 0 && (double)workload->memory_gib > type->memory_gib * MEMORY_SHARE)
 		return g_strdup_printf("needs %" G_GINT64_FORMAT
 				       " GiB of memory on one node; Ray gives out %.0f of %s",
 			workload->memory_gib, floor(type->memory_gib * MEMORY_SHARE), type->name);
@@ -186,8 +187,11 @@ static void make_pools(RgDemand *demand)
 		const RgShape *shape = rg_demand_shape(demand, p);
 		json_auto_t *resources = rg_fit_resources(shape);
 		int64_t *has = keep(demand, g_new0(int64_t, problem->n_amounts));
-		has[CPU] = (int64_t)shape->type->vcpus * RG_PLACE_ONE;
-		has[MEMORY] = (int64_t)(shape->type->memory_gib * MEMORY_SHARE * RG_PLACE_ONE);
+		const RgInstanceType *type = shape->type;
+		has[CPU] = type->vcpus ? (int64_t)type->vcpus * RG_PLACE_ONE : NOT_KNOWN;
+		has[MEMORY] = type->memory_gib > 0
+				      ? (int64_t)(type->memory_gib * MEMORY_SHARE * RG_PLACE_ONE)
+				      : NOT_KNOWN;
 		for (unsigned i = CUSTOM; i < problem->n_amounts; i++) {
 			const char *name = demand->amounts->pdata[i];
 			has[i] = steps(json_number_value(json_object_get(resources, name)));

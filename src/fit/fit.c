@@ -221,8 +221,9 @@ static json_t *offer_json(const RgShape *shape, const Group *group)
 	json_object_set_new(offer, "gpus", json_integer(type->gpus));
 	json_object_set_new(
 		offer, "gpu_memory_gib", gpu ? size_json(type->gpu_memory_gib) : json_null());
-	json_object_set_new(offer, "vcpus", json_integer(type->vcpus));
-	json_object_set_new(offer, "memory_gib", size_json(type->memory_gib));
+	json_object_set_new(offer, "vcpus", type->vcpus ? json_integer(type->vcpus) : json_null());
+	json_object_set_new(offer, "memory_gib",
+		type->memory_gib > 0 ? size_json(type->memory_gib) : json_null());
 	json_object_set_new(offer, "price_microusd_hour",
 		group->price != RG_MONEY_UNKNOWN ? json_integer(group->price) : json_null());
 	rg_json_set_str(offer, "price_date", group->price_date);

@@ -74,7 +74,8 @@ static bool own_check_section(const RgTables *tables, const char *section, RgDia
 	const char *name;
 	bool good = true;
 	json_object_foreach (named, name, value) {
-		if (rg_tables_have(tables, name, "instance_types.csv"))
+		if (rg_tables_have(tables, name, "instance_types.csv") ||
+			rg_tables_have(tables, name, "schema.json"))
 			continue;
 		g_autofree char *folder = g_strconcat("/", section, NULL);
 		g_autofree char *pointer = rg_json_pointer_add(folder, name);

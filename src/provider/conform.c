@@ -85,14 +85,16 @@ static bool check_module(RgConform *c, const char *name)
 		has_node_kind(module->schema),
 		"no kind of the schema says \"node\": true, so no plan can count its nodes", NULL);
 	check_marks(c, module->schema);
-	static const char *const files[] = {"schema.json", "instance_types.csv", "prices.csv"};
+	static const char *const files[][2] = {
+		{"schema.json", "specs can't name the provider until it is installed"},
+		{"instance_types.csv", "without it nodes are shapes, such as T4:1"},
+		{"prices.csv", "without it no price is known"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
 		size_t len;
-		g_autofree char *step = g_strdup_printf("data file %s", files[i]);
+		g_autofree char *step = g_strdup_printf("data file %s", files[i][0]);
 		g_autofree char *where = g_strdup_printf(
-			"no %s/%s beside the module: specs can't name it until it is installed",
-			name, files[i]);
-		if (rg_provider_module_data(c->host, name, files[i], &len))
+			"no %s/%s beside the module: %s", name, files[i][0], files[i][1]);
+		if (rg_provider_module_data(c->host, name, files[i][0], &len))
 			rg_conform_tell(c, step, true, NULL, NULL);
 		else
 			rg_conform_skip(c, step, where);
@@ -109,9 +111,11 @@ static bool choose_type(RgConform *c, const char *name)
 		return true;
 	}
 	const char *text = rg_provider_module_data(c->host, name, "instance_types.csv", &len);
+	if (!text && rg_provider_module_data(c->host, name, "schema.json", &len))
+		g_strlcpy(c->type, "cpu", sizeof c->type); /* a shape: src/catalog/shapes.c */
 	const char *line = text ? memchr(text, '\n', len) : NULL;
 	if (!line)
-		return false;
+		return c->type[0] != '\0';
 	size_t left = len - (size_t)(++line - text), n = 0;
 	while (n < left && n + 1 < sizeof c->type && !strchr(",\r\n", line[n]))
 		n++;

@@ -268,13 +268,44 @@ static void test_unpriced_come_last_and_ties_by_name(void)
 	}
 }
 
+static void test_without_a_table_nodes_are_shapes(void)
+{
+	static const Override files[] = {{"instance_types.csv", NULL}, {"prices.csv", NULL},
+		{"refusals.csv", NULL}, {"regions.csv", NULL}, {NULL, NULL}};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCatalog) catalog =
+		rg_catalog_open("aws", file_text, (void *)(uintptr_t)files, diags);
+	g_assert_nonnull(catalog);
+	const RgInstanceType *cpu = rg_catalog_find_type(catalog, "cpu");
+	g_assert_nonnull(cpu);
+	g_assert_null(cpu->gpu);
+	const RgInstanceType *type =
+		rg_catalog_offer(catalog, "anywhere", "T4", 3, (RgSource){0}, diags);
+	g_assert_nonnull(type);
+	g_assert_cmpstr(type->name, ==, "T4:3");
+	g_assert_cmpuint(type->gpus, ==, 3);
+	g_assert_cmpuint(type->vcpus, ==, 0);
+	g_assert_null(rg_catalog_find_price(type, "anywhere"));
+	g_assert_cmpint(rg_catalog_offer_state(catalog, type, "anywhere"), ==, RG_OFFER_UNSEEN);
+	g_assert_null(rg_catalog_find_type(catalog, "T4:17"));
+	g_assert_true(rg_catalog_has_region(catalog, "anywhere"));
+}
+
+/* Not to be taken for a provider without any: its prices name types. */
+static void test_a_lost_table_is_noticed(void)
+{
+	static const Override files[] = {{"instance_types.csv", NULL}, {NULL, NULL}};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_assert_null(rg_catalog_open("aws", file_text, (void *)(uintptr_t)files, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 0)->code, ==, "catalog.bad-data");
+}
+
 static void test_broken_data_is_refused(void)
 {
 	static const struct {
 		const char *name, *text;
 		unsigned line;
 	} cases[] = {
-		{"instance_types.csv", NULL, 0},
 		{"prices.csv", NULL, 0},
 		{"instance_types.csv", "instance_type\nx\n", 1},
 		{"instance_types.csv", TYPES "a.one,a,x86_64,4,16,T4,1,1,16,yes\n", 4},
@@ -339,6 +370,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/catalog/says_what_exists", test_says_what_exists);
 	g_test_add_func("/catalog/unpriced_come_last_and_ties_by_name",
 		test_unpriced_come_last_and_ties_by_name);
+	g_test_add_func(
+		"/catalog/without_a_table_nodes_are_shapes", test_without_a_table_nodes_are_shapes);
+	g_test_add_func("/catalog/a_lost_table_is_noticed", test_a_lost_table_is_noticed);
 	g_test_add_func("/catalog/broken_data_is_refused", test_broken_data_is_refused);
 	return g_test_run();
 }

@@ -14,12 +14,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CPU, T4 = 400_000, 550_000  # prices.csv, micro-USD an hour
 
 
-@pytest.fixture(scope='module')
-def modules(tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp('modules'))
+def build(folder, files):
+    folder = str(folder)
     data = os.path.join(folder, 'racks')
     os.mkdir(data)
-    for name in ('schema.json', 'instance_types.csv', 'prices.csv'):
+    for name in files:
         with open(f'{HERE}/racks/{name}', encoding='utf-8') as f, open(f'{data}/{name}', 'w', encoding='utf-8') as to:
             to.write(f.read())
     with open(data + '/schema.json', encoding='utf-8') as f:
@@ -27,6 +26,17 @@ def modules(tmp_path_factory):
     subprocess.run(['cc', '-std=gnu11', '-shared', '-fPIC', f'-I{ROOT}/src/abi', f'-DSCHEMA_JSON={schema}',
                     f'{HERE}/racks/racks.c', '-o', folder + '/racks.so', '-ljansson'], check=True, timeout=120)
     return folder
+
+
+@pytest.fixture(scope='module')
+def modules(tmp_path_factory):
+    return build(tmp_path_factory.mktemp('modules'), ('schema.json', 'instance_types.csv', 'prices.csv'))
+
+
+@pytest.fixture(scope='module')
+def bare(tmp_path_factory):
+    """The same without tables: nodes are shapes, and no price is known."""
+    return build(tmp_path_factory.mktemp('bare'), ('schema.json',))
 
 
 class Cloud:
@@ -248,3 +258,44 @@ def test_a_lost_state_is_rebuilt_with_nodes_and_prices(home, cloud):
 def test_the_conformance_check_passes(home, cloud):
     said = home.run('providers', 'check', home.modules + '/racks.so', '--region', 'north', '--endpoint', cloud.url)
     assert 'pass  lower takes a pool that grows and shrinks\n' in said.out and ' 0 failed' in said.out, said.out
+
+
+OWN_PRICES = '''catalog:
+  prices:
+    racks:
+      - {instance_type: "T4:1", region: north, hourly_usd: 0.25}
+      - {instance_type: cpu, region: north, hourly_usd: 0.1}
+'''
+
+
+def test_without_tables_nodes_are_shapes_of_unknown_price(tmp_path, cloud, bare):
+    home = RackHome(tmp_path, cloud, bare)
+    home.spec(fixed=4)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('cpu.large', 'cpu'))
+    plan = home.plan()
+    fixed = pool(plan, 'fixed')
+    assert (fixed['instance_type'], fixed['accelerator']) == ('T4:1', 'T4')
+    assert fixed['after']['unpriced'] == 4 and fixed['after']['microusd_hour'] == 0
+    told = home.run('plan', 'cluster.yaml')
+    assert '7 nodes without a known price not counted' in told.out
+    assert 'no price is known for T4:1 in north' in ' '.join(told.err.split())
+    home.write('budget.yaml', home.read('cluster.yaml') + 'budget: {hourly_usd: 1000}\n')
+    said = ' '.join(home.run('plan', 'budget.yaml', code=9).err.split())
+    assert 'so the budget cannot be checked' in said and '[budget.unknown]' in said
+    home.apply()
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+    # the price of the own catalog counts for what is made with it
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    home.write('raygpu.yaml', OWN_PRICES)
+    plan = home.plan()
+    assert plan['cost']['after']['microusd_hour'] == 100_000 + 6 * 250_000
+    assert plan['cost']['after']['most']['microusd_hour'] == 100_000 + 12 * 250_000
+    home.run('plan', 'budget.yaml')
+
+
+def test_without_tables_an_instance_type_of_a_cloud_is_unknown(tmp_path, cloud, bare):
+    home = RackHome(tmp_path, cloud, bare)
+    home.spec()
+    assert '"cpu.large" is not in the catalog' in ' '.join(home.run('validate', 'cluster.yaml', code=4).err.split())
+    said = home.run('providers', 'check', bare + '/racks.so', '--region', 'north', '--endpoint', cloud.url).out
+    assert ' 0 failed' in said and 'without it nodes are shapes, such as T4:1' in said

@@ -1,0 +1,36 @@
+/* A provider without a table of instance types: nodes are shapes that are named by what they carry,
+ * "cpu", "T4:1", "A100-80GB:8". How many CPUs and how much memory they have is not known. */
+#include "catalog/internal.h"
+
+#define MOST_GPUS 16
+
+static void add_shape(RgCatalog *catalog, const char *name, const RgGpuModel *gpu, unsigned gpus)
+{
+	RgInstanceType *type = g_new0(RgInstanceType, 1);
+	*type = (RgInstanceType){.name = rg_catalog_keep(catalog, name),
+		.family = "",
+		.arch = "x86_64",
+		.gpu = gpu,
+		.gpus = gpus,
+		.gpu_fraction = gpu ? 1 : 0,
+		.gpu_memory_gib = gpu ? gpu->memory_gb : 0,
+		.markets = RG_SOLD(RG_PRICE_ON_DEMAND) | RG_SOLD(RG_PRICE_SPOT),
+		.lowest_microusd_hour = RG_MONEY_UNKNOWN,
+		.prices = g_ptr_array_new_with_free_func(g_free)};
+	g_ptr_array_add(catalog->types, type);
+	g_hash_table_insert(catalog->type_of_name, (void *)(uintptr_t)type->name, type);
+}
+
+void rg_catalog_add_shapes(RgCatalog *catalog)
+{
+	const GPtrArray *models = rg_gpus_get_all(catalog->gpus);
+	catalog->has_shapes = true;
+	add_shape(catalog, "cpu", NULL, 0);
+	for (guint i = 0; i < models->len; i++) {
+		const RgGpuModel *gpu = models->pdata[i];
+		for (unsigned n = 1; gpu->ray_type[0] != '\0' && n <= MOST_GPUS; n++) {
+			g_autofree char *name = g_strdup_printf("%s:%u", gpu->name, n);
+			add_shape(catalog, name, gpu, n);
+		}
+	}
+}
