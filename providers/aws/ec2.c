@@ -83,38 +83,75 @@ static void read_failure(const AwsCall *call, const Tries *tries, const struct r
 	tell_skew(resp, failure);
 }
 
-rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *reply)
+/* One of the requests that are sent side by side. */
+typedef struct {
+	char *form;
+	Tries tries;
+	struct rgp_http_req req;
+	struct rgp_http_resp resp;
+} Sending;
+
+static void prepare(
+	const AwsCall *call, const Ec2Request *request, const char *auth, Sending *sending)
 {
 	static const char *const headers[] = {
 		"Content-Type: application/x-www-form-urlencoded; charset=utf-8", NULL};
-	ec2_reply_clear(reply);
-	g_autofree char *auth = aws_credentials_get(call, "ec2");
-	if (!auth)
-		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
-	g_autofree char *form = aws_form_format(request->action, request->params);
-	Tries tries = {.errors = call->inst->errors};
-	const struct rgp_http_req http = {
-		.size = sizeof http,
+	sending->form = aws_form_format(request->action, request->params);
+	sending->tries = (Tries){.errors = call->inst->errors};
+	sending->req = (struct rgp_http_req){
+		.size = sizeof sending->req,
 		.flags = request->reading ? RGP_HTTP_READING : 0,
 		.method = "POST",
 		.url = call->inst->endpoint,
 		.headers = headers,
-		.body = mod_bytes(form),
+		.body = mod_bytes(sending->form),
 		.auth = mod_bytes(auth),
 		.connection = mod_bytes(call->inst->connection),
 		.what = request->action,
 		.classify = classify,
-		.classify_data = &tries,
+		.classify_data = &sending->tries,
 	};
-	struct rgp_http_resp resp = {.size = sizeof resp};
-	rgp_status status = call->talk.host->http(call->talk.call, &http, &resp);
-	if (status != RGP_OK)
-		return status;
-	if (resp.status >= 200 && resp.status < 300)
-		read_success(request, &resp, reply);
+	sending->resp.size = sizeof sending->resp;
+}
+
+static void read_reply(
+	const AwsCall *call, const Ec2Request *request, const Sending *sending, Ec2Reply *reply)
+{
+	const struct rgp_http_resp *resp = &sending->resp;
+	if (resp->status >= 200 && resp->status < 300)
+		read_success(request, resp, reply);
 	else
-		read_failure(call, &tries, &resp, &reply->failure);
-	return RGP_OK;
+		read_failure(call, &sending->tries, resp, &reply->failure);
+}
+
+rgp_status ec2_send_all(
+	const AwsCall *call, const Ec2Request *requests, size_t n, Ec2Reply *replies)
+{
+	const struct rgp_http_req *reqs[EC2_TOGETHER_MAX];
+	struct rgp_http_resp *resps[EC2_TOGETHER_MAX];
+	Sending sendings[EC2_TOGETHER_MAX] = {{0}};
+	for (size_t i = 0; i < n; i++)
+		ec2_reply_clear(&replies[i]);
+	g_autofree char *auth = aws_credentials_get(call, "ec2");
+	if (!auth)
+		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
+	for (size_t i = 0; i < n; i++) {
+		prepare(call, &requests[i], auth, &sendings[i]);
+		reqs[i] = &sendings[i].req;
+		resps[i] = &sendings[i].resp;
+	}
+	rgp_status status = call->talk.host->http_all(call->talk.call, reqs, n, resps);
+	for (size_t i = 0; i < n; i++) {
+		if (status == RGP_OK)
+			read_reply(call, &requests[i], &sendings[i], &replies[i]);
+		g_free(sendings[i].form);
+	}
+	return status;
+}
+
+rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *reply)
+{
+	return ec2_send_all(call, request, 1, reply);
 }
 
 const Ec2Code *ec2_match(const ModFailure *failure, const Ec2Code *codes)
@@ -162,38 +199,85 @@ rgp_status ec2_report(const AwsCall *call, const char *action, const ModFailure 
 	return RGP_FAIL;
 }
 
-static rgp_status follow(const AwsCall *call, const Ec2Request *request, json_t *params,
-	GHashTable *seen, char **token)
+/* Takes an answer's token for its next page; `done` where there is none. */
+static rgp_status turn_page(const AwsCall *call, Ec2Pages *pages, Ec2Reply *reply)
 {
-	g_auto(Ec2Reply) reply = {0};
-	rgp_status status = ec2_send(call, request, &reply);
-	if (status != RGP_OK)
-		return status;
-	if (reply.failure.class_ != RGP_CLASS_OK)
-		return ec2_report(call, request->action, &reply.failure);
-	*token = g_strdup(mod_str(reply.reply, "nextToken"));
-	json_object_set_new(params, "NextToken", json_string(*token));
-	if (!**token ||
-		(g_hash_table_add(seen, g_strdup(*token)) && g_hash_table_size(seen) < PAGES_MAX))
+	AwsCall placed = *call;
+	placed.talk.origin = pages->origin;
+	if (reply->failure.class_ != RGP_CLASS_OK)
+		return ec2_report(&placed, pages->request.action, &reply->failure);
+	const char *token = mod_str(reply->reply, "nextToken");
+	pages->done = !*token;
+	json_object_set_new(pages->params, "NextToken", json_string(token));
+	if (pages->done || (g_hash_table_add(pages->seen, g_strdup(token)) &&
+				   g_hash_table_size(pages->seen) < PAGES_MAX))
 		return RGP_OK;
-	mod_failure_set(&reply.failure, RGP_CLASS_UNKNOWN, NULL,
+	mod_failure_set(&reply->failure, RGP_CLASS_UNKNOWN, NULL,
 		"the same page token came twice, so the list would never end");
-	return ec2_report(call, request->action, &reply.failure);
+	return ec2_report(&placed, pages->request.action, &reply->failure);
+}
+
+/* An earlier one of the round failed in the same words: keys that EC2 doesn't know are no news the
+ * second time. */
+static bool is_told(const Ec2Reply *replies, size_t n)
+{
+	const ModFailure *failure = &replies[n].failure;
+	for (size_t i = 0; i < n && failure->code; i++)
+		if (!g_strcmp0(failure->code, replies[i].failure.code) &&
+			!g_strcmp0(failure->message, replies[i].failure.message))
+			return true;
+	return false;
+}
+
+/* One page of each that has more, at most EC2_TOGETHER_MAX of them; *n: how many. */
+static rgp_status read_round(const AwsCall *call, Ec2Pages *const *all, size_t n_all, size_t *n)
+{
+	Ec2Pages *open[EC2_TOGETHER_MAX];
+	Ec2Request requests[EC2_TOGETHER_MAX];
+	Ec2Reply replies[EC2_TOGETHER_MAX] = {{0}};
+	for (size_t i = *n = 0; i < n_all && *n < EC2_TOGETHER_MAX; i++) {
+		if (all[i]->done)
+			continue;
+		requests[*n] = all[i]->request;
+		requests[*n].params = all[i]->params;
+		requests[*n].reading = true;
+		open[(*n)++] = all[i];
+	}
+	rgp_status status = *n ? ec2_send_all(call, requests, *n, replies) : RGP_OK;
+	bool answered = status == RGP_OK;
+	for (size_t i = 0; i < *n; i++) {
+		if (is_told(replies, i))
+			continue;
+		rgp_status here = answered ? turn_page(call, open[i], &replies[i]) : status;
+		if (here == RGP_OK && open[i]->page_done)
+			here = open[i]->page_done(open[i]->request.data);
+		status = status == RGP_OK ? here : status;
+	}
+	for (size_t i = 0; i < *n; i++)
+		ec2_reply_clear(&replies[i]);
+	return status;
+}
+
+rgp_status ec2_pages_all(const AwsCall *call, Ec2Pages *const *all, size_t n_all)
+{
+	rgp_status status = RGP_OK;
+	size_t n = 1;
+	for (size_t i = 0; i < n_all; i++)
+		all[i]->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	while (status == RGP_OK && n)
+		status = read_round(call, all, n_all, &n);
+	for (size_t i = 0; i < n_all; i++)
+		g_clear_pointer(&all[i]->seen, g_hash_table_unref);
+	return status;
 }
 
 rgp_status ec2_pages(const AwsCall *call, const Ec2Request *request, json_t *params,
 	rgp_status (*page_done)(void *data))
 {
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	Ec2Request page = *request;
-	page.params = params;
-	page.reading = true;
-	for (;;) {
-		g_autofree char *token = NULL;
-		rgp_status status = follow(call, &page, params, seen, &token);
-		if (status == RGP_OK && page_done)
-			status = page_done(request->data);
-		if (status != RGP_OK || !*token)
-			return status;
-	}
+	Ec2Pages pages = {.request = *request,
+		.params = params,
+		.origin = call->talk.origin,
+		.page_done = page_done};
+	Ec2Pages *const one = &pages;
+	return ec2_pages_all(call, &one, 1);
 }

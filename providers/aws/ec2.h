@@ -28,6 +28,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Ec2Reply, ec2_reply_clear)
  */
 rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *reply);
 
+#define EC2_TOGETHER_MAX 16
+
+/* The same for n requests that go side by side, at most EC2_TOGETHER_MAX. RGP_OK: all were
+ * answered; else no reply is to be looked at. */
+rgp_status ec2_send_all(
+	const AwsCall *call, const Ec2Request *requests, size_t n, Ec2Reply *replies);
+
 /* A code that will pass: a word of the message that must be in it or NULL, and how many seconds
  * it is worth to wait. Tables end with a NULL code. */
 typedef struct {
@@ -40,6 +47,19 @@ const Ec2Code *ec2_match(const ModFailure *failure, const Ec2Code *codes);
 /* Sends again while the answer is one of `codes` and its time isn't over, or until canceled. */
 rgp_status ec2_send_waiting(
 	const AwsCall *call, const Ec2Request *request, const Ec2Code *codes, Ec2Reply *reply);
+
+/* A reading request of any number of pages. */
+typedef struct {
+	Ec2Request request; /* without params */
+	json_t *params;	    /* borrowed; gets NextToken */
+	const char *origin; /* of the spec's value that it asks about; may be NULL */
+	rgp_status (*page_done)(void *data); /* runs after each complete page; may be NULL */
+	bool done;
+	GHashTable *seen; /* page tokens; NULL outside of ec2_pages_all */
+} Ec2Pages;
+
+/* Reads them side by side, each to its end. Every failure is reported and gives RGP_FAIL. */
+rgp_status ec2_pages_all(const AwsCall *call, Ec2Pages *const *all, size_t n_all);
 
 /* Sends a reading request and follows nextToken to the end; `page_done` (may be NULL) runs after
  * each complete page. params gets NextToken. Any failure is reported and gives RGP_FAIL. */

@@ -126,24 +126,61 @@ static rgp_status make(
 
 /* What EC2 put into the group by itself, and what an earlier, lost call did. A group too young to
  * be seen has the one rule that EC2 gives to each. */
-static rgp_status read_rules(
-	const AwsCall *call, const char *name, const json_t *attributes, json_t **prior)
+static json_t *rules_of(const json_t *record)
 {
-	json_auto_t *filters = by_name(name, mod_str(attributes, "vpc_id"));
-	json_t *found = NULL;
-	rgp_status status = aws_look_up(call, &aws_group_kind, filters, &found);
-	json_auto_t *record = found;
-	if (status != RGP_OK)
-		return status;
-	if (record) {
-		g_auto(AwsSeen) seen = {0};
-		group_read(record, &seen);
-		*prior = json_incref(seen.attributes);
-	} else {
-		*prior = json_pack("{s:[], s:[{s:s, s:s}]}", "ingress", "egress", "protocol", "all",
+	if (!record)
+		return json_pack("{s:[], s:[{s:s, s:s}]}", "ingress", "egress", "protocol", "all",
 			"source", "0.0.0.0/0");
+	g_auto(AwsSeen) seen = {0};
+	group_read(record, &seen);
+	return json_incref(seen.attributes);
+}
+
+static void keep_record(void *data, const json_t *record)
+{
+	json_t **last = data;
+	json_decref(*last);
+	*last = json_deep_copy(record);
+}
+
+/* Reads the rules and adds those of ingress meanwhile: a new group has none. What comes of it is in
+ * *prior; a rule that was there or a group too young is left to bring_rules. */
+static rgp_status begin_rules(const AwsCall *call, const char *id, const char *name,
+	const json_t *attributes, json_t **prior, ModFailure *failure)
+{
+	json_t *ingress = json_object_get(attributes, "ingress"), *found = NULL;
+	json_auto_t *filters = by_name(name, mod_str(attributes, "vpc_id"));
+	json_auto_t *params = json_pack(
+		"{s:s, s:o}", "GroupId", id, "IpPermissions", aws_rules_params(ingress, id));
+	const Ec2Request requests[] = {
+		{.action = "DescribeSecurityGroups",
+			.params = filters,
+			.shape = &describe_groups,
+			.record = keep_record,
+			.data = &found,
+			.reading = true},
+		{.action = "AuthorizeSecurityGroupIngress", .params = params},
+	};
+	Ec2Reply replies[G_N_ELEMENTS(requests)] = {{0}};
+	rgp_status status = ec2_send_all(call, requests, json_array_size(ingress) ? 2 : 1, replies);
+	if (status == RGP_OK && replies[0].failure.class_ != RGP_CLASS_OK)
+		status = aws_look_up(call, &aws_group_kind, filters, &found);
+	*prior = rules_of(found);
+	const ModFailure *added = &replies[1].failure;
+	bool there_already = ec2_match(added, rule_there);
+	bool again =
+		ec2_match(added, young_codes) || (there_already && json_array_size(ingress) > 1);
+	if (status == RGP_OK && added->class_ != RGP_CLASS_OK && !again && !there_already)
+		mod_failure_copy(failure, added);
+	if (status == RGP_OK && json_array_size(ingress) && !again) {
+		json_t *there = json_object_get(*prior, "ingress");
+		json_auto_t *more = aws_rules_without(ingress, there);
+		json_array_extend(there, more);
 	}
-	return RGP_OK;
+	for (size_t i = 0; i < G_N_ELEMENTS(requests); i++)
+		ec2_reply_clear(&replies[i]);
+	json_decref(found);
+	return status;
 }
 
 static rgp_status group_create(const AwsCall *call, const json_t *input)
@@ -159,7 +196,7 @@ static rgp_status group_create(const AwsCall *call, const json_t *input)
 	json_auto_t *prior = NULL;
 	rgp_status status = make(call, input, name, &id, &failure);
 	if (status == RGP_OK && id)
-		status = read_rules(call, name, attributes, &prior);
+		status = begin_rules(call, id, name, attributes, &prior, &failure);
 	static const char *const directions[] = {"ingress", "egress"};
 	for (size_t i = 0; i < G_N_ELEMENTS(directions) && status == RGP_OK && id; i++)
 		status = bring_rules(call, id, directions[i], json_object_get(prior, directions[i]),

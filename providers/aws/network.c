@@ -23,12 +23,12 @@ static const AwsShape describe_groups = {"DescribeSecurityGroupsResponse", group
 
 /* Filters, unlike id parameters, let EC2 answer with those that it knows, so that all unknown ones
  * are told at once. */
-static rgp_status read_filtered(const AwsCall *call, const char *action, const AwsShape *shape,
-	const char *filter, const char *const *values, size_t count, json_t *records)
+static AwsQuestion *ask_filtered(GPtrArray *questions, const char *action, const AwsShape *shape,
+	const char *filter, const char *const *values, size_t count)
 {
 	json_t *params = json_object();
 	aws_form_filter(params, filter, values, count);
-	return aws_read_all(call, action, shape, params, records);
+	return aws_ask(questions, action, shape, params, NULL);
 }
 
 static const json_t *find_record(const json_t *records, const char *key, const char *id)
@@ -41,42 +41,22 @@ static const json_t *find_record(const json_t *records, const char *key, const c
 	return NULL;
 }
 
-static rgp_status default_vpc(const AwsCall *call, char **vpc_id)
+static rgp_status default_network(
+	const AwsCall *call, const AwsNetwork *network, char **vpc_id, json_t *zones)
 {
-	json_auto_t *vpcs = json_array();
-	const char *yes = "true";
-	rgp_status status =
-		read_filtered(call, "DescribeVpcs", &describe_vpcs, "is-default", &yes, 1, vpcs);
-	if (status != RGP_OK)
-		return status;
-	*vpc_id = g_strdup(mod_str(json_array_get(vpcs, 0), "vpcId"));
-	if (**vpc_id)
-		return RGP_OK;
-	return aws_refuse(call, "/provider",
-		"name one of your own, `vpc` and `subnets` of provider, or make a default one: "
-		"`aws "
-		"ec2 create-default-vpc --region REGION`",
-		"region %s has no default VPC", call->inst->region);
-}
-
-static rgp_status default_network(const AwsCall *call, char **vpc_id, json_t *zones)
-{
-	json_auto_t *subnets = json_array();
-	const char *yes = "true";
-	rgp_status status = default_vpc(call, vpc_id);
-	if (status != RGP_OK)
-		return status;
-	json_t *params = json_object();
-	aws_form_filter(params, "vpc-id", (const char *const *)vpc_id, 1);
-	aws_form_filter(params, "default-for-az", &yes, 1);
-	status = aws_read_all(call, "DescribeSubnets", &describe_subnets, params, subnets);
-	if (status != RGP_OK)
-		return status;
 	size_t i;
 	const json_t *subnet;
-	json_array_foreach (subnets, i, subnet)
-		json_object_set(zones, mod_str(subnet, "availabilityZone"),
-			json_object_get(subnet, "subnetId"));
+	*vpc_id = g_strdup(mod_str(json_array_get(network->vpcs->records, 0), "vpcId"));
+	if (!**vpc_id)
+		return aws_refuse(call, "/provider",
+			"name one of your own, `vpc` and `subnets` of provider, or make a default "
+			"one: "
+			"`aws ec2 create-default-vpc --region REGION`",
+			"region %s has no default VPC", call->inst->region);
+	json_array_foreach (network->subnets->records, i, subnet)
+		if (g_str_equal(mod_str(subnet, "vpcId"), *vpc_id))
+			json_object_set(zones, mod_str(subnet, "availabilityZone"),
+				json_object_get(subnet, "subnetId"));
 	if (json_object_size(zones))
 		return RGP_OK;
 	return aws_refuse(call, "/provider",
@@ -84,24 +64,10 @@ static rgp_status default_network(const AwsCall *call, char **vpc_id, json_t *zo
 		"the default VPC %s has no default subnets", *vpc_id);
 }
 
-static rgp_status check_vpc(const AwsCall *call, const char *vpc_id)
-{
-	json_auto_t *vpcs = json_array();
-	rgp_status status =
-		read_filtered(call, "DescribeVpcs", &describe_vpcs, "vpc-id", &vpc_id, 1, vpcs);
-	if (status != RGP_OK || json_array_size(vpcs))
-		return status;
-	return aws_refuse(call, "/provider/vpc",
-		"ids differ from region to region and from account to account",
-		"there is no VPC %s in %s", vpc_id, call->inst->region);
-}
-
 /* A VPC without named subnets: clear only when no zone has two. */
-static rgp_status subnets_of_vpc(const AwsCall *call, const char *vpc_id, json_t *zones)
+static rgp_status subnets_of_vpc(
+	const AwsCall *call, const char *vpc_id, const json_t *subnets, json_t *zones)
 {
-	json_auto_t *subnets = json_array();
-	rgp_status status = read_filtered(
-		call, "DescribeSubnets", &describe_subnets, "vpc-id", &vpc_id, 1, subnets);
 	size_t i;
 	const json_t *subnet;
 	json_array_foreach (subnets, i, subnet) {
@@ -116,10 +82,10 @@ static rgp_status subnets_of_vpc(const AwsCall *call, const char *vpc_id, json_t
 				strcmp(other, id) < 0 ? id : other);
 		json_object_set(zones, zone, json_object_get(subnet, "subnetId"));
 	}
-	if (status == RGP_OK && !json_object_size(zones))
+	if (!json_object_size(zones))
 		return aws_refuse(call, "/provider/vpc", "make a subnet in it, or name another VPC",
 			"VPC %s has no subnets", vpc_id);
-	return status;
+	return RGP_OK;
 }
 
 static char *origin_of(const char *parent, const char *zone)
@@ -149,18 +115,12 @@ static rgp_status check_subnet(
 	return RGP_OK;
 }
 
-static rgp_status check_subnets(const AwsCall *call, const json_t *wanted, char **vpc_id)
+static rgp_status check_subnets(
+	const AwsCall *call, const json_t *wanted, const json_t *found, char **vpc_id)
 {
-	json_auto_t *found = json_array();
-	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+	rgp_status status = RGP_OK;
 	const char *zone;
 	json_t *id;
-	json_object_foreach (mod_unconst(wanted), zone, id)
-		g_ptr_array_add(ids, (char *)(uintptr_t)json_string_value(id));
-	rgp_status status = read_filtered(call, "DescribeSubnets", &describe_subnets, "subnet-id",
-		(const char *const *)ids->pdata, ids->len, found);
-	if (status != RGP_OK)
-		return status;
 	json_object_foreach (mod_unconst(wanted), zone, id) {
 		const char *text = json_string_value(id);
 		rgp_status here = check_subnet(
@@ -171,39 +131,32 @@ static rgp_status check_subnets(const AwsCall *call, const json_t *wanted, char 
 	return status;
 }
 
-static rgp_status own_network(const AwsCall *call, char **vpc_id, json_t *zones)
+static rgp_status own_network(
+	const AwsCall *call, const AwsNetwork *network, char **vpc_id, json_t *zones)
 {
 	const char *vpc = mod_str(call->inst->config, "vpc");
 	const json_t *subnets = json_object_get(call->inst->config, "subnets");
-	rgp_status status = *vpc ? check_vpc(call, vpc) : RGP_OK;
-	if (status != RGP_OK)
-		return status;
+	if (*vpc && !json_array_size(network->vpcs->records))
+		return aws_refuse(call, "/provider/vpc",
+			"ids differ from region to region and from account to account",
+			"there is no VPC %s in %s", vpc, call->inst->region);
 	if (*vpc)
 		*vpc_id = g_strdup(vpc);
 	if (!json_object_size(subnets))
-		return subnets_of_vpc(call, vpc, zones);
+		return subnets_of_vpc(call, vpc, network->subnets->records, zones);
 	json_object_update(zones, mod_unconst(subnets));
-	return check_subnets(call, subnets, vpc_id);
+	return check_subnets(call, subnets, network->subnets->records, vpc_id);
 }
 
-static rgp_status check_groups(const AwsCall *call, const char *vpc_id)
+static rgp_status check_groups(const AwsCall *call, const AwsNetwork *network, const char *vpc_id)
 {
 	const json_t *wanted = json_object_get(call->inst->config, "security_groups"), *id;
-	json_auto_t *found = json_array();
-	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+	rgp_status status = RGP_OK;
 	size_t i;
-	if (!json_array_size(wanted))
-		return RGP_OK;
-	json_array_foreach (wanted, i, id)
-		g_ptr_array_add(ids, (char *)(uintptr_t)json_string_value(id));
-	rgp_status status = read_filtered(call, "DescribeSecurityGroups", &describe_groups,
-		"group-id", (const char *const *)ids->pdata, ids->len, found);
-	if (status != RGP_OK)
-		return status;
-	for (guint g = 0; g < ids->len; g++) {
-		g_autofree char *origin = g_strdup_printf("/provider/security_groups/%u", g);
-		const char *group = ids->pdata[g];
-		const json_t *record = find_record(found, "groupId", group);
+	json_array_foreach (wanted, i, id) {
+		g_autofree char *origin = g_strdup_printf("/provider/security_groups/%zu", i);
+		const char *group = json_string_value(id);
+		const json_t *record = find_record(network->groups->records, "groupId", group);
 		if (!record)
 			status = aws_refuse(call, origin,
 				"ids differ from region to region and from account to account",
@@ -216,17 +169,68 @@ static rgp_status check_groups(const AwsCall *call, const char *vpc_id)
 	return status;
 }
 
-rgp_status aws_resolve_network(const AwsCall *call, json_t *facts)
+static bool is_own(const json_t *config)
+{
+	return json_object_get(config, "vpc") ||
+	       json_object_size(json_object_get(config, "subnets"));
+}
+
+/* Members of an object or a list of texts. */
+static const char **texts_of(const json_t *ids, size_t *count)
+{
+	g_autoptr(GPtrArray) texts = g_ptr_array_new();
+	const char *zone;
+	size_t i;
+	json_t *id;
+	json_object_foreach (mod_unconst(ids), zone, id)
+		g_ptr_array_add(texts, (char *)(uintptr_t)json_string_value(id));
+	json_array_foreach (ids, i, id)
+		g_ptr_array_add(texts, (char *)(uintptr_t)json_string_value(id));
+	*count = texts->len;
+	return (const char **)g_ptr_array_free(g_steal_pointer(&texts), FALSE);
+}
+
+static AwsQuestion *ask_ids(GPtrArray *questions, const char *action, const AwsShape *shape,
+	const char *filter, const json_t *ids)
+{
+	size_t count;
+	g_autofree const char **texts = texts_of(ids, &count);
+	return count ? ask_filtered(questions, action, shape, filter, texts, count) : NULL;
+}
+
+void aws_network_ask(const AwsCall *call, GPtrArray *questions, AwsNetwork *network)
 {
 	const json_t *config = call->inst->config;
+	const char *yes = "true", *vpc = mod_str(config, "vpc");
+	if (!is_own(config)) {
+		/* default subnets are those of the default VPC alone */
+		network->vpcs = ask_filtered(
+			questions, "DescribeVpcs", &describe_vpcs, "is-default", &yes, 1);
+		network->subnets = ask_filtered(
+			questions, "DescribeSubnets", &describe_subnets, "default-for-az", &yes, 1);
+	} else {
+		if (*vpc)
+			network->vpcs = ask_filtered(
+				questions, "DescribeVpcs", &describe_vpcs, "vpc-id", &vpc, 1);
+		network->subnets = ask_ids(questions, "DescribeSubnets", &describe_subnets,
+			"subnet-id", json_object_get(config, "subnets"));
+		if (!network->subnets)
+			network->subnets = ask_filtered(
+				questions, "DescribeSubnets", &describe_subnets, "vpc-id", &vpc, 1);
+	}
+	network->groups = ask_ids(questions, "DescribeSecurityGroups", &describe_groups, "group-id",
+		json_object_get(config, "security_groups"));
+}
+
+rgp_status aws_network_take(const AwsCall *call, const AwsNetwork *network, json_t *facts)
+{
 	g_autofree char *vpc_id = NULL;
 	json_auto_t *zones = json_object();
-	bool own = json_object_get(config, "vpc") ||
-		   json_object_size(json_object_get(config, "subnets"));
-	rgp_status status =
-		own ? own_network(call, &vpc_id, zones) : default_network(call, &vpc_id, zones);
+	rgp_status status = is_own(call->inst->config)
+				    ? own_network(call, network, &vpc_id, zones)
+				    : default_network(call, network, &vpc_id, zones);
 	if (status == RGP_OK)
-		status = check_groups(call, vpc_id);
+		status = check_groups(call, network, vpc_id);
 	if (status != RGP_OK)
 		return status;
 	json_t *names = json_array(), *subnet;
@@ -236,5 +240,5 @@ rgp_status aws_resolve_network(const AwsCall *call, json_t *facts)
 	json_object_set_new(facts, "zones", names);
 	json_object_set_new(
 		facts, "module", json_pack("{s:s, s:O}", "vpc_id", vpc_id, "subnets", zones));
-	return status;
+	return RGP_OK;
 }

@@ -23,9 +23,10 @@ static const char *code_of(const json_t *reply)
 	return hash ? hash + 1 : type;
 }
 
-static rgp_status refuse(const AwsCall *call, const char *name, const char *origin,
+static rgp_status refuse(const AwsCall *call, const AwsParameter *parameter,
 	const struct rgp_http_resp *resp, const json_t *reply)
 {
+	const char *name = parameter->name, *origin = parameter->origin;
 	const char *code = code_of(reply), *message = mod_str(reply, "message");
 	if (!*message)
 		message = mod_str(reply, "Message");
@@ -41,43 +42,81 @@ static rgp_status refuse(const AwsCall *call, const char *name, const char *orig
 	return RGP_FAIL;
 }
 
-static rgp_status read_value(const AwsCall *call, const char *name, const char *origin,
-	const struct rgp_http_resp *resp, char **id)
+static rgp_status read_value(const AwsCall *call, const AwsParameter *parameter,
+	const struct rgp_http_resp *resp, json_t *ids)
 {
 	json_auto_t *reply = json_loadb(resp->body.data, resp->body.len, 0, NULL);
 	if (resp->status < 200 || resp->status >= 300)
-		return refuse(call, name, origin, resp, reply);
+		return refuse(call, parameter, resp, reply);
 	const char *value = mod_str(json_object_get(reply, "Parameter"), "Value");
 	if (!g_str_has_prefix(value, "ami-") || strlen(value) > 64)
-		return aws_refuse(call, origin, "name a parameter whose value is an image id",
-			"SSM parameter %s holds no image id (ami-...)", name);
-	*id = g_strdup(value);
+		return aws_refuse(call, parameter->origin,
+			"name a parameter whose value is an image id",
+			"SSM parameter %s holds no image id (ami-...)", parameter->name);
+	json_object_set_new(ids, parameter->name, json_string(value));
 	return RGP_OK;
 }
 
-rgp_status aws_parameter_image(const AwsCall *call, const char *name, const char *origin, char **id)
+/* One of the requests that go side by side. */
+typedef struct {
+	char *body;
+	struct rgp_http_req req;
+	struct rgp_http_resp resp;
+} Sending;
+
+static void prepare(
+	const AwsCall *call, const AwsParameter *parameter, const char *auth, Sending *sending)
 {
 	static const char *const headers[] = {"Content-Type: application/x-amz-json-1.1",
 		"X-Amz-Target: AmazonSSM.GetParameter", NULL};
-	g_autofree char *auth = aws_credentials_get(call, "ssm");
-	json_auto_t *params = json_pack("{s:s}", "Name", name);
-	if (!auth || !params)
-		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
-	char *body = json_dumps(params, JSON_COMPACT);
-	const struct rgp_http_req http = {
-		.size = sizeof http,
+	json_auto_t *params = json_pack("{s:s}", "Name", parameter->name);
+	sending->body = json_dumps(params, JSON_COMPACT);
+	sending->req = (struct rgp_http_req){
+		.size = sizeof sending->req,
 		.flags = RGP_HTTP_READING,
 		.method = "POST",
 		.url = call->inst->ssm_endpoint,
 		.headers = headers,
-		.body = mod_bytes(body),
+		.body = mod_bytes(sending->body),
 		.auth = mod_bytes(auth),
 		.connection = mod_bytes(call->inst->connection),
 		.what = "GetParameter",
 		.classify = classify,
 	};
-	struct rgp_http_resp resp = {.size = sizeof resp};
-	rgp_status status = call->talk.host->http(call->talk.call, &http, &resp);
-	free(body);
-	return status == RGP_OK ? read_value(call, name, origin, &resp, id) : status;
+	sending->resp.size = sizeof sending->resp;
+}
+
+/* At most EC2_TOGETHER_MAX of them. */
+static rgp_status read_some(
+	const AwsCall *call, const AwsParameter *const *parameters, size_t n, json_t *ids)
+{
+	Sending sendings[EC2_TOGETHER_MAX] = {{0}};
+	const struct rgp_http_req *reqs[EC2_TOGETHER_MAX];
+	struct rgp_http_resp *resps[EC2_TOGETHER_MAX];
+	g_autofree char *auth = aws_credentials_get(call, "ssm");
+	if (!auth)
+		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
+	for (size_t i = 0; i < n; i++) {
+		prepare(call, parameters[i], auth, &sendings[i]);
+		reqs[i] = &sendings[i].req;
+		resps[i] = &sendings[i].resp;
+	}
+	rgp_status status = call->talk.host->http_all(call->talk.call, reqs, n, resps);
+	bool answered = status == RGP_OK;
+	for (size_t i = 0; i < n; i++) {
+		rgp_status here =
+			answered ? read_value(call, parameters[i], resps[i], ids) : status;
+		status = here != RGP_OK ? here : status;
+		free(sendings[i].body);
+	}
+	return status;
+}
+
+rgp_status aws_parameters_read(const AwsCall *call, const GPtrArray *parameters, json_t *ids)
+{
+	rgp_status status = RGP_OK;
+	for (guint at = 0; at < parameters->len && status == RGP_OK; at += EC2_TOGETHER_MAX)
+		status = read_some(call, (const AwsParameter *const *)parameters->pdata + at,
+			MIN(EC2_TOGETHER_MAX, parameters->len - at), ids);
+	return status;
 }

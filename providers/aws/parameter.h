@@ -5,7 +5,10 @@
 
 #define AWS_PARAMETER_PREFIX "ssm:"
 
-/* *id: the image id (g_free) that the parameter `name` holds; `origin`: the spec's value. RGP_FAIL
- * after a diagnostic. One reading request. */
-rgp_status aws_parameter_image(
-	const AwsCall *call, const char *name, const char *origin, char **id);
+typedef struct {
+	const char *name, *origin; /* of the spec's value */
+} AwsParameter;
+
+/* The image ids that the parameters (AwsParameter*) hold, under their names in `ids`. They are
+ * asked for side by side. RGP_FAIL after diagnostics. */
+rgp_status aws_parameters_read(const AwsCall *call, const GPtrArray *parameters, json_t *ids);

@@ -45,13 +45,29 @@ static void collect(void *data, const json_t *record)
 	json_array_append_new(data, json_deep_copy(record));
 }
 
-rgp_status aws_read_all(const AwsCall *call, const char *action, const AwsShape *shape,
-	json_t *params, json_t *records)
+static void question_free(gpointer data)
 {
-	json_auto_t *owned = params;
-	const Ec2Request request = {
-		.action = action, .shape = shape, .record = collect, .data = records};
-	return ec2_pages(call, &request, owned, NULL);
+	AwsQuestion *question = data;
+	json_decref(question->pages.params);
+	json_decref(question->records);
+	g_free(question);
+}
+
+AwsQuestion *aws_ask(GPtrArray *questions, const char *action, const AwsShape *shape,
+	json_t *params, const char *origin)
+{
+	AwsQuestion *question = g_new0(AwsQuestion, 1);
+	question->records = json_array();
+	question->pages = (Ec2Pages){
+		.request = {.action = action,
+			.shape = shape,
+			.record = collect,
+			.data = question->records},
+		.params = params,
+		.origin = origin && *origin ? origin : NULL,
+	};
+	g_ptr_array_add(questions, question);
+	return question;
 }
 
 rgp_status aws_refuse(
@@ -79,18 +95,94 @@ static json_t *image_fact(const json_t *record)
 		"driver", aws_image_driver(mod_str(record, "name")));
 }
 
-static rgp_status resolve_named(
-	const AwsCall *call, const char *id, const char *origin, json_t **fact)
+/* An image that the spec wants, or leaves open. */
+typedef struct {
+	const json_t *want;
+	char *id; /* NULL: the newest default image */
+	AwsQuestion *question;
+} Image;
+
+static void image_free(gpointer data)
 {
-	json_auto_t *records = json_array();
-	AwsCall placed = *call;
-	placed.talk.origin = *origin ? origin : NULL;
-	rgp_status status = aws_read_all(&placed, "DescribeImages", &describe_images,
-		json_pack("{s:[s]}", "ImageId", id), records);
-	if (status != RGP_OK)
-		return status;
-	const json_t *record = json_array_get(records, 0);
-	const char *state = mod_str(record, "imageState");
+	Image *image = data;
+	g_free(image->id);
+	g_free(image);
+}
+
+static const char *default_name(const json_t *want)
+{
+	return strcmp(mod_str(want, "driver"), "proprietary") ? DEFAULT_IMAGE : OLD_GPU_IMAGE;
+}
+
+static json_t *default_params(const json_t *want)
+{
+	const char *arch = mod_str(want, "arch"), *name = default_name(want);
+	const char *state = "available";
+	json_t *params = json_pack("{s:[s]}", "Owner", "amazon");
+	aws_form_filter(params, "name", &name, 1);
+	aws_form_filter(params, "state", &state, 1);
+	aws_form_filter(params, "architecture", &arch, 1);
+	return params;
+}
+
+static bool is_parameter(const json_t *want)
+{
+	return g_str_has_prefix(mod_str(want, "image"), AWS_PARAMETER_PREFIX);
+}
+
+/* The names of images that SSM parameters hold, `ids`: {parameter: id}, asked once each. */
+static rgp_status read_parameters(const AwsCall *call, const json_t *wanted, json_t *ids)
+{
+	g_autoptr(GPtrArray) parameters = g_ptr_array_new_with_free_func(g_free);
+	size_t i;
+	const json_t *want;
+	json_array_foreach (wanted, i, want) {
+		if (!is_parameter(want))
+			continue;
+		const char *name = mod_str(want, "image") + strlen(AWS_PARAMETER_PREFIX);
+		if (json_object_get(ids, name))
+			continue;
+		json_object_set_new(ids, name, json_null());
+		AwsParameter *parameter = g_new0(AwsParameter, 1);
+		*parameter = (AwsParameter){name, mod_str(want, "origin")};
+		g_ptr_array_add(parameters, parameter);
+	}
+	return aws_parameters_read(call, parameters, ids);
+}
+
+/* One question for each image, however many nodes want it. */
+static GPtrArray *ask_images(const json_t *wanted, const json_t *ids, GPtrArray *questions)
+{
+	GPtrArray *images = g_ptr_array_new_with_free_func(image_free);
+	g_autoptr(GHashTable) asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	size_t i;
+	const json_t *want;
+	json_array_foreach (wanted, i, want) {
+		const char *named = mod_str(want, "image"), *origin = mod_str(want, "origin");
+		if (is_parameter(want))
+			named = mod_str(ids, named + strlen(AWS_PARAMETER_PREFIX));
+		Image *image = g_new0(Image, 1);
+		image->want = want;
+		image->id = *named ? g_strdup(named) : NULL;
+		g_autofree char *key = *named ? g_strdup(named)
+					      : g_strconcat(mod_str(want, "arch"), " ",
+							mod_str(want, "driver"), NULL);
+		image->question = g_hash_table_lookup(asked, key);
+		if (!image->question)
+			image->question = aws_ask(questions, "DescribeImages", &describe_images,
+				*named ? json_pack("{s:[s]}", "ImageId", named)
+				       : default_params(want),
+				*named ? origin : NULL);
+		g_hash_table_insert(asked, g_steal_pointer(&key), image->question);
+		g_ptr_array_add(images, image);
+	}
+	return images;
+}
+
+static rgp_status check_named(const AwsCall *call, const Image *image, const json_t *record)
+{
+	const char *state = mod_str(record, "imageState"), *id = image->id;
+	const char *origin = mod_str(image->want, "origin");
 	if (!record)
 		return aws_refuse(call, origin, "image ids differ from region to region",
 			"there is no image %s in %s", id, call->inst->region);
@@ -100,27 +192,11 @@ static rgp_status resolve_named(
 	if (!*mod_str(record, "rootDeviceName"))
 		return aws_refuse(
 			call, origin, "choose another image", "image %s has no root device", id);
-	*fact = image_fact(record);
 	return RGP_OK;
 }
 
-static const char *default_name(const json_t *want)
+static const json_t *newest_of(const json_t *records)
 {
-	return strcmp(mod_str(want, "driver"), "proprietary") ? DEFAULT_IMAGE : OLD_GPU_IMAGE;
-}
-
-static rgp_status resolve_default(const AwsCall *call, const json_t *want, json_t **fact)
-{
-	const char *arch = mod_str(want, "arch"), *origin = mod_str(want, "origin");
-	const char *name = default_name(want), *state = "available";
-	json_auto_t *records = json_array();
-	json_t *params = json_pack("{s:[s]}", "Owner", "amazon");
-	aws_form_filter(params, "name", &name, 1);
-	aws_form_filter(params, "state", &state, 1);
-	aws_form_filter(params, "architecture", &arch, 1);
-	rgp_status status = aws_read_all(call, "DescribeImages", &describe_images, params, records);
-	if (status != RGP_OK)
-		return status;
 	const json_t *newest = NULL, *record;
 	size_t i;
 	json_array_foreach (records, i, record) {
@@ -132,46 +208,34 @@ static rgp_status resolve_default(const AwsCall *call, const json_t *want, json_
 						    mod_str(newest, "imageId")) > 0))
 			newest = record;
 	}
-	if (!newest)
-		return aws_refuse(call, origin,
-			"name one: `image: ami-...` of the head and of each pool",
-			"region %s has no image \"%s\" for %s", call->inst->region, name, arch);
-	*fact = image_fact(newest);
-	return RGP_OK;
+	return newest;
 }
 
-/* An id, or "ssm:PATH". */
-static rgp_status resolve_wish(
-	const AwsCall *call, const char *image, const char *origin, json_t **fact)
+static rgp_status check_default(const AwsCall *call, const Image *image, const json_t *record)
 {
-	g_autofree char *id = NULL;
-	if (!g_str_has_prefix(image, AWS_PARAMETER_PREFIX))
-		return resolve_named(call, image, origin, fact);
-	rgp_status status =
-		aws_parameter_image(call, image + strlen(AWS_PARAMETER_PREFIX), origin, &id);
-	return status == RGP_OK ? resolve_named(call, id, origin, fact) : status;
+	if (record)
+		return RGP_OK;
+	return aws_refuse(call, mod_str(image->want, "origin"),
+		"name one: `image: ami-...` of the head and of each pool",
+		"region %s has no image \"%s\" for %s", call->inst->region,
+		default_name(image->want), mod_str(image->want, "arch"));
 }
 
-static rgp_status resolve_images(const AwsCall *call, const json_t *wanted, json_t *images)
+static rgp_status take_images(const AwsCall *call, const GPtrArray *images, json_t *facts)
 {
-	json_auto_t *known = json_object(); /* asked once each */
-	size_t i;
-	const json_t *want;
-	json_array_foreach (wanted, i, want) {
-		const char *id = mod_str(want, "image"), *origin = mod_str(want, "origin");
-		g_autofree char *key = *id ? g_strdup(id)
-					   : g_strconcat(mod_str(want, "arch"), " ",
-						     mod_str(want, "driver"), NULL);
-		json_t *fact = json_incref(json_object_get(known, key));
-		rgp_status status = fact  ? RGP_OK
-				    : *id ? resolve_wish(call, id, origin, &fact)
-					  : resolve_default(call, want, &fact);
-		if (status != RGP_OK)
-			return status;
-		json_object_set(known, key, fact);
-		json_object_set_new(images, mod_str(want, "key"), fact);
+	rgp_status status = RGP_OK;
+	for (guint i = 0; i < images->len; i++) {
+		const Image *image = images->pdata[i];
+		const json_t *records = image->question->records;
+		const json_t *record = image->id ? json_array_get(records, 0) : newest_of(records);
+		rgp_status here = image->id ? check_named(call, image, record)
+					    : check_default(call, image, record);
+		if (here != RGP_OK)
+			status = here;
+		else
+			json_object_set_new(facts, mod_str(image->want, "key"), image_fact(record));
 	}
-	return RGP_OK;
+	return status;
 }
 
 static json_t *sorted_zones(const json_t *offerings, const char *type)
@@ -189,9 +253,8 @@ static json_t *sorted_zones(const json_t *offerings, const char *type)
 	return list;
 }
 
-static rgp_status resolve_offerings(const AwsCall *call, const json_t *types, json_t *facts)
+static void ask_offerings(const json_t *types, GPtrArray *questions)
 {
-	json_auto_t *offerings = json_array();
 	for (size_t at = 0; at < json_array_size(types); at += TYPES_MAX) {
 		const char *chunk[TYPES_MAX];
 		size_t count = 0;
@@ -200,18 +263,22 @@ static rgp_status resolve_offerings(const AwsCall *call, const json_t *types, js
 		json_t *params = json_pack(
 			"{s:s, s:i}", "LocationType", "availability-zone", "MaxResults", 1000);
 		aws_form_filter(params, "instance-type", chunk, count);
-		rgp_status status = aws_read_all(call, "DescribeInstanceTypeOfferings",
-			&describe_offerings, params, offerings);
-		if (status != RGP_OK)
-			return status;
+		aws_ask(questions, "DescribeInstanceTypeOfferings", &describe_offerings, params,
+			NULL);
 	}
+}
+
+static json_t *take_offerings(const json_t *types, const GPtrArray *questions, guint first)
+{
+	json_auto_t *offerings = json_array();
+	for (guint q = first; q < questions->len; q++)
+		json_array_extend(offerings, ((AwsQuestion *)questions->pdata[q])->records);
 	json_t *by_type = json_object(), *type;
 	size_t i;
 	json_array_foreach (types, i, type)
 		json_object_set_new(by_type, json_string_value(type),
 			sorted_zones(offerings, json_string_value(type)));
-	json_object_set_new(facts, "offerings", by_type);
-	return RGP_OK;
+	return by_type;
 }
 
 static bool are_texts(const json_t *list)
@@ -227,14 +294,28 @@ static bool are_texts(const json_t *list)
 rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 {
 	const json_t *types = json_object_get(input, "instance_types");
+	const json_t *wanted = json_object_get(input, "images");
+	bool place = json_is_true(json_object_get(input, "place"));
 	if (!are_texts(types))
 		return aws_refuse(call, NULL, NULL, "instance_types of resolve must be texts");
-	json_auto_t *facts = json_pack("{s:{}}", "images");
-	rgp_status status = resolve_images(
-		call, json_object_get(input, "images"), json_object_get(facts, "images"));
-	if (status == RGP_OK && json_is_true(json_object_get(input, "place")))
-		status = aws_resolve_network(call, facts);
-	if (status == RGP_OK)
-		status = resolve_offerings(call, types, facts);
-	return status == RGP_OK ? mod_give(&call->talk, "facts", json_incref(facts)) : status;
+	json_auto_t *facts = json_pack("{s:{}}", "images"), *ids = json_object();
+	g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(question_free);
+	rgp_status status = read_parameters(call, wanted, ids);
+	if (status != RGP_OK)
+		return status;
+	g_autoptr(GPtrArray) images = ask_images(wanted, ids, questions);
+	AwsNetwork network = {NULL, NULL, NULL};
+	if (place)
+		aws_network_ask(call, questions, &network);
+	guint first = questions->len;
+	ask_offerings(types, questions);
+	status = ec2_pages_all(call, (Ec2Pages *const *)questions->pdata, questions->len);
+	if (status != RGP_OK)
+		return status;
+	status = take_images(call, images, json_object_get(facts, "images"));
+	rgp_status placed = place ? aws_network_take(call, &network, facts) : RGP_OK;
+	if (status != RGP_OK || placed != RGP_OK)
+		return RGP_FAIL;
+	json_object_set_new(facts, "offerings", take_offerings(types, questions, first));
+	return mod_give(&call->talk, "facts", json_incref(facts));
 }

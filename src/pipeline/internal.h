@@ -48,6 +48,9 @@ json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema);
 bool pass_is_elsewhere(
 	const void *pass);		/* RgRefreshInput.in_vain: the answer is another account */
 void pass_forget_account(RgPass *pass); /* before the provider is closed */
+/* read.c. Begins to read clouds -> observed and strangers, beside what follows: needs provider and
+ * snapshot, which stay as they are until pass_refresh. */
+void pass_begin_refresh(RgSession *session, RgPass *pass);
 /* clouds -> observed and strangers: needs provider and snapshot. pass->observed NULL: nothing could
  * be read. */
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);

@@ -10,6 +10,7 @@ void rg_pass_free(RgPass *pass)
 {
 	if (!pass)
 		return;
+	rg_refresh_drop(pass->reading); /* it uses what is freed below */
 	rg_plan_free(pass->plan);
 	rg_diff_free(pass->diff);
 	rg_resource_set_free(pass->observed);
@@ -143,16 +144,24 @@ static void forget_fit(RgPass *pass)
 	g_clear_pointer(&pass->desired, rg_resource_set_free);
 }
 
-bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
+/* What of the catalog satisfies the spec, its policy and what is kept; NULL with diagnostics. */
+static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	forget_fit(pass);
 	json_t *pins = rg_pass_pins(pass);
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
-	RgTables *tables = pass_tables(session, pass);
-	g_autoptr(RgShapes) shapes = pass_fit_shapes(tables, pass->cluster, pins, diags);
+	g_autoptr(RgShapes) shapes =
+		pass_fit_shapes(pass_tables(session, pass), pass->cluster, pins, diags);
 	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
-		return false;
+		return NULL;
+	return g_steal_pointer(&shapes);
+}
+
+static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes, RgDiags *diags)
+{
+	json_t *pins = rg_pass_pins(pass);
+	RgTables *tables = pass_tables(session, pass);
 	const json_t *request = rg_fit_request(shapes);
 	json_auto_t *facts = NULL;
 	if (request) {
@@ -181,44 +190,20 @@ bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 	return pass->desired != NULL;
 }
 
-/* ---- clouds -> observed */
-
-typedef struct {
-	RgSession *session;
-} Reading;
-
-static void on_reading(void *data, const char *kind, size_t seen, bool done)
+bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	RgSession *session = ((Reading *)data)->session;
-	if (session->progress)
-		session->progress(session->progress_data, "reading", kind, seen, done);
+	g_autoptr(RgShapes) shapes = make_shapes(session, pass, diags);
+	return shapes && fit_shapes(session, pass, shapes, diags);
 }
 
-GPtrArray *pass_strangers_new(void)
+/* The same while the cloud is read: neither needs the other. */
+static bool fit_and_read(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	return g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
-}
-
-void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags)
-{
-	Reading reading = {session};
-	g_clear_pointer(&pass->strangers, g_ptr_array_unref);
-	pass->strangers = pass_strangers_new();
-	RgRefreshInput input = {.cluster = pass->snapshot->cluster,
-		.lineage = pass->snapshot->lineage,
-		.recorded = pass->snapshot->recorded,
-		.desired = pass->desired,
-		.tombstones = pass->snapshot->tombstones,
-		.strangers = pass->strangers,
-		.removing = session->diff.destroy,
-		.now_s = rg_clock_now_s(),
-		.settle_ms = session->settle_ms,
-		.in_vain = pass_is_elsewhere,
-		.in_vain_data = pass,
-		.progress = on_reading,
-		.progress_data = &reading};
-	pass->observed = rg_refresh(pass->provider, &input, diags);
-	stage_tell(session, "reading", "", true);
+	g_autoptr(RgShapes) shapes = make_shapes(session, pass, diags);
+	if (!shapes)
+		return false;
+	pass_begin_refresh(session, pass);
+	return fit_shapes(session, pass, shapes, diags);
 }
 
 /* ---- three sets -> plan */
@@ -403,7 +388,7 @@ bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	rg_pass_ask_account(pass);
 	if (destroy)
 		pass->desired = rg_resource_set_new();
-	else if (!rg_pass_fit(session, pass, diags))
+	else if (!fit_and_read(session, pass, diags))
 		return false;
 	return rg_pass_make_plan(session, pass, diags);
 }

@@ -49,7 +49,8 @@ typedef struct {
 			*/
 	json_t *pins;  /* what the fit keeps (rg_pass_pins) */
 	json_t *facts, *fitted;
-	json_t *fit; /* of the workloads; NULL without any */
+	json_t *fit;	    /* of the workloads; NULL without any */
+	RgRefresh *reading; /* under way; NULL: not begun, or over */
 	RgResourceSet *desired, *observed;
 	GPtrArray *strangers; /* RgResource*: they carry the cluster's name, another state made them
 			       */

@@ -81,7 +81,8 @@ static gint by_records(gconstpointer a, gconstpointer b)
 
 bool rg_refresh_is_there(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
 {
-	g_autoptr(GPtrArray) readers = rg_readers_new(provider, input);
+	g_autoptr(GPtrArray) readers = rg_readers_new();
+	rg_readers_add(readers, provider, input);
 	if (count_all(readers) < 2)
 		return true;
 	g_ptr_array_sort(readers, by_records);

@@ -1,5 +1,6 @@
 /* What the files of src/refresh share: one reader a listing, run by a thread of its own. */
 #pragma once
+#include <pthread.h>
 #include "refresh/refresh.h"
 
 /* Reads the kinds of one listing, mostly a single one, until they are settled. Owns what was seen;
@@ -16,6 +17,9 @@ typedef struct {
 	GPtrArray *seen;     /* RgResource*, owned: what the newest whole reading gave */
 	GHashTable *by_id;   /* of seen, a set by kind and id */
 	bool ok;	     /* the newest reading was whole */
+	bool running;	     /* its thread has to be waited for */
+	pthread_t thread;
+	int dropped; /* atomic: nobody waits for it any more */
 	RgDiags *diags;
 } RgReader;
 
@@ -25,8 +29,10 @@ bool rg_reader_read(RgReader *reader);
 /* What was seen of a record's kind and id, or NULL. */
 RgResource *rg_reader_find(const RgReader *reader, const RgResource *recorded);
 
-/* A reader for each listing that this cluster needs; free with g_ptr_array_unref. */
-GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input);
+/* Readers; free with g_ptr_array_unref. */
+GPtrArray *rg_readers_new(void);
+/* Adds those that this cluster needs and that are not there yet, by listings. */
+void rg_readers_add(GPtrArray *readers, RgProvider *provider, const RgRefreshInput *input);
 
 /* hidden.c: several things are recorded, and the cloud has shown nothing with our marks or ids. */
 bool rg_readers_see_nothing(const GPtrArray *readers);

@@ -110,19 +110,25 @@ static void free_reader(gpointer data)
 	g_free(reader);
 }
 
-static void run_all(GPtrArray *readers)
+static void start_all(GPtrArray *readers)
 {
-	g_autofree pthread_t *threads = g_new0(pthread_t, readers->len + 1);
-	g_autofree bool *started = g_new0(bool, readers->len + 1);
 	for (guint i = 0; i < readers->len; i++) {
 		RgReader *reader = g_ptr_array_index(readers, i);
-		started[i] = pthread_create(&threads[i], NULL, run_reader, reader) == 0;
+		if (!reader->running)
+			reader->running =
+				pthread_create(&reader->thread, NULL, run_reader, reader) == 0;
 	}
+}
+
+static void wait_for_all(GPtrArray *readers)
+{
 	for (guint i = 0; i < readers->len; i++) {
-		if (started[i])
-			pthread_join(threads[i], NULL);
+		RgReader *reader = g_ptr_array_index(readers, i);
+		if (reader->running)
+			pthread_join(reader->thread, NULL);
 		else
-			run_reader(g_ptr_array_index(readers, i));
+			run_reader(reader);
+		reader->running = false;
 	}
 }
 
@@ -357,39 +363,93 @@ static bool is_read(RgProvider *provider, const RgRefreshInput *input, const cha
 		       has_kind(input->desired, name));
 }
 
-GPtrArray *rg_readers_new(RgProvider *provider, const RgRefreshInput *input)
+GPtrArray *rg_readers_new(void)
 {
-	GPtrArray *readers = g_ptr_array_new_with_free_func(free_reader);
+	return g_ptr_array_new_with_free_func(free_reader);
+}
+
+static bool has_reader(const GPtrArray *readers, const char *kind)
+{
+	for (guint i = 0; i < readers->len; i++) {
+		const RgReader *reader = g_ptr_array_index(readers, i);
+		if (g_strv_contains((const char *const *)reader->kinds, kind))
+			return true;
+	}
+	return false;
+}
+
+void rg_readers_add(GPtrArray *readers, RgProvider *provider, const RgRefreshInput *input)
+{
 	const GPtrArray *listings = rg_schema_listings(rg_provider_get_schema(provider));
 	for (guint i = 0; i < listings->len; i++) {
 		const GStrv all = listings->pdata[i];
-		g_autoptr(GStrvBuilder) read = g_strv_builder_new();
+		g_autoptr(GStrvBuilder) wanted = g_strv_builder_new();
 		for (size_t k = 0; all[k]; k++) {
-			if (is_read(provider, input, all[k]))
-				g_strv_builder_add(read, all[k]);
+			if (is_read(provider, input, all[k]) && !has_reader(readers, all[k]))
+				g_strv_builder_add(wanted, all[k]);
 		}
-		g_auto(GStrv) kinds = g_strv_builder_end(read);
+		g_auto(GStrv) kinds = g_strv_builder_end(wanted);
 		if (kinds[0])
 			g_ptr_array_add(
 				readers, new_reader(provider, input, g_steal_pointer(&kinds)));
 	}
-	return readers;
 }
 
-RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
+/* In the schema's order, so that diagnostics don't depend on who was first. */
+static gint by_kind(gconstpointer a, gconstpointer b, gpointer data)
 {
-	g_autoptr(GPtrArray) readers = rg_readers_new(provider, input);
-	run_all(readers);
+	const RgReader *x = *(const RgReader *const *)a, *y = *(const RgReader *const *)b;
+	const char *const *kinds = data;
+	for (; *kinds; kinds++) {
+		if (g_str_equal(*kinds, x->kinds[0]) || g_str_equal(*kinds, y->kinds[0]))
+			return g_str_equal(*kinds, x->kinds[0]) ? -1 : 1;
+	}
+	return 0;
+}
+
+struct RgRefresh {
+	RgProvider *provider;
+	RgRefreshInput input;
+	GPtrArray *readers; /* RgReader* */
+};
+
+RgRefresh *rg_refresh_begin(RgProvider *provider, const RgRefreshInput *input)
+{
+	RgRefresh *refresh = g_new0(RgRefresh, 1);
+	refresh->provider = provider;
+	refresh->input = *input;
+	refresh->readers = rg_readers_new();
+	rg_readers_add(refresh->readers, provider, &refresh->input);
+	start_all(refresh->readers);
+	return refresh;
+}
+
+void rg_refresh_drop(RgRefresh *refresh)
+{
+	if (!refresh)
+		return;
+	for (guint i = 0; i < refresh->readers->len; i++) {
+		RgReader *reader = g_ptr_array_index(refresh->readers, i);
+		g_atomic_int_set(&reader->dropped, 1);
+		if (reader->running)
+			pthread_join(reader->thread, NULL);
+	}
+	g_ptr_array_unref(refresh->readers);
+	g_free(refresh);
+}
+
+static RgResourceSet *judge_all(const RgRefresh *refresh, RgDiags *diags)
+{
+	const GPtrArray *readers = refresh->readers;
 	if (rg_readers_all_failed(readers)) {
 		rg_refresh_report_failed(readers, diags);
 		return NULL;
 	}
 	RgResourceSet *set = rg_resource_set_new();
-	add_secrets(input, set);
+	add_secrets(&refresh->input, set);
 	bool hidden = rg_readers_see_nothing(readers);
 	if (hidden)
-		rg_refresh_report_hidden(provider, readers, diags);
-	/* In the schema's order, so that diagnostics don't depend on who was first. */
+		rg_refresh_report_hidden(refresh->provider, readers, diags);
 	for (guint i = 0; i < readers->len; i++) {
 		RgReader *reader = g_ptr_array_index(readers, i);
 		if (hidden)
@@ -398,6 +458,24 @@ RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgD
 			judge(reader, set);
 		rg_diags_take_all(diags, reader->diags);
 	}
-	add_strange_kinds(provider, input, set, diags);
+	add_strange_kinds(refresh->provider, &refresh->input, set, diags);
 	return set;
+}
+
+RgResourceSet *rg_refresh_end(RgRefresh *refresh, const RgResourceSet *desired, RgDiags *diags)
+{
+	refresh->input.desired = desired;
+	rg_readers_add(refresh->readers, refresh->provider, &refresh->input);
+	start_all(refresh->readers);
+	wait_for_all(refresh->readers);
+	g_ptr_array_sort_with_data(refresh->readers, by_kind,
+		rg_schema_kinds(rg_provider_get_schema(refresh->provider)));
+	RgResourceSet *set = judge_all(refresh, diags);
+	rg_refresh_drop(refresh);
+	return set;
+}
+
+RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags)
+{
+	return rg_refresh_end(rg_refresh_begin(provider, input), input->desired, diags);
 }

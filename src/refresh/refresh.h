@@ -8,7 +8,7 @@
 typedef struct {
 	const char *cluster, *lineage; /* lineage NULL: nothing was ever applied */
 	const RgResourceSet *recorded;
-	const RgResourceSet *desired; /* only which kinds are wanted; NULL: nothing */
+	const RgResourceSet *desired; /* only which kinds are wanted; NULL: nothing (yet) */
 	const GHashTable *tombstones; /* ids (char*) removed a short while ago: seeing them still is
 				       * not "unmanaged" */
 	GPtrArray *strangers; /* gets what carries the cluster's name under another lineage and has
@@ -32,6 +32,15 @@ typedef struct {
  * Recorded ones with an id that the cloud doesn't know: ABSENT, or UNKNOWN with refresh.unsettled
  * when they are younger than the kind's consistency_s and settle_ms was not enough. */
 RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags);
+
+/* The same beside what the caller does meanwhile. The input is copied, and what it points to has to
+ * stay as it is until the end. */
+typedef struct RgRefresh RgRefresh;
+RgRefresh *rg_refresh_begin(RgProvider *provider, const RgRefreshInput *input);
+/* Reads what only `desired` has beside the rest, waits for all, and frees the refresh. */
+RgResourceSet *rg_refresh_end(RgRefresh *refresh, const RgResourceSet *desired, RgDiags *diags);
+/* Nobody needs it any more: ends waits, and throws away what was read. May be NULL. */
+void rg_refresh_drop(RgRefresh *refresh);
 
 /* Whether the cloud shows anything of a cluster of several resources, by as few calls as may be;
  * for those who act on an older view. False with refresh.nothing-there, or when reading failed. */

@@ -130,7 +130,8 @@ bool rg_reader_settle(RgReader *reader)
 	const RgRefreshInput *input = reader->input;
 	while (!is_settled(reader)) {
 		int64_t left_ms = end_ms - rg_clock_monotonic_ms();
-		if (left_ms <= 0 || (input->in_vain && input->in_vain(input->in_vain_data)))
+		if (left_ms <= 0 || g_atomic_int_get(&reader->dropped) ||
+			(input->in_vain && input->in_vain(input->in_vain_data)))
 			return true;
 		if (!rg_provider_sleep(reader->provider, (unsigned)MIN(wait_ms, left_ms))) {
 			rg_diags_error(reader->diags, "provider.canceled",

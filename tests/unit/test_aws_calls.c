@@ -397,8 +397,8 @@ static void test_resolve(AwsFixture *f, gconstpointer data)
 	aws_server_say_ok(
 		f->server, "DescribeVpcs", "<vpcSet><item><vpcId>vpc-1</vpcId></item></vpcSet>");
 	aws_server_say_ok(f->server, "DescribeSubnets",
-		"<subnetSet><item><subnetId>subnet-1</subnetId><availabilityZone>us-east-1a"
-		"</availabilityZone></item></subnetSet>");
+		"<subnetSet><item><subnetId>subnet-1</subnetId><vpcId>vpc-1</vpcId>"
+		"<availabilityZone>us-east-1a</availabilityZone></item></subnetSet>");
 	aws_server_say_ok(f->server, "DescribeInstanceTypeOfferings",
 		"<instanceTypeOfferingSet><item><instanceType>p3.2xlarge</instanceType><location>"
 		"us-east-1b</location></item><item><instanceType>p3.2xlarge</"
@@ -448,6 +448,7 @@ static void test_unresolved(AwsFixture *f, gconstpointer data)
 	g_assert_cmpstr(
 		aws_test_said(f->call, 0, "summary"), ==, "there is no image ami-9 in us-east-1");
 	aws_server_say_ok(f->server, "DescribeVpcs", "<vpcSet/>");
+	aws_server_say_ok(f->server, "DescribeSubnets", "<subnetSet/>");
 	g_assert_cmpint(
 		aws_test_run(f->aws->resolve, f->inst, f->call, "{'place': true}"), ==, RGP_FAIL);
 	g_assert_cmpstr(

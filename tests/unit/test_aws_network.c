@@ -80,15 +80,20 @@ static void say_vpc(Fixture *f)
 		f->server, "DescribeVpcs", "<vpcSet><item><vpcId>vpc-1</vpcId></item></vpcSet>");
 }
 
+static void say_groups(Fixture *f)
+{
+	aws_server_say_ok(f->server, "DescribeSecurityGroups",
+		"<securityGroupInfo><item><groupId>sg-2</groupId><vpcId>vpc-1</vpcId></item><item>"
+		"<groupId>sg-1</groupId><vpcId>vpc-1</vpcId></item></securityGroupInfo>");
+}
+
 static void test_own_network(Fixture *f, gconstpointer data)
 {
 	static const char *const rows[][3] = {{"subnet-c", "vpc-1", "us-east-1c"},
 		{"subnet-a", "vpc-1", "us-east-1a"}, {"subnet-b", "vpc-1", "us-east-1b"}};
 	say_vpc(f);
 	say_subnets(f, rows, 3);
-	aws_server_say_ok(f->server, "DescribeSecurityGroups",
-		"<securityGroupInfo><item><groupId>sg-2</groupId><vpcId>vpc-1</vpcId></item><item>"
-		"<groupId>sg-1</groupId><vpcId>vpc-1</vpcId></item></securityGroupInfo>");
+	say_groups(f);
 	g_assert_cmpint(resolve(f), ==, RGP_OK);
 	const json_t *network = json_object_get(aws_test_given(f->call, "facts", 0), "module");
 	json_t *expected = json_pack("{s:s, s:{s:s, s:s, s:s}}", "vpc_id", "vpc-1", "subnets",
@@ -107,6 +112,7 @@ static void test_wrong_network(Fixture *f, gconstpointer data)
 		{"subnet-a", "vpc-2", "us-east-1a"}, {"subnet-b", "vpc-1", "us-east-1d"}};
 	say_vpc(f);
 	say_subnets(f, rows, 2);
+	say_groups(f);
 	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
 	g_assert_cmpuint(json_array_size(f->call->diags), ==, 3);
 	expect_said(
@@ -123,9 +129,16 @@ static void test_unread_network(Fixture *f, gconstpointer data)
 {
 	say_vpc(f);
 	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "no");
+	say_groups(f);
 	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
 	g_assert_cmpuint(json_array_size(f->call->diags), ==, 1);
 	g_assert_cmpstr(aws_test_said(f->call, 0, "code"), ==, "UnauthorizedOperation");
+	/* each permission that lacks is told, equal words once */
+	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "not DescribeVpcs");
+	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "not DescribeSubnets");
+	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "not DescribeVpcs");
+	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
+	g_assert_cmpuint(json_array_size(f->call->diags), ==, 2);
 }
 
 static void test_vpc_alone(Fixture *f, gconstpointer data)
@@ -147,6 +160,7 @@ static void test_vpc_alone(Fixture *f, gconstpointer data)
 	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
 	expect_said(f, 0, "/provider/vpc", "VPC vpc-1 has no subnets");
 	aws_server_say_ok(f->server, "DescribeVpcs", "<vpcSet/>");
+	say_subnets(f, clear, 0);
 	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
 	expect_said(f, 0, "/provider/vpc", "there is no VPC vpc-1 in us-east-1");
 }
