@@ -415,7 +415,7 @@ static rgp_status change(Run *run)
 	const json_t *item;
 	json_object_set(run->world, run->verb, run->input);
 	json_array_foreach (json_object_get(run->input, "items"), i, item) {
-		json_t *thing = thing_of_id(run, text_of(item, "id")), *computed = json_object();
+		json_t *thing = thing_of_id(run, text_of(item, "id"));
 		const char *refuse = text_of(run->fault, "refuse");
 		const json_t *operation = json_object_get(item, "operation");
 		if (is_guarded(thing, item) ||
@@ -430,6 +430,7 @@ static rgp_status change(Run *run)
 			continue;
 		}
 		change_item(run, thing, item);
+		json_t *computed = json_object();
 		tell_version(thing, computed);
 		give(run, "item",
 			json_pack("{s:s, s:s, s:o}", "address", text_of(item, "address"), "outcome",
