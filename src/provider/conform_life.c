@@ -412,7 +412,8 @@ static void remove_all(RgConform *c)
 		const RgConformMade *made = g_ptr_array_index(c->made, i - 1);
 		g_autofree char *name = g_strdup_printf("remove %s%s", made->wanted->address,
 			begin_removal(c, made) ? ", which an interrupted run began" : "");
-		g_autofree char *again = g_strconcat(name, " again: gone is done", NULL);
+		g_autofree char *again =
+			g_strdup_printf("remove %s again: gone is done", made->wanted->address);
 		g_autofree char *gone =
 			g_strdup_printf("list no longer reports %s", made->wanted->address);
 		if (!remove_once(c, made, name))
