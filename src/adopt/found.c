@@ -131,6 +131,7 @@ static void pin_as_wanted(const Rebuild *rebuild, RgResource *found)
 	}
 	json_decref(found->pin);
 	found->pin = json_pack("{s:o}", "nodes", entries);
+	rg_pins_add(rg_pass_pins(rebuild->pass), found);
 }
 
 static void pin_from_fitted(Rebuild *rebuild)
@@ -147,7 +148,6 @@ static void pin_from_fitted(Rebuild *rebuild)
 				pin_fitted(rg_json_unconst(nodes.pin), node,
 					rebuild->keep || found->lineage);
 		}
-		rg_pins_add(rg_pass_pins(rebuild->pass), found);
 	}
 }
 
