@@ -12,7 +12,7 @@
 
 /* ---- temporary credentials */
 
-static char *mark(const RgSim *sim, const char *purpose, const char *text)
+static char *session_mark(const RgSim *sim, const char *purpose, const char *text)
 {
 	g_autofree char *key = g_strdup_printf("%s/%" G_GUINT64_FORMAT, purpose, sim->seed);
 	return g_compute_hmac_for_string(
@@ -21,7 +21,7 @@ static char *mark(const RgSim *sim, const char *purpose, const char *text)
 
 static char *secret_of(const RgSim *sim, const char *token)
 {
-	g_autofree char *digest = mark(sim, "secret", token);
+	g_autofree char *digest = session_mark(sim, "secret", token);
 	digest[SECRET_LENGTH] = '\0';
 	return g_steal_pointer(&digest);
 }
@@ -37,7 +37,7 @@ void ec2_session_mint(RgSim *sim, const char *arn, gint64 lifetime_s, Ec2Session
 		"expires", (json_int_t)session->expires_s);
 	g_autofree char *text = json_dumps(claims, JSON_COMPACT | JSON_SORT_KEYS);
 	g_autofree char *body = g_base64_encode((const guchar *)text, strlen(text));
-	g_autofree char *digest = mark(sim, "token", body);
+	g_autofree char *digest = session_mark(sim, "token", body);
 	session->token = g_strconcat(body, ".", digest, NULL);
 	session->secret = secret_of(sim, session->token);
 	sim->changes++; /* the counter behind ids moved */
@@ -52,7 +52,7 @@ static bool session_read(
 	if (!dot)
 		return false;
 	g_autofree char *body = g_strndup(token, (gsize)(dot - token));
-	g_autofree char *digest = mark(sim, "token", body);
+	g_autofree char *digest = session_mark(sim, "token", body);
 	if (!g_str_equal(digest, dot + 1))
 		return false;
 	gsize length;
@@ -138,7 +138,7 @@ static void proof_clear(Proof *proof)
 }
 
 G_GNUC_PRINTF(3, 4)
-static bool refuse(RgSimCall *call, Refusal refusal, const char *format, ...)
+static bool auth_refuse(RgSimCall *call, Refusal refusal, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -163,9 +163,9 @@ static bool read_proof(RgSimCall *call, Proof *proof)
 {
 	const char *header = g_hash_table_lookup(call->request->headers, "authorization");
 	if (!header)
-		return refuse(call, NO_TOKEN, "Request is missing Authentication Token");
+		return auth_refuse(call, NO_TOKEN, "Request is missing Authentication Token");
 	if (!g_str_has_prefix(header, ALGORITHM " "))
-		return refuse(
+		return auth_refuse(
 			call, INCOMPLETE, "Authorization header requires the algorithm " ALGORITHM);
 	proof->credential = header_part(header, "Credential");
 	proof->signed_headers = header_part(header, "SignedHeaders");
@@ -173,11 +173,11 @@ static bool read_proof(RgSimCall *call, Proof *proof)
 	proof->scope = g_strsplit(proof->credential ? proof->credential : "", "/", -1);
 	proof->date = g_hash_table_lookup(call->request->headers, "x-amz-date");
 	if (!proof->signed_headers || !proof->signature || g_strv_length(proof->scope) != 5)
-		return refuse(call, INCOMPLETE,
+		return auth_refuse(call, INCOMPLETE,
 			"Authorization header requires 'Credential', 'Signature' and "
 			"'SignedHeaders' parameters.");
 	if (!proof->date)
-		return refuse(call, INCOMPLETE,
+		return auth_refuse(call, INCOMPLETE,
 			"Authorization header requires existence of either a 'X-Amz-Date' or a "
 			"'Date' header.");
 	return true;
@@ -189,12 +189,13 @@ static bool check_scope(RgSimCall *call, const Proof *proof)
 	const char *service = services[call->service];
 	g_assert(proof->scope != NULL); /* five parts: read_proof's doing */
 	if (!g_str_equal(proof->scope[4], "aws4_request") || !g_str_equal(proof->scope[3], service))
-		return refuse(call, WRONG_SCOPE,
+		return auth_refuse(call, WRONG_SCOPE,
 			"Credential should be scoped to correct service: '%s'.", service);
 	if (!ec2_has_region(call->realm->data, proof->scope[2]))
-		return refuse(call, WRONG_SCOPE, "Credential should be scoped to a valid region.");
+		return auth_refuse(
+			call, WRONG_SCOPE, "Credential should be scoped to a valid region.");
 	if (strncmp(proof->date, proof->scope[1], 8) != 0 || strlen(proof->scope[1]) != 8)
-		return refuse(call, WRONG_SCOPE,
+		return auth_refuse(call, WRONG_SCOPE,
 			"Date in Credential scope does not match YYYYMMDD from ISO-8601 version of "
 			"date from HTTP: '%s' != '%.8s', from '%s'.",
 			proof->scope[1], proof->date, proof->date);
@@ -206,7 +207,7 @@ static bool check_clock(RgSimCall *call, const Proof *proof)
 	g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
 	g_autoptr(GDateTime) when = g_date_time_new_from_iso8601(proof->date, utc);
 	if (!when)
-		return refuse(call, INCOMPLETE,
+		return auth_refuse(call, INCOMPLETE,
 			"Date must be in ISO-8601 'basic format'. Got '%s'.", proof->date);
 	gint64 now_s = call->sim->now_ms / 1000 + doc_int(call->sim->knobs, "clock_offset_s");
 	gint64 skew_s = g_date_time_to_unix(when) - now_s;
@@ -215,10 +216,10 @@ static bool check_clock(RgSimCall *call, const Proof *proof)
 	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(now_s);
 	g_autofree char *now_text = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
 	if (call->service == EC2_API)
-		return refuse(call, WRONG_CLOCK,
+		return auth_refuse(call, WRONG_CLOCK,
 			"Request has expired. Timestamp date is %s. Current date is %s.",
 			proof->date, now_text);
-	return refuse(call, WRONG_CLOCK,
+	return auth_refuse(call, WRONG_CLOCK,
 		skew_s < 0 ? "Signature expired: %s is now earlier than %s - 15 min."
 			   : "Signature not yet current: %s is still later than %s + 15 min.",
 		proof->date, now_text);
@@ -226,7 +227,7 @@ static bool check_clock(RgSimCall *call, const Proof *proof)
 
 static bool refuse_key(RgSimCall *call)
 {
-	return refuse(call, UNKNOWN_KEY,
+	return auth_refuse(call, UNKNOWN_KEY,
 		call->service == EC2_API
 			? "AWS was not able to validate the provided access credentials"
 			: "The security token included in the request is invalid.");
@@ -242,7 +243,7 @@ static bool find_key(RgSimCall *call, Proof *proof)
 		return refuse_key(call);
 	if (token && session_read(call->sim, key, token, &proof->session)) {
 		if (proof->session.expires_s <= call->sim->now_ms / 1000)
-			return refuse(call, OLD_TOKEN,
+			return auth_refuse(call, OLD_TOKEN,
 				call->service == EC2_API
 					? "Request has expired."
 					: "The security token included in the request is expired");
@@ -279,7 +280,7 @@ static bool check_signature(RgSimCall *call, const Proof *proof)
 {
 	const char *missing = unsigned_header(call->request, proof->signed_headers);
 	if (missing)
-		return refuse(call, MISMATCH,
+		return auth_refuse(call, MISMATCH,
 			"'%s' must be a 'SignedHeader' in the AWS Authorization.", missing);
 	g_autofree char *canonical = ec2_sigv4_canonical(call->request, proof->signed_headers);
 	g_autofree char *scope = g_strjoinv("/", proof->scope + 1);
@@ -288,7 +289,7 @@ static bool check_signature(RgSimCall *call, const Proof *proof)
 	g_autofree char *wanted = text ? ec2_sigv4_signature(proof->secret, scope, text) : NULL;
 	if (wanted && g_str_equal(wanted, proof->signature))
 		return true;
-	return refuse(call, MISMATCH,
+	return auth_refuse(call, MISMATCH,
 		"The request signature we calculated does not match the signature you provided. "
 		"Check your AWS Secret Access Key and signing method. Consult the service "
 		"documentation for details.");

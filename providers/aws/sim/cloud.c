@@ -78,7 +78,7 @@ static const RgSimAction *find_action(const char *name, const char *version, int
 	return NULL;
 }
 
-static void seed(RgSimPlace *region)
+static void cloud_seed(RgSimPlace *region)
 {
 	unsigned at = 0;
 	if (rg_sim_next(region, EC2_VPC, &at))
@@ -89,7 +89,7 @@ static void seed(RgSimPlace *region)
 
 /* ---- from the request to parameters */
 
-static const char *target(const RgSimRequest *request)
+static const char *ssm_target(const RgSimRequest *request)
 {
 	const char *header = g_hash_table_lookup(request->headers, "x-amz-target");
 	return header && g_str_has_prefix(header, SSM_TARGET) ? header : NULL;
@@ -98,7 +98,7 @@ static const char *target(const RgSimRequest *request)
 /* By the target header or the form's Version; EC2 when nothing says otherwise. */
 static int service_of(const RgSimRequest *request, const json_t *params)
 {
-	if (target(request))
+	if (ssm_target(request))
 		return SSM_API;
 	return g_strcmp0(ec2_param_str(params, "Version"), STS_VERSION) == 0 ? STS_API : EC2_API;
 }
@@ -140,14 +140,14 @@ static json_t *parse_json(const RgSimRequest *request, char **problem)
 		return NULL;
 	}
 	json_t *tree = tree_of(given);
-	json_object_set_new(tree, "Action", json_string(target(request) + strlen(SSM_TARGET)));
+	json_object_set_new(tree, "Action", json_string(ssm_target(request) + strlen(SSM_TARGET)));
 	return tree;
 }
 
 /* The parameters as params.h has them, the action's name and version among them. */
-static json_t *parse(const RgSimRequest *request, char **problem)
+static json_t *params_of(const RgSimRequest *request, char **problem)
 {
-	if (target(request))
+	if (ssm_target(request))
 		return parse_json(request, problem);
 	if (strlen(request->body) != request->body_length) {
 		*problem = g_strdup("the form contains a NUL byte");
@@ -157,7 +157,7 @@ static json_t *parse(const RgSimRequest *request, char **problem)
 	return ec2_params_parse(is_get ? request->query : request->body, problem);
 }
 
-static bool claims(const RgSimRequest *request)
+static bool cloud_claims(const RgSimRequest *request)
 {
 	return g_str_equal(request->method, "POST") || g_str_equal(request->method, "GET");
 }
@@ -169,10 +169,10 @@ static bool fail_syntax(RgSimCall *call, const char *problem)
 		"The %s contains a syntax error: %s", json ? "body" : "query string", problem);
 }
 
-static bool admit(RgSimCall *call)
+static bool cloud_admit(RgSimCall *call)
 {
 	g_autofree char *problem = NULL;
-	call->params = parse(call->request, &problem);
+	call->params = params_of(call->request, &problem);
 	call->service = service_of(call->request, call->params);
 	if (!call->params)
 		return fail_syntax(call, problem);
@@ -239,7 +239,7 @@ static void write_error(const RgSimCall *call, GString *out)
 	ec2_xml_close(out, sts ? "ErrorResponse" : "Response");
 }
 
-static void answer(const RgSimCall *call)
+static void cloud_answer(const RgSimCall *call)
 {
 	RgSimReply *reply = call->reply;
 	if (call->code)
@@ -264,13 +264,13 @@ const RgSimCloud aws_sim_cloud = {
 	.data_new = ec2_data_new,
 	.data_free = ec2_data_free,
 	.has_place = ec2_has_region,
-	.seed = seed,
+	.seed = cloud_seed,
 	.place_clear = ec2_addresses_free,
 	.due = ec2_instance_due,
-	.claims = claims,
-	.admit = admit,
+	.claims = cloud_claims,
+	.admit = cloud_admit,
 	.check = ec2_params_check,
-	.answer = answer,
+	.answer = cloud_answer,
 	.is_quota = ec2_is_quota,
 	.reclaim = ec2_spot_reclaim,
 	.types_check = ec2_own_types_check,

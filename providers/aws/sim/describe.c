@@ -339,7 +339,7 @@ static guint64 select_page(const RgSimCall *call, const Ec2Listing *listing,
 	return 0;
 }
 
-static bool answer_page(
+static bool describe_page(
 	RgSimCall *call, const Ec2Listing *listing, const GArray *entries, const Paging *paging)
 {
 	g_autoptr(GPtrArray) filters = parse_filters(call, listing->filters);
@@ -355,11 +355,12 @@ static bool answer_page(
 	return true;
 }
 
-static bool answer(RgSimCall *call, const Ec2Listing *listing, const GArray *entries, bool by_id)
+static bool describe_answer(
+	RgSimCall *call, const Ec2Listing *listing, const GArray *entries, bool by_id)
 {
 	Paging paging = {.bound_to = question_digest(call)};
 	bool done = paging_read(call, listing, by_id, &paging) &&
-		    answer_page(call, listing, entries, &paging);
+		    describe_page(call, listing, entries, &paging);
 	g_free(paging.bound_to);
 	return done;
 }
@@ -369,7 +370,7 @@ bool ec2_describe(RgSimCall *call, const Ec2Listing *listing)
 	g_autoptr(GPtrArray) ids = call_texts(call, listing->ids ? listing->ids : "");
 	g_autoptr(GArray) entries = ids->len ? entries_of_ids(call, listing->kind, ids)
 					     : entries_of_table(call, listing->kind);
-	return entries && answer(call, listing, entries, ids->len > 0);
+	return entries && describe_answer(call, listing, entries, ids->len > 0);
 }
 
 bool ec2_describe_docs(RgSimCall *call, const Ec2Listing *listing, const GPtrArray *docs)
@@ -379,5 +380,5 @@ bool ec2_describe_docs(RgSimCall *call, const Ec2Listing *listing, const GPtrArr
 		Entry entry = {g_ptr_array_index(docs, i), i + 1};
 		g_array_append_val(entries, entry);
 	}
-	return answer(call, listing, entries, false);
+	return describe_answer(call, listing, entries, false);
 }

@@ -114,7 +114,7 @@ static json_t *public_parameter(const RgSimCall *call, const char *name)
 }
 
 /* NULL when there is none. The caller owns it. */
-static json_t *find(const RgSimCall *call, const char *name)
+static json_t *parameter_find(const RgSimCall *call, const char *name)
 {
 	const char *own = json_string_value(
 		json_object_get(json_object_get(call->sim->knobs, "parameters"), name));
@@ -122,7 +122,7 @@ static json_t *find(const RgSimCall *call, const char *name)
 		   : public_parameter(call, name);
 }
 
-static bool answer(RgSimCall *call, json_t *reply)
+static bool parameter_answer(RgSimCall *call, json_t *reply)
 {
 	g_autofree char *text = json_dumps(reply, JSON_COMPACT);
 	g_string_append(call->body, text);
@@ -133,10 +133,10 @@ static bool answer(RgSimCall *call, json_t *reply)
 static bool get_parameter(RgSimCall *call)
 {
 	const char *name = call_str(call, "Name");
-	json_t *parameter = find(call, name);
+	json_t *parameter = parameter_find(call, name);
 	if (!parameter)
 		return rg_sim_fail(call, 400, "ParameterNotFound", "Parameter %s not found.", name);
-	return answer(call, json_pack("{s:o}", "Parameter", parameter));
+	return parameter_answer(call, json_pack("{s:o}", "Parameter", parameter));
 }
 
 static bool get_parameters(RgSimCall *call)
@@ -146,13 +146,13 @@ static bool get_parameters(RgSimCall *call)
 	json_t *invalid = json_array();
 	for (unsigned i = 0; i < names->len; i++) {
 		const char *name = g_ptr_array_index(names, i);
-		json_t *parameter = find(call, name);
+		json_t *parameter = parameter_find(call, name);
 		if (parameter)
 			json_array_append_new(found, parameter);
 		else
 			json_array_append_new(invalid, json_string(name));
 	}
-	return answer(
+	return parameter_answer(
 		call, json_pack("{s:o, s:o}", "Parameters", found, "InvalidParameters", invalid));
 }
 

@@ -159,7 +159,7 @@ static void add_volumes(RgSimCall *call, const Ec2Launch *launch, json_t *instan
 }
 
 /* Makes the instances; the list of their ids. */
-static json_t *carry_out(RgSimCall *call, const Ec2Launch *launch)
+static json_t *launch_carry_out(RgSimCall *call, const Ec2Launch *launch)
 {
 	json_t *ids = json_array();
 	g_autofree char *reservation = rg_sim_id(call->sim, "r-");
@@ -180,7 +180,7 @@ static json_t *carry_out(RgSimCall *call, const Ec2Launch *launch)
 	return ids;
 }
 
-static void answer(RgSimCall *call, const json_t *ids)
+static void launch_answer(RgSimCall *call, const json_t *ids)
 {
 	const char *first = json_string_value(json_array_get(ids, 0));
 	const json_t *head = rg_sim_find(call->place, EC2_INSTANCE, first);
@@ -197,7 +197,7 @@ static void answer(RgSimCall *call, const json_t *ids)
 
 /* A repeated request: what it made the first time, as it is now. One terminated instance is enough
  * to refuse; AWS documents the error for a single instance and is silent about batches. */
-static bool answer_again(RgSimCall *call, const json_t *ids)
+static bool launch_answer_again(RgSimCall *call, const json_t *ids)
 {
 	for (size_t i = 0; i < json_array_size(ids); i++) {
 		const json_t *instance = rg_sim_find(
@@ -208,7 +208,7 @@ static bool answer_again(RgSimCall *call, const json_t *ids)
 				"terminated "
 				"instance. Please use a different client token.");
 	}
-	answer(call, ids);
+	launch_answer(call, ids);
 	return true;
 }
 
@@ -218,9 +218,9 @@ static bool launch_new(RgSimCall *call, Ec2Launch *launch, const char *zone)
 		!ec2_placement_group_fits(call, launch) || !ec2_go(call) ||
 		!ec2_throttle_instances(call, launch->count))
 		return false;
-	json_auto_t *ids = carry_out(call, launch);
+	json_auto_t *ids = launch_carry_out(call, launch);
 	ec2_token_store(call, zone, ids, NULL);
-	answer(call, ids);
+	launch_answer(call, ids);
 	return true;
 }
 
@@ -232,7 +232,7 @@ static bool run_instances(RgSimCall *call)
 	if (!zone || !ec2_token_check(call, zone, &earlier))
 		return false;
 	if (earlier)
-		return ec2_go(call) && answer_again(call, json_object_get(earlier, "ids"));
+		return ec2_go(call) && launch_answer_again(call, json_object_get(earlier, "ids"));
 	Ec2Launch launch = {0};
 	bool done = launch_new(call, &launch, zone);
 	ec2_launch_clear(&launch);

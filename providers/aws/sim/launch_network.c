@@ -15,7 +15,7 @@ bool ec2_is_bare(const char *interface_type)
 	return g_strcmp0(interface_type, "efa-only") == 0;
 }
 
-static gint64 member(const json_t *type, const char *name, gint64 otherwise)
+static gint64 network_member(const json_t *type, const char *name, gint64 otherwise)
 {
 	const json_t *value = json_object_get(json_object_get(type, "networkInfo"), name);
 	return json_is_integer(value) ? json_integer_value(value) : otherwise;
@@ -45,12 +45,12 @@ static gint64 max_devices(const json_t *type, gint64 card)
  * (AWS's engineers in aws-parallelcluster issue 7143). */
 static bool takes_efa(const json_t *type, gint64 card)
 {
-	return card > 0 || member(type, "maximumNetworkCards", 1) <= max_efa(type);
+	return card > 0 || network_member(type, "maximumNetworkCards", 1) <= max_efa(type);
 }
 
 static bool check_place(RgSimCall *call, const Ec2Launch *launch, const Ec2Attachment *place)
 {
-	gint64 cards = member(launch->type_entry, "maximumNetworkCards", 1);
+	gint64 cards = network_member(launch->type_entry, "maximumNetworkCards", 1);
 	if (place->card < 0 || place->card >= cards)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"The specified number '%" G_GINT64_FORMAT

@@ -51,7 +51,7 @@ static void let_go(RgSimPlace *region, json_t *instance)
 	ec2_instance_show_interfaces(region, instance);
 }
 
-static void apply(RgSimPlace *region, json_t *instance, const char *state)
+static void instance_apply(RgSimPlace *region, json_t *instance, const char *state)
 {
 	if (g_str_equal(state, "reclaimed"))
 		ec2_spot_take(region, instance);
@@ -72,7 +72,7 @@ void ec2_instance_due(RgSimPlace *region, unsigned kind, const char *id, const c
 	if (g_str_equal(state, "gone"))
 		rg_sim_remove(region, kind, id);
 	else
-		apply(region, rg_sim_edit(region, kind, id), state);
+		instance_apply(region, rg_sim_edit(region, kind, id), state);
 }
 
 /* ---- stopping, starting, rebooting and ending */
@@ -136,7 +136,7 @@ static void give_reason(const RgSimCall *call, json_t *instance)
 			"Client.UserInitiatedShutdown: User initiated shutdown"));
 }
 
-static void terminate(RgSimCall *call, json_t *instance)
+static void instance_terminate(RgSimCall *call, json_t *instance)
 {
 	if (is_one_of(ec2_instance_state(instance), "shutting-down terminated"))
 		return;
@@ -164,10 +164,10 @@ static bool terminate_instances(RgSimCall *call)
 				(const char *)g_ptr_array_index(ids, i));
 	}
 	return ec2_go(call) && ec2_throttle_instances(call, ids->len) &&
-	       change_all(call, ids, terminate);
+	       change_all(call, ids, instance_terminate);
 }
 
-static void stop(RgSimCall *call, json_t *instance)
+static void instance_stop(RgSimCall *call, json_t *instance)
 {
 	if (!g_str_equal(ec2_instance_state(instance), "running"))
 		return;
@@ -196,10 +196,10 @@ static bool stop_instances(RgSimCall *call)
 	g_autoptr(GPtrArray) ids = ec2_ids(call, EC2_INSTANCE, "InstanceId");
 	return ids && check_states(call, ids, "running stopping stopped", "stopped") &&
 	       none_is_spot(call, ids) && ec2_go(call) && ec2_throttle_instances(call, ids->len) &&
-	       change_all(call, ids, stop);
+	       change_all(call, ids, instance_stop);
 }
 
-static void start(RgSimCall *call, json_t *instance)
+static void instance_start(RgSimCall *call, json_t *instance)
 {
 	if (!g_str_equal(ec2_instance_state(instance), "stopped"))
 		return;
@@ -254,7 +254,7 @@ static bool start_instances(RgSimCall *call)
 	g_autoptr(GPtrArray) ids = ec2_ids(call, EC2_INSTANCE, "InstanceId");
 	return ids && check_states(call, ids, "pending running stopped", "started") &&
 	       places_left(call, ids) && quota_left(call, ids) && ec2_go(call) &&
-	       ec2_throttle_instances(call, ids->len) && change_all(call, ids, start);
+	       ec2_throttle_instances(call, ids->len) && change_all(call, ids, instance_start);
 }
 
 static bool reboot_instances(RgSimCall *call)

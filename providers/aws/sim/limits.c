@@ -26,7 +26,7 @@ gint64 ec2_capacity_left(const RgSimCall *call, const char *type, const char *zo
 	return MAX(left, 0);
 }
 
-static bool offers(const RgSimCall *call, const char *type, const json_t *zone)
+static bool zone_offers(const RgSimCall *call, const char *type, const json_t *zone)
 {
 	return ec2_type_offered(call->place, type, doc_str(zone, "id"));
 }
@@ -40,7 +40,7 @@ static char *other_zones(const RgSimCall *call, const char *type, const char *bu
 	json_t *zone;
 	json_array_foreach (ec2_zones(call->place), i, zone) {
 		const char *name = doc_str(zone, "name");
-		if (g_str_equal(name, but) || !offers(call, type, zone) ||
+		if (g_str_equal(name, but) || !zone_offers(call, type, zone) ||
 			(with_room && ec2_capacity_left(call, type, name) < 1))
 			continue;
 		g_string_append_printf(out, "%s%s", out->len ? ", " : "", name);
@@ -90,7 +90,7 @@ static bool place_in(RgSimCall *call, const char *type, const char *wanted, gint
 	if (!entry)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Invalid availability zone: [%s]", wanted);
-	if (!offers(call, type, entry))
+	if (!zone_offers(call, type, entry))
 		return fail_unsupported(call, type, wanted);
 	gint64 left = ec2_capacity_left(call, type, wanted);
 	if (left < min)
@@ -111,7 +111,7 @@ bool ec2_choose_zone(RgSimCall *call, const char *type, const char *wanted, gint
 	json_t *entry;
 	json_array_foreach (ec2_zones(call->place), i, entry) {
 		const char *name = doc_str(entry, "name");
-		if (!offers(call, type, entry) || !ec2_default_subnet(call->place, name))
+		if (!zone_offers(call, type, entry) || !ec2_default_subnet(call->place, name))
 			continue;
 		gint64 left = MIN(ec2_capacity_left(call, type, name), max);
 		if (left > best) {
@@ -222,7 +222,7 @@ static const char *const unfiltered_actions[] = {"DescribeInstances", "DescribeI
 	"DescribeNetworkInterfaces", "DescribeSecurityGroups", "DescribeSpotInstanceRequests",
 	"DescribeVolumes", NULL};
 
-static const Rate *find(const Rate *rates, size_t count, const char *name)
+static const Rate *rate_find(const Rate *rates, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (g_str_equal(rates[i].name, name))
@@ -231,7 +231,7 @@ static const Rate *find(const Rate *rates, size_t count, const char *name)
 	return NULL;
 }
 
-static bool take(RgSimCall *call, const char *name, const Rate *rate, double tokens)
+static bool rate_take(RgSimCall *call, const char *name, const Rate *rate, double tokens)
 {
 	return rg_sim_take_tokens(call, name, rate->size, rate->per_s, tokens) ||
 	       rg_sim_fail(call, 503, "RequestLimitExceeded", "Request limit exceeded.");
@@ -250,19 +250,19 @@ bool ec2_throttle_request(RgSimCall *call)
 		return true;
 	if (is_unfiltered(call)) {
 		g_autofree char *own = g_strconcat(name, ":unfiltered", NULL);
-		return take(call, own, &unfiltered, 1);
+		return rate_take(call, own, &unfiltered, 1);
 	}
-	const Rate *rate = find(actions, G_N_ELEMENTS(actions), name);
+	const Rate *rate = rate_find(actions, G_N_ELEMENTS(actions), name);
 	if (!rate)
 		rate = call->action->mutating ? &mutating : &reading;
-	return take(call, name, rate, 1);
+	return rate_take(call, name, rate, 1);
 }
 
 bool ec2_throttle_instances(RgSimCall *call, gint64 count)
 {
-	const Rate *rate = find(instances, G_N_ELEMENTS(instances), call->action->name);
+	const Rate *rate = rate_find(instances, G_N_ELEMENTS(instances), call->action->name);
 	if (!doc_int(call->sim->knobs, "throttle") || !rate)
 		return true;
 	g_autofree char *name = g_strconcat(rate->name, ":instances", NULL);
-	return take(call, name, rate, (double)count);
+	return rate_take(call, name, rate, (double)count);
 }

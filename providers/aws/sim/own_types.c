@@ -12,7 +12,7 @@ typedef struct {
 	int placement;
 } Declared;
 
-static bool unpack(const json_t *value, Declared *declared, char **problem)
+static bool own_type_unpack(const json_t *value, Declared *declared, char **problem)
 {
 	json_t *gpus = NULL;
 	json_error_t error;
@@ -93,7 +93,7 @@ static bool check_type(const Ec2Data *data, const char *name, const json_t *valu
 		*problem = g_strdup("a name is like p9.48xlarge");
 	else if (json_object_get(data->types, name))
 		*problem = g_strdup("is there already");
-	return !*problem && unpack(value, &declared, problem) &&
+	return !*problem && own_type_unpack(value, &declared, problem) &&
 	       check_figures(&declared, problem) && check_zones(data, &declared, problem);
 }
 
@@ -209,7 +209,7 @@ void ec2_own_types_add(void *given, const json_t *types)
 	json_object_foreach (rg_json_unconst(types), name, value) {
 		Declared declared;
 		g_autofree char *unused = NULL;
-		if (!unpack(value, &declared, &unused))
+		if (!own_type_unpack(value, &declared, &unused))
 			continue; /* it was checked */
 		json_object_set_new(data->own_types, name, entry_of(name, &declared));
 		json_object_del(data->own_offerings, name);

@@ -13,7 +13,7 @@ static bool is_clean(const char *text)
 	return true;
 }
 
-static bool put(json_t *tree, const char *name, const char *value, char **problem)
+static bool param_put(json_t *tree, const char *name, const char *value, char **problem)
 {
 	g_auto(GStrv) parts = g_strsplit(name, ".", MAX_DEPTH + 1);
 	unsigned depth = g_strv_length(parts);
@@ -65,7 +65,7 @@ json_t *ec2_params_parse(const char *form, char **problem)
 			*problem = g_strdup("a parameter contains control characters");
 			return NULL;
 		}
-		if (!put(tree, name, value, problem))
+		if (!param_put(tree, name, value, problem))
 			return NULL;
 	}
 }

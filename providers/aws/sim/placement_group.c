@@ -3,7 +3,7 @@
 
 #define MAX_PARTITIONS 7
 
-static json_t *find(RgSimCall *call, const char *name)
+static json_t *placement_group_find(RgSimCall *call, const char *name)
 {
 	json_t *group = rg_sim_find_by(call->place, EC2_PLACEMENT, "groupName", name);
 	if (!group)
@@ -13,7 +13,7 @@ static json_t *find(RgSimCall *call, const char *name)
 }
 
 /* An instance of the group that takes a place; NULL when it is empty. */
-static const json_t *member(const RgSimPlace *region, const char *name)
+static const json_t *placement_group_member(const RgSimPlace *region, const char *name)
 {
 	const json_t *instance;
 	for (unsigned at = 0; (instance = rg_sim_next(region, EC2_INSTANCE, &at));) {
@@ -24,7 +24,7 @@ static const json_t *member(const RgSimPlace *region, const char *name)
 	return NULL;
 }
 
-static bool supports(const json_t *type, const char *strategy)
+static bool type_supports(const json_t *type, const char *strategy)
 {
 	const json_t *info = json_object_get(type, "placementGroupInfo");
 	const json_t *list = json_object_get(info, "supportedStrategies");
@@ -52,10 +52,11 @@ bool ec2_placement_group_read(RgSimCall *call, Ec2Launch *launch)
 			"The parameters GroupName and GroupId cannot be used together");
 	if (!name && !id)
 		return true;
-	launch->placement = id ? ec2_find(call, EC2_PLACEMENT, id) : find(call, name);
+	launch->placement =
+		id ? ec2_find(call, EC2_PLACEMENT, id) : placement_group_find(call, name);
 	if (!launch->placement)
 		return false;
-	if (!supports(launch->type_entry, doc_str(launch->placement, "strategy")))
+	if (!type_supports(launch->type_entry, doc_str(launch->placement, "strategy")))
 		return refuse_type(call, launch);
 	return true;
 }
@@ -64,7 +65,8 @@ bool ec2_placement_group_fits(RgSimCall *call, const Ec2Launch *launch)
 {
 	if (!launch->placement || !g_str_equal(doc_str(launch->placement, "strategy"), "cluster"))
 		return true;
-	const json_t *other = member(call->place, doc_str(launch->placement, "groupName"));
+	const json_t *other =
+		placement_group_member(call->place, doc_str(launch->placement, "groupName"));
 	const char *zone = doc_str(json_object_get(other, "placement"), "availabilityZone");
 	if (!other || g_str_equal(zone, launch->zone))
 		return true;
@@ -122,10 +124,10 @@ static bool create_placement_group(RgSimCall *call)
 static bool delete_placement_group(RgSimCall *call)
 {
 	const char *name = call_str(call, "GroupName");
-	const json_t *group = find(call, name);
+	const json_t *group = placement_group_find(call, name);
 	if (!group)
 		return false;
-	if (member(call->place, name))
+	if (placement_group_member(call->place, name))
 		return rg_sim_fail(call, 400, "InvalidPlacementGroup.InUse",
 			"The placement group '%s' is in use and may not be deleted.", name);
 	if (!ec2_go(call))
@@ -149,7 +151,7 @@ static bool describe_placement_groups(RgSimCall *call)
 		"placementGroupSet", EC2_PLACEMENT, "GroupId", filters, .wanted = name_wanted};
 	g_autoptr(GPtrArray) names = call_texts(call, "GroupName");
 	for (unsigned i = 0; i < names->len; i++) {
-		if (!find(call, g_ptr_array_index(names, i)))
+		if (!placement_group_find(call, g_ptr_array_index(names, i)))
 			return false;
 	}
 	return ec2_describe(call, &listing);

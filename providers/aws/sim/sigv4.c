@@ -105,7 +105,7 @@ char *ec2_sigv4_string_to_sign(const char *amz_date, const char *scope, const ch
 }
 
 /* key := HMAC(bytes, text); both may be the same place. */
-static void derive(
+static void key_derive(
 	guint8 key[DIGEST_BYTES], gsize key_length, const guint8 *bytes, const char *text)
 {
 	GHmac *mac = g_hmac_new(G_CHECKSUM_SHA256, bytes, key_length);
@@ -123,7 +123,7 @@ char *ec2_sigv4_signature(const char *secret, const char *scope, const char *str
 	const guint8 *from = (const guint8 *)start;
 	gsize length = strlen(start);
 	for (char **part = parts; *part; part++) {
-		derive(key, length, from, *part);
+		key_derive(key, length, from, *part);
 		from = key;
 		length = DIGEST_BYTES;
 	}

@@ -77,7 +77,7 @@ json_t *ec2_tags_of_request(RgSimCall *call, const char *type, const char *types
 }
 
 /* All ids must exist before anything is changed. */
-static GPtrArray *resources(RgSimCall *call)
+static GPtrArray *tagged_ids(RgSimCall *call)
 {
 	g_autoptr(GPtrArray) ids = call_texts(call, "ResourceId");
 	if (ids->len == 0) {
@@ -145,7 +145,7 @@ static bool create_tags(RgSimCall *call)
 		if (!check_tag(call, ec2_param_str(entry, "Key"), ec2_param_str(entry, "Value")))
 			return false;
 	}
-	g_autoptr(GPtrArray) ids = resources(call);
+	g_autoptr(GPtrArray) ids = tagged_ids(call);
 	if (!ids || !tags_fit(call, ids, given) || !ec2_go(call))
 		return false;
 	for (unsigned i = 0; i < ids->len; i++) {
@@ -172,7 +172,7 @@ static bool is_named(const json_t *tag, const GPtrArray *given)
 static bool delete_tags(RgSimCall *call)
 {
 	g_autoptr(GPtrArray) given = call_list(call, "Tag");
-	g_autoptr(GPtrArray) ids = resources(call);
+	g_autoptr(GPtrArray) ids = tagged_ids(call);
 	if (!ids || !ec2_go(call))
 		return false;
 	for (unsigned i = 0; i < ids->len; i++) {

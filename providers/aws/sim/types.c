@@ -6,7 +6,7 @@ extern const struct rg_embedded aws_sim_data[];
 
 /* ---- the facts */
 
-static json_t *load(const char *name)
+static json_t *data_load(const char *name)
 {
 	for (const struct rg_embedded *file = aws_sim_data; file->name; file++) {
 		if (!g_str_equal(file->name, name))
@@ -21,9 +21,9 @@ static json_t *load(const char *name)
 }
 
 /* The list's entries by the text of a member. */
-static json_t *load_by(const char *name, const char *member)
+static json_t *data_load_by(const char *name, const char *member)
 {
-	json_auto_t *list = load(name);
+	json_auto_t *list = data_load(name);
 	json_t *entries = json_object();
 	size_t i;
 	json_t *entry;
@@ -35,12 +35,12 @@ static json_t *load_by(const char *name, const char *member)
 void *ec2_data_new(void)
 {
 	Ec2Data *data = g_new0(Ec2Data, 1);
-	*data = (Ec2Data){.requests = load("requests.json"),
-		.types = load_by("instance_types.json", "instanceType"),
-		.offerings = load("offerings.json"),
-		.regions = load_by("regions.json", "name"),
-		.images = load("images.json"),
-		.parameters = load("parameters.json"),
+	*data = (Ec2Data){.requests = data_load("requests.json"),
+		.types = data_load_by("instance_types.json", "instanceType"),
+		.offerings = data_load("offerings.json"),
+		.regions = data_load_by("regions.json", "name"),
+		.images = data_load("images.json"),
+		.parameters = data_load("parameters.json"),
 		.own_types = json_object(),
 		.own_offerings = json_object()};
 	return data;

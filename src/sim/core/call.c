@@ -69,7 +69,7 @@ static void count_outcome(json_t *counts, Outcome outcome)
 	add_one(counts, "injected", outcome == INJECTED);
 }
 
-static void count(const RgSimCall *call, Outcome outcome)
+static void call_count(const RgSimCall *call, Outcome outcome)
 {
 	json_t *counters = call->sim->counters;
 	count_outcome(counters, outcome);
@@ -111,7 +111,7 @@ static gint64 choose_latency(RgSim *sim, const char *action)
 }
 
 /* Words the true answer, or the one that the fault puts in its place. */
-static void answer(RgSimCall *call, const json_t *fault)
+static void call_answer(RgSimCall *call, const json_t *fault)
 {
 	RgSimReply *reply = call->reply;
 	if (fault) {
@@ -141,7 +141,7 @@ static void answer(RgSimCall *call, const json_t *fault)
 }
 
 /* First turn under the lock: admission, and what is going to happen to the request. */
-static bool arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
+static bool call_arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
 {
 	RgSim *sim = call->sim;
 	rg_sim_enter(sim);
@@ -152,8 +152,8 @@ static bool arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
 		*fault = rg_sim_faults_take(&sim->faults, name, sim->random);
 		*latency_ms = choose_latency(sim, name);
 	} else {
-		count(call, FAILED);
-		answer(call, NULL);
+		call_count(call, FAILED);
+		call_answer(call, NULL);
 	}
 	rg_sim_leave(sim);
 	return admitted;
@@ -161,7 +161,7 @@ static bool arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
 
 /* Half of the latency lies before the action and half behind it, as on a real way there and back.
  */
-static void travel(RgSim *sim, gint64 latency_ms)
+static void call_travel(RgSim *sim, gint64 latency_ms)
 {
 	gint64 end_us = g_get_monotonic_time() + latency_ms * 500, left_us;
 	while ((left_us = end_us - g_get_monotonic_time()) > 0 && !g_atomic_int_get(&sim->stopping))
@@ -169,7 +169,7 @@ static void travel(RgSim *sim, gint64 latency_ms)
 }
 
 /* Second turn: the action itself. */
-static void carry_out(RgSimCall *call, const json_t *fault)
+static void call_carry_out(RgSimCall *call, const json_t *fault)
 {
 	RgSim *sim = call->sim;
 	const RgSimCloud *cloud = call->realm->cloud;
@@ -183,8 +183,8 @@ static void carry_out(RgSimCall *call, const json_t *fault)
 			rg_sim_fail(call, 500, "InternalError", "An internal error has occurred");
 		outcome = !done && !fault ? FAILED : outcome;
 	}
-	count(call, outcome);
-	answer(call, fault);
+	call_count(call, outcome);
+	call_answer(call, fault);
 	rg_sim_leave(sim);
 }
 
@@ -199,10 +199,10 @@ static void serve_cloud(RgSimRealm *realm, const RgSimRequest *request, RgSimRep
 		.status = 200};
 	json_auto_t *fault = NULL;
 	gint64 latency_ms = 0;
-	if (arrive(&call, &fault, &latency_ms)) {
-		travel(sim, latency_ms);
-		carry_out(&call, fault);
-		travel(sim, latency_ms);
+	if (call_arrive(&call, &fault, &latency_ms)) {
+		call_travel(sim, latency_ms);
+		call_carry_out(&call, fault);
+		call_travel(sim, latency_ms);
 	}
 	json_decref(call.params);
 	g_string_free(call.body, TRUE);
@@ -223,7 +223,7 @@ static RgSimRealm *find_realm(RgSim *sim, const RgSimRequest *request)
 	return NULL;
 }
 
-static void refuse(RgSimReply *reply)
+static void call_refuse(RgSimReply *reply)
 {
 	reply->status = 405;
 	g_string_assign(reply->body, "no simulated cloud serves this request\n");
@@ -244,7 +244,7 @@ void rg_sim_serve(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 	else if (realm)
 		serve_cloud(realm, request, reply);
 	else
-		refuse(reply);
+		call_refuse(reply);
 	pthread_mutex_lock(&sim->lock);
 	reply->now_s += doc_int(sim->knobs, "clock_offset_s");
 	pthread_mutex_unlock(&sim->lock);

@@ -73,7 +73,7 @@ static json_t *clear_faults(Control *control)
 	return get_faults(control);
 }
 
-static json_t *reclaim(Control *control)
+static json_t *control_reclaim(Control *control)
 {
 	json_t *hit = rg_sim_reclaim(control->sim, control->given, &control->problem);
 	return hit ? json_pack("{s:o}", "instance_ids", hit) : NULL;
@@ -101,7 +101,7 @@ static json_t *forget_scenario(Control *control)
 	return get_scenario(control);
 }
 
-static json_t *reset(Control *control)
+static json_t *control_reset(Control *control)
 {
 	rg_sim_reset(control->sim);
 	return get_ready(control);
@@ -125,11 +125,12 @@ static const struct {
 	{"GET", "/_sim/faults", get_faults, "faults that are still to come"},
 	{"POST", "/_sim/faults", add_fault, "adds a fault"},
 	{"DELETE", "/_sim/faults", clear_faults, "forgets all faults"},
-	{"POST", "/_sim/reclaim", reclaim, "announces the end of spot instances"},
+	{"POST", "/_sim/reclaim", control_reclaim, "announces the end of spot instances"},
 	{"GET", "/_sim/scenario", get_scenario, "how far the scenario is"},
 	{"PUT", "/_sim/scenario", put_scenario, "starts a scenario"},
 	{"DELETE", "/_sim/scenario", forget_scenario, "ends it; what it did stays"},
-	{"POST", "/_sim/reset", reset, "empty world, first knobs, no faults, counters to 0"},
+	{"POST", "/_sim/reset", control_reset,
+		"empty world, first knobs, no faults, counters to 0"},
 };
 
 static json_t *get_index(Control *control)
@@ -157,7 +158,7 @@ static Handler find_handler(const RgSimRequest *request, bool *path_known)
 }
 
 /* Runs the handler under the lock; NULL and control->problem when it refuses. */
-static json_t *handle(Control *control, Handler handler)
+static json_t *control_handle(Control *control, Handler handler)
 {
 	RgSim *sim = control->sim;
 	json_auto_t *given = NULL;
@@ -190,7 +191,7 @@ void rg_sim_control(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 	else if (handler == get_world && sim->saver &&
 		 !rg_sim_saver_flush(sim->saver, &control.problem))
 		reply->status = 500;
-	else if ((answer = handle(&control, handler)))
+	else if ((answer = control_handle(&control, handler)))
 		reply->status = 200;
 	if (!answer)
 		answer = json_pack("{s:s}", "error", control.problem);

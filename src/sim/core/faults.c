@@ -7,7 +7,7 @@ void rg_sim_faults_clear(RgSimFaults *faults)
 }
 
 /* jansson checks types and, strictly, names. */
-static bool check(const json_t *rule, char **problem)
+static bool fault_check(const json_t *rule, char **problem)
 {
 	json_error_t error;
 	int failed = json_unpack_ex(rg_json_unconst(rule), &error, JSON_VALIDATE_ONLY | JSON_STRICT,
@@ -27,7 +27,7 @@ static bool check(const json_t *rule, char **problem)
 
 gint64 rg_sim_faults_add(RgSimFaults *faults, const json_t *rule, char **problem)
 {
-	if (!check(rule, problem))
+	if (!fault_check(rule, problem))
 		return 0;
 	json_t *fault = json_pack("{s:I, s:s, s:s, s:i, s:f, s:i, s:i, s:b, s:i}", "id",
 		(json_int_t)++faults->last_id, "action", "*", "when", "before", "skip", 0,
@@ -42,7 +42,7 @@ gint64 rg_sim_faults_add(RgSimFaults *faults, const json_t *rule, char **problem
 	return faults->last_id;
 }
 
-static bool catches(json_t *fault, const char *action, GRand *random)
+static bool fault_catches(json_t *fault, const char *action, GRand *random)
 {
 	if (!g_pattern_match_simple(doc_str(fault, "action"), action))
 		return false;
@@ -60,7 +60,7 @@ json_t *rg_sim_faults_take(RgSimFaults *faults, const char *action, GRand *rando
 	size_t i;
 	json_t *fault;
 	json_array_foreach (faults->rules, i, fault) {
-		if (!catches(fault, action, random))
+		if (!fault_catches(fault, action, random))
 			continue;
 		gint64 left = doc_int(fault, "left");
 		json_incref(fault);

@@ -35,7 +35,7 @@ typedef struct {
 } Reading;
 
 /* Says that it was found in this member, or in this entry of it. false for the caller to return. */
-static bool within(Reading *reading, const char *name, gssize index, char *why)
+static bool reading_fail(Reading *reading, const char *name, gssize index, char *why)
 {
 	g_autofree char *entry = index < 0 ? g_strdup("") : g_strdup_printf("[%zd]", index);
 	g_autofree char *place =
@@ -93,7 +93,7 @@ static bool check_list(Reading *reading, const json_t *list, const char *name, C
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		char *why = NULL;
 		if (!check(json_array_get(list, i), &why))
-			return within(reading, name, (gssize)i, why);
+			return reading_fail(reading, name, (gssize)i, why);
 	}
 	return true;
 }
@@ -106,7 +106,7 @@ static bool check_parts(Reading *reading, const Step *step)
 		knobs = rg_sim_knobs_change(
 			reading->sim->clouds, reading->sim->first_knobs, step->knobs, &why);
 		if (!knobs)
-			return within(reading, "knobs", -1, why);
+			return reading_fail(reading, "knobs", -1, why);
 	}
 	return check_list(reading, step->faults, "faults", check_fault) &&
 	       check_list(reading, step->reclaims, "reclaims", check_reclaim);
@@ -145,7 +145,7 @@ static bool read_steps(Reading *reading, RgSimScenario *scenario, const json_t *
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		Step step;
 		if (!read_step(reading, json_array_get(list, i), &step))
-			return within(
+			return reading_fail(
 				reading, "steps", (gssize)i, g_steal_pointer(&reading->problem));
 		g_array_append_val(scenario->steps, step);
 	}
@@ -165,7 +165,7 @@ static bool read_types(
 			scenario->realm = realm;
 	}
 	if (!scenario->realm)
-		return within(reading, "cloud", -1,
+		return reading_fail(reading, "cloud", -1,
 			g_strdup_printf("there is no simulated cloud called %s", cloud));
 	scenario->types = types;
 	const RgSimCloud *found = scenario->realm->cloud;
@@ -268,7 +268,7 @@ json_t *rg_sim_reclaim(RgSim *sim, const json_t *rule, char **problem)
 }
 
 /* Everything was checked when the document was read, so nothing here can be refused. */
-static void carry_out(const Step *step, RgSim *sim)
+static void step_carry_out(const Step *step, RgSim *sim)
 {
 	g_autofree char *problem = NULL;
 	if (step->knobs) {
@@ -304,7 +304,7 @@ void rg_sim_scenario_run(RgSimScenario *scenario, RgSim *sim)
 		/* In its own time: what was due before comes first, what it sets off later. */
 		sim->now_ms = scenario->started_ms + step->at_ms;
 		rg_sim_world_run(sim);
-		carry_out(step, sim);
+		step_carry_out(step, sim);
 		scenario->done++;
 	}
 	sim->now_ms = now_ms;

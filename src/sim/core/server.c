@@ -27,7 +27,7 @@ typedef struct {
 	bool started;
 } Incoming;
 
-static void *begin(void *data, const char *uri, struct MHD_Connection *connection)
+static void *incoming_begin(void *data, const char *uri, struct MHD_Connection *connection)
 {
 	Incoming *incoming = g_new0(Incoming, 1);
 	const char *mark = strchrnul(uri, '?');
@@ -37,7 +37,7 @@ static void *begin(void *data, const char *uri, struct MHD_Connection *connectio
 	return incoming;
 }
 
-static void end(void *data, struct MHD_Connection *connection, void **context,
+static void incoming_end(void *data, struct MHD_Connection *connection, void **context,
 	enum MHD_RequestTerminationCode reason)
 {
 	Incoming *incoming = *context;
@@ -96,7 +96,8 @@ static void add_headers(struct MHD_Response *response, const RgSimReply *reply)
 			response, reply->headers->pdata[i], reply->headers->pdata[i + 1]);
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
+static enum MHD_Result server_refuse(
+	struct MHD_Connection *connection, unsigned status, const char *text)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
 		strlen(text), (void *)(guintptr)text, MHD_RESPMEM_PERSISTENT);
@@ -117,7 +118,7 @@ static enum MHD_Result take_header(
 	return MHD_YES;
 }
 
-static enum MHD_Result finish(RgSimServer *server, struct MHD_Connection *connection,
+static enum MHD_Result server_finish(RgSimServer *server, struct MHD_Connection *connection,
 	const char *method, Incoming *incoming)
 {
 	g_autoptr(GHashTable) headers =
@@ -145,7 +146,7 @@ static enum MHD_Result finish(RgSimServer *server, struct MHD_Connection *connec
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
 
 /* Called at the headers, for each piece of the body, and a last time to answer. */
-static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *url,
+static enum MHD_Result server_handle(void *data, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *piece, size_t *piece_size,
 	void **context)
 {
@@ -165,10 +166,10 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 		return MHD_YES;
 	}
 	if (incoming->too_large)
-		return refuse(connection, 413, "the request is too large\n");
+		return server_refuse(connection, 413, "the request is too large\n");
 	if (!g_strv_contains(methods, method))
-		return refuse(connection, 405, "this method is not served here\n");
-	return finish(data, connection, method, incoming);
+		return server_refuse(connection, 405, "this method is not served here\n");
+	return server_finish(data, connection, method, incoming);
 }
 
 static struct MHD_Daemon *start_daemon(
@@ -184,9 +185,9 @@ static struct MHD_Daemon *start_daemon(
 		flags |= MHD_USE_TLS;
 	else
 		tls[0].option = MHD_OPTION_END;
-	return MHD_start_daemon(flags, (uint16_t)listen->port, NULL, NULL, handle, server,
-		MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_URI_LOG_CALLBACK, begin, NULL,
-		MHD_OPTION_NOTIFY_COMPLETED, end, NULL, MHD_OPTION_CONNECTION_LIMIT,
+	return MHD_start_daemon(flags, (uint16_t)listen->port, NULL, NULL, server_handle, server,
+		MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_URI_LOG_CALLBACK, incoming_begin, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, incoming_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_ARRAY,
 		tls, MHD_OPTION_END);

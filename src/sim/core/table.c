@@ -39,7 +39,7 @@ RgSimItem *rg_sim_table_item(const RgSimTable *table, const char *id)
 	return id ? g_hash_table_lookup(table->by_id, id) : NULL;
 }
 
-static RgSimVersion *newest(const RgSimItem *item)
+static RgSimVersion *item_newest(const RgSimItem *item)
 {
 	return &g_array_index(item->versions, RgSimVersion, item->versions->len - 1);
 }
@@ -47,7 +47,7 @@ static RgSimVersion *newest(const RgSimItem *item)
 json_t *rg_sim_table_find(const RgSimTable *table, const char *id)
 {
 	RgSimItem *item = rg_sim_table_item(table, id);
-	return item ? newest(item)->doc : NULL;
+	return item ? item_newest(item)->doc : NULL;
 }
 
 json_t *rg_sim_item_view(const RgSimItem *item, gint64 as_of_ms)
@@ -101,7 +101,7 @@ void rg_sim_table_put(
 void rg_sim_table_remove(RgSimTable *table, const char *id, gint64 now_ms)
 {
 	RgSimItem *item = rg_sim_table_item(table, id);
-	if (!item || !newest(item)->doc)
+	if (!item || !item_newest(item)->doc)
 		return;
 	add_version(item, NULL, now_ms);
 	g_queue_push_tail(&table->graves, item);
@@ -125,7 +125,8 @@ static int find_seq(const RgSimTable *table, guint64 seq)
 void rg_sim_table_purge(RgSimTable *table, gint64 keep_since_ms)
 {
 	RgSimItem *item;
-	while ((item = g_queue_peek_head(&table->graves)) && newest(item)->at_ms <= keep_since_ms) {
+	while ((item = g_queue_peek_head(&table->graves)) &&
+		item_newest(item)->at_ms <= keep_since_ms) {
 		g_queue_pop_head(&table->graves);
 		g_hash_table_remove(table->by_id, item->id);
 		g_ptr_array_remove_index(table->order, (unsigned)find_seq(table, item->seq));
@@ -134,7 +135,7 @@ void rg_sim_table_purge(RgSimTable *table, gint64 keep_since_ms)
 
 const char *rg_sim_item_text(RgSimItem *item)
 {
-	if (!item->text && newest(item)->doc)
-		item->text = json_dumps(newest(item)->doc, JSON_COMPACT);
+	if (!item->text && item_newest(item)->doc)
+		item->text = json_dumps(item_newest(item)->doc, JSON_COMPACT);
 	return item->text;
 }

@@ -77,7 +77,7 @@ void rg_sim_world_free(RgSim *sim)
 	g_ptr_array_unref(sim->realms);
 }
 
-static void purge(RgSimRealm *realm)
+static void realm_purge(RgSimRealm *realm)
 {
 	GHashTableIter iter;
 	void *place;
@@ -94,7 +94,7 @@ void rg_sim_world_enter(RgSim *sim)
 	sim->now_ms = MAX(sim->now_ms, g_get_real_time() / 1000);
 	sim->keep_since_ms = sim->now_ms - doc_int(sim->knobs, "consistency_ms");
 	for (unsigned i = 0; i < sim->realms->len; i++)
-		purge(g_ptr_array_index(sim->realms, i));
+		realm_purge(g_ptr_array_index(sim->realms, i));
 }
 
 RgSimPlace *rg_sim_place_bare(RgSimRealm *realm, const char *name)
