@@ -93,3 +93,10 @@ def test_an_image_of_no_form_that_the_cloud_knows(tmp_path):
         told = validate(tmp_path, '{name: aws, region: us-east-1}', f', image: "{image}"')
         assert f'"{image}" is not an image of aws [spec.bad-pattern]' in told.err and 's.yaml:4:' in told.err
         assert 'the id of an AMI such as ami-0abcdef1234567890, or ssm: and the path' in ' '.join(told.err.split())
+
+
+def test_a_pool_of_a_changing_size_where_the_provider_makes_none(tmp_path):
+    told = validate(tmp_path, '{name: aws, region: us-east-1}',
+                    '}\npools: {p: {accelerators: "T4:1", nodes: {min: 0, max: 2}}')
+    assert "the provider aws can't make pools of a changing size (pool p)" in told.err
+    assert 's.yaml:5:42\n' in told.err and '[spec.not-supported-yet]' in told.err
