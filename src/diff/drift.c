@@ -1,5 +1,6 @@
 #include "diff/drift.h"
 #include "resource/expr.h"
+#include "resource/nodes.h"
 
 static void attr_free(void *data)
 {
@@ -101,6 +102,10 @@ static void add_change(RgDrift *drift, const RgChange *change, const RgResourceS
 	if (!missing && !change->drifted)
 		return;
 	RgDriftItem *item = item_new(missing ? RG_DRIFT_MISSING : RG_DRIFT_CHANGED, record);
+	for (size_t i = 0; missing && i < rg_nodes_pools(record, NULL); i++) {
+		const RgPoolNodes nodes = rg_nodes_get(record, i);
+		item->nodes += rg_nodes_are_plain(record) ? 0 : rg_nodes_now(&nodes, NULL);
+	}
 	const char *status = change->observed ? change->observed->status : change->gone_status;
 	if (status) {
 		g_free(item->status);

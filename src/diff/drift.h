@@ -15,8 +15,9 @@ typedef struct {
 	RgDriftType type;
 	char *address; /* NULL: an unmanaged thing whose marks name no address */
 	char *kind, *group, *id, *status, *origin; /* may be NULL */
-	RgSource source;			   /* line of the spec; line 0 = none */
-	GPtrArray *attrs;			   /* RgDriftAttr*, for CHANGED; else empty */
+	unsigned nodes;	  /* of a missing resource that is not one machine: Ray nodes that it was */
+	RgSource source;  /* line of the spec; line 0 = none */
+	GPtrArray *attrs; /* RgDriftAttr*, for CHANGED; else empty */
 } RgDriftItem;
 
 typedef struct {

@@ -32,6 +32,9 @@ static void add_item(GString *text, const RgDriftItem *item, const RgStyle *styl
 	paintf(text, style, item->type == RG_DRIFT_MISSING ? RED : YELLOW, "# %s %s", name, phrase);
 	g_string_append_printf(text, "\n      id = \"%s\"%s%s%s\n", id, status ? " (" : "",
 		status ? status : "", status ? ")" : "");
+	if (item->nodes)
+		g_string_append_printf(
+			text, "      %u node%s of Ray\n", item->nodes, item->nodes == 1 ? "" : "s");
 	if (item->source.line)
 		wrapf(text, style, "      ", "asked for at %s:%u", item->source.file,
 			item->source.line);
@@ -85,6 +88,8 @@ static json_t *item_json(const RgDriftItem *item)
 	rg_json_set_str(row, "pool", item->group);
 	rg_json_set_str(row, "id", item->id);
 	rg_json_set_str(row, "status", item->status);
+	if (item->nodes)
+		json_object_set_new(row, "nodes", json_integer(item->nodes));
 	for (guint i = 0; i < item->attrs->len; i++) {
 		const RgDriftAttr *attr = item->attrs->pdata[i];
 		json_t *one = json_object();

@@ -93,8 +93,17 @@ static unsigned made_in(const RgPlan *plan, const char *pool)
 	unsigned made = 0;
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
-		made += change->index >= 0 && g_strcmp0(change->group, pool) == 0 &&
-			(change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE);
+		bool makes =
+			change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
+		size_t k;
+		const json_t *entry;
+		if (!makes)
+			continue;
+		json_array_foreach (change->nodes, k, entry) {
+			bool same = g_str_equal(rg_json_str(entry, "pool", ""), pool);
+			made += same ? (unsigned)rg_json_int(entry, "count", 0) : 0;
+		}
+		made += !change->nodes && change->index >= 0 && g_strcmp0(change->group, pool) == 0;
 	}
 	return made;
 }

@@ -21,7 +21,7 @@ def build(folder, files):
     for name in files:
         with open(f'{HERE}/racks/{name}', encoding='utf-8') as f, open(f'{data}/{name}', 'w', encoding='utf-8') as to:
             to.write(f.read())
-    with open(data + '/schema.json', encoding='utf-8') as f:
+    with open(HERE + '/racks/schema.json', encoding='utf-8') as f:
         schema = json.dumps(json.dumps(json.load(f)))
     subprocess.run(['cc', '-std=gnu11', '-shared', '-fPIC', f'-I{ROOT}/src/abi', f'-DSCHEMA_JSON={schema}',
                     f'{HERE}/racks/racks.c', '-o', folder + '/racks.so', '-ljansson'], check=True, timeout=120)
@@ -154,6 +154,15 @@ def test_a_rack_counts_three_nodes(home, cloud):
     assert '    # 3 nodes of fixed\n' in home.run('state', 'show', 'racks.rack.fixed[1]').out
     spent = home.run('cost', '--by', 'pool', '--json').json()
     assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'fixed': 7}, spent
+    # somebody takes a rack away
+    gone, = [t for t in cloud.things.values() if t['address'] == 'racks.rack.fixed[1]']
+    del cloud.things[gone['id']]
+    assert '3 nodes of Ray' in home.run('drift', 'cluster.yaml', code=2).out
+    item, = home.run('drift', 'cluster.yaml', '--json', code=2).json()['drift']
+    assert item['nodes'] == 3
+    lost = pool(home.plan(), 'fixed')
+    assert (lost['before']['nodes'], lost['after']['nodes']) == (4, 7)
+    cloud.things[gone['id']] = gone
     # four nodes fewer: one rack goes, one shrinks
     home.spec(fixed=4, elastic=None)
     shrunk = pool(home.plan(), 'fixed')
@@ -161,6 +170,11 @@ def test_a_rack_counts_three_nodes(home, cloud):
     home.apply()
     spent = home.run('cost', '--by', 'pool', '--json').json()
     assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'fixed': 4}, spent
+
+
+def test_a_gang_counts_nodes(home):
+    home.spec(fixed='6, gang: true', elastic=None)
+    assert 'Gang fixed: 6 new nodes, all or none' in ' '.join(home.run('plan', 'cluster.yaml').out.split())
 
 
 def test_an_elastic_pool_counts_at_its_least_its_most_and_what_runs(home, cloud):
@@ -299,3 +313,29 @@ def test_without_tables_an_instance_type_of_a_cloud_is_unknown(tmp_path, cloud, 
     assert '"cpu.large" is not in the catalog' in ' '.join(home.run('validate', 'cluster.yaml', code=4).err.split())
     said = home.run('providers', 'check', bare + '/racks.so', '--region', 'north', '--endpoint', cloud.url).out
     assert ' 0 failed' in said and 'without it nodes are shapes, such as T4:1' in said
+
+
+def test_an_elastic_pool_may_run_nothing(home, cloud):
+    home.spec(fixed=None, elastic='{min: 0, max: 3}')
+    after = pool(home.plan(), 'serve')['after']
+    assert (after['nodes'], after['most']['nodes'], after['most']['microusd_hour']) == (0, 3, 3 * T4)
+    home.apply()
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
+    assert home.run('drift', '--cluster', 'racked').out.startswith('No drift.')
+    home.run('destroy', '--cluster', 'racked', '--auto-approve')
+    assert not cloud.things
+
+
+def test_a_range_is_refused_where_the_module_makes_none(home, modules, tmp_path):
+    folder = build(tmp_path, ('instance_types.csv', 'prices.csv'))
+    with open(modules + '/racks/schema.json', encoding='utf-8') as f:
+        schema = json.load(f)
+    del schema['elastic']
+    with open(folder + '/racks/schema.json', 'w', encoding='utf-8') as f:
+        json.dump(schema, f)
+    home.modules = folder
+    home.spec()
+    said = ' '.join(home.run('plan', 'cluster.yaml', code=4).err.split())
+    assert "the provider racks can't make pools of a changing size (pool serve) [spec.not-supported-yet]" in said
+    assert 'cluster.yaml:7:' in said
+    home.run('fit', 'cluster.yaml')
