@@ -103,29 +103,33 @@ static void group_sort(Group *group)
 
 /* The index mark of a batch, "0-3,7", as it grows. */
 typedef struct {
-	size_t closed;	  /* characters of the ranges before the last, with their commas */
-	int64_t from, to; /* the last range; -1: none yet */
+	GString *text;
+	size_t closed;	  /* characters before the last range */
+	int64_t from, to; /* the last range */
 } Indexes;
 
-static size_t range_len(int64_t from, int64_t to)
-{
-	return (size_t)(to > from ? g_snprintf(NULL, 0, "%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT,
-					    from, to)
-				  : g_snprintf(NULL, 0, "%" G_GINT64_FORMAT, from));
-}
-
-/* Its length with one more. */
-static size_t indexes_add(Indexes *indexes, int64_t index)
+static void indexes_add(Indexes *indexes, int64_t index)
 {
 	if (index < 0)
-		return 0;
-	if (indexes->to < 0 || index != indexes->to + 1) {
-		if (indexes->to >= 0)
-			indexes->closed += range_len(indexes->from, indexes->to) + 1;
+		return;
+	if (!indexes->text->len || index != indexes->to + 1) {
+		g_string_append(indexes->text, indexes->text->len ? "," : "");
+		indexes->closed = indexes->text->len;
 		indexes->from = index;
 	}
 	indexes->to = index;
-	return indexes->closed + range_len(indexes->from, index);
+	g_string_truncate(indexes->text, indexes->closed);
+	g_string_append_printf(indexes->text, "%" G_GINT64_FORMAT, indexes->from);
+	if (index > indexes->from)
+		g_string_append_printf(indexes->text, "-%" G_GINT64_FORMAT, index);
+}
+
+char *indexes_text(const GPtrArray *steps)
+{
+	Indexes indexes = {.text = g_string_new(NULL)};
+	for (guint i = 0; i < steps->len; i++)
+		indexes_add(&indexes, ((Step *)steps->pdata[i])->change->index);
+	return g_string_free(indexes.text, FALSE);
 }
 
 /* A create's resources are marked alike, with all of their indexes: no more than the mark holds. */
@@ -133,15 +137,16 @@ static GPtrArray *take_batch(Apply *apply, Group *group)
 {
 	group_sort(group);
 	GPtrArray *batch = g_ptr_array_new();
-	Indexes indexes = {.to = -1};
+	g_autoptr(GString) mark = g_string_new(NULL);
+	Indexes indexes = {.text = mark};
 	size_t room = rg_schema_indexes_max(rg_provider_get_schema(apply->provider));
 	while (group->next < group->steps->len) {
 		Step *step = group->steps->pdata[group->next];
 		if (step->state == STEP_READY) { /* else it failed before it could start */
-			size_t len = step->kind == STEP_CREATE
-					     ? indexes_add(&indexes, step->change->index)
-					     : 0;
-			if (batch->len && (batch->len >= batch_max(apply, step) || len > room))
+			if (step->kind == STEP_CREATE)
+				indexes_add(&indexes, step->change->index);
+			if (batch->len &&
+				(batch->len >= batch_max(apply, step) || mark->len > room))
 				break;
 			g_ptr_array_add(batch, step);
 		}

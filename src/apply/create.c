@@ -3,22 +3,6 @@
 
 #define CREATE_TRIES 3 /* new beginnings of a create whose resources were ended meanwhile */
 
-static char *indexes_text(const GPtrArray *steps)
-{
-	GString *text = g_string_new(NULL);
-	for (guint i = 0; i < steps->len;) {
-		int64_t from = ((Step *)steps->pdata[i])->change->index, to = from;
-		while (++i < steps->len && ((Step *)steps->pdata[i])->change->index == to + 1)
-			to++;
-		if (from < 0)
-			break;
-		g_string_append_printf(text, "%s%" G_GINT64_FORMAT, text->len ? "," : "", from);
-		if (to > from)
-			g_string_append_printf(text, "-%" G_GINT64_FORMAT, to);
-	}
-	return g_string_free(text, FALSE);
-}
-
 static json_t *marks_new(Apply *apply, const GPtrArray *steps)
 {
 	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;

@@ -133,6 +133,8 @@ bool gang_gives_back(Apply *apply, Step *step);
 
 /* batch.c: ready steps -> jobs */
 void batches_add(Apply *apply, Step *step);
+/* "0-3,7": the index mark that the resources of one create have in common; g_free. */
+char *indexes_text(const GPtrArray *steps);
 void batches_start(Apply *apply);
 bool batches_wait(const Apply *apply); /* something is ready and may start */
 unsigned free_slots(const Apply *apply);
