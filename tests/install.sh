@@ -4,7 +4,7 @@
 set -eu
 build="gcc libc6-dev meson ninja-build pkg-config python3 ca-certificates curl scdoc
   libglib2.0-dev libyaml-dev libjansson-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev
-  libxml2-dev libmicrohttpd-dev libcsv-dev zlib1g-dev libxxhash-dev git"
+  libssl-dev libxml2-dev libmicrohttpd-dev libcsv-dev zlib1g-dev libxxhash-dev git"
 test="g++ clang clang-tidy libclang-rt-14-dev cppcheck valgrind python3-pytest python3-pytest-xdist python3-jsonschema
   python3-yaml awscli cloud-init shellcheck json-schema-test-suite debootstrap faketime clang-format openssl groff zsh fish"
 want=$build

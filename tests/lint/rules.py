@@ -90,7 +90,8 @@ def acyclic(rows):
 DOORS = {'curl/curl.h': ['src/http/'], 'git2.h': ['src/git/'], 'csv.h': ['src/catalog/'],
          'yaml.h': ['src/spec/'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'], 'xxhash.h': ['src/state/'],
          'microhttpd.h': ['src/sim/core/server.c'], 'libxml/parserInternals.h': ['providers/aws/'],
-         'dlfcn.h': ['src/base/module.c', 'src/provider/']}
+         'openssl/evp.h': ['providers/common/'], 'openssl/pem.h': ['providers/common/'],
+         'openssl/err.h': ['providers/common/'], 'dlfcn.h': ['src/base/module.c', 'src/provider/']}
 
 
 def doors(files):

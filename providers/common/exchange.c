@@ -1,0 +1,67 @@
+#include "common/exchange.h"
+
+/* clouds refuse requests at a skew of 5 minutes and more; below this the clock is not to blame */
+#define SKEW_TOLD_S 240
+
+/* What the host's tries of one request met, told by its calls of `classify`. */
+typedef struct {
+	const ModReader *reader;
+	uint32_t answers;
+	bool doubtful; /* an answer after which the cloud may have acted all the same */
+} Tries;
+
+static int32_t exchange_classify(void *data, int32_t status, struct rgp_bytes body)
+{
+	Tries *tries = data;
+	tries->answers++;
+	if (status >= 200 && status < 300)
+		return RGP_CLASS_OK;
+	ModFailure failure = {0};
+	tries->reader->read(tries->reader->data, status, body, &failure);
+	int32_t class_ = failure.class_;
+	/* a code that a cloud gives instead of acting comes as 4xx, and capacity and quota as 500
+	 */
+	if (status >= 500 && class_ != RGP_CLASS_CAPACITY && class_ != RGP_CLASS_QUOTA &&
+		class_ != RGP_CLASS_THROTTLED)
+		tries->doubtful = true;
+	mod_failure_clear(&failure);
+	return class_;
+}
+
+/* A wrong clock shows as one of several refusals; only the distance distinguishes it from a wrong
+ * key, or from temporary credentials that have expired. */
+static void exchange_explain_skew(
+	const struct rgp_http_resp *answer, const char *cloud, ModFailure *failure)
+{
+	int64_t skew_s = RGP_HAS(answer, skew_s) ? answer->skew_s : 0;
+	if (failure->class_ != RGP_CLASS_DENIED || ABS(skew_s) < SKEW_TOLD_S)
+		return;
+	g_autofree char *message = g_steal_pointer(&failure->message);
+	failure->message = g_strdup_printf("%s; this machine's clock is %" G_GINT64_FORMAT
+					   " s (%.1f minutes) %s %s's",
+		message, ABS(skew_s), (double)ABS(skew_s) / 60, skew_s > 0 ? "behind" : "ahead of",
+		cloud);
+	failure->hint = "set the clock (e.g. `timedatectl set-ntp true`) and try again";
+}
+
+rgp_status mod_exchange(const ModTalk *talk, const ModReader *reader, struct rgp_http_req *request,
+	struct rgp_http_resp *answer, ModFailure *failure)
+{
+	Tries tries = {.reader = reader};
+	mod_failure_clear(failure);
+	request->classify = exchange_classify;
+	request->classify_data = &tries;
+	*answer = (struct rgp_http_resp){.size = sizeof *answer};
+	rgp_status status = talk->host->http(talk->call, request, answer);
+	if (status != RGP_OK || (answer->status >= 200 && answer->status < 300))
+		return status;
+	reader->read(reader->data, answer->status, answer->body, failure);
+	if (failure->class_ == RGP_CLASS_OK)
+		failure->class_ = RGP_CLASS_UNKNOWN;
+	bool all_answered = answer->tries <= tries.answers;
+	failure->definite = failure->code && !tries.doubtful && all_answered &&
+			    failure->class_ != RGP_CLASS_TRANSIENT &&
+			    failure->class_ != RGP_CLASS_UNKNOWN;
+	exchange_explain_skew(answer, reader->cloud, failure);
+	return RGP_OK;
+}

@@ -1,0 +1,18 @@
+/* One request whose answers a module's own reader classifies: what the host's tries met, whether
+ * the cloud may have acted all the same, and whether a wrong clock is to blame. */
+#pragma once
+#include "common/talk.h"
+
+/* Reads an answer that is no success into `failure`: class, code, message, request id, hint. */
+typedef struct {
+	void (*read)(const void *data, int32_t status, struct rgp_bytes body, ModFailure *failure);
+	const void *data;
+	const char *cloud; /* whose answers they are, for messages: "EC2" */
+} ModReader;
+
+/* Sends `request`, whose `classify` is set here. RGP_OK: an answer came; failure->class_ is
+ * RGP_CLASS_OK for a status of 2xx, else failure has what the reader made of it, and says whether
+ * the cloud certainly did nothing. RGP_FAIL: no answer came, and whether the cloud acted is not
+ * known. RGP_CANCELED. */
+rgp_status mod_exchange(const ModTalk *talk, const ModReader *reader, struct rgp_http_req *request,
+	struct rgp_http_resp *answer, ModFailure *failure);
