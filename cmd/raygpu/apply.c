@@ -373,6 +373,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		/* a branch that touches a spec is no order to destroy its cluster */
 		destroy ? end : (GOptionEntry)CHANGED_ENTRY(context),
 		destroy ? end : (GOptionEntry)OVERRIDE_ENTRY(options.change),
+		destroy ? end : (GOptionEntry)PREFLIGHT_ENTRY(options.change),
 		end,
 	};
 	int code = EXIT_FINE;

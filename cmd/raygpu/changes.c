@@ -15,6 +15,7 @@ void change_options_use(Context *context, const ChangeOptions *options, bool des
 	diff->excludes = options->excludes;
 	diff->replace = options->replaces;
 	context->session.override = options->override;
+	context->session.skip_preflight = options->skip_preflight;
 	if (options->no_settle)
 		context->session.settle_ms = 0;
 }

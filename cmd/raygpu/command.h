@@ -137,7 +137,7 @@ bool signals_cut_requests(void *unused); /* second signal, or 4.5 s after the fi
 typedef struct {
 	char **targets, **excludes, **replaces;
 	char *override; /* of the budget */
-	gboolean no_settle;
+	gboolean no_settle, skip_preflight;
 } ChangeOptions;
 #define CHANGE_ENTRIES(context, options)                                                           \
 	{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).targets,                            \
@@ -156,6 +156,11 @@ typedef struct {
 	{                                                                                          \
 		"override-budget", 0, 0, G_OPTION_ARG_STRING, &(options).override,                 \
 			"override the budget; the log keeps the reason", "REASON"                  \
+	}
+#define PREFLIGHT_ENTRY(options)                                                                   \
+	{                                                                                          \
+		"skip-preflight", 0, 0, G_OPTION_ARG_NONE, &(options).skip_preflight,              \
+			"do not check quota and permissions beforehand", NULL                      \
 	}
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy);
 void change_options_clear(ChangeOptions *options);

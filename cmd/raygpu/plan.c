@@ -127,6 +127,7 @@ int cmd_plan(Context *context, int argc, char **argv)
 		CHANGED_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
 		OVERRIDE_ENTRY(options.change),
+		PREFLIGHT_ENTRY(options.change),
 		DETAIL_ENTRIES(context),
 		REPORT_ENTRIES(options.report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},

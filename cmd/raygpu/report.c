@@ -72,12 +72,21 @@ static bool write_json(Context *context, const char *path, const json_t *documen
 	return ok;
 }
 
+/* A plan that must not be applied says why. */
+static json_t *plan_document(const RgReport *report)
+{
+	json_t *document = rg_plan_to_json(report->plan);
+	if (report->plan->errored)
+		json_object_set_new(document, "diagnostics", rg_render_diags_json(report->diags));
+	return document;
+}
+
 static json_t *document_of(const RgReports *reports)
 {
 	const RgReport *report = reports->items;
 	return reports->several			    ? rg_report_json(reports)
 	       : report->drift			    ? rg_render_drift_json(report->drift)
-	       : report->plan			    ? rg_plan_to_json(report->plan)
+	       : report->plan			    ? plan_document(report)
 	       : rg_diags_has_errors(report->diags) ? rg_report_failure(reports->command, report)
 						    : NULL;
 }

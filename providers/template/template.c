@@ -3,163 +3,15 @@
  *
  * Everything goes through the host: the module opens no socket, reads no environment by itself,
  * starts no thread, prints nothing. raygpu/provider.h says what each call gets and gives. */
-#include <jansson.h>
-#include <raygpu/provider.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cloud.h"
 #include "config.h"
 
 #define KIND "template.node"
 #define HEAD "template.node.head"
 #define PAGE 100
-
-struct rgp_inst {
-	char *endpoint, *region, *authorization; /* the header's line, secret */
-};
-
-/* One running call. */
-typedef struct {
-	const struct rgp_inst *inst;
-	const struct rgp_host *host;
-	struct rgp_call *call;
-	json_t *input;
-} Call;
-
-typedef struct {
-	int32_t class_;
-	int definite; /* the cloud certainly did nothing */
-	char code[64], message[256];
-} Failure;
-
-/* The cloud's error codes; what is not here is told by the status. */
-static const struct {
-	const char *code, *class_name;
-	int32_t class_;
-} classes[] = {
-	{"no_capacity", "capacity", RGP_CLASS_CAPACITY},
-	{"quota", "quota", RGP_CLASS_QUOTA},
-	{"denied", "denied", RGP_CLASS_DENIED},
-	{"slow_down", "throttled", RGP_CLASS_THROTTLED},
-	{"conflict", "conflict", RGP_CLASS_CONFLICT},
-	{"invalid", "invalid", RGP_CLASS_INVALID},
-	{"not_found", "gone", RGP_CLASS_GONE},
-	{"busy", "transient", RGP_CLASS_TRANSIENT},
-	{"canceled", "canceled", RGP_CLASS_CANCELED},
-	{"", "unknown", RGP_CLASS_UNKNOWN},
-};
-
-static const char *class_name(int32_t class_)
-{
-	size_t i = 0;
-	while (classes[i].class_ != class_ && classes[i].class_ != RGP_CLASS_UNKNOWN)
-		i++;
-	return classes[i].class_name;
-}
-
-static const char *str(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text != NULL ? text : "";
-}
-
-/* Ids go into URLs: a hostile answer must not lead to other paths. */
-static int is_word(const char *text)
-{
-	if (text == NULL)
-		return 0;
-	size_t len =
-		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
-	return len > 0 && len <= 128 && text[len] == '\0';
-}
-
-/* Hands a value over and frees it. */
-static rgp_status give(const Call *c, const char *slot, json_t *value)
-{
-	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	struct rgp_bytes bytes = {text, text != NULL ? strlen(text) : 0};
-	rgp_status status = text != NULL ? c->host->result(c->call, slot, bytes) : RGP_FAIL;
-	free(text);
-	json_decref(value);
-	return status;
-}
-
-/* The call as a whole fails. */
-static rgp_status fail(const Call *c, const Failure *why, const char *hint)
-{
-	struct rgp_diag diag = {.size = sizeof(diag),
-		.class_ = why->class_,
-		.summary = why->message,
-		.hint = hint,
-		.code = *why->code ? why->code : NULL};
-	c->host->diag(c->call, &diag);
-	return why->class_ == RGP_CLASS_CANCELED ? RGP_CANCELED : RGP_FAIL;
-}
-
-static void set_failure(Failure *why, int32_t class_, const char *code, const char *message)
-{
-	*why = (Failure){.class_ = class_};
-	snprintf(why->code, sizeof(why->code), "%s", code);
-	snprintf(why->message, sizeof(why->message), "%s", message);
-}
-
-/* An answer that is no success: {"error": {"code", "message"}}, or whatever a proxy says. */
-static void read_failure(int32_t status, const json_t *reply, Failure *why)
-{
-	const json_t *error = json_object_get(reply, "error");
-	const char *code = str(error, "code"), *message = str(error, "message");
-	char text[64];
-	size_t i = 0;
-	snprintf(text, sizeof(text), "the cloud answered with status %d", (int)status);
-	while (classes[i].class_ != RGP_CLASS_UNKNOWN && strcmp(classes[i].code, code) != 0)
-		i++;
-	int32_t class_ = classes[i].class_;
-	if (class_ == RGP_CLASS_UNKNOWN && (status == 401 || status == 403))
-		class_ = RGP_CLASS_DENIED;
-	else if (class_ == RGP_CLASS_UNKNOWN && status >= 500)
-		class_ = RGP_CLASS_TRANSIENT;
-	set_failure(why, class_, code, *message ? message : text);
-	/* A 5xx may come after the deed; so may anything that our cloud did not write. */
-	why->definite = status < 500 && *code != '\0';
-}
-
-/* One request. The answer's JSON object, to be freed; NULL and *why. The host retries what is
- * throttled or transient, keeps to the rate limit, and redacts. */
-static json_t *request(const Call *c, const char *what, const char *method, const char *path,
-	const json_t *body, Failure *why)
-{
-	char url[1536];
-	if (snprintf(url, sizeof(url), "%s%s", c->inst->endpoint, path) >= (int)sizeof(url)) {
-		set_failure(why, RGP_CLASS_INVALID, "", "the address is too long");
-		return NULL;
-	}
-	const char *headers[] = {c->inst->authorization, "Content-Type: application/json", NULL};
-	char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
-	struct rgp_http_req req = {.size = sizeof(req),
-		.flags = strcmp(method, "GET") == 0 ? RGP_HTTP_READING : 0,
-		.method = method,
-		.url = url,
-		.headers = headers,
-		.body = {text, text != NULL ? strlen(text) : 0},
-		.what = what};
-	struct rgp_http_resp resp = {.size = sizeof(resp)};
-	rgp_status status = c->host->http(c->call, &req, &resp);
-	free(text);
-	if (status != RGP_OK) {
-		set_failure(why, status == RGP_CANCELED ? RGP_CLASS_CANCELED : RGP_CLASS_TRANSIENT,
-			"", "no answer came from the cloud");
-		return NULL;
-	}
-	json_t *reply = json_loadb(resp.body.data, resp.body.len, JSON_REJECT_DUPLICATES, NULL);
-	if (resp.status >= 200 && resp.status < 300 && json_is_object(reply))
-		return reply;
-	if (resp.status >= 200 && resp.status < 300)
-		set_failure(why, RGP_CLASS_TRANSIENT, "", "the answer is cut or no JSON");
-	else
-		read_failure(resp.status, reply, why);
-	json_decref(reply);
-	return NULL;
-}
 
 /* `path` with a word of the cloud's at its end: an id, or the name of an operation. */
 static json_t *request_at(const Call *c, const char *what, const char *method, const char *path,
@@ -541,6 +393,41 @@ static rgp_status each(const Call *c, void (*act)(const Call *c, const json_t *i
 	return RGP_OK;
 }
 
+/* ---- preflight: what the cloud says before anything is made */
+
+static rgp_status check_create(const Call *c, const json_t *create)
+{
+	Failure why;
+	char path[256];
+	const json_t *address = json_array_get(json_object_get(create, "addresses"), 0);
+	snprintf(path, sizeof(path), "/v1/check?size=%.64s&count=%lld",
+		str(json_object_get(create, "attributes"), "size"),
+		(long long)json_integer_value(json_object_get(create, "count")));
+	json_t *said = request(c, "Check", "GET", path, NULL, &why);
+	if (said == NULL)
+		return fail(c, &why, NULL);
+	rgp_status status = RGP_OK;
+	if (*str(said, "code"))
+		status = give(c, "finding",
+			json_pack("{s:s, s:s, s:s, s:O*, s:s?, s:s}", "severity",
+				str(said, "severity"), "class",
+				class_name(class_of_code(str(said, "code"))), "message",
+				str(said, "message"), "hint", json_object_get(said, "hint"),
+				"address", json_string_value(address), "attribute", "size"));
+	json_decref(said);
+	return status;
+}
+
+static rgp_status preflight(const Call *c)
+{
+	size_t i;
+	const json_t *create;
+	rgp_status status = RGP_OK;
+	json_array_foreach (json_object_get(c->input, "creates"), i, create)
+		status = status == RGP_OK ? check_create(c, create) : status;
+	return status;
+}
+
 /* ---- the table */
 
 #define CALL(name, run)                                                                            \
@@ -562,6 +449,7 @@ CALL(create, create(&c))
 CALL(ready, each(&c, ready_item))
 CALL(update, each(&c, update_item))
 CALL(remove, each(&c, remove_item))
+CALL(preflight, preflight(&c))
 
 static const struct rgp_provider provider = {
 	.size = sizeof(provider),
@@ -581,6 +469,7 @@ static const struct rgp_provider provider = {
 	.update = call_update,
 	.ready = call_ready,
 	.find = call_find,
+	.preflight = call_preflight,
 };
 
 RGP_ENTRY(template)

@@ -55,6 +55,17 @@ void pass_begin_refresh(RgSession *session, RgPass *pass);
  * be read. */
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);
 GPtrArray *pass_strangers_new(void);
+/* preflight.c. Asks the cloud what it says of what the plan creates, beside what follows; NULL: it
+ * is not asked. */
+typedef struct RgPreflight RgPreflight;
+RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const RgPlan *plan);
+/* Its findings, under the lines of the spec: false when the plan could not be carried out. That it
+ * could not be asked is a warning. NULL: true. */
+bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *diags);
+/* Both for the pass's own plan, which has errors when it could not be carried out. */
+void pass_preflight(RgSession *session, RgPass *pass, RgDiags *diags);
+void pass_preflight_free(RgPreflight *preflight);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPreflight, pass_preflight_free)
 /* taken.c. plan.name-taken when there are strangers: false where a cluster without a node would be
  * created beside them (without a diff: it would), else a warning. */
 bool pass_has_nodes(const RgPass *pass); /* recorded ones: the cluster is this state's */

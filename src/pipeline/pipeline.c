@@ -390,5 +390,8 @@ bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		pass->desired = rg_resource_set_new();
 	else if (!fit_and_read(session, pass, diags))
 		return false;
-	return rg_pass_make_plan(session, pass, diags);
+	if (!rg_pass_make_plan(session, pass, diags))
+		return false;
+	pass_preflight(session, pass, diags);
+	return true;
 }

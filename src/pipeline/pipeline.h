@@ -26,6 +26,7 @@ typedef struct {
 	RgDiffOptions diff;
 	bool reoptimize;      /* pinned instance types don't hold */
 	const char *override; /* why the budget may be exceeded; NULL: it may not */
+	bool skip_preflight;  /* the cloud is not asked beforehand whether a plan can be created */
 	unsigned settle_ms;   /* how long a refresh may wait for young things to show */
 	/* called before each stage that talks to a cloud, and while it reads; may be NULL; any
 	 * thread

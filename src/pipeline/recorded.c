@@ -43,7 +43,10 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 	rg_pass_ask_account(pass);
 	pass->desired =
 		session->diff.destroy ? rg_resource_set_new() : as_recorded(snapshot->recorded);
-	return rg_pass_make_plan(session, pass, diags) ? g_steal_pointer(&pass) : NULL;
+	if (!rg_pass_make_plan(session, pass, diags))
+		return NULL;
+	pass_preflight(session, pass, diags);
+	return g_steal_pointer(&pass);
 }
 
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags)
@@ -105,12 +108,14 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		.now_s = rg_clock_now_s()};
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	rg_pass_ask_account(pass);
+	g_autoptr(RgPreflight) preflight = pass_begin_preflight(session, pass, plan);
 	bool there = rg_refresh_is_there(pass->provider, &input, unread);
 	if (!rg_pass_check_account(pass, there, diags))
 		return NULL;
 	rg_diags_take_all(diags, unread);
 	if (!there ||
-		(plan->create && !pass_has_nodes(pass) && !name_is_free(session, pass, diags)))
+		(plan->create && !pass_has_nodes(pass) && !name_is_free(session, pass, diags)) ||
+		!pass_end_preflight(preflight, pass, diags))
 		return NULL;
 	return g_steal_pointer(&pass);
 }

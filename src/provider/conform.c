@@ -138,6 +138,28 @@ static void check_account(RgConform *c)
 		ok ? "the second answer is another" : NULL, diags);
 }
 
+/* Asks about everything that the script is going to make. */
+static void check_preflight(RgConform *c)
+{
+	static const char step[] = "preflight reports what the cloud says of creates";
+	g_autoptr(RgDiags) findings = rg_diags_new(), diags = rg_diags_new();
+	json_auto_t *creates = json_array();
+	if (!rg_provider_offers(c->provider, "preflight")) {
+		rg_conform_skip(c, step, "the module doesn't offer preflight");
+		return;
+	}
+	for (size_t i = 0; i < rg_resource_set_size(c->desired); i++) {
+		const RgResource *one = rg_resource_set_get(c->desired, i);
+		json_array_append_new(creates,
+			json_pack("{s:s, s:s?, s:i, s:[s], s:O, s:s?, s:b}", "kind", one->kind,
+				"group", one->group, "count", 1, "addresses", one->address,
+				"attributes", one->attrs, "origin", one->origin, "replaces", 0));
+	}
+	bool ok = rg_provider_preflight(c->provider, creates, findings, diags);
+	rg_diags_take_all(diags, findings);
+	rg_conform_tell(c, step, ok && !rg_diags_has_errors(diags), NULL, diags);
+}
+
 static void check_with_cloud(RgConform *c, const char *name)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -149,8 +171,10 @@ static void check_with_cloud(RgConform *c, const char *name)
 	if (!choose_type(c, name))
 		rg_conform_skip(
 			c, "life of a cluster", "no instance type is known: say --type TYPE");
-	else if (rg_conform_lower(c))
+	else if (rg_conform_lower(c)) {
+		check_preflight(c);
 		rg_conform_life(c);
+	}
 	rg_conform_hostile(c);
 }
 

@@ -5,13 +5,14 @@
 #include "provider/conform_internal.h"
 
 static const char *const verbs[] = {
-	"resolve", "lower", "list", "create", "ready", "update", "remove", "find"};
+	"resolve", "lower", "list", "create", "ready", "update", "remove", "find", "preflight"};
 
 static const char *const inputs[] = {"", "[]", "{}", "null", "\"text\"",
 	"{\"kind\":5,\"items\":{}}",
 	"{\"kind\":\"no.such\",\"items\":[{\"address\":\"no.such.a\",\"id\":\"x\"}]}",
 	"{\"items\":[null,5,{}],\"known\":[7,null],\"nodes\":[null,{\"indexes\":5}]}",
 	"{\"kinds\":[5,null,\"no.such\"],\"known\":{\"no.such\":[7,null]}}", "{\"kinds\":{}}",
+	"{\"creates\":[null,5,{\"addresses\":{},\"attributes\":[],\"count\":-1}]}",
 	"{\"images\":[null,{}],\"instance_types\":[5],\"token\":7}",
 	"{\"kind\":", "{\"nodes\":[{\"role\":\"worker\",\"indexes\":[-1,1e300,null]}]}"};
 
@@ -37,7 +38,8 @@ static rgp_fn function_of(const struct rgp_provider *table, const char *verb)
 		{"create", table->create}, {"remove", table->remove},
 		{"update", RGP_HAS(table, update) ? table->update : NULL},
 		{"ready", RGP_HAS(table, ready) ? table->ready : NULL},
-		{"find", RGP_HAS(table, find) ? table->find : NULL}};
+		{"find", RGP_HAS(table, find) ? table->find : NULL},
+		{"preflight", RGP_HAS(table, preflight) ? table->preflight : NULL}};
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
 		if (g_str_equal(rows[i].verb, verb))
 			return rows[i].function;

@@ -328,7 +328,7 @@ static void check_listing(RgConform *c, GStrv kinds)
 		.cluster = "raygpu-check",
 		.lineage = c->lineage};
 	bool ok = rg_provider_list(c->provider, &listing, take_kind, seen, diags);
-	for (guint i = 0; i < c->made->len && !why; i++) {
+	for (guint i = 0; ok && i < c->made->len && !why; i++) {
 		const RgConformMade *made = c->made->pdata[i];
 		g_autofree char *key = g_strconcat(made->wanted->kind, " ", made->id, NULL);
 		if (g_strv_contains((const char *const *)kinds, made->wanted->kind) &&

@@ -119,6 +119,13 @@ GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags
  * False and diagnostics when it could not find out. */
 bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags);
 
+/* What the cloud says beforehand of things that are to be created, `creates` as in provider.h, as
+ * findings: an error is one that the creation would meet. Without a place, but with an origin in
+ * the spec where that is known. False with diagnostics, and no findings, when it could not be
+ * asked. Only when the module offers "preflight". */
+bool rg_provider_preflight(
+	RgProvider *provider, const json_t *creates, RgDiags *findings, RgDiags *diags);
+
 /* Facts document, a new reference; NULL and diagnostics. */
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags);
 /* Desired resources of a fitted cluster: the module's plus raygpu.secret.ray_token when the spec

@@ -10,6 +10,7 @@
         cloud.stop_looks = 2             # a node is gone at the second look after its DELETE
         cloud.slow_changes = 2           # a PATCH is an operation, done at the second look
         cloud.own_labels = {'by': 'us'}  # the cloud adds them to every node's
+        cloud.quota = {'left': {'gpu.small': 2}, 'denied': {'gpu.huge': 'not you'}, 'notes': {'cpu.large': 'scarce'}}
 """
 import http.server
 import json
@@ -34,6 +35,7 @@ class Cloud:
         self.nodes, self.tokens, self.requests = {}, {}, []
         self.capacity, self.failures, self.lose = {}, [], False
         self.count, self.lock = 0, threading.Lock()
+        self.quota = {}
         self.start_looks = 1    # looks at a node until it runs
         self.stop_looks = self.slow_changes = 0
         self.own_labels, self.operations = {}, {}
@@ -66,6 +68,20 @@ class Cloud:
         size = min(int(query.get('limit', PAGE_MOST)), PAGE_MOST)
         page = wanted[at:at + size]
         return {'nodes': page, 'next': page[-1]['id'] if at + size < len(wanted) else None}
+
+    def check(self, size, count):
+        """What the account may still have, see `quota`; None: the key may not ask."""
+        if self.quota is None:
+            raise Refused(403, 'denied', 'this key may not see the quota')
+        left = self.quota.get('left', {}).get(size, count)
+        if size in self.quota.get('denied', {}):
+            return {'severity': 'error', 'code': 'denied', 'message': self.quota['denied'][size]}
+        if count > left:
+            return {'severity': 'error', 'code': 'quota', 'hint': 'ask for a higher quota, or make the pool smaller',
+                    'message': f'{count} more {size} are needed, the quota allows {left}'}
+        if size in self.quota.get('notes', {}):
+            return {'severity': 'warning', 'code': 'no_capacity', 'message': self.quota['notes'][size]}
+        return {}
 
     def create(self, body):
         token, indexes = body['token'], body['indexes']
@@ -119,6 +135,8 @@ class Cloud:
             return self.region(parts[2])
         if method == 'GET' and parts[:2] == ['v1', 'operations'] and len(parts) == 3:
             return self.operation(parts[2])
+        if method == 'GET' and parts == ['v1', 'check']:
+            return self.check(query['size'], int(query['count']))
         if parts[:2] != ['v1', 'nodes']:
             raise Refused(404, 'not_found', path)
         if len(parts) == 2:

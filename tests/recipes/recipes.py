@@ -179,7 +179,7 @@ def test_each_cluster_is_a_line(tmp_path):
 
 def provider(tree):
     """A module `recipe` from the template."""
-    for name in ('schema.json', 'template.c', 'instance_types.csv', 'prices.csv', 'README.md'):
+    for name in ('schema.json', 'template.c', 'cloud.c', 'cloud.h', 'instance_types.csv', 'prices.csv', 'README.md'):
         text = tree.read('providers/template/' + name).replace('template', 'recipe')
         # third parties need no GLib; in the tree C's own are banned (tests/lint)
         text = text.replace('calloc(1, ', 'g_malloc0(').replace('= strdup(', '= g_strdup(')
@@ -197,7 +197,7 @@ foreach name : ['schema.json', 'instance_types.csv', 'prices.csv']
 endforeach
 """.replace('\\\\\\\\', '\\\\'))
     tree.put('providers/meson.build', "subdir('aws/tests')\n", """subdir('recipe')
-shared_module('recipe', 'recipe/recipe.c', name_prefix: '', link_args: module_link_args,
+shared_module('recipe', 'recipe/recipe.c', 'recipe/cloud.c', name_prefix: '', link_args: module_link_args,
   include_directories: [inc_abi, inc_recipe], dependencies: [glib_dep, jansson_dep],
   gnu_symbol_visibility: 'hidden', install: true, install_dir: provider_dir)
 """, before=True)

@@ -302,6 +302,63 @@ static void test_a_call_for_several_kinds_has_pages_of_each(void)
 	}
 }
 
+#define FINDING(members)                                                                           \
+	"['result', 'finding', {'severity': 'error', 'class': 'quota', 'message': 'no "            \
+	"more'" members "}]"
+
+static const struct {
+	const char *actions, *why;
+} bad_findings[] = {
+	{"['result', 'findings', []]", "\"findings\" is not a result of it"},
+	{"['result', 'finding', {'severity': 'fatal', 'class': 'quota', 'message': 'm'}]",
+		"a finding needs a severity, a class and a message"},
+	{"['result', 'finding', {'severity': 'error', 'class': 'full', 'message': 'm'}]",
+		"a finding needs a severity, a class and a message"},
+	{"['result', 'finding', {'severity': 'error', 'class': 'quota'}]",
+		"a finding needs a severity, a class and a message"},
+};
+
+static const char creates[] = "[{'kind': 'scripted.node', 'count': 2, 'origin': '/pools/p', "
+			      "'addresses': ['scripted.node.p[0]', 'scripted.node.p[1]']}]";
+
+static void test_findings_of_preflight_have_the_origin_of_their_address(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'preflight': [[" FINDING(", 'address': 'scripted.node.p[1]'") "," FINDING(
+			", 'origin': '/head', 'address': 'scripted.node.p[1]'") "," FINDING("") "]]"
+												"}",
+		false);
+	g_autoptr(RgDiags) findings = rg_diags_new();
+	json_auto_t *list = scripted_json(creates);
+	g_assert_true(rg_provider_preflight(scripted->provider, list, findings, scripted->diags));
+	g_assert_cmpuint(rg_diags_count(findings), ==, 3);
+	scripted_assert_diag(findings, 0, "provider.quota", "no more");
+	g_assert_cmpstr(rg_diags_get(findings, 0)->origin, ==, "/pools/p");
+	g_assert_cmpstr(rg_diags_get(findings, 1)->origin, ==, "/head");
+	g_assert_null(rg_diags_get(findings, 2)->origin);
+	g_assert_cmpint(rg_diags_exit_code(findings), ==, 8);
+}
+
+static void test_a_failed_preflight_has_no_findings(void)
+{
+	json_auto_t *list = scripted_json(creates);
+	for (size_t i = 0; i <= G_N_ELEMENTS(bad_findings); i++) {
+		bool bad = i < G_N_ELEMENTS(bad_findings);
+		g_autofree char *script = g_strdup_printf("{'preflight': [[%s, %s]]}", FINDING(""),
+			bad ? bad_findings[i].actions : "['status', -1]");
+		g_autofree char *why =
+			g_strdup_printf("module scripted gave a bad result to preflight: %s",
+				bad ? bad_findings[i].why : "");
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		g_autoptr(RgDiags) findings = rg_diags_new();
+		g_assert_false(
+			rg_provider_preflight(scripted->provider, list, findings, scripted->diags));
+		g_assert_cmpuint(rg_diags_count(findings), ==, 0);
+		if (bad)
+			scripted_assert_diag(scripted->diags, 0, "provider.bad-result", why);
+	}
+}
+
 static void test_finds_by_token_in_the_order_given(void)
 {
 	g_autoptr(Scripted) scripted = scripted_open(
@@ -474,6 +531,9 @@ int main(int argc, char **argv)
 		{"does not know a strange kind", test_does_not_know_a_strange_kind},
 		{"a call for several kinds has pages of each",
 			test_a_call_for_several_kinds_has_pages_of_each},
+		{"findings of preflight have the origin of their address",
+			test_findings_of_preflight_have_the_origin_of_their_address},
+		{"a failed preflight has no findings", test_a_failed_preflight_has_no_findings},
 		{"finds by token in the order given", test_finds_by_token_in_the_order_given},
 		{"checks facts", test_checks_facts},
 		{"checks lowered resources", test_checks_lowered_resources},

@@ -121,7 +121,16 @@
  * account  input {}   gives "account": {"id": text}: whose resources the credentials reach, as the cloud
  *          names it; reading calls only. The host keeps it with the state, and works on a cluster
  *          with no other account's credentials. It runs beside `list`, so it may take as long.
- * preflight input {"creates": [...]}     gives "findings": [...]  (no module implements it yet)
+ * preflight input {"creates": [{"kind", "group": pool or null, "count": n, "addresses": [...],
+ *                 "attributes": {the wanted ones, with expressions}, "origin": JSON pointer into the
+ *                 spec, "replaces": true when as many are removed for it}]}
+ *          gives "finding" (any number): {"severity": "error" | "warning" | "note", "class", "message",
+ *                 "detail", "hint", "code", "request_id", "address", "attribute", "origin"}
+ *          What the cloud says of these creates before they are made: quota, permissions, capacity;
+ *          reading calls only (a dry run is one). "severity", "class" and "message" are required. An
+ *          error is what a create would meet: the plan is not applied, and ends with the exit code of
+ *          its class. Without "origin" the one of "address" is taken. The host calls it once a plan or
+ *          apply that creates something. When it fails, the plan goes on with a warning.
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
  * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the cloud's),

@@ -4,6 +4,7 @@ What a module may do wrong by the rules of the ABI, and what holds that it is re
 schema: the table in tests/unit/test_provider_load.c; handles that are used late or on another thread, bad slots, impure
 calls: test_provider_calls.c; items: test_provider_items.c; requests and helpers: test_provider_services.c. Here: falling, ending the
 process, hanging, and touching the process that it lives in."""
+import json
 import os
 import shutil
 
@@ -82,11 +83,28 @@ def test_a_removal_without_end_and_one_that_cannot_be_repeated_are_caught(tmp_pa
         assert 'it is busy' in bad['remove template.node.head, which an interrupted run began']
 
 
+def test_kinds_that_are_listed_together_need_pages_of_one_kind(tmp_path, installed):     # pylint: disable=redefined-outer-name
+    """The template's pages don't say of which kind they are: right as long as it has one kind."""
+    def change(name, text):
+        if name != 'schema.json':
+            return text
+        schema = json.loads(text)
+        schema['kinds']['template.node']['listing'] = 'all'
+        schema['kinds']['template.disk'] = {'version': 1, 'listing': 'all', 'attributes': {},
+                                            'batch': {'create': 1, 'update': 1, 'remove': 1}}
+        return json.dumps(schema)
+    with Cloud() as cloud:
+        modules = build_template(installed, tmp_path, change)
+        report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint', cloud.url,
+                       '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+    assert 'a page doesn\'t say of which kind it is' in failed(report)['list template.node, template.disk in one call']
+
+
 def test_aws_passes(tmp_path):
     with Sim('--boot-ms', '50', '--shutdown-ms', '50') as sim:
         told = check(tmp_path, os.path.join(BUILD, 'providers/aws.so'), '--region', 'us-east-1',
                      '--type', 'm5.large', env=sim.env())
-        assert ' 0 failed, 0 skipped\n' in told.out
+        assert ' 0 failed, 1 skipped\n' in told.out
         assert 'pass  create aws.instance, two in one call, the same token: the same things\n' in told.out
         assert not sim.live_instances()
 

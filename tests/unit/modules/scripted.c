@@ -365,6 +365,7 @@ PLAY(remove)
 PLAY(update)
 PLAY(ready)
 PLAY(find)
+PLAY(preflight)
 
 static rgp_status tell_schema(const struct rgp_host *host, struct rgp_call *call)
 {
@@ -411,6 +412,7 @@ static const struct rgp_provider table = {
 	.update = play_update,
 	.ready = play_ready,
 	.find = play_find,
+	.preflight = play_preflight,
 };
 
 RGP_ENTRY(scripted)

@@ -1,0 +1,148 @@
+/* What the cloud says beforehand of what a plan would create: quota and permissions, before
+ * anything is made or approved. Only where the module offers it, once a command. */
+#include <pthread.h>
+#include <string.h>
+#include "pipeline/internal.h"
+
+struct RgPreflight {
+	RgProvider *provider;
+	const RgPlan *plan;
+	json_t *creates;
+	RgDiags *findings, *diags;
+	pthread_t thread;
+	bool running, ok;
+};
+
+static bool creates(const RgPlanChange *change)
+{
+	return (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE) &&
+	       !g_str_equal(change->kind, RG_SECRET_KIND);
+}
+
+/* One entry for all that is created alike. */
+static json_t *creates_of(const RgPlan *plan)
+{
+	g_autoptr(GHashTable) entries =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	json_t *list = json_array();
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		if (!creates(change))
+			continue;
+		bool replaces = change->action == RG_ACTION_REPLACE;
+		g_autofree char *key = g_strdup_printf("%s %s %d %p", change->kind,
+			change->group ? change->group : "", replaces, (void *)change->desired);
+		json_t *entry = g_hash_table_lookup(entries, key);
+		if (!entry) {
+			entry = json_pack("{s:s, s:s?, s:s?, s:b, s:O, s:[]}", "kind", change->kind,
+				"group", change->group, "origin", change->origin, "replaces",
+				replaces, "attributes", change->desired, "addresses");
+			json_array_append_new(list, entry);
+			g_hash_table_insert(entries, g_steal_pointer(&key), entry);
+		}
+		json_t *addresses = json_object_get(entry, "addresses");
+		json_array_append_new(addresses, json_string(change->address));
+		json_object_set_new(
+			entry, "count", json_integer((json_int_t)json_array_size(addresses)));
+	}
+	return list;
+}
+
+static void *run(void *data)
+{
+	RgPreflight *preflight = data;
+	preflight->ok = rg_provider_preflight(
+		preflight->provider, preflight->creates, preflight->findings, preflight->diags);
+	return NULL;
+}
+
+RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const RgPlan *plan)
+{
+	if (session->skip_preflight || session->diff.looking || plan->errored ||
+		!rg_provider_offers(pass->provider, "preflight"))
+		return NULL;
+	json_auto_t *list = creates_of(plan);
+	if (!json_array_size(list))
+		return NULL;
+	if (session->progress)
+		session->progress(
+			session->progress_data, "checking", "quota and permissions", 0, false);
+	RgPreflight *preflight = g_new0(RgPreflight, 1);
+	preflight->provider = pass->provider;
+	preflight->plan = plan;
+	preflight->creates = g_steal_pointer(&list);
+	preflight->findings = rg_diags_new();
+	preflight->diags = rg_diags_new();
+	preflight->running = pthread_create(&preflight->thread, NULL, run, preflight) == 0;
+	if (!preflight->running)
+		run(preflight);
+	return preflight;
+}
+
+static void wait_for(RgPreflight *preflight)
+{
+	if (preflight->running)
+		pthread_join(preflight->thread, NULL);
+	preflight->running = false;
+}
+
+void pass_preflight_free(RgPreflight *preflight)
+{
+	if (!preflight)
+		return;
+	wait_for(preflight);
+	json_decref(preflight->creates);
+	rg_diags_free(preflight->findings);
+	rg_diags_free(preflight->diags);
+	g_free(preflight);
+}
+
+/* The line of the change that a pointer into the spec is about, or lies below: all that a saved
+ * plan knows of its spec. */
+static RgSource source_of_change(const void *data, const char *origin)
+{
+	const RgPlan *plan = data;
+	RgSource best = {0};
+	size_t longest = 0;
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		size_t len = change->origin ? strlen(change->origin) : 0;
+		if (len <= longest || !g_str_has_prefix(origin, change->origin) ||
+			(origin[len] != '\0' && origin[len] != '/'))
+			continue;
+		longest = len;
+		best = change->source;
+	}
+	return best;
+}
+
+static void warn_unchecked(const RgDiags *why, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_warning(
+		diags, "plan.unchecked", "quota and permissions could not be checked beforehand");
+	if (rg_diags_count(why))
+		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
+	rg_diag_hint(diag, "the plan still holds; `--skip-preflight` leaves the check out");
+}
+
+bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *diags)
+{
+	if (!preflight)
+		return true;
+	wait_for(preflight);
+	if (!preflight->ok)
+		warn_unchecked(preflight->diags, diags);
+	if (pass->cluster)
+		pass_locate(pass->cluster, preflight->findings);
+	rg_diags_locate(preflight->findings, source_of_change, preflight->plan);
+	bool fine = !rg_diags_has_errors(preflight->findings);
+	rg_diags_take_new(diags, preflight->findings);
+	return fine;
+}
+
+void pass_preflight(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(RgPreflight) preflight = pass_begin_preflight(session, pass, pass->plan);
+	if (!pass_end_preflight(preflight, pass, diags))
+		pass->plan->errored = true;
+}

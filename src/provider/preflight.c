@@ -1,0 +1,86 @@
+/* preflight: what the cloud says beforehand of things that are to be created. */
+#include "provider/internal.h"
+
+#include <string.h>
+
+typedef struct {
+	const json_t *creates;
+	RgDiags *findings;
+} Preflight;
+
+/* Of what is to be created under the address; NULL when it was not asked about. */
+static const char *origin_of(const json_t *creates, const char *address)
+{
+	size_t i, k;
+	const json_t *create, *one;
+	json_array_foreach (creates, i, create) {
+		json_array_foreach (json_object_get(create, "addresses"), k, one) {
+			if (g_strcmp0(json_string_value(one), address) == 0)
+				return rg_json_str(create, "origin", NULL);
+		}
+	}
+	return NULL;
+}
+
+static char *text_of(const json_t *finding, const char *key)
+{
+	return rg_text_clean(rg_json_str(finding, key, NULL));
+}
+
+static RgDiag *add_finding(RgDiags *findings, const char *severity, RgClass class_, char *summary)
+{
+	const char *code = rg_class_code(class_);
+	g_strdelimit(summary, "\n", ' ');
+	if (g_str_equal(severity, "warning"))
+		return rg_diags_warning(findings, code, "%s", summary);
+	if (g_str_equal(severity, "note"))
+		return rg_diags_note(findings, code, "%s", summary);
+	return rg_diags_error(findings, code, "%s", summary);
+}
+
+static void take_finding(RgCall *call, const char *slot, json_t *value)
+{
+	static const char *const severities[] = {"error", "warning", "note", NULL};
+	const Preflight *preflight = call->data;
+	const char *severity = rg_json_str(value, "severity", "");
+	bool known = false;
+	RgClass class_ = rg_class_find(rg_json_str(value, "class", ""), &known);
+	g_autofree char *summary = text_of(value, "message"), *detail = text_of(value, "detail");
+	g_autofree char *hint = text_of(value, "hint"), *code = text_of(value, "code");
+	g_autofree char *request_id = text_of(value, "request_id");
+	g_autofree char *address = text_of(value, "address");
+	g_autofree char *attribute = text_of(value, "attribute");
+	g_autofree char *origin = text_of(value, "origin");
+	if (!g_str_equal(slot, "finding")) {
+		rg_call_bad(call, "\"%s\" is not a result of it", slot);
+		return;
+	}
+	if (!summary || !*summary || !known || class_ == RG_CLASS_OK ||
+		!g_strv_contains(severities, severity)) {
+		rg_call_bad(call, "a finding needs a severity, a class and a message");
+		return;
+	}
+	RgDiag *diag = add_finding(preflight->findings, severity, class_, summary);
+	if (detail)
+		rg_diag_detail(diag, "%s", detail);
+	if (hint)
+		rg_diag_hint(diag, "%s", hint);
+	rg_diag_address(diag, address, attribute);
+	rg_diag_cloud(diag, rg_call_provider(call), code, request_id);
+	rg_diag_origin(diag, origin ? origin : origin_of(preflight->creates, address));
+}
+
+bool rg_provider_preflight(
+	RgProvider *provider, const json_t *creates, RgDiags *findings, RgDiags *diags)
+{
+	g_autoptr(RgDiags) found = rg_diags_new();
+	Preflight preflight = {creates, found};
+	json_auto_t *input = json_pack("{s:O}", "creates", rg_json_unconst(creates));
+	RgCall call = {.slot = take_finding, .data = &preflight};
+	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
+	ok = ok && call.bad_count == 0;
+	rg_call_clear(&call);
+	if (ok)
+		rg_diags_take_all(findings, found);
+	return ok;
+}
