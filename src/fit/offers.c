@@ -24,7 +24,8 @@ static int64_t amount_of(const RgPrice *price)
 /* Tables may have prices of types that are not sold so. */
 static const RgPrice *price_of(const RgInstanceType *type, const char *region, RgPriceKind kind)
 {
-	return type->markets & RG_SOLD(kind) ? rg_catalog_find_price_of(type, region, kind) : NULL;
+	return (type->markets & RG_SOLD(kind)) ? rg_catalog_find_price_of(type, region, kind)
+					       : NULL;
 }
 
 /* In no zone of the region was it seen at the limit. */

@@ -58,7 +58,7 @@ char *rg_offers_reject_market(RgPriceKind market, const RgInstanceType *type)
 		return NULL;
 	RgPriceKind other = market == RG_PRICE_SPOT ? RG_PRICE_ON_DEMAND : RG_PRICE_SPOT;
 	return g_strdup_printf("not sold %s, only %s", words[market],
-		type->markets & RG_SOLD(other) ? words[other] : "by reservation");
+		(type->markets & RG_SOLD(other)) ? words[other] : "by reservation");
 }
 
 static char *reject_bound(const RgBound *bound, double value, double scale, const char *unit)

@@ -32,6 +32,18 @@ def test_the_mission_s_accelerators_are_on_all_three_clouds(home, word):
     assert len({key(o) for o in found['offers']}) == found['found']
 
 
+def test_a_type_is_offered_only_as_it_is_sold(home):
+    """a3-highgpu-1g is sold on spot only, whatever on-demand price the table has of it."""
+    where = ('H100:1', '--provider', 'gcp', '--region', 'us-central1')
+    [on_demand], [spot] = offers(home, *where), offers(home, *where, '--market', 'spot')
+    assert 'a3-highgpu-1g' not in [o['instance_type'] for o in on_demand['offers']]
+    [sold] = [o for o in spot['offers'] if o['instance_type'] == 'a3-highgpu-1g']
+    assert sold['markets'] == 'spot' and sold['on_demand'] is None and sold['spot']['microusd_hour'] > 0
+    [everything] = offers(home, *where, '--all')
+    [why] = [o['rejected'] for o in everything['offers'] if o['instance_type'] == 'a3-highgpu-1g']
+    assert why == 'not sold on demand, only on spot'
+
+
 def test_constraints_hold_and_carbon_ranks(home):
     query = '{gpu_memory: ">=40GB", compute_capability: ">=8.0", count: 8}'
     [found] = offers(home, query, '--optimize', 'carbon')
