@@ -67,6 +67,24 @@ static void check_marks(RgConform *c, const RgSchema *schema)
 	rg_conform_tell(c, "its marks hold what raygpu writes", !why, why, NULL);
 }
 
+/* Without them no node boots. */
+static void check_fragments(RgConform *c, const char *name, const RgSchema *schema)
+{
+	static const char *const members[] = {"cloud", "fast_network"};
+	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
+		const char *file = rg_json_str(rg_schema_boot(schema), members[i], NULL);
+		size_t len;
+		if (!file)
+			continue;
+		g_autofree char *step = g_strdup_printf("data file %s", file);
+		g_autofree char *why = g_strdup_printf(
+			"boot.%s of the schema names it, but it is not beside the module",
+			members[i]);
+		rg_conform_tell(c, step, rg_provider_module_data(c->host, name, file, &len) != NULL,
+			why, NULL);
+	}
+}
+
 /* The loader's own checks, and what the core needs beside them. */
 static bool check_module(RgConform *c, const char *name)
 {
@@ -85,6 +103,7 @@ static bool check_module(RgConform *c, const char *name)
 		has_node_kind(module->schema),
 		"no kind of the schema says \"node\": true, so no plan can count its nodes", NULL);
 	check_marks(c, module->schema);
+	check_fragments(c, name, module->schema);
 	static const char *const files[][2] = {
 		{"schema.json", "specs can't name the provider until it is installed"},
 		{"instance_types.csv", "without it nodes are shapes, such as T4:1"},

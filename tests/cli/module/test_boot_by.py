@@ -65,6 +65,30 @@ def test_a_cloud_that_boots_nothing_of_ours_still_hears_of_the_ray_node(home, cl
     assert set(boot) == {'env', 'labels', 'resources', 'gpus'} and boot['resources'] == {'accelerator_type:T4': 1}
 
 
+def test_a_module_brings_its_own_fragment(tmp_path, cloud, installed):    # pylint: disable=redefined-outer-name
+    old = '"user_data_bytes": 262144'
+
+    def change(name, text):
+        assert name != 'schema.json' or old in text
+        return text.replace(old, old + ', "cloud": "cloud.sh"')
+
+    (tmp_path / 'third').mkdir()
+    home = ThirdHome(tmp_path, cloud, build_template(installed, tmp_path / 'third', change))
+    home.write('cluster.yaml', spec(cloud, small=1))
+    refused = home.run('plan', 'cluster.yaml', code=1)
+    assert 'names the file cloud.sh in boot.cloud, which is not beside it [provider.refused]' in ' '.join(
+        refused.err.split())
+    checked = home.run('providers', 'check', f'{home.modules}/template.so', '--json', code=1).json()
+    assert [s['step'] for s in checked['steps'] if s['outcome'] == 'fail'] == ['data file cloud.sh']
+
+    with open(f'{home.modules}/template/cloud.sh', 'w', encoding='utf-8') as f:
+        f.write('read_identity() { instance_id=mine; }\n')
+    home.apply()
+    for node in cloud.live():
+        files = {f['path']: f['content'] for f in json.loads(node['user_data'].partition('\n')[2])['write_files']}
+        assert files['/usr/local/lib/raygpu/cloud'] == 'read_identity() { instance_id=mine; }\n'
+
+
 @pytest.mark.parametrize('home', ['container'], indirect=True)
 def test_a_zone_that_is_no_ray_label_is_refused(home, cloud, monkeypatch):
     north = {**REGIONS['north'], 'zones': ['a:1', 'b2'], 'sizes': {**REGIONS['north']['sizes'], 'cpu.large': ['a:1']}}
