@@ -77,12 +77,13 @@ RgPoolNodes rg_nodes_get(const RgResource *resource, size_t i)
 			.min = 1,
 			.max = 1,
 			.pin = resource->pin};
-	int64_t count = bounded(entry, "count", 0);
+	const json_t *fixed = json_object_get(entry, "count");
+	int64_t count = CLAMP(json_integer_value(fixed), 0, RG_CAP_NODES);
 	RgPoolNodes nodes = {.pool = rg_json_str(entry, "pool", pool),
 		.is_head = g_str_equal(rg_json_str(entry, "role", ""), HEAD),
-		.min = (unsigned)bounded(entry, "min", count),
-		.max = (unsigned)bounded(entry, "max", count),
-		.is_elastic = !json_object_get(entry, "count"),
+		.min = (unsigned)(fixed ? count : bounded(entry, "min", 0)),
+		.max = (unsigned)(fixed ? count : bounded(entry, "max", 0)),
+		.is_elastic = !fixed,
 		.pin = json_is_array(resource->nodes) ? NULL : entry};
 	nodes.max = MAX(nodes.min, nodes.max);
 	nodes.first = bounded(entry, "first", CLAMP(resource->index, 0, RG_CAP_NODES) * count);
