@@ -11,7 +11,7 @@ struct rgp_inst {
 	char *profile;		/* named by the spec, or NULL */
 	json_t *config;		/* the spec's provider mapping without name and region */
 	char *connection;	/* JSON for rgp_http_req.connection, or NULL */
-	AwsErrors *errors;
+	ModErrors *errors;
 	pthread_mutex_t lock;
 	struct AwsKeys *keys; /* empty before the first request (credentials.c) */
 };

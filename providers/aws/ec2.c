@@ -1,35 +1,10 @@
 #include "aws/ec2.h"
 #include "aws/credentials.h"
 #include "aws/form.h"
+#include "common/exchange.h"
 #include <string.h>
 
 #define PAGES_MAX 100000
-/* RequestExpired comes at 15 minutes; below this the clock is not to blame */
-#define SKEW_TOLD_S 240
-
-/* What the host's tries of one request met, told by its calls of `classify`. */
-typedef struct {
-	const AwsErrors *errors;
-	uint32_t answers;
-	bool doubtful; /* an answer after which EC2 may have acted all the same */
-} Tries;
-
-static int32_t classify(void *data, int32_t status, struct rgp_bytes body)
-{
-	Tries *tries = data;
-	tries->answers++;
-	if (status >= 200 && status < 300)
-		return RGP_CLASS_OK;
-	ModFailure failure = {0};
-	aws_errors_read(tries->errors, status, body, &failure);
-	int32_t class_ = failure.class_;
-	/* a code that EC2 gives instead of acting comes as 4xx, and capacity and quota as 500 */
-	if (status >= 500 && class_ != RGP_CLASS_CAPACITY && class_ != RGP_CLASS_QUOTA &&
-		class_ != RGP_CLASS_THROTTLED)
-		tries->doubtful = true;
-	mod_failure_clear(&failure);
-	return class_;
-}
 
 void ec2_reply_clear(Ec2Reply *reply)
 {
@@ -56,37 +31,17 @@ static void read_success(
 				      : "whether EC2 acted is not known: the next run finds out";
 }
 
-/* A wrong clock shows as one of several refusals; only the distance tells it from a wrong key, or
- * from temporary credentials that have expired (errors.csv has the hint). */
-static void tell_skew(const struct rgp_http_resp *resp, ModFailure *failure)
+static void read_failure(
+	const void *errors, int32_t status, struct rgp_bytes body, ModFailure *failure)
 {
-	int64_t skew_s = RGP_HAS(resp, skew_s) ? resp->skew_s : 0;
-	if (failure->class_ != RGP_CLASS_DENIED || ABS(skew_s) < SKEW_TOLD_S)
-		return;
-	g_autofree char *message = g_steal_pointer(&failure->message);
-	failure->message = g_strdup_printf("%s; this machine's clock is %" G_GINT64_FORMAT
-					   " s (%.1f minutes) %s EC2's",
-		message, ABS(skew_s), (double)ABS(skew_s) / 60, skew_s > 0 ? "behind" : "ahead of");
-	failure->hint = "set the clock (e.g. `timedatectl set-ntp true`) and try again";
-}
-
-static void read_failure(const AwsCall *call, const Tries *tries, const struct rgp_http_resp *resp,
-	ModFailure *failure)
-{
-	aws_errors_read(call->inst->errors, resp->status, resp->body, failure);
-	if (failure->class_ == RGP_CLASS_OK)
-		failure->class_ = RGP_CLASS_UNKNOWN;
-	bool all_answered = resp->tries <= tries->answers;
-	failure->definite = failure->code && !tries->doubtful && all_answered &&
-			    failure->class_ != RGP_CLASS_TRANSIENT &&
-			    failure->class_ != RGP_CLASS_UNKNOWN;
-	tell_skew(resp, failure);
+	aws_errors_read(errors, status, body, failure);
 }
 
 /* One of the requests that are sent side by side. */
 typedef struct {
 	char *form;
-	Tries tries;
+	ModReader reader;
+	ModTries tries;
 	struct rgp_http_req req;
 	struct rgp_http_resp resp;
 } Sending;
@@ -97,7 +52,7 @@ static void prepare(
 	static const char *const headers[] = {
 		"Content-Type: application/x-www-form-urlencoded; charset=utf-8", NULL};
 	sending->form = aws_form_format(request->action, request->params);
-	sending->tries = (Tries){.errors = call->inst->errors};
+	sending->reader = (ModReader){read_failure, call->inst->errors, "EC2"};
 	sending->req = (struct rgp_http_req){
 		.size = sizeof sending->req,
 		.flags = request->reading ? RGP_HTTP_READING : 0,
@@ -108,9 +63,8 @@ static void prepare(
 		.auth = mod_bytes(auth),
 		.connection = mod_bytes(call->inst->connection),
 		.what = request->action,
-		.classify = classify,
-		.classify_data = &sending->tries,
 	};
+	mod_tries_watch(&sending->tries, &sending->reader, &sending->req);
 	sending->resp.size = sizeof sending->resp;
 }
 
@@ -121,7 +75,7 @@ static void read_reply(
 	if (resp->status >= 200 && resp->status < 300)
 		read_success(request, resp, reply);
 	else
-		read_failure(call, &sending->tries, resp, &reply->failure);
+		mod_tries_judge(&sending->tries, resp, &reply->failure);
 }
 
 rgp_status ec2_send_all(

@@ -221,8 +221,8 @@ static rgp_status settle_success(Batch *batch, Ec2Reply *reply)
 	mod_failure_set(&reply->failure, RGP_CLASS_CAPACITY, "InsufficientInstanceCapacity",
 		"EC2 gave %zu of the %zu instances asked for", batch->seen,
 		json_array_size(batch->items));
-	const AwsErrorRow *row =
-		aws_errors_find(batch->call->inst->errors, "InsufficientInstanceCapacity");
+	const ModErrorRow *row =
+		mod_errors_find(batch->call->inst->errors, "InsufficientInstanceCapacity");
 	reply->failure.definite = true;
 	reply->failure.hint = row ? row->hint : NULL;
 	reply->failure.attribute = row ? row->attribute : NULL;

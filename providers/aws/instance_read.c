@@ -189,7 +189,7 @@ void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailur
 		return;
 	}
 	if (*code) {
-		aws_errors_describe(call->inst->errors, code, message, failure);
+		mod_errors_describe(call->inst->errors, code, message, failure);
 		g_autofree char *text = g_steal_pointer(&failure->message);
 		failure->message = g_strdup_printf("EC2 ended the instance: %s", text);
 		if (failure->class_ == RGP_CLASS_TRANSIENT)

@@ -159,7 +159,7 @@ void aws_close(struct rgp_inst *inst)
 	if (!inst)
 		return;
 	pthread_mutex_destroy(&inst->lock);
-	aws_errors_free(inst->errors);
+	mod_errors_free(inst->errors);
 	g_free(inst->region);
 	g_free(inst->endpoint);
 	g_free(inst->profile);

@@ -3,16 +3,9 @@
 /* clouds refuse requests at a skew of 5 minutes and more; below this the clock is not to blame */
 #define SKEW_TOLD_S 240
 
-/* What the host's tries of one request met, told by its calls of `classify`. */
-typedef struct {
-	const ModReader *reader;
-	uint32_t answers;
-	bool doubtful; /* an answer after which the cloud may have acted all the same */
-} Tries;
-
 static int32_t exchange_classify(void *data, int32_t status, struct rgp_bytes body)
 {
-	Tries *tries = data;
+	ModTries *tries = data;
 	tries->answers++;
 	if (status >= 200 && status < 300)
 		return RGP_CLASS_OK;
@@ -44,24 +37,37 @@ static void exchange_explain_skew(
 	failure->hint = "set the clock (e.g. `timedatectl set-ntp true`) and try again";
 }
 
-rgp_status mod_exchange(const ModTalk *talk, const ModReader *reader, struct rgp_http_req *request,
-	struct rgp_http_resp *answer, ModFailure *failure)
+void mod_tries_watch(ModTries *tries, const ModReader *reader, struct rgp_http_req *request)
 {
-	Tries tries = {.reader = reader};
-	mod_failure_clear(failure);
+	*tries = (ModTries){.reader = reader};
 	request->classify = exchange_classify;
-	request->classify_data = &tries;
-	*answer = (struct rgp_http_resp){.size = sizeof *answer};
-	rgp_status status = talk->host->http(talk->call, request, answer);
-	if (status != RGP_OK || (answer->status >= 200 && answer->status < 300))
-		return status;
+	request->classify_data = tries;
+}
+
+void mod_tries_judge(const ModTries *tries, const struct rgp_http_resp *answer, ModFailure *failure)
+{
+	const ModReader *reader = tries->reader;
+	if (answer->status >= 200 && answer->status < 300)
+		return;
 	reader->read(reader->data, answer->status, answer->body, failure);
 	if (failure->class_ == RGP_CLASS_OK)
 		failure->class_ = RGP_CLASS_UNKNOWN;
-	bool all_answered = answer->tries <= tries.answers;
-	failure->definite = failure->code && !tries.doubtful && all_answered &&
+	bool all_answered = answer->tries <= tries->answers;
+	failure->definite = failure->code && !tries->doubtful && all_answered &&
 			    failure->class_ != RGP_CLASS_TRANSIENT &&
 			    failure->class_ != RGP_CLASS_UNKNOWN;
 	exchange_explain_skew(answer, reader->cloud, failure);
-	return RGP_OK;
+}
+
+rgp_status mod_exchange(const ModTalk *talk, const ModReader *reader, struct rgp_http_req *request,
+	struct rgp_http_resp *answer, ModFailure *failure)
+{
+	ModTries tries;
+	mod_failure_clear(failure);
+	mod_tries_watch(&tries, reader, request);
+	*answer = (struct rgp_http_resp){.size = sizeof *answer};
+	rgp_status status = talk->host->http(talk->call, request, answer);
+	if (status == RGP_OK)
+		mod_tries_judge(&tries, answer, failure);
+	return status;
 }

@@ -10,6 +10,19 @@ typedef struct {
 	const char *cloud; /* whose answers they are, for messages: "EC2" */
 } ModReader;
 
+/* What the host's tries of one request meet. */
+typedef struct {
+	const ModReader *reader;
+	uint32_t answers;
+	bool doubtful; /* an answer after which the cloud may have acted all the same */
+} ModTries;
+
+/* The two halves of mod_exchange, for requests that are sent side by side: sets the request's
+ * `classify`; reads its answer into `failure`. */
+void mod_tries_watch(ModTries *tries, const ModReader *reader, struct rgp_http_req *request);
+void mod_tries_judge(
+	const ModTries *tries, const struct rgp_http_resp *answer, ModFailure *failure);
+
 /* Sends `request`, whose `classify` is set here. RGP_OK: an answer came; failure->class_ is
  * RGP_CLASS_OK for a status of 2xx, else failure has what the reader made of it, and says whether
  * the cloud certainly did nothing. RGP_FAIL: no answer came, and whether the cloud acted is not

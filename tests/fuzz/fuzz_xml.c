@@ -21,7 +21,7 @@ static void read_as(const AwsShape *shape, struct rgp_bytes body)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static AwsErrors *errors; /* read once, lives as long as the process */
+	static ModErrors *errors; /* read once, lives as long as the process */
 	struct rgp_bytes body = {(const char *)data, size};
 	if (!errors)
 		errors = aws_errors_new();

@@ -199,7 +199,7 @@ static void test_error_answers(void)
 		{404, "not found", RGP_CLASS_INVALID, NULL},
 		{302, "", RGP_CLASS_UNKNOWN, NULL},
 	};
-	AwsErrors *errors = aws_errors_new();
+	ModErrors *errors = aws_errors_new();
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		ModFailure failure = {0};
 		aws_errors_read(errors, cases[i].status, mod_bytes(cases[i].body), &failure);
@@ -208,7 +208,7 @@ static void test_error_answers(void)
 		g_assert_nonnull(failure.message);
 		mod_failure_clear(&failure);
 	}
-	aws_errors_free(errors);
+	mod_errors_free(errors);
 }
 
 static void test_error_table(void)
@@ -218,18 +218,18 @@ static void test_error_table(void)
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	g_auto(GStrv) lines = g_strsplit(g_strchomp(text), "\n", -1);
 	g_assert_cmpstr(lines[0], ==, "code,class,attribute,hint");
-	AwsErrors *errors = aws_errors_new();
+	ModErrors *errors = aws_errors_new();
 	for (char **line = lines + 1; *line; line++) {
 		g_auto(GStrv) fields = g_strsplit(*line, ",", -1);
 		g_assert_cmpuint(g_strv_length(fields), ==, 4);
 		g_assert_null(strchr(*line, '"'));
-		const AwsErrorRow *row = aws_errors_find(errors, fields[0]);
+		const ModErrorRow *row = mod_errors_find(errors, fields[0]);
 		g_assert_nonnull(row);
 		g_assert_cmpint(row->class_, !=, RGP_CLASS_UNKNOWN);
 		g_assert_cmpstr(mod_class_name(row->class_), ==, fields[1]);
 		g_assert_cmpstr(row->hint ? row->hint : "", ==, fields[3]);
 	}
-	aws_errors_free(errors);
+	mod_errors_free(errors);
 }
 
 int main(int argc, char **argv)
