@@ -19,30 +19,34 @@ static RgResourceSet *as_recorded(const RgResourceSet *recorded)
 	return desired;
 }
 
-static bool load_recorded(RgSession *session, RgPass *pass, const char *cluster, RgDiags *diags)
-{
-	pass->snapshot = rg_store_load(session->store, cluster, diags);
-	if (!pass->snapshot || pass->snapshot->provider)
-		return pass->snapshot != NULL;
-	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
-		"the state \"%s\" has no cluster %s", session->state_path, cluster);
-	rg_diag_hint(diag, "`raygpu state list` lists what it has");
-	return false;
-}
-
-RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
+/* A pass that begins with what is recorded, and where that is. */
+static RgPass *open_recorded(RgSession *session, const char *cluster, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	if (!load_recorded(session, pass, cluster, diags) ||
-		!rg_specs_project(NULL, NULL, NULL, &pass->project, diags))
-		return NULL;
+	pass->snapshot = rg_store_load(session->store, cluster, diags);
 	const RgSnapshot *snapshot = pass->snapshot;
+	if (!snapshot)
+		return NULL;
+	if (!snapshot->provider) {
+		RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
+			"the state \"%s\" has no cluster %s", session->state_path, cluster);
+		rg_diag_hint(diag, "`raygpu state list` lists what it has");
+		return NULL;
+	}
 	if (!pass_open_provider(
 		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
 		return NULL;
 	rg_pass_ask_account(pass);
-	pass->desired =
-		session->diff.destroy ? rg_resource_set_new() : as_recorded(snapshot->recorded);
+	return g_steal_pointer(&pass);
+}
+
+RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
+{
+	g_autoptr(RgPass) pass = open_recorded(session, cluster, diags);
+	if (!pass || !rg_specs_project(NULL, NULL, NULL, &pass->project, diags))
+		return NULL;
+	pass->desired = session->diff.destroy ? rg_resource_set_new()
+					      : as_recorded(pass->snapshot->recorded);
 	if (!rg_pass_make_plan(session, pass, diags))
 		return NULL;
 	pass_preflight(session, pass, diags);
@@ -51,14 +55,9 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags)
 {
-	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	if (!load_recorded(session, pass, cluster, diags))
+	g_autoptr(RgPass) pass = open_recorded(session, cluster, diags);
+	if (!pass)
 		return NULL;
-	const RgSnapshot *snapshot = pass->snapshot;
-	if (!pass_open_provider(
-		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
-		return NULL;
-	rg_pass_ask_account(pass);
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	pass_refresh(session, pass, unread);
 	if (!rg_pass_check_account(pass, !rg_diags_has_errors(unread), diags))
