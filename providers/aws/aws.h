@@ -1,8 +1,8 @@
 /* Inside of the AWS module: what an opened instance holds and what one call carries. The instance
- * is immutable but for `keys`, which requests fill and renew under the lock. */
+ * is immutable but for `keys`, a lease that requests fill and renew. */
 #pragma once
 #include "aws/errors.h"
-#include <pthread.h>
+#include "common/lease.h"
 
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
@@ -12,8 +12,7 @@ struct rgp_inst {
 	json_t *config;		/* the spec's provider mapping without name and region */
 	char *connection;	/* JSON for rgp_http_req.connection, or NULL */
 	ModErrors *errors;
-	pthread_mutex_t lock;
-	struct AwsKeys *keys; /* empty before the first request (credentials.c) */
+	ModLease *keys; /* empty before the first request (credentials.c) */
 };
 
 typedef struct {

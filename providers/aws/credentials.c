@@ -2,11 +2,6 @@
 #include "aws/keys.h"
 #include <string.h>
 
-/* Keys are renewed this long before they end, so that no request is signed with ones that end on
- * the way. Some last for less: those are renewed once in RENEW_AGAIN_S. */
-#define RENEW_BEFORE_S 300
-#define RENEW_AGAIN_S 60
-
 static AwsSearch search_chain(AwsChain *chain, bool env, AwsKeys *keys)
 {
 	AwsSearch search = env ? aws_keys_from_env(chain->call, keys) : AWS_KEYS_NOT_HERE;
@@ -60,49 +55,35 @@ char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *k
 	return owned;
 }
 
-static bool is_due(const AwsKeys *keys, int64_t before_s, int64_t now_s)
+/* The source of the instance's lease: a whole `auth` object without its service. */
+static rgp_status find_keys(const ModTalk *talk, const void *data, char **value, int64_t *expires_s)
 {
-	return !keys->access_key || (keys->expires_s && now_s >= keys->expires_s - before_s);
+	const AwsCall call = {*talk, (struct rgp_inst *)(uintptr_t)data};
+	g_auto(AwsKeys) keys = {0};
+	AwsSearch search = search_keys(&call, &keys);
+	if (search != AWS_KEYS_FOUND)
+		return search == AWS_KEYS_CANCELED ? RGP_CANCELED : RGP_FAIL;
+	*value = aws_auth_format(&call, "", &keys);
+	*expires_s = keys.expires_s;
+	if (!*value)
+		aws_keys_broken(&call, NULL, "the AWS keys are not UTF-8 text");
+	return *value ? RGP_OK : RGP_FAIL;
 }
 
-/* Under the lock: one thread asks for keys, the others wait for them. Keys that still hold serve on
- * when there are no new ones: whoever gives them may be back before they end. */
-static bool renew(const AwsCall *call, AwsKeys *held)
+ModLease *aws_credentials_lease(struct rgp_inst *inst)
 {
-	int64_t now_s = call->talk.host->now(call->talk.call);
-	if (!is_due(held, RENEW_BEFORE_S, now_s))
-		return true;
-	bool holds = !is_due(held, 0, now_s);
-	if (holds && now_s < held->renewed_s + RENEW_AGAIN_S)
-		return true;
-	AwsKeys keys = {0};
-	AwsCall quiet = *call;
-	quiet.talk.quiet = holds;
-	AwsSearch search = search_keys(&quiet, &keys);
-	if (search != AWS_KEYS_FOUND && search != AWS_KEYS_CANCELED && holds) {
-		g_autofree char *text = g_strdup_printf("the AWS keys could not be renewed; those "
-							"at hand hold for %" G_GINT64_FORMAT " s",
-			held->expires_s - now_s);
-		call->talk.host->log(call->talk.call, RGP_LOG_INFO, text);
-		held->renewed_s = now_s; /* asked again in RENEW_AGAIN_S */
-		return true;
-	}
-	if (search != AWS_KEYS_FOUND)
-		return false;
-	aws_keys_clear(held);
-	*held = keys;
-	held->renewed_s = now_s;
-	return true;
+	return mod_lease_new(&(ModLeaseSource){find_keys, inst, "the AWS keys"});
 }
 
 char *aws_credentials_get(const AwsCall *call, const char *service)
 {
-	struct rgp_inst *inst = call->inst;
-	pthread_mutex_lock(&inst->lock);
-	bool good = renew(call, inst->keys);
-	char *auth = good ? aws_auth_format(call, service, inst->keys) : NULL;
-	pthread_mutex_unlock(&inst->lock);
-	if (good && !auth)
-		aws_keys_broken(call, NULL, "the AWS keys are not UTF-8 text");
-	return auth;
+	unsigned serial;
+	g_autofree char *text = mod_lease_get(call->inst->keys, &call->talk, &serial);
+	if (!text)
+		return NULL;
+	json_auto_t *auth = json_loads(text, 0, NULL);
+	json_object_set_new(auth, "service", json_string(service));
+	char *whole = json_dumps(auth, JSON_COMPACT), *owned = g_strdup(whole);
+	free(whole);
+	return owned;
 }

@@ -4,6 +4,9 @@
 #pragma once
 #include "aws/keys.h"
 
+/* For inst->keys. */
+ModLease *aws_credentials_lease(struct rgp_inst *inst);
+
 /* The JSON for rgp_http_req.auth, for requests to `service` ("ec2"); g_free. NULL after a
  * diagnostic that says where was looked, or when canceled. Any thread. */
 char *aws_credentials_get(const AwsCall *call, const char *service);

@@ -7,7 +7,6 @@
 typedef struct AwsKeys {
 	char *access_key, *secret_key, *session_token; /* session_token may be NULL */
 	int64_t expires_s;			       /* Unix seconds; 0 = never */
-	int64_t renewed_s;			       /* when credentials.c got them */
 } AwsKeys;
 
 /* The JSON for rgp_http_req.auth; g_free, NULL when a key is not UTF-8 (credentials.c). */

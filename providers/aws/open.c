@@ -1,6 +1,6 @@
 /* Opening an instance: settings of the spec and the environment, the endpoint. No network. */
 #include "aws/open.h"
-#include "aws/keys.h"
+#include "aws/credentials.h"
 #include <string.h>
 
 /* DNS suffixes by region prefix, from botocore's endpoints.json (1.43.11); the last row is the
@@ -158,15 +158,13 @@ void aws_close(struct rgp_inst *inst)
 {
 	if (!inst)
 		return;
-	pthread_mutex_destroy(&inst->lock);
 	mod_errors_free(inst->errors);
 	g_free(inst->region);
 	g_free(inst->endpoint);
 	g_free(inst->profile);
 	json_decref(inst->config);
 	g_free(inst->connection);
-	aws_keys_clear(inst->keys);
-	g_free(inst->keys);
+	mod_lease_free(inst->keys);
 	g_free(inst->sts_endpoint);
 	g_free(inst->account_endpoint);
 	g_free(inst->ssm_endpoint);
@@ -188,11 +186,10 @@ rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const st
 		return refuse(&talk, summary, "write it like us-east-1");
 	}
 	struct rgp_inst *inst = g_new0(struct rgp_inst, 1);
-	pthread_mutex_init(&inst->lock, NULL);
 	inst->region = g_strdup(region);
 	inst->profile = *profile ? g_strdup(profile) : NULL;
 	inst->config = json_deep_copy(config);
-	inst->keys = g_new0(AwsKeys, 1);
+	inst->keys = aws_credentials_lease(inst);
 	inst->errors = aws_errors_new();
 	find_tls(&talk, inst);
 	rgp_status status = find_endpoints(&talk, config, inst);
