@@ -155,9 +155,11 @@ static json_t *wanted_or_told(
 	Rebuild *rebuild, const RgAttribute *attribute, json_t *wanted, const json_t *told)
 {
 	json_auto_t *value = rg_expr_resolve_known(wanted, record_look_up, rebuild);
-	if (is_same(attribute, value, told))
+	/* what the cloud added to a partial attribute was never ours */
+	json_auto_t *own = rg_attribute_cut(attribute, told, value, NULL);
+	if (is_same(attribute, value, own))
 		return json_incref(wanted);
-	return told ? json_incref(rg_json_unconst(told)) : json_null();
+	return own ? json_incref(own) : json_null();
 }
 
 /* Adds what the cloud tells beyond what the spec wants. */

@@ -1,16 +1,11 @@
 """Resources that stand for other than one node: racks of three, and fleets whose size Ray moves. What
 is planned, refused, drifted, rebuilt and paid counts nodes, not resources. The module is racks/."""
-import http.server
 import json
 import os
-import subprocess
-import threading
-import urllib.parse
 
+import own_module
 import pytest
-from program import ROOT, Home
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 CPU, T4 = 400_000, 550_000  # prices.csv, micro-USD an hour
 
 
@@ -30,13 +25,13 @@ def build(folder, files):
 
 @pytest.fixture(scope='module')
 def modules(tmp_path_factory):
-    return build(tmp_path_factory.mktemp('modules'), ('schema.json', 'instance_types.csv', 'prices.csv'))
+    return own_module.build(tmp_path_factory.mktemp('modules'), 'racks')
 
 
 @pytest.fixture(scope='module')
 def bare(tmp_path_factory):
     """The same without tables: nodes are shapes, and no price is known."""
-    return build(tmp_path_factory.mktemp('bare'), ('schema.json',))
+    return own_module.build(tmp_path_factory.mktemp('bare'), 'racks', without=('*.csv',))
 
 
 class Cloud:
@@ -74,52 +69,19 @@ class Cloud:
 @pytest.fixture
 def cloud():
     cloud = Cloud()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-        def serve(self):
-            length = int(self.headers.get('Content-Length') or 0)
-            body = json.loads(self.rfile.read(length) or 'null')
-            url = urllib.parse.urlsplit(self.path)
-            data = json.dumps(cloud.answer(self.command, url.path, dict(urllib.parse.parse_qsl(url.query)), body))
-            self.send_response(200)
-            self.send_header('Content-Length', str(len(data)))
-            self.end_headers()
-            self.wfile.write(data.encode())
-        do_GET = do_POST = do_PATCH = do_DELETE = serve  # noqa: N815
-
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    cloud.url = f'http://127.0.0.1:{server.server_address[1]}'
+    server = own_module.serve(cloud)
     yield cloud
     server.shutdown()
     server.server_close()
 
 
-class RackHome(Home):
-    def __init__(self, folder, cloud, modules):
-        super().__init__(folder, {**os.environ, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
-        self.cloud, self.modules = cloud, modules
-        # the module is built without the sanitizer
-        self.env['ASAN_OPTIONS'] = self.env.get('ASAN_OPTIONS', '') + ':detect_leaks=0'
-
-    def run(self, command, *arguments, **more):
-        return super().run(command, '--provider-dir', self.modules, *arguments, **more)
-
+class RackHome(own_module.ModuleHome):
     def spec(self, fixed=7, elastic='{min: 2, max: 8}', more=''):
         pools = [f'  fixed: {{accelerators: "T4:1", nodes: {fixed}}}'] if fixed else []
         pools += [f'  serve: {{accelerators: "T4:1", nodes: {elastic}}}'] if elastic else []
         self.write('cluster.yaml', '\n'.join([
             'cluster: racked', f'provider: {{name: racks, region: north, endpoint: "{self.cloud.url}"}}',
             'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu.large}', 'pools:', *pools, more, '']))
-
-    def plan(self, *arguments, code=0):
-        path = self.path('plan.json')
-        self.run('plan', 'cluster.yaml', '--json-into', path, *arguments, code=code)
-        with open(path, encoding='utf-8') as f:
-            return json.load(f)['raygpu']
 
 
 @pytest.fixture
@@ -326,9 +288,9 @@ def test_an_elastic_pool_may_run_nothing(home, cloud):
     assert not cloud.things
 
 
-def test_a_range_is_refused_where_the_module_makes_none(home, modules, tmp_path):
-    folder = build(tmp_path, ('instance_types.csv', 'prices.csv'))
-    with open(modules + '/racks/schema.json', encoding='utf-8') as f:
+def test_a_range_is_refused_where_the_module_makes_none(home, tmp_path):
+    folder = own_module.build(tmp_path, 'racks')
+    with open(folder + '/racks/schema.json', encoding='utf-8') as f:
         schema = json.load(f)
     del schema['elastic']
     with open(folder + '/racks/schema.json', 'w', encoding='utf-8') as f:

@@ -1,45 +1,9 @@
 /* A module whose resources are no machines: a rack is up to three nodes of a pool, a fleet a pool
  * between two sizes. No attribute has a role. Its cloud keeps things as they are sent to it
  * (test_racks.py). */
-#include <jansson.h>
-#include <raygpu/provider.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../plain_module.h"
 
 #define A_RACK 3
-
-struct rgp_inst {
-	char endpoint[256], region[64];
-};
-
-typedef struct {
-	struct rgp_inst *inst;
-	const struct rgp_host *host;
-	struct rgp_call *call;
-	json_t *input;
-} Call;
-
-static const char *text_of(const json_t *value)
-{
-	const char *text = json_string_value(value);
-	return text != NULL ? text : "";
-}
-
-static const char *str(const json_t *object, const char *key)
-{
-	return text_of(json_object_get(object, key));
-}
-
-static rgp_status give(const Call *c, const char *slot, json_t *value)
-{
-	char *text = json_dumps(value, JSON_COMPACT);
-	struct rgp_bytes bytes = {text, text != NULL ? strlen(text) : 0};
-	rgp_status status = text != NULL ? c->host->result(c->call, slot, bytes) : RGP_FAIL;
-	free(text);
-	json_decref(value);
-	return status;
-}
 
 /* The answer's JSON; NULL and a diagnostic when it is no success. */
 static json_t *request(const Call *c, const char *method, const char *path, const json_t *body)
@@ -65,27 +29,6 @@ static json_t *request(const Call *c, const char *method, const char *path, cons
 	if (reply == NULL)
 		c->host->diag(c->call, &diag);
 	return reply;
-}
-
-static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
-{
-	return host->result(call, "schema", (struct rgp_bytes){SCHEMA_JSON, strlen(SCHEMA_JSON)});
-}
-
-static void call_close(struct rgp_inst *inst)
-{
-	free(inst);
-}
-
-static rgp_status call_open(const struct rgp_host *host, struct rgp_call *call,
-	const struct rgp_args *args, struct rgp_inst **inst)
-{
-	json_t *input = json_loadb(args->input.data, args->input.len, 0, NULL);
-	*inst = calloc(1, sizeof(**inst));
-	snprintf((*inst)->endpoint, sizeof((*inst)->endpoint), "%s",
-		str(json_object_get(input, "config"), "endpoint"));
-	json_decref(input);
-	return host != NULL && call != NULL ? RGP_OK : RGP_FAIL;
 }
 
 static rgp_status resolve(const Call *c)
@@ -249,17 +192,6 @@ static rgp_status change(const Call *c, const char *method)
 	snprintf(path, sizeof(path), "things/%.100s", str(item, "id"));
 	return give_item(c, item, request(c, method, path, json_object_get(item, "attributes")));
 }
-
-#define CALL(name, run)                                                                            \
-	static rgp_status call_##name(struct rgp_inst *inst, const struct rgp_host *host,          \
-		struct rgp_call *call, const struct rgp_args *args)                                \
-	{                                                                                          \
-		Call c = {inst, host, call, NULL};                                                 \
-		c.input = json_loadb(args->input.data, args->input.len, 0, NULL);                  \
-		rgp_status status = c.input != NULL ? (run) : RGP_FAIL;                            \
-		json_decref(c.input);                                                              \
-		return status;                                                                     \
-	}
 
 CALL(resolve, resolve(&c))
 CALL(lower, lower(&c))

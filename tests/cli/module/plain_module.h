@@ -1,0 +1,72 @@
+/* What the modules of these tests share: they are built as third parties build theirs, with jansson
+ * and the installed header alone. SCHEMA_JSON comes from the test. */
+#pragma once
+#include <jansson.h>
+#include <raygpu/provider.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rgp_inst {
+	char endpoint[256];
+};
+
+typedef struct {
+	struct rgp_inst *inst;
+	const struct rgp_host *host;
+	struct rgp_call *call;
+	json_t *input;
+} Call;
+
+static const char *text_of(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	return text != NULL ? text : "";
+}
+
+static const char *str(const json_t *object, const char *key)
+{
+	return text_of(json_object_get(object, key));
+}
+
+static rgp_status give(const Call *c, const char *slot, json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT);
+	struct rgp_bytes bytes = {text, text != NULL ? strlen(text) : 0};
+	rgp_status status = text != NULL ? c->host->result(c->call, slot, bytes) : RGP_FAIL;
+	free(text);
+	json_decref(value);
+	return status;
+}
+
+static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
+{
+	return host->result(call, "schema", (struct rgp_bytes){SCHEMA_JSON, strlen(SCHEMA_JSON)});
+}
+
+static void call_close(struct rgp_inst *inst)
+{
+	free(inst);
+}
+
+static rgp_status call_open(const struct rgp_host *host, struct rgp_call *call,
+	const struct rgp_args *args, struct rgp_inst **inst)
+{
+	json_t *input = json_loadb(args->input.data, args->input.len, 0, NULL);
+	*inst = calloc(1, sizeof(**inst));
+	snprintf((*inst)->endpoint, sizeof((*inst)->endpoint), "%s",
+		str(json_object_get(input, "config"), "endpoint"));
+	json_decref(input);
+	return host != NULL && call != NULL ? RGP_OK : RGP_FAIL;
+}
+
+#define CALL(name, run)                                                                            \
+	static rgp_status call_##name(struct rgp_inst *inst, const struct rgp_host *host,          \
+		struct rgp_call *call, const struct rgp_args *args)                                \
+	{                                                                                          \
+		Call c = {inst, host, call, NULL};                                                 \
+		c.input = json_loadb(args->input.data, args->input.len, 0, NULL);                  \
+		rgp_status status = c.input != NULL ? (run) : RGP_FAIL;                            \
+		json_decref(c.input);                                                              \
+		return status;                                                                     \
+	}

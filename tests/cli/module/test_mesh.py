@@ -1,0 +1,234 @@
+"""A cloud as unlike EC2 as can be, lived through without a line of raygpu for it: one resource is a whole Ray cluster,
+elastic, guarded by versions, without regions, zones, instance types and cloud-init; what it changes takes time. The
+module is mesh/."""
+import json
+import os
+import signal
+import time
+
+import own_module
+import pytest
+
+POOLS = {'head': 1, 'train': 4, 'serve': 2}
+
+
+class Cloud:
+    """Clusters by id. The cloud adds a default to each group; updates and removals take `looks` answers."""
+    def __init__(self):
+        self.clusters, self.changes, self.looks = {}, [], 2
+
+    def running(self, thing):
+        return {name: thing['extra'].get(name, group['least']) for name, group in thing['groups'].items()}
+
+    def shown(self, thing):
+        groups = {name: {**group, 'restart': 'always'} for name, group in thing['groups'].items()}
+        shown = {key: value for key, value in thing.items() if key not in ('extra', 'token', 'left')}
+        return {**shown, 'groups': groups, 'running': self.running(thing), 'starting': False}
+
+    def slowly(self, thing):
+        thing['left'] = thing.get('left', self.looks) - 1
+        return thing['left'] >= 0
+
+    def create(self, body):
+        for thing in self.clusters.values():
+            if thing['marks']['token'] == body['marks']['token']:
+                return self.shown(thing)
+        ident = f'mesh-{len(self.changes)}'
+        self.clusters[ident] = {**body, 'id': ident, 'version': 1, 'extra': {}, 'leaving': False}
+        return self.shown(self.clusters[ident])
+
+    def change(self, thing, version, body):
+        if 'left' not in thing:
+            if version != thing['version']:
+                return 412, {}
+            thing.update(body, version=thing['version'] + 1, marks={**thing['marks'], **body.get('marks', {})})
+        if self.slowly(thing):
+            return 202, self.shown(thing)
+        del thing['left']
+        return self.shown(thing)
+
+    def remove(self, thing, version):
+        if not thing['leaving'] and version != thing['version']:
+            return 412, {}
+        thing.update(leaving=True)
+        if self.slowly(thing):
+            return 202, self.shown(thing)
+        del self.clusters[thing['id']]
+        return 404, {}
+
+    def answer(self, method, path, query, body):
+        ident = path.split('/')[2] if path.count('/') > 1 else None
+        if method != 'GET':
+            self.changes.append((method, query.get('version')))
+        if method == 'POST':
+            return self.create(body)
+        if ident is None:
+            return [self.shown(thing) for thing in self.clusters.values()]
+        thing = self.clusters.get(ident)
+        if thing is None:
+            return 404, {}
+        if method == 'PATCH':
+            return self.change(thing, int(query['version']), body)
+        return self.remove(thing, int(query['version'])) if method == 'DELETE' else self.shown(thing)
+
+    def one(self):
+        thing, = self.clusters.values()
+        return thing
+
+
+@pytest.fixture(scope='module')
+def modules(tmp_path_factory):
+    return own_module.build(tmp_path_factory.mktemp('modules'), 'mesh')
+
+
+@pytest.fixture
+def cloud():
+    cloud = Cloud()
+    server = own_module.serve(cloud)
+    yield cloud
+    server.shutdown()
+    server.server_close()
+
+
+class MeshHome(own_module.ModuleHome):
+    def spec(self, train=4, image='2.52.0-py311', more='', namespace='team-a'):
+        self.write('cluster.yaml', f'''cluster: meshed
+labels: {{team: ml}}
+provider: {{name: mesh, endpoint: "{self.cloud.url}", namespace: {namespace}}}
+ray: {{version: 2.52.0, python: "3.11", image: "rayproject/ray:{image}"}}
+head: {{instance_type: cpu}}
+pools:
+  train: {{accelerators: "A100:8", nodes: {train}}}
+  serve: {{accelerators: "T4:1", nodes: {{min: 2, max: 6}}}}
+{more}
+''')
+
+
+@pytest.fixture
+def home(tmp_path, cloud, modules):
+    home = MeshHome(tmp_path, cloud, modules)
+    home.spec()
+    return home
+
+
+def nodes(plan, side='after', count='nodes'):
+    return {pool['pool']: pool[side].get(count, pool[side]['nodes']) if count == 'nodes' else pool[side][count]['nodes']
+            for pool in plan['pools']}
+
+
+def no_changes(home):
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').out.startswith('No changes.')
+
+
+def test_one_resource_is_planned_as_the_nodes_that_it_stands_for(home, cloud):
+    text = home.run('plan', 'cluster.yaml').out
+    assert '# mesh.cluster.ray will be created' in text and 'Plan: 2 to add' in text
+    assert 'GPUs that Ray will see: A100 0 -> 32, T4 0 -> 2' in text
+    assert 'region' not in text and 'zone' not in text
+    plan = home.plan()
+    assert nodes(plan) == POOLS and plan['cost']['after']['unpriced'] == 7
+    serve, = [pool for pool in plan['pools'] if pool['pool'] == 'serve']
+    assert (serve['after']['least']['nodes'], serve['after']['most']['nodes']) == (2, 6)
+    assert not cloud.changes
+
+
+def test_from_apply_to_destroy(home, cloud):
+    home.apply()
+    group = cloud.one()['groups']['train']
+    assert group['least'] == group['most'] == 4 and group['gpus'] == 8 and group['image'].endswith(':2.52.0-py311')
+    assert group['command'] and len(cloud.one()['token']) >= 32
+    no_changes(home)
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+    # Ray's autoscaler, and a default that the cloud adds, are no drift
+    cloud.one()['extra'] = {'serve': 5}
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+    assert nodes(home.plan(), 'before') == {**POOLS, 'serve': 5}
+    # a group that somebody shrank is
+    cloud.one()['groups']['train'] = {**group, 'least': 1, 'most': 1}
+    cloud.one()['version'] += 1
+    assert 'mesh.cluster.ray has changed' in home.run('drift', 'cluster.yaml', code=2).out
+    home.apply()
+    assert cloud.one()['groups']['train']['most'] == 4
+    # a pool grows in place, under the version that was read
+    home.spec(train=6)
+    assert nodes(home.plan()) == {**POOLS, 'train': 6, 'serve': 5}
+    home.apply()
+    assert cloud.one()['groups']['train']['most'] == 6
+    assert {verb for verb, version in cloud.changes if verb != 'POST' and version == '0'} == set()
+    no_changes(home)
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.clusters
+    assert [verb for verb, _ in cloud.changes].count('DELETE') == cloud.looks + 1
+
+
+def test_a_plan_for_another_version_changes_nothing(home, cloud):
+    home.apply()
+    home.spec(train=6)
+    home.run('plan', 'cluster.yaml', '--out', 'p.json')
+    cloud.one()['version'] += 1
+    said = home.run('apply', 'p.json', code=1).err
+    assert 'another version' in said and cloud.one()['groups']['train']['most'] == 4
+
+
+def test_budget_and_policy_refuse_what_an_elastic_pool_may_come_to(home, cloud):
+    home.spec(more='policy: {max_nodes: 10}')  # 1 + 4 + 6
+    assert 'may come to 11 nodes' in home.run('apply', 'cluster.yaml', '--auto-approve', code=9).err
+    home.spec(more='budget: {hourly_usd: 100}')
+    assert '[budget.unknown]' in home.run('apply', 'cluster.yaml', '--auto-approve', code=9).err
+    assert not cloud.changes
+
+
+def test_a_kill_during_a_removal_leaves_nothing(home, cloud):
+    home.apply()
+    cloud.looks = 10**6
+    process = home.start('destroy', '--provider-dir', home.modules, 'cluster.yaml', '--auto-approve')
+    limit = time.monotonic() + 30
+    while not cloud.one()['leaving']:
+        assert time.monotonic() < limit and process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    cloud.one()['left'] = 1
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.clusters
+    assert 'mesh.cluster' not in home.run('state', 'list').out
+
+
+def test_a_lost_state_is_rebuilt(home, cloud):
+    home.apply()
+    cloud.one()['extra'] = {'serve': 4}
+    before = home.plan()
+    os.unlink(home.state)
+    said = home.run('plan', 'cluster.yaml', code=6).err
+    assert '[plan.name-taken]' in said
+    token = home.path('token')
+    with open(token, 'w', encoding='utf-8') as f:
+        f.write(cloud.one()['token'])
+    home.run('state', 'rebuild', 'cluster.yaml', '--ray-token-file', token)
+    after = home.plan()
+    assert nodes(after, 'before') == nodes(before, 'before') == {**POOLS, 'serve': 4}
+    no_changes(home)
+
+
+def test_a_cluster_is_imported(home, cloud):
+    home.apply()
+    home.run('state', 'rm', 'mesh.cluster.ray')
+    cloud.one()['marks'] = {'token': 'of somebody'}
+    home.run('import', 'cluster.yaml', 'mesh.cluster.ray', cloud.one()['id'])
+    home.apply()
+    assert cloud.one()['marks']['cluster'] == 'meshed'
+    assert [verb for verb, _ in cloud.changes].count('PATCH') == 3, 'one update, looked at until it was done'
+    no_changes(home)
+    assert nodes(home.plan()) == POOLS
+
+
+def test_another_namespace_is_another_place(home):
+    home.apply()
+    home.spec(namespace='team-b')
+    assert 'recorded in namespace "team-a"' in home.run('plan', 'cluster.yaml', code=6).err
+
+
+def test_providers_check(home, cloud):
+    done = home.run('providers', 'check', home.modules + '/mesh.so', '--config', json.dumps({'endpoint': cloud.url}))
+    assert ' passed, 0 failed, ' in done.out and 'pass  list mesh.cluster by its id alone, for import' in done.out
+    assert not cloud.clusters
