@@ -194,7 +194,7 @@ DIALECT = [
     (re.compile(r'\(json_t \*\)\s*\(uintptr_t\)'), 'rg_json_unconst or mod_unconst'),
 ]
 # Third parties copy it, as tests/recipes does, and it needs no GLib; the two homes of what the others use.
-NOT_OURS = ('providers/template/', 'providers/recipe/', 'tests/abi/', 'tests/unit/modules/', 'tests/cli/module/racks/',
+NOT_OURS = ('providers/template/', 'providers/recipe/', 'tests/abi/', 'tests/unit/modules/', 'tests/cli/module/',
             'src/abi/', 'src/base/json.h', 'providers/common/talk.h')
 
 
