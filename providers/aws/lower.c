@@ -213,33 +213,6 @@ static void set_market(json_t *attributes, const json_t *offer)
 		json_object_set_new(attributes, "spot_max_price", price_text(max));
 }
 
-#define DEFAULT_DISK_TYPE "gp3"
-
-/* A root disk of a type that EC2 boots from and wants no IOPS for, which a spec can't say (EBS user
- * guide, "Amazon EBS volume types"). Without this EC2 refuses the nodes when all else is made. */
-static const char *disk_type_of(Lowering *lowering, const json_t *node)
-{
-	static const char *const good[] = {"gp2", "gp3", "standard", NULL};
-	static const char *const with_iops[] = {"io1", "io2", NULL};
-	static const char *const data_only[] = {"sc1", "st1", NULL};
-	const char *type = mod_str(json_object_get(node, "disk"), "type");
-	if (!*type)
-		return DEFAULT_DISK_TYPE;
-	if (g_strv_contains(good, type) || lowering->status != RGP_OK)
-		return type;
-	const char *why = g_strv_contains(with_iops, type) ? "EC2 requires IOPS for it"
-			  : g_strv_contains(data_only, type)
-				  ? "EC2 does not boot from this disk type"
-				  : "EC2 has no such disk type";
-	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/disk/type", NULL);
-	g_autofree char *summary =
-		g_strdup_printf("\"%s\" can't be the type of a root disk: %s", type, why);
-	mod_report_origin(&lowering->call->talk, RGP_CLASS_INVALID, origin, summary,
-		"take gp3 (or gp2, standard)");
-	lowering->status = RGP_FAIL;
-	return type;
-}
-
 /* What RunInstances takes, for the head and for workers. */
 static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 {
@@ -253,9 +226,8 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 		tags_for(lowering, mod_str(node, "pool")));
 	if (mod_int(disk, "size_gb"))
 		json_object_set(attributes, "disk_size_gb", json_object_get(disk, "size_gb"));
-	const char *disk_type = disk_type_of(lowering, node);
-	if (*disk_type)
-		json_object_set_new(attributes, "disk_type", json_string(disk_type));
+	if (*mod_str(disk, "type"))
+		json_object_set(attributes, "disk_type", json_object_get(disk, "type"));
 	set_market(attributes, offer);
 	const char *profile = json_string_value(setting(lowering, "instance_profile"));
 	aws_instance_profile_set(attributes, profile ? profile : "");

@@ -40,6 +40,9 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 /* labels.c. Under the lines of the spec: what the provider's cloud can't carry. */
 bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
 bool pass_check_marks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
+/* disk.c. Types of root disks that the cloud has; and its default for nodes that name none. */
+bool pass_check_disks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
+void pass_choose_disks(const RgSchema *schema, json_t *fitted);
 /* boot.c. What the fitted nodes boot from; false with boot.* or provider.refused. */
 bool pass_boot(RgSession *session, RgPass *pass, RgDiags *diags);
 /* settings.c. {"settings", "zone_maps"} of the pins (fit.h), as the module's schema marks them; a

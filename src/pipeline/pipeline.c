@@ -177,6 +177,7 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 	}
 	pass->fit = rg_fit_workloads(pass->cluster, shapes, diags);
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
+	pass_choose_disks(rg_provider_get_schema(pass->provider), pass->fitted);
 	pass->facts = pass_facts(pass, pass->fitted);
 	const RgProviderRef *place = &pass->cluster->provider;
 	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, diags);

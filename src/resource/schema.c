@@ -251,6 +251,11 @@ const json_t *rg_schema_labels(const RgSchema *schema)
 	return json_object_get(schema->document, "labels");
 }
 
+const json_t *rg_schema_disk(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "disk");
+}
+
 bool rg_schema_has_regions(const RgSchema *schema)
 {
 	return rg_json_bool(schema->document, "regions", true);

@@ -75,6 +75,8 @@ bool rg_schema_has_no_zones(const RgSchema *schema);
 const json_t *rg_schema_image(const RgSchema *schema);
 /* Which labels its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
 const json_t *rg_schema_labels(const RgSchema *schema);
+/* Types of root disks, and which is the default (the same); borrowed, NULL = any. */
+const json_t *rg_schema_disk(const RgSchema *schema);
 /* What the values of its ownership marks can hold (schemas/provider-schema.json); borrowed, NULL =
  * anything. */
 const json_t *rg_schema_mark_form(const RgSchema *schema);
