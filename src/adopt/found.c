@@ -118,16 +118,18 @@ static void pin_as_wanted(const Rebuild *rebuild, RgResource *found)
 	const RgResource *wanted = rg_resource_set_find(rebuild->pass->desired, found->address);
 	if (!wanted || rg_nodes_are_plain(wanted))
 		return;
-	json_t *entries = rg_nodes_json(wanted), *entry;
+	/* others may share the list of what is wanted */
+	json_auto_t *nodes = rg_nodes_json(wanted);
+	json_t *entries = json_array(), *entry;
 	size_t i;
-	json_array_foreach (entries, i, entry) {
+	json_array_foreach (nodes, i, entry) {
 		json_auto_t *observed = pin_observed(rebuild, found);
 		json_t *now = json_object_get(found->nodes, rg_json_str(entry, "pool", ""));
 		json_t *whole = json_copy(entry);
 		json_object_update(whole, observed);
 		if (now && json_object_get(entry, "max"))
 			json_object_set(whole, "now", now);
-		json_array_set_new(entries, i, whole);
+		json_array_append_new(entries, whole);
 	}
 	json_decref(found->pin);
 	found->pin = json_pack("{s:o}", "nodes", entries);

@@ -92,6 +92,18 @@ static void expire(const Job *job, RgItemResult *result)
 				       : "it may still finish: run apply again");
 }
 
+/* What it asked for is still to be asked for. */
+static void ask_again(const Job *job, guint i)
+{
+	RgItemResult *result = job->results->pdata[i];
+	const json_t *item = json_array_get(json_object_get(job->input, "items"), i);
+	if (result->outcome == RG_OUTCOME_PENDING)
+		return;
+	result->outcome = RG_OUTCOME_PENDING;
+	g_free(result->operation);
+	result->operation = g_strdup(rg_json_str(item, "operation", NULL));
+}
+
 void poll_judge(const Job *job)
 {
 	int64_t limit_ms = limit_s(job->poll->kind, job->kind) * 1000;
@@ -105,7 +117,7 @@ void poll_judge(const Job *job)
 		if (step->late)
 			expire(job, result);
 		else
-			result->outcome = RG_OUTCOME_PENDING;
+			ask_again(job, i);
 	}
 }
 

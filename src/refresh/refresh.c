@@ -382,7 +382,7 @@ void rg_readers_add(GPtrArray *readers, RgProvider *provider, const RgRefreshInp
 {
 	const GPtrArray *listings = rg_schema_listings(rg_provider_get_schema(provider));
 	for (guint i = 0; i < listings->len; i++) {
-		const GStrv all = listings->pdata[i];
+		char *const *all = listings->pdata[i];
 		g_autoptr(GStrvBuilder) wanted = g_strv_builder_new();
 		for (size_t k = 0; all[k]; k++) {
 			if (is_read(provider, input, all[k]) && !has_reader(readers, all[k]))

@@ -271,6 +271,20 @@ static void test_a_pending_update_is_recorded_when_it_is_done(Apply *f, gconstpo
 	g_assert_false(node->updating);
 }
 
+/* A look that is lost says nothing: the next one asks for the same operation. */
+static void test_a_lost_look_begins_no_update_anew(Apply *f, gconstpointer unused)
+{
+	make_two(f);
+	want_retagged(f);
+	script(f, "{'update':[{'pending':true},{'pending':true,'lose':true},{'pending':true}]}");
+	g_assert_true(apply_once(f));
+	g_assert_cmpuint(f->result.changed, ==, 2);
+	g_assert_cmpuint(logged(f, "update"), ==, 4);
+	g_autoptr(RgSnapshot) now = snapshot(f);
+	const RgResource *node = rg_resource_set_find(now->recorded, "cloud.node.a[1]");
+	g_assert_cmpint(rg_json_int(node->outputs, "version", 0), ==, 3);
+}
+
 static void test_a_killed_update_is_sent_again(Apply *f, gconstpointer unused)
 {
 	make_two(f);
@@ -301,6 +315,7 @@ int main(int argc, char **argv)
 	APPLY_TEST("pending/too-long", test_a_removal_that_takes_too_long_stays_begun);
 	APPLY_TEST("pending/refused", test_a_removal_that_ends_refused_keeps_the_record);
 	APPLY_TEST("pending/update", test_a_pending_update_is_recorded_when_it_is_done);
+	APPLY_TEST("pending/lost-look", test_a_lost_look_begins_no_update_anew);
 	APPLY_TEST("pending/update-killed", test_a_killed_update_is_sent_again);
 	return g_test_run();
 }

@@ -231,6 +231,19 @@ def test_a_lost_state_is_rebuilt_with_nodes_and_prices(home, cloud):
     assert not cloud.things
 
 
+def test_racks_of_different_shapes_are_rebuilt_as_they_are(home, cloud):
+    home.spec(fixed=6, elastic=None)
+    home.apply()
+    first, = [t for t in cloud.things.values() if t['address'] == 'racks.rack.fixed[0]']
+    first['attributes']['shape'] = 'gpu.other'
+    os.rename(home.state, home.path('lost.db'))
+    home.run('state', 'rebuild', 'cluster.yaml')
+    cluster, = home.run('state', 'pull').json()['clusters']
+    shapes = {r['address']: r['pin']['nodes'][0]['instance_type'] for r in cluster['resources']
+              if r['address'].startswith('racks.rack.fixed')}
+    assert shapes == {'racks.rack.fixed[0]': 'gpu.other', 'racks.rack.fixed[1]': 'gpu.small'}
+
+
 def test_the_conformance_check_passes(home, cloud):
     said = home.run('providers', 'check', home.modules + '/racks.so', '--region', 'north', '--endpoint', cloud.url)
     assert 'pass  lower takes a pool that grows and shrinks\n' in said.out and ' 0 failed' in said.out, said.out

@@ -68,8 +68,10 @@ static void add_racks(json_t *list, const json_t *node)
 	int n = (int)json_array_size(json_object_get(node, "indexes"));
 	for (int rack = 0; rack * A_RACK < n; rack++) {
 		int left = n - rack * A_RACK, count = left < A_RACK ? left : A_RACK;
+		/* of full racks the first node follows from the index */
 		add(list, node, "racks.rack", json_integer(rack),
-			json_pack("{s:i, s:i}", "count", count, "first", rack * A_RACK),
+			json_pack("{s:i, s:o*}", "count", count, "first",
+				count < A_RACK ? json_integer(rack * A_RACK) : NULL),
 			json_pack("{s:i}", "size", count));
 	}
 }
