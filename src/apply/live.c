@@ -153,7 +153,8 @@ json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags)
 	return rg_expr_resolve(attrs, live_look_up, apply, diags);
 }
 
-/* Adds those that a module may be told: neither sensitive nor, as they may be long, unreadable. */
+/* Adds those that a module may be told: neither sensitive nor, as they may be long, unreadable.
+ * `recorded`: what references in them lead to; NULL: they have none, whatever they look like. */
 static void add_open(json_t *open, const RgKind *kind, const json_t *attrs, RgResourceSet *recorded)
 {
 	const char *name;
@@ -162,6 +163,10 @@ static void add_open(json_t *open, const RgKind *kind, const json_t *attrs, RgRe
 		const RgAttribute *attribute = kind ? rg_kind_attribute(kind, name) : NULL;
 		if (!attribute || attribute->sensitive || attribute->unreadable)
 			continue;
+		if (!recorded) {
+			json_object_set(open, name, value);
+			continue;
+		}
 		json_auto_t *known = rg_expr_resolve_known(value, rg_resource_set_value, recorded);
 		if (known && !rg_expr_has_refs(known))
 			json_object_set(open, name, known);
@@ -181,9 +186,9 @@ json_t *live_item(Apply *apply, const RgPlanChange *change)
 				    : NULL,
 		records);
 	if (live)
-		add_open(recorded, kind, live->outputs, records);
+		add_open(recorded, kind, live->outputs, NULL);
 	if (live && live->observed)
-		add_open(observed = json_object(), kind, live->observed, records);
+		add_open(observed = json_object(), kind, live->observed, NULL);
 	rg_json_set_str(item, "address", change->address);
 	rg_json_set_str(item, "id", live && live->id ? live->id : change->id);
 	json_object_set_new(item, "recorded", recorded);

@@ -204,7 +204,10 @@ static bool fit_and_read(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (!shapes)
 		return false;
 	pass_begin_refresh(session, pass);
-	return fit_shapes(session, pass, shapes, diags);
+	if (fit_shapes(session, pass, shapes, diags))
+		return true;
+	rg_refresh_drop(g_steal_pointer(&pass->reading)); /* or it goes on telling how far it is */
+	return false;
 }
 
 /* ---- three sets -> plan */

@@ -152,7 +152,7 @@ static bool is_secret(const Maker *maker, const RgChange *change, const char *na
 	const RgKind *kind = rg_schema_kind(maker->schema, change->observed->kind);
 	const RgAttribute *attribute = rg_kind_attribute(kind, name);
 	const RgResource *asking[] = {change->desired, change->recorded};
-	bool secret = !attribute || attribute->sensitive;
+	bool secret = !attribute || attribute->sensitive || attribute->unreadable;
 	for (size_t i = 0; i < G_N_ELEMENTS(asking) && !secret; i++) {
 		const json_t *value = asking[i] ? json_object_get(asking[i]->attrs, name) : NULL;
 		secret = value && rg_expr_has_refs(value) && refers_to_secret(maker, value);

@@ -158,8 +158,10 @@ static void add_attr(
 	const char *field = spec_field_of(change, attr->name);
 	if (attr->force_new)
 		paint(note, style, RED, " # forces replacement");
-	if (field && !g_str_equal(field, attr->name))
-		g_string_append_printf(note, " (%s)", field);
+	if (field && !g_str_equal(field, attr->name)) {
+		g_autofree char *shown = clean(field);
+		g_string_append_printf(note, " (%s)", shown);
+	}
 	if (!attr->sensitive && !attr->after_unknown) {
 		add_difference(text, style, prefix, attr->before, attr->after, note->str);
 		return;

@@ -124,6 +124,26 @@ static void test_secrets_are_in_no_item(Apply *f, gconstpointer unused)
 	g_assert_true(json_equal(item, node));
 }
 
+/* Who may write to a thing in the cloud must not get at values of the state by it. */
+static void test_what_looks_like_a_reference_in_the_cloud_is_none(Apply *f, gconstpointer unused)
+{
+	want(f, "cloud.net", "main", -1, "{'range':'10/8'}");
+	want(f, "cloud.node", "a", 1, TAGGED);
+	g_assert_true(apply_once(f));
+	json_auto_t *world = world_of(f), *note = json_of("{'$ref':'cloud.net.main','attr':'id'}");
+	json_t *thing = json_array_get(json_object_get(world, "things"), 1);
+	json_object_set(json_object_get(thing, "attributes"), "note", note);
+	json_dump_file(world, f->world, 0);
+	want_nothing(f);
+	want(f, "cloud.net", "main", -1, "{'range':'10/8'}");
+	g_assert_true(apply_once(f));
+	json_auto_t *now = world_of(f);
+	const json_t *item =
+		json_array_get(json_object_get(json_object_get(now, "remove"), "items"), 0);
+	const json_t *observed = json_object_get(item, "observed");
+	g_assert_true(json_equal(json_object_get(observed, "note"), note));
+}
+
 /* ---- removals */
 
 static void test_a_pending_removal_is_polled_to_its_end(Apply *f, gconstpointer unused)
@@ -306,6 +326,7 @@ int main(int argc, char **argv)
 	APPLY_TEST("items/first-look", test_the_first_look_has_what_the_creation_told);
 	APPLY_TEST("items/first-look-replayed", test_and_what_a_replayed_creation_told);
 	APPLY_TEST("items/no-secrets", test_secrets_are_in_no_item);
+	APPLY_TEST("items/no-references", test_what_looks_like_a_reference_in_the_cloud_is_none);
 	APPLY_TEST("pending/polled", test_a_pending_removal_is_polled_to_its_end);
 	APPLY_TEST("pending/no-worker", test_waiting_holds_no_worker);
 	APPLY_TEST("pending/killed", test_a_kill_while_it_is_pending_leaves_no_orphan);

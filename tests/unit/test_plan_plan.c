@@ -202,6 +202,23 @@ static void test_plain_sensitive_value_is_saved_nowhere_and_the_file_not_applied
 	g_assert_nonnull(strstr(rg_diags_get(diags, 0)->summary, "sensitive"));
 }
 
+/* A module need not report it, but if it does, user data with secrets goes into no file. */
+static void test_unreadable_value_is_saved_nowhere(void)
+{
+	g_auto(Fixture) fixture = {0};
+	fixture_init(&fixture, "diff", "row-06-drift-update");
+	json_t *seen = rg_resource_set_find(fixture.test->observed, "t.node.train[0]")->attrs;
+	rg_json_set_str(seen, "data", "user data of the cloud");
+	g_autoptr(RgDiff) diff = rg_diff(fixture.test->schema, fixture.test->desired,
+		fixture.test->recorded, fixture.test->observed, NULL, fixture.diags);
+	RgPlanInput input = {.command = "plan", .cluster = "research"};
+	g_autoptr(RgPlan) plan = rg_plan_new(diff, fixture.test->schema, &input, fixture.diags);
+	json_auto_t *document = rg_plan_to_json(plan);
+	g_autofree char *text = rg_json_canonical(document);
+	g_assert_nonnull(strstr(text, "\"observed\""));
+	g_assert_null(strstr(text, "user data of the cloud"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -216,5 +233,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/file/no-plan", test_no_plan_at_all_is_refused);
 	g_test_add_func("/file/sensitive",
 		test_plain_sensitive_value_is_saved_nowhere_and_the_file_not_applied);
+	g_test_add_func("/file/unreadable", test_unreadable_value_is_saved_nowhere);
 	return g_test_run();
 }

@@ -78,7 +78,7 @@ static const char schema_json[] =
 	"\"attributes\":{\"size\":{\"type\":\"string\",\"required\":true,\"force_new\":true},"
 	"\"net\":{\"type\":\"string\",\"force_new\":true},"
 	"\"range\":{\"type\":\"string\",\"force_new\":true},"
-	"\"tag\":{\"type\":\"string\"},"
+	"\"tag\":{\"type\":\"string\"},\"note\":{\"type\":\"object\"},"
 	"\"ip\":{\"type\":\"string\",\"computed\":true},"
 	"\"key\":{\"type\":\"string\",\"sensitive\":true},"
 	"\"version\":{\"type\":\"integer\",\"computed\":true},"
