@@ -348,15 +348,6 @@ static void apply_work(
 	execute_all(context, options, turns);
 }
 
-static int apply_run(Context *context, ApplyOptions *options, int argc, char **argv)
-{
-	g_autoptr(GPtrArray) turns = g_ptr_array_new_with_free_func(turn_release);
-	g_autoptr(RgSpecs) specs = NULL;
-	if (find_turns(context, options, argc, argv, turns, &specs))
-		apply_work(context, options, turns, specs);
-	return finish(context, options, turns);
-}
-
 static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 {
 	ApplyOptions options = {.destroy = destroy, .parallelism = 10};
@@ -386,7 +377,11 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 				"--parallelism must be 1 to 256, --lock-timeout 0 or more");
 			code = EXIT_USAGE;
 		} else {
-			code = apply_run(context, &options, argc, argv);
+			g_autoptr(GPtrArray) turns = g_ptr_array_new_with_free_func(turn_release);
+			g_autoptr(RgSpecs) specs = NULL;
+			if (find_turns(context, &options, argc, argv, turns, &specs))
+				apply_work(context, &options, turns, specs);
+			code = finish(context, &options, turns);
 		}
 	}
 	change_options_clear(&options.change);

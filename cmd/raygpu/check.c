@@ -14,12 +14,6 @@
 
 static const char *const outcomes[] = {"pass", "fail", "skip", "begin"};
 
-/* What one step may take: a module waits by itself for what takes long. */
-static unsigned limit_of(const CheckOptions *check)
-{
-	return (unsigned)CLAMP(check->wait_s, 1, 360) * 10;
-}
-
 /* The two ends that the child writes to. */
 typedef struct {
 	int steps, printed;
@@ -93,17 +87,6 @@ static bool run_script(Context *context, const char *dir, const char *name, cons
 	return rg_provider_conform(context->providers, name, &options);
 }
 
-/* In the child: whether nothing came through the standard streams, told as a step. */
-static bool check_silence(Outlet *outlet)
-{
-	struct stat info;
-	bool silent = fstat(outlet->printed, &info) != 0 || info.st_size == 0;
-	send_step(outlet, "prints nothing", silent ? RG_CONFORM_PASS : RG_CONFORM_FAIL,
-		silent ? NULL
-		       : "it wrote to the standard output or the standard error: use host->log");
-	return silent;
-}
-
 static void print_step(const json_t *step)
 {
 	const char *outcome = rg_json_str(step, "outcome", "");
@@ -169,23 +152,6 @@ static unsigned count(const json_t *steps, const char *outcome)
 	return n;
 }
 
-static int check_report(Context *context, const char *file, json_t *steps)
-{
-	unsigned failed = count(steps, "fail"), passed = count(steps, "pass");
-	unsigned skipped = count(steps, "skip");
-	if (context->json) {
-		json_auto_t *document = json_pack("{s:s, s:s, s:b, s:i, s:i, s:i, s:O}",
-			"format_version", "1.0", "file", file, "ok", failed == 0, "passed", passed,
-			"failed", failed, "skipped", skipped, "steps", steps);
-		out_json(document);
-	} else {
-		g_autofree char *text = g_strdup_printf(
-			"\n%s: %u passed, %u failed, %u skipped\n", file, passed, failed, skipped);
-		out_text(text);
-	}
-	return failed > 0 ? EXIT_ERROR : EXIT_FINE;
-}
-
 /* A child's own endings; 0 and 1 tell whether a step failed, anything else is a fall. */
 static pid_t start_child(Context *context, const char *dir, const char *name, const json_t *config,
 	const CheckOptions *check, Outlet *outlet)
@@ -198,20 +164,14 @@ static pid_t start_child(Context *context, const char *dir, const char *name, co
 	dup2(outlet->printed, STDERR_FILENO);
 	alarm(outlet->limit_s);
 	bool passed = run_script(context, dir, name, config, check, outlet);
-	passed = check_silence(outlet) && passed;
+	/* In the child: whether nothing came through the standard streams, told as a step. */
+	struct stat info;
+	bool silent = fstat(outlet->printed, &info) != 0 || info.st_size == 0;
+	send_step(outlet, "prints nothing", silent ? RG_CONFORM_PASS : RG_CONFORM_FAIL,
+		silent ? NULL
+		       : "it wrote to the standard output or the standard error: use host->log");
+	passed = silent && passed;
 	_exit(passed ? 0 : 1);
-}
-
-/* What the child printed is shown when it fell: a sanitizer's or the loader's last words. */
-static void show_printed(Context *context, FILE *printed)
-{
-	char buffer[4096];
-	size_t len;
-	g_autoptr(GString) text = g_string_new(NULL);
-	rewind(printed);
-	while ((len = fread(buffer, 1, sizeof buffer, printed)) > 0)
-		g_string_append_len(text, buffer, (gssize)len);
-	err_text(context, text->str);
 }
 
 /* Runs the child to its end; the steps that it told, NULL when it could not be started. */
@@ -225,7 +185,8 @@ static json_t *run_child(Context *context, const char *dir, const char *name, co
 			fclose(printed);
 		return NULL;
 	}
-	Outlet outlet = {fds[1], fileno(printed), limit_of(check)};
+	/* What one step may take: a module waits by itself for what takes long. */
+	Outlet outlet = {fds[1], fileno(printed), (unsigned)CLAMP(check->wait_s, 1, 360) * 10};
 	pid_t child = start_child(context, dir, name, config, check, &outlet);
 	close(fds[1]);
 	FILE *stream = fdopen(fds[0], "r");
@@ -236,7 +197,15 @@ static json_t *run_child(Context *context, const char *dir, const char *name, co
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (steps && (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun)) {
-		show_printed(context, printed);
+		/* What the child printed is shown when it fell: a sanitizer's or the loader's last
+		 * words. */
+		char buffer[4096];
+		size_t len;
+		g_autoptr(GString) text = g_string_new(NULL);
+		rewind(printed);
+		while ((len = fread(buffer, 1, sizeof buffer, printed)) > 0)
+			g_string_append_len(text, buffer, (gssize)len);
+		err_text(context, text->str);
 		add_fall(context, steps, status, begun);
 	}
 	fclose(printed);
@@ -262,5 +231,17 @@ int providers_check(Context *context, const char *file, const CheckOptions *chec
 			"the check can't start a process: %s", g_strerror(errno));
 		return EXIT_ERROR;
 	}
-	return check_report(context, path, steps);
+	unsigned failed = count(steps, "fail"), passed = count(steps, "pass");
+	unsigned skipped = count(steps, "skip");
+	if (context->json) {
+		json_auto_t *document = json_pack("{s:s, s:s, s:b, s:i, s:i, s:i, s:O}",
+			"format_version", "1.0", "path", path, "ok", failed == 0, "passed", passed,
+			"failed", failed, "skipped", skipped, "steps", steps);
+		out_json(document);
+	} else {
+		g_autofree char *text = g_strdup_printf(
+			"\n%s: %u passed, %u failed, %u skipped\n", path, passed, failed, skipped);
+		out_text(text);
+	}
+	return failed > 0 ? EXIT_ERROR : EXIT_FINE;
 }

@@ -42,18 +42,6 @@ static void take_entry(void *data, const GOptionEntry *entry)
 	g_ptr_array_add(data, option);
 }
 
-/* The lower-case words of "list | show ADDRESS | rm ADDRESS...". */
-static GStrv words_of(const char *arguments)
-{
-	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
-	g_auto(GStrv) parts = g_strsplit(arguments, " ", -1);
-	for (guint i = 0; parts[i]; i++) {
-		if (*parts[i] && !parts[i][strspn(parts[i], "abcdefghijklmnopqrstuvwxyz")])
-			g_strv_builder_add(words, parts[i]);
-	}
-	return g_strv_builder_end(words);
-}
-
 static GPtrArray *list_all(void)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(listed_free);
@@ -61,7 +49,14 @@ static GPtrArray *list_all(void)
 		Listed *listed = g_new0(Listed, 1);
 		listed->command = command;
 		listed->options = g_ptr_array_new_with_free_func(option_free);
-		listed->words = words_of(command->arguments);
+		/* The lower-case words of "list | show ADDRESS | rm ADDRESS...". */
+		g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+		g_auto(GStrv) parts = g_strsplit(command->arguments, " ", -1);
+		for (guint i = 0; parts[i]; i++) {
+			if (*parts[i] && !parts[i][strspn(parts[i], "abcdefghijklmnopqrstuvwxyz")])
+				g_strv_builder_add(words, parts[i]);
+		}
+		listed->words = g_strv_builder_end(words);
 		g_ptr_array_add(all, listed);
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		Context asked = {.command = command,

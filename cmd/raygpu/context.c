@@ -21,16 +21,11 @@ static const char *environment(const char *name)
 	return getenv(name);
 }
 
-static bool is_set(const char *name)
-{
-	const char *value = getenv(name);
-	return value && *value;
-}
-
 /* https://no-color.org, https://bixense.com/clicolors/ */
 static bool wants_color(int fd)
 {
-	if (is_set("NO_COLOR"))
+	const char *value = getenv("NO_COLOR");
+	if (value && *value)
 		return false;
 	const char *force = getenv("CLICOLOR_FORCE");
 	if (force && *force && !g_str_equal(force, "0"))
@@ -70,9 +65,11 @@ void context_clear(Context *context)
 	g_strfreev(context->provider_dirs);
 }
 
-/* --provider-dir, RAYGPU_PROVIDER_PATH, the installed place. */
-static GStrv provider_directories(Context *context)
+bool context_open_providers(Context *context)
 {
+	if (context->providers)
+		return true;
+	/* --provider-dir, RAYGPU_PROVIDER_PATH, the installed place. */
 	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
 	for (guint i = 0; context->provider_dirs && context->provider_dirs[i]; i++)
 		g_strv_builder_add(all, context->provider_dirs[i]);
@@ -85,29 +82,13 @@ static GStrv provider_directories(Context *context)
 		}
 	}
 	g_strv_builder_add(all, RG_PROVIDER_DIR);
-	return g_strv_builder_end(all);
-}
-
-bool context_open_providers(Context *context)
-{
-	if (context->providers)
-		return true;
-	g_auto(GStrv) directories = provider_directories(context);
+	g_auto(GStrv) directories = g_strv_builder_end(all);
 	RgProviderHostOptions options = {.builtins = builtins,
 		.directories = directories,
 		.env = environment,
 		.home = g_get_home_dir()};
 	context->providers = rg_provider_host_new(&options);
 	return true;
-}
-
-/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: towards any other host the transport ignores it. */
-static unsigned loopback_backoff_ms(void)
-{
-	guint64 ms = 0;
-	const char *value = getenv("RAYGPU_LOOPBACK_BACKOFF_MS");
-	return value && g_ascii_string_to_unsigned(value, 10, 1, 60000, &ms, NULL) ? (unsigned)ms
-										   : 0;
 }
 
 bool context_open_session(Context *context, RgStoreMode mode)
@@ -133,7 +114,13 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->http.on_retry = status_retry;
 	session->http.on_retry_data = context;
 	session->http.canceled = signals_cut_requests;
-	session->http.loopback_backoff_ms = loopback_backoff_ms();
+	/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: towards any other host the transport ignores it.
+	 */
+	guint64 ms = 0;
+	const char *value = getenv("RAYGPU_LOOPBACK_BACKOFF_MS");
+	session->http.loopback_backoff_ms =
+		value && g_ascii_string_to_unsigned(value, 10, 1, 60000, &ms, NULL) ? (unsigned)ms
+										    : 0;
 	return true;
 }
 

@@ -68,21 +68,6 @@ static GStrv find_clusters(Context *context, const char *argument)
 	return context_has_cluster(context, name) ? g_strdupv(one) : NULL;
 }
 
-static bool add_all(Context *context, char **clusters, RgSpend *spend, int64_t *history_from_s)
-{
-	for (size_t i = 0; clusters[i]; i++) {
-		int64_t from_s;
-		json_auto_t *lifetimes = rg_store_lifetimes(
-			context->store, clusters[i], spend->since_s, context->diags);
-		if (!lifetimes || !rg_store_history_from(
-					  context->store, clusters[i], &from_s, context->diags))
-			return false;
-		rg_spend_add(spend, lifetimes);
-		*history_from_s = MAX(*history_from_s, from_s);
-	}
-	return true;
-}
-
 static void print(Context *context, const Options *options, const RgSpend *spend, int64_t from_s)
 {
 	g_autofree char *text = NULL;
@@ -134,8 +119,16 @@ static int cost_run(Context *context, const Options *options, const char *argume
 	if (!clusters)
 		return rg_diags_exit_code(context->diags);
 	g_autoptr(RgSpend) spend = rg_spend_new(by, label, since_s, now_s);
-	if (!add_all(context, clusters, spend, &history_from_s))
-		return rg_diags_exit_code(context->diags);
+	for (size_t i = 0; clusters[i]; i++) {
+		int64_t from_s;
+		json_auto_t *lifetimes = rg_store_lifetimes(
+			context->store, clusters[i], spend->since_s, context->diags);
+		if (!lifetimes || !rg_store_history_from(
+					  context->store, clusters[i], &from_s, context->diags))
+			return rg_diags_exit_code(context->diags);
+		rg_spend_add(spend, lifetimes);
+		history_from_s = MAX(history_from_s, from_s);
+	}
 	print(context, options, spend, history_from_s);
 	return EXIT_FINE;
 }

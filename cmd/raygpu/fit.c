@@ -1,22 +1,6 @@
 #include "command.h"
 #include "render/fit.h"
 
-static void print_fit(Context *context, json_t *fit, const char *emit)
-{
-	if (emit) {
-		g_autofree char *module = rg_render_fit_python(fit);
-		out_text(module);
-	} else if (context->json) {
-		json_auto_t *found = rg_render_diags_json(context->diags);
-		json_object_set(fit, "diagnostics", found);
-		out_json(fit);
-		rg_diags_clear(context->diags); /* they stand in the report */
-	} else {
-		g_autofree char *text = rg_render_fit(fit, &context->out);
-		out_text(text);
-	}
-}
-
 static int fit_run(Context *context, const char *path, const char *emit)
 {
 	if (emit && !g_str_equal(emit, "python")) {
@@ -33,8 +17,20 @@ static int fit_run(Context *context, const char *path, const char *emit)
 	json_auto_t *fit = rg_pipeline_fit(context->providers, path, context->ref, context->diags);
 	int code = rg_diags_exit_code(context->diags);
 	bool nothing = fit && !json_is_array(json_object_get(fit, "workloads"));
-	if (fit && !(nothing && emit))
-		print_fit(context, fit, emit);
+	if (fit && !(nothing && emit)) {
+		if (emit) {
+			g_autofree char *module = rg_render_fit_python(fit);
+			out_text(module);
+		} else if (context->json) {
+			json_auto_t *found = rg_render_diags_json(context->diags);
+			json_object_set(fit, "diagnostics", found);
+			out_json(fit);
+			rg_diags_clear(context->diags); /* they stand in the report */
+		} else {
+			g_autofree char *text = rg_render_fit(fit, &context->out);
+			out_text(text);
+		}
+	}
 	if (nothing && !context->json)
 		err_text(context, "The spec has no workloads: there is nothing to place.\n");
 	return code;

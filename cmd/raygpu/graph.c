@@ -11,17 +11,6 @@ static int print_graph(Context *context, const RgPlan *plan)
 	return rg_diags_exit_code(context->diags);
 }
 
-static int of_spec(Context *context, const char *path)
-{
-	const ChangeOptions options = {0};
-	context_use_spec(context, path);
-	if (!context_open_session(context, RG_STORE_READ))
-		return rg_diags_exit_code(context->diags);
-	change_options_use(context, &options, false);
-	g_autoptr(RgPass) pass = make_pass(context, path, NULL, context->diags);
-	return print_graph(context, pass ? pass->plan : NULL);
-}
-
 static int graph_run(Context *context, const char *path)
 {
 	bool is_plan = false;
@@ -30,7 +19,13 @@ static int graph_run(Context *context, const char *path)
 		if (is_plan)
 			return print_graph(context, plan);
 	}
-	return of_spec(context, path);
+	const ChangeOptions options = {0};
+	context_use_spec(context, path);
+	if (!context_open_session(context, RG_STORE_READ))
+		return rg_diags_exit_code(context->diags);
+	change_options_use(context, &options, false);
+	g_autoptr(RgPass) pass = make_pass(context, path, NULL, context->diags);
+	return print_graph(context, pass ? pass->plan : NULL);
 }
 
 int cmd_graph(Context *context, int argc, char **argv)

@@ -5,20 +5,16 @@
 /* What the system may do to the process, turned into errors (out of memory: memory.c). The next
  * apply goes on wherever this one ends, but a crash explains nothing. */
 
-/* Core files would hold the keys. Not PR_SET_DUMPABLE, which covers a little more (other processes
- * of the same user): it takes /proc/self away from users, and with it /dev/stdout and <(...). */
-static void forbid_core_files(void)
+void guards_start(void)
 {
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit gives EFBIG */
+	/* Core files would hold the keys. Not PR_SET_DUMPABLE, which covers a little more (other
+	 * processes of the same user): it takes /proc/self away from users, and with it /dev/stdout
+	 * and <(...). */
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_CORE, &limit) != 0)
 		return;
 	limit.rlim_cur = 0;
 	setrlimit(RLIMIT_CORE, &limit);
-}
-
-void guards_start(void)
-{
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit gives EFBIG */
-	forbid_core_files();
 }

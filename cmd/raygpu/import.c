@@ -81,26 +81,6 @@ static int look_and_record(
 	return rg_diags_exit_code(context->diags);
 }
 
-static int import_run(Context *context, const Options *options, const char *spec,
-	const RgImport *imports, size_t n)
-{
-	g_autoptr(RgPass) pass = rg_pipeline_load(spec, context->ref, context->diags);
-	if (!pass)
-		return rg_diags_exit_code(context->diags);
-	context_use_spec(context, spec);
-	if (!context_open_session(context, options->dry_run ? RG_STORE_READ : RG_STORE_WRITE))
-		return rg_diags_exit_code(context->diags);
-	context->session.http.read_only = true;
-	g_autoptr(RgLock) lock =
-		options->dry_run
-			? NULL
-			: rg_lock_take(context->store, pass->cluster->name, "import",
-				  (unsigned)MAX(options->lock_timeout_s, 0) * 1000, context->diags);
-	if (!lock && !options->dry_run)
-		return rg_diags_exit_code(context->diags);
-	return look_and_record(context, options, pass, imports, n);
-}
-
 int cmd_import(Context *context, int argc, char **argv)
 {
 	Options options = {0};
@@ -129,5 +109,19 @@ int cmd_import(Context *context, int argc, char **argv)
 	g_autofree RgImport *imports = g_new0(RgImport, n);
 	for (size_t i = 0; i < n; i++)
 		imports[i] = (RgImport){argv[2 + 2 * i], argv[3 + 2 * i]};
-	return import_run(context, &options, argv[1], imports, n);
+	g_autoptr(RgPass) pass = rg_pipeline_load(argv[1], context->ref, context->diags);
+	if (!pass)
+		return rg_diags_exit_code(context->diags);
+	context_use_spec(context, argv[1]);
+	if (!context_open_session(context, options.dry_run ? RG_STORE_READ : RG_STORE_WRITE))
+		return rg_diags_exit_code(context->diags);
+	context->session.http.read_only = true;
+	g_autoptr(RgLock) lock =
+		options.dry_run
+			? NULL
+			: rg_lock_take(context->store, pass->cluster->name, "import",
+				  (unsigned)MAX(options.lock_timeout_s, 0) * 1000, context->diags);
+	if (!lock && !options.dry_run)
+		return rg_diags_exit_code(context->diags);
+	return look_and_record(context, &options, pass, imports, n);
 }

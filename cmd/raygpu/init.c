@@ -103,17 +103,6 @@ static void print_done(const Context *context, const char *path, bool wrote, boo
 	out_json(document);
 }
 
-static int init_run(Context *context, const char *path, const char *provider)
-{
-	bool wrote = false, ignored = false;
-	if (write_starter(context, path, provider, &wrote) &&
-		prepare_state(context, path, &ignored)) {
-		print_done(context, path, wrote, ignored);
-		return EXIT_FINE;
-	}
-	return rg_diags_exit_code(context->diags);
-}
-
 int cmd_init(Context *context, int argc, char **argv)
 {
 	int code = EXIT_FINE;
@@ -125,5 +114,12 @@ int cmd_init(Context *context, int argc, char **argv)
 	};
 	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))
 		return code;
-	return init_run(context, argc > 1 ? argv[1] : DEFAULT_SPEC, provider);
+	const char *path = argc > 1 ? argv[1] : DEFAULT_SPEC;
+	bool wrote = false, ignored = false;
+	if (write_starter(context, path, provider, &wrote) &&
+		prepare_state(context, path, &ignored)) {
+		print_done(context, path, wrote, ignored);
+		return EXIT_FINE;
+	}
+	return rg_diags_exit_code(context->diags);
 }

@@ -47,16 +47,6 @@ static json_t *price_json(const RgPrice *price)
 	return json;
 }
 
-static void add_shares(json_t *row, const RgOffer *offer)
-{
-	double memory = gpu_memory_gb(offer);
-	bool known = offer->price != RG_MONEY_UNKNOWN && memory > 0;
-	json_object_set_new(row, "price_per_gpu_microusd_hour",
-		known ? json_integer(offer->price / offer->type->gpus) : json_null());
-	json_object_set_new(row, "price_per_gpu_memory_gb_microusd_hour",
-		known ? json_integer((json_int_t)((double)offer->price / memory)) : json_null());
-}
-
 static json_t *carbon_json(const RgCarbonHour *carbon)
 {
 	if (carbon->mg_hour == RG_CARBON_UNKNOWN)
@@ -88,7 +78,12 @@ static json_t *offer_json(const RgTables *tables, const RgOffer *offer)
 	rg_json_set_str(row, "markets", markets);
 	json_object_set_new(row, "on_demand", price_json(offer->on_demand));
 	json_object_set_new(row, "spot", price_json(offer->spot));
-	add_shares(row, offer);
+	double memory = gpu_memory_gb(offer);
+	bool known = offer->price != RG_MONEY_UNKNOWN && memory > 0;
+	json_object_set_new(row, "price_per_gpu_microusd_hour",
+		known ? json_integer(offer->price / offer->type->gpus) : json_null());
+	json_object_set_new(row, "price_per_gpu_memory_gb_microusd_hour",
+		known ? json_integer((json_int_t)((double)offer->price / memory)) : json_null());
 	json_object_set_new(row, "carbon", carbon_json(&offer->carbon));
 	json_object_set_new(row, "preference", json_integer(offer->preference + 1));
 	json_object_set_new(row, "module_installed",
@@ -117,13 +112,6 @@ static char *cents(int64_t microusd)
 	int64_t rounded = (microusd + 5000) / 10000;
 	return g_strdup_printf(
 		"%" G_GINT64_FORMAT ".%02" G_GINT64_FORMAT, rounded / 100, rounded % 100);
-}
-
-static char *kilograms(const RgCarbonHour *carbon)
-{
-	return carbon->mg_hour != RG_CARBON_UNKNOWN
-		       ? g_strdup_printf("%.3f", (double)carbon->mg_hour / 1e6)
-		       : g_strdup("-");
 }
 
 /* Which of the row's figures the project file states, and where: never a built-in row in disguise.
@@ -156,7 +144,10 @@ static void offers_add_row(GString *text, const RgOffer *offer)
 	g_autofree char *each = cents(known ? offer->price / type->gpus : RG_MONEY_UNKNOWN);
 	g_autofree char *gigabyte =
 		dollars(known ? (int64_t)((double)offer->price / memory) : RG_MONEY_UNKNOWN);
-	g_autofree char *carbon = kilograms(&offer->carbon);
+	g_autofree char *carbon =
+		offer->carbon.mg_hour != RG_CARBON_UNKNOWN
+			? g_strdup_printf("%.3f", (double)offer->carbon.mg_hour / 1e6)
+			: g_strdup("-");
 	g_autofree char *place = rg_place_text(offer->provider, offer->region);
 	g_autofree char *gpus =
 		g_strdup_printf("%ux%u", type->gpus, type->gpu ? type->gpu->memory_gb : 0);
@@ -251,15 +242,6 @@ typedef struct {
 	size_t n;
 } Market;
 
-static void keep_candidates(const Options *options, GPtrArray *offers)
-{
-	for (guint i = offers->len; options->among && i > 0; i--) {
-		const RgOffer *offer = offers->pdata[i - 1];
-		if (!places_have(options->among, offer->provider, offer->region))
-			g_ptr_array_remove_index(offers, i - 1);
-	}
-}
-
 static bool take_wish(Context *context, const Options *options, const Market *market,
 	const char *title, RgWish wish, json_t *lists)
 {
@@ -280,7 +262,11 @@ static bool take_wish(Context *context, const Options *options, const Market *ma
 	if (options->optimize)
 		rg_optimize_parse(options->optimize, &wish.optimize);
 	g_autoptr(GPtrArray) offers = rg_offers_find(&wish, market->places, market->n);
-	keep_candidates(options, offers);
+	for (guint i = offers->len; options->among && i > 0; i--) {
+		const RgOffer *offer = offers->pdata[i - 1];
+		if (!places_have(options->among, offer->provider, offer->region))
+			g_ptr_array_remove_index(offers, i - 1);
+	}
 	if (context->json)
 		json_array_append_new(lists, list_json(options, title, market->tables, offers));
 	else if (options->csv)
@@ -326,20 +312,6 @@ static bool take_all(Context *context, const Options *options, const Market *mar
 	return take_wish(context, options, market, query ? query : "any GPU", wish, lists);
 }
 
-/* `query` NULL: the cluster is of a spec. `choice` NULL: the spec leaves none. */
-static void offers_show(Context *context, const Options *options, const Market *market,
-	const RgCluster *cluster, const char *query, const json_t *choice)
-{
-	if (choice && !context->json && !options->csv)
-		places_print(choice);
-	json_auto_t *lists = json_array();
-	if (!take_all(context, options, market, cluster, query, lists) || !context->json)
-		return;
-	json_auto_t *report = json_pack("{s:s, s:O, s:O*}", "format_version", "1.0", "lists", lists,
-		"place", rg_json_unconst(choice));
-	out_json(report);
-}
-
 static void offers_look_up(
 	Context *context, Options *options, RgCluster *cluster, const char *query)
 {
@@ -367,7 +339,15 @@ static void offers_look_up(
 	if (!carbon)
 		return;
 	const Market market = {tables, carbon, (const RgPlace *)(void *)places->data, places->len};
-	offers_show(context, options, &market, cluster, query, choice);
+	/* `query` NULL: the cluster is of a spec. `choice` NULL: the spec leaves none. */
+	if (choice && !context->json && !options->csv)
+		places_print(choice);
+	json_auto_t *lists = json_array();
+	if (!take_all(context, options, &market, cluster, query, lists) || !context->json)
+		return;
+	json_auto_t *report = json_pack("{s:s, s:O, s:O*}", "format_version", "1.0", "lists", lists,
+		"place", rg_json_unconst(choice));
+	out_json(report);
 }
 
 static int offers_run(Context *context, Options *options, const char *asked)

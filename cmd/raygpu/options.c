@@ -7,13 +7,6 @@ static void add_names(GPtrArray *names, const GOptionEntry *entries)
 		g_ptr_array_add(names, g_strdup_printf("--%s", entry->long_name));
 }
 
-/* The option that GOption's message is about, "--name" or "-n": the last word with a dash. */
-static char *option_in(const char *message)
-{
-	const char *at = g_strrstr(message, " -");
-	return at ? g_strndup(at + 1, strcspn(at + 1, " =")) : g_strdup("?");
-}
-
 static const GOptionEntry *find_entry(const GOptionEntry *entries, const char *option)
 {
 	for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++) {
@@ -49,7 +42,10 @@ static RgDiag *report_value(Context *context, const char *option, const GOptionE
 static void options_report(Context *context, const GError *error, const GOptionEntry *entries,
 	const GOptionEntry *common)
 {
-	g_autofree char *option = option_in(error->message);
+	/* The option that GOption's message is about, "--name" or "-n": the last word with a dash.
+	 */
+	const char *at = g_strrstr(error->message, " -");
+	g_autofree char *option = at ? g_strndup(at + 1, strcspn(at + 1, " =")) : g_strdup("?");
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	add_names(names, entries);
 	add_names(names, common);

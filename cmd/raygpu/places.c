@@ -33,20 +33,6 @@ static bool is_taken(const json_t *choice, const json_t *row)
 	       g_strcmp0(rg_json_str(choice, "region", NULL), rg_json_str(row, "region", "")) == 0;
 }
 
-static void places_add_row(GString *text, const json_t *choice, const json_t *row)
-{
-	const char *rejected = rg_json_str(row, "rejected", NULL);
-	g_autofree char *place =
-		rg_place_text(rg_json_str(row, "provider", "?"), rg_json_str(row, "region", NULL));
-	g_autofree char *hour = money_of(row, 1), *month = money_of(row, 730);
-	g_autofree char *carbon = kilograms_of(row);
-	g_string_append_printf(text, "%-28s %12s %14s %10s\n", place, hour, month, carbon);
-	if (rejected)
-		g_string_append_printf(text, "  rejected: %s\n", rejected);
-	else if (is_taken(choice, row))
-		g_string_append_printf(text, "  best: %s\n", rg_json_str(choice, "reason", ""));
-}
-
 void places_print(const json_t *choice)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -57,7 +43,17 @@ void places_print(const json_t *choice)
 		json_array_size(rows), json_array_size(rows) == 1 ? "" : "s", "PLACE", "USD/h",
 		"USD/month", "kgCO2e/h");
 	json_array_foreach (rows, i, row) {
-		places_add_row(text, choice, row);
+		const char *rejected = rg_json_str(row, "rejected", NULL);
+		g_autofree char *place = rg_place_text(
+			rg_json_str(row, "provider", "?"), rg_json_str(row, "region", NULL));
+		g_autofree char *hour = money_of(row, 1), *month = money_of(row, 730);
+		g_autofree char *carbon = kilograms_of(row);
+		g_string_append_printf(text, "%-28s %12s %14s %10s\n", place, hour, month, carbon);
+		if (rejected)
+			g_string_append_printf(text, "  rejected: %s\n", rejected);
+		else if (is_taken(choice, row))
+			g_string_append_printf(
+				text, "  best: %s\n", rg_json_str(choice, "reason", ""));
 		guessed |= rg_json_int(row, "unpriced", 0) > 0;
 	}
 	if (guessed)

@@ -104,17 +104,6 @@ static void add_addresses(GString *text, const json_t *report, const char *key, 
 		g_string_append_printf(text, "  %s %s\n", sign, json_string_value(address));
 }
 
-static void add_history(GString *text, const json_t *report)
-{
-	int64_t runs = rg_json_int(report, "runs_lost", 0);
-	int64_t lifetimes = rg_json_int(report, "lifetimes_lost", 0);
-	if (runs || lifetimes)
-		g_string_append_printf(text,
-			"  Not in the document: %" G_GINT64_FORMAT " run%s of the log, "
-			"%" G_GINT64_FORMAT " lifetime%s of nodes (raygpu cost).\n",
-			runs, runs == 1 ? "" : "s", lifetimes, lifetimes == 1 ? "" : "s");
-}
-
 static void add_report(GString *text, const json_t *report, bool dry_run)
 {
 	const char *cluster = rg_json_str(report, "cluster", "");
@@ -142,7 +131,13 @@ static void add_report(GString *text, const json_t *report, bool dry_run)
 	add_addresses(text, report, "added", "+");
 	add_addresses(text, report, "removed", "-");
 	add_addresses(text, report, "replaced", "~");
-	add_history(text, report);
+	int64_t runs = rg_json_int(report, "runs_lost", 0);
+	int64_t lifetimes = rg_json_int(report, "lifetimes_lost", 0);
+	if (runs || lifetimes)
+		g_string_append_printf(text,
+			"  Not in the document: %" G_GINT64_FORMAT " run%s of the log, "
+			"%" G_GINT64_FORMAT " lifetime%s of nodes (raygpu cost).\n",
+			runs, runs == 1 ? "" : "s", lifetimes, lifetimes == 1 ? "" : "s");
 }
 
 static void print_reports(const Context *context, json_t *reports, const char *backup, bool dry_run)

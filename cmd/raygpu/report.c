@@ -197,8 +197,12 @@ static bool write_reports(Context *context, const ReportOptions *options, const 
 	return ok;
 }
 
-static bool write_all(Context *context, const ReportOptions *options, const RgReports *reports)
+/* GitHub's format has the diagnostics in it, where no line of them is a command: they are not
+ * printed again. */
+bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports)
 {
+	RgDiags *told = context->diags;
+	context->diags = rg_diags_new();
 	bool ok = print_report(context, reports, options->kind);
 	ok = write_reports(context, options, reports) && ok;
 	if (options->json_into) {
@@ -210,16 +214,6 @@ static bool write_all(Context *context, const ReportOptions *options, const RgRe
 		json_auto_t *counts = rg_report_gitlab(reports);
 		ok = write_json(context, options->gitlab, counts, 0644) && ok;
 	}
-	return ok;
-}
-
-/* GitHub's format has the diagnostics in it, where no line of them is a command: they are not
- * printed again. */
-bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports)
-{
-	RgDiags *told = context->diags;
-	context->diags = rg_diags_new();
-	bool ok = write_all(context, options, reports);
 	g_autoptr(RgDiags) failures = context->diags;
 	context->diags = told;
 	if (options->kind == RG_REPORT_GITHUB)

@@ -63,17 +63,6 @@ static GPtrArray *shown_of(Call *call)
 	return g_steal_pointer(&found);
 }
 
-/* An address gives an object, everything else a list. */
-static void print_resources_json(const Call *call, const GPtrArray *shown, const RgSchema *schema)
-{
-	json_auto_t *rows = json_array();
-	for (guint i = 0; i < shown->len; i++)
-		json_array_append_new(rows, rg_render_resource_json(shown->pdata[i], schema));
-	const RgResource *first = shown->len ? shown->pdata[0] : NULL;
-	bool one = call->n && g_str_equal(first->address, call->addresses[0]);
-	out_json(one ? json_array_get(rows, 0) : rows);
-}
-
 static int state_show(Call *call)
 {
 	g_autoptr(GPtrArray) shown = shown_of(call);
@@ -86,7 +75,14 @@ static int state_show(Call *call)
 	if (!schema)
 		return rg_diags_exit_code(context->diags);
 	if (context->json) {
-		print_resources_json(call, shown, schema);
+		/* An address gives an object, everything else a list. */
+		json_auto_t *rows = json_array();
+		for (guint i = 0; i < shown->len; i++)
+			json_array_append_new(
+				rows, rg_render_resource_json(shown->pdata[i], schema));
+		const RgResource *first = shown->len ? shown->pdata[0] : NULL;
+		bool one = call->n && g_str_equal(first->address, call->addresses[0]);
+		out_json(one ? json_array_get(rows, 0) : rows);
 		return EXIT_FINE;
 	}
 	for (guint i = 0; i < shown->len; i++) {
@@ -108,8 +104,19 @@ static bool forget_all(Call *call)
 	return true;
 }
 
-static void print_forgotten(const Call *call)
+static int forget(Call *call)
 {
+	Context *context = call->context;
+	for (int i = 0; i < call->n; i++) {
+		if (!state_find(call, call->addresses[i]))
+			return EXIT_USAGE;
+	}
+	const RgRunBegin begin = {.cluster = call->snapshot->cluster,
+		.provider = call->snapshot->provider,
+		.region = call->snapshot->region};
+	g_autofree char *run = note_begin(context, "state rm", &begin);
+	if (!run || !note_end(context, run, forget_all(call)))
+		return rg_diags_exit_code(context->diags);
 	json_auto_t *rows = json_array();
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (int i = 0; i < call->n; i++) {
@@ -125,22 +132,6 @@ static void print_forgotten(const Call *call)
 		out_json(rows);
 	else
 		out_text(text->str);
-}
-
-static int forget(Call *call)
-{
-	Context *context = call->context;
-	for (int i = 0; i < call->n; i++) {
-		if (!state_find(call, call->addresses[i]))
-			return EXIT_USAGE;
-	}
-	const RgRunBegin begin = {.cluster = call->snapshot->cluster,
-		.provider = call->snapshot->provider,
-		.region = call->snapshot->region};
-	g_autofree char *run = note_begin(context, "state rm", &begin);
-	if (!run || !note_end(context, run, forget_all(call)))
-		return rg_diags_exit_code(context->diags);
-	print_forgotten(call);
 	return EXIT_FINE;
 }
 

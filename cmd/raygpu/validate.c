@@ -1,20 +1,5 @@
 #include "command.h"
 
-/* The form of `terraform validate -json`, plus the JSON view of each file. */
-static json_t *report_new(const RgDiags *diags, json_t *views)
-{
-	json_t *report = json_object();
-	rg_json_set_str(report, "format_version", "1.0");
-	json_object_set_new(report, "valid", json_boolean(!rg_diags_has_errors(diags)));
-	json_object_set_new(report, "error_count",
-		json_integer((json_int_t)rg_diags_count_of(diags, RG_SEVERITY_ERROR)));
-	json_object_set_new(report, "warning_count",
-		json_integer((json_int_t)rg_diags_count_of(diags, RG_SEVERITY_WARNING)));
-	json_object_set_new(report, "diagnostics", rg_render_diags_json(diags));
-	json_object_set(report, "specs", views);
-	return report;
-}
-
 static void one(Context *context, const char *path, json_t *views)
 {
 	size_t before = rg_diags_count_of(context->diags, RG_SEVERITY_ERROR);
@@ -59,7 +44,19 @@ static int validate_run(Context *context, int argc, char **argv)
 		tell_removed(context, specs);
 	int code = rg_diags_exit_code(context->diags);
 	if (context->json) {
-		json_auto_t *report = report_new(context->diags, views);
+		/* The form of `terraform validate -json`, plus the JSON view of each file. */
+		json_auto_t *report = json_object();
+		rg_json_set_str(report, "format_version", "1.0");
+		json_object_set_new(
+			report, "valid", json_boolean(!rg_diags_has_errors(context->diags)));
+		json_object_set_new(report, "error_count",
+			json_integer(
+				(json_int_t)rg_diags_count_of(context->diags, RG_SEVERITY_ERROR)));
+		json_object_set_new(report, "warning_count",
+			json_integer((json_int_t)rg_diags_count_of(
+				context->diags, RG_SEVERITY_WARNING)));
+		json_object_set_new(report, "diagnostics", rg_render_diags_json(context->diags));
+		json_object_set(report, "specs", views);
 		out_json(report);
 		rg_diags_clear(context->diags); /* they stand in the report */
 	} else if (specs && !specs->files->len && !code)

@@ -36,15 +36,6 @@ static bool exists(const char *path)
 	return g_file_test(path, G_FILE_TEST_EXISTS) || g_file_test(path, G_FILE_TEST_IS_SYMLINK);
 }
 
-static void note_old_place(Context *context, const char *path)
-{
-	g_autofree char *folder = g_path_get_dirname(path);
-	RgDiag *diag = rg_diags_note(context->diags, "state.old-place",
-		"using the state \"%s\" in the working directory", DEFAULT_STATE);
-	rg_diag_detail(diag, "the default state is now \"%s\"", path);
-	rg_diag_hint(diag, "to move it: mkdir -p %s && mv %s* %s/", folder, DEFAULT_STATE, folder);
-}
-
 /* Whether the state in the working directory has the spec's cluster; one that can't be read has,
  * and its error is shown when it is opened. */
 static bool has_cluster(const Context *context, const char *spec)
@@ -68,8 +59,14 @@ static char *where_find(Context *context, const char *spec)
 	if (g_str_equal(path, DEFAULT_STATE) || exists(path) || !exists(DEFAULT_STATE) ||
 		(spec && !has_cluster(context, spec)))
 		return g_steal_pointer(&path);
-	if (!context->told_old_place)
-		note_old_place(context, path);
+	if (!context->told_old_place) {
+		g_autofree char *folder = g_path_get_dirname(path);
+		RgDiag *diag = rg_diags_note(context->diags, "state.old-place",
+			"using the state \"%s\" in the working directory", DEFAULT_STATE);
+		rg_diag_detail(diag, "the default state is now \"%s\"", path);
+		rg_diag_hint(diag, "to move it: mkdir -p %s && mv %s* %s/", folder, DEFAULT_STATE,
+			folder);
+	}
 	context->told_old_place = true;
 	return g_strdup(DEFAULT_STATE);
 }

@@ -25,23 +25,6 @@ static AwsSearch search_chain(AwsChain *chain, bool env, AwsKeys *keys)
 	return search;
 }
 
-static AwsSearch search_keys(const AwsCall *call, AwsKeys *keys)
-{
-	const char *profile = call->inst->profile;
-	bool env = !profile; /* a profile that the spec names beats it, as `aws --profile` does */
-	if (!profile)
-		profile = aws_keys_env(call, "AWS_PROFILE");
-	AwsChain chain = {
-		.call = call,
-		.profile = profile ? profile : "default",
-		.named = profile != NULL,
-	};
-	aws_chain_open(&chain);
-	AwsSearch search = search_chain(&chain, env, keys);
-	aws_chain_clear(&chain);
-	return search;
-}
-
 char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *keys)
 {
 	json_auto_t *auth = json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4", "region",
@@ -60,7 +43,18 @@ static rgp_status find_keys(const ModTalk *talk, const void *data, char **value,
 {
 	const AwsCall call = {*talk, (struct rgp_inst *)(uintptr_t)data};
 	g_auto(AwsKeys) keys = {0};
-	AwsSearch search = search_keys(&call, &keys);
+	const char *profile = call.inst->profile;
+	bool env = !profile; /* a profile that the spec names beats it, as `aws --profile` does */
+	if (!profile)
+		profile = aws_keys_env(&call, "AWS_PROFILE");
+	AwsChain chain = {
+		.call = &call,
+		.profile = profile ? profile : "default",
+		.named = profile != NULL,
+	};
+	aws_chain_open(&chain);
+	AwsSearch search = search_chain(&chain, env, &keys);
+	aws_chain_clear(&chain);
 	if (search != AWS_KEYS_FOUND)
 		return search == AWS_KEYS_CANCELED ? RGP_CANCELED : RGP_FAIL;
 	*value = aws_auth_format(&call, "", &keys);

@@ -68,16 +68,6 @@ static void prepare(
 	sending->resp.size = sizeof sending->resp;
 }
 
-static void read_reply(
-	const AwsCall *call, const Ec2Request *request, const Sending *sending, Ec2Reply *reply)
-{
-	const struct rgp_http_resp *resp = &sending->resp;
-	if (resp->status >= 200 && resp->status < 300)
-		read_success(request, resp, reply);
-	else
-		mod_tries_judge(&sending->tries, resp, &reply->failure);
-}
-
 rgp_status ec2_send_all(
 	const AwsCall *call, const Ec2Request *requests, size_t n, Ec2Reply *replies)
 {
@@ -96,8 +86,13 @@ rgp_status ec2_send_all(
 	}
 	rgp_status status = call->talk.host->http_all(call->talk.call, reqs, n, resps);
 	for (size_t i = 0; i < n; i++) {
-		if (status == RGP_OK)
-			read_reply(call, &requests[i], &sendings[i], &replies[i]);
+		if (status == RGP_OK) {
+			const struct rgp_http_resp *resp = &sendings[i].resp;
+			if (resp->status >= 200 && resp->status < 300)
+				read_success(&requests[i], resp, &replies[i]);
+			else
+				mod_tries_judge(&sendings[i].tries, resp, &replies[i].failure);
+		}
 		g_free(sendings[i].form);
 	}
 	return status;

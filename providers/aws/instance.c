@@ -94,33 +94,6 @@ typedef struct {
 	ModBackoff backoff;
 } Removal;
 
-static bool is_named(const char *message, const char *id)
-{
-	const char *at = *id ? strstr(message, id) : NULL;
-	return at && !g_ascii_isalnum(at[strlen(id)]);
-}
-
-/* Takes the members that EC2's message doesn't name out; the array of them, a new reference. */
-static json_t *take_unnamed(Removal *removal, const char *message)
-{
-	json_t *unnamed = json_array();
-	for (size_t i = json_array_size(removal->items); i-- > 0;) {
-		json_t *item = json_array_get(removal->items, i);
-		if (is_named(message, mod_str(item, "id")))
-			continue;
-		json_array_append(unnamed, item);
-		json_array_remove(removal->items, i);
-	}
-	return unnamed;
-}
-
-static rgp_status terminate(Removal *removal, Ec2Reply *reply)
-{
-	json_auto_t *params = json_pack("{s:o}", "InstanceId", ids_of(removal->items));
-	const Ec2Request request = {.action = "TerminateInstances", .params = params};
-	return ec2_send(removal->call, &request, reply);
-}
-
 static rgp_status give_done(Removal *removal)
 {
 	rgp_status status = RGP_OK;
@@ -150,7 +123,18 @@ static rgp_status remove_others(Removal *removal, const char *message)
 {
 	if (json_array_size(removal->items) < 2)
 		return RGP_OK;
-	json_auto_t *others = take_unnamed(removal, message);
+	/* Takes the members that EC2's message doesn't name out; the array of them, a new
+	 * reference. */
+	json_auto_t *others = json_array();
+	for (size_t i = json_array_size(removal->items); i-- > 0;) {
+		json_t *item = json_array_get(removal->items, i);
+		const char *id = mod_str(item, "id");
+		const char *at = *id ? strstr(message, id) : NULL;
+		if (at && !g_ascii_isalnum(at[strlen(id)]))
+			continue;
+		json_array_append(others, item);
+		json_array_remove(removal->items, i);
+	}
 	if (json_array_size(removal->items))
 		return remove_items(removal->call, others);
 	return remove_each(removal->call, others);
@@ -164,7 +148,9 @@ static rgp_status run_removal(Removal *removal)
 	static const Ec2Code unknown_codes[] = {{"InvalidInstanceID.NotFound"}, {0}};
 	while (json_array_size(removal->items)) {
 		g_auto(Ec2Reply) reply = {0};
-		rgp_status status = terminate(removal, &reply);
+		json_auto_t *params = json_pack("{s:o}", "InstanceId", ids_of(removal->items));
+		const Ec2Request request = {.action = "TerminateInstances", .params = params};
+		rgp_status status = ec2_send(removal->call, &request, &reply);
 		if (status != RGP_OK)
 			return status;
 		if (reply.failure.class_ == RGP_CLASS_OK)

@@ -34,16 +34,6 @@ typedef struct {
 	rgp_status status;
 } Batch;
 
-static rgp_status give_gone(Batch *batch, const char *address, const json_t *record)
-{
-	ModFailure failure = {0};
-	aws_instance_readiness(batch->call, record, &failure);
-	failure.definite = true;
-	rgp_status status = mod_give_failed(&batch->call->talk, address, NULL, &failure);
-	mod_failure_clear(&failure);
-	return status;
-}
-
 static void give_record(Batch *batch, const json_t *record)
 {
 	g_auto(AwsSeen) seen = {0};
@@ -54,7 +44,12 @@ static void give_record(Batch *batch, const json_t *record)
 	const char *address = mod_str(json_array_get(batch->items, seen.place), "address");
 	batch->given[seen.place] = true;
 	if (seen.gone) {
-		batch->status = give_gone(batch, address, record);
+		ModFailure failure = {0};
+		aws_instance_readiness(batch->call, record, &failure);
+		failure.definite = true;
+		rgp_status status = mod_give_failed(&batch->call->talk, address, NULL, &failure);
+		mod_failure_clear(&failure);
+		batch->status = status;
 		return;
 	}
 	static const char *const computed[] = {"private_ip", "private_dns", "launch_time",
@@ -113,16 +108,6 @@ static json_t *interface_spec(const json_t *attributes)
 		true);
 }
 
-static json_t *tag_specs(const json_t *input)
-{
-	json_auto_t *tags = aws_marks_tags(input);
-	json_t *specs = json_pack(
-		"[o, o]", aws_marks_spec("instance", tags), aws_marks_spec("volume", tags));
-	if (!*mod_str(json_object_get(input, "attributes"), "network_interface"))
-		json_array_append_new(specs, aws_marks_spec("network-interface", tags));
-	return specs;
-}
-
 static void set_user_data(const AwsCall *call, const json_t *attributes, json_t *params)
 {
 	const char *plain = mod_str(attributes, "user_data");
@@ -176,7 +161,12 @@ static json_t *run_params(const AwsCall *call, const json_t *input)
 	if (market)
 		json_object_set_new(params, "InstanceMarketOptions", market);
 	json_object_set_new(params, "InstanceInitiatedShutdownBehavior", json_string("terminate"));
-	json_object_set_new(params, "TagSpecification", tag_specs(input));
+	json_auto_t *tags = aws_marks_tags(input);
+	json_t *specs = json_pack(
+		"[o, o]", aws_marks_spec("instance", tags), aws_marks_spec("volume", tags));
+	if (!*mod_str(json_object_get(input, "attributes"), "network_interface"))
+		json_array_append_new(specs, aws_marks_spec("network-interface", tags));
+	json_object_set_new(params, "TagSpecification", specs);
 	return params;
 }
 
@@ -230,14 +220,6 @@ static rgp_status settle_success(Batch *batch, Ec2Reply *reply)
 	return give_all(batch, &reply->failure);
 }
 
-/* An answer that says success and shows no instance proves nothing about the batch. */
-static void doubt_empty(const Batch *batch, Ec2Reply *reply)
-{
-	if (reply->failure.class_ == RGP_CLASS_OK && !batch->seen)
-		mod_failure_set(&reply->failure, RGP_CLASS_UNKNOWN, NULL,
-			"RunInstances answered without an instance");
-}
-
 rgp_status aws_instance_create(const AwsCall *call, const json_t *input)
 {
 	const json_t *items = json_object_get(input, "items");
@@ -257,7 +239,10 @@ rgp_status aws_instance_create(const AwsCall *call, const json_t *input)
 	rgp_status status = ec2_send_waiting(call, &request, passing_codes, &reply);
 	if (status != RGP_OK)
 		return status;
-	doubt_empty(&batch, &reply);
+	/* An answer that says success and shows no instance proves nothing about the batch. */
+	if (reply.failure.class_ == RGP_CLASS_OK && !batch.seen)
+		mod_failure_set(&reply.failure, RGP_CLASS_UNKNOWN, NULL,
+			"RunInstances answered without an instance");
 	if (reply.failure.class_ != RGP_CLASS_OK)
 		return settle_failure(&batch, input, &reply.failure);
 	return settle_success(&batch, &reply);

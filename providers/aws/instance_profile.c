@@ -55,19 +55,6 @@ static void on_association(void *data, const json_t *record)
 	association->id = g_strdup(mod_str(record, "associationId"));
 }
 
-static rgp_status find_association(const AwsCall *call, const char *id, Association *association)
-{
-	json_auto_t *params = json_object();
-	const Ec2Request request = {
-		.action = "DescribeIamInstanceProfileAssociations",
-		.shape = &describe_associations,
-		.record = on_association,
-		.data = association,
-	};
-	aws_form_filter(params, "instance-id", &id, 1);
-	return ec2_pages(call, &request, params, NULL);
-}
-
 static rgp_status send_change(
 	const AwsCall *call, const char *action, json_t *params, ModFailure *failure)
 {
@@ -87,7 +74,15 @@ rgp_status aws_instance_profile_change(
 {
 	Association association = {0};
 	json_t *profile = aws_instance_profile_spec(wanted);
-	rgp_status status = find_association(call, id, &association);
+	json_auto_t *params = json_object();
+	const Ec2Request request = {
+		.action = "DescribeIamInstanceProfileAssociations",
+		.shape = &describe_associations,
+		.record = on_association,
+		.data = &association,
+	};
+	aws_form_filter(params, "instance-id", &id, 1);
+	rgp_status status = ec2_pages(call, &request, params, NULL);
 	g_autofree char *old = association.id;
 	if (status != RGP_OK)
 		json_decref(profile);

@@ -116,18 +116,6 @@ static void read_network(const json_t *record, const AwsMarks *marks, json_t *at
 		json_object_set_new(attributes, "security_groups", group_ids(set));
 }
 
-/* With more than one volume the root's is told by the device name alone. */
-static void read_root_volume(const json_t *record, json_t *attributes)
-{
-	const json_t *set = json_object_get(record, "blockDeviceMapping"), *device;
-	const char *root = mod_str(record, "rootDeviceName");
-	size_t i;
-	json_array_foreach (set, i, device)
-		if (json_array_size(set) == 1 || g_str_equal(mod_str(device, "deviceName"), root))
-			copy_text(attributes, "root_volume_id", json_object_get(device, "ebs"),
-				"volumeId");
-}
-
 /* pending is on its way to running, stopping to stopped: the attribute says what was asked for. */
 static const char *settled_state(const char *state)
 {
@@ -165,7 +153,14 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	aws_instance_profile_set(
 		attributes, mod_str(json_object_get(record, "iamInstanceProfile"), "arn"));
 	read_network(record, &seen->marks, attributes);
-	read_root_volume(record, attributes);
+	/* With more than one volume the root's is told by the device name alone. */
+	const json_t *set = json_object_get(record, "blockDeviceMapping"), *device;
+	const char *root = mod_str(record, "rootDeviceName");
+	size_t i;
+	json_array_foreach (set, i, device)
+		if (json_array_size(set) == 1 || g_str_equal(mod_str(device, "deviceName"), root))
+			copy_text(attributes, "root_volume_id", json_object_get(device, "ebs"),
+				"volumeId");
 	const char *state = state_of(record), *token = mod_str(record, "clientToken");
 	json_object_set_new(attributes, "instance_state", json_string(settled_state(state)));
 	seen->attributes = attributes;

@@ -108,18 +108,6 @@ AwsSearch aws_keys_from_container(AwsChain *chain, AwsKeys *keys)
 		call, "the container's credentials URL", resp.body, "Token", keys);
 }
 
-static char *metadata_base(const AwsCall *call)
-{
-	const char *endpoint = aws_keys_env(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
-	const char *mode = aws_keys_env(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
-	bool ipv6 = mode && !g_ascii_strcasecmp(mode, "ipv6");
-	char *base = g_strdup(endpoint ? endpoint : ipv6 ? METADATA_HOST_IPV6 : METADATA_HOST);
-	size_t len = strlen(base);
-	if (len && base[len - 1] == '/')
-		base[len - 1] = '\0';
-	return base;
-}
-
 /* A text of the metadata service, NULL when there is none. g_free. */
 static char *metadata_text(const AwsCall *call, const char *method, const char *base,
 	const char *path, const char *header)
@@ -144,7 +132,15 @@ AwsSearch aws_keys_from_metadata(AwsChain *chain, AwsKeys *keys)
 		aws_keys_looked(chain, "the instance's metadata: AWS_EC2_METADATA_DISABLED is set");
 		return AWS_KEYS_NOT_HERE;
 	}
-	g_autofree char *base = metadata_base(call);
+	const char *endpoint = aws_keys_env(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *mode = aws_keys_env(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
+	bool ipv6 = mode && !g_ascii_strcasecmp(mode, "ipv6");
+	g_autofree char *base = g_strdup(endpoint ? endpoint
+					 : ipv6	  ? METADATA_HOST_IPV6
+						  : METADATA_HOST);
+	size_t len = strlen(base);
+	if (len && base[len - 1] == '/')
+		base[len - 1] = '\0';
 	g_autofree char *token = metadata_text(call, "PUT", base, "/latest/api/token",
 		"X-aws-ec2-metadata-token-ttl-seconds: 21600");
 	if (call->talk.host->canceled(call->talk.call))

@@ -12,18 +12,6 @@ static void set_mark(json_t *tags, const char *mark, const char *value)
 		json_object_set_new(tags, key, json_string(value));
 }
 
-/* "aws.instance.train[3]" -> "train" */
-static char *name_of(const json_t *input)
-{
-	const char *address =
-		mod_str(json_array_get(json_object_get(input, "items"), 0), "address");
-	const char *kind = mod_str(input, "kind");
-	if (g_str_has_prefix(address, kind) && address[strlen(kind)] == '.')
-		address += strlen(kind) + 1;
-	const char *bracket = strchr(address, '[');
-	return g_strndup(address, bracket ? (size_t)(bracket - address) : strlen(address));
-}
-
 json_t *aws_marks_tags(const json_t *input)
 {
 	static const char *const given[] = {
@@ -35,7 +23,15 @@ json_t *aws_marks_tags(const json_t *input)
 		tags = json_object();
 	for (size_t i = 0; i < G_N_ELEMENTS(given); i++)
 		set_mark(tags, given[i], mod_str(marks, given[i]));
-	g_autofree char *name = name_of(input);
+	/* "aws.instance.train[3]" -> "train" */
+	const char *address =
+		mod_str(json_array_get(json_object_get(input, "items"), 0), "address");
+	const char *kind = mod_str(input, "kind");
+	if (g_str_has_prefix(address, kind) && address[strlen(kind)] == '.')
+		address += strlen(kind) + 1;
+	const char *bracket = strchr(address, '[');
+	g_autofree char *name =
+		g_strndup(address, bracket ? (size_t)(bracket - address) : strlen(address));
 	set_mark(tags, "kind", mod_str(input, "kind"));
 	set_mark(tags, "name", name);
 	set_mark(tags, "token", mod_str(input, "token"));

@@ -17,13 +17,6 @@ rgp_status aws_look_up(
 	return aws_kind_describe(call, kind, params, on_sighting, NULL, record);
 }
 
-static bool is_ours(const AwsSeen *seen, const json_t *input)
-{
-	const char *lineage = mod_str(json_object_get(input, "marks"), "lineage");
-	return !seen->gone && !g_strcmp0(seen->marks.token, mod_str(input, "token")) &&
-	       !g_strcmp0(seen->marks.lineage, lineage);
-}
-
 rgp_status aws_adopt(const AwsCall *call, const AwsKind *kind, const json_t *input,
 	const json_t *filters, char **id, ModFailure *failure)
 {
@@ -41,7 +34,9 @@ rgp_status aws_adopt(const AwsCall *call, const AwsKind *kind, const json_t *inp
 		return status == RGP_FAIL ? RGP_OK : status;
 	g_auto(AwsSeen) seen = {0};
 	kind->read(record, &seen);
-	if (is_ours(&seen, input)) {
+	const char *lineage = mod_str(json_object_get(input, "marks"), "lineage");
+	if (!seen.gone && !g_strcmp0(seen.marks.token, mod_str(input, "token")) &&
+		!g_strcmp0(seen.marks.lineage, lineage)) {
 		*id = g_strdup(seen.id);
 		mod_failure_clear(failure);
 	}

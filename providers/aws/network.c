@@ -115,22 +115,6 @@ static rgp_status check_subnet(
 	return RGP_OK;
 }
 
-static rgp_status check_subnets(
-	const AwsCall *call, const json_t *wanted, const json_t *found, char **vpc_id)
-{
-	rgp_status status = RGP_OK;
-	const char *zone;
-	json_t *id;
-	json_object_foreach (mod_unconst(wanted), zone, id) {
-		const char *text = json_string_value(id);
-		rgp_status here = check_subnet(
-			call, zone, text, find_record(found, "subnetId", text), vpc_id);
-		if (here != RGP_OK)
-			status = here;
-	}
-	return status;
-}
-
 static rgp_status own_network(
 	const AwsCall *call, const AwsNetwork *network, char **vpc_id, json_t *zones)
 {
@@ -145,7 +129,17 @@ static rgp_status own_network(
 	if (!json_object_size(subnets))
 		return subnets_of_vpc(call, vpc, network->subnets->records, zones);
 	json_object_update(zones, mod_unconst(subnets));
-	return check_subnets(call, subnets, network->subnets->records, vpc_id);
+	rgp_status status = RGP_OK;
+	const char *zone;
+	json_t *id;
+	json_object_foreach (mod_unconst(subnets), zone, id) {
+		const char *text = json_string_value(id);
+		rgp_status here = check_subnet(call, zone, text,
+			find_record(network->subnets->records, "subnetId", text), vpc_id);
+		if (here != RGP_OK)
+			status = here;
+	}
+	return status;
 }
 
 static rgp_status check_groups(const AwsCall *call, const AwsNetwork *network, const char *vpc_id)

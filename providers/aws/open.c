@@ -29,14 +29,6 @@ static bool is_region(const char *region)
 	return true;
 }
 
-static char *default_endpoint(const char *service, const char *region)
-{
-	size_t row = 0;
-	while (!g_str_has_prefix(region, suffixes[row].prefix))
-		row++;
-	return g_strdup_printf("https://%s.%s.%s/", service, region, suffixes[row].suffix);
-}
-
 static const char *env_get(const ModTalk *talk, const char *name)
 {
 	const char *value = talk->host->env(talk->call, name);
@@ -113,7 +105,11 @@ static rgp_status find_endpoint(
 							 : g_strconcat(value, "/", NULL);
 		return RGP_OK;
 	}
-	*endpoint = default_endpoint(service->name, region);
+	size_t row = 0;
+	while (!g_str_has_prefix(region, suffixes[row].prefix))
+		row++;
+	*endpoint =
+		g_strdup_printf("https://%s.%s.%s/", service->name, region, suffixes[row].suffix);
 	return RGP_OK;
 }
 

@@ -16,18 +16,13 @@ static int32_t classify(void *data, int32_t status, struct rgp_bytes body)
 	return status == 401 || status == 403 ? RGP_CLASS_DENIED : RGP_CLASS_INVALID;
 }
 
-/* "com.amazonaws.ssm#ParameterNotFound" or without the namespace. */
-static const char *code_of(const json_t *reply)
-{
-	const char *type = mod_str(reply, "__type"), *hash = strchr(type, '#');
-	return hash ? hash + 1 : type;
-}
-
 static rgp_status refuse(const AwsCall *call, const AwsParameter *parameter,
 	const struct rgp_http_resp *resp, const json_t *reply)
 {
 	const char *name = parameter->name, *origin = parameter->origin;
-	const char *code = code_of(reply), *message = mod_str(reply, "message");
+	/* "com.amazonaws.ssm#ParameterNotFound" or without the namespace. */
+	const char *type = mod_str(reply, "__type"), *hash = strchr(type, '#');
+	const char *code = hash ? hash + 1 : type, *message = mod_str(reply, "message");
 	if (!*message)
 		message = mod_str(reply, "Message");
 	if (g_str_equal(code, "ParameterNotFound"))

@@ -268,19 +268,6 @@ static void ask_offerings(const json_t *types, GPtrArray *questions)
 	}
 }
 
-static json_t *take_offerings(const json_t *types, const GPtrArray *questions, guint first)
-{
-	json_auto_t *offerings = json_array();
-	for (guint q = first; q < questions->len; q++)
-		json_array_extend(offerings, ((AwsQuestion *)questions->pdata[q])->records);
-	json_t *by_type = json_object(), *type;
-	size_t i;
-	json_array_foreach (types, i, type)
-		json_object_set_new(by_type, json_string_value(type),
-			sorted_zones(offerings, json_string_value(type)));
-	return by_type;
-}
-
 static bool are_texts(const json_t *list)
 {
 	size_t i;
@@ -316,6 +303,14 @@ rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 	rgp_status placed = place ? aws_network_take(call, &network, facts) : RGP_OK;
 	if (status != RGP_OK || placed != RGP_OK)
 		return RGP_FAIL;
-	json_object_set_new(facts, "offerings", take_offerings(types, questions, first));
+	json_auto_t *offerings = json_array();
+	for (guint q = first; q < questions->len; q++)
+		json_array_extend(offerings, ((AwsQuestion *)questions->pdata[q])->records);
+	json_t *by_type = json_object(), *type;
+	size_t i;
+	json_array_foreach (types, i, type)
+		json_object_set_new(by_type, json_string_value(type),
+			sorted_zones(offerings, json_string_value(type)));
+	json_object_set_new(facts, "offerings", by_type);
 	return mod_give(&call->talk, "facts", json_incref(facts));
 }

@@ -5,22 +5,6 @@ static const AwsShape value_members[] = {{"value"}, {0}};
 static const AwsShape attribute_members[] = {{"userData", value_members}, {0}};
 static const AwsShape attribute_answer = {"DescribeInstanceAttributeResponse", attribute_members};
 
-static bool is_gzip(const guchar *data, gsize len)
-{
-	return len > 2 && data[0] == 0x1f && data[1] == 0x8b;
-}
-
-/* EC2 gives base64; which of our two attributes it was is told by the content. */
-static json_t *user_data_attributes(const char *base64)
-{
-	gsize len = 0;
-	g_autofree guchar *data = g_base64_decode(base64, &len);
-	if (is_gzip(data, len) || !g_utf8_validate((const char *)data, (gssize)len, NULL))
-		return json_pack("{s:s, s:s}", "user_data", "", "user_data_base64", base64);
-	return json_pack(
-		"{s:s%, s:s}", "user_data", (const char *)data, len, "user_data_base64", "");
-}
-
 json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *failure)
 {
 	json_auto_t *params = json_pack("{s:s, s:s}", "InstanceId", id, "Attribute", "userData");
@@ -37,7 +21,15 @@ json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *fai
 		mod_failure_copy(failure, &reply.failure);
 		return NULL;
 	}
-	return user_data_attributes(mod_str(json_object_get(reply.reply, "userData"), "value"));
+	/* EC2 gives base64; which of our two attributes it was is told by the content. */
+	const char *base64 = mod_str(json_object_get(reply.reply, "userData"), "value");
+	gsize len = 0;
+	g_autofree guchar *data = g_base64_decode(base64, &len);
+	if ((len > 2 && data[0] == 0x1f && data[1] == 0x8b) ||
+		!g_utf8_validate((const char *)data, (gssize)len, NULL))
+		return json_pack("{s:s, s:s}", "user_data", "", "user_data_base64", base64);
+	return json_pack(
+		"{s:s%, s:s}", "user_data", (const char *)data, len, "user_data_base64", "");
 }
 
 rgp_status aws_reveal(const AwsCall *call, const AwsKind *kind, const json_t *input)

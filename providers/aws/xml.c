@@ -87,15 +87,6 @@ static void on_start(void *data, const xmlChar *name, const xmlChar *prefix, con
 	g_string_truncate(reader->text, 0);
 }
 
-/* A pair is complete: a member of the object that it stands in. A later one of its key wins. */
-static void settle_pair(Reader *reader, json_t *object)
-{
-	if (reader->key->len && reader->pair_value)
-		json_object_set_nocheck(object, reader->key->str, reader->pair_value);
-	g_string_truncate(reader->key, 0);
-	g_clear_pointer(&reader->pair_value, json_decref);
-}
-
 /* Puts a finished value where its shape says; steals it. */
 static void settle(Reader *reader, const AwsShape *shape, json_t *value)
 {
@@ -109,7 +100,13 @@ static void settle(Reader *reader, const AwsShape *shape, json_t *value)
 	if (shape->fate == AWS_DROP || (shape->fate == AWS_RECORD && reader->record)) {
 		json_decref(value);
 	} else if (shape->fate == AWS_PAIR) {
-		settle_pair(reader, parent->value);
+		/* A pair is complete: a member of the object that it stands in. A later one of its
+		 * key wins. */
+		if (reader->key->len && reader->pair_value)
+			json_object_set_nocheck(
+				parent->value, reader->key->str, reader->pair_value);
+		g_string_truncate(reader->key, 0);
+		g_clear_pointer(&reader->pair_value, json_decref);
 	} else if (parent->shape->fate == AWS_PAIR) {
 		json_decref(reader->pair_value);
 		reader->pair_value = value;

@@ -71,27 +71,16 @@ static void fail_unsettled(Apply *apply)
 	}
 }
 
-static bool all_done(const Apply *apply)
-{
-	return apply->counts[STEP_DONE] == apply->steps->len && !apply->result->open &&
-	       !apply->store_failed;
-}
-
-static GHashTable *changes_by_address(const RgPlan *plan)
-{
-	GHashTable *changes = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint i = 0; i < plan->changes->len; i++) {
-		RgPlanChange *change = plan->changes->pdata[i];
-		g_hash_table_insert(changes, change->address, change);
-	}
-	return changes;
-}
-
 static void init(Apply *apply)
 {
 	unsigned parallelism = apply->options->parallelism ? apply->options->parallelism : 10;
 	apply->steps = g_ptr_array_new_with_free_func((GDestroyNotify)step_free);
-	apply->changes = changes_by_address(apply->plan);
+	GHashTable *changes = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < apply->plan->changes->len; i++) {
+		RgPlanChange *change = apply->plan->changes->pdata[i];
+		g_hash_table_insert(changes, change->address, change);
+	}
+	apply->changes = changes;
 	apply->digests = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	apply->groups =
 		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)group_free);
@@ -138,7 +127,8 @@ bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, 
 	run_steps(&apply);
 	steps_report_stuck(&apply);
 	emit_open(&apply);
-	bool done = all_done(&apply);
+	bool done = apply.counts[STEP_DONE] == apply.steps->len && !apply.result->open &&
+		    !apply.store_failed;
 	clear(&apply);
 	return done;
 }

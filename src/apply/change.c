@@ -20,15 +20,6 @@ static bool mark_all(Apply *apply, MarkFn mark, const GPtrArray *steps)
 	return false;
 }
 
-static json_t *changed_names(const RgPlanChange *change)
-{
-	json_t *names = json_array();
-	for (guint i = 0; i < change->attrs->len; i++)
-		json_array_append_new(
-			names, json_string(((RgPlanAttr *)change->attrs->pdata[i])->name));
-	return names;
-}
-
 /* "marks" of what the cloud reported; NULL: they are not to be changed. */
 static const RgPlanAttr *changed_marks(const RgPlanChange *change)
 {
@@ -57,7 +48,11 @@ static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
 	if (!attributes)
 		return false;
 	json_object_set_new(item, "attributes", attributes);
-	json_object_set_new(item, "changed", changed_names(change));
+	json_t *names = json_array();
+	for (guint i = 0; i < change->attrs->len; i++)
+		json_array_append_new(
+			names, json_string(((RgPlanAttr *)change->attrs->pdata[i])->name));
+	json_object_set_new(item, "changed", names);
 	if (marks)
 		json_object_set_new(item, "marks", marks_new(apply, change));
 	if (marks && marks->before)

@@ -89,15 +89,6 @@ static bool row_fill(Apply *apply, const GPtrArray *steps, json_t *attributes, R
 	return true;
 }
 
-static void row_clear(RgJournalRow *row)
-{
-	g_free(row->kind);
-	g_free(row->token);
-	g_free(row->run);
-	json_decref(row->input);
-	json_decref(row->members);
-}
-
 static void fail_all(Apply *apply, GPtrArray *steps, const RgDiag *why)
 {
 	for (guint i = 0; i < steps->len; i++)
@@ -125,7 +116,11 @@ Job *create_prepare(Apply *apply, GPtrArray *steps)
 		apply->store_failed = true;
 		fail_all(apply, steps, last_diag(apply));
 	}
-	row_clear(&row);
+	g_free(row.kind);
+	g_free(row.token);
+	g_free(row.run);
+	json_decref(row.input);
+	json_decref(row.members);
 	return job;
 }
 

@@ -97,32 +97,21 @@ static void run_local(Apply *apply, GPtrArray *steps)
 	}
 }
 
-/* Steps at the head of the queue that one transaction can do. */
-static GPtrArray *take_alike(Apply *apply)
-{
-	GPtrArray *alike = g_ptr_array_new();
-	const Step *first = g_queue_peek_head(&apply->local);
-	do
-		g_ptr_array_add(alike, g_queue_pop_head(&apply->local));
-	while (!is_secret(first) && alike->len < RECORDS_MAX && apply->local.length &&
-		((Step *)g_queue_peek_head(&apply->local))->kind == first->kind &&
-		!is_secret(g_queue_peek_head(&apply->local)));
-	return alike;
-}
-
-static void drop_ended(GPtrArray *steps)
-{
-	for (guint i = steps->len; i > 0; i--) {
-		if (((Step *)steps->pdata[i - 1])->state != STEP_READY)
-			g_ptr_array_remove_index(steps, i - 1);
-	}
-}
-
 void local_steps(Apply *apply)
 {
 	while (apply->local.length && !apply->store_failed) {
-		g_autoptr(GPtrArray) steps = take_alike(apply);
-		drop_ended(steps);
+		/* Steps at the head of the queue that one transaction can do. */
+		g_autoptr(GPtrArray) steps = g_ptr_array_new();
+		const Step *first = g_queue_peek_head(&apply->local);
+		do
+			g_ptr_array_add(steps, g_queue_pop_head(&apply->local));
+		while (!is_secret(first) && steps->len < RECORDS_MAX && apply->local.length &&
+			((Step *)g_queue_peek_head(&apply->local))->kind == first->kind &&
+			!is_secret(g_queue_peek_head(&apply->local)));
+		for (guint i = steps->len; i > 0; i--) {
+			if (((Step *)steps->pdata[i - 1])->state != STEP_READY)
+				g_ptr_array_remove_index(steps, i - 1);
+		}
 		if (steps->len && ((Step *)steps->pdata[0])->kind == STEP_REPLAYED) {
 			for (guint i = 0; i < steps->len; i++)
 				poll_add(apply, steps->pdata[i], JOB_READY);

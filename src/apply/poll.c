@@ -69,15 +69,6 @@ void poll_again(Apply *apply, const Job *job, Step *step)
 		poll_add(apply, step, job->kind);
 }
 
-/* A result of its own, with its id, says what became of the thing; a failure of the whole look says
- * nothing of it, but one that is refused won't get better by asking on. */
-static bool is_final(const RgItemResult *result)
-{
-	return result->outcome != RG_OUTCOME_PENDING &&
-	       (result->outcome != RG_OUTCOME_FAILED || result->definite || result->id ||
-		       result->class_ == RG_CLASS_DENIED);
-}
-
 static void expire(const Job *job, RgItemResult *result)
 {
 	bool starts = job->kind == JOB_READY;
@@ -111,7 +102,12 @@ void poll_judge(const Job *job)
 	for (guint i = 0; i < job->results->len; i++) {
 		Step *step = job->steps->pdata[i];
 		RgItemResult *result = job->results->pdata[i];
-		if (is_final(result))
+		/* A result of its own, with its id, says what became of the thing; a failure of the
+		 * whole look says nothing of it, but one that is refused won't get better by asking
+		 * on. */
+		if (result->outcome != RG_OUTCOME_PENDING &&
+			(result->outcome != RG_OUTCOME_FAILED || result->definite || result->id ||
+				result->class_ == RG_CLASS_DENIED))
 			continue;
 		step->late = step->polled_ms < late_ms;
 		if (step->late)
@@ -129,29 +125,6 @@ bool poll_drop(Apply *apply, Step *step)
 			return true;
 	}
 	return false;
-}
-
-static Job *look_new(Apply *apply, Poll *poll)
-{
-	g_autoptr(GPtrArray) steps = g_ptr_array_new();
-	while (poll->todo.length && steps->len < LOOK_MAX)
-		g_ptr_array_add(steps, g_queue_pop_head(&poll->todo));
-	Job *job = change_job(apply, poll->verb, steps);
-	job->poll = poll;
-	return job;
-}
-
-/* The end of the run ends the waiting. What starts is recorded and will start. What is pending is
- * not done: its record keeps the mark, and the next apply goes on. */
-static void give_up(Apply *apply, Poll *poll)
-{
-	Step *step;
-	while ((step = g_queue_pop_head(&poll->todo)) || (step = g_queue_pop_head(&poll->later))) {
-		if (poll->verb == JOB_READY)
-			step_done(apply, step);
-		else
-			leave_open(apply, step->change->address);
-	}
 }
 
 static bool is_waited_for(const Apply *apply, const Poll *poll)
@@ -175,14 +148,28 @@ static void begin_round(Poll *poll, int64_t now)
 static unsigned poll_one(Apply *apply, Poll *poll)
 {
 	if (apply->stopping || apply->store_failed || !is_waited_for(apply, poll)) {
-		give_up(apply, poll);
+		/* The end of the run ends the waiting. What starts is recorded and will start. What
+		 * is pending is not done: its record keeps the mark, and the next apply goes on. */
+		Step *step;
+		while ((step = g_queue_pop_head(&poll->todo)) ||
+			(step = g_queue_pop_head(&poll->later))) {
+			if (poll->verb == JOB_READY)
+				step_done(apply, step);
+			else
+				leave_open(apply, step->change->address);
+		}
 		return G_MAXUINT;
 	}
 	int64_t now = rg_clock_monotonic_ms();
 	begin_round(poll, now);
 	while (poll->todo.length && poll->looks < LOOKS_AT_ONCE) {
 		poll->looks++;
-		jobs_submit(apply, look_new(apply, poll));
+		g_autoptr(GPtrArray) steps = g_ptr_array_new();
+		while (poll->todo.length && steps->len < LOOK_MAX)
+			g_ptr_array_add(steps, g_queue_pop_head(&poll->todo));
+		Job *job = change_job(apply, poll->verb, steps);
+		job->poll = poll;
+		jobs_submit(apply, job);
 	}
 	if (poll->looks || !poll->later.length)
 		return G_MAXUINT;

@@ -20,13 +20,6 @@ static const RgPlanChange *change_of(const Apply *apply, const json_t *member)
 	return g_hash_table_lookup(apply->changes, rg_json_str(member, "address", ""));
 }
 
-/* Left out, or stopped by the view of the cloud: nothing is to be done to it now. */
-static bool is_to_replay(const RgPlanChange *change)
-{
-	return change && change->replay && change->action != RG_ACTION_NONE &&
-	       change->action != RG_ACTION_STOP;
-}
-
 static Recovery *recovery_new(const Apply *apply, const RgJournalRow *row)
 {
 	bool wanted = false;
@@ -38,7 +31,10 @@ static Recovery *recovery_new(const Apply *apply, const RgJournalRow *row)
 		json_t *member = json_array_get(row->members, i);
 		const RgPlanChange *change = change_of(apply, member);
 		g_ptr_array_add(recovery->open, member);
-		wanted |= is_to_replay(change);
+		/* Left out, or stopped by the view of the cloud: nothing is to be done to it now.
+		 */
+		wanted |= change && change->replay && change->action != RG_ACTION_NONE &&
+			  change->action != RG_ACTION_STOP;
 	}
 	if (wanted)
 		return recovery;
@@ -57,23 +53,18 @@ static GPtrArray *recoveries_new(const Apply *apply)
 	return recoveries;
 }
 
-static void emit_replay(Apply *apply, const Recovery *recovery, bool search)
-{
-	const RgJournalRow *row = recovery->row;
-	g_autofree char *text = g_strdup_printf("%s%s: asking the cloud %s of run %s",
-		rg_json_str(recovery->open->pdata[0], "address", "?"),
-		recovery->open->len > 1 ? " and its batch" : "",
-		search ? "what it has under the token" : "again under the token",
-		row->run ? row->run : "?");
-	emit(apply, RG_EVENT_REPLAY, NULL, NULL, text);
-}
-
 static void submit(Apply *apply, Recovery *recovery)
 {
 	bool search = recovery->asked_ms || search_only(recovery);
 	if (!recovery->asked_ms) {
 		recovery->asked_ms = rg_clock_monotonic_ms();
-		emit_replay(apply, recovery, search);
+		const RgJournalRow *row = recovery->row;
+		g_autofree char *text = g_strdup_printf("%s%s: asking the cloud %s of run %s",
+			rg_json_str(recovery->open->pdata[0], "address", "?"),
+			recovery->open->len > 1 ? " and its batch" : "",
+			search ? "what it has under the token" : "again under the token",
+			row->run ? row->run : "?");
+		emit(apply, RG_EVENT_REPLAY, NULL, NULL, text);
 	}
 	Job *job = job_new(search ? JOB_FIND : JOB_CREATE, json_incref(recovery->row->input), NULL);
 	job->row_id = recovery->row->id;
@@ -81,14 +72,6 @@ static void submit(Apply *apply, Recovery *recovery)
 	recovery->look_ms = 0;
 	recovery->busy = true;
 	jobs_submit(apply, job);
-}
-
-/* "definite" speaks of this sending only. A refusal that comes before the cloud looks the token up
- * (permission, quota, parameters, something it names that is gone) says nothing of the first one;
- * these two do. */
-static bool tells_of_the_first_try(const RgItemResult *result)
-{
-	return result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_GONE;
 }
 
 static const RgItemResult *result_of(const Job *job, const char *address)
@@ -129,7 +112,12 @@ static Fate replay_fate(
 		result->message ? result->message : rg_class_name(result->class_));
 	if (!result->definite)
 		return FATE_OPEN;
-	return tells_of_the_first_try(result) ? FATE_NOT_MADE : FATE_SEARCH;
+	/* "definite" speaks of this sending only. A refusal that comes before the cloud looks the
+	 * token up (permission, quota, parameters, something it names that is gone) says nothing of
+	 * the first one; these two do. */
+	return result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_GONE
+		       ? FATE_NOT_MADE
+		       : FATE_SEARCH;
 }
 
 /* The members named stay in the journal: nothing may be done at their addresses. */

@@ -62,12 +62,6 @@ static ssize_t place_of(const Recovery *recovery, const char *address)
 	return -1;
 }
 
-/* A thing under our token of which it can't be told which member it is. */
-static bool is_unplaced(const Recovery *recovery, const RgResource *seen)
-{
-	return seen->presence == RG_PRESENT && place_of(recovery, seen->address) < 0;
-}
-
 /* The thing that is the member: by its address, else by its place when all of the batch shows. */
 static const RgResource *seen_of(const Job *job, const char *address, bool *unplaced)
 {
@@ -79,7 +73,9 @@ static const RgResource *seen_of(const Job *job, const char *address, bool *unpl
 		if (g_strcmp0(seen->address, address) == 0 &&
 			(!match || match->presence != RG_PRESENT))
 			match = seen;
-		*unplaced |= is_unplaced(job->recovery, seen);
+		/* A thing under our token of which it can't be told which member it is. */
+		*unplaced |=
+			seen->presence == RG_PRESENT && place_of(job->recovery, seen->address) < 0;
 	}
 	if (match || !*unplaced || job->found->len != json_array_size(items))
 		return match;

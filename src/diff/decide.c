@@ -281,22 +281,6 @@ static json_t *text_or_null(const char *text)
 	return text ? json_string(text) : NULL;
 }
 
-static void add_marks(RgChange *change, const Verdict *verdict)
-{
-	RgAttrChange *attr = g_new0(RgAttrChange, 1);
-	attr->name = RG_MARKS;
-	attr->spec = verdict->moved;
-	attr->drift = verdict->drift;
-	attr->before = text_or_null(marks_of(change->observed));
-	attr->recorded = text_or_null(marks_of(change->recorded));
-	attr->after = json_string(change->address);
-	guint at = 0;
-	while (at < change->attrs->len &&
-		strcmp(((RgAttrChange *)change->attrs->pdata[at])->name, RG_MARKS) < 0)
-		at++;
-	g_ptr_array_insert(change->attrs, (gint)at, attr);
-}
-
 /* decide.md "Marks": an attribute of every kind whose module can write them anew. */
 static void judge_marks(Differ *differ, RgChange *change, Worst *worst)
 {
@@ -311,7 +295,18 @@ static void judge_marks(Differ *differ, RgChange *change, Worst *worst)
 	if (!verdict.moved && !verdict.drift)
 		return;
 	change->drifted |= verdict.drift;
-	add_marks(change, &verdict);
+	RgAttrChange *attr = g_new0(RgAttrChange, 1);
+	attr->name = RG_MARKS;
+	attr->spec = verdict.moved;
+	attr->drift = verdict.drift;
+	attr->before = text_or_null(marks_of(change->observed));
+	attr->recorded = text_or_null(marks_of(change->recorded));
+	attr->after = json_string(change->address);
+	guint at = 0;
+	while (at < change->attrs->len &&
+		strcmp(((RgAttrChange *)change->attrs->pdata[at])->name, RG_MARKS) < 0)
+		at++;
+	g_ptr_array_insert(change->attrs, (gint)at, attr);
 	take_verdict(worst, &verdict);
 }
 

@@ -29,14 +29,6 @@ void rg_diff_free(RgDiff *diff)
 	g_free(diff);
 }
 
-static RgDiff *diff_new(void)
-{
-	RgDiff *diff = g_new0(RgDiff, 1);
-	diff->changes = g_ptr_array_new_with_free_func(change_free);
-	diff->unmanaged = g_ptr_array_new();
-	return diff;
-}
-
 static void differ_clear(Differ *differ)
 {
 	g_clear_pointer(&differ->changes, g_hash_table_destroy);
@@ -97,7 +89,10 @@ static void find_strays(Differ *differ)
 
 static void differ_init(Differ *differ)
 {
-	differ->diff = diff_new();
+	RgDiff *diff = g_new0(RgDiff, 1);
+	diff->changes = g_ptr_array_new_with_free_func(change_free);
+	diff->unmanaged = g_ptr_array_new();
+	differ->diff = diff;
 	differ->changes = g_hash_table_new(g_str_hash, g_str_equal);
 	differ->strays = g_hash_table_new_full(
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
@@ -250,17 +245,6 @@ static void report_unread(Differ *differ)
 	}
 }
 
-/* Told already, by the error that says what it blocks. */
-static bool is_told(const Differ *differ, const RgResource *stray)
-{
-	const GPtrArray *strays =
-		g_hash_table_lookup(differ->strays, stray->address ? stray->address : "");
-	const RgChange *change =
-		stray->address ? g_hash_table_lookup(differ->changes, stray->address) : NULL;
-	return change && change->action == RG_ACTION_STOP && change->row == ROW_UNMANAGED &&
-	       strays->pdata[0] == stray;
-}
-
 static void report_strays(Differ *differ)
 {
 	GPtrArray *unmanaged = differ->diff->unmanaged;
@@ -272,7 +256,14 @@ static void report_strays(Differ *differ)
 	g_ptr_array_sort(unmanaged, compare_strays);
 	for (guint i = 0; i < unmanaged->len; i++) {
 		const RgResource *stray = unmanaged->pdata[i];
-		if (is_told(differ, stray))
+		/* Told already, by the error that says what it blocks. */
+		const GPtrArray *strays =
+			g_hash_table_lookup(differ->strays, stray->address ? stray->address : "");
+		const RgChange *change =
+			stray->address ? g_hash_table_lookup(differ->changes, stray->address)
+				       : NULL;
+		if (change && change->action == RG_ACTION_STOP && change->row == ROW_UNMANAGED &&
+			strays->pdata[0] == stray)
 			continue;
 		RgDiag *diag = rg_diags_warning(differ->diags, "diff.unmanaged",
 			"%s `%s` carries this cluster's ownership tags, but is not recorded",

@@ -22,15 +22,11 @@ static void each_resource(
 	}
 }
 
-static char *family_of(const RgResource *resource)
-{
-	return g_strconcat(resource->kind, ".", resource->name, NULL);
-}
-
 /* "kind.name" -> GPtrArray of addresses; addresses lead to themselves. */
 static void add_name(const RgResource *resource, void *data)
 {
-	char *names[] = {family_of(resource), g_strdup(resource->address)};
+	char *names[] = {g_strconcat(resource->kind, ".", resource->name, NULL),
+		g_strdup(resource->address)};
 	for (size_t i = 0; i < (resource->index < 0 ? 1u : 2u); i++) {
 		GPtrArray *members = g_hash_table_lookup(data, names[i]);
 		if (!members) {

@@ -79,20 +79,6 @@ static const RgInstanceType *named_type(const Choice *choice)
 
 /* ---- pinned */
 
-static char *reject_pinned(const Choice *choice, const RgInstanceType *type)
-{
-	return rg_offers_judge(&choice->wish, rg_catalog_get_gpus(choice->shapes->catalog), type)
-		.why;
-}
-
-static void tell_moved(const Choice *choice, const char *name, const char *why)
-{
-	RgDiag *diag = rg_diags_note(choice->diags, "fit.choice-changed",
-		"%s was chosen for %s%s, and no longer fits the spec: %s", name,
-		choice->shape->pool->is_head ? "the " : "pool ", choice->shape->pool->name, why);
-	rg_diag_at(diag, choice->shape->pool->shape_source);
-}
-
 /* What was best on one market is not on the other, and the nodes can't stay anyway. */
 static bool is_of_market(const RgShape *shape, const json_t *pin)
 {
@@ -114,7 +100,10 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 		if (!name || name == lost || !is_of_market(shape, shape->nodes[i].pin))
 			continue;
 		g_autofree char *why =
-			type ? reject_pinned(choice, type) : g_strdup("it left the catalog");
+			type ? rg_offers_judge(&choice->wish,
+				       rg_catalog_get_gpus(choice->shapes->catalog), type)
+					.why
+			     : g_strdup("it left the catalog");
 		if (!why) {
 			*reason = rg_json_str(shape->nodes[i].pin, "reason", NULL);
 			return type;
@@ -124,25 +113,17 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 			why_lost = g_steal_pointer(&why);
 		}
 	}
-	if (lost)
-		tell_moved(choice, lost, why_lost);
+	if (lost) {
+		RgDiag *diag = rg_diags_note(choice->diags, "fit.choice-changed",
+			"%s was chosen for %s%s, and no longer fits the spec: %s", lost,
+			choice->shape->pool->is_head ? "the " : "pool ", choice->shape->pool->name,
+			why_lost);
+		rg_diag_at(diag, choice->shape->pool->shape_source);
+	}
 	return NULL;
 }
 
 /* ---- best */
-
-static bool check_names(const Choice *choice)
-{
-	const GPtrArray *asked = choice->shape->pool->accelerators;
-	bool good = true;
-	for (guint i = 0; i < asked->len; i++) {
-		const RgAccelerator *accelerator = asked->pdata[i];
-		for (size_t n = 0; accelerator->names && accelerator->names[n]; n++)
-			good &= rg_catalog_check_accelerator(choice->shapes->catalog,
-				accelerator->names[n], accelerator->source, choice->diags);
-	}
-	return good;
-}
 
 static int by_nearness(gconstpointer left, gconstpointer right)
 {
@@ -260,7 +241,15 @@ static const RgInstanceType *best_type(const Choice *choice, char **reason, unsi
 {
 	RgPlace place = {choice->cluster->provider.name, choice->shapes->catalog,
 		choice->cluster->provider.region};
-	if (!check_names(choice))
+	const GPtrArray *asked = choice->shape->pool->accelerators;
+	bool good = true;
+	for (guint i = 0; i < asked->len; i++) {
+		const RgAccelerator *accelerator = asked->pdata[i];
+		for (size_t n = 0; accelerator->names && accelerator->names[n]; n++)
+			good &= rg_catalog_check_accelerator(choice->shapes->catalog,
+				accelerator->names[n], accelerator->source, choice->diags);
+	}
+	if (!good)
 		return NULL;
 	g_autoptr(GPtrArray) offers = rg_offers_find(&choice->wish, &place, 1);
 	if (offers->len == 0) {

@@ -255,14 +255,6 @@ static void check_shape(const Check *check, const RgShape *shape)
 
 /* ---- all of it */
 
-static const RgCudaRelease *find_cuda(const Check *check)
-{
-	const char *platform = check->tag->platform;
-	if (g_strcmp0(platform, "gpu") == 0)
-		platform = check->ray ? check->ray->gpu_alias : NULL;
-	return platform ? rg_compat_cuda(check->compat, platform) : NULL;
-}
-
 static bool has_gpus(const RgShapes *shapes)
 {
 	for (guint i = 0; i < shapes->shapes->len; i++) {
@@ -283,7 +275,10 @@ bool rg_fit_check_compat(
 		.cluster = cluster, .compat = compat, .tag = &tag, .facts = facts, .diags = found};
 	if (compat) {
 		check.ray = rg_compat_ray(compat, cluster->ray.version);
-		check.cuda = find_cuda(&check);
+		const char *platform = check.tag->platform;
+		if (g_strcmp0(platform, "gpu") == 0)
+			platform = check.ray ? check.ray->gpu_alias : NULL;
+		check.cuda = platform ? rg_compat_cuda(check.compat, platform) : NULL;
 		if (check.ray) {
 			check_python(&check);
 			check_platform(&check);

@@ -8,23 +8,6 @@ static json_t *newer(const json_t *facts, const json_t *known, const char *secti
 	return value ? value : json_object_get(json_object_get(known, section), key);
 }
 
-/* Zones and the module's own document, of the reply with the settings that it answers, or as they
- * were known before. */
-static void merge_place(
-	const RgShapes *shapes, const json_t *facts, const json_t *known, json_t *merged)
-{
-	static const char *const members[] = {"zones", "module"};
-	bool answered = json_is_array(json_object_get(facts, "zones"));
-	const json_t *from = answered ? facts : shapes->moved ? NULL : known;
-	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
-		json_t *value = json_object_get(from, members[i]);
-		if (value)
-			json_object_set(merged, members[i], value);
-	}
-	if (shapes->settings)
-		json_object_set(merged, "settings", shapes->settings);
-}
-
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins)
 {
 	const json_t *known = json_object_get(pins, "facts");
@@ -40,6 +23,17 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 			json_object_set(offerings, type, zones);
 	}
 	json_t *merged = json_pack("{s:O, s:O}", "images", images, "offerings", offerings);
-	merge_place(shapes, facts, known, merged);
+	/* Zones and the module's own document, of the reply with the settings that it answers, or
+	 * as they were known before. */
+	static const char *const members[] = {"zones", "module"};
+	bool answered = json_is_array(json_object_get(facts, "zones"));
+	const json_t *from = answered ? facts : shapes->moved ? NULL : known;
+	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
+		json_t *value = json_object_get(from, members[i]);
+		if (value)
+			json_object_set(merged, members[i], value);
+	}
+	if (shapes->settings)
+		json_object_set(merged, "settings", shapes->settings);
 	return merged;
 }

@@ -157,18 +157,6 @@ static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *nod
 	}
 }
 
-static Group make_group(
-	const Fit *fit, const RgShape *shape, const RgFitNode *node, const char *chosen)
-{
-	Group group = {0};
-	group.zone = zone_of(fit, shape, node, chosen);
-	group.image_id = node->image_id ? node->image_id : shape->pinned_image;
-	if (!group.image_id)
-		group.image_id = rg_json_str(image_facts(fit, shape), "id", "");
-	set_price(fit, shape, node, &group);
-	return group;
-}
-
 static Group *find_group(const GPtrArray *groups, const Group *like)
 {
 	for (guint i = 0; i < groups->len; i++) {
@@ -186,7 +174,13 @@ static GPtrArray *make_groups(const Fit *fit, const RgShape *shape, const char *
 {
 	GPtrArray *groups = g_ptr_array_new_with_free_func(free_group);
 	for (unsigned i = 0; i < rg_fit_count(shape->pool); i++) {
-		Group like = make_group(fit, shape, &shape->nodes[i], chosen);
+		Group like = {0};
+		like.zone = zone_of(fit, shape, &shape->nodes[i], chosen);
+		like.image_id =
+			shape->nodes[i].image_id ? shape->nodes[i].image_id : shape->pinned_image;
+		if (!like.image_id)
+			like.image_id = rg_json_str(image_facts(fit, shape), "id", "");
+		set_price(fit, shape, &shape->nodes[i], &like);
 		Group *group = find_group(groups, &like);
 		if (!group) {
 			group = g_memdup2(&like, sizeof like);
@@ -279,15 +273,6 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 	return document;
 }
 
-static void warn_unpriced(const Fit *fit, const RgShape *shape)
-{
-	RgDiag *diag = rg_diags_warning(fit->diags, "catalog.no-price",
-		"no %sprice is known for %s in %s", shape->pool->market.is_spot ? "spot " : "",
-		shape->type->name, place_of(fit->cluster));
-	rg_diag_at(diag, shape->pool->shape_source);
-	rg_diag_detail(diag, "the cost of these nodes is left out of sums");
-}
-
 /* Prices of spot move: the cloud alone knows whether it sells at the limit now. */
 static void warn_above_limit(const Fit *fit, const RgShape *shape, const Group *group)
 {
@@ -317,14 +302,14 @@ static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, 
 	}
 	if (dear)
 		warn_above_limit(fit, shape, dear);
-	if (unpriced)
-		warn_unpriced(fit, shape);
-}
-
-static json_t *ray_json(const RgRay *ray)
-{
-	return json_pack("{s:s, s:s?, s:s, s:s}", "version", ray->version, "python", ray->python,
-		"image", ray->image, "auth", ray->auth_token ? "token" : "none");
+	if (unpriced) {
+		RgDiag *diag = rg_diags_warning(fit->diags, "catalog.no-price",
+			"no %sprice is known for %s in %s",
+			shape->pool->market.is_spot ? "spot " : "", shape->type->name,
+			place_of(fit->cluster));
+		rg_diag_at(diag, shape->pool->shape_source);
+		rg_diag_detail(diag, "the cost of these nodes is left out of sums");
+	}
 }
 
 static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
@@ -337,7 +322,11 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 		cluster->provider.region, "config", config);
 	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O}", "format", 1, "cluster",
 		cluster->name, "lineage", lineage, "scope", scope, "labels", labels, "facts",
-		fit->facts, "ray", ray_json(&cluster->ray), "nodes", nodes);
+		fit->facts, "ray",
+		json_pack("{s:s, s:s?, s:s, s:s}", "version", cluster->ray.version, "python",
+			cluster->ray.python, "image", cluster->ray.image, "auth",
+			cluster->ray.auth_token ? "token" : "none"),
+		"nodes", nodes);
 }
 
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,

@@ -16,11 +16,6 @@ static void free_offer(void *data)
 	g_free(offer);
 }
 
-static int64_t amount_of(const RgPrice *price)
-{
-	return price ? price->microusd_hour : RG_MONEY_UNKNOWN;
-}
-
 /* Tables may have prices of types that are not sold so. */
 static const RgPrice *price_of(const RgInstanceType *type, const char *region, RgPriceKind kind)
 {
@@ -55,8 +50,9 @@ static void add(const Search *search, const RgPlace *place, const char *region,
 	offer->state = rg_catalog_offer_state(place->catalog, type, region);
 	offer->on_demand = price_of(type, region, RG_PRICE_ON_DEMAND);
 	offer->spot = price_of(type, region, RG_PRICE_SPOT);
-	offer->price =
-		amount_of(search->wish->market == RG_PRICE_SPOT ? offer->spot : offer->on_demand);
+	const RgPrice *price =
+		search->wish->market == RG_PRICE_SPOT ? offer->spot : offer->on_demand;
+	offer->price = price ? price->microusd_hour : RG_MONEY_UNKNOWN;
 	offer->carbon.mg_hour = RG_CARBON_UNKNOWN;
 	if (search->wish->carbon)
 		offer->carbon = rg_carbon_hour(search->wish->carbon, place->provider, type, region);
@@ -132,20 +128,6 @@ static void reject_unknown(const Search *search)
 	}
 }
 
-static void find_least(Search *search)
-{
-	search->preferences = search->wish->accelerators ? search->wish->accelerators->len : 1;
-	search->least = g_new(RgMerit, search->preferences);
-	for (guint i = 0; i < search->preferences; i++)
-		search->least[i] = rg_merit_worst();
-	for (guint i = 0; i < search->offers->len; i++) {
-		const RgOffer *offer = search->offers->pdata[i];
-		RgMerit merit = rg_offer_merit(offer);
-		if (!offer->rejected)
-			rg_merit_note_least(&search->least[offer->preference], &merit);
-	}
-}
-
 static int compare_places(const RgOffer *a, const RgOffer *b)
 {
 	int order = strcmp(a->provider, b->provider);
@@ -176,7 +158,16 @@ GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n)
 			search_type(&search, &places[p], types->pdata[i]);
 	}
 	reject_unknown(&search);
-	find_least(&search);
+	search.preferences = search.wish->accelerators ? search.wish->accelerators->len : 1;
+	search.least = g_new(RgMerit, search.preferences);
+	for (guint i = 0; i < search.preferences; i++)
+		search.least[i] = rg_merit_worst();
+	for (guint i = 0; i < search.offers->len; i++) {
+		const RgOffer *offer = search.offers->pdata[i];
+		RgMerit merit = rg_offer_merit(offer);
+		if (!offer->rejected)
+			rg_merit_note_least(&search.least[offer->preference], &merit);
+	}
 	g_ptr_array_sort_with_data(search.offers, compare, &search);
 	g_free(search.least);
 	if (wish->rejected)

@@ -74,21 +74,6 @@ static void add_trace(const RgDemand *demand, unsigned pool, json_t *resources)
 	json_object_set_new(resources, name, json_real(0.001));
 }
 
-static json_t *task_options(const RgWorkload *workload, const RgPlaceNeed *need,
-	const json_t *selector, const json_t *resources)
-{
-	json_t *options = json_object();
-	json_object_set_new(options, "num_cpus", number(workload->cpus));
-	json_object_set_new(options, "num_gpus", gpus_of(need));
-	if (workload->memory_gib > 0)
-		json_object_set_new(options, "memory", json_integer(workload->memory_gib << 30));
-	if (json_object_size(resources) > 0)
-		json_object_set(options, "resources", rg_json_unconst(resources));
-	if (json_object_size(selector) > 0)
-		json_object_set(options, "label_selector", rg_json_unconst(selector));
-	return options;
-}
-
 static json_t *group_options(const RgWorkload *workload, const RgPlaceTask *task,
 	const RgPlaceNeed *need, const json_t *selector, const json_t *resources)
 {
@@ -120,7 +105,16 @@ json_t *rg_fit_options(const RgDemand *demand, unsigned task, const bool *use)
 		json_auto_t *selector = selector_of(demand->cluster, workload, pools);
 		json_auto_t *resources = json_copy(workload->resources);
 		add_trace(demand, p, resources);
-		json_t *options = task_options(workload, &place->on[p], selector, resources);
+		json_t *options = json_object();
+		json_object_set_new(options, "num_cpus", number(workload->cpus));
+		json_object_set_new(options, "num_gpus", gpus_of(&place->on[p]));
+		if (workload->memory_gib > 0)
+			json_object_set_new(
+				options, "memory", json_integer(workload->memory_gib << 30));
+		if (json_object_size(resources) > 0)
+			json_object_set(options, "resources", rg_json_unconst(resources));
+		if (json_object_size(selector) > 0)
+			json_object_set(options, "label_selector", rg_json_unconst(selector));
 		json_t *group = place->bundles > 1 ? group_options(workload, place, &place->on[p],
 							     selector, resources)
 						   : NULL;

@@ -247,19 +247,6 @@ static bool any_fits(const RgLayout *layout, const RgNodes *nodes)
 	return false;
 }
 
-static void count_use(const RgLayout *layout, RgPlaceUse *use)
-{
-	for (guint i = 0; i < layout->groups->len; i++) {
-		const RgNodes *nodes = layout->groups->pdata[i];
-		uint64_t total = (uint64_t)layout->problem->pools[nodes->pool].gpus * RG_PLACE_ONE;
-		uint64_t used = rg_nodes_used(layout, nodes);
-		use[nodes->pool].total += total * nodes->count;
-		use[nodes->pool].used += used * nodes->count;
-		if (used < total && !any_fits(layout, nodes))
-			use[nodes->pool].stranded += (total - used) * nodes->count;
-	}
-}
-
 static bool is_small(const RgPlaceProblem *problem)
 {
 	uint64_t nodes = 0, units = 0;
@@ -299,7 +286,15 @@ RgPlaced *rg_place_together(const RgPlaceProblem *problem)
 			layout = found;
 		}
 	}
-	count_use(layout, placed->use);
+	for (guint i = 0; i < layout->groups->len; i++) {
+		const RgNodes *nodes = layout->groups->pdata[i];
+		uint64_t total = (uint64_t)layout->problem->pools[nodes->pool].gpus * RG_PLACE_ONE;
+		uint64_t used = rg_nodes_used(layout, nodes);
+		placed->use[nodes->pool].total += total * nodes->count;
+		placed->use[nodes->pool].used += used * nodes->count;
+		if (used < total && !any_fits(layout, nodes))
+			placed->use[nodes->pool].stranded += (total - used) * nodes->count;
+	}
 	return g_steal_pointer(&placed);
 }
 

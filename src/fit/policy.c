@@ -93,16 +93,6 @@ static int find_match(const Check *check, const Thing *thing, const json_t *list
 	return -1;
 }
 
-static char *list_words(const json_t *list)
-{
-	g_autoptr(GString) text = g_string_new(NULL);
-	size_t i;
-	json_t *word;
-	json_array_foreach (list, i, word)
-		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", json_string_value(word));
-	return g_strdup(text->str);
-}
-
 /* `whose`: " (pool train)" or "". */
 static void check_thing(Check *check, const Thing *thing, const char *name, const void *model,
 	RgSource at, const char *whose)
@@ -119,7 +109,12 @@ static void check_thing(Check *check, const Thing *thing, const char *name, cons
 	if (!allow || find_match(check, thing, allow, name, model) >= 0)
 		return;
 	g_autofree char *pointer = g_strdup_printf("/%s", thing->allow);
-	g_autofree char *words = list_words(allow);
+	g_autoptr(GString) text = g_string_new(NULL);
+	size_t i;
+	json_t *word;
+	json_array_foreach (allow, i, word)
+		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", json_string_value(word));
+	g_autofree char *words = g_strdup(text->str);
 	RgDiag *diag = policy_refuse(check, thing->code, at, pointer,
 		"the %s %s%s is not among those that the policy allows", what, name, whose);
 	rg_diag_hint(diag, "allowed: %s", words);
@@ -146,21 +141,15 @@ static void check_pool(Check *check, const RgShape *shape)
 	}
 }
 
-/* Ray's autoscaler may take an elastic pool to its max at any time. */
-static unsigned most_nodes(const RgCluster *cluster)
-{
-	unsigned nodes = cluster->head->nodes;
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
-		nodes += MAX(pool->nodes, pool->nodes_max);
-	}
-	return nodes;
-}
-
 static void check_nodes(Check *check)
 {
 	const json_t *most = rule_of(check, "max_nodes");
-	unsigned nodes = most_nodes(check->cluster);
+	/* Ray's autoscaler may take an elastic pool to its max at any time. */
+	unsigned nodes = check->cluster->head->nodes;
+	for (guint i = 0; i < check->cluster->pools->len; i++) {
+		const RgPool *pool = check->cluster->pools->pdata[i];
+		nodes += MAX(pool->nodes, pool->nodes_max);
+	}
 	/* a count may be written as 40.0, which is an integer to JSON Schema */
 	if (!most || nodes <= json_number_value(most))
 		return;

@@ -34,17 +34,6 @@ char *rg_fit_slice_word(const RgShape *shape)
 	return plain_name(shape->slices->pdata[0]);
 }
 
-static void add_share_label(json_t *labels, const RgShape *shape)
-{
-	g_autofree char *word = rg_fit_slice_word(shape);
-	unsigned tasks = shape->pool->share.time_slices;
-	g_autofree char *count = g_strdup_printf("%u", tasks);
-	if (word)
-		rg_json_set_str(labels, "raygpu.io/mig", word);
-	if (tasks > 0)
-		rg_json_set_str(labels, "raygpu.io/time-slices", count);
-}
-
 json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char *zone)
 {
 	json_t *labels = json_object();
@@ -58,7 +47,13 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 		rg_json_set_str(labels, "ray.io/availability-region", cluster->provider.region);
 	rg_json_set_str(labels, "ray.io/node-group", shape->pool->name);
 	rg_json_set_str(labels, "raygpu.io/cluster", cluster->name);
-	add_share_label(labels, shape);
+	g_autofree char *word = rg_fit_slice_word(shape);
+	unsigned tasks = shape->pool->share.time_slices;
+	g_autofree char *count = g_strdup_printf("%u", tasks);
+	if (word)
+		rg_json_set_str(labels, "raygpu.io/mig", word);
+	if (tasks > 0)
+		rg_json_set_str(labels, "raygpu.io/time-slices", count);
 	return labels;
 }
 

@@ -9,18 +9,6 @@ static RgDiag *complain(const RgPool *pool, RgDiags *diags, const char *code, ch
 	return rg_diag_at(diag, pool->share.source);
 }
 
-/* "1g.5gb (7), 2g.10gb (3)": what the model has, and how many of each. */
-static char *list_profiles(const GPtrArray *profiles)
-{
-	g_autoptr(GString) text = g_string_new(NULL);
-	for (guint i = 0; i < profiles->len; i++) {
-		const RgMigProfile *profile = profiles->pdata[i];
-		g_string_append_printf(text, "%s%s (%u)", text->len > 0 ? ", " : "", profile->name,
-			profile->instances);
-	}
-	return g_strdup(text->str);
-}
-
 /* The profile meant by somebody who thinks of another GPU: of the same compute slices (1g) and
  * kind (+me), the smallest that has the memory, or else the largest. */
 static const RgMigProfile *nearest(const GPtrArray *profiles, const char *wish)
@@ -44,16 +32,6 @@ static const RgMigProfile *nearest(const GPtrArray *profiles, const char *wish)
 	return best;
 }
 
-static void report_no_mig(const RgShape *shape, RgDiags *diags)
-{
-	RgDiag *diag = complain(shape->pool, diags, "fit.mig-unsupported",
-		g_strdup_printf("%s, the GPU of %s, can't be cut into MIG slices",
-			shape->type->gpu->name, shape->type->name));
-	rg_diag_detail(diag, "MIG is there from NVIDIA's A100 and A30 on");
-	rg_diag_hint(diag, "%s takes share: {time_slices: 4}, whose tasks share memory too",
-		shape->type->gpu->name);
-}
-
 static const RgMigProfile *find_profile(
 	const RgShape *shape, const RgMig *mig, const char *name, RgDiags *diags)
 {
@@ -62,7 +40,14 @@ static const RgMigProfile *find_profile(
 	if (found)
 		return found;
 	const GPtrArray *profiles = rg_mig_profiles(mig, model);
-	g_autofree char *list = list_profiles(profiles);
+	/* "1g.5gb (7), 2g.10gb (3)": what the model has, and how many of each. */
+	g_autoptr(GString) text = g_string_new(NULL);
+	for (guint i = 0; i < profiles->len; i++) {
+		const RgMigProfile *profile = profiles->pdata[i];
+		g_string_append_printf(text, "%s%s (%u)", text->len > 0 ? ", " : "", profile->name,
+			profile->instances);
+	}
+	g_autofree char *list = g_strdup(text->str);
 	RgDiag *diag = complain(shape->pool, diags, "fit.mig-profile",
 		g_strdup_printf("%s has no MIG profile %s", model, name));
 	rg_diag_detail(diag, "its profiles, and how many of each it makes: %s", list);
@@ -116,7 +101,12 @@ static bool cut(const RgMig *mig, RgShape *shape, RgDiags *diags)
 {
 	const RgShare *share = &shape->pool->share;
 	if (!rg_mig_profiles(mig, shape->type->gpu->name)) {
-		report_no_mig(shape, diags);
+		RgDiag *diag = complain(shape->pool, diags, "fit.mig-unsupported",
+			g_strdup_printf("%s, the GPU of %s, can't be cut into MIG slices",
+				shape->type->gpu->name, shape->type->name));
+		rg_diag_detail(diag, "MIG is there from NVIDIA's A100 and A30 on");
+		rg_diag_hint(diag, "%s takes share: {time_slices: 4}, whose tasks share memory too",
+			shape->type->gpu->name);
 		return false;
 	}
 	g_autoptr(GPtrArray) slices = g_ptr_array_new();

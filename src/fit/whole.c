@@ -40,19 +40,6 @@ static bool has_gpus(const RgShapes *shapes)
 	return false;
 }
 
-/* Beside GPUs, what the hosts without any cost decides little: where it is not known, it doesn't
- * make the place less sure, and the lowest price known anywhere stands in for it. */
-static RgMerit merit_of(const RgShape *shape, const RgOffer *offer, bool beside_gpus)
-{
-	RgMerit merit = rg_offer_merit(offer);
-	if (offer->price == RG_MONEY_UNKNOWN && !shape->type->gpu && beside_gpus &&
-		merit.microusd_hour != INT64_MAX) {
-		merit.sureness = 0;
-		merit.guessed = 1;
-	}
-	return merit;
-}
-
 static void add_shape(RgWhole *whole, const RgShape *shape, const RgOffer *offer, RgMerit merit,
 	const RgPrice *price, bool most)
 {
@@ -83,7 +70,15 @@ RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const 
 			continue;
 		const RgPrice *price = price_of(cluster, shape);
 		RgOffer offer = offer_of(cluster, shapes, shape, price, carbon);
-		RgMerit merit = merit_of(shape, &offer, has_gpus(shapes));
+		/* Beside GPUs, what the hosts without any cost decides little: where it is not
+		 * known, it doesn't make the place less sure, and the lowest price known anywhere
+		 * stands in for it. */
+		RgMerit merit = rg_offer_merit(&offer);
+		if (offer.price == RG_MONEY_UNKNOWN && !shape->type->gpu && has_gpus(shapes) &&
+			merit.microusd_hour != INT64_MAX) {
+			merit.sureness = 0;
+			merit.guessed = 1;
+		}
 		add_shape(&whole, shape, &offer, merit, price, most);
 	}
 	return whole;

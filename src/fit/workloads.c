@@ -51,9 +51,10 @@ static char *why_not(const Judge *judge, unsigned task)
 	return g_strdup(text->str);
 }
 
-/* When no GPU of the cluster has the memory, that says it all. */
-static const RgShape *largest_gpu(const Judge *judge)
+static RgDiag *report_never(const Judge *judge, unsigned task)
 {
+	const RgWorkload *workload = workload_of(judge, task);
+	/* When no GPU of the cluster has the memory, that says it all. */
 	const RgShape *largest = NULL;
 	for (unsigned p = 0; p < judge->problem->n_pools; p++) {
 		const RgShape *shape = rg_demand_shape(judge->demand, p);
@@ -61,13 +62,6 @@ static const RgShape *largest_gpu(const Judge *judge)
 			(!largest || rg_fit_gpu_memory_gb(shape) > rg_fit_gpu_memory_gb(largest)))
 			largest = shape;
 	}
-	return largest;
-}
-
-static RgDiag *report_never(const Judge *judge, unsigned task)
-{
-	const RgWorkload *workload = workload_of(judge, task);
-	const RgShape *largest = largest_gpu(judge);
 	RgDiag *diag;
 	if (workload->gpu_memory_gb > 0 && largest &&
 		workload->gpu_memory_gb > rg_fit_gpu_memory_gb(largest)) {
@@ -221,11 +215,6 @@ static void check_gangs(const Judge *judge)
 
 /* ---- the report */
 
-static json_t *share_of(uint64_t part, uint64_t whole)
-{
-	return json_real(whole > 0 ? round((double)part / (double)whole * 10000) / 10000 : 0);
-}
-
 static json_t *gpus_json(uint64_t steps)
 {
 	return steps % RG_PLACE_ONE == 0 ? json_integer((json_int_t)(steps / RG_PLACE_ONE))
@@ -275,17 +264,6 @@ static json_t *on_pools_json(const Judge *judge, unsigned task)
 	return list;
 }
 
-/* Where it was placed; where it could be, when nothing of it was. */
-static json_t *options_json(const Judge *judge, unsigned task)
-{
-	unsigned n = judge->problem->n_pools;
-	g_autofree bool *use = g_new0(bool, MAX(n, 1));
-	bool any = judge->placed->units[task] > 0;
-	for (unsigned p = 0; p < n; p++)
-		use[p] = any ? judge->placed->bundles[task * n + p] > 0 : can_take(judge, task, p);
-	return rg_fit_options(judge->demand, task, use);
-}
-
 static json_t *workload_json(const Judge *judge, unsigned task)
 {
 	const RgWorkload *workload = workload_of(judge, task);
@@ -307,7 +285,13 @@ static json_t *workload_json(const Judge *judge, unsigned task)
 	json_object_set_new(json, "together", json_integer((json_int_t)together));
 	json_object_set_new(json, "pools", on_pools_json(judge, task));
 	json_object_set_new(json, "remedy", remedy ? remedy : json_null());
-	json_object_set_new(json, "ray", options_json(judge, task));
+	/* Where it was placed; where it could be, when nothing of it was. */
+	unsigned n = judge->problem->n_pools;
+	g_autofree bool *use = g_new0(bool, MAX(n, 1));
+	bool any = judge->placed->units[task] > 0;
+	for (unsigned p = 0; p < n; p++)
+		use[p] = any ? judge->placed->bundles[task * n + p] > 0 : can_take(judge, task, p);
+	json_object_set_new(json, "ray", rg_fit_options(judge->demand, task, use));
 	return json;
 }
 
@@ -329,7 +313,8 @@ static json_t *report_json(const Judge *judge)
 		"1.0", "cluster", judge->demand->cluster->name, "ray",
 		judge->demand->cluster->ray.version, "elastic", judge->elastic, "all_fit",
 		judge->placed->all, "exact", judge->placed->exact, "gpus", gpus, "fragmentation",
-		share_of(stranded, total), "pools", pools, "workloads", workloads);
+		json_real(total > 0 ? round((double)stranded / (double)total * 10000) / 10000 : 0),
+		"pools", pools, "workloads", workloads);
 }
 
 json_t *rg_fit_workloads(const RgCluster *cluster, const RgShapes *shapes, RgDiags *diags)

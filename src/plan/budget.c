@@ -22,32 +22,6 @@ static void work_free(gpointer data)
 	g_free(work);
 }
 
-static KindWork *find_work(Maker *maker, GHashTable *works, const char *kind)
-{
-	KindWork *work = g_hash_table_lookup(works, kind);
-	if (!work) {
-		work = g_new0(KindWork, 1);
-		work->kind = rg_schema_kind(maker->schema, kind);
-		work->batches = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-		g_hash_table_insert(works, (gpointer)(uintptr_t)kind, work);
-	}
-	return work;
-}
-
-/* One request makes things alike only; apply tells batches apart by pool and wanted attributes. */
-static void count_create(GHashTable *digests, KindWork *work, const RgPlanChange *change)
-{
-	const char *digest = g_hash_table_lookup(digests, change->desired);
-	if (!digest) {
-		digest = rg_json_digest(change->desired);
-		g_hash_table_insert(digests, change->desired, (gpointer)(uintptr_t)digest);
-	}
-	g_autofree char *key = g_strconcat(change->group ? change->group : "", "/", digest, NULL);
-	unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(work->batches, key));
-	g_hash_table_insert(work->batches, g_steal_pointer(&key), GUINT_TO_POINTER(n + 1));
-	work->creates++;
-}
-
 static void count_change(
 	Maker *maker, GHashTable *works, GHashTable *digests, const RgPlanChange *change)
 {
@@ -55,9 +29,27 @@ static void count_change(
 	bool creates = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
 	if (g_str_equal(change->kind, RG_SECRET_KIND))
 		return;
-	KindWork *work = find_work(maker, works, change->kind);
-	if (creates)
-		count_create(digests, work, change);
+	KindWork *work = g_hash_table_lookup(works, change->kind);
+	if (!work) {
+		work = g_new0(KindWork, 1);
+		work->kind = rg_schema_kind(maker->schema, change->kind);
+		work->batches = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		g_hash_table_insert(works, (gpointer)(uintptr_t)change->kind, work);
+	}
+	if (creates) {
+		/* One request makes things alike only; apply tells batches apart by pool and wanted
+		 * attributes. */
+		const char *digest = g_hash_table_lookup(digests, change->desired);
+		if (!digest) {
+			digest = rg_json_digest(change->desired);
+			g_hash_table_insert(digests, change->desired, (gpointer)(uintptr_t)digest);
+		}
+		g_autofree char *key =
+			g_strconcat(change->group ? change->group : "", "/", digest, NULL);
+		unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(work->batches, key));
+		g_hash_table_insert(work->batches, g_steal_pointer(&key), GUINT_TO_POINTER(n + 1));
+		work->creates++;
+	}
 	work->removes += removes;
 	work->updates += change->action == RG_ACTION_UPDATE;
 }

@@ -259,19 +259,6 @@ static void take_source(const Maker *maker, RgPlanChange *to, const char *origin
 		to->source.file = g_intern_string(input->spec_file);
 }
 
-static void add_offer(RgPlanChange *to, const Offer *offer, unsigned n, bool first)
-{
-	if (offer->price == RG_MONEY_UNKNOWN || to->price_microusd_hour == RG_MONEY_UNKNOWN)
-		to->price_microusd_hour = RG_MONEY_UNKNOWN;
-	else
-		to->price_microusd_hour += offer->price * n;
-	to->gpus += offer->gpus * n;
-	if (first)
-		to->accelerator = g_strdup(offer->accelerator);
-	else if (g_strcmp0(to->accelerator, offer->accelerator) != 0)
-		g_clear_pointer(&to->accelerator, g_free);
-}
-
 /* Price and GPUs: of the fitted offers for what is wanted, of the pin for what is only recorded. */
 static void take_offers(Maker *maker, RgPlanChange *to, const RgChange *from)
 {
@@ -281,7 +268,16 @@ static void take_offers(Maker *maker, RgPlanChange *to, const RgChange *from)
 	for (size_t i = 0; i < pools; i++) {
 		const RgPoolNodes nodes = rg_nodes_get(resource, i);
 		const Offer offer = offer_of(maker, from, &nodes, from->desired != NULL);
-		add_offer(to, &offer, rg_nodes_now(&nodes, from->observed), i == 0);
+		unsigned n = rg_nodes_now(&nodes, from->observed);
+		if (offer.price == RG_MONEY_UNKNOWN || to->price_microusd_hour == RG_MONEY_UNKNOWN)
+			to->price_microusd_hour = RG_MONEY_UNKNOWN;
+		else
+			to->price_microusd_hour += offer.price * n;
+		to->gpus += offer.gpus * n;
+		if (i == 0)
+			to->accelerator = g_strdup(offer.accelerator);
+		else if (g_strcmp0(to->accelerator, offer.accelerator) != 0)
+			g_clear_pointer(&to->accelerator, g_free);
 	}
 	if (pools && from->desired)
 		to->pin = pin_after(maker, from);

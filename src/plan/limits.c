@@ -85,13 +85,6 @@ static void tell_least(const Judged *judged, RgDiag *diag)
 			judged->least->unpriced > 0 ? "at least " : "", least);
 }
 
-static void hint_range(const Judged *judged, RgDiag *diag)
-{
-	rg_diag_hint(diag, judged->least->nodes < judged->after.nodes
-				   ? "lower the max of a pool, or raise the budget"
-				   : "ask for less, or raise the budget");
-}
-
 static RgDiag *limit_tell(const Judged *judged, const char *code, const char *summary)
 {
 	bool refused = judged->grows && !judged->override;
@@ -101,7 +94,9 @@ static RgDiag *limit_tell(const Judged *judged, const char *code, const char *su
 	if (refused)
 		tell_least(judged, diag);
 	if (!judged->planned)
-		hint_range(judged, diag);
+		rg_diag_hint(diag, judged->least->nodes < judged->after.nodes
+					   ? "lower the max of a pool, or raise the budget"
+					   : "ask for less, or raise the budget");
 	else if (refused)
 		rg_diag_hint(diag, "plan less, raise the budget, or give --override-budget REASON, "
 				   "which `raygpu log` keeps");

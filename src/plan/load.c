@@ -10,19 +10,6 @@
 /* Of one pool, in micro-USD or milligrams an hour: 200 pools and 730 hours stay within 63 bits. */
 #define MOST INT64_C(10000000000000)
 
-static GPtrArray *load_attrs(Loader *loader, const json_t *object)
-{
-	GPtrArray *attrs = g_ptr_array_new_with_free_func(plan_attr_free);
-	const json_t *list = load_value(loader, object, "attrs", JSON_ARRAY), *item;
-	size_t i;
-	json_array_foreach (list, i, item) {
-		RgPlanAttr *attr = g_new0(RgPlanAttr, 1);
-		g_ptr_array_add(attrs, attr);
-		members_take(loader, attr_members, attr, item);
-	}
-	return attrs;
-}
-
 static GPtrArray *load_addresses(Loader *loader, const json_t *object, const char *key)
 {
 	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
@@ -44,8 +31,16 @@ static GStrv load_depends(Loader *loader, const json_t *object)
 	return (GStrv)g_ptr_array_free(list, FALSE);
 }
 
-static void load_words(Loader *loader, RgPlanChange *change, const json_t *own)
+static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 {
+	RgPlanChange *change = g_new0(RgPlanChange, 1);
+	const json_t *own = json_object_get(entry, "raygpu");
+	change->address = g_strdup(load_text(loader, entry, "address"));
+	change->index = -1;
+	if (!change->address ||
+		!rg_address_parse(change->address, &change->kind, &change->name, &change->index))
+		load_fail(loader, "address", "not an address");
+	change->reason = g_strdup(load_text(loader, entry, "action_reason"));
 	if (!action_parse(rg_json_str(own, "action", NULL), &change->action))
 		load_fail(loader, "action", "missing or unknown");
 	if (!grade_parse(rg_json_str(own, "grade", NULL), &change->grade))
@@ -53,26 +48,16 @@ static void load_words(Loader *loader, RgPlanChange *change, const json_t *own)
 	if (!json_is_integer(json_object_get(own, "row")))
 		load_fail(loader, "row", "not a count");
 	change->row = (int)CLAMP(rg_json_int(own, "row", 0), 0, 99);
-}
-
-static void load_name(Loader *loader, RgPlanChange *change, const json_t *entry)
-{
-	change->address = g_strdup(load_text(loader, entry, "address"));
-	change->index = -1;
-	if (!change->address ||
-		!rg_address_parse(change->address, &change->kind, &change->name, &change->index))
-		load_fail(loader, "address", "not an address");
-	change->reason = g_strdup(load_text(loader, entry, "action_reason"));
-}
-
-static RgPlanChange *load_change(Loader *loader, const json_t *entry)
-{
-	RgPlanChange *change = g_new0(RgPlanChange, 1);
-	const json_t *own = json_object_get(entry, "raygpu");
-	load_name(loader, change, entry);
-	load_words(loader, change, own);
 	members_take(loader, change_members, change, own);
-	change->attrs = load_attrs(loader, own);
+	GPtrArray *attrs = g_ptr_array_new_with_free_func(plan_attr_free);
+	const json_t *list = load_value(loader, own, "attrs", JSON_ARRAY), *item;
+	size_t i;
+	json_array_foreach (list, i, item) {
+		RgPlanAttr *attr = g_new0(RgPlanAttr, 1);
+		g_ptr_array_add(attrs, attr);
+		members_take(loader, attr_members, attr, item);
+	}
+	change->attrs = attrs;
 	change->depends_on = load_depends(loader, own);
 	change->after = load_addresses(loader, own, "after");
 	return change;
@@ -212,9 +197,18 @@ static void load_limits(Loader *loader, RgPlan *plan, const json_t *own)
 	}
 }
 
-/* What people are shown must be what is then recorded. */
-static void check_protection(Loader *loader, const RgPlan *plan)
+static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 {
+	members_take(loader, plan_members, plan, own);
+	members_take(loader, spec_members, plan, json_object_get(own, "spec"));
+	members_take(loader, git_members, plan, json_object_get(own, "git"));
+	members_take(loader, money_members, plan, own);
+	members_take(loader, touched_members, plan, own);
+	members_take(loader, effort_members, plan, json_object_get(own, "budget"));
+	const json_t *basis =
+		load_value(loader, json_object_get(own, "carbon"), "basis", JSON_OBJECT);
+	plan->carbon = json_incref(rg_json_unconst(basis));
+	/* What people are shown must be what is then recorded. */
 	const json_t *item, *name;
 	size_t i, n;
 	json_array_foreach (plan->protection, i, item) {
@@ -228,20 +222,6 @@ static void check_protection(Loader *loader, const RgPlan *plan)
 			listed != json_is_true(is))
 			load_fail(loader, "protection", "not what \"protect\" says");
 	}
-}
-
-static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
-{
-	members_take(loader, plan_members, plan, own);
-	members_take(loader, spec_members, plan, json_object_get(own, "spec"));
-	members_take(loader, git_members, plan, json_object_get(own, "git"));
-	members_take(loader, money_members, plan, own);
-	members_take(loader, touched_members, plan, own);
-	members_take(loader, effort_members, plan, json_object_get(own, "budget"));
-	const json_t *basis =
-		load_value(loader, json_object_get(own, "carbon"), "basis", JSON_OBJECT);
-	plan->carbon = json_incref(rg_json_unconst(basis));
-	check_protection(loader, plan);
 	if (!plan->touched)
 		load_fail(loader, "touched", "missing");
 }

@@ -60,19 +60,6 @@ static int by_name(gconstpointer a, gconstpointer b)
 	return strcmp(((const RgAttribute *)a)->name, ((const RgAttribute *)b)->name);
 }
 
-static json_t *detail_names(const RgKind *kind)
-{
-	json_t *names = json_array();
-	g_autoptr(GList) attributes = g_hash_table_get_values(kind->attributes);
-	attributes = g_list_sort(attributes, by_name);
-	for (GList *at = attributes; at; at = at->next) {
-		const RgAttribute *attribute = at->data;
-		if (attribute->detail)
-			json_array_append_new(names, json_string(attribute->name));
-	}
-	return names;
-}
-
 /* Of the kinds that the plan is about. */
 static json_t *details_of(const RgPlan *plan, const RgSchema *schema)
 {
@@ -82,7 +69,15 @@ static json_t *details_of(const RgPlan *plan, const RgSchema *schema)
 		char *name = ((RgPlanChange *)plan->changes->pdata[i])->kind;
 		if (!g_hash_table_add(seen, name))
 			continue;
-		json_auto_t *names = detail_names(rg_schema_kind(schema, name));
+		json_auto_t *names = json_array();
+		g_autoptr(GList) attributes =
+			g_hash_table_get_values(rg_schema_kind(schema, name)->attributes);
+		attributes = g_list_sort(attributes, by_name);
+		for (GList *at = attributes; at; at = at->next) {
+			const RgAttribute *attribute = at->data;
+			if (attribute->detail)
+				json_array_append_new(names, json_string(attribute->name));
+		}
 		if (json_array_size(names) > 0)
 			json_object_set(details, name, names);
 	}
@@ -115,18 +110,6 @@ static json_t *row_stamp(const RgResource *recorded)
 	if (recorded->presence == RG_PENDING)
 		json_array_append_new(stamp, json_string(recorded->run ? recorded->run : ""));
 	return stamp;
-}
-
-/* Every row of the cluster, as it stood, and null where there is none. Also those that the plan
- * leaves as they are: its cost, its budget and its policy count them. */
-static json_t *rows_of(const RgDiff *diff)
-{
-	json_t *rows = json_object();
-	for (guint i = 0; i < diff->changes->len; i++) {
-		const RgChange *change = diff->changes->pdata[i];
-		json_object_set_new(rows, change->address, row_stamp(change->recorded));
-	}
-	return rows;
 }
 
 void plan_count(RgPlan *plan)
@@ -174,7 +157,14 @@ RgPlan *rg_plan_new(
 	pools_make(&maker);
 	plan->details = details_of(plan, schema);
 	plan->unmanaged = unmanaged_of(diff);
-	plan->touched = rows_of(diff);
+	/* Every row of the cluster, as it stood, and null where there is none. Also those that the
+	 * plan leaves as they are: its cost, its budget and its policy count them. */
+	json_t *rows = json_object();
+	for (guint i = 0; i < diff->changes->len; i++) {
+		const RgChange *change = diff->changes->pdata[i];
+		json_object_set_new(rows, change->address, row_stamp(change->recorded));
+	}
+	plan->touched = rows;
 	plan_count(plan);
 	budget_estimate(&maker);
 	bool passed = false;

@@ -153,15 +153,6 @@ static void add_nodes(Maker *maker, GPtrArray *pools, GHashTable *by_name, const
 	}
 }
 
-static void drop_empty(GPtrArray *pools)
-{
-	for (guint i = pools->len; i > 0; i--) {
-		const RgPlanPool *pool = pools->pdata[i - 1];
-		if (pool->before.most.nodes == 0 && pool->after.most.nodes == 0)
-			g_ptr_array_remove_index(pools, i - 1);
-	}
-}
-
 static gint compare_pools(gconstpointer a, gconstpointer b)
 {
 	return strcmp((*(RgPlanPool *const *)a)->pool, (*(RgPlanPool *const *)b)->pool);
@@ -193,7 +184,11 @@ void pools_make(Maker *maker)
 	for (guint i = 0; maker->input->gangs && i < maker->input->gangs->len; i++)
 		find_pool(pools, by_name, maker->input->gangs->pdata[i])->gang = true;
 	qsort(pools->pdata + known, pools->len - known, sizeof(gpointer), compare_pools);
-	drop_empty(pools);
+	for (guint i = pools->len; i > 0; i--) {
+		const RgPlanPool *pool = pools->pdata[i - 1];
+		if (pool->before.most.nodes == 0 && pool->after.most.nodes == 0)
+			g_ptr_array_remove_index(pools, i - 1);
+	}
 	g_ptr_array_foreach(pools, keep_changes, NULL);
 	g_ptr_array_sort(maker->plan->markets, compare_markets);
 }

@@ -165,9 +165,12 @@ static json_t *limits_json(const RgPlan *plan)
 	return list;
 }
 
-/* What it costs and emits, and what it was held against. */
-static void put_money(json_t *object, const RgPlan *plan)
+static json_t *own_plan(const RgPlan *plan)
 {
+	json_t *object = members_json(plan_members, plan, NULL), *unmanaged = json_array();
+	json_object_set_new(object, "spec", members_json(spec_members, plan, NULL));
+	json_object_set_new(object, "git", members_json(git_members, plan, NULL));
+	/* What it costs and emits, and what it was held against. */
 	members_put(money_members, plan, object, NULL);
 	json_object_set_new(object, "pools", pools_json(plan));
 	json_object_set_new(object, "cost", cost_json(plan));
@@ -175,14 +178,6 @@ static void put_money(json_t *object, const RgPlan *plan)
 		json_object_set_new(object, "carbon", carbon_json(plan));
 	if (plan->limits->len > 0)
 		json_object_set_new(object, "limits", limits_json(plan));
-}
-
-static json_t *own_plan(const RgPlan *plan)
-{
-	json_t *object = members_json(plan_members, plan, NULL), *unmanaged = json_array();
-	json_object_set_new(object, "spec", members_json(spec_members, plan, NULL));
-	json_object_set_new(object, "git", members_json(git_members, plan, NULL));
-	put_money(object, plan);
 	for (guint i = 0; i < plan->unmanaged->len; i++)
 		json_array_append(unmanaged, plan->unmanaged->pdata[i]);
 	json_object_set_new(object, "unmanaged", unmanaged);

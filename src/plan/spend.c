@@ -120,13 +120,6 @@ static void add_to(
 	row->forgotten += g_str_equal(ending, "forgotten") ? n : 0;
 }
 
-static void add_nodes(
-	RgSpend *spend, const json_t *life, const json_t *pin, const char *pool, unsigned n)
-{
-	add_to(find_row(spend, life, key_of(spend, life, pin, pool)), spend, life, pin, n);
-	add_to(&spend->total, spend, life, pin, n);
-}
-
 /* Nodes of an elastic pool as many as ran when they were recorded: nobody notes when Ray adds and
  * removes some. */
 static void add_life(RgSpend *spend, const json_t *life)
@@ -137,7 +130,10 @@ static void add_life(RgSpend *spend, const json_t *life)
 	static const RgKind machine = {.node = true}; /* nothing else has lifetimes */
 	for (size_t i = 0; i < rg_nodes_pools(&record, &machine); i++) {
 		const RgPoolNodes nodes = rg_nodes_get(&record, i);
-		add_nodes(spend, life, nodes.pin, nodes.pool, rg_nodes_now(&nodes, NULL));
+		unsigned n = rg_nodes_now(&nodes, NULL);
+		add_to(find_row(spend, life, key_of(spend, life, nodes.pin, nodes.pool)), spend,
+			life, nodes.pin, n);
+		add_to(&spend->total, spend, life, nodes.pin, n);
 	}
 }
 

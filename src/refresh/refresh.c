@@ -158,34 +158,23 @@ static void add_seen(RgResourceSet *set, const RgResource *recorded, RgResource 
 	rg_resource_set_add(set, observed);
 }
 
-static void report_unsettled(RgReader *reader, const RgResource *recorded)
+static void judge_record(RgReader *reader, const RgResource *recorded, RgResourceSet *set)
 {
-	int64_t left_s = MAX(1, rg_reader_young_for_s(reader, recorded));
-	RgDiag *diag = rg_diags_error(reader->diags, "refresh.unsettled",
-		"%s was made or changed a moment ago and the cloud doesn't show it yet",
-		recorded->address);
-	rg_diag_address(diag, recorded->address, NULL);
-	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
-	rg_diag_hint(diag, "try again in %" PRId64 " s", left_s);
-}
-
-/* Takes an observed thing out of the reader, so that it is not freed with it. */
-static RgResource *steal_seen(RgReader *reader, const RgResource *recorded)
-{
+	/* Takes an observed thing out of the reader, so that it is not freed with it. */
 	RgResource *observed = rg_reader_find(reader, recorded);
 	if (observed)
 		g_hash_table_remove(reader->by_id, observed);
-	return observed;
-}
-
-static void judge_record(RgReader *reader, const RgResource *recorded, RgResourceSet *set)
-{
-	RgResource *observed = steal_seen(reader, recorded);
 	if (observed) {
 		observed->doubtful = rg_reader_is_doubtful(reader, recorded, observed);
 		add_seen(set, recorded, observed);
 	} else if (rg_reader_is_young(reader, recorded)) {
-		report_unsettled(reader, recorded);
+		int64_t left_s = MAX(1, rg_reader_young_for_s(reader, recorded));
+		RgDiag *diag = rg_diags_error(reader->diags, "refresh.unsettled",
+			"%s was made or changed a moment ago and the cloud doesn't show it yet",
+			recorded->address);
+		rg_diag_address(diag, recorded->address, NULL);
+		rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
+		rg_diag_hint(diag, "try again in %" PRId64 " s", left_s);
 		add_unseen(set, recorded, RG_UNKNOWN);
 	} else {
 		add_unseen(set, recorded, RG_ABSENT);
@@ -207,22 +196,6 @@ static const RgResource *find_pending(
 	return other ? NULL : recorded;
 }
 
-static void report_undead(RgReader *reader, const RgResource *observed)
-{
-	RgDiag *diag = rg_diags_warning(reader->diags, "refresh.unsettled",
-		"%s was removed a short while ago, but the cloud still shows it as %s",
-		observed->id, observed->status ? observed->status : "present");
-	rg_diag_address(diag, observed->address, NULL);
-	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
-	rg_diag_hint(diag, "look again in a minute; if it stays, the removal did not work");
-}
-
-static bool is_tombstone(const RgReader *reader, const char *id)
-{
-	const GHashTable *tombstones = reader->input->tombstones;
-	return tombstones && g_hash_table_contains((GHashTable *)(uintptr_t)tombstones, id);
-}
-
 /* What carries the cluster's name but is no record's id. False: nothing came of it, the caller
  * frees. */
 static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet *set)
@@ -233,8 +206,15 @@ static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet
 		g_ptr_array_add(reader->input->strangers, observed);
 	if (observed->lineage || !reader->input->lineage)
 		return observed->lineage && reader->input->strangers;
-	if (is_tombstone(reader, observed->id)) {
-		report_undead(reader, observed);
+	const GHashTable *tombstones = reader->input->tombstones;
+	if (tombstones &&
+		g_hash_table_contains((GHashTable *)(uintptr_t)tombstones, observed->id)) {
+		RgDiag *diag = rg_diags_warning(reader->diags, "refresh.unsettled",
+			"%s was removed a short while ago, but the cloud still shows it as %s",
+			observed->id, observed->status ? observed->status : "present");
+		rg_diag_address(diag, observed->address, NULL);
+		rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
+		rg_diag_hint(diag, "look again in a minute; if it stays, the removal did not work");
 		return false;
 	}
 	const RgResource *pending = find_pending(reader, observed, set);

@@ -102,8 +102,12 @@ bool rg_reader_is_doubtful(
 	return recorded->updating || !shows_record(reader, recorded, observed);
 }
 
-static bool tombstones_are_settled(const RgReader *reader)
+static bool is_settled(const RgReader *reader)
 {
+	for (guint i = 0; i < reader->recorded->len; i++) {
+		if (!record_is_settled(reader, g_ptr_array_index(reader->recorded, i)))
+			return false;
+	}
 	for (guint i = 0; reader->input->tombstones && i < reader->seen->len; i++) {
 		const RgResource *observed = g_ptr_array_index(reader->seen, i);
 		if (observed->presence == RG_PRESENT &&
@@ -112,15 +116,6 @@ static bool tombstones_are_settled(const RgReader *reader)
 			return false;
 	}
 	return true;
-}
-
-static bool is_settled(const RgReader *reader)
-{
-	for (guint i = 0; i < reader->recorded->len; i++) {
-		if (!record_is_settled(reader, g_ptr_array_index(reader->recorded, i)))
-			return false;
-	}
-	return tombstones_are_settled(reader);
 }
 
 bool rg_reader_settle(RgReader *reader)

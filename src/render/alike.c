@@ -26,9 +26,10 @@ static json_t *common_of(const json_t *one, const json_t *other, bool deep)
 	return common;
 }
 
-/* What of `value` is not in `common`; NULL: nothing. A new reference. */
-static json_t *rest_of(json_t *value, const json_t *common)
+json_t *alike_rest(const json_t *alike, const char *name, json_t *value)
 {
+	/* What of `value` is not in `common`; NULL: nothing. A new reference. */
+	const json_t *common = json_object_get(alike, name);
 	json_t *rest, *member;
 	const char *key;
 	if (!common)
@@ -41,11 +42,6 @@ static json_t *rest_of(json_t *value, const json_t *common)
 			json_object_set(rest, key, member);
 	}
 	return rest;
-}
-
-json_t *alike_rest(const json_t *alike, const char *name, json_t *value)
-{
-	return rest_of(value, json_object_get(alike, name));
 }
 
 /* {kind: its common attributes} of what is created; a kind with one block has none. */

@@ -3,25 +3,22 @@
 
 /* What apply and destroy did to the clusters of one command. */
 
-static void applied_add_row(GPtrArray *rows, const RgApplied *item)
-{
-	const RgApplyResult *result = item->result;
-	g_autofree char *added = result ? g_strdup_printf("%u", result->added) : g_strdup("-");
-	g_autofree char *changed = result ? g_strdup_printf("%u", result->changed) : g_strdup("-");
-	g_autofree char *destroyed =
-		result ? g_strdup_printf("%u", result->destroyed) : g_strdup("-");
-	g_autofree char *outcome = g_strdelimit(g_strdup(item->outcome), "-", ' ');
-	table_add(rows, item->cluster ? item->cluster : item->file, added, changed, destroyed,
-		outcome, NULL);
-}
-
 char *rg_render_applied(const RgApplied *items, size_t n, const RgStyle *style)
 {
 	GString *text = g_string_new("\n");
 	unsigned done = 0;
 	g_autoptr(GPtrArray) rows = table_new("CLUSTER,ADDED,CHANGED,DESTROYED,OUTCOME");
 	for (size_t i = 0; i < n; i++) {
-		applied_add_row(rows, &items[i]);
+		const RgApplyResult *result = items[i].result;
+		g_autofree char *added =
+			result ? g_strdup_printf("%u", result->added) : g_strdup("-");
+		g_autofree char *changed =
+			result ? g_strdup_printf("%u", result->changed) : g_strdup("-");
+		g_autofree char *destroyed =
+			result ? g_strdup_printf("%u", result->destroyed) : g_strdup("-");
+		g_autofree char *outcome = g_strdelimit(g_strdup(items[i].outcome), "-", ' ');
+		table_add(rows, items[i].cluster ? items[i].cluster : items[i].file, added, changed,
+			destroyed, outcome, NULL);
 		done += g_str_equal(items[i].outcome, "done") ||
 			g_str_equal(items[i].outcome, "nothing-to-do");
 	}

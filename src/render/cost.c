@@ -41,22 +41,6 @@ static void spend_add_row(GPtrArray *rows, const RgSpendRow *row, const char *na
 	table_add(rows, what, nodes, hour, month, spent, hours, NULL);
 }
 
-static void add_table(GString *text, const RgSpend *spend, const RgStyle *style)
-{
-	static const char *const heads[] = {"CLUSTER", "POOL", "MARKET", NULL};
-	const TableLook look = {.numbers = 5, .total = true};
-	g_autoptr(GPtrArray) rows = table_new("?,NODES,PER HOUR,PER MONTH,SPENT,NODE HOURS");
-	char **head = rows->pdata[0];
-	g_free(*head);
-	*head = spend->label ? clean(spend->label) : g_strdup(heads[spend->by]);
-	for (guint i = 0; i < spend->rows->len; i++) {
-		const RgSpendRow *row = spend->rows->pdata[i];
-		spend_add_row(rows, row, row->key ? row->key : "(without)");
-	}
-	spend_add_row(rows, &spend->total, "total");
-	paint_table(text, rows, &look, style);
-}
-
 static void add_notes(
 	GString *text, const RgSpend *spend, int64_t history_from_s, const RgStyle *style)
 {
@@ -92,7 +76,18 @@ static void add_notes(
 char *rg_render_cost(const RgSpend *spend, int64_t history_from_s, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
-	add_table(text, spend, style);
+	static const char *const heads[] = {"CLUSTER", "POOL", "MARKET", NULL};
+	const TableLook look = {.numbers = 5, .total = true};
+	g_autoptr(GPtrArray) rows = table_new("?,NODES,PER HOUR,PER MONTH,SPENT,NODE HOURS");
+	char **head = rows->pdata[0];
+	g_free(*head);
+	*head = spend->label ? clean(spend->label) : g_strdup(heads[spend->by]);
+	for (guint i = 0; i < spend->rows->len; i++) {
+		const RgSpendRow *row = spend->rows->pdata[i];
+		spend_add_row(rows, row, row->key ? row->key : "(without)");
+	}
+	spend_add_row(rows, &spend->total, "total");
+	paint_table(text, rows, &look, style);
 	g_string_append_c(text, '\n');
 	add_notes(text, spend, history_from_s, style);
 	return text_finish(text, style);

@@ -101,16 +101,6 @@ static void add_related(
 	add_line(text, diags, at, CYAN, style);
 }
 
-static void add_subject(GString *text, const RgDiag *diag, const RgStyle *style)
-{
-	if (diag->address)
-		wrapf(text, style, "  ", "with %s%s%s", diag->address, diag->attribute ? "." : "",
-			diag->attribute ? diag->attribute : "");
-	if (diag->request_id)
-		wrapf(text, style, "  ", "%s request id %s", diag->provider ? diag->provider : "",
-			diag->request_id);
-}
-
 static void add_diag(GString *text, const RgDiags *diags, const RgDiag *diag, const RgStyle *style)
 {
 	static const char *const words[] = {"Error: ", "Warning: ", "Note: "};
@@ -126,7 +116,12 @@ static void add_diag(GString *text, const RgDiags *diags, const RgDiag *diag, co
 	g_string_append(text, line->str + strlen(words[diag->severity]));
 	add_place(text, diags, diag, style);
 	add_related(text, diags, diag, style);
-	add_subject(text, diag, style);
+	if (diag->address)
+		wrapf(text, style, "  ", "with %s%s%s", diag->address, diag->attribute ? "." : "",
+			diag->attribute ? diag->attribute : "");
+	if (diag->request_id)
+		wrapf(text, style, "  ", "%s request id %s", diag->provider ? diag->provider : "",
+			diag->request_id);
 	if (diag->detail)
 		wrap(text, style, "  ", diag->detail);
 	if (diag->hint) {
@@ -143,20 +138,6 @@ char *rg_render_diags(const RgDiags *diags, const RgStyle *style)
 	return text_finish(text, style);
 }
 
-static json_t *range_json(const RgSource *at)
-{
-	json_t *range = json_object(), *start = json_object(), *end = json_object();
-	unsigned last = at->end_column > at->column ? at->end_column : at->column + 1;
-	rg_json_set_str(range, "filename", at->file);
-	json_object_set_new(start, "line", json_integer(at->line));
-	json_object_set_new(start, "column", json_integer(at->column));
-	json_object_set_new(end, "line", json_integer(at->line));
-	json_object_set_new(end, "column", json_integer(last));
-	json_object_set_new(range, "start", start);
-	json_object_set_new(range, "end", end);
-	return range;
-}
-
 /* Sets a text, secrets redacted. */
 static void set_text(json_t *row, const char *key, const char *text)
 {
@@ -169,7 +150,16 @@ static void set_place(json_t *row, const RgDiags *diags, const RgSource *at)
 {
 	if (!at->file || !at->line)
 		return;
-	json_object_set_new(row, "range", range_json(at));
+	json_t *range = json_object(), *start = json_object(), *end = json_object();
+	unsigned last = at->end_column > at->column ? at->end_column : at->column + 1;
+	rg_json_set_str(range, "filename", at->file);
+	json_object_set_new(start, "line", json_integer(at->line));
+	json_object_set_new(start, "column", json_integer(at->column));
+	json_object_set_new(end, "line", json_integer(at->line));
+	json_object_set_new(end, "column", json_integer(last));
+	json_object_set_new(range, "start", start);
+	json_object_set_new(range, "end", end);
+	json_object_set_new(row, "range", range);
 	g_autofree char *line = rg_diags_dup_line(diags, at->file, at->line);
 	if (!line)
 		return;

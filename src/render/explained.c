@@ -2,22 +2,11 @@
 
 /* What of the spec stands behind a change: RgPlanChange.spec_changes. */
 
-static const char *symbol_of(const json_t *item)
-{
-	const char *change = rg_json_str(item, "change", "");
-	return g_str_equal(change, "added") ? "+" : g_str_equal(change, "removed") ? "-" : "~";
-}
-
-/* What raygpu itself puts on nodes goes by its path. */
-static bool is_own_file(const json_t *item)
-{
-	return *rg_json_str(item, "field", "") == '/';
-}
-
 static char *values_text(const json_t *item)
 {
 	json_t *before = json_object_get(item, "before"), *after = json_object_get(item, "after");
-	if (is_own_file(item))
+	/* What raygpu itself puts on nodes goes by its path. */
+	if (*rg_json_str(item, "field", "") == '/')
 		return g_strdup("(from another version of raygpu)");
 	if (json_is_true(json_object_get(item, "hidden")) || (!before && !after))
 		return g_strdup("(value not shown)");
@@ -28,7 +17,10 @@ static char *values_text(const json_t *item)
 
 static void add_item(GString *text, const json_t *item, const RgStyle *style)
 {
-	const char *symbol = symbol_of(item);
+	const char *change = rg_json_str(item, "change", "");
+	const char *symbol = g_str_equal(change, "added")     ? "+"
+			     : g_str_equal(change, "removed") ? "-"
+							      : "~";
 	const char *color = *symbol == '+' ? GREEN : *symbol == '-' ? RED : YELLOW;
 	json_t *before = json_object_get(item, "before"), *after = json_object_get(item, "after");
 	g_autofree char *field = clean(rg_json_str(item, "field", "?"));
@@ -80,12 +72,6 @@ char *spec_changes_phrase(const RgPlanChange *change)
 	return text->len ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
 }
 
-static char *line_of(const json_t *item)
-{
-	g_autofree char *values = values_text(item);
-	return g_strdup_printf("%s %s", rg_json_str(item, "field", "?"), values);
-}
-
 GPtrArray *spec_change_lines(const RgPlan *plan, bool pools)
 {
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
@@ -95,7 +81,9 @@ GPtrArray *spec_change_lines(const RgPlan *plan, bool pools)
 		size_t n;
 		const json_t *item;
 		json_array_foreach (change->spec_changes, n, item) {
-			g_autofree char *what = line_of(item);
+			g_autofree char *values = values_text(item);
+			g_autofree char *what =
+				g_strdup_printf("%s %s", rg_json_str(item, "field", "?"), values);
 			const char *pool = change->group ? change->group : change->name;
 			char *line = pools ? g_strdup_printf("%s: %s", pool, what)
 					   : g_steal_pointer(&what);

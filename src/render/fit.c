@@ -8,17 +8,6 @@ static char *number_text(const json_t *object, const char *key)
 	return g_strdup_printf("%.6g", json_number_value(json_object_get(object, key)));
 }
 
-/* "8", "4 x 2 nodes", "8 as a gang" */
-static char *wanted_text(const json_t *workload)
-{
-	int64_t nodes = rg_json_int(workload, "nodes", 0);
-	g_autofree char *spans = nodes > 0 ? g_strdup_printf(" x %" G_GINT64_FORMAT " node%s",
-						     nodes, nodes == 1 ? "" : "s")
-					   : g_strdup("");
-	return g_strdup_printf("%" G_GINT64_FORMAT "%s%s", rg_json_int(workload, "replicas", 0),
-		spans, rg_json_bool(workload, "gang", false) ? ", gang" : "");
-}
-
 /* Where it was placed, else where it could be. */
 static char *pools_text(const json_t *workload)
 {
@@ -34,23 +23,27 @@ static char *pools_text(const json_t *workload)
 	return g_strdup(names->len > 0 ? names->str : "nowhere");
 }
 
-static char *at_once_text(const json_t *fit, const json_t *workload)
-{
-	g_autofree char *most = number_text(workload, "at_once");
-	g_autofree char *least = number_text(workload, "at_once_min");
-	return rg_json_bool(fit, "elastic", false) && !g_str_equal(most, least)
-		       ? g_strdup_printf("%s to %s", least, most)
-		       : g_steal_pointer(&most);
-}
-
 static void add_workloads(GString *text, const json_t *fit, const RgStyle *style)
 {
 	g_autoptr(GPtrArray) rows = table_new("WORKLOAD,WANTED,ALONE,TOGETHER,VERDICT,RUNS ON");
 	const json_t *workload;
 	size_t i;
 	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
-		g_autofree char *wanted = wanted_text(workload);
-		g_autofree char *alone = at_once_text(fit, workload);
+		/* "8", "4 x 2 nodes", "8 as a gang" */
+		int64_t nodes = rg_json_int(workload, "nodes", 0);
+		g_autofree char *spans = nodes > 0
+						 ? g_strdup_printf(" x %" G_GINT64_FORMAT " node%s",
+							   nodes, nodes == 1 ? "" : "s")
+						 : g_strdup("");
+		g_autofree char *wanted = g_strdup_printf("%" G_GINT64_FORMAT "%s%s",
+			rg_json_int(workload, "replicas", 0), spans,
+			rg_json_bool(workload, "gang", false) ? ", gang" : "");
+		g_autofree char *most = number_text(workload, "at_once");
+		g_autofree char *least = number_text(workload, "at_once_min");
+		g_autofree char *alone =
+			rg_json_bool(fit, "elastic", false) && !g_str_equal(most, least)
+				? g_strdup_printf("%s to %s", least, most)
+				: g_steal_pointer(&most);
 		g_autofree char *together = number_text(workload, "together");
 		g_autofree char *pools = pools_text(workload);
 		table_add(rows, rg_json_str(workload, "workload", "?"), wanted, alone, together,
@@ -96,38 +89,6 @@ static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style
 	paint_rows(text, rows, style);
 }
 
-static void add_sum(GString *text, const json_t *fit, const RgStyle *style)
-{
-	const json_t *gpus = json_object_get(fit, "gpus");
-	g_autofree char *total = number_text(gpus, "total");
-	g_autofree char *used = number_text(gpus, "used");
-	g_autofree char *stranded = number_text(gpus, "stranded");
-	wrapf(text, style, "",
-		"With all workloads placed, %s of %s GPUs are used; %s are stranded "
-		"(fragmentation %.1f %%): free, but on nodes where no workload fits any more.",
-		used, total, stranded,
-		100 * json_number_value(json_object_get(fit, "fragmentation")));
-	if (!rg_json_bool(fit, "exact", true))
-		wrapf(text, style, "",
-			"Found by a search that may miss a better placing: the cluster and its "
-			"workloads are too many to try them all.");
-}
-
-static void add_reasons(GString *text, const json_t *fit, const RgStyle *style)
-{
-	const json_t *workload, *pool;
-	size_t i, k;
-	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
-		json_array_foreach (json_object_get(workload, "pools"), k, pool) {
-			const char *why = rg_json_str(pool, "why", NULL);
-			if (why && !g_str_equal(why, "not named by pool"))
-				wrapf(text, style, "  ", "%s not on %s: %s",
-					rg_json_str(workload, "workload", "?"),
-					rg_json_str(pool, "pool", "?"), why);
-		}
-	}
-}
-
 static void add_options(GString *text, const json_t *fit, const RgStyle *style)
 {
 	const json_t *workload, *group;
@@ -161,14 +122,36 @@ void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style)
 	add_workloads(text, fit, style);
 	g_string_append_c(text, '\n');
 	add_pool_rows(text, fit, style);
-	add_sum(text, fit, style);
+	const json_t *gpus = json_object_get(fit, "gpus");
+	g_autofree char *total = number_text(gpus, "total");
+	g_autofree char *used = number_text(gpus, "used");
+	g_autofree char *stranded = number_text(gpus, "stranded");
+	wrapf(text, style, "",
+		"With all workloads placed, %s of %s GPUs are used; %s are stranded "
+		"(fragmentation %.1f %%): free, but on nodes where no workload fits any more.",
+		used, total, stranded,
+		100 * json_number_value(json_object_get(fit, "fragmentation")));
+	if (!rg_json_bool(fit, "exact", true))
+		wrapf(text, style, "",
+			"Found by a search that may miss a better placing: the cluster and its "
+			"workloads are too many to try them all.");
 }
 
 static void add_workload_part(GString *text, const json_t *fit, const RgStyle *style)
 {
 	rg_render_fit_into(text, fit, style);
 	size_t before = text->len;
-	add_reasons(text, fit, style);
+	const json_t *workload, *pool;
+	size_t i, k;
+	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
+		json_array_foreach (json_object_get(workload, "pools"), k, pool) {
+			const char *why = rg_json_str(pool, "why", NULL);
+			if (why && !g_str_equal(why, "not named by pool"))
+				wrapf(text, style, "  ", "%s not on %s: %s",
+					rg_json_str(workload, "workload", "?"),
+					rg_json_str(pool, "pool", "?"), why);
+		}
+	}
 	if (text->len > before) {
 		g_autofree char *reasons = g_strdup(text->str + before);
 		g_string_truncate(text, before);

@@ -74,10 +74,12 @@ static void add_body(GString *to, const RgReport *report, bool headed)
 	g_string_append_printf(to, "%s%s%s", heading, body, diags);
 }
 
-/* The log's text between stop-commands: a name in it can't give orders to the runner. The word that
- * ends it comes from the text itself, which therefore can't contain it. */
-static void add_text(GString *to, const RgReports *reports)
+char *rg_report_github(const RgReports *reports)
 {
+	g_autoptr(GPtrArray) findings = findings_of(reports);
+	GString *out = g_string_new(NULL);
+	/* The log's text between stop-commands: a name in it can't give orders to the runner. The
+	 * word that ends it comes from the text itself, which therefore can't contain it. */
 	const RgStyle plain = {false, 100};
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (size_t i = 0; i < reports->n; i++)
@@ -89,14 +91,7 @@ static void add_text(GString *to, const RgReports *reports)
 		g_string_append_printf(text, "%s%s", overview, diags);
 	}
 	g_autofree char *word = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text->str, -1);
-	g_string_append_printf(to, "::stop-commands::%s\n%s\n::%s::\n", word, text->str, word);
-}
-
-char *rg_report_github(const RgReports *reports)
-{
-	g_autoptr(GPtrArray) findings = findings_of(reports);
-	GString *out = g_string_new(NULL);
-	add_text(out, reports);
+	g_string_append_printf(out, "::stop-commands::%s\n%s\n::%s::\n", word, text->str, word);
 	add_kind(out, "error", RG_SEVERITY_ERROR, findings);
 	add_kind(out, "warning", RG_SEVERITY_WARNING, findings);
 	add_kind(out, "notice", RG_SEVERITY_NOTE, findings);

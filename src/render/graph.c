@@ -25,13 +25,6 @@ typedef struct {
 	GHashTable *edges; /* lines that stand there already, owned */
 } Graph;
 
-static char *box_of(const RgPlanChange *change)
-{
-	return change->index < 0 ? g_strdup(change->address)
-				 : g_strdup_printf("%s.%s %s", change->kind, change->name,
-					   change_phrase(change));
-}
-
 static bool is_elastic(const RgPlanChange *change)
 {
 	size_t i;
@@ -71,7 +64,9 @@ static void add_boxes(Graph *graph)
 	g_autoptr(GHashTable) nodes = g_hash_table_new(g_str_hash, g_str_equal);
 	for (guint i = 0; i < changes->len; i++) {
 		const RgPlanChange *change = changes->pdata[i];
-		char *box = box_of(change);
+		char *box = change->index < 0 ? g_strdup(change->address)
+					      : g_strdup_printf("%s.%s %s", change->kind,
+							change->name, change_phrase(change));
 		g_hash_table_insert(graph->boxes, change->address, box);
 		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, box));
 		g_hash_table_replace(counts, box, GUINT_TO_POINTER(n + 1));

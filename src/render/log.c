@@ -1,12 +1,6 @@
 #include "render/paint.h"
 #include "base/clock.h"
 
-static const char *outcome_of(const json_t *run)
-{
-	/* no end: it is under way, or it was killed and no other run came after it */
-	return rg_json_str(run, "outcome", "not ended");
-}
-
 static const char *outcome_color(const char *outcome)
 {
 	return g_str_equal(outcome, "done") ? GREEN : g_str_equal(outcome, "failed") ? RED : YELLOW;
@@ -14,7 +8,8 @@ static const char *outcome_color(const char *outcome)
 
 static void add_head(GString *text, const json_t *run, unsigned cluster_width, const RgStyle *style)
 {
-	const char *outcome = outcome_of(run);
+	/* no end: it is under way, or it was killed and no other run came after it */
+	const char *outcome = rg_json_str(run, "outcome", "not ended");
 	g_autofree char *when = rg_clock_format(rg_json_int(run, "started_s", 0));
 	g_autofree char *command = clean(rg_json_str(run, "command", "?"));
 	g_autofree char *cluster = clean(rg_json_str(run, "cluster", "?"));
@@ -55,20 +50,6 @@ static void add_source(GString *text, const json_t *run)
 	add_line(text, "by", by, "");
 }
 
-/* "4 create, 1 failed"; words are the actions of the protocol. */
-static void add_counts(GString *text, const json_t *run)
-{
-	const json_t *counts = json_object_get(run, "changes");
-	const char *action, *separator = "    changes ";
-	json_t *n;
-	json_object_foreach (rg_json_unconst(counts), action, n) {
-		g_string_append_printf(text, "%s%" JSON_INTEGER_FORMAT " %s", separator,
-			json_integer_value(n), action);
-		separator = ", ";
-	}
-	g_string_append(text, json_object_size(counts) ? "\n" : "    changes none\n");
-}
-
 static void add_changes(GString *text, const json_t *changes, const RgStyle *style)
 {
 	size_t i;
@@ -90,7 +71,16 @@ char *rg_render_run(
 	GString *text = g_string_new(NULL);
 	add_head(text, run, cluster_width, style);
 	add_source(text, run);
-	add_counts(text, run);
+	/* "4 create, 1 failed"; words are the actions of the protocol. */
+	const json_t *counts = json_object_get(run, "changes");
+	const char *action, *separator = "    changes ";
+	json_t *n;
+	json_object_foreach (rg_json_unconst(counts), action, n) {
+		g_string_append_printf(text, "%s%" JSON_INTEGER_FORMAT " %s", separator,
+			json_integer_value(n), action);
+		separator = ", ";
+	}
+	g_string_append(text, json_object_size(counts) ? "\n" : "    changes none\n");
 	add_changes(text, changes, style);
 	return text_finish(text, style);
 }

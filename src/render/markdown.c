@@ -15,20 +15,16 @@ static bool links_itself(const char *word)
 
 static char *fence_for(const char *text, size_t least);
 
-/* In code nothing is a link and nobody is called; "|" would still end a table's cell. */
-static void add_code(GString *to, const char *word)
-{
-	g_autofree char *fence = fence_for(word, 1);
-	g_auto(GStrv) parts = g_strsplit(word, "|", -1);
-	g_autofree char *inner = g_strjoinv("\\|", parts);
-	const char *blank = strchr(word, '`') ? " " : "";
-	g_string_append_printf(to, "%s%s%s%s%s", fence, blank, inner, blank, fence);
-}
-
 static void add_word(GString *to, const char *word)
 {
 	if (links_itself(word)) {
-		add_code(to, word);
+		/* In code nothing is a link and nobody is called; "|" would still end a table's
+		 * cell. */
+		g_autofree char *fence = fence_for(word, 1);
+		g_auto(GStrv) parts = g_strsplit(word, "|", -1);
+		g_autofree char *inner = g_strjoinv("\\|", parts);
+		const char *blank = strchr(word, '`') ? " " : "";
+		g_string_append_printf(to, "%s%s%s%s%s", fence, blank, inner, blank, fence);
 		return;
 	}
 	for (const char *at = word; *at; at++) {
@@ -46,15 +42,6 @@ static void add_escaped(GString *to, const char *text)
 		g_string_append(to, i ? " " : "");
 		add_word(to, words[i]);
 	}
-}
-
-/* A name in the line of a <summary>, where Markdown doesn't hold. */
-static void add_html(GString *to, const char *text)
-{
-	g_autofree char *line = clean(text);
-	g_autofree char *escaped = g_markup_escape_text(line, -1);
-	bool code = links_itself(line);
-	g_string_append_printf(to, code ? "<code>%s</code>" : "%s", escaped);
 }
 
 static void add_cell(GString *to, const char *text)
@@ -183,21 +170,6 @@ static void add_findings(GString *to, GPtrArray *findings)
 		g_string_append_printf(to, "- and %u more\n", total - shown);
 }
 
-/* A line of the text with its sign in column 0, where the "diff" colouring looks; "~" is "!". */
-static void add_signed(GString *to, const char *line)
-{
-	size_t blanks = strspn(line, " ");
-	const char *word = line + blanks;
-	char sign = g_str_has_prefix(word, "-/+ ") || g_str_has_prefix(word, "~ ") ? '!'
-		    : g_str_has_prefix(word, "+ ")				   ? '+'
-		    : g_str_has_prefix(word, "- ")				   ? '-'
-										   : ' ';
-	if (sign == ' ')
-		g_string_append_printf(to, "%s\n", line);
-	else
-		g_string_append_printf(to, "%c%s\n", sign, line);
-}
-
 /* Longer than any run of backticks in the text, which thereby can't end it. */
 static char *fence_for(const char *text, size_t least)
 {
@@ -225,7 +197,18 @@ static void add_fold(GString *to, const RgReport *report, const char *summary, s
 	size_t frame = 2 * strlen(fence) + strlen(summary) + 200;
 	for (; i < n; i++) {
 		gsize before = inner->len;
-		add_signed(inner, lines[i]);
+		/* A line of the text with its sign in column 0, where the "diff" colouring looks;
+		 * "~" is "!". */
+		size_t blanks = strspn(lines[i], " ");
+		const char *word = lines[i] + blanks;
+		char sign = g_str_has_prefix(word, "-/+ ") || g_str_has_prefix(word, "~ ") ? '!'
+			    : g_str_has_prefix(word, "+ ")				   ? '+'
+			    : g_str_has_prefix(word, "- ")				   ? '-'
+											   : ' ';
+		if (sign == ' ')
+			g_string_append_printf(inner, "%s\n", lines[i]);
+		else
+			g_string_append_printf(inner, "%c%s\n", sign, lines[i]);
 		if (to->len + inner->len + frame > bytes) {
 			g_string_truncate(inner, before);
 			break;
@@ -276,20 +259,15 @@ static char *one(const RgReports *reports, size_t bytes)
 
 /* ---- several clusters */
 
-static char *row_money(const Tally *tally)
-{
-	g_autofree char *before = rg_money_format(tally->microusd_hour_before);
-	g_autofree char *after = rg_money_format(tally->microusd_hour_after);
-	return tally->microusd_hour_before == tally->microusd_hour_after
-		       ? g_strdup(after)
-		       : g_strdup_printf("%s → %s", before, after);
-}
-
 static void markdown_add_row(GString *to, const RgReports *reports, const RgReport *report)
 {
 	Tally tally = {0};
 	tally_add(&tally, report);
-	g_autofree char *cost = row_money(&tally);
+	g_autofree char *before = rg_money_format(tally.microusd_hour_before);
+	g_autofree char *after = rg_money_format(tally.microusd_hour_after);
+	g_autofree char *cost = tally.microusd_hour_before == tally.microusd_hour_after
+					? g_strdup(after)
+					: g_strdup_printf("%s → %s", before, after);
 	g_autofree char *counts = g_strdup_printf("%u | %u | %u | ", tally.add + tally.replace,
 		tally.change, tally.destroy + tally.replace);
 	bool known = report->plan || report->drift;
@@ -347,7 +325,11 @@ static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 		folds--;
 		g_autofree char *headline = report_headline(reports, report);
 		g_autoptr(GString) summary = g_string_new(NULL);
-		add_html(summary, report_cluster(report));
+		/* A name in the line of a <summary>, where Markdown doesn't hold. */
+		g_autofree char *line = clean(report_cluster(report));
+		g_autofree char *escaped = g_markup_escape_text(line, -1);
+		bool code = links_itself(line);
+		g_string_append_printf(summary, code ? "<code>%s</code>" : "%s", escaped);
 		g_string_append_printf(summary, ": %s", headline);
 		if (room < FOLD_LEAST + summary->len)
 			missed++;

@@ -89,19 +89,6 @@ static GPtrArray *rows_of(const RgReports *reports)
 	return rows;
 }
 
-static void add_failed(GString *text, const RgReports *reports, const RgStyle *style)
-{
-	for (size_t i = 0; i < reports->n; i++) {
-		const RgReport *report = &reports->items[i];
-		const RgDiag *error = report_failed(report) ? report_error(report) : NULL;
-		if (error)
-			wrapf(text, style, "  ", "%s failed: %s [%s]", report_cluster(report),
-				error->summary, error->code);
-		else if (report_failed(report))
-			wrapf(text, style, "  ", "%s failed", report_cluster(report));
-	}
-}
-
 static int by_name(gconstpointer a, gconstpointer b)
 {
 	return g_strcmp0(a, b);
@@ -147,7 +134,15 @@ char *rg_report_overview(const RgReports *reports, const RgStyle *style)
 		g_string_append_c(text, '\n');
 		add_gpus(text, reports, style);
 	}
-	add_failed(text, reports, style);
+	for (size_t i = 0; i < reports->n; i++) {
+		const RgReport *report = &reports->items[i];
+		const RgDiag *error = report_failed(report) ? report_error(report) : NULL;
+		if (error)
+			wrapf(text, style, "  ", "%s failed: %s [%s]", report_cluster(report),
+				error->summary, error->code);
+		else if (report_failed(report))
+			wrapf(text, style, "  ", "%s failed", report_cluster(report));
+	}
 	if (reports->untouched)
 		wrapf(text, style, "", "%u unchanged spec%s skipped.", reports->untouched,
 			reports->untouched == 1 ? "" : "s");

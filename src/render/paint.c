@@ -173,12 +173,6 @@ void table_add(GPtrArray *table, ...)
 	g_ptr_array_add(table, g_ptr_array_free(row, FALSE));
 }
 
-static void add_cell(GString *line, const char *cell, unsigned width, bool right)
-{
-	int pad = (int)(width - columns_of(cell));
-	g_string_append_printf(line, "%*s%s%*s", right ? pad : 0, "", cell, right ? 0 : pad, "");
-}
-
 void paint_table(GString *text, const GPtrArray *table, const TableLook *look, const RgStyle *style)
 {
 	guint columns = table->len ? g_strv_length(table->pdata[0]) : 0;
@@ -193,7 +187,10 @@ void paint_table(GString *text, const GPtrArray *table, const TableLook *look, c
 		g_autoptr(GString) line = g_string_new(look->indent);
 		for (guint c = 0; c < columns; c++) {
 			g_string_append(line, c ? "  " : "");
-			add_cell(line, row[c], widths[c], c > 0 && c <= look->numbers);
+			bool right = c > 0 && c <= look->numbers;
+			int pad = (int)(widths[c] - columns_of(row[c]));
+			g_string_append_printf(
+				line, "%*s%s%*s", right ? pad : 0, "", row[c], right ? 0 : pad, "");
 		}
 		paint(text, bold ? style : &(RgStyle){0}, BOLD, g_strchomp(line->str));
 		g_string_append_c(text, '\n');

@@ -86,11 +86,6 @@ static char *prefix_of(
 	return g_strdup(prefix->str);
 }
 
-static bool is_hidden(const RgPlanChange *change, const char *name)
-{
-	return change->sensitive && json_object_get(change->sensitive, name);
-}
-
 static void add_values(const Blocks *blocks, const RgPlanChange *change, const json_t *attributes)
 {
 	int width = width_of_names(attributes);
@@ -98,7 +93,7 @@ static void add_values(const Blocks *blocks, const RgPlanChange *change, const j
 	json_t *value;
 	json_object_foreach (rg_json_unconst(attributes), key, value) {
 		g_autofree char *prefix = prefix_of(blocks->style, GREEN, "+", key, width);
-		if (is_hidden(change, key))
+		if (change->sensitive && json_object_get(change->sensitive, key))
 			g_string_append_printf(blocks->text, "%s (sensitive value)\n", prefix);
 		else
 			add_value(blocks->text, blocks->style, prefix, value);

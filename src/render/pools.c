@@ -12,12 +12,6 @@ static char *arrow(unsigned before, unsigned after)
 			       : g_strdup_printf("%u -> %u", before, after);
 }
 
-static char *money_arrow(int64_t before, int64_t after)
-{
-	g_autofree char *from = rg_money_format(before), *to = rg_money_format(after);
-	return before == after ? g_steal_pointer(&to) : g_strdup_printf("%s -> %s", from, to);
-}
-
 /* "3", or "3 of 2-8" where Ray moves it between 2 and 8. */
 static char *count_text(const RgPlanSide *side)
 {
@@ -45,7 +39,11 @@ static GStrv pool_row(const RgPlanPool *pool)
 	unsigned n = 0;
 	const RgPlanSum *before = &pool->before.now, *after = &pool->after.now;
 	g_autofree char *gpus = arrow(before->gpus, after->gpus);
-	g_autofree char *cost = money_arrow(before->microusd_hour, after->microusd_hour);
+	g_autofree char *from = rg_money_format(before->microusd_hour),
+			*to = rg_money_format(after->microusd_hour);
+	g_autofree char *cost = before->microusd_hour == after->microusd_hour
+					? g_steal_pointer(&to)
+					: g_strdup_printf("%s -> %s", from, to);
 	row[n++] = clean(pool->pool);
 	row[n++] = word_change(pool->instance_type_before, pool->instance_type);
 	row[n++] = word_change(pool->market_before, pool->market);
@@ -56,14 +54,6 @@ static GStrv pool_row(const RgPlanPool *pool)
 	row[n] = after->unpriced ? g_strdup_printf("%s + %u unpriced", cost, after->unpriced)
 				 : g_steal_pointer(&cost);
 	return row;
-}
-
-static void add_table(GString *text, const RgPlan *plan, const RgStyle *style)
-{
-	g_autoptr(GPtrArray) rows = table_new("POOL,TYPE,MARKET,NODES,GPUS,PER HOUR");
-	for (guint i = 0; i < plan->pools->len; i++)
-		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i]));
-	paint_rows(text, rows, style);
 }
 
 static void add_ray(GString *text, const RgPlan *plan, const RgStyle *style)
@@ -289,7 +279,10 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	if (!plan->pools->len)
 		return;
-	add_table(text, plan, style);
+	g_autoptr(GPtrArray) rows = table_new("POOL,TYPE,MARKET,NODES,GPUS,PER HOUR");
+	for (guint i = 0; i < plan->pools->len; i++)
+		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i]));
+	paint_rows(text, rows, style);
 	g_string_append_c(text, '\n');
 	add_cost(text, plan, style);
 	add_carbon(text, plan, style);

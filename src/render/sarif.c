@@ -6,27 +6,6 @@
 
 #define RESULTS 5000
 
-static const char *level_of(RgSeverity severity)
-{
-	return severity == RG_SEVERITY_ERROR	 ? "error"
-	       : severity == RG_SEVERITY_WARNING ? "warning"
-						 : "note";
-}
-
-static json_t *rules_of(GPtrArray *findings)
-{
-	json_t *rules = json_array();
-	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint i = 0; i < findings->len; i++) {
-		const Finding *finding = findings->pdata[i];
-		if (!g_hash_table_add(seen, finding->rule))
-			continue;
-		json_array_append_new(rules, json_pack("{s:s, s:{s:s}}", "id", finding->rule,
-						     "shortDescription", "text", finding->rule));
-	}
-	return rules;
-}
-
 static json_t *place_of(const char *file, const RgSource *at)
 {
 	unsigned line = MAX(at->line, 1), column = MAX(at->column, 1);
@@ -69,8 +48,10 @@ static json_t *print_of(const Finding *finding)
 static json_t *result_of(const Finding *finding)
 {
 	json_t *result = json_pack("{s:s, s:s, s:{s:s}, s:o}", "ruleId", finding->rule, "level",
-		level_of(finding->severity), "message", "text", finding->message,
-		"partialFingerprints", print_of(finding));
+		finding->severity == RG_SEVERITY_ERROR	   ? "error"
+		: finding->severity == RG_SEVERITY_WARNING ? "warning"
+							   : "note",
+		"message", "text", finding->message, "partialFingerprints", print_of(finding));
 	json_t *locations = location_of(finding), *related = related_of(finding);
 	if (locations)
 		json_object_set_new(result, "locations", locations);
@@ -85,9 +66,18 @@ json_t *rg_report_sarif(const RgReports *reports)
 	json_t *results = json_array(), *run;
 	for (guint i = 0; i < findings->len && i < RESULTS; i++)
 		json_array_append_new(results, result_of(findings->pdata[i]));
+	json_t *rules = json_array();
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < findings->len; i++) {
+		const Finding *finding = findings->pdata[i];
+		if (!g_hash_table_add(seen, finding->rule))
+			continue;
+		json_array_append_new(rules, json_pack("{s:s, s:{s:s}}", "id", finding->rule,
+						     "shortDescription", "text", finding->rule));
+	}
 	run = json_pack("{s:{s:{s:s, s:s, s:o}}, s:o, s:s}", "tool", "driver", "name", "raygpu",
-		"version", reports->version, "rules", rules_of(findings), "results", results,
-		"columnKind", "unicodeCodePoints");
+		"version", reports->version, "rules", rules, "results", results, "columnKind",
+		"unicodeCodePoints");
 	if (findings->len > RESULTS) {
 		g_autofree char *text =
 			g_strdup_printf("%u more results are not listed", findings->len - RESULTS);

@@ -3,17 +3,6 @@
 
 /* The JSON document over several clusters: schemas/plans.schema.json, drifts.schema.json. */
 
-static json_t *counts_json(const Tally *tally, bool drift)
-{
-	json_t *counts = json_object();
-	json_object_set_new(counts, drift ? "missing" : "add", json_integer(tally->add));
-	json_object_set_new(counts, drift ? "changed" : "change", json_integer(tally->change));
-	if (!drift)
-		json_object_set_new(counts, "replace", json_integer(tally->replace));
-	json_object_set_new(counts, drift ? "unmanaged" : "destroy", json_integer(tally->destroy));
-	return counts;
-}
-
 static void set_pair(json_t *to, const char *key, json_int_t before, json_int_t after)
 {
 	json_t *pair = json_object();
@@ -24,7 +13,13 @@ static void set_pair(json_t *to, const char *key, json_int_t before, json_int_t 
 
 static void set_sums(json_t *to, const Tally *tally, bool drift)
 {
-	json_object_set_new(to, "counts", counts_json(tally, drift));
+	json_t *counts = json_object();
+	json_object_set_new(counts, drift ? "missing" : "add", json_integer(tally->add));
+	json_object_set_new(counts, drift ? "changed" : "change", json_integer(tally->change));
+	if (!drift)
+		json_object_set_new(counts, "replace", json_integer(tally->replace));
+	json_object_set_new(counts, drift ? "unmanaged" : "destroy", json_integer(tally->destroy));
+	json_object_set_new(to, "counts", counts);
 	if (drift)
 		return;
 	json_t *gpus = json_object();
@@ -45,15 +40,10 @@ static GHashTable *accelerators_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 }
 
-static char *status_word(const RgReport *report)
-{
-	return g_strdelimit(g_strdup(report_status(report)), " ", '-');
-}
-
 static json_t *item_of(const RgReport *report, bool drift)
 {
 	json_t *item = json_object();
-	g_autofree char *status = status_word(report);
+	g_autofree char *status = g_strdelimit(g_strdup(report_status(report)), " ", '-');
 	g_autoptr(GHashTable) gpus = accelerators_new();
 	Tally tally = {.accelerators = gpus};
 	const char *name = report_cluster(report);
@@ -88,14 +78,6 @@ static json_t *removed_json(const GPtrArray *removed)
 	return list;
 }
 
-static json_t *skipped_json(const GPtrArray *skipped)
-{
-	json_t *list = json_array();
-	for (guint i = 0; skipped && i < skipped->len; i++)
-		json_array_append_new(list, json_string(skipped->pdata[i]));
-	return list;
-}
-
 json_t *rg_report_json(const RgReports *reports)
 {
 	bool drift = g_str_equal(reports->command, "drift");
@@ -111,7 +93,10 @@ json_t *rg_report_json(const RgReports *reports)
 	json_object_set_new(document, drift ? "drifts" : "plans", items);
 	json_object_set_new(document, "totals", totals);
 	json_object_set_new(document, "removed", removed_json(reports->removed));
-	json_object_set_new(document, "skipped", skipped_json(reports->skipped));
+	json_t *list = json_array();
+	for (guint i = 0; reports->skipped && i < reports->skipped->len; i++)
+		json_array_append_new(list, json_string(reports->skipped->pdata[i]));
+	json_object_set_new(document, "skipped", list);
 	json_object_set_new(document, "untouched", json_integer(reports->untouched));
 	json_object_set_new(document, "diagnostics",
 		reports->diags ? rg_render_diags_json(reports->diags) : json_array());

@@ -2,16 +2,6 @@
 #include "base/clock.h"
 #include "resource/nodes.h"
 
-/* What was asked for and what the cloud told, once each: the cloud's word counts. */
-static json_t *all_values(const RgResource *resource)
-{
-	json_t *all = resource->attrs ? json_copy(resource->attrs) : json_object();
-	json_object_update(all, resource->outputs);
-	if (resource->id)
-		rg_json_set_str(all, "id", resource->id);
-	return all;
-}
-
 static int name_width(json_t *values)
 {
 	unsigned width = 0;
@@ -25,7 +15,11 @@ static int name_width(json_t *values)
 static void add_values(
 	GString *text, const RgResource *resource, const RgSchema *schema, const RgStyle *style)
 {
-	json_auto_t *values = all_values(resource);
+	/* What was asked for and what the cloud told, once each: the cloud's word counts. */
+	json_auto_t *values = resource->attrs ? json_copy(resource->attrs) : json_object();
+	json_object_update(values, resource->outputs);
+	if (resource->id)
+		rg_json_set_str(values, "id", resource->id);
 	int width = name_width(values);
 	const char *key;
 	json_t *value;

@@ -19,25 +19,21 @@ static void add_gpus(Tally *tally, const RgPlanPool *pool)
 	count->after += pool->after.now.gpus;
 }
 
-static void add_plan(Tally *tally, const RgPlan *plan)
-{
-	tally->add += plan->create;
-	tally->change += plan->update;
-	tally->replace += plan->replace;
-	tally->destroy += plan->remove;
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
-		add_gpus(tally, pool);
-		tally->microusd_hour_before += pool->before.now.microusd_hour;
-		tally->microusd_hour_after += pool->after.now.microusd_hour;
-		tally->unpriced += pool->after.now.unpriced;
-	}
-}
-
 void tally_add(Tally *tally, const RgReport *report)
 {
-	if (report->plan)
-		add_plan(tally, report->plan);
+	if (report->plan) {
+		tally->add += report->plan->create;
+		tally->change += report->plan->update;
+		tally->replace += report->plan->replace;
+		tally->destroy += report->plan->remove;
+		for (guint i = 0; i < report->plan->pools->len; i++) {
+			const RgPlanPool *pool = report->plan->pools->pdata[i];
+			add_gpus(tally, pool);
+			tally->microusd_hour_before += pool->before.now.microusd_hour;
+			tally->microusd_hour_after += pool->after.now.microusd_hour;
+			tally->unpriced += pool->after.now.unpriced;
+		}
+	}
 	if (!report->drift)
 		return;
 	tally->add += drift_count(report->drift, RG_DRIFT_MISSING);

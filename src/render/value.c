@@ -212,24 +212,18 @@ static size_t add_map_changes(
 	return same;
 }
 
-static void add_scalars(GString *to, const RgStyle *style, const char *prefix, const char *from,
-	const char *after, const char *note)
-{
-	g_autofree char *line = g_strdup_printf("%s -> %s%s", from, after, note);
-	if (fits(style, prefix, line))
-		g_string_append_printf(to, "%s %s\n", prefix, line);
-	else
-		g_string_append_printf(to, "%s %s%s\n%*s -> %s\n", prefix, from, note,
-			(int)columns_of(prefix) - 3, "", after);
-}
-
 void add_difference(GString *to, const RgStyle *style, const char *prefix, json_t *before,
 	json_t *after, const char *note)
 {
 	bool maps = is_map(before) && is_map(after), lists = is_list(before) && is_list(after);
 	if (!maps && !lists) {
 		g_autofree char *from = value_text(before), *into = value_text(after);
-		add_scalars(to, style, prefix, from, into, note);
+		g_autofree char *line = g_strdup_printf("%s -> %s%s", from, into, note);
+		if (fits(style, prefix, line))
+			g_string_append_printf(to, "%s %s\n", prefix, line);
+		else
+			g_string_append_printf(to, "%s %s%s\n%*s -> %s\n", prefix, from, note,
+				(int)columns_of(prefix) - 3, "", into);
 		return;
 	}
 	g_autofree char *indent = inner_indent(prefix);

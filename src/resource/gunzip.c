@@ -5,20 +5,6 @@
 
 #define GZIP_WINDOW (15 + 16) /* the largest window, gzip's header only */
 
-static bool inflate_all(z_stream *stream, GByteArray *text, size_t max)
-{
-	guint8 chunk[16384];
-	int rc = Z_OK;
-	while (rc == Z_OK && text->len <= max) {
-		stream->next_out = chunk;
-		stream->avail_out = sizeof chunk;
-		rc = inflate(stream, Z_NO_FLUSH);
-		if (rc == Z_OK || rc == Z_STREAM_END)
-			g_byte_array_append(text, chunk, (guint)(sizeof chunk - stream->avail_out));
-	}
-	return rc == Z_STREAM_END && text->len <= max;
-}
-
 char *rg_expr_gunzip(const char *base64, size_t max)
 {
 	gsize len = 0;
@@ -27,7 +13,16 @@ char *rg_expr_gunzip(const char *base64, size_t max)
 	if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
 		return NULL;
 	g_autoptr(GByteArray) text = g_byte_array_new();
-	bool ok = inflate_all(&stream, text, max) &&
+	guint8 chunk[16384];
+	int rc = Z_OK;
+	while (rc == Z_OK && text->len <= max) {
+		stream.next_out = chunk;
+		stream.avail_out = sizeof chunk;
+		rc = inflate(&stream, Z_NO_FLUSH);
+		if (rc == Z_OK || rc == Z_STREAM_END)
+			g_byte_array_append(text, chunk, (guint)(sizeof chunk - stream.avail_out));
+	}
+	bool ok = rc == Z_STREAM_END && text->len <= max &&
 		  g_utf8_validate((const char *)text->data, (gssize)text->len, NULL);
 	inflateEnd(&stream);
 	if (!ok)

@@ -83,18 +83,6 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 	return g_steal_pointer(&resource);
 }
 
-/* One of a pool's nodes: all but the index is as in `first`. */
-static RgResource *copy_at(const RgResource *first, int64_t index)
-{
-	RgResource *resource = rg_resource_new(first->kind, first->name, index);
-	resource->group = first->group;
-	resource->origin = first->origin;
-	resource->attrs = json_incref(first->attrs);
-	resource->nodes = json_incref(first->nodes);
-	resource->depends_on = g_strdupv(first->depends_on);
-	return resource;
-}
-
 /* The item stands for one resource an index. What is wrong, or NULL. */
 static const char *add_copies(RgResourceSet *set, const RgResource *first, const json_t *indexes)
 {
@@ -107,7 +95,15 @@ static const char *add_copies(RgResourceSet *set, const RgResource *first, const
 	json_array_foreach (indexes, i, index) {
 		if (!json_is_integer(index) || json_integer_value(index) < 0)
 			return "has `indexes` that are not a list of numbers";
-		if (!rg_resource_set_add(set, copy_at(first, json_integer_value(index))))
+		/* One of a pool's nodes: all but the index is as in `first`. */
+		RgResource *resource =
+			rg_resource_new(first->kind, first->name, json_integer_value(index));
+		resource->group = first->group;
+		resource->origin = first->origin;
+		resource->attrs = json_incref(first->attrs);
+		resource->nodes = json_incref(first->nodes);
+		resource->depends_on = g_strdupv(first->depends_on);
+		if (!rg_resource_set_add(set, resource))
 			return "is given twice";
 	}
 	return NULL;

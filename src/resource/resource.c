@@ -180,22 +180,19 @@ size_t rg_resource_set_size(const RgResourceSet *set)
 	return set->items->len;
 }
 
-/* Sorting is put off until somebody reads; the lock lets several threads be the first reader. */
-static void sort_once(RgResourceSet *set)
-{
-	pthread_mutex_lock(&set->sorting);
-	if (!g_atomic_int_get(&set->sorted)) {
-		g_ptr_array_sort(set->items, compare_items);
-		g_atomic_int_set(&set->sorted, TRUE);
-	}
-	pthread_mutex_unlock(&set->sorting);
-}
-
 RgResource *rg_resource_set_get(const RgResourceSet *set, size_t i)
 {
 	RgResourceSet *own = (RgResourceSet *)(uintptr_t)set;
-	if (!g_atomic_int_get(&own->sorted))
-		sort_once(own);
+	if (!g_atomic_int_get(&own->sorted)) {
+		/* Sorting is put off until somebody reads; the lock lets several threads be the
+		 * first reader. */
+		pthread_mutex_lock(&own->sorting);
+		if (!g_atomic_int_get(&own->sorted)) {
+			g_ptr_array_sort(own->items, compare_items);
+			g_atomic_int_set(&own->sorted, TRUE);
+		}
+		pthread_mutex_unlock(&own->sorting);
+	}
 	return i < set->items->len ? set->items->pdata[i] : NULL;
 }
 
