@@ -76,8 +76,7 @@ typedef struct {
 	const char *command, *name, *arguments, *summary, *details;
 	const char *options; /* long names, a space between two */
 } Subcommand;
-/* The first of a command's, the others follow; NULL: it has none. */
-const Subcommand *subcommands_of(const char *command);
+/* `name` NULL: the first of the command's, the others follow. NULL: it has none. */
 const Subcommand *subcommand_find(const char *command, const char *name);
 bool subcommand_has_option(const Subcommand *sub, const char *option);
 /* A diagnostic that names the nearest. */
@@ -268,3 +267,8 @@ int cmd_version(Context *context, int argc, char **argv);
  * spec and no diagnostic was made. */
 RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan);
 bool plan_file_save(Context *context, const char *path, const RgPlan *plan);
+
+/* places.c: the candidates of provider.any_of as `raygpu offers SPEC` compares them
+ * (pipeline/place.h) */
+void places_print(const json_t *choice);
+bool places_have(const RgCluster *cluster, const char *provider, const char *region);

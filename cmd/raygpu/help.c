@@ -124,7 +124,7 @@ static void print_subcommand_help(
 static void add_subcommands(GString *text, const Command *command)
 {
 	g_string_append(text, "\nSubcommands:\n");
-	for (const Subcommand *sub = subcommands_of(command->name);
+	for (const Subcommand *sub = subcommand_find(command->name, NULL);
 		sub->command && g_str_equal(sub->command, command->name); sub++) {
 		g_autofree char *left = g_strdup_printf(
 			"%s%s%s", sub->name, sub->arguments[0] ? " " : "", sub->arguments);
@@ -137,7 +137,7 @@ static void add_subcommands(GString *text, const Command *command)
 void print_command_help(const Command *command, const GOptionEntry *entries,
 	const GOptionEntry *common, char **words)
 {
-	const Subcommand *first = subcommands_of(command->name);
+	const Subcommand *first = subcommand_find(command->name, NULL);
 	for (char **word = words; first && *word; word++) {
 		const Subcommand *sub = subcommand_find(command->name, *word);
 		if (sub) {

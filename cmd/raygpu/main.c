@@ -111,7 +111,8 @@ static int help(Context *context, int argc, char **argv)
 		unknown_command(context, argv[1]);
 		return EXIT_USAGE;
 	}
-	if (argc > 2 && subcommands_of(command->name) && !subcommand_find(argv[1], argv[2])) {
+	if (argc > 2 && subcommand_find(command->name, NULL) &&
+		!subcommand_find(argv[1], argv[2])) {
 		subcommand_unknown(context, argv[1], argv[2]);
 		return EXIT_USAGE;
 	}

@@ -4,7 +4,6 @@
 #include "base/money.h"
 #include "pipeline/place.h"
 #include "render/csv.h"
-#include "places.h"
 #include <string.h>
 
 #define LIMIT_DEFAULT 20
@@ -95,23 +94,15 @@ static json_t *offer_json(const RgTables *tables, const RgOffer *offer)
 	return row;
 }
 
-/* "$1.2300", to the hundredth of a cent, or "-". */
-static char *dollars(int64_t microusd)
+/* "1.2300" to so many digits behind the point, half up, or "-". */
+static char *dollars(int64_t microusd, unsigned digits)
 {
-	if (microusd == RG_MONEY_UNKNOWN)
-		return g_strdup("-");
-	int64_t rounded = (microusd + 50) / 100;
-	return g_strdup_printf(
-		"%" G_GINT64_FORMAT ".%04" G_GINT64_FORMAT, rounded / 10000, rounded % 10000);
-}
-
-static char *cents(int64_t microusd)
-{
-	if (microusd == RG_MONEY_UNKNOWN)
-		return g_strdup("-");
-	int64_t rounded = (microusd + 5000) / 10000;
-	return g_strdup_printf(
-		"%" G_GINT64_FORMAT ".%02" G_GINT64_FORMAT, rounded / 100, rounded % 100);
+	int64_t one = digits == 4 ? 10000 : 100, unit = 1000000 / one;
+	int64_t rounded = (microusd + unit / 2) / unit;
+	return microusd == RG_MONEY_UNKNOWN
+		       ? g_strdup("-")
+		       : g_strdup_printf("%" G_GINT64_FORMAT ".%0*d", rounded / one, (int)digits,
+				 (int)(rounded % one));
 }
 
 /* Which of the row's figures the project file states, and where: never a built-in row in disguise.
@@ -139,11 +130,11 @@ static void offers_add_row(GString *text, const RgOffer *offer)
 	const RgInstanceType *type = offer->type;
 	double memory = gpu_memory_gb(offer);
 	bool known = offer->price != RG_MONEY_UNKNOWN && memory > 0;
-	g_autofree char *on_demand = cents(amount_of(offer->on_demand));
-	g_autofree char *spot = cents(amount_of(offer->spot));
-	g_autofree char *each = cents(known ? offer->price / type->gpus : RG_MONEY_UNKNOWN);
+	g_autofree char *on_demand = dollars(amount_of(offer->on_demand), 2);
+	g_autofree char *spot = dollars(amount_of(offer->spot), 2);
+	g_autofree char *each = dollars(known ? offer->price / type->gpus : RG_MONEY_UNKNOWN, 2);
 	g_autofree char *gigabyte =
-		dollars(known ? (int64_t)((double)offer->price / memory) : RG_MONEY_UNKNOWN);
+		dollars(known ? (int64_t)((double)offer->price / memory) : RG_MONEY_UNKNOWN, 4);
 	g_autofree char *carbon =
 		offer->carbon.mg_hour != RG_CARBON_UNKNOWN
 			? g_strdup_printf("%.3f", (double)offer->carbon.mg_hour / 1e6)

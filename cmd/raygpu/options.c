@@ -76,7 +76,7 @@ static bool count_arguments(Context *context, int given, int min, int max)
 		given < min ? "usage.missing-argument" : "usage.bad-argument",
 		given < min ? "raygpu %s requires an argument" : "raygpu %s got too many arguments",
 		context->command->name);
-	if (subcommands_of(context->command->name))
+	if (subcommand_find(context->command->name, NULL))
 		rg_diag_hint(diag, "`raygpu %s -h` lists the subcommands", context->command->name);
 	else
 		rg_diag_hint(diag, "usage: raygpu %s [OPTIONS] %s", context->command->name,

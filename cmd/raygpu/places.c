@@ -1,4 +1,4 @@
-#include "places.h"
+#include "command.h"
 #include "base/money.h"
 
 /* The candidates of provider.any_of, compared: what `raygpu offers SPEC` shows before the offers of
@@ -28,9 +28,8 @@ static char *kilograms_of(const json_t *row)
 
 static bool is_taken(const json_t *choice, const json_t *row)
 {
-	return g_strcmp0(rg_json_str(choice, "provider", NULL), rg_json_str(row, "provider", "")) ==
-		       0 &&
-	       g_strcmp0(rg_json_str(choice, "region", NULL), rg_json_str(row, "region", "")) == 0;
+	return json_equal(json_object_get(choice, "provider"), json_object_get(row, "provider")) &&
+	       json_equal(json_object_get(choice, "region"), json_object_get(row, "region"));
 }
 
 void places_print(const json_t *choice)

@@ -41,19 +41,10 @@ static const Subcommand subcommands[] = {
 	{NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
-const Subcommand *subcommands_of(const char *command)
-{
-	for (const Subcommand *sub = subcommands; sub->command; sub++) {
-		if (g_str_equal(sub->command, command))
-			return sub;
-	}
-	return NULL;
-}
-
 const Subcommand *subcommand_find(const char *command, const char *name)
 {
 	for (const Subcommand *sub = subcommands; sub->command; sub++) {
-		if (g_str_equal(sub->command, command) && g_str_equal(sub->name, name))
+		if (g_str_equal(sub->command, command) && (!name || g_str_equal(sub->name, name)))
 			return sub;
 	}
 	return NULL;
@@ -68,7 +59,7 @@ bool subcommand_has_option(const Subcommand *sub, const char *option)
 void subcommand_unknown(Context *context, const char *command, const char *name)
 {
 	const char *names[G_N_ELEMENTS(subcommands)] = {0};
-	const Subcommand *sub = subcommands_of(command);
+	const Subcommand *sub = subcommand_find(command, NULL);
 	for (size_t i = 0; sub->command && g_str_equal(sub->command, command); i++, sub++)
 		names[i] = sub->name;
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",

@@ -169,8 +169,9 @@ static bool is_own(const json_t *config)
 	       json_object_size(json_object_get(config, "subnets"));
 }
 
-/* Members of an object or a list of texts. */
-static const char **texts_of(const json_t *ids, size_t *count)
+/* `ids`: an object or a list of texts. */
+static AwsQuestion *ask_ids(GPtrArray *questions, const char *action, const AwsShape *shape,
+	const char *filter, const json_t *ids)
 {
 	g_autoptr(GPtrArray) texts = g_ptr_array_new();
 	const char *zone;
@@ -180,16 +181,9 @@ static const char **texts_of(const json_t *ids, size_t *count)
 		g_ptr_array_add(texts, (char *)(uintptr_t)json_string_value(id));
 	json_array_foreach (ids, i, id)
 		g_ptr_array_add(texts, (char *)(uintptr_t)json_string_value(id));
-	*count = texts->len;
-	return (const char **)g_ptr_array_free(g_steal_pointer(&texts), FALSE);
-}
-
-static AwsQuestion *ask_ids(GPtrArray *questions, const char *action, const AwsShape *shape,
-	const char *filter, const json_t *ids)
-{
-	size_t count;
-	g_autofree const char **texts = texts_of(ids, &count);
-	return count ? ask_filtered(questions, action, shape, filter, texts, count) : NULL;
+	return texts->len ? ask_filtered(questions, action, shape, filter,
+				    (const char *const *)texts->pdata, texts->len)
+			  : NULL;
 }
 
 void aws_network_ask(const AwsCall *call, GPtrArray *questions, AwsNetwork *network)

@@ -29,3 +29,8 @@ uint64_t rg_demand_alone(const RgPlaceProblem *problem, const RgWorkload *worklo
 /* The cheapest way to let `missing` more replicas run: {"pool" or "instance_type", "nodes",
  * "microusd_hour"}, or NULL when none with a known price is found. A new reference. */
 json_t *rg_fit_remedy(const RgDemand *demand, unsigned task, uint64_t wanted);
+
+/* options.c: the Ray options of a workload that was placed: [{"pools", "options",
+ * "placement_group"?}], one a set of pools on which the same is taken, of those with use[pool]. A
+ * new reference. */
+json_t *rg_fit_options(const RgDemand *demand, unsigned task, const bool *use);

@@ -52,9 +52,9 @@ static inline unsigned rg_fit_count(const RgPool *pool)
  */
 bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, RgDiags *diags);
 
-/* spot.c: the price that a spot node of the zone is counted with: the zone's own where the catalog
- * has one, else the dearest of the region's zones, as a cloud that numbers its zones for each
- * account says which one is meant only after the purchase. NULL: none is known. */
+/* offers.c: the price that a spot node of the zone is counted with: the zone's own where the
+ * catalog has one, else the dearest of the region's zones, as a cloud that numbers its zones for
+ * each account says which one is meant only after the purchase. NULL: none is known. */
 const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region, const char *zone);
 
 /* Whether the GPU works with NVIDIA's open kernel modules, which are for Turing and later (NVIDIA's

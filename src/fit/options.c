@@ -2,7 +2,7 @@
  * placement groups. Names as of Ray 2.49 (docs.ray.io, "Use labels to control scheduling";
  * ray.util.placement_group). */
 #include <string.h>
-#include "fit/options.h"
+#include "fit/demand.h"
 
 #define POOL_LABEL "ray.io/node-group"
 

@@ -193,11 +193,6 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 		types, "zones", zones);
 }
 
-static bool same(json_t *a, json_t *b)
-{
-	return a == b || (a && b && json_equal(a, b));
-}
-
 RgShapes *rg_fit_shapes(
 	const RgCluster *cluster, const RgCatalog *catalog, const json_t *pins, RgDiags *diags)
 {
@@ -214,8 +209,9 @@ RgShapes *rg_fit_shapes(
 	if (cluster->optimize != RG_OPTIMIZE_COST && !(shapes->carbon = rg_carbon_open(diags)))
 		return NULL;
 	const json_t *known = rg_json_at(pins, "/facts");
-	shapes->moved = json_is_object(known) &&
-			!same(shapes->settings, json_object_get(known, "settings"));
+	const json_t *settings = json_object_get(known, "settings");
+	shapes->moved = json_is_object(known) && shapes->settings != settings &&
+			!json_equal(shapes->settings, settings);
 	add_shape(shapes, cluster, cluster->head, pins, diags);
 	for (guint i = 0; i < cluster->pools->len; i++)
 		add_shape(shapes, cluster, cluster->pools->pdata[i], pins, diags);

@@ -1,7 +1,7 @@
 #include "fit/workloads.h"
 #include <math.h>
 #include <string.h>
-#include "fit/options.h"
+#include "fit/demand.h"
 
 /* What all steps of one judgement share. */
 typedef struct {

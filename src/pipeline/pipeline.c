@@ -91,7 +91,7 @@ static bool same_settings(const RgSchema *schema, const RgCluster *cluster,
 			continue;
 		json_t *was = json_object_get(snapshot->config, name),
 		       *is = json_object_get(cluster->provider.config, name);
-		if (was == is || (was && is && json_equal(was, is)))
+		if (was == is || json_equal(was, is))
 			continue;
 		g_autofree char *pointer = rg_json_pointer_add("/provider", name);
 		g_autofree char *before = was ? rg_json_canonical(was) : g_strdup("(none)");

@@ -4,21 +4,16 @@
 #include "refresh/internal.h"
 
 /* What a removal has begun on may be gone with it. */
-static guint count_standing(const RgReader *reader)
+static guint count_standing(const GPtrArray *readers)
 {
 	guint standing = 0;
-	for (guint i = 0; i < reader->recorded->len; i++) {
-		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
-		standing += recorded->id && !recorded->leaving;
+	for (guint i = 0; i < readers->len; i++) {
+		const RgReader *reader = g_ptr_array_index(readers, i);
+		for (guint k = 0; k < reader->recorded->len; k++) {
+			const RgResource *recorded = g_ptr_array_index(reader->recorded, k);
+			standing += recorded->id && !recorded->leaving;
+		}
 	}
-	return standing;
-}
-
-static guint count_all(const GPtrArray *readers)
-{
-	guint standing = 0;
-	for (guint i = 0; i < readers->len; i++)
-		standing += count_standing(g_ptr_array_index(readers, i));
 	return standing;
 }
 
@@ -53,7 +48,7 @@ bool rg_readers_see_nothing(const GPtrArray *readers)
 		if (!reader->ok || sees_ours(reader) || has_young(reader))
 			return false;
 	}
-	return count_all(readers) > 1;
+	return count_standing(readers) > 1;
 }
 
 void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, RgDiags *diags)
@@ -62,7 +57,7 @@ void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, Rg
 	const char *cluster = ((const RgReader *)readers->pdata[0])->input->cluster;
 	RgDiag *diag = rg_diags_error(diags, "refresh.nothing-there",
 		"%s shows nothing of this cluster, of which %u resources are recorded", name,
-		count_all(readers));
+		count_standing(readers));
 	rg_diag_cloud(diag, name, NULL, NULL);
 	rg_diag_detail(diag, "they would be forgotten, or made a second time, and might still run");
 	rg_diag_hint(diag,
@@ -83,7 +78,7 @@ bool rg_refresh_is_there(RgProvider *provider, const RgRefreshInput *input, RgDi
 {
 	g_autoptr(GPtrArray) readers = rg_readers_new();
 	rg_readers_add(readers, provider, input);
-	if (count_all(readers) < 2)
+	if (count_standing(readers) < 2)
 		return true;
 	g_ptr_array_sort(readers, by_records);
 	for (guint i = 0; i < readers->len; i++) {

@@ -57,6 +57,16 @@ unsigned columns_of(const char *text)
 	return columns;
 }
 
+int columns_of_names(const json_t *object)
+{
+	unsigned width = 0;
+	const char *key;
+	json_t *value;
+	json_object_foreach (rg_json_unconst(object), key, value)
+		width = MAX(width, columns_of(key));
+	return (int)width;
+}
+
 static bool is_unprintable(gunichar c)
 {
 	GUnicodeType type = g_unichar_type(c);

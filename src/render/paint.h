@@ -29,7 +29,8 @@ char *clean(const char *text);
  * a tab. */
 unsigned columns_of(const char *text);
 unsigned columns_of_char(gunichar c);
-const char *next_char(const char *at); /* of valid UTF-8 */
+int columns_of_names(const json_t *object); /* of the widest */
+const char *next_char(const char *at);	    /* of valid UTF-8 */
 /* Takes the text over: secrets redacted, no control character left but new lines, tabs and (with
  * colours) the codes of paint, no command for a CI system (base/disarm.h). */
 char *text_finish(GString *text, const RgStyle *style);

@@ -27,9 +27,8 @@ static char *place_text(const json_t *row)
 
 static bool is_chosen(const json_t *choice, const json_t *row)
 {
-	return g_strcmp0(rg_json_str(choice, "provider", NULL), rg_json_str(row, "provider", "")) ==
-		       0 &&
-	       g_strcmp0(rg_json_str(choice, "region", NULL), rg_json_str(row, "region", "")) == 0;
+	return json_equal(json_object_get(choice, "provider"), json_object_get(row, "provider")) &&
+	       json_equal(json_object_get(choice, "region"), json_object_get(row, "region"));
 }
 
 static void add_others(GString *text, const json_t *choice, const RgStyle *style)

@@ -56,16 +56,6 @@ static json_t *shown_of(const Blocks *blocks, const RgPlanChange *change, const 
 		       : alike_rest(json_object_get(blocks->alike, change->kind), name, value);
 }
 
-static int width_of_names(const json_t *attributes)
-{
-	unsigned width = 0;
-	const char *key;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(attributes), key, value)
-		width = MAX(width, columns_of(key));
-	return (int)width;
-}
-
 static int name_width(const RgPlanChange *change)
 {
 	unsigned width = change->id ? 2 : 0;
@@ -88,7 +78,7 @@ static char *prefix_of(
 
 static void add_values(const Blocks *blocks, const RgPlanChange *change, const json_t *attributes)
 {
-	int width = width_of_names(attributes);
+	int width = columns_of_names(attributes);
 	const char *key;
 	json_t *value;
 	json_object_foreach (rg_json_unconst(attributes), key, value) {

@@ -2,16 +2,6 @@
 #include "base/clock.h"
 #include "resource/nodes.h"
 
-static int name_width(json_t *values)
-{
-	unsigned width = 0;
-	const char *key;
-	json_t *value;
-	json_object_foreach (values, key, value)
-		width = MAX(width, columns_of(key));
-	return (int)width;
-}
-
 static void add_values(
 	GString *text, const RgResource *resource, const RgSchema *schema, const RgStyle *style)
 {
@@ -20,7 +10,7 @@ static void add_values(
 	json_object_update(values, resource->outputs);
 	if (resource->id)
 		rg_json_set_str(values, "id", resource->id);
-	int width = name_width(values);
+	int width = columns_of_names(values);
 	const char *key;
 	json_t *value;
 	json_object_foreach (values, key, value) {
