@@ -39,13 +39,28 @@ static const char *moved_origin(const RgResource *from, const char *name)
 	return g_intern_string(origin);
 }
 
+/* Nodes that it stands for go along with their pool; NULL: it says nothing of them. */
+static const json_t *moved_pin(Moving *moving, const RgResource *from, const char *name)
+{
+	if (!from->group || !json_is_array(json_object_get(from->pin, "nodes")))
+		return NULL;
+	json_t *pin = keep_value(moving, json_deep_copy(from->pin)), *entry;
+	size_t i;
+	json_array_foreach (json_object_get(pin, "nodes"), i, entry) {
+		if (g_str_equal(rg_json_str(entry, "pool", ""), from->group))
+			rg_json_set_str(entry, "pool", name);
+	}
+	return pin;
+}
+
 static void add_move(Moving *moving, const RgResource *from, const char *name, int64_t index)
 {
 	g_autofree char *to = rg_address_format(from->kind, name, index);
 	RgMove move = {.from = from->address,
 		.to = g_intern_string(to),
 		.group = from->group ? g_intern_string(name) : NULL,
-		.origin = moved_origin(from, name)};
+		.origin = moved_origin(from, name),
+		.pin = moved_pin(moving, from, name)};
 	g_array_append_val(moving->all->moves, move);
 	g_hash_table_insert(moving->renamed, from->address, (gpointer)(uintptr_t)move.to);
 	if (from->group && !g_str_equal(from->group, name)) {

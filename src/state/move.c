@@ -31,10 +31,11 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 	g_assert(is_address);
 	Sql q = sql_with(store,
 		"UPDATE resources SET address = ?3, name = ?4, idx = nullif(?5, -1), pool = ?6,"
-		" origin = ?7, updated_s = updated_s + 1 WHERE cluster = ?1 AND address = ?2"
+		" origin = ?7, pin = coalesce(?9, pin), updated_s = updated_s + 1"
+		" WHERE cluster = ?1 AND address = ?2"
 		" AND kind = ?8 AND leaving = 0 RETURNING id, generation",
 		diags, INT(cluster), TEXT(move->from), TEXT(move->to), TEXT(name), INT(index),
-		TEXT(move->group), TEXT(move->origin), TEXT(kind));
+		TEXT(move->group), TEXT(move->origin), TEXT(kind), JSON(move->pin));
 	*row = 0;
 	if (sql_next(&q)) {
 		*row = sql_column_int(&q, 0);
@@ -48,8 +49,10 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 
 static bool rename_lifetime(RgStore *store, int64_t row, const RgMove *move, RgDiags *diags)
 {
-	return sql_do(store, "UPDATE lifetimes SET address = ?2, pool = ?3 WHERE resource = ?1",
-		diags, INT(row), TEXT(move->to), TEXT(move->group));
+	return sql_do(store,
+		"UPDATE lifetimes SET address = ?2, pool = ?3, pin = coalesce(?4, pin)"
+		" WHERE resource = ?1",
+		diags, INT(row), TEXT(move->to), TEXT(move->group), JSON(move->pin));
 }
 
 /* The marks stay as they were last written, and so does what an update left open. */

@@ -173,6 +173,7 @@ typedef struct {
 	const char *from, *to;
 	const char *group;  /* the new one, or NULL */
 	const char *origin; /* into the spec, or NULL */
+	const json_t *pin;  /* NULL: as it is */
 } RgMove;
 /* What a record says of others and of its pool, by the addresses after the moves; it is no update
  * of the thing. NULL: as it is. */

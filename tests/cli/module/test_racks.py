@@ -244,6 +244,19 @@ def test_racks_of_different_shapes_are_rebuilt_as_they_are(home, cloud):
     assert shapes == {'racks.rack.fixed[0]': 'gpu.other', 'racks.rack.fixed[1]': 'gpu.small'}
 
 
+def test_racks_that_move_to_another_pool_are_its_nodes(home):
+    home.spec(fixed=4, elastic=None)
+    home.apply()
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('  fixed:', '  renamed:'))
+    for index in range(2):
+        home.run('state', 'mv', f'racks.rack.fixed[{index}]', f'racks.rack.renamed[{index}]')
+    plan = home.plan()
+    assert {p['pool']: (p['before']['nodes'], p['after']['nodes']) for p in plan['pools']} == {'head': (1, 1), 'renamed': (4, 4)}
+    home.apply()
+    spent = home.run('cost', '--by', 'pool', '--json').json()
+    assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'renamed': 4}, spent
+
+
 def test_the_conformance_check_passes(home, cloud):
     said = home.run('providers', 'check', home.modules + '/racks.so', '--region', 'north', '--endpoint', cloud.url)
     assert 'pass  lower takes a pool that grows and shrinks\n' in said.out and ' 0 failed' in said.out, said.out
