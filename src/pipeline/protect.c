@@ -35,10 +35,10 @@ static unsigned most_of(const RgResource *resource, const char *pool)
 
 static bool loses(const RgChange *change, const char *pool)
 {
-	unsigned before = most_of(change->recorded, pool);
 	bool goes = change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE;
-	return before > 0 && (goes || (change->action == RG_ACTION_UPDATE &&
-					      before > most_of(change->desired, pool)));
+	if (!goes && change->action != RG_ACTION_UPDATE)
+		return false;
+	return most_of(change->recorded, pool) > (goes ? 0 : most_of(change->desired, pool));
 }
 
 /* A resource that nodes of several pools share is protected with any of them. */

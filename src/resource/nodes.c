@@ -57,7 +57,8 @@ static const json_t *entries_of(const RgResource *resource)
 /* A state or a plan file may say anything. */
 static int64_t bounded(const json_t *entry, const char *key, int64_t otherwise)
 {
-	return CLAMP(rg_json_int(entry, key, otherwise), 0, RG_CAP_NODES);
+	int64_t n = rg_json_int(entry, key, otherwise); /* CLAMP would look it up three times */
+	return CLAMP(n, 0, RG_CAP_NODES);
 }
 
 size_t rg_nodes_pools(const RgResource *resource, const RgKind *kind)
