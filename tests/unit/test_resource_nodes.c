@@ -115,8 +115,8 @@ static void test_other_forms_are_wrong(void)
 		"[{\"pool\": \"t\", \"role\": \"worker\", \"min\": 1}]",
 		"[{\"pool\": \"t\", \"role\": \"worker\", \"min\": 3, \"max\": 2}]",
 		"[{\"pool\": \"t\", \"role\": \"worker\", \"count\": 1, \"first\": \"0\"}]",
-		"[{\"pool\": \"t\", \"role\": \"worker\", \"count\": 1},"
-		" {\"pool\": \"t\", \"role\": \"worker\", \"count\": 1}]"};
+		("[{\"pool\": \"t\", \"role\": \"worker\", \"count\": 1},"
+		 " {\"pool\": \"t\", \"role\": \"worker\", \"count\": 1}]")};
 	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
 		json_auto_t *nodes = json_loads(bad[i], 0, NULL);
 		g_assert_nonnull(nodes);

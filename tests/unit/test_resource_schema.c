@@ -62,8 +62,8 @@ static void test_schema_without_kinds_with_ours_or_with_a_role_twice_is_refused(
 		"{\"kinds\": {\"raygpu.secret\": {\"attributes\": {}}}}",
 		("{\"kinds\": {\"x.node\": {\"attributes\": {\"a\": {\"role\": \"zone\"},"
 		 " \"b\": {\"role\": \"zone\"}}}}}"),
-		"{\"kinds\": {\"x.node\": {\"attributes\": {\"a\": {\"set\": true, \"partial\": "
-		"true}}}}}"};
+		("{\"kinds\": {\"x.node\": {\"attributes\": {\"a\": {\"set\": true, "
+		 "\"partial\": true}}}}}")};
 	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		json_auto_t *json = json_loads(bad[i], 0, NULL);

@@ -189,7 +189,8 @@ static void test_headers_are_a_list(void)
 	g_assert_cmpstr(place, ==, ONE);
 	/* What an injected error replaces leaves nothing behind. */
 	expect(sim, "POST", "/_sim/faults", "{\"when\": \"after\"}", 200, NULL);
-	g_assert_null(ask(sim, "PUT", ONE, machine, 500, "InternalError", "Location"));
+	g_autofree char *none = ask(sim, "PUT", ONE, machine, 500, "InternalError", "Location");
+	g_assert_null(none);
 	sim_close(sim);
 }
 
