@@ -67,15 +67,6 @@ static void syntax_error(const Reading *reading)
 	rg_diag_hint(diag, "was it cut? `raygpu state pull` writes a whole one");
 }
 
-static json_t *parse(const Reading *reading)
-{
-	g_autoptr(RgDiags) unused = rg_diags_new();
-	json_t *value = rg_json_parse(reading->text, reading->len, reading->file, CODE, unused);
-	if (!value)
-		syntax_error(reading);
-	return value;
-}
-
 /* Before the shape, which another format may have changed. */
 static bool check_format(Reading *reading, const json_t *document)
 {
@@ -103,12 +94,6 @@ static bool check_format(Reading *reading, const json_t *document)
 	return false;
 }
 
-static void unknown_key(Reading *reading, const RgSchemaFinding *found)
-{
-	g_autofree char *pointer = rg_json_pointer_add(found->pointer, found->name);
-	reading_error(reading, CODE, pointer, "this key is not known here");
-}
-
 static void put_finding(const RgSchemaFinding *found, void *data)
 {
 	Reading *reading = data;
@@ -116,9 +101,10 @@ static void put_finding(const RgSchemaFinding *found, void *data)
 	const char *keyword = found->keyword;
 	if (g_str_equal(keyword, "required"))
 		reading_error(reading, CODE, found->pointer, "\"%s\" is missing", found->name);
-	else if (found->name)
-		unknown_key(reading, found);
-	else if (g_str_equal(keyword, "type"))
+	else if (found->name) {
+		g_autofree char *pointer = rg_json_pointer_add(found->pointer, found->name);
+		reading_error(reading, CODE, pointer, "this key is not known here");
+	} else if (g_str_equal(keyword, "type"))
 		reading_error(reading, CODE, found->pointer, "must be of type %s", rule);
 	else if (g_str_equal(keyword, "enum") || g_str_equal(keyword, "const"))
 		reading_error(reading, CODE, found->pointer, "must be %s%s",
@@ -139,12 +125,6 @@ static RgJsonSchema *compile_schema(RgDiags *diags)
 	json_auto_t *root =
 		rg_json_parse(file->data, file->len, file->name, "catalog.bad-data", diags);
 	return root ? rg_json_schema_compile(root, diags) : NULL;
-}
-
-static bool check_shape(Reading *reading, const json_t *document)
-{
-	g_autoptr(RgJsonSchema) schema = compile_schema(reading->diags);
-	return schema && rg_json_schema_check(schema, document, put_finding, reading);
 }
 
 /* Long values back to where they are used; they are shared, not copied. */
@@ -224,23 +204,25 @@ static void sort_all(json_t *document)
 		sort(json_object_get(cluster, "resources"), by_address);
 }
 
-static void tell_more(const Reading *reading)
-{
-	if (reading->told > TOLD_MAX)
-		rg_diags_error(reading->diags, CODE, "\"%s\" has %u faults more", reading->file,
-			reading->told - TOLD_MAX);
-}
-
 json_t *rg_state_document_parse(
 	const char *text, size_t len, const char *file, bool force, RgDiags *diags)
 {
 	Reading reading = {.file = file, .text = text, .len = len, .force = force, .diags = diags};
-	json_auto_t *document = check_size(&reading) ? parse(&reading) : NULL;
-	if (!document)
+	if (!check_size(&reading))
 		return NULL;
-	bool ok = check_format(&reading, document) && check_shape(&reading, document) &&
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	json_auto_t *document = rg_json_parse(text, len, file, CODE, unused);
+	if (!document) {
+		syntax_error(&reading);
+		return NULL;
+	}
+	g_autoptr(RgJsonSchema) schema = NULL;
+	bool ok = check_format(&reading, document) && (schema = compile_schema(diags)) != NULL &&
+		  rg_json_schema_check(schema, document, put_finding, &reading) &&
 		  unpack_all(&reading, document) && rules_check(&reading, document);
-	tell_more(&reading);
+	if (reading.told > TOLD_MAX)
+		rg_diags_error(
+			diags, CODE, "\"%s\" has %u faults more", file, reading.told - TOLD_MAX);
 	if (ok)
 		sort_all(document);
 	return ok ? g_steal_pointer(&document) : NULL;

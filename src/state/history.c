@@ -1,13 +1,6 @@
 /* What earlier runs did, for people: nothing of a plan depends on it. */
 #include "state/internal.h"
 
-static json_t *int_or_null(Sql *q, int column)
-{
-	return sqlite3_column_type(q->statement, column) == SQLITE_NULL
-		       ? json_null()
-		       : json_integer(sql_column_int(q, column));
-}
-
 /* {"create": 4, "failed": 1}: how many changes of each kind ended well, and how many did not. */
 static bool count_changes(RgStore *store, int64_t run, json_t *counts, RgDiags *diags)
 {
@@ -33,8 +26,8 @@ static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
 	json_t *counts = json_object();
 	rg_json_set_str(run, "id", sql_column_text(q, 1));
 	rg_json_set_str(run, "cluster", sql_column_text(q, 6));
-	json_object_set_new(run, "started_s", int_or_null(q, 2));
-	json_object_set_new(run, "ended_s", int_or_null(q, 3));
+	json_object_set_new(run, "started_s", sql_column_number(q, 2));
+	json_object_set_new(run, "ended_s", sql_column_number(q, 3));
 	rg_json_set_str(run, "outcome", sql_column_text(q, 4));
 	json_object_set_new(run, "changes", counts);
 	json_array_append(runs, run);
@@ -43,7 +36,6 @@ static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
 
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 {
-	store_check_thread(store);
 	json_auto_t *runs = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
@@ -62,7 +54,6 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 
 json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 {
-	store_check_thread(store);
 	json_auto_t *changes = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
@@ -76,7 +67,7 @@ json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 		rg_json_set_str(change, "address", sql_column_text(&q, 0));
 		rg_json_set_str(change, "action", sql_column_text(&q, 1));
 		rg_json_set_str(change, "outcome", sql_column_text(&q, 2));
-		json_object_set_new(change, "at_s", int_or_null(&q, 3));
+		json_object_set_new(change, "at_s", sql_column_number(&q, 3));
 		json_array_append_new(changes, change);
 	}
 	bool ok = sql_ok(&q) && whole;
@@ -86,7 +77,6 @@ json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 
 GStrv rg_store_clusters(RgStore *store, RgDiags *diags)
 {
-	store_check_thread(store);
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 	if (!tx_begin_read(store, diags))
 		return NULL;

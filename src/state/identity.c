@@ -30,23 +30,15 @@ bool identity_raise(RgStore *store, int64_t cluster, const char *address, int64_
 		diags, INT(cluster), TEXT(address), INT(generation), INT(attempt));
 }
 
-static bool find_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags)
-{
-	Sql q = sql_with(store, "SELECT id FROM clusters WHERE name = ?1", diags, TEXT(cluster));
-	*id = 0;
-	while (sql_next(&q))
-		*id = sql_column_int(&q, 0);
-	return sql_ok(&q);
-}
-
 bool rg_store_identities(RgStore *store, const char *cluster, const char *const *addresses,
 	size_t n, int64_t *generations, int64_t *attempts, RgDiags *diags)
 {
-	store_check_thread(store);
 	int64_t id = 0;
 	if (!tx_begin_read(store, diags))
 		return false;
-	bool ok = find_cluster(store, cluster, &id, diags);
+	bool ok = sql_first_int(
+		sql_with(store, "SELECT id FROM clusters WHERE name = ?1", diags, TEXT(cluster)),
+		&id);
 	for (size_t i = 0; ok && i < n; i++)
 		ok = identity_read(store, id, addresses[i], &generations[i], &attempts[i], diags);
 	tx_end_read(store);

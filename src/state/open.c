@@ -55,9 +55,9 @@ static void file_error(const RgStore *store, const char *code, const char *verb,
 			: "look at the path and the disk, or name another place with --state");
 }
 
-static bool connect(RgStore *store, int flags, RgDiags *diags)
+static bool connect(RgStore *store, const char *path, int flags, RgDiags *diags)
 {
-	int rc = sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK)
 		return schema_configure(store, diags);
 	sql_error(store, rc, diags);
@@ -66,12 +66,8 @@ static bool connect(RgStore *store, int flags, RgDiags *diags)
 
 static bool open_memory(RgStore *store, RgDiags *diags)
 {
-	int rc = sqlite3_open_v2(":memory:", &store->db,
-		SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
-	if (rc == SQLITE_OK)
-		return schema_configure(store, diags) && schema_migrate(store, 0, diags);
-	sql_error(store, rc, diags);
-	return false;
+	return connect(store, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, diags) &&
+	       schema_migrate(store, 0, diags);
 }
 
 /* The version of what the handle is connected to; -1 and diagnostics when it is no state that
@@ -156,7 +152,7 @@ static bool open_reading(RgStore *store, RgDiags *diags)
 		file_error(store, "state.unreadable", "could not be read", diags);
 		return false;
 	}
-	if (!connect(store, SQLITE_OPEN_READONLY, diags))
+	if (!connect(store, store->path, SQLITE_OPEN_READONLY, diags))
 		return false;
 	int rc = sqlite3_exec(store->db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
 	sqlite3 *copy = NULL;
@@ -198,13 +194,6 @@ static bool create_state(RgStore *store, RgDiags *diags)
 	return ok;
 }
 
-static bool migrate_file(RgStore *store, unsigned from, RgDiags *diags)
-{
-	g_autofree char *backup = g_strdup_printf("%s.v%u.bak", store->path, from);
-	return store_publish(store, store->db, backup, true, diags) &&
-	       schema_migrate(store, from, diags);
-}
-
 static bool set_journal_mode(RgStore *store, RgDiags *diags)
 {
 	Sql q = sql_new(store, "PRAGMA journal_mode = DELETE", diags);
@@ -242,12 +231,15 @@ static bool open_writing(RgStore *store, RgDiags *diags)
 		file_error(store, "state.unwritable", "could not be opened for writing", diags);
 		return false;
 	}
-	if (!connect(store, SQLITE_OPEN_READWRITE, diags))
+	if (!connect(store, store->path, SQLITE_OPEN_READWRITE, diags))
 		return false;
 	int64_t version = find_version(store, diags);
 	if (version < 0 || !set_journal_mode(store, diags))
 		return false;
-	if (version != store->version && !migrate_file(store, (unsigned)version, diags))
+	g_autofree char *backup =
+		g_strdup_printf("%s.v%" G_GINT64_FORMAT ".bak", store->path, version);
+	if (version != store->version && (!store_publish(store, store->db, backup, true, diags) ||
+						 !schema_migrate(store, (unsigned)version, diags)))
 		return false;
 	return check_pages(store, diags);
 }

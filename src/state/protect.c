@@ -23,19 +23,8 @@ static bool differs(
 	return ok;
 }
 
-/* updated_s moves too: a plan that was saved before is stale. */
-static bool set(RgStore *store, int64_t cluster, const json_t *pools, RgDiags *diags)
-{
-	return sql_do(store,
-		"UPDATE resources SET protect = 1 - protect, updated_s = max(?3, updated_s + 1)"
-		" WHERE cluster = ?1"
-		" AND protect <> " IS_OF_POOLS,
-		diags, INT(cluster), JSON(pools), INT(rg_clock_now_s()));
-}
-
 bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	bool found = false;
 	int64_t id;
 	if (!differs(store, cluster, pools, &found, diags))
@@ -44,5 +33,11 @@ bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, 
 		return true;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
-	return tx_end(store, set(store, id, pools, diags), diags);
+	/* updated_s moves too: a plan that was saved before is stale */
+	bool ok = sql_do(store,
+		"UPDATE resources SET protect = 1 - protect, updated_s = max(?3, updated_s + 1)"
+		" WHERE cluster = ?1"
+		" AND protect <> " IS_OF_POOLS,
+		diags, INT(id), JSON(pools), INT(rg_clock_now_s()));
+	return tx_end(store, ok, diags);
 }

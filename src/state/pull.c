@@ -317,7 +317,6 @@ static bool read_clusters(Puller *puller, const char *cluster, json_t *clusters)
 json_t *rg_state_pull(
 	RgStore *store, const char *cluster, const RgStateRedactor *redactor, RgDiags *diags)
 {
-	store_check_thread(store);
 	g_autoptr(GHashTable) read = values_new();
 	json_auto_t *document = json_pack("{s:i}", "raygpu_format", RG_STATE_FORMAT);
 	json_t *clusters = json_array(), *blobs = json_object();

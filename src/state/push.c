@@ -35,12 +35,23 @@ static bool bind_row(Sql *q, const Column *columns, const json_t *row, unsigned 
 	return true;
 }
 
+/* Of a resource, kind, name and index follow from the address. */
 static bool insert_row(
 	RgStore *store, const Table *table, int64_t owner, const json_t *row, RgDiags *diags)
 {
 	unsigned char hash[HASH_BYTES];
 	Sql q = sql_with(store, table->insert, diags, INT(owner));
 	bool bound = bind_row(&q, table->columns, row, hash);
+	g_autofree char *kind = NULL, *name = NULL;
+	int64_t index = -1;
+	if (table == &table_resources) {
+		bool is_address =
+			rg_address_parse(rg_json_str(row, "address", ""), &kind, &name, &index);
+		g_assert(is_address);
+		const SqlValue address[] = {TEXT(kind), TEXT(name), INT(index)};
+		for (size_t i = 0; i < G_N_ELEMENTS(address); i++)
+			sql_bind(&q, &address[i]);
+	}
 	return sql_run(&q) && bound;
 }
 
@@ -51,33 +62,6 @@ static bool insert_table(
 	json_t *row;
 	json_array_foreach (json_object_get(object, table->key), i, row) {
 		if (!insert_row(store, table, owner, row, diags))
-			return false;
-	}
-	return true;
-}
-
-/* Kind, name and index follow from the address. */
-static bool insert_resource(RgStore *store, int64_t cluster, const json_t *row, RgDiags *diags)
-{
-	g_autofree char *kind = NULL, *name = NULL;
-	unsigned char hash[HASH_BYTES];
-	int64_t index = -1;
-	bool is_address = rg_address_parse(rg_json_str(row, "address", ""), &kind, &name, &index);
-	g_assert(is_address);
-	Sql q = sql_with(store, table_resources.insert, diags, INT(cluster));
-	bool bound = bind_row(&q, table_resources.columns, row, hash);
-	const SqlValue address[] = {TEXT(kind), TEXT(name), INT(index)};
-	for (size_t i = 0; i < G_N_ELEMENTS(address); i++)
-		sql_bind(&q, &address[i]);
-	return sql_run(&q) && bound;
-}
-
-static bool insert_resources(RgStore *store, int64_t cluster, const json_t *object, RgDiags *diags)
-{
-	size_t i;
-	json_t *row;
-	json_array_foreach (json_object_get(object, "resources"), i, row) {
-		if (!insert_resource(store, cluster, row, diags))
 			return false;
 	}
 	return true;
@@ -132,15 +116,6 @@ static bool clear_cluster(RgStore *store, int64_t cluster, RgDiags *diags)
 	return purge_tombstones(store, cluster, diags);
 }
 
-/* What has a record is not gone. */
-static bool drop_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
-{
-	return clear(store,
-		"DELETE FROM tombstones WHERE cluster = ?1 AND id IN"
-		" (SELECT cloud_id FROM resources WHERE cluster = ?1)",
-		cluster, diags);
-}
-
 /* The row of the cluster, new or as the document has it now. */
 static bool put_cluster(
 	RgStore *store, const json_t *cluster, int64_t serial, int64_t *id, RgDiags *diags)
@@ -159,19 +134,20 @@ static bool put_cluster(
 		JSON(json_is_null(facts) ? NULL : facts), INT(number(cluster, "history_from_s")),
 		TEXT(rg_json_str(cluster, "account", NULL))); /* older documents have none */
 	*id = 0;
-	if (sql_next(&q))
-		*id = sql_column_int(&q, 0);
-	return sql_run(&q) && *id != 0;
+	return sql_first_int(q, id) && *id != 0;
 }
 
 static bool replace_cluster(
 	RgStore *store, const json_t *cluster, int64_t serial, int64_t *id, RgDiags *diags)
 {
 	return put_cluster(store, cluster, serial, id, diags) && clear_cluster(store, *id, diags) &&
-	       insert_resources(store, *id, cluster, diags) &&
+	       insert_table(store, &table_resources, *id, cluster, diags) &&
 	       insert_table(store, &table_identities, *id, cluster, diags) &&
 	       insert_table(store, &table_tombstones, *id, cluster, diags) &&
-	       drop_tombstones(store, *id, diags) &&
+	       clear(store, /* what has a record is not gone */
+		       "DELETE FROM tombstones WHERE cluster = ?1 AND id IN"
+		       " (SELECT cloud_id FROM resources WHERE cluster = ?1)",
+		       *id, diags) &&
 	       insert_table(store, &table_lifetimes, *id, cluster, diags) &&
 	       insert_runs(store, *id, cluster, diags);
 }
@@ -216,13 +192,6 @@ static bool push_all(RgStore *store, const json_t *document, const json_t *repor
 	return sql_run(&q);
 }
 
-static bool is_empty(RgStore *store, RgDiags *diags)
-{
-	Sql q = sql_new(store, "SELECT 1 FROM clusters", diags);
-	bool empty = !sql_next(&q);
-	return sql_ok(&q) && empty;
-}
-
 /* What stands behind the name of the file; the time tells several apart. */
 static char *backup_suffix(const RgStore *store)
 {
@@ -251,7 +220,9 @@ static bool any_changed(const json_t *reports)
 
 static bool keep_copy(RgStore *store, char **backup, RgDiags *diags)
 {
-	if (is_empty(store, diags))
+	int64_t clusters = 0;
+	if (sql_first_int(sql_new(store, "SELECT count(*) FROM clusters", diags), &clusters) &&
+		clusters == 0)
 		return true;
 	g_autofree char *suffix = backup_suffix(store);
 	g_autofree char *path = g_strconcat(store->path, suffix, NULL);

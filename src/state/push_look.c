@@ -337,7 +337,6 @@ json_t *look(RgStore *store, const json_t *document, bool force, RgDiags *diags)
 
 json_t *rg_state_push_look(RgStore *store, const json_t *document, bool force, RgDiags *diags)
 {
-	store_check_thread(store);
 	if (!tx_begin_read(store, diags))
 		return NULL;
 	json_t *reports =

@@ -16,9 +16,7 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 		TEXT(rebuilt->region), JSON(rebuilt->config ? rebuilt->config : no_config),
 		JSON(rebuilt->facts), INT(rg_clock_now_s()), TEXT(rebuilt->account));
 	*id = 0;
-	if (sql_next(&q))
-		*id = sql_column_int(&q, 0);
-	if (!sql_run(&q))
+	if (!sql_first_int(q, id))
 		return false;
 	if (*id != 0)
 		return true;
@@ -38,13 +36,6 @@ static bool insert_all(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgD
 		     resource_insert(store, id, resource, attrs, "created", diags);
 	}
 	return ok;
-}
-
-/* What costs money from now on belongs to whom the spec says, as after an apply. */
-static bool label_lifetimes(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)
-{
-	return sql_do(store, "UPDATE lifetimes SET labels = ?2 WHERE cluster = ?1", diags, INT(id),
-		JSON(rebuilt->labels));
 }
 
 /* Which generations were used is lost too, and a token must never come back: what is created from
@@ -68,9 +59,12 @@ bool rg_store_rebuild(RgStore *store, const RgRebuilt *rebuilt, RgDiags *diags)
 	int64_t id;
 	if (!tx_begin(store, diags))
 		return false;
-	bool ok = insert_cluster(store, rebuilt, &id, diags) &&
-		  insert_all(store, rebuilt, id, diags) &&
-		  label_lifetimes(store, rebuilt, id, diags) &&
-		  raise_identities(store, rebuilt, id, diags);
+	bool ok =
+		insert_cluster(store, rebuilt, &id, diags) &&
+		insert_all(store, rebuilt, id, diags) &&
+		/* what costs money from now on belongs to whom the spec says, as after an apply */
+		sql_do(store, "UPDATE lifetimes SET labels = ?2 WHERE cluster = ?1", diags, INT(id),
+			JSON(rebuilt->labels)) &&
+		raise_identities(store, rebuilt, id, diags);
 	return tx_end(store, ok, diags);
 }

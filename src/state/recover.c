@@ -71,35 +71,25 @@ static bool copy_pair(const RgStore *store, const char *copy, GError **error)
 	return true;
 }
 
-static sqlite3 *roll_back_and_load(const char *copy, int *rc)
-{
-	sqlite3 *db = NULL, *memory = NULL;
-	*rc = sqlite3_open_v2(copy, &db, SQLITE_OPEN_READWRITE, NULL);
-	if (*rc == SQLITE_OK)
-		memory = memory_copy(db, rc);
-	sqlite3_close(db);
-	return memory;
-}
-
-static void remove_copies(const char *folder, const char *copy)
-{
-	g_autofree char *journal = g_strconcat(copy, "-journal", NULL);
-	unlink(journal);
-	unlink(copy);
-	rmdir(folder);
-}
-
 static sqlite3 *copy_and_roll_back(RgStore *store, RgDiags *diags)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *folder = g_dir_make_tmp("raygpu-state-XXXXXX", &error);
 	g_autofree char *copy = folder ? g_build_filename(folder, "state.db", NULL) : NULL;
-	sqlite3 *memory = NULL;
+	sqlite3 *db = NULL, *memory = NULL;
 	int rc = SQLITE_OK;
-	if (copy && copy_pair(store, copy, &error))
-		memory = roll_back_and_load(copy, &rc);
-	if (copy)
-		remove_copies(folder, copy);
+	if (copy && copy_pair(store, copy, &error)) {
+		rc = sqlite3_open_v2(copy, &db, SQLITE_OPEN_READWRITE, NULL);
+		if (rc == SQLITE_OK)
+			memory = memory_copy(db, &rc);
+		sqlite3_close(db);
+	}
+	if (copy) {
+		g_autofree char *journal = g_strconcat(copy, "-journal", NULL);
+		unlink(journal);
+		unlink(copy);
+		rmdir(folder);
+	}
 	if (error) {
 		RgDiag *diag = rg_diags_error(diags, "state.unreadable",
 			"the state \"%s\", whose last writer was killed, could not be copied: %s",

@@ -17,19 +17,6 @@ bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool
 	return sql_ok(&q);
 }
 
-static bool tombstone_add(RgStore *store, int64_t cluster, const char *id, RgDiags *diags)
-{
-	return sql_do(store,
-		"INSERT OR REPLACE INTO tombstones (cluster, id, removed_s) VALUES (?1, ?2, ?3)",
-		diags, INT(cluster), TEXT(id), INT(rg_clock_now_s()));
-}
-
-static bool tombstone_remove(RgStore *store, int64_t cluster, const char *id, RgDiags *diags)
-{
-	return sql_do(store, "DELETE FROM tombstones WHERE cluster = ?1 AND id = ?2", diags,
-		INT(cluster), TEXT(id));
-}
-
 bool resource_delete(RgStore *store, int64_t cluster, const char *address, LifetimeEnd end,
 	bool *found, RgDiags *diags)
 {
@@ -54,7 +41,10 @@ bool resource_delete(RgStore *store, int64_t cluster, const char *address, Lifet
 	bool tombstone = id && end != END_FORGOTTEN;
 	return lifetime_end(store, row, end, diags) &&
 	       identity_raise(store, cluster, address, generation + 1, 0, diags) &&
-	       (!tombstone || tombstone_add(store, cluster, id, diags)) &&
+	       (!tombstone || sql_do(store,
+				      "INSERT OR REPLACE INTO tombstones (cluster, id, removed_s) "
+				      "VALUES (?1, ?2, ?3)",
+				      diags, INT(cluster), TEXT(id), INT(rg_clock_now_s()))) &&
 	       blob_drop(store, attrs, diags);
 }
 
@@ -83,7 +73,9 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 	return sql_run(&q) &&
 	       lifetime_begin(
 		       store, cluster, sqlite3_last_insert_rowid(store->db), resource, diags) &&
-	       (!resource->id || tombstone_remove(store, cluster, resource->id, diags)) &&
+	       (!resource->id ||
+		       sql_do(store, "DELETE FROM tombstones WHERE cluster = ?1 AND id = ?2", diags,
+			       INT(cluster), TEXT(resource->id))) &&
 	       identity_raise(
 		       store, cluster, resource->address, resource->generation + 1, 0, diags);
 }
@@ -157,7 +149,6 @@ static bool record_one(
 bool rg_store_record_many(
 	RgStore *store, const char *cluster, const RgRecordNews *news, size_t n, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
@@ -215,7 +206,6 @@ bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource,
 
 bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
@@ -224,24 +214,17 @@ bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resou
 	return tx_end(store, ok, diags);
 }
 
-/* `text` sets a mark of one resource, and updated_s: from now on views of it may be old. */
-static bool set_mark(RgStore *store, const char *text, int64_t cluster, const char *address,
-	bool mark, RgDiags *diags)
-{
-	return sql_do(
-		store, text, diags, INT(cluster), TEXT(address), INT(mark), INT(rg_clock_now_s()));
-}
-
+/* `text` sets a mark of a resource, and updated_s: from now on views of it may be old. */
 static bool set_marks(RgStore *store, const char *text, const char *cluster,
 	const char *const *addresses, size_t n, bool mark, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
 	bool ok = true;
 	for (size_t i = 0; i < n && ok; i++)
-		ok = set_mark(store, text, id, addresses[i], mark, diags);
+		ok = sql_do(store, text, diags, INT(id), TEXT(addresses[i]), INT(mark),
+			INT(rg_clock_now_s()));
 	return tx_end(store, ok, diags);
 }
 
@@ -266,7 +249,6 @@ bool rg_store_updating(RgStore *store, const char *cluster, const char *const *a
 static bool delete_all(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	LifetimeEnd end, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
@@ -309,7 +291,6 @@ static bool put_secret(RgStore *store, int64_t cluster, const RgResource *secret
 bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,
 	const json_t *attrs, const char *value, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	g_autofree char *kind = NULL, *name = NULL;
 	int64_t index, id;
 	bool is_address = rg_address_parse(address, &kind, &name, &index);
@@ -327,7 +308,6 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags)
 {
-	store_check_writer(store, cluster);
 	int64_t id;
 	bool found = false;
 	if (!tx_begin_cluster(store, cluster, &id, diags))

@@ -34,9 +34,7 @@ static bool insert_cluster(
 		diags, TEXT(begin->cluster), TEXT(*lineage), TEXT(begin->provider),
 		TEXT(begin->region), JSON(begin->config ? begin->config : no_config),
 		JSON(begin->facts), TEXT(begin->account));
-	if (sql_next(&q))
-		*id = sql_column_int(&q, 0);
-	return sql_run(&q);
+	return sql_first_int(q, id);
 }
 
 static bool update_cluster(RgStore *store, const RgRunBegin *begin, int64_t id, RgDiags *diags)
@@ -93,14 +91,6 @@ static bool ensure_cluster(
 	return check_place(store, begin, *id, diags) && update_cluster(store, begin, *id, diags);
 }
 
-/* We hold the lock, so a run without an end is one whose process died. */
-static bool close_dead_runs(RgStore *store, int64_t cluster, RgDiags *diags)
-{
-	return sql_do(store,
-		"UPDATE runs SET outcome = 'interrupted' WHERE cluster = ?1 AND outcome IS NULL",
-		diags, INT(cluster));
-}
-
 bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
 {
 	return sql_do(store,
@@ -117,9 +107,7 @@ static bool insert_run(RgStore *store, int64_t cluster, const char *run_id, cons
 		" RETURNING seq",
 		diags, TEXT(run_id), INT(cluster), INT(rg_clock_now_s()),
 		JSON(meta ? meta : no_meta));
-	if (sql_next(&q))
-		*seq = sql_column_int(&q, 0);
-	return sql_run(&q);
+	return sql_first_int(q, seq);
 }
 
 static bool begin_run(
@@ -132,7 +120,12 @@ static bool begin_run(
 		return false;
 	bool ok =
 		ensure_cluster(store, begin, &cluster, lineage, diags) &&
-		close_dead_runs(store, cluster, diags) && purge_tombstones(store, cluster, diags) &&
+		/* we hold the lock, so a run without an end is one whose process died */
+		sql_do(store,
+			"UPDATE runs SET outcome = 'interrupted' WHERE cluster = ?1"
+			" AND outcome IS NULL",
+			diags, INT(cluster)) &&
+		purge_tombstones(store, cluster, diags) &&
 		lifetimes_relabel(store, cluster, json_object_get(begin->meta, "labels"), diags) &&
 		insert_run(store, cluster, *run_id, begin->meta, &seq, diags);
 	if (!tx_end(store, ok, diags))
@@ -163,9 +156,7 @@ static bool finish_run(
 		"UPDATE runs SET ended_s = ?2, outcome = ?3 WHERE id = ?1 RETURNING cluster", diags,
 		TEXT(run_id), INT(rg_clock_now_s()), TEXT(outcome));
 	*cluster = 0;
-	if (sql_next(&q))
-		*cluster = sql_column_int(&q, 0);
-	if (!sql_run(&q))
+	if (!sql_first_int(q, cluster))
 		return false;
 	if (*cluster == 0)
 		rg_diag_hint(rg_diags_error(diags, "state.moved",
@@ -174,20 +165,14 @@ static bool finish_run(
 	return *cluster != 0;
 }
 
-static bool raise_serial(RgStore *store, int64_t cluster, RgDiags *diags)
-{
-	return sql_do(store, "UPDATE clusters SET serial = serial + 1 WHERE id = ?1", diags,
-		INT(cluster));
-}
-
 bool rg_store_end_run(RgStore *store, const char *run_id, const char *outcome, RgDiags *diags)
 {
-	store_check_writer(store, NULL);
 	int64_t cluster;
 	if (!tx_begin(store, diags))
 		return false;
 	bool ok = finish_run(store, run_id, outcome, &cluster, diags) &&
-		  raise_serial(store, cluster, diags);
+		  sql_do(store, "UPDATE clusters SET serial = serial + 1 WHERE id = ?1", diags,
+			  INT(cluster));
 	store->run = 0;
 	return tx_end(store, ok, diags);
 }

@@ -119,6 +119,13 @@ bool sql_run(Sql *q)
 	return sql_ok(q);
 }
 
+bool sql_first_int(Sql q, int64_t *value)
+{
+	if (sql_next(&q))
+		*value = sql_column_int(&q, 0);
+	return sql_run(&q);
+}
+
 const char *sql_column_text(Sql *q, int column)
 {
 	return (const char *)sqlite3_column_text(q->statement, column);
@@ -127,6 +134,13 @@ const char *sql_column_text(Sql *q, int column)
 int64_t sql_column_int(Sql *q, int column)
 {
 	return sqlite3_column_int64(q->statement, column);
+}
+
+json_t *sql_column_number(Sql *q, int column)
+{
+	return sqlite3_column_type(q->statement, column) == SQLITE_NULL
+		       ? json_null()
+		       : json_integer(sql_column_int(q, column));
 }
 
 void sql_column_hash(Sql *q, int column, unsigned char *hash)

@@ -181,20 +181,12 @@ static bool check_table(RgStore *store, size_t table, RgDiags *diags)
 	return check_indexes(store, table, diags);
 }
 
-/* Moves with every change of the file, by us or by others. */
-static bool read_moment(RgStore *store, int64_t *moment, RgDiags *diags)
-{
-	Sql q = sql_new(store, "PRAGMA data_version", diags);
-	*moment = sql_next(&q) ? sql_column_int(&q, 0) : 0;
-	*moment += (int64_t)sqlite3_total_changes64(store->db) << 32;
-	return sql_ok(&q);
-}
-
 bool sums_check(RgStore *store, unsigned tables, RgDiags *diags)
 {
-	int64_t moment;
-	if (!read_moment(store, &moment, diags))
+	int64_t moment = 0; /* moves with every change of the file, by us or by others */
+	if (!sql_first_int(sql_new(store, "PRAGMA data_version", diags), &moment))
 		return false;
+	moment += (int64_t)sqlite3_total_changes64(store->db) << 32;
 	if (moment != store->checked_at)
 		store->checked = 0;
 	store->checked_at = moment;

@@ -51,27 +51,21 @@ static bool check_version(RgStore *store, int rc, int64_t version, RgDiags *diag
 	return false;
 }
 
-/* A reading handle can't roll back what a killed writer left: it reads a private copy instead. */
-static bool switch_to_copy(RgStore *store, RgDiags *diags)
-{
-	sqlite3 *copy = recover_copy(store, diags);
-	if (!copy)
-		return false;
-	return store_use_copy(store, copy, diags);
-}
-
 bool tx_begin_read(RgStore *store, RgDiags *diags)
 {
 	int64_t version = -1;
 	int rc = SQLITE_OK;
+	store_check_thread(store);
 	for (int tries = 0; tries < 3; tries++) {
 		if (!simple(store, "BEGIN", diags))
 			return false;
 		rc = read_version(store, &version);
 		if (rc != SQLITE_READONLY_ROLLBACK)
 			break;
+		/* a reading handle can't roll back what a killed writer left: it reads a copy */
 		rollback(store);
-		if (!switch_to_copy(store, diags))
+		sqlite3 *copy = recover_copy(store, diags);
+		if (!copy || !store_use_copy(store, copy, diags))
 			return false;
 	}
 	if (check_version(store, rc, version, diags))
@@ -88,6 +82,7 @@ void tx_end_read(RgStore *store)
 bool tx_begin(RgStore *store, RgDiags *diags)
 {
 	int64_t version;
+	store_check_writer(store, NULL);
 	if (!simple(store, "BEGIN IMMEDIATE", diags))
 		return false;
 	sums_begin(store);
@@ -107,15 +102,15 @@ bool tx_end(RgStore *store, bool ok, RgDiags *diags)
 
 bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags)
 {
+	store_check_writer(store, cluster);
 	if (!tx_begin(store, diags))
 		return false;
 	*id = 0;
-	Sql q = sql_with(store,
-		"UPDATE clusters SET serial = serial + 1 WHERE name = ?1 RETURNING id", diags,
-		TEXT(cluster));
-	while (sql_next(&q))
-		*id = sql_column_int(&q, 0);
-	if (!sql_ok(&q))
+	if (!sql_first_int(
+		    sql_with(store,
+			    "UPDATE clusters SET serial = serial + 1 WHERE name = ?1 RETURNING id",
+			    diags, TEXT(cluster)),
+		    id))
 		return tx_end(store, false, diags);
 	if (*id != 0)
 		return true;
