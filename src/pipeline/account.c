@@ -81,17 +81,6 @@ static bool account_refuse(const RgPass *pass, RgDiags *diags)
 	return false;
 }
 
-/* The other guards hold all the same, so it is no reason to stop. */
-static void warn_unknown(const RgPass *pass, const RgDiags *why, RgDiags *diags)
-{
-	RgDiag *diag = rg_diags_warning(diags, "plan.wrong-account",
-		"whether the credentials are of account %s, where cluster %s is, could not be "
-		"checked",
-		pass->snapshot->account, pass->snapshot->cluster);
-	if (rg_diags_count(why))
-		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
-}
-
 bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
 {
 	struct RgAsking *asking = pass->asking;
@@ -101,7 +90,14 @@ bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
 	pass->account = g_strdup(asking->id);
 	if (is_other(pass))
 		return account_refuse(pass, diags);
-	if (is_pinned(pass->snapshot) && !asking->ok && warn)
-		warn_unknown(pass, asking->diags, diags);
+	if (!is_pinned(pass->snapshot) || asking->ok || !warn)
+		return true;
+	/* the other guards hold all the same, so it is no reason to stop */
+	RgDiag *diag = rg_diags_warning(diags, "plan.wrong-account",
+		"whether the credentials are of account %s, where cluster %s is, could not be "
+		"checked",
+		pass->snapshot->account, pass->snapshot->cluster);
+	if (rg_diags_count(asking->diags))
+		rg_diag_detail(diag, "%s", rg_diags_get(asking->diags, 0)->summary);
 	return true;
 }

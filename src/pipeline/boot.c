@@ -18,19 +18,14 @@ static bool take_fragment(RgProviderHost *providers, const char *provider, const
 	return false;
 }
 
-static RgBootBy by_of(const json_t *boot)
-{
-	const char *word = rg_json_str(boot, "by", "nothing");
-	return g_str_equal(word, "cloud_init")	? RG_BOOT_CLOUD_INIT
-	       : g_str_equal(word, "container") ? RG_BOOT_CONTAINER
-						: RG_BOOT_NOTHING;
-}
-
 bool pass_boot(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const json_t *boot = rg_schema_boot(rg_provider_get_schema(pass->provider));
 	const char *provider = pass->cluster->provider.name;
-	RgBootOptions options = {.by = by_of(boot),
+	const char *by = rg_json_str(boot, "by", "nothing");
+	RgBootOptions options = {.by = g_str_equal(by, "cloud_init")  ? RG_BOOT_CLOUD_INIT
+				       : g_str_equal(by, "container") ? RG_BOOT_CONTAINER
+								      : RG_BOOT_NOTHING,
 		.user_data_bytes = (size_t)rg_json_int(boot, "user_data_bytes", 0),
 		.gzip_size = rg_expr_gzip_size};
 	return take_fragment(session->providers, provider, boot, "cloud", &options.cloud, diags) &&

@@ -135,19 +135,13 @@ RgTables *pass_tables(RgSession *session, RgPass *pass)
 	return pass->tables;
 }
 
-/* Of an earlier fit. */
-static void forget_fit(RgPass *pass)
-{
-	g_clear_pointer(&pass->fit, json_decref);
-	g_clear_pointer(&pass->fitted, json_decref);
-	g_clear_pointer(&pass->facts, json_decref);
-	g_clear_pointer(&pass->desired, rg_resource_set_free);
-}
-
 /* What of the catalog satisfies the spec, its policy and what is kept; NULL with diagnostics. */
 static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	forget_fit(pass);
+	g_clear_pointer(&pass->fit, json_decref); /* of an earlier fit */
+	g_clear_pointer(&pass->fitted, json_decref);
+	g_clear_pointer(&pass->facts, json_decref);
+	g_clear_pointer(&pass->desired, rg_resource_set_free);
 	json_t *pins = rg_pass_pins(pass);
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
@@ -191,23 +185,21 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 	return pass->desired != NULL;
 }
 
-bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
+/* `read`: while the cloud is read; neither needs the other. */
+static bool fit_pass(RgSession *session, RgPass *pass, bool read, RgDiags *diags)
 {
 	g_autoptr(RgShapes) shapes = make_shapes(session, pass, diags);
-	return shapes && fit_shapes(session, pass, shapes, diags);
+	if (shapes && read)
+		pass_begin_refresh(session, pass);
+	bool ok = shapes && fit_shapes(session, pass, shapes, diags);
+	if (!ok && read) /* or it goes on telling how far it is */
+		rg_refresh_drop(g_steal_pointer(&pass->reading));
+	return ok;
 }
 
-/* The same while the cloud is read: neither needs the other. */
-static bool fit_and_read(RgSession *session, RgPass *pass, RgDiags *diags)
+bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	g_autoptr(RgShapes) shapes = make_shapes(session, pass, diags);
-	if (!shapes)
-		return false;
-	pass_begin_refresh(session, pass);
-	if (fit_shapes(session, pass, shapes, diags))
-		return true;
-	rg_refresh_drop(g_steal_pointer(&pass->reading)); /* or it goes on telling how far it is */
-	return false;
+	return fit_pass(session, pass, false, diags);
 }
 
 /* ---- three sets -> plan */
@@ -392,7 +384,7 @@ bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	rg_pass_ask_account(pass);
 	if (destroy)
 		pass->desired = rg_resource_set_new();
-	else if (!fit_and_read(session, pass, diags))
+	else if (!fit_pass(session, pass, true, diags))
 		return false;
 	if (!rg_pass_make_plan(session, pass, diags))
 		return false;

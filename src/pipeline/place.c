@@ -197,14 +197,6 @@ static json_t *choice_json(Choosing *choosing)
 	return choice;
 }
 
-static json_t *try_all(Choosing *choosing)
-{
-	bool good = true;
-	for (guint i = 0; i < choosing->cluster->places->len; i++)
-		good = try_place(choosing, i) && good;
-	return good ? choice_json(choosing) : NULL;
-}
-
 static void report_none(const Choosing *choosing, const json_t *choice)
 {
 	g_autoptr(GString) why = g_string_new(NULL);
@@ -232,7 +224,10 @@ json_t *rg_place_choose(const RgPlacing *placing, RgCluster *cluster, RgDiags *d
 		return NULL;
 	g_autofree Trial *trials = g_new0(Trial, n);
 	Choosing choosing = {placing, cluster, carbon, trials, diags};
-	json_t *choice = try_all(&choosing);
+	bool good = true;
+	for (guint i = 0; i < n; i++)
+		good = try_place(&choosing, i) && good;
+	json_t *choice = good ? choice_json(&choosing) : NULL;
 	if (choice && !placing->compare && !json_object_get(choice, "provider"))
 		report_none(&choosing, choice);
 	for (guint i = 0; i < n; i++) {

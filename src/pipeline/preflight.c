@@ -13,12 +13,6 @@ struct RgPreflight {
 	bool running, ok;
 };
 
-static bool creates(const RgPlanChange *change)
-{
-	return (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE) &&
-	       !g_str_equal(change->kind, RG_SECRET_KIND);
-}
-
 /* One entry for all that is created alike. */
 static json_t *creates_of(const RgPlan *plan)
 {
@@ -27,9 +21,10 @@ static json_t *creates_of(const RgPlan *plan)
 	json_t *list = json_array();
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
-		if (!creates(change))
-			continue;
 		bool replaces = change->action == RG_ACTION_REPLACE;
+		if ((change->action != RG_ACTION_CREATE && !replaces) ||
+			g_str_equal(change->kind, RG_SECRET_KIND))
+			continue;
 		g_autofree char *key = g_strdup_printf("%s %s %d %p", change->kind,
 			change->group ? change->group : "", replaces, (void *)change->desired);
 		json_t *entry = g_hash_table_lookup(entries, key);
@@ -116,22 +111,18 @@ static RgSource source_of_change(const void *data, const char *origin)
 	return best;
 }
 
-static void warn_unchecked(const RgDiags *why, RgDiags *diags)
-{
-	RgDiag *diag = rg_diags_warning(
-		diags, "plan.unchecked", "quota and permissions could not be checked beforehand");
-	if (rg_diags_count(why))
-		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
-	rg_diag_hint(diag, "the plan still holds; `--skip-preflight` leaves the check out");
-}
-
 bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *diags)
 {
 	if (!preflight)
 		return true;
 	wait_for(preflight);
-	if (!preflight->ok)
-		warn_unchecked(preflight->diags, diags);
+	if (!preflight->ok) {
+		RgDiag *diag = rg_diags_warning(diags, "plan.unchecked",
+			"quota and permissions could not be checked beforehand");
+		if (rg_diags_count(preflight->diags))
+			rg_diag_detail(diag, "%s", rg_diags_get(preflight->diags, 0)->summary);
+		rg_diag_hint(diag, "the plan still holds; `--skip-preflight` leaves the check out");
+	}
 	if (pass->cluster)
 		pass_locate(pass->cluster, preflight->findings);
 	rg_diags_locate(preflight->findings, source_of_change, preflight->plan);

@@ -44,15 +44,6 @@ static char *run_begin(
 	return lineage;
 }
 
-/* What the spec says of protection goes into the state with everything else: it must hold when the
- * pool is taken out of the spec. */
-static bool run_end(RgSession *session, const RgPlan *plan, RgRun *run, RgDiags *diags)
-{
-	bool kept = !plan->protect ||
-		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
-	return rg_store_end_run(session->store, run->id, run->outcome, diags) && kept;
-}
-
 bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOptions *options,
 	const json_t *who, RgRun *run, RgDiags *diags)
 {
@@ -69,7 +60,10 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	bool done = rg_apply(
 		pass->provider, session->store, pass->snapshot, plan, &apply, &run->result, diags);
 	run->outcome = outcome_of(&run->result, done);
-	done = run_end(session, plan, run, diags) && done;
+	/* what the spec says of protection must hold when the pool is taken out of the spec */
+	bool kept = !plan->protect ||
+		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
+	done = rg_store_end_run(session->store, run->id, run->outcome, diags) && kept && done;
 	run->changes = rg_store_run_changes(session->store, run->id, diags);
 	if (run->result.interrupted || run->result.open)
 		run->left = rg_store_load(session->store, plan->cluster, diags);

@@ -65,29 +65,13 @@ static bool check_zones(
 	return ok;
 }
 
-static bool check_all_zones(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
-{
-	bool ok = check_zones(cluster, schema, cluster->head, diags);
-	for (guint i = 0; i < cluster->pools->len; i++)
-		ok = check_zones(cluster, schema, cluster->pools->pdata[i], diags) && ok;
-	return ok;
-}
-
-/* A setting whose name is a misspelled "region", or NULL. */
-static const char *misspelled_region(const RgProviderRef *place)
-{
-	static const char *const wanted[] = {"region", NULL};
-	const char *key;
-	json_t *value;
-	json_object_foreach (place->config, key, value)
-		if (rg_nearest_word(key, wanted))
-			return key;
-	return NULL;
-}
-
 static void report_no_region(const RgProviderRef *place, const RgWords *words, RgDiags *diags)
 {
-	const char *meant = misspelled_region(place);
+	static const char *const wanted[] = {"region", NULL};
+	const char *key, *meant = NULL;
+	json_t *value;
+	json_object_foreach (place->config, key, value)
+		meant = meant || !rg_nearest_word(key, wanted) ? meant : key;
 	RgDiag *diag = rg_diags_error(diags, "spec.missing-key", "provider has no \"region\"");
 	rg_diag_at(diag, place->source);
 	if (meant)
@@ -230,14 +214,6 @@ static bool check_image(
 	return false;
 }
 
-static bool check_images(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
-{
-	bool ok = check_image(cluster, schema, cluster->head, diags);
-	for (guint i = 0; i < cluster->pools->len; i++)
-		ok = check_image(cluster, schema, cluster->pools->pdata[i], diags) && ok;
-	return ok;
-}
-
 json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 {
 	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
@@ -274,13 +250,23 @@ bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDi
 	return ok;
 }
 
+/* Of the head and each pool. */
+static bool check_pools(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags,
+	bool (*check)(const RgCluster *, const RgSchema *, const RgPool *, RgDiags *))
+{
+	bool ok = check(cluster, schema, cluster->head, diags);
+	for (guint i = 0; i < cluster->pools->len; i++)
+		ok = check(cluster, schema, cluster->pools->pdata[i], diags) && ok;
+	return ok;
+}
+
 bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, diags);
 	if (!schema)
 		return false;
-	bool ok = check_all_zones(cluster, schema, diags);
-	ok = check_images(cluster, schema, diags) && ok;
+	bool ok = check_pools(cluster, schema, diags, check_zones);
+	ok = check_pools(cluster, schema, diags, check_image) && ok;
 	ok = check_markets(cluster, schema, diags) && ok;
 	ok = pass_check_labels(cluster, schema, diags) && ok;
 	ok = pass_check_marks(cluster, schema, diags) && ok;

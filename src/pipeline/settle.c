@@ -9,16 +9,6 @@ static bool is_at(const char *provider, const char *region, const RgProviderRef 
 	return g_strcmp0(provider, place->name) == 0 && g_strcmp0(region, place->region) == 0;
 }
 
-/* Index among the candidates, or their number. */
-static guint recorded_at(const RgCluster *cluster, const RgSnapshot *snapshot)
-{
-	guint i = 0;
-	while (i < cluster->places->len &&
-		!is_at(snapshot->provider, snapshot->region, cluster->places->pdata[i]))
-		i++;
-	return i;
-}
-
 /* The choice as the state has it; clusters that were there before their spec had any_of have none.
  */
 static json_t *recorded_choice(const RgSnapshot *snapshot)
@@ -96,16 +86,6 @@ static bool choose(RgSession *session, RgPass *pass, int kept, RgDiags *diags)
 	return json_object_get(pass->place, "provider") != NULL;
 }
 
-static bool choose_again(RgSession *session, RgPass *pass, guint recorded, RgDiags *diags)
-{
-	if (!choose(session, pass, (int)recorded, diags))
-		return false;
-	const RgProviderRef *best = &pass->cluster->provider;
-	if (is_at(best->name, best->region, pass->cluster->places->pdata[recorded]))
-		return true;
-	return report_move(pass, pass->place, recorded, diags);
-}
-
 static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags *diags)
 {
 	g_autoptr(GString) others = g_string_new(NULL);
@@ -162,11 +142,20 @@ bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 			return settle_somewhere(session, pass);
 		return choose(session, pass, -1, diags);
 	}
-	guint recorded = recorded_at(pass->cluster, snapshot);
-	if (recorded == pass->cluster->places->len)
+	const GPtrArray *places = pass->cluster->places;
+	guint recorded = 0;
+	while (recorded < places->len &&
+		!is_at(snapshot->provider, snapshot->region, places->pdata[recorded]))
+		recorded++;
+	if (recorded == places->len)
 		return report_left_out(pass, diags);
-	if (session->reoptimize && !session->diff.destroy)
-		return choose_again(session, pass, recorded, diags);
+	if (session->reoptimize && !session->diff.destroy) {
+		if (!choose(session, pass, (int)recorded, diags))
+			return false;
+		const RgProviderRef *best = &pass->cluster->provider;
+		return is_at(best->name, best->region, places->pdata[recorded]) ||
+		       report_move(pass, pass->place, recorded, diags);
+	}
 	rg_cluster_settle(pass->cluster, recorded);
 	pass->place = recorded_choice(snapshot);
 	return true;

@@ -11,17 +11,13 @@ struct RgTables {
 	GHashTable *catalogs; /* "PROVIDER REGION" -> RgCatalog* */
 };
 
-static void catalog_free(gpointer catalog)
-{
-	rg_catalog_free(catalog);
-}
-
 RgTables *rg_tables_new(RgProviderHost *providers, const RgProject *project)
 {
 	RgTables *tables = g_new0(RgTables, 1);
 	tables->providers = providers;
 	tables->project = project;
-	tables->catalogs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, catalog_free);
+	tables->catalogs = g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)rg_catalog_free);
 	return tables;
 }
 
@@ -191,18 +187,6 @@ GArray *rg_tables_places(RgTables *tables, const char *provider, const char *reg
 
 /* ---- spec -> shapes */
 
-/* The pins, with what the module's schema says of the spec's settings. */
-static json_t *pins_with_settings(
-	const RgTables *tables, const RgCluster *cluster, const json_t *pins)
-{
-	const RgSchema *schema = schema_of(tables, cluster->provider.name);
-	json_t *all = pins ? json_copy(rg_json_unconst(pins)) : json_object();
-	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
-	if (settings)
-		json_object_update(all, settings);
-	return all;
-}
-
 RgShapes *pass_fit_shapes(
 	RgTables *tables, const RgCluster *cluster, const json_t *known, RgDiags *diags)
 {
@@ -210,7 +194,12 @@ RgShapes *pass_fit_shapes(
 	const RgProviderRef *place = &cluster->provider;
 	if (!rg_tables_have(tables, place->name, "schema.json"))
 		return NULL;
-	json_auto_t *pins = pins_with_settings(tables, cluster, known);
+	/* the pins, with what the module's schema says of the spec's settings */
+	const RgSchema *schema = schema_of(tables, place->name);
+	json_auto_t *pins = known ? json_copy(rg_json_unconst(known)) : json_object();
+	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
+	if (settings)
+		json_object_update(pins, settings);
 	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, first);
 	RgShapes *shapes = catalog ? rg_fit_shapes(cluster, catalog, pins, first) : NULL;
 	if (shapes) {

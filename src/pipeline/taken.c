@@ -6,17 +6,13 @@
 
 #define SHOWN_MAX 8 /* resources listed in a diagnostic */
 
-static bool is_node(const RgPass *pass, const RgResource *resource)
-{
-	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(pass->provider), resource->kind);
-	return kind && kind->node;
-}
-
 bool pass_has_nodes(const RgPass *pass)
 {
 	const RgResourceSet *recorded = pass->snapshot->recorded;
 	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		if (is_node(pass, rg_resource_set_get(recorded, i)))
+		const RgKind *kind = rg_schema_kind(rg_provider_get_schema(pass->provider),
+			rg_resource_set_get(recorded, i)->kind);
+		if (kind && kind->node)
 			return true;
 	}
 	return false;

@@ -14,12 +14,6 @@ static const struct {
 		"it chooses the credentials, and may run a program to get them"},
 };
 
-static const char *environment_of(const RgSession *session, size_t kind)
-{
-	const char *list = kind == 0 ? session->allow_endpoints : session->allow_profiles;
-	return list ? list : "";
-}
-
 /* "https://a/" and "https://a" are one endpoint. */
 static bool is_equal(const char *a, const char *b)
 {
@@ -29,15 +23,10 @@ static bool is_equal(const char *a, const char *b)
 	return len_a == len_b && strncmp(a, b, len_a) == 0;
 }
 
-static bool is_official(const json_t *rule, const char *value)
-{
-	const char *pattern = rg_json_str(rule, "x-raygpu-official", NULL);
-	return pattern && g_regex_match_simple(pattern, value, G_REGEX_DOLLAR_ENDONLY, 0);
-}
-
 static bool environment_admits(const RgSession *session, size_t kind, const char *value)
 {
-	g_auto(GStrv) words = g_strsplit_set(environment_of(session, kind), " ,\n", -1);
+	const char *list = kind == 0 ? session->allow_endpoints : session->allow_profiles;
+	g_auto(GStrv) words = g_strsplit_set(list ? list : "", " ,\n", -1);
 	bool found = false;
 	for (guint i = 0; words[i]; i++)
 		found = found || (*words[i] && is_equal(words[i], value));
@@ -88,19 +77,15 @@ static void trust_report(const RgSession *session, size_t kind, const char *prov
 static size_t kind_needed(const RgSession *session, const json_t *rule, const char *value)
 {
 	const char *trust = rg_json_str(rule, "x-raygpu-trust", "");
+	const char *official = rg_json_str(rule, "x-raygpu-official", NULL);
 	size_t kind = 0;
 	while (kind < G_N_ELEMENTS(kinds) && !g_str_equal(kinds[kind].trust, trust))
 		kind++;
-	bool admitted = kind == G_N_ELEMENTS(kinds) || !value || is_official(rule, value) ||
-			environment_admits(session, kind, value);
+	bool admitted =
+		kind == G_N_ELEMENTS(kinds) || !value ||
+		(official && g_regex_match_simple(official, value, G_REGEX_DOLLAR_ENDONLY, 0)) ||
+		environment_admits(session, kind, value);
 	return admitted ? G_N_ELEMENTS(kinds) : kind;
-}
-
-/* What the state records was admitted when it was applied. */
-static bool is_recorded(const RgPass *pass, const char *name, const char *value)
-{
-	const json_t *config = pass->snapshot ? pass->snapshot->config : NULL;
-	return g_strcmp0(rg_json_str(config, name, NULL), value) == 0;
 }
 
 bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,
@@ -108,6 +93,7 @@ bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *
 {
 	const RgSchema *schema = rg_provider_schema(session->providers, provider, diags);
 	json_t *settings = schema ? json_object_get(rg_schema_config(schema), "properties") : NULL;
+	const json_t *recorded = pass->snapshot ? pass->snapshot->config : NULL;
 	json_t *rule;
 	g_autoptr(RgProject) own = NULL;
 	const RgProject *judge = NULL;
@@ -116,7 +102,9 @@ bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *
 	json_object_foreach (settings, name, rule) {
 		const char *value = rg_json_str(config, name, NULL);
 		size_t kind = kind_needed(session, rule, value);
-		if (kind == G_N_ELEMENTS(kinds) || is_recorded(pass, name, value))
+		/* what the state records was admitted when it was applied */
+		if (kind == G_N_ELEMENTS(kinds) ||
+			g_strcmp0(rg_json_str(recorded, name, NULL), value) == 0)
 			continue;
 		if (!read && !find_judge(session, pass, &own, &judge, diags))
 			return false;

@@ -1,23 +1,13 @@
 /* account: whose resources the credentials of an instance reach. */
 #include "provider/internal.h"
 
-#include <string.h>
-
-static void take_account(RgCall *call, const char *slot, json_t *value)
-{
-	if (g_str_equal(slot, "account"))
-		rg_call_take_one(call, slot, value);
-	else
-		rg_call_bad(call, "\"%s\" is not a result of it", slot);
-}
-
 bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags)
 {
 	*id = NULL;
 	if (!rg_provider_offers(provider, "account"))
 		return true;
 	json_auto_t *input = json_object(), *given = NULL;
-	RgCall call = {.slot = take_account, .data = &given};
+	RgCall call = {.slot = rg_call_take_one, .result = "account", .data = &given};
 	bool ok = rg_call_make(&call, provider, "account", input, diags);
 	const char *told = rg_json_str(given, "id", NULL);
 	if (ok && !rg_provider_id_is_sound(told))

@@ -25,8 +25,7 @@ static const struct {
 	{"account", offsetof(struct rgp_provider, account), RG_CALL_READS},
 };
 
-/* The module's function, NULL when it doesn't offer the call. */
-static rgp_fn find_function(const struct rgp_provider *table, const char *verb, unsigned *flags)
+rgp_fn rg_call_function(const struct rgp_provider *table, const char *verb, unsigned *flags)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
 		if (!g_str_equal(verbs[i].verb, verb))
@@ -43,7 +42,7 @@ static rgp_fn find_function(const struct rgp_provider *table, const char *verb, 
 bool rg_provider_offers(const RgProvider *provider, const char *call)
 {
 	unsigned flags;
-	return find_function(provider->module->table, call, &flags) != NULL;
+	return rg_call_function(provider->module->table, call, &flags) != NULL;
 }
 
 const char *rg_call_provider(const RgCall *call)
@@ -68,11 +67,6 @@ void rg_call_bad(RgCall *call, const char *format, ...)
 	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
 }
 
-static void handle_free(gpointer handle)
-{
-	g_free(handle);
-}
-
 void rg_call_begin(RgCall *call)
 {
 	call->reasons = rg_diags_new();
@@ -83,7 +77,7 @@ void rg_call_begin(RgCall *call)
 	atomic_init(&call->handle->misused, false);
 	pthread_mutex_lock(&call->host->handles_lock);
 	if (!call->host->handles)
-		call->host->handles = g_ptr_array_new_with_free_func(handle_free);
+		call->host->handles = g_ptr_array_new_with_free_func(g_free);
 	g_ptr_array_add(call->host->handles, call->handle);
 	pthread_mutex_unlock(&call->host->handles_lock);
 }
@@ -117,7 +111,9 @@ bool rg_call_was_refused(const RgCall *call)
 void rg_call_take_one(RgCall *call, const char *slot, json_t *value)
 {
 	json_t **result = call->data;
-	if (!*result)
+	if (g_strcmp0(slot, call->result) != 0)
+		rg_call_bad(call, "\"%s\" is not a result of it", slot);
+	else if (!*result)
 		*result = json_incref(value);
 	else
 		rg_call_bad(call, "\"%s\" was given twice", slot);
@@ -131,14 +127,6 @@ static const RgDiag *newest_error(const RgDiags *diags, size_t from)
 			return diag;
 	}
 	return NULL;
-}
-
-static void remember_failure(RgCall *call, const RgDiag *diag)
-{
-	call->class_ = rg_class_of_code(diag->code);
-	call->message = g_strdup(diag->summary);
-	call->code = g_strdup(diag->cloud_code);
-	call->request_id = g_strdup(diag->request_id);
 }
 
 /* Why the whole failed: the module's word, else the transport's, else what the status tells. */
@@ -165,7 +153,10 @@ static void explain_failure(RgCall *call)
 		reason = newest_error(call->diags, 0);
 	else
 		reason = newest_error(call->reasons, 0);
-	remember_failure(call, reason);
+	call->class_ = rg_class_of_code(reason->code);
+	call->message = g_strdup(reason->summary);
+	call->code = g_strdup(reason->cloud_code);
+	call->request_id = g_strdup(reason->request_id);
 }
 
 bool rg_call_end(RgCall *call, rgp_status status)
@@ -201,7 +192,7 @@ void rg_call_clear(RgCall *call)
 bool rg_call_make(
 	RgCall *call, RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags)
 {
-	rgp_fn function = find_function(provider->module->table, verb, &call->flags);
+	rgp_fn function = rg_call_function(provider->module->table, verb, &call->flags);
 	call->host = provider->host;
 	call->module = provider->module;
 	call->schema = provider->module->schema;

@@ -57,13 +57,6 @@ static bool shape_is_right(const char *where, const json_t *document, RgRefusal 
 		"%s is not the schema of a provider: %s", where, text);
 }
 
-static bool default_fits(const json_t *attribute)
-{
-	const json_t *value = json_object_get(attribute, "default");
-	RgAttribute as_told = {.type = rg_json_str(attribute, "type", "")};
-	return !value || json_is_null(value) || rg_attribute_fits(&as_told, value);
-}
-
 static bool kind_is_right(const char *provider, const char *where, const char *kind,
 	const json_t *body, RgRefusal *why)
 {
@@ -76,9 +69,11 @@ static bool kind_is_right(const char *provider, const char *where, const char *k
 			why, remedy, "%s has a kind \"%s\" outside \"%s*\"", where, kind, prefix);
 	json_t *attributes = json_object_get(body, "attributes");
 	json_object_foreach (attributes, name, attribute) {
-		if (!default_fits(attribute))
+		const json_t *value = json_object_get(attribute, "default");
+		const RgAttribute as_told = {.type = rg_json_str(attribute, "type", "")};
+		if (value && !json_is_null(value) && !rg_attribute_fits(&as_told, value))
 			return rg_refuse(why, remedy, "%s: the default of %s.%s is not of type %s",
-				where, kind, name, rg_json_str(attribute, "type", ""));
+				where, kind, name, as_told.type);
 	}
 	return true;
 }

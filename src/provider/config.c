@@ -132,15 +132,6 @@ static RgDiag *say_wrong(ConfigCheck *check, const RgSchemaFinding *finding)
 		check->diags, "provider.bad-config", "%s must be %s, not %.200s", path, must, got);
 }
 
-static RgDiag *say_missing(ConfigCheck *check, const RgSchemaFinding *finding, const char *name)
-{
-	g_autofree char *inner = rg_json_pointer_add(finding->pointer, name);
-	g_autofree char *path = path_of(inner);
-	return rg_diags_error(check->diags, "provider.bad-config",
-		"provider \"%s\" needs the setting \"%s\"", check->provider,
-		path + strlen("provider."));
-}
-
 static void report_config(const RgSchemaFinding *finding, void *data)
 {
 	ConfigCheck *check = data;
@@ -150,7 +141,16 @@ static void report_config(const RgSchemaFinding *finding, void *data)
 		say_unknown(check, finding, name);
 		return;
 	}
-	RgDiag *diag = missing ? say_missing(check, finding, name) : say_wrong(check, finding);
+	RgDiag *diag;
+	if (missing) {
+		g_autofree char *inner = rg_json_pointer_add(finding->pointer, name);
+		g_autofree char *path = path_of(inner);
+		diag = rg_diags_error(check->diags, "provider.bad-config",
+			"provider \"%s\" needs the setting \"%s\"", check->provider,
+			path + strlen("provider."));
+	} else {
+		diag = say_wrong(check, finding);
+	}
 	g_autofree char *hint = rg_text_clean(rg_json_str(finding->schema, "description", NULL));
 	if (hint)
 		rg_diag_hint(diag, "%s", hint);

@@ -197,17 +197,11 @@ static void check_with_cloud(RgConform *c, const char *name)
 	rg_conform_hostile(c);
 }
 
-static void make_lineage(char lineage[33])
-{
-	for (int i = 0; i < 4; i++)
-		g_snprintf(lineage + i * 8, 9, "%08x", g_random_int());
-}
-
 bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConformOptions *options)
 {
 	RgConform c = {.host = host, .options = options};
 	c.made = g_ptr_array_new_with_free_func(made_free);
-	make_lineage(c.lineage);
+	rg_conform_make_token(c.lineage);
 	RgManners *before = rg_manners_new();
 	if (check_module(&c, name)) {
 		if (options->http && (options->region || !rg_schema_has_regions(c.schema)))

@@ -29,29 +29,12 @@ static void swallow(RgCall *call, const char *slot, json_t *value)
 		sink->made = true;
 }
 
-static rgp_fn function_of(const struct rgp_provider *table, const char *verb)
-{
-	const struct {
-		const char *verb;
-		rgp_fn function;
-	} rows[] = {{"resolve", table->resolve}, {"lower", table->lower}, {"list", table->list},
-		{"create", table->create}, {"remove", table->remove},
-		{"update", RGP_HAS(table, update) ? table->update : NULL},
-		{"ready", RGP_HAS(table, ready) ? table->ready : NULL},
-		{"find", RGP_HAS(table, find) ? table->find : NULL},
-		{"preflight", RGP_HAS(table, preflight) ? table->preflight : NULL}};
-	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		if (g_str_equal(rows[i].verb, verb))
-			return rows[i].function;
-	}
-	return NULL;
-}
-
 /* One call with these bytes and no right to change anything. NULL, or what is wrong (g_free). */
 static char *try_input(RgConform *c, const char *verb, const char *input)
 {
 	RgProvider *provider = c->provider;
-	rgp_fn function = function_of(provider->module->table, verb);
+	unsigned flags;
+	rgp_fn function = rg_call_function(provider->module->table, verb, &flags);
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	Sink sink = {0};
 	RgCall call = {.host = c->host,
@@ -81,7 +64,7 @@ void rg_conform_hostile(RgConform *c)
 		g_autofree char *step =
 			g_strdup_printf("%s bears input that makes no sense", verbs[v]);
 		g_autofree char *why = NULL;
-		if (!function_of(c->provider->module->table, verbs[v]))
+		if (!rg_provider_offers(c->provider, verbs[v]))
 			continue;
 		c->options->told(c->options->data, step, RG_CONFORM_BEGIN, NULL);
 		for (size_t i = 0; i < G_N_ELEMENTS(inputs) && !why; i++)

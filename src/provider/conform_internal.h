@@ -33,6 +33,7 @@ const RgConformMade *rg_conform_find(const RgConform *c, const char *address);
 /* conform_lower.c: resolve and lower. False when there is nothing to build on. */
 bool rg_conform_lower(RgConform *c);
 /* conform_life.c: create, ready, list, find, update, remove. */
+void rg_conform_make_token(char token[33]); /* of random hex digits */
 void rg_conform_life(RgConform *c);
 /* For rg_expr_resolve: what was reported of the things made so far; a new reference. */
 json_t *rg_conform_look_up(void *data, const char *address, const char *attr);

@@ -46,13 +46,6 @@ static void learn(const RgConform *c, json_t *item, const RgItemResult *result)
 		json_object_del(item, "operation");
 }
 
-static void take_result(GPtrArray *results, guint i, GPtrArray *again, guint k)
-{
-	gpointer newer = again->pdata[k];
-	again->pdata[k] = results->pdata[i];
-	results->pdata[i] = newer;
-}
-
 GPtrArray *rg_conform_call(
 	RgConform *c, RgConformCall call, const char *kind, json_t *items, RgDiags *diags)
 {
@@ -74,8 +67,11 @@ GPtrArray *rg_conform_call(
 		json_object_set(input, "items", left);
 		g_autoptr(GPtrArray) again = call(c->provider, input, diags);
 		for (guint i = 0, k = 0; i < results->len && k < again->len; i++) {
-			if (((RgItemResult *)results->pdata[i])->outcome == RG_OUTCOME_PENDING)
-				take_result(results, i, again, k++);
+			if (((RgItemResult *)results->pdata[i])->outcome != RG_OUTCOME_PENDING)
+				continue;
+			gpointer newer = again->pdata[k];
+			again->pdata[k++] = results->pdata[i];
+			results->pdata[i] = newer;
 		}
 	}
 }

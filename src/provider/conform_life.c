@@ -17,7 +17,7 @@ json_t *rg_conform_look_up(void *data, const char *address, const char *attr)
 	return json_incref(value);
 }
 
-static void make_token(char token[33])
+void rg_conform_make_token(char token[33])
 {
 	for (int i = 0; i < 4; i++)
 		g_snprintf(token + i * 8, 9, "%08x", g_random_int());
@@ -136,7 +136,7 @@ static bool make_batch(RgConform *c, const GPtrArray *batch)
 {
 	const RgResource *first = batch->pdata[0];
 	char token[33];
-	make_token(token);
+	rg_conform_make_token(token);
 	g_autoptr(RgDiags) diags = rg_diags_new(), twice = rg_diags_new();
 	json_auto_t *input = create_input(c, batch, token, diags);
 	g_autofree char *name = g_strdup_printf(
@@ -177,14 +177,10 @@ void rg_conform_take_seen(void *data, RgResource *resource)
 	g_hash_table_replace(data, resource->id, resource);
 }
 
-static void free_seen(gpointer resource)
-{
-	rg_resource_free(resource);
-}
-
 GHashTable *rg_conform_seen_new(void)
 {
-	return g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_seen);
+	return g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)rg_resource_free);
 }
 
 bool rg_conform_list(
@@ -287,7 +283,7 @@ static char *judge_names(
 static void check_names(RgConform *c, const char *kind)
 {
 	char other[33];
-	make_token(other);
+	rg_conform_make_token(other);
 	const struct {
 		const char *cluster, *lineage, *what;
 	} states[] = {{"raygpu-check", other, "the cluster's name under another lineage"},

@@ -17,24 +17,9 @@ struct RgManners {
 	sigset_t blocked;
 };
 
-static mode_t read_umask(void)
-{
-	mode_t mask = umask(0);
-	umask(mask);
-	return mask;
-}
-
 static int by_text(gconstpointer a, gconstpointer b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static GStrv read_environment(void)
-{
-	GStrv all = g_get_environ();
-	g_qsort_with_data(all, (gint)g_strv_length(all), sizeof *all,
-		(GCompareDataFunc)(void (*)(void))by_text, NULL);
-	return all;
 }
 
 RgManners *rg_manners_new(void)
@@ -42,8 +27,11 @@ RgManners *rg_manners_new(void)
 	RgManners *manners = g_new0(RgManners, 1);
 	manners->directory = g_get_current_dir();
 	manners->locale = g_strdup(setlocale(LC_ALL, NULL));
-	manners->mask = read_umask();
-	manners->environment = read_environment();
+	manners->mask = umask(0);
+	umask(manners->mask);
+	manners->environment = g_get_environ();
+	g_qsort_with_data(manners->environment, (gint)g_strv_length(manners->environment),
+		sizeof *manners->environment, (GCompareDataFunc)(void (*)(void))by_text, NULL);
 	for (int i = 1; i < NSIG; i++)
 		sigaction(i, NULL, &manners->actions[i]);
 	pthread_sigmask(SIG_BLOCK, NULL, &manners->blocked);

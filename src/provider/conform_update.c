@@ -29,16 +29,6 @@ static bool is_told(RgConform *c, const RgConformMade *made, const char *name, j
 	return rg_attribute_equal(attribute, part, value);
 }
 
-/* An id of the same form that nobody has; g_free it. */
-static char *other_id(const char *id)
-{
-	char *other = g_strdup(id);
-	size_t len = strlen(other);
-	if (len > 0)
-		other[len - 1] = other[len - 1] == '0' ? '1' : '0';
-	return other;
-}
-
 /* What update is asked for the thing: `wanted`, in which `changed` differs from what is there. */
 static json_t *item(RgConform *c, const RgConformMade *made, json_t *wanted, const char *changed)
 {
@@ -55,7 +45,9 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 	const char *kind = made->wanted->kind;
 	g_autofree char *step =
 		g_strdup_printf("update %s in one call with an id that is not there", kind);
-	g_autofree char *missing = other_id(made->id);
+	g_autofree char *missing = g_strdup(made->id); /* of the same form; nobody has it */
+	char *last = missing + strlen(missing) - 1;
+	*last = *last == '0' ? '1' : '0';
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *wanted = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
 	json_t *there = item(c, made, wanted, name), *gone_item = json_deep_copy(there);

@@ -216,11 +216,6 @@ static rgp_status exec_run(RgCall *call, const struct rgp_exec_req *req, struct 
 	return RGP_OK;
 }
 
-static bool is_assignment(const char *text)
-{
-	return *text != '=' && strchr(text, '=');
-}
-
 /* May this call run it? */
 static bool is_allowed(RgCall *call, const struct rgp_exec_req *req)
 {
@@ -229,7 +224,7 @@ static bool is_allowed(RgCall *call, const struct rgp_exec_req *req)
 	while (args <= ARGS_MAX && req->argv[args])
 		args++;
 	for (; req->env && names <= ARGS_MAX && req->env[names]; names++)
-		named = named && is_assignment(req->env[names]);
+		named = named && *req->env[names] != '=' && strchr(req->env[names], '=');
 	g_autofree char *name = rg_text_clean(req->argv[0]);
 	if ((call->flags & RG_CALL_READS) == 0)
 		rg_call_bad(call, "it ran a helper, but %s must be pure", call->verb);

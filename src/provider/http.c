@@ -49,17 +49,6 @@ static RgHttpVerdict ask_module(void *data, int status, const char *body, size_t
 	return exchange->told == RGP_CLASS_TRANSIENT ? RG_HTTP_TRANSIENT : RG_HTTP_FAILED;
 }
 
-static RgClass class_by_status(int status)
-{
-	if (status == 401 || status == 403)
-		return RG_CLASS_DENIED;
-	if (status == 429 || status == 503)
-		return RG_CLASS_THROTTLED;
-	if (status >= 500)
-		return RG_CLASS_TRANSIENT;
-	return status < 400 ? RG_CLASS_OK : RG_CLASS_INVALID;
-}
-
 static bool headers_are_sound(const char *const *headers)
 {
 	for (size_t i = 0; headers && headers[i]; i++) {
@@ -232,11 +221,16 @@ static RgClass class_of(const Exchange *exchange)
 {
 	int status = exchange->reply.status;
 	bool told = exchange->told >= RGP_CLASS_OK && exchange->told <= RGP_CLASS_CANCELED;
-	RgClass class_ = told ? (RgClass)exchange->told : class_by_status(status);
 	/* No module may turn a refusal into a yes. */
-	if ((status == 401 || status == 403) && class_ != RG_CLASS_THROTTLED)
+	if ((status == 401 || status == 403) && exchange->told != RGP_CLASS_THROTTLED)
 		return RG_CLASS_DENIED;
-	return class_;
+	if (told)
+		return (RgClass)exchange->told;
+	if (status == 429 || status == 503)
+		return RG_CLASS_THROTTLED;
+	if (status >= 500)
+		return RG_CLASS_TRANSIENT;
+	return status < 400 ? RG_CLASS_OK : RG_CLASS_INVALID;
 }
 
 /* How one ended: into the module's answer and what is known of the call. */
@@ -257,16 +251,11 @@ static rgp_status finish_exchange(RgCall *call, Exchange *exchange)
 	return RGP_OK;
 }
 
-static bool is_complete(const struct rgp_http_req *req, const struct rgp_http_resp *resp)
-{
-	return req && resp && RGP_HAS(req, classify_data) && RGP_HAS(resp, tries) && req->method &&
-	       req->url;
-}
-
 /* Adds the request to the call's exchanges; false when it must not be sent. */
 static bool prepare(RgCall *call, const struct rgp_http_req *req, struct rgp_http_resp *resp)
 {
-	if (!is_complete(req, resp)) {
+	if (!req || !resp || !RGP_HAS(req, classify_data) || !RGP_HAS(resp, tries) ||
+		!req->method || !req->url) {
 		rg_call_bad(call, "a request is shorter than ABI 1.0 has it");
 		return false;
 	}

@@ -63,8 +63,6 @@ const char *rg_provider_module_data(
 
 /* load.c: sets table or refusal, once. */
 bool rg_provider_module_load(RgModule *module);
-/* The version of a module's table as text, "" when it has none; clean. */
-char *rg_provider_module_version(const RgModule *module);
 
 /* provider.c: loads and checks once; false when refused. Needs the host's lock. */
 bool rg_provider_module_make_ready(RgProviderHost *host, RgModule *module);
@@ -100,6 +98,7 @@ struct RgCall {
 	const char *verb;
 	unsigned flags;
 	RgSlotFn slot;
+	const char *result; /* the only one, for rg_call_take_one */
 	void *data;
 	RgDiags *diags;
 	RgDiags *reasons; /* why requests and helpers failed: reported only when the call fails */
@@ -118,6 +117,8 @@ struct RgCall {
 };
 
 /* call.c */
+/* The module's function, NULL when it doesn't offer the call; what it may ask of the host. */
+rgp_fn rg_call_function(const struct rgp_provider *table, const char *verb, unsigned *flags);
 /* Prepares `call`; everything not named here is set by the caller before. */
 void rg_call_begin(RgCall *call);
 /* Judges how it ended: adds diagnostics when it failed without a word, sets status, class_, and
@@ -138,7 +139,7 @@ void *rg_call_keep(RgCall *call, void *memory);
 void rg_call_has_news(RgCall *call);
 /* The newest request of the call got no answer or was refused (401, 403). */
 bool rg_call_was_refused(const RgCall *call);
-/* A handler for calls that give one result: stores it (json_t **data), refuses a second. */
+/* A handler for calls that give one result, or none: stores it (json_t **data), refuses others. */
 void rg_call_take_one(RgCall *call, const char *slot, json_t *value);
 /* counted.c: false with rg_call_bad where lowered resources don't stand for the fitted nodes. */
 bool rg_lowered_nodes_are_counted(RgCall *call, const RgResourceSet *set, const json_t *fitted);

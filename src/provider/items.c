@@ -27,10 +27,9 @@ static const struct {
 	{"unsupported", RG_OUTCOME_UNSUPPORTED, "update"},
 };
 
-void rg_item_result_free(RgItemResult *result)
+static void item_free(gpointer data)
 {
-	if (!result)
-		return;
+	RgItemResult *result = data;
 	json_decref(result->attributes);
 	g_free(result->address);
 	g_free(result->id);
@@ -41,11 +40,6 @@ void rg_item_result_free(RgItemResult *result)
 	g_free(result->request_id);
 	g_free(result->attribute);
 	g_free(result);
-}
-
-static void item_free(gpointer data)
-{
-	rg_item_result_free(data);
 }
 
 static bool may_be_pending(const Items *items)
@@ -256,22 +250,16 @@ static void doubt_removals(RgCall *call, GPtrArray *results)
 	}
 }
 
-/* What every item is when the module doesn't offer the call: nothing to wait for, or a change
- * that can't be made in place. */
-static RgOutcome outcome_without(const char *verb)
-{
-	if (g_str_equal(verb, "ready"))
-		return RG_OUTCOME_DONE;
-	return g_str_equal(verb, "update") ? RG_OUTCOME_UNSUPPORTED : RG_OUTCOME_FAILED;
-}
-
 static void call_module(
 	RgProvider *provider, const json_t *input, Items *items, GPtrArray *results, RgDiags *diags)
 {
 	RgCall call = {.slot = take_item, .data = items};
 	bool ok = rg_call_make(&call, provider, items->verb, input, diags);
-	RgOutcome missing =
-		call.status == RGP_UNSUPPORTED ? outcome_without(items->verb) : RG_OUTCOME_FAILED;
+	/* without the call there is nothing to wait for, and no change can be made in place */
+	bool lacks = call.status == RGP_UNSUPPORTED;
+	RgOutcome missing = lacks && g_str_equal(items->verb, "ready")	  ? RG_OUTCOME_DONE
+			    : lacks && g_str_equal(items->verb, "update") ? RG_OUTCOME_UNSUPPORTED
+									  : RG_OUTCOME_FAILED;
 	if (g_str_equal(items->verb, "remove"))
 		doubt_removals(&call, results);
 	for (guint i = 0; i < results->len; i++) {

@@ -34,7 +34,7 @@ static void add_row(json_t *rows, const char *name, const char *version, const c
 static void add_module(RgProviderHost *host, RgModule *module, json_t *rows)
 {
 	rg_provider_module_make_ready(host, module);
-	g_autofree char *version = rg_provider_module_version(module);
+	g_autofree char *version = rg_text_clean(module->table ? module->table->version : "");
 	add_row(rows, module->name, version, module->file, &module->refusal);
 }
 

@@ -173,8 +173,3 @@ bool rg_provider_module_load(RgModule *module)
 	module->table = table;
 	return true;
 }
-
-char *rg_provider_module_version(const RgModule *module)
-{
-	return module->table ? rg_text_clean(module->table->version) : g_strdup("");
-}

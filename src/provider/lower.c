@@ -5,20 +5,6 @@
 #include "resource/expr.h"
 #include "resource/graph.h"
 
-static void take_one_named(RgCall *call, const char *slot, json_t *value)
-{
-	const char *expected = g_str_equal(call->verb, "lower") ? "resources" : "facts";
-	if (g_str_equal(slot, expected))
-		rg_call_take_one(call, slot, value);
-	else
-		rg_call_bad(call, "\"%s\" is not a result of it", slot);
-}
-
-static bool is_text(const json_t *object, const char *key)
-{
-	return json_is_string(json_object_get(object, key));
-}
-
 /* Each image that was asked for is there with an id. */
 static bool images_are_right(RgCall *call, const json_t *wants, const json_t *facts)
 {
@@ -27,7 +13,7 @@ static bool images_are_right(RgCall *call, const json_t *wants, const json_t *fa
 	const json_t *images = json_object_get(facts, "images");
 	json_array_foreach (json_object_get(wants, "images"), i, want) {
 		const char *key = rg_json_str(want, "key", "");
-		if (!is_text(json_object_get(images, key), "id")) {
+		if (!rg_json_str(json_object_get(images, key), "id", NULL)) {
 			rg_call_bad(call, "the facts have no id for the image \"%s\"", key);
 			return false;
 		}
@@ -96,7 +82,7 @@ static void fill_zones(const RgSchema *schema, const json_t *wants, json_t *fact
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags)
 {
 	json_auto_t *facts = NULL;
-	RgCall call = {.slot = take_one_named, .data = &facts};
+	RgCall call = {.slot = rg_call_take_one, .result = "facts", .data = &facts};
 	bool ok = rg_call_make(&call, provider, "resolve", wants, diags);
 	if (ok && !json_is_object(facts))
 		rg_call_bad(&call, "it ended without \"facts\"");
@@ -194,14 +180,6 @@ static bool dependencies_are_there(RgCall *call, const RgResourceSet *set)
 	return true;
 }
 
-static void add_secret(RgResourceSet *set)
-{
-	RgResource *secret = rg_resource_new(RG_SECRET_KIND, "ray_token", -1);
-	secret->attrs = rg_resource_set_intern(set, json_pack("{s:i}", "bytes", 32));
-	secret->presence = RG_PRESENT;
-	rg_resource_set_add(set, secret);
-}
-
 static RgResourceSet *check_lowered(RgCall *call, const json_t *resources, const json_t *fitted)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
@@ -216,8 +194,12 @@ static RgResourceSet *check_lowered(RgCall *call, const json_t *resources, const
 	}
 	if (!kinds_are_right(call, set) || !rg_lowered_nodes_are_counted(call, set, fitted))
 		return NULL;
-	if (g_str_equal(rg_json_str(json_object_get(fitted, "ray"), "auth", ""), "token"))
-		add_secret(set);
+	if (g_str_equal(rg_json_str(json_object_get(fitted, "ray"), "auth", ""), "token")) {
+		RgResource *secret = rg_resource_new(RG_SECRET_KIND, "ray_token", -1);
+		secret->attrs = rg_resource_set_intern(set, json_pack("{s:i}", "bytes", 32));
+		secret->presence = RG_PRESENT;
+		rg_resource_set_add(set, secret);
+	}
 	return dependencies_are_there(call, set) ? g_steal_pointer(&set) : NULL;
 }
 
@@ -225,7 +207,7 @@ RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgD
 {
 	json_auto_t *resources = NULL;
 	RgResourceSet *set = NULL;
-	RgCall call = {.slot = take_one_named, .data = &resources};
+	RgCall call = {.slot = rg_call_take_one, .result = "resources", .data = &resources};
 	bool ok = rg_call_make(&call, provider, "lower", fitted, diags);
 	if (ok && !json_is_array(resources))
 		rg_call_bad(&call, "it ended without \"resources\"");

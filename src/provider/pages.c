@@ -219,23 +219,16 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 	}
 }
 
-static bool kinds_are_known(const RgProvider *provider, const char *const *kinds, RgDiags *diags)
-{
-	for (size_t i = 0; kinds[i]; i++) {
-		if (rg_schema_kind(provider->module->schema, kinds[i]))
-			continue;
-		rg_diags_error(diags, "provider.invalid", "module %s has no kind \"%s\"",
-			provider->module->name, kinds[i]);
-		return false;
-	}
-	return true;
-}
-
 static bool read_pages(
 	RgProvider *provider, const char *verb, const json_t *input, Pages *pages, RgDiags *diags)
 {
-	if (!kinds_are_known(provider, pages->kinds, diags))
+	for (size_t i = 0; pages->kinds[i]; i++) {
+		if (rg_schema_kind(provider->module->schema, pages->kinds[i]))
+			continue;
+		rg_diags_error(diags, "provider.invalid", "module %s has no kind \"%s\"",
+			provider->module->name, pages->kinds[i]);
 		return false;
+	}
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	pages->seen = seen;
 	RgCall call = {.slot = take_page, .data = pages};

@@ -4,16 +4,6 @@
 
 #include <string.h>
 
-static void unref_bytes(gpointer bytes)
-{
-	g_bytes_unref(bytes);
-}
-
-static void free_module(gpointer module)
-{
-	rg_provider_module_free(module);
-}
-
 RgProviderHost *rg_provider_host_new(const RgProviderHostOptions *options)
 {
 	RgProviderHost *host = g_new0(RgProviderHost, 1);
@@ -23,8 +13,10 @@ RgProviderHost *rg_provider_host_new(const RgProviderHostOptions *options)
 	host->home = g_strdup(options->home);
 	pthread_mutex_init(&host->lock, NULL);
 	pthread_mutex_init(&host->handles_lock, NULL);
-	host->modules = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_module);
-	host->files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_bytes);
+	host->modules = g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)rg_provider_module_free);
+	host->files = g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
 	return host;
 }
 
@@ -60,29 +52,18 @@ static void report_refused(const RgModule *module, const RgRefusal *refusal, RgD
 	rg_diag_cloud(diag, module->name, NULL, NULL);
 }
 
-static void take_schema(RgCall *call, const char *slot, json_t *value)
-{
-	if (g_str_equal(slot, "schema"))
-		rg_call_take_one(call, slot, value);
-	else
-		rg_call_bad(call, "\"%s\" is not a result of it", slot);
-}
-
-static void init_call(RgCall *call, RgProviderHost *host, RgModule *module, const char *verb)
-{
-	call->host = host;
-	call->module = module;
-	call->schema = module->schema;
-	call->verb = verb;
-}
-
 /* The module's `schema` call; NULL and a refusal. */
 static json_t *ask_schema(RgProviderHost *host, RgModule *module)
 {
 	json_auto_t *document = NULL;
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	RgCall call = {.slot = take_schema, .data = &document, .diags = diags};
-	init_call(&call, host, module, "schema");
+	RgCall call = {.host = host,
+		.module = module,
+		.verb = "schema",
+		.slot = rg_call_take_one,
+		.result = "schema",
+		.data = &document,
+		.diags = diags};
 	rg_call_begin(&call);
 	bool ok = rg_call_end(&call, module->table->schema(&rg_provider_services, call.handle));
 	if (ok && !document)
@@ -186,11 +167,6 @@ bool rg_provider_check_config(
 	return schema && rg_provider_module_check_config(provider, schema, config, diags);
 }
 
-static void refuse_results(RgCall *call, const char *slot, json_t *value)
-{
-	rg_call_bad(call, "\"%s\" is not a result of it", slot);
-}
-
 static bool open_instance(
 	RgProvider *provider, const char *region, const json_t *config, RgDiags *diags)
 {
@@ -200,13 +176,14 @@ static bool open_instance(
 		json_pack("{s:s, s:O}", "region", region ? region : "", "config", settings);
 	g_autofree char *text = rg_json_canonical(input);
 	struct rgp_args args = {.size = sizeof(args), .input = {text, strlen(text)}};
-	RgCall call = {
-		.slot = refuse_results,
-		.diags = diags,
+	RgCall call = {.host = provider->host,
+		.module = provider->module,
+		.schema = provider->module->schema,
 		.http = provider->http,
+		.verb = "open",
 		.flags = RG_CALL_READS,
-	};
-	init_call(&call, provider->host, provider->module, "open");
+		.slot = rg_call_take_one,
+		.diags = diags};
 	rg_call_begin(&call);
 	bool ok = rg_call_end(&call, provider->module->table->open(&rg_provider_services,
 					     call.handle, &args, &provider->inst));

@@ -101,7 +101,6 @@ typedef struct {
 	bool definite;					      /* the cloud certainly did nothing */
 	char *code, *message, *hint, *request_id, *attribute; /* each may be NULL */
 } RgItemResult;
-void rg_item_result_free(RgItemResult *result);
 
 /* All calls: `input` as in provider.h. GPtrArray of RgItemResult*, one per item of the input, in
  * its order; never NULL, also when the call failed as a whole (then each item carries the
