@@ -217,7 +217,7 @@ json_t *rg_state_document_parse(
 		return NULL;
 	}
 	g_autoptr(RgJsonSchema) schema = NULL;
-	bool ok = check_format(&reading, document) && (schema = compile_schema(diags)) != NULL &&
+	bool ok = check_format(&reading, document) && (schema = compile_schema(diags)) &&
 		  rg_json_schema_check(schema, document, put_finding, &reading) &&
 		  unpack_all(&reading, document) && rules_check(&reading, document);
 	if (reading.told > TOLD_MAX)
