@@ -197,16 +197,6 @@ static bool check_wanted(const Importing *importing)
 	return ok;
 }
 
-/* The token that joins new nodes to those that run: recorded, else out of user data of ours. */
-static void know_token(Rebuild *rebuild)
-{
-	const RgResource *secret =
-		rg_resource_set_find(rebuild->pass->snapshot->recorded, RG_SECRET_RAY_TOKEN);
-	rebuild->token = g_strdup(rg_json_str(secret ? secret->outputs : NULL, "value", NULL));
-	if (!rebuild->token)
-		found_token(rebuild);
-}
-
 /* Records go into the snapshot when all are made: each may refer to others. */
 static GPtrArray *add_records(Rebuild *rebuild)
 {
@@ -230,16 +220,6 @@ static GPtrArray *add_records(Rebuild *rebuild)
 	return records;
 }
 
-static void tell_untold(const Rebuild *rebuild)
-{
-	if (!rebuild->untold)
-		return;
-	rg_diags_note(rebuild->diags, "state.not-told", "%s is recorded as the spec has it now",
-		rebuild->keep ? "what the cloud doesn't report (disks), and the user data that it "
-				"booted with,"
-			      : "what the cloud doesn't report (disks, for example)");
-}
-
 static GPtrArray *find_and_plan(Importing *importing)
 {
 	Rebuild *rebuild = &importing->rebuild;
@@ -252,9 +232,19 @@ static GPtrArray *find_and_plan(Importing *importing)
 	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||
 		!found_reveal(rebuild))
 		return NULL;
-	know_token(rebuild);
+	/* the token that joins new nodes to those that run: recorded, else out of our user data */
+	const RgResource *secret =
+		rg_resource_set_find(pass->snapshot->recorded, RG_SECRET_RAY_TOKEN);
+	rebuild->token = g_strdup(rg_json_str(secret ? secret->outputs : NULL, "value", NULL));
+	if (!rebuild->token)
+		found_token(rebuild);
 	g_autoptr(GPtrArray) records = add_records(rebuild);
-	tell_untold(rebuild);
+	if (rebuild->untold)
+		rg_diags_note(rebuild->diags, "state.not-told",
+			"%s is recorded as the spec has it now",
+			rebuild->keep ? "what the cloud doesn't report (disks), and the user data "
+					"that it booted with,"
+				      : "what the cloud doesn't report (disks, for example)");
 	if (!pass->snapshot->lineage)
 		pass->snapshot->lineage = g_strdup(NO_LINEAGE);
 	return rg_pass_make_plan(session, pass, rebuild->diags) ? g_steal_pointer(&records) : NULL;

@@ -120,15 +120,6 @@ static bool add_edit(Moving *moving, const RgResource *resource)
 	return true;
 }
 
-static bool add_edits(Moving *moving)
-{
-	const RgResourceSet *recorded = moving->snapshot->recorded;
-	bool ok = true;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++)
-		ok = add_edit(moving, rg_resource_set_get(recorded, i)) && ok;
-	return ok;
-}
-
 /* What stands beside the nodes of a pool under its name, such as its placement group. */
 static bool goes_along(const RgResource *resource, const char *kind, const char *pool)
 {
@@ -174,8 +165,13 @@ static bool add_moves(Moving *moving, const char *from, const char *to)
 		add_move(moving, one, to_name, to_index);
 	else if (from_index < 0 && to_index < 0)
 		add_pool(moving, from_kind, from_name, to_name);
-	if (moving->all->moves->len)
-		return add_edits(moving);
+	if (moving->all->moves->len) {
+		const RgResourceSet *recorded = moving->snapshot->recorded;
+		bool ok = true;
+		for (size_t i = 0; i < rg_resource_set_size(recorded); i++)
+			ok = add_edit(moving, rg_resource_set_get(recorded, i)) && ok;
+		return ok;
+	}
 	RgDiag *diag = rg_diags_error(moving->diags, "state.no-such-resource",
 		"the state of cluster %s has no %s", moving->snapshot->cluster, from);
 	rg_diag_hint(diag, "`raygpu state list` lists what it has");

@@ -4,12 +4,6 @@
 #include "pipeline/place.h"
 #include "adopt/internal.h"
 
-static void close_provider(RgPass *pass)
-{
-	g_clear_pointer(&pass->provider, rg_provider_close);
-	g_clear_pointer(&pass->http, rg_http_close);
-}
-
 static bool read_here(Rebuild *rebuild, GPtrArray *marked)
 {
 	return rg_pass_open(rebuild->session, rebuild->pass, rebuild->diags) &&
@@ -24,11 +18,6 @@ static bool is_ours(const GPtrArray *marked, const char *asked)
 			return true;
 	}
 	return false;
-}
-
-static GPtrArray *marked_new(void)
-{
-	return g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 }
 
 static bool place_report(Rebuild *rebuild, const GString *places, bool none)
@@ -54,14 +43,16 @@ static bool place_look(Rebuild *rebuild, const char *asked, guint *at, GString *
 	size_t len;
 	*at = n;
 	for (guint i = 0; i < n && ok; i++) {
-		g_autoptr(GPtrArray) here = marked_new();
+		g_autoptr(GPtrArray) here =
+			g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 		rg_cluster_settle(pass->cluster, i);
 		const RgProviderRef *place = &pass->cluster->provider;
 		if (!rg_provider_data(
 			    rebuild->session->providers, place->name, "schema.json", &len))
 			continue;
 		ok = read_here(rebuild, here);
-		close_provider(pass);
+		g_clear_pointer(&pass->provider, rg_provider_close);
+		g_clear_pointer(&pass->http, rg_http_close);
 		g_autofree char *text = rg_place_text(place->name, place->region);
 		bool ours = ok && is_ours(here, asked);
 		if (ours && ++found == 1)

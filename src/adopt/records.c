@@ -7,12 +7,6 @@
 
 /* ---- the token, out of user data */
 
-static const json_t *pieces_of(const json_t *expression)
-{
-	const json_t *inner = json_object_get(expression, "$gzip_base64");
-	return json_object_get(inner ? inner : expression, "$join");
-}
-
 /* What stands on the token's line before it: long enough to be found in user data of an older spec
  * too. NULL when the expression has no token, or nothing before it. */
 static const char *line_before_token(const json_t *pieces)
@@ -28,13 +22,6 @@ static const char *line_before_token(const json_t *pieces)
 		return *line ? line : NULL;
 	}
 	return NULL;
-}
-
-static char *plain_text(const RgKind *kind, const char *name, const char *value)
-{
-	const RgAttribute *attribute = rg_kind_attribute(kind, name);
-	return attribute && attribute->gzip_base64 ? rg_expr_gunzip(value, USER_DATA_MAX)
-						   : g_strdup(value);
 }
 
 static char *token_in(const char *text, const char *before)
@@ -54,12 +41,18 @@ char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const jso
 	const char *name;
 	json_t *expression;
 	json_object_foreach (wanted->attrs, name, expression) {
-		const char *before = line_before_token(pieces_of(expression));
+		const json_t *inner = json_object_get(expression, "$gzip_base64");
+		const char *before =
+			line_before_token(json_object_get(inner ? inner : expression, "$join"));
 		const char *told;
 		json_t *value;
 		/* compressed then and not now, or the other way round: any attribute may have it */
 		json_object_foreach (rg_json_unconst(revealed), told, value) {
-			g_autofree char *text = plain_text(kind, told, json_string_value(value));
+			const RgAttribute *attribute = rg_kind_attribute(kind, told);
+			const char *shown = json_string_value(value);
+			g_autofree char *text = attribute && attribute->gzip_base64
+							? rg_expr_gunzip(shown, USER_DATA_MAX)
+							: g_strdup(shown);
 			char *token = before && text ? token_in(text, before) : NULL;
 			if (token)
 				return token;

@@ -43,16 +43,12 @@ static void diag_free(gpointer data)
 	g_free(diag);
 }
 
-static void unref_bytes(gpointer data)
-{
-	g_bytes_unref(data);
-}
-
 RgDiags *rg_diags_new(void)
 {
 	RgDiags *diags = g_new0(RgDiags, 1);
 	diags->items = g_ptr_array_new_with_free_func(diag_free);
-	diags->texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, unref_bytes);
+	diags->texts = g_hash_table_new_full(
+		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
 	return diags;
 }
 

@@ -31,12 +31,6 @@ static bool is_line_end(gunichar c)
 	return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-/* White space before a command, and what the eye doesn't see. */
-static bool is_margin(gunichar c)
-{
-	return is_line_end(c) || is_hidden(c) || g_unichar_isspace(c);
-}
-
 static bool is_word(gunichar c)
 {
 	return c < 0x80 && (g_ascii_isalnum((char)c) || c == '.' || c == '_' || c == '-');
@@ -70,7 +64,8 @@ static char *disarm(const char *text, const char *colon, const char *hash)
 			g_string_append(out, hash);
 		else
 			g_string_append_len(out, at, (gssize)len);
-		margin = is_line_end(c) || (margin && is_margin(c));
+		/* white space before a command, and what the eye doesn't see */
+		margin = is_line_end(c) || (margin && (is_hidden(c) || g_unichar_isspace(c)));
 		after_hash = c == '#' || (after_hash && is_hidden(c));
 		at += len;
 	}

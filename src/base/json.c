@@ -119,6 +119,17 @@ bool rg_json_has_text(const json_t *names, const char *text)
 	return false;
 }
 
+GStrv rg_json_texts(const json_t *list)
+{
+	g_autoptr(GStrvBuilder) texts = g_strv_builder_new();
+	if (json_is_string(list))
+		g_strv_builder_add(texts, json_string_value(list));
+	for (size_t i = 0; i < json_array_size(list); i++)
+		g_strv_builder_add(texts, json_string_value(json_array_get(list, i)));
+	bool any = json_is_string(list) || json_array_size(list) > 0;
+	return any ? g_strv_builder_end(texts) : NULL;
+}
+
 json_t *rg_json_at(const json_t *value, const char *pointer)
 {
 	json_t *at = rg_json_unconst(value);

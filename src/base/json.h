@@ -28,6 +28,8 @@ int64_t rg_json_int(const json_t *object, const char *key, int64_t otherwise);
 bool rg_json_bool(const json_t *object, const char *key, bool otherwise);
 /* Whether `names`, one text or a list of them, has this text. */
 bool rg_json_has_text(const json_t *names, const char *text);
+/* The texts of a list, or the one text that it is; NULL when there is none. g_strfreev. */
+GStrv rg_json_texts(const json_t *list);
 /* RFC 6901 pointer look-up ("" = whole); borrowed, NULL when absent. */
 json_t *rg_json_at(const json_t *value, const char *pointer);
 /* The name that one step of a pointer stands for ("ray.io~1x": "ray.io/x"). g_free. */

@@ -339,6 +339,16 @@ RgJsonSchema *rg_json_schema_compile(json_t *root, RgDiags *diags)
 	return g_steal_pointer(&schema);
 }
 
+RgJsonSchema *rg_json_schema_embedded(
+	const struct rg_embedded *files, const char *name, RgDiags *diags)
+{
+	while (files->name && !g_str_equal(files->name, name))
+		files++;
+	g_assert(files->name != NULL);
+	json_auto_t *root = rg_json_parse(files->data, files->len, name, CODE, diags);
+	return root ? rg_json_schema_compile(root, diags) : NULL;
+}
+
 void rg_json_schema_free(RgJsonSchema *schema)
 {
 	if (!schema)

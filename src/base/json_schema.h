@@ -2,6 +2,7 @@
  * other: compiling a schema with an unknown keyword fails, so nothing is silently unchecked.
  * Pure; findings go to a callback so that the caller can put them where the value stands. */
 #pragma once
+#include "base/embedded.h"
 #include "base/json.h"
 
 typedef struct RgJsonSchema RgJsonSchema;
@@ -25,6 +26,9 @@ typedef void (*RgSchemaReport)(const RgSchemaFinding *finding, void *data);
 /* NULL and a diagnostic (catalog.bad-data) when the schema is not of the subset. `schema` is
  * referenced. */
 RgJsonSchema *rg_json_schema_compile(json_t *schema, RgDiags *diags);
+/* Of a file that the program carries; that one it has is a matter of the build. */
+RgJsonSchema *rg_json_schema_embedded(
+	const struct rg_embedded *files, const char *name, RgDiags *diags);
 void rg_json_schema_free(RgJsonSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgJsonSchema, rg_json_schema_free)
 /* Reports every violation; true when there was none. Safe for concurrent use. */

@@ -5,11 +5,6 @@
 /* Words longer than this are no slip of the finger any more. */
 #define WORD_MAX 64
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-	return MIN(MIN(a, b), c);
-}
-
 /* Edit distance with neighbours swapped counted as one edit ("zoens" is 1 from "zones"). */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -21,7 +16,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
 			size_t differs = a[i - 1] != b[j - 1];
-			row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + differs);
+			row[j] = MIN(MIN(above[j], row[j - 1]) + 1, above[j - 1] + differs);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				row[j] = MIN(row[j], above2[j - 2] + 1);
 		}

@@ -1,5 +1,6 @@
 #include "base/words.h"
 #include "base/json.h"
+#include <string.h>
 
 static const char *word_of(const json_t *words, const char *key, const char *usual)
 {
@@ -17,6 +18,11 @@ RgWords rg_words_of(const json_t *words)
 		.fast_network_libraries = word_of(words, "fast_network_libraries", NULL),
 		.without_fast_network = word_of(words, "without_fast_network", NULL),
 	};
+}
+
+gint rg_by_text(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 char *rg_place_text(const char *provider, const char *region)

@@ -1,6 +1,7 @@
 /* What a cloud's users call things, for messages: the words of the module's schema.json, or the
  * usual ones. Each forms its plural with an s. The texts are interned. */
 #pragma once
+#include <glib.h>
 #include <jansson.h>
 
 typedef struct {
@@ -15,6 +16,9 @@ typedef struct {
 
 /* `words`: of a schema.json; NULL, or any part of it. */
 RgWords rg_words_of(const json_t *words);
+
+/* Orders the texts of a GPtrArray or a GStrv by their bytes. */
+gint rg_by_text(gconstpointer a, gconstpointer b);
 
 /* A place for messages: "cloud north-1"; the provider alone where it has no regions (an empty
  * region, or NULL). g_free. */

@@ -70,38 +70,27 @@ static void add_slices(const RgBootNode *node, GString *text)
 	g_string_append(text, ")\n");
 }
 
-/* Ray puts up to 30 % of the memory into /dev/shm. */
-static int64_t shm_mib(const RgBootNode *node)
-{
-	const json_t *memory = json_object_get(json_object_get(node->node, "offer"), "memory_gib");
-	return (int64_t)ceil(json_number_value(memory) * 1024 * 0.3);
-}
-
-static void add_ray_args(GString *text, const json_t *args)
-{
-	size_t i;
-	json_t *arg;
-	g_string_append(text, "ray_args=(\n");
-	json_array_foreach (args, i, arg)
-		add_quoted(text, json_string_value(arg));
-	g_string_append(text, ")\n");
-}
-
 char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 {
 	const json_t *said = json_object_get(node->fitted, "ray");
 	json_auto_t *args = rg_boot_ray_args(node, ray);
+	const json_t *memory = rg_json_at(node->node, "/offer/memory_gib");
+	/* Ray puts up to 30 % of the memory into /dev/shm */
+	int64_t shm_mib = (int64_t)ceil(json_number_value(memory) * 1024 * 0.3);
 	GString *text = g_string_new(NULL);
 	add_assignment(text, "role", rg_boot_is_head(node) ? "head" : "worker");
 	add_assignment(text, "image", rg_json_str(said, "image", ""));
 	add_assignment(text, "auth", rg_json_str(said, "auth", ""));
 	g_string_append_printf(text,
 		"gcs_port=%s\ngpus=%" G_GINT64_FORMAT "\nshm_mib=%" G_GINT64_FORMAT "\n",
-		RG_BOOT_GCS_PORT, rg_boot_gpus_of(node), shm_mib(node));
+		RG_BOOT_GCS_PORT, rg_boot_gpus_of(node), shm_mib);
 	if (rg_boot_rdma_of(node))
 		g_string_append_printf(text, "rdma=%" G_GINT64_FORMAT "\n", rg_boot_rdma_of(node));
 	add_slices(node, text);
 	add_container_args(text, json_object_get(ray, "env"));
-	add_ray_args(text, args);
+	g_string_append(text, "ray_args=(\n");
+	for (size_t i = 0; i < json_array_size(args); i++)
+		add_quoted(text, json_string_value(json_array_get(args, i)));
+	g_string_append(text, ")\n");
 	return g_string_free(text, FALSE);
 }

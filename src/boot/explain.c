@@ -62,13 +62,6 @@ static void put_variable(json_t *fields, const char *pair)
 		put(fields, "env.", name, json_string(equals + 1));
 }
 
-static void put_variables(json_t *fields, const char *text)
-{
-	g_auto(GStrv) lines = g_strsplit(text, "\n", MAX_PARTS);
-	for (char **line = lines; *line != NULL; line++)
-		put_variable(fields, *line);
-}
-
 static bool is_computed(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -153,9 +146,12 @@ static json_t *fields_of(const json_t *files)
 	const char *path;
 	json_object_foreach (rg_json_unconst(files), path, content) {
 		const char *text = json_string_value(content);
-		if (g_str_equal(path, RG_BOOT_ENV_FILE))
-			put_variables(fields, text);
-		else if (g_str_equal(path, RG_BOOT_CONF_FILE))
+		g_auto(GStrv) lines = NULL;
+		if (g_str_equal(path, RG_BOOT_ENV_FILE)) {
+			lines = g_strsplit(text, "\n", MAX_PARTS);
+			for (char **line = lines; *line; line++)
+				put_variable(fields, *line);
+		} else if (g_str_equal(path, RG_BOOT_CONF_FILE))
 			put_conf(fields, text);
 		else if (!g_str_equal(path, RG_BOOT_TOKEN_FILE) &&
 			 !g_str_equal(path, RG_BOOT_HEAD_FILE))
@@ -164,16 +160,11 @@ static json_t *fields_of(const json_t *files)
 	return fields;
 }
 
-/* Variables hold secrets, files are long. */
-static bool is_hidden(const char *field)
-{
-	return *field == '/' || g_str_has_prefix(field, "env.");
-}
-
 static json_t *difference(const char *field, json_t *before, json_t *after)
 {
 	json_t *item = json_object();
-	bool hidden = is_hidden(field);
+	/* variables hold secrets, files are long */
+	bool hidden = *field == '/' || g_str_has_prefix(field, "env.");
 	rg_json_set_str(item, "field", field);
 	rg_json_set_str(item, "change", !before ? "added" : !after ? "removed" : "changed");
 	if (hidden)

@@ -11,13 +11,6 @@ static bool is_of_name(char c)
 	return g_ascii_isalnum(c) || c == '-' || c == '_' || c == '.' || c == '/';
 }
 
-/* Not the end of a longer word, such as a variable of the user's; an escaped newline ends one. */
-static bool begins_word(const char *text, const char *at)
-{
-	return at == text || !is_of_name(at[-1]) ||
-	       (at - text >= 2 && at[-2] == '\\' && at[-1] == 'n');
-}
-
 static char *rename_saying(const char *text, const char *saying, const char *from, const char *to)
 {
 	g_autofree char *old = g_strconcat(saying, from, NULL);
@@ -26,7 +19,11 @@ static char *rename_saying(const char *text, const char *saying, const char *fro
 	while ((at = strstr(text, old))) {
 		const char *after = at + strlen(old);
 		g_string_append_len(renamed, text, at - text);
-		if (begins_word(whole, at) && !is_of_name(*after))
+		/* not the end of a longer word, such as a variable of the user's; an escaped
+		 * newline ends one */
+		bool begins = at == whole || !is_of_name(at[-1]) ||
+			      (at - whole >= 2 && at[-2] == '\\' && at[-1] == 'n');
+		if (begins && !is_of_name(*after))
 			g_string_append_printf(renamed, "%s%s", saying, to);
 		else
 			g_string_append(renamed, old);

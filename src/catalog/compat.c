@@ -51,11 +51,6 @@ static bool is_version(
 	return good;
 }
 
-static bool overlaps(const RgRayRelease *a, const RgRayRelease *b)
-{
-	return rg_version_compare(a->from, b->to) <= 0 && rg_version_compare(b->from, a->to) <= 0;
-}
-
 static bool read_ray(RgCompat *compat, const RgTable *table, size_t row, RgDiags *diags)
 {
 	enum { FROM, TO, IMAGES, WHEELS, TAGS, ALIAS };
@@ -75,7 +70,9 @@ static bool read_ray(RgCompat *compat, const RgTable *table, size_t row, RgDiags
 		return false;
 	}
 	for (guint i = 0; i + 1 < compat->rays->len; i++) {
-		if (!overlaps(ray, compat->rays->pdata[i]))
+		const RgRayRelease *other = compat->rays->pdata[i];
+		if (rg_version_compare(ray->from, other->to) > 0 ||
+			rg_version_compare(other->from, ray->to) > 0)
 			continue;
 		rg_table_complain(table, row, FROM, "releases that are there once", diags);
 		return false;

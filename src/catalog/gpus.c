@@ -13,11 +13,6 @@ static void clear(void *data)
 	g_string_chunk_free(gpus->texts);
 }
 
-static const char *keep(RgGpus *gpus, const char *text)
-{
-	return g_string_chunk_insert_const(gpus->texts, text);
-}
-
 void rg_gpus_add_word(RgGpus *gpus, const char *name, RgGpuModel *model)
 {
 	g_autofree char *word = g_ascii_strdown(name, -1);
@@ -28,15 +23,6 @@ void rg_gpus_add_word(RgGpus *gpus, const char *name, RgGpuModel *model)
 	}
 	if (!g_ptr_array_find(models, model, NULL))
 		g_ptr_array_add(models, model);
-}
-
-static void add_words(RgGpus *gpus, const char *names, RgGpuModel *model)
-{
-	g_auto(GStrv) words = g_strsplit(names, "|", -1);
-	for (size_t i = 0; words[i] != NULL; i++) {
-		if (words[i][0] != '\0')
-			rg_gpus_add_word(gpus, words[i], model);
-	}
 }
 
 bool rg_gpu_parse_capability(const char *text, unsigned *tenths)
@@ -91,7 +77,8 @@ static void read_texts(RgGpus *gpus, const RgTable *table, size_t row, RgGpuMode
 		{DRIVER, &model->min_driver}, {CUDA, &model->min_cuda},
 		{RAY_TYPE, &model->ray_type}, {RAY_MEMORY_TYPE, &model->ray_memory_type}};
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
-		*texts[i].text = keep(gpus, rg_table_cell(table, row, texts[i].column));
+		*texts[i].text = g_string_chunk_insert_const(
+			gpus->texts, rg_table_cell(table, row, texts[i].column));
 }
 
 static bool read_figures(const RgTable *table, size_t row, RgGpuModel *model, RgDiags *diags)
@@ -128,7 +115,11 @@ static bool read_model(RgGpus *gpus, const RgTable *table, size_t row, RgDiags *
 	}
 	if (!read_figures(table, row, model, diags))
 		return false;
-	add_words(gpus, rg_table_cell(table, row, NAMES), model);
+	g_auto(GStrv) words = g_strsplit(rg_table_cell(table, row, NAMES), "|", -1);
+	for (size_t i = 0; words[i]; i++) {
+		if (words[i][0] != '\0')
+			rg_gpus_add_word(gpus, words[i], model);
+	}
 	return true;
 }
 

@@ -41,8 +41,6 @@ void rg_catalog_add_shapes(RgCatalog *catalog);
 bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* After its prices are there: their order, and what the table of types doesn't say. */
 void rg_catalog_finish_type(RgInstanceType *type);
-/* refusals.c; after the types. */
-bool rg_catalog_load_refusals(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 
 /* One row of the project file, with what is said about it. */
 typedef struct {

@@ -251,13 +251,49 @@ static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDi
 	return true;
 }
 
+/* refusals.csv: what an instance type can't be asked for. A module without the file has none. */
+enum { R_TYPE, R_WISH };
+
+static bool read_refusal(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
+{
+	RgInstanceType *type =
+		g_hash_table_lookup(catalog->type_of_name, rg_table_cell(table, row, R_TYPE));
+	if (!type) {
+		rg_table_complain(table, row, R_TYPE, "a type of instance_types.csv", diags);
+		return false;
+	}
+	if (!g_str_equal(rg_table_cell(table, row, R_WISH), "placement")) {
+		rg_table_complain(table, row, R_WISH, "\"placement\"", diags);
+		return false;
+	}
+	if (type->refuses_placement) {
+		rg_table_complain(table, row, R_TYPE, "a type that is there once", diags);
+		return false;
+	}
+	type->refuses_placement = true;
+	return true;
+}
+
+static bool load_refusals(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
+{
+	static const char *const columns[] = {"instance_type", "wish", NULL};
+	size_t len = 0;
+	const char *bytes = source->text(source->data, "refusals.csv", &len);
+	if (!bytes)
+		return true;
+	g_autoptr(RgTable) table = rg_table_read("refusals.csv", bytes, len, columns, diags);
+	bool good = table != NULL;
+	for (size_t row = 0; table && row < rg_table_rows(table); row++)
+		good &= read_refusal(catalog, table, row, diags);
+	return good;
+}
+
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
 	if (!load_types(catalog, source, diags) || !rg_own_add_types(catalog, source, diags))
 		return false;
 	g_ptr_array_sort(catalog->types, by_type_name);
 	return rg_catalog_load_prices(catalog, source, diags) &&
-	       load_regions(catalog, source, diags) &&
-	       rg_catalog_load_refusals(catalog, source, diags) &&
+	       load_regions(catalog, source, diags) && load_refusals(catalog, source, diags) &&
 	       rg_own_add_prices(catalog, source, diags);
 }

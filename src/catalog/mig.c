@@ -175,11 +175,6 @@ typedef struct {
 	unsigned taken; /* memory slices, one bit each */
 } Chip;
 
-static unsigned mask_of(const RgMigProfile *profile, unsigned start)
-{
-	return ((1u << profile->size) - 1) << start;
-}
-
 /* Equal profiles side by side take ascending places: their order makes no other layout. */
 static bool place_from(Chip *chip, size_t i)
 {
@@ -188,7 +183,7 @@ static bool place_from(Chip *chip, size_t i)
 	const RgMigProfile *profile = chip->wish[i];
 	bool again = i > 0 && chip->wish[i - 1] == profile;
 	for (unsigned k = 0; k < profile->n_starts; k++) {
-		unsigned mask = mask_of(profile, profile->starts[k]);
+		unsigned mask = ((1u << profile->size) - 1) << profile->starts[k];
 		if ((chip->taken & mask) != 0 ||
 			(again && profile->starts[k] < chip->starts[i - 1]))
 			continue;

@@ -159,15 +159,6 @@ static void put_discount(
 	price->own = rg_catalog_keep(catalog, place);
 }
 
-static void put_discounts(RgCatalog *catalog, const RgOwnRow *row)
-{
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *type = catalog->types->pdata[i];
-		for (guint p = 0; p < type->prices->len; p++)
-			put_discount(catalog, type, type->prices->pdata[p], row);
-	}
-}
-
 /* ---- both */
 
 static bool read_row(const Reader *reader, size_t i, bool discounts)
@@ -182,7 +173,11 @@ static bool read_row(const Reader *reader, size_t i, bool discounts)
 		return read_price(reader, &row);
 	if (!check_discount(reader->catalog, &row))
 		return false;
-	put_discounts(reader->catalog, &row);
+	for (guint k = 0; k < reader->catalog->types->len; k++) {
+		const RgInstanceType *type = reader->catalog->types->pdata[k];
+		for (guint p = 0; p < type->prices->len; p++)
+			put_discount(reader->catalog, type, type->prices->pdata[p], &row);
+	}
 	return true;
 }
 

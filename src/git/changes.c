@@ -80,12 +80,13 @@ static bool compare(
 	return code == 0 && git_diff_foreach(diff, add_path, NULL, NULL, NULL, paths) == 0;
 }
 
-static RgGitChanges *changes_in(
-	const char *folder, const char *since, const char *ref, RgDiags *diags)
+RgGitChanges *repo_changes(const char *folder, const char *since, const char *ref, RgDiags *diags)
 {
+	g_auto(RepoUse) use = repo_begin(folder, diags);
 	g_autoptr(RgGitChanges) changes = g_new0(RgGitChanges, 1);
 	g_autofree char *below = NULL;
-	g_autoptr(git_repository) repo = repo_open_at(folder, &below, &changes->root, diags);
+	g_autoptr(git_repository) repo =
+		use ? repo_open_at(folder, &below, &changes->root, diags) : NULL;
 	g_autoptr(git_commit) from = NULL, to = NULL;
 	git_oid base;
 	if (!repo || !repo_find_commit(repo, since, &from, diags) ||
@@ -98,15 +99,4 @@ static RgGitChanges *changes_in(
 		return g_steal_pointer(&changes);
 	repo_report_unreadable(folder, diags);
 	return NULL;
-}
-
-RgGitChanges *repo_changes(const char *folder, const char *since, const char *ref, RgDiags *diags)
-{
-	if (git_libgit2_init() < 0) {
-		repo_report_unreadable(folder, diags);
-		return NULL;
-	}
-	RgGitChanges *changes = changes_in(folder, since, ref, diags);
-	git_libgit2_shutdown();
-	return changes;
 }

@@ -1,4 +1,4 @@
-/* The files of a folder as a commit has them. */
+/* The files of a folder as a commit has them; whether the index has one. */
 #include <string.h>
 #include "git/repo.h"
 
@@ -43,12 +43,14 @@ static GPtrArray *list_below(git_repository *repo, const git_tree *tree, const c
 	return NULL;
 }
 
-static GPtrArray *list_in(const char *path, const char *rev, bool *is_file, RgDiags *diags)
+GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags)
 {
+	g_auto(RepoUse) use = repo_begin(path, diags);
 	g_autofree char *below = NULL, *root = NULL;
-	g_autoptr(git_repository) repo = repo_open_at(path, &below, &root, diags);
+	g_autoptr(git_repository) repo = use ? repo_open_at(path, &below, &root, diags) : NULL;
 	g_autoptr(git_commit) commit = NULL;
 	g_autoptr(git_tree) tree = NULL;
+	*is_file = false;
 	if (!repo || !repo_find_commit(repo, rev, &commit, diags))
 		return NULL;
 	if (git_commit_tree(&tree, commit) != 0) {
@@ -58,14 +60,14 @@ static GPtrArray *list_in(const char *path, const char *rev, bool *is_file, RgDi
 	return list_below(repo, tree, below, is_file, diags);
 }
 
-GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags)
+/* Whether it is committed, or would be by the next `git commit`. */
+bool repo_tracks(const char *path)
 {
-	*is_file = false;
-	if (git_libgit2_init() < 0) {
-		repo_report_unreadable(path, diags);
-		return NULL;
-	}
-	GPtrArray *paths = list_in(path, rev, is_file, diags);
-	git_libgit2_shutdown();
-	return paths;
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	g_auto(RepoUse) use = repo_begin(path, unused);
+	g_autofree char *below = NULL, *root = NULL;
+	g_autoptr(git_index) index = NULL;
+	g_autoptr(git_repository) repo = use ? repo_open_at(path, &below, &root, unused) : NULL;
+	return repo && git_repository_index(&index, repo) == 0 &&
+	       git_index_get_bypath(index, below, GIT_INDEX_STAGE_NORMAL);
 }

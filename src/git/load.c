@@ -4,18 +4,14 @@
 #include "base/module.h"
 #include "git/module.h"
 
-static const RgGitModule *open_module(RgDiags *diags)
-{
-#ifdef RG_MODULES_BUILTIN
-	return raygpu_git_module();
-#else
-	return rg_module_load("git", "raygpu-git.so", RG_GIT_SYMBOL, "git.unreadable", diags);
-#endif
-}
-
 static const RgGitModule *load(RgDiags *diags)
 {
-	const RgGitModule *module = open_module(diags);
+#ifdef RG_MODULES_BUILTIN
+	const RgGitModule *module = raygpu_git_module();
+#else
+	const RgGitModule *module =
+		rg_module_load("git", "raygpu-git.so", RG_GIT_SYMBOL, "git.unreadable", diags);
+#endif
 	if (!module)
 		return NULL;
 	if (module->size == sizeof *module && g_str_equal(module->version, RG_VERSION))

@@ -20,6 +20,11 @@ bool repo_report_unreadable(const char *path, RgDiags *diags)
 	return false;
 }
 
+RepoUse repo_begin(const char *path, RgDiags *diags)
+{
+	return git_libgit2_init() >= 0 || repo_report_unreadable(path, diags);
+}
+
 /* The nearest folder upward that has a ".git"; `dir` itself when none has. */
 static char *find_top(const char *dir)
 {
@@ -51,14 +56,6 @@ static bool report_not_owner(const char *dir, RgDiags *diags)
 	return false;
 }
 
-/* libgit2 before 1.6 says "not found" instead of GIT_EOWNER when no safe.directory is configured
- * (libgit2 pull request 6408). */
-static bool is_not_owner(int code)
-{
-	return code == GIT_EOWNER ||
-	       (code == GIT_ENOTFOUND && strstr(repo_last_words(), "safe.directory"));
-}
-
 bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
 {
 	g_auto(git_buf) found = GIT_BUF_INIT;
@@ -70,8 +67,11 @@ bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
 			repo, found.ptr, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
 	if (code == 0)
 		return true;
-	return is_not_owner(code) ? report_not_owner(dir, diags)
-				  : repo_report_unreadable(dir, diags);
+	/* libgit2 before 1.6 says "not found" instead of GIT_EOWNER when no safe.directory is
+	 * configured (libgit2 pull request 6408) */
+	bool is_not_owner = code == GIT_EOWNER ||
+			    (code == GIT_ENOTFOUND && strstr(repo_last_words(), "safe.directory"));
+	return is_not_owner ? report_not_owner(dir, diags) : repo_report_unreadable(dir, diags);
 }
 
 /* The file's path below the work tree, both without symbolic links; NULL when it is outside (in
@@ -150,13 +150,8 @@ static RgProvenance *provenance(const char *spec_path, RgDiags *diags)
 			g_strerror(errno));
 		return NULL;
 	}
-	RgProvenance *result = NULL;
-	if (git_libgit2_init() < 0)
-		repo_report_unreadable(spec_path, diags);
-	else {
-		result = read_provenance(file, diags);
-		git_libgit2_shutdown();
-	}
+	g_auto(RepoUse) use = repo_begin(spec_path, diags);
+	RgProvenance *result = use ? read_provenance(file, diags) : NULL;
 	free(file);
 	return result;
 }

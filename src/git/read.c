@@ -66,12 +66,6 @@ bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit
 	return false;
 }
 
-static char *report_no_file(const char *path, const char *rev, RgDiags *diags)
-{
-	rg_diags_error(diags, "git.no-file", "\"%s\" at \"%s\" does not exist", path, rev);
-	return NULL;
-}
-
 static char *report_other(const char *path, const char *rev, const char *what, RgDiags *diags)
 {
 	rg_diags_error(diags, "git.not-a-file", "\"%s\" at \"%s\" is %s", path, rev, what);
@@ -84,8 +78,10 @@ static char *read_blob(git_repository *repo, const git_commit *commit, const cha
 	g_autoptr(git_tree) tree = NULL;
 	g_autoptr(git_tree_entry) entry = NULL;
 	g_autoptr(git_blob) blob = NULL;
-	if (git_commit_tree(&tree, commit) != 0 || git_tree_entry_bypath(&entry, tree, path) != 0)
-		return report_no_file(path, rev, diags);
+	if (git_commit_tree(&tree, commit) != 0 || git_tree_entry_bypath(&entry, tree, path) != 0) {
+		rg_diags_error(diags, "git.no-file", "\"%s\" at \"%s\" does not exist", path, rev);
+		return NULL;
+	}
 	if (git_tree_entry_type(entry) != GIT_OBJECT_BLOB)
 		return report_other(path, rev, "no file", diags);
 	if (git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
@@ -131,27 +127,17 @@ git_repository *repo_open_at(const char *path, char **below, char **root, RgDiag
 	return NULL;
 }
 
-static char *read_at(
+char *repo_read_at(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
 {
+	g_auto(RepoUse) use = repo_begin(path, diags);
 	g_autoptr(RgProvenance) found = g_new0(RgProvenance, 1);
-	g_autoptr(git_repository) repo = repo_open_at(path, &found->path, &found->root, diags);
+	g_autoptr(git_repository) repo =
+		use ? repo_open_at(path, &found->path, &found->root, diags) : NULL;
 	if (!repo)
 		return NULL;
 	char *text = read_in(repo, found, rev, len, diags);
 	if (text)
 		*provenance = g_steal_pointer(&found);
-	return text;
-}
-
-char *repo_read_at(
-	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
-{
-	if (git_libgit2_init() < 0) {
-		repo_report_unreadable(path, diags);
-		return NULL;
-	}
-	char *text = read_at(path, rev, len, provenance, diags);
-	git_libgit2_shutdown();
 	return text;
 }

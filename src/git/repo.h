@@ -11,7 +11,19 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree, git_tree_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_tree_entry, git_tree_entry_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_blob, git_blob_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_diff, git_diff_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_index, git_index_free)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(git_buf, git_buf_dispose)
+
+/* libgit2 in use, until the end of the scope; false and a diagnostic when it can't be. Stands
+ * before what it must outlive. */
+typedef bool RepoUse;
+static inline void repo_end(const RepoUse *use)
+{
+	if (*use)
+		git_libgit2_shutdown();
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RepoUse, repo_end)
+RepoUse repo_begin(const char *path, RgDiags *diags);
 
 /* The repository around `dir`; *repo stays NULL when there is none. False when one is there and
  * can't be read. */
@@ -34,8 +46,6 @@ char *repo_read_at(
 
 /* list.c */
 GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags);
-
-/* tracked.c */
 bool repo_tracks(const char *path);
 
 /* changes.c */

@@ -51,18 +51,13 @@ static unsigned left_ms(const Exchange *exchange)
 	return (unsigned)MAX((int64_t)call_ms(exchange) - exchange->spent_ms, 0);
 }
 
-static bool is_canceled(const Client *client)
-{
-	const RgHttpOptions *options = &client->options;
-	return options->canceled && options->canceled(options->canceled_data);
-}
-
 static bool client_sleep(RgHttp *http, unsigned ms)
 {
 	Client *client = (Client *)http;
+	const RgHttpOptions *options = &client->options;
 	int64_t end_ms = rg_clock_monotonic_ms() + ms;
 	for (;;) {
-		if (is_canceled(client))
+		if (options->canceled && options->canceled(options->canceled_data))
 			return false;
 		int64_t left_ms = end_ms - rg_clock_monotonic_ms();
 		if (left_ms <= 0)
@@ -91,25 +86,6 @@ static bool wait_and_tell(Exchange *exchange, unsigned wait_ms, const char *why)
 	return client_sleep(&client->base, wait_ms);
 }
 
-static void reset_reply(RgHttpReply *reply)
-{
-	if (!reply->body) {
-		reply->body = g_byte_array_new();
-		reply->headers = json_object();
-	}
-	reply->status = 0;
-	reply->skew_s = 0;
-	g_byte_array_set_size(reply->body, 0);
-	json_object_clear(reply->headers);
-}
-
-static int64_t measure_skew(const RgHttpReply *reply)
-{
-	const char *date = rg_json_str(reply->headers, "date", NULL);
-	int64_t theirs = date ? (int64_t)curl_getdate(date, NULL) : -1;
-	return theirs >= 0 ? theirs - rg_clock_now_s() : 0;
-}
-
 static RgHttpVerdict classify(const RgHttpRequest *request, const RgHttpReply *reply)
 {
 	if (!request->classify)
@@ -126,7 +102,14 @@ static bool try_once(Exchange *exchange)
 	unsigned turn_ms = rg_rate_take(&client->rate, rg_clock_monotonic_ms());
 	if (!client_sleep(&client->base, turn_ms))
 		return false;
-	reset_reply(reply);
+	if (!reply->body) {
+		reply->body = g_byte_array_new();
+		reply->headers = json_object();
+	}
+	reply->status = 0;
+	reply->skew_s = 0;
+	g_byte_array_set_size(reply->body, 0);
+	json_object_clear(reply->headers);
 	reply->tries++;
 	atomic_fetch_add(&client->requests, 1);
 	if (!exchange->request->reading)
@@ -149,7 +132,9 @@ static bool try_once(Exchange *exchange)
 		exchange->last.reason ? exchange->last.reason : "", entry.duration_ms);
 	if (exchange->last.end != RG_TRY_ANSWERED)
 		return true;
-	reply->skew_s = measure_skew(reply);
+	const char *date = rg_json_str(reply->headers, "date", NULL);
+	int64_t theirs = date ? (int64_t)curl_getdate(date, NULL) : -1;
+	reply->skew_s = theirs >= 0 ? theirs - rg_clock_now_s() : 0;
 	exchange->verdict = classify(exchange->request, reply);
 	if (exchange->verdict == RG_HTTP_THROTTLED)
 		rg_rate_throttled(&client->rate);
@@ -199,13 +184,6 @@ static bool may_help(Exchange *exchange, unsigned *wait_ms)
 		return false;
 	}
 	return false;
-}
-
-/* The same within the time that a call may take. */
-static bool plan_retry(Exchange *exchange, unsigned *wait_ms)
-{
-	exchange->asked_ms = 0;
-	return may_help(exchange, wait_ms) && *wait_ms < left_ms(exchange);
 }
 
 /* Who demands a wait gets no request before it is over. */
@@ -286,7 +264,9 @@ static bool exchange_run(Exchange *exchange, RgDiags *diags)
 			report_canceled(exchange, diags);
 			return false;
 		}
-		if (!plan_retry(exchange, &wait_ms))
+		exchange->asked_ms = 0;
+		/* within the time that a call may take */
+		if (!may_help(exchange, &wait_ms) || wait_ms >= left_ms(exchange))
 			break;
 		g_autofree char *status = g_strdup_printf("status %d", exchange->reply->status);
 		const char *why = exchange->last.reason ? exchange->last.reason : status;

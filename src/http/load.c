@@ -7,18 +7,14 @@
 
 static const RgHttpHost host = {rg_redact_add, rg_redact, rg_log_level, rg_log};
 
-static const RgHttpModule *load(RgDiags *diags)
-{
-#ifdef RG_MODULES_BUILTIN
-	return raygpu_http_module();
-#else
-	return rg_module_load("http", "raygpu-http.so", RG_HTTP_SYMBOL, "http.module", diags);
-#endif
-}
-
 RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
 {
-	const RgHttpModule *module = load(diags);
+#ifdef RG_MODULES_BUILTIN
+	const RgHttpModule *module = raygpu_http_module();
+#else
+	const RgHttpModule *module =
+		rg_module_load("http", "raygpu-http.so", RG_HTTP_SYMBOL, "http.module", diags);
+#endif
 	if (!module)
 		return NULL;
 	if (module->size != sizeof *module || !g_str_equal(module->version, RG_VERSION)) {

@@ -110,16 +110,6 @@ static json_t *show_request_headers(const RgTrace *trace, const RgHttpRequest *r
 	return headers;
 }
 
-static json_t *show_reply_headers(const RgTrace *trace, const RgHttpReply *reply)
-{
-	json_t *headers = json_object();
-	const char *name;
-	json_t *value;
-	json_object_foreach (reply->headers, name, value)
-		set_header(trace, headers, name, json_string_value(value));
-	return headers;
-}
-
 static void write_line(RgTrace *trace, const char *line, size_t len)
 {
 	pthread_mutex_lock(&trace->lock);
@@ -170,7 +160,11 @@ void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 			line, "error", trace_show(trace, entry->error, strlen(entry->error)));
 	if (reply->status != 0) {
 		json_object_set_new(line, "status", json_integer(reply->status));
-		json_object_set_new(line, "reply_headers", show_reply_headers(trace, reply));
+		json_t *headers = json_object(), *value;
+		const char *name;
+		json_object_foreach (reply->headers, name, value)
+			set_header(trace, headers, name, json_string_value(value));
+		json_object_set_new(line, "reply_headers", headers);
 		json_object_set_new(line, "reply_body",
 			show_body(
 				trace, request, (const char *)reply->body->data, reply->body->len));

@@ -3,23 +3,11 @@
 #include "provider/internal.h"
 
 #include <string.h>
-#include "base/embedded.h"
 
 extern const struct rg_embedded rg_schemas[];
 
 /* Findings that are put into words; more help nobody. */
 #define FINDINGS_MAX 5
-
-static RgJsonSchema *compile_embedded(RgDiags *diags)
-{
-	const struct rg_embedded *row = rg_schemas;
-	while (row->name && !g_str_equal(row->name, "provider-schema.json"))
-		row++;
-	g_assert(row->name != NULL);
-	json_auto_t *document =
-		rg_json_parse(row->data, row->len, row->name, "catalog.bad-data", diags);
-	return document ? rg_json_schema_compile(document, diags) : NULL;
-}
 
 /* One finding in words: "/kinds/x.y/batch: create is missing". */
 static void put_finding(const RgSchemaFinding *finding, void *data)
@@ -43,7 +31,8 @@ static void put_finding(const RgSchemaFinding *finding, void *data)
 static bool shape_is_right(const char *where, const json_t *document, RgRefusal *why)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgJsonSchema) schema = compile_embedded(diags);
+	g_autoptr(RgJsonSchema) schema =
+		rg_json_schema_embedded(rg_schemas, "provider-schema.json", diags);
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	if (!schema)
 		return rg_refuse(why, "this raygpu is broken: install it again",

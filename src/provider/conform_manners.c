@@ -17,11 +17,6 @@ struct RgManners {
 	sigset_t blocked;
 };
 
-static int by_text(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 RgManners *rg_manners_new(void)
 {
 	RgManners *manners = g_new0(RgManners, 1);
@@ -31,7 +26,7 @@ RgManners *rg_manners_new(void)
 	umask(manners->mask);
 	manners->environment = g_get_environ();
 	g_qsort_with_data(manners->environment, (gint)g_strv_length(manners->environment),
-		sizeof *manners->environment, (GCompareDataFunc)(void (*)(void))by_text, NULL);
+		sizeof *manners->environment, (GCompareDataFunc)(void (*)(void))rg_by_text, NULL);
 	for (int i = 1; i < NSIG; i++)
 		sigaction(i, NULL, &manners->actions[i]);
 	pthread_sigmask(SIG_BLOCK, NULL, &manners->blocked);

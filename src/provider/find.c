@@ -98,11 +98,6 @@ static void report_missing(
 		rg_diag_hint(diag, "raygpu providers list shows what there is");
 }
 
-static int by_text(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 GStrv rg_provider_host_names(RgProviderHost *host)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
@@ -110,7 +105,7 @@ GStrv rg_provider_host_names(RgProviderHost *host)
 		g_ptr_array_add(all, g_strdup(b->name));
 	for (size_t i = 0; host->directories && host->directories[i]; i++)
 		add_names_of_dir(host->directories[i], all);
-	g_ptr_array_sort(all, by_text);
+	g_ptr_array_sort(all, rg_by_text);
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 	for (guint i = 0; i < all->len; i++) {
 		if (i == 0 || !g_str_equal(all->pdata[i], all->pdata[i - 1]))

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static gint by_name(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_state(json_t *rows, const char *name, const char *version, const char *file,
 	const char *state, const RgRefusal *refusal)
 {
@@ -88,7 +83,7 @@ static void add_dir(RgProviderHost *host, const char *path, json_t *rows)
 		if (g_str_has_suffix(file, ".so"))
 			g_ptr_array_add(files, g_strdup(file));
 	}
-	g_ptr_array_sort(files, by_name);
+	g_ptr_array_sort(files, rg_by_text);
 	for (guint i = 0; i < files->len; i++)
 		add_file(host, path, g_ptr_array_index(files, i), rows);
 }

@@ -47,16 +47,6 @@ static void read_memory(RgAccelerator *accelerator, const json_t *value)
 		accelerator->memory_gb = bound;
 }
 
-static GStrv names_of(const json_t *value)
-{
-	size_t n = json_is_array(value) ? json_array_size(value) : value != NULL;
-	GStrv names = n > 0 ? g_new0(char *, n + 1) : NULL;
-	for (size_t i = 0; i < n; i++)
-		names[i] = g_strdup(
-			json_string_value(json_is_array(value) ? json_array_get(value, i) : value));
-	return names;
-}
-
 static RgAccelerator *from_text(const char *text)
 {
 	RgAccelerator *accelerator = g_new0(RgAccelerator, 1);
@@ -74,7 +64,7 @@ static RgAccelerator *from_mapping(const json_t *value)
 	const json_t *count = json_object_get(value, "count");
 	g_autofree char *text = json_dumps(value, JSON_PRESERVE_ORDER);
 	accelerator->text = g_steal_pointer(&text);
-	accelerator->names = names_of(json_object_get(value, "name"));
+	accelerator->names = rg_json_texts(json_object_get(value, "name"));
 	accelerator->count = count ? (unsigned)json_number_value(count) : 1;
 	accelerator->capability = capability_of(rg_json_str(value, "compute_capability", NULL));
 	read_memory(accelerator, json_object_get(value, "gpu_memory"));

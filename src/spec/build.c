@@ -32,17 +32,6 @@ static RgSource member_source(const RgDocument *document, const char *pointer, c
 	return rg_document_source(document, member);
 }
 
-static GStrv build_zones(const json_t *zones)
-{
-	if (!zones)
-		return NULL;
-	size_t n = json_array_size(zones);
-	GStrv names = g_new0(char *, n + 1);
-	for (size_t i = 0; i < n; i++)
-		names[i] = g_strdup(json_string_value(json_array_get(zones, i)));
-	return names;
-}
-
 /* A count may be written as 2.0, which is an integer to JSON Schema. */
 static void build_nodes(RgPool *pool, const json_t *nodes)
 {
@@ -87,7 +76,7 @@ static RgPool *build_pool(
 		member_source(document, pointer, accelerators ? "accelerators" : "instance_type");
 	build_nodes(pool, json_object_get(value, "nodes"));
 	pool->nodes_source = member_source(document, pointer, "nodes");
-	pool->zones = build_zones(json_object_get(value, "zones"));
+	pool->zones = rg_json_texts(json_object_get(value, "zones"));
 	pool->zones_source = member_source(document, pointer, "zones");
 	pool->image = dup_str(value, "image");
 	pool->driver = dup_str(value, "driver");
@@ -208,18 +197,6 @@ static void free_pool(gpointer data)
 	g_free(pool);
 }
 
-static GPtrArray *build_workloads(const RgDocument *document)
-{
-	GPtrArray *workloads = g_ptr_array_new_with_free_func(rg_workload_free);
-	json_t *all = json_object_get(document->value, "workloads"), *value;
-	const char *name;
-	json_object_foreach (all, name, value) {
-		g_autofree char *pointer = rg_json_pointer_add("/workloads", name);
-		g_ptr_array_add(workloads, rg_workload_build(document, name, pointer, value));
-	}
-	return workloads;
-}
-
 RgCluster *rg_cluster_build(RgDocument *document)
 {
 	RgCluster *cluster = g_new0(RgCluster, 1);
@@ -240,7 +217,13 @@ RgCluster *rg_cluster_build(RgDocument *document)
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		g_ptr_array_add(cluster->pools, build_pool(document, name, pointer, pool));
 	}
-	cluster->workloads = build_workloads(document);
+	cluster->workloads = g_ptr_array_new_with_free_func(rg_workload_free);
+	json_t *workloads = json_object_get(view, "workloads"), *workload;
+	json_object_foreach (workloads, name, workload) {
+		g_autofree char *pointer = rg_json_pointer_add("/workloads", name);
+		g_ptr_array_add(
+			cluster->workloads, rg_workload_build(document, name, pointer, workload));
+	}
 	cluster->sources = g_steal_pointer(&document->sources);
 	cluster->view = g_steal_pointer(&document->value);
 	return cluster;

@@ -12,15 +12,10 @@ void rg_spec_check_shape(RgDocument *document, const char *schema, RgDiags *diag
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags);
 /* Those of them that concern Ray, its image and Python (ray_rules.c). */
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags);
-/* Those that concern the candidates of provider.any_of (place_rules.c). */
-void rg_spec_check_places(RgDocument *document, RgDiags *diags);
 /* Those of them that concern workloads (workload_rules.c). */
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags);
 /* A pool's count, also as {min, max}; the most nodes that it can have. */
 double rg_spec_check_nodes(RgDocument *document, const char *pointer, RgDiags *diags);
-
-/* Those about `budget` (limits_rules.c). */
-void rg_spec_check_budget(RgDocument *document, RgDiags *diags);
 
 /* A finding about the value at `pointer`, and its pointer spoiled. */
 RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *code, RgDiags *diags,

@@ -14,39 +14,27 @@ static char *real_path(const char *path)
 	return real;
 }
 
-/* The path from "/" as it is named: its links count, those of the working folder are the user's. */
-static char *named_path(const char *path)
-{
-	char here[PATH_MAX];
-	return g_canonicalize_filename(path, getcwd(here, sizeof here) ? here : "/");
-}
-
-static bool lies_in(const char *file, const char *folder)
-{
-	size_t len = strlen(folder);
-	return strncmp(file, folder, len) == 0 && (file[len] == '/' || g_str_equal(folder, "/"));
-}
-
-static bool is_tree(const char *folder)
-{
-	g_autofree char *mark = g_build_filename(folder, ".git", NULL);
-	return g_file_test(mark, G_FILE_TEST_EXISTS);
-}
-
 bool spec_is_inside(const char *path)
 {
 	/* what exists and has no path is a pipe, behind a link to /dev/stdin for instance */
 	bool exists = g_file_test(path, G_FILE_TEST_EXISTS);
-	g_autofree char *file = real_path(path), *folder = named_path(path);
+	/* from "/" as it is named: its links count, those of the working folder are the user's */
+	char here[PATH_MAX];
+	g_autofree char *file = real_path(path);
+	g_autofree char *folder =
+		g_canonicalize_filename(path, getcwd(here, sizeof here) ? here : "/");
 	bool inside = true;
 	while (exists && inside && !g_str_equal(folder, "/")) {
 		char *above = g_path_get_dirname(folder);
 		g_free(folder);
 		folder = above;
-		if (!is_tree(folder))
+		g_autofree char *mark = g_build_filename(folder, ".git", NULL);
+		if (!g_file_test(mark, G_FILE_TEST_EXISTS))
 			continue;
 		g_autofree char *tree = real_path(folder);
-		inside = file && tree && lies_in(file, tree);
+		size_t len = tree ? strlen(tree) : 0;
+		inside = file && tree && strncmp(file, tree, len) == 0 &&
+			 (file[len] == '/' || g_str_equal(tree, "/"));
 	}
 	return inside;
 }

@@ -192,25 +192,6 @@ RgCluster *rg_spec_load_query(const char *query, RgDiags *diags)
 	return rg_spec_load("query", text, strlen(text), diags);
 }
 
-static void report_unreadable(const char *path, int error, RgDiags *diags)
-{
-	RgDiag *diag = rg_diags_error(
-		diags, "file.unreadable", "%s cannot be read: %s", path, g_strerror(error));
-	rg_diag_at(diag, (RgSource){.file = g_intern_string(path)});
-	if (error == ENOENT)
-		rg_diag_hint(diag, "name a spec file, or - for standard input");
-}
-
-/* One byte over the cap tells that there is more. */
-static bool read_stream(FILE *stream, GString *text)
-{
-	char buffer[16384];
-	size_t n;
-	while (text->len <= RG_CAP_SPEC_BYTES && (n = fread(buffer, 1, sizeof buffer, stream)) > 0)
-		g_string_append_len(text, buffer, (gssize)n);
-	return ferror(stream) == 0;
-}
-
 static void report_outside(const char *path, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "file.outside-tree",
@@ -230,7 +211,12 @@ static GString *read_stream_of(const char *path, int *error)
 	if (!stream)
 		return NULL;
 	GString *text = g_string_new(NULL);
-	bool read = read_stream(stream, text);
+	char buffer[16384];
+	size_t n;
+	/* one byte over the cap tells that there is more */
+	while (text->len <= RG_CAP_SPEC_BYTES && (n = fread(buffer, 1, sizeof buffer, stream)) > 0)
+		g_string_append_len(text, buffer, (gssize)n);
+	bool read = ferror(stream) == 0;
 	*error = errno;
 	if (!is_stdin)
 		fclose(stream);
@@ -248,9 +234,14 @@ static GString *read_path(const char *path, RgDiags *diags)
 		return NULL;
 	}
 	GString *text = read_stream_of(path, &error);
-	if (!text)
-		report_unreadable(path, error, diags);
-	return text;
+	if (text)
+		return text;
+	RgDiag *diag = rg_diags_error(
+		diags, "file.unreadable", "%s cannot be read: %s", path, g_strerror(error));
+	rg_diag_at(diag, (RgSource){.file = g_intern_string(path)});
+	if (error == ENOENT)
+		rg_diag_hint(diag, "name a spec file, or - for standard input");
+	return NULL;
 }
 
 void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags)

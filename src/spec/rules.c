@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/caps.h"
 #include "base/redact.h"
+#include "base/words.h"
 #include "spec/disk.h"
 #include "spec/words.h"
 
@@ -79,12 +80,6 @@ static void hide_secrets(const json_t *place)
 		rg_redact_add(user + 3, (size_t)(host - user) - 3);
 }
 
-static void hide_token(const char *name, const json_t *value)
-{
-	if (json_is_string(value) && g_str_has_prefix(name, "RAY_AUTH_TOKEN"))
-		rg_redact_add(json_string_value(value), json_string_length(value));
-}
-
 static void check_names(RgDocument *document, const char *pointer, NameRule judge, const char *code,
 	const char *what, RgDiags *diags)
 {
@@ -94,7 +89,8 @@ static void check_names(RgDocument *document, const char *pointer, NameRule judg
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		const char *hint = NULL;
 		const char *why = judge(name, &hint);
-		hide_token(name, value);
+		if (json_is_string(value) && g_str_has_prefix(name, "RAY_AUTH_TOKEN"))
+			rg_redact_add(json_string_value(value), json_string_length(value));
 		if (!why || rg_document_is_spoiled(document, at))
 			continue;
 		g_autofree char *quoted = rg_words_quote(name);
@@ -150,6 +146,60 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 	report_key(document, "/pools", "spec.out-of-range", summary, NULL, diags);
 }
 
+/* Which of two candidates of one region holds could not be told by what the state keeps. */
+static void check_twice(RgDocument *document, const json_t *any_of, size_t i, RgDiags *diags)
+{
+	const json_t *place = json_array_get(any_of, i);
+	const char *name = rg_json_str(place, "name", NULL);
+	const char *region = rg_json_str(place, "region", "");
+	g_autofree char *at = g_strdup_printf("/provider/any_of/%zu", i);
+	for (size_t k = 0; k < i && name; k++) {
+		const json_t *other = json_array_get(any_of, k);
+		if (!g_str_equal(rg_json_str(other, "name", ""), name) ||
+			!g_str_equal(rg_json_str(other, "region", ""), region))
+			continue;
+		g_autofree char *place_text = rg_place_text(name, region);
+		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+			"provider.any_of names %s twice", place_text);
+		rg_diag_hint(diag, "name each provider and region once");
+		return;
+	}
+}
+
+static void check_places(RgDocument *document, RgDiags *diags)
+{
+	const json_t *any_of = rg_json_at(document->value, "/provider/any_of");
+	for (size_t i = 0; i < json_array_size(any_of); i++)
+		check_twice(document, any_of, i, diags);
+}
+
+/* A limit of a pool that isn't there would limit nothing, and nobody would know. */
+static void check_budget(RgDocument *document, RgDiags *diags)
+{
+	json_t *limits = rg_json_at(document->value, "/budget/pools"), *limit;
+	const json_t *pools = json_object_get(document->value, "pools");
+	const char *name;
+	json_object_foreach (limits, name, limit) {
+		g_autofree char *at = rg_json_pointer_add("/budget/pools", name);
+		if (g_str_equal(name, "head") || json_object_get(pools, name) ||
+			rg_document_is_spoiled(document, at))
+			continue;
+		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+			"budget.pools names \"%s\", but the spec has no such pool", name);
+		rg_diag_at(diag, rg_document_key_source(document, at));
+		g_autoptr(GPtrArray) words = g_ptr_array_new();
+		const char *pool;
+		json_t *value;
+		g_ptr_array_add(words, (gpointer)(uintptr_t) "head");
+		json_object_foreach (rg_json_unconst(pools), pool, value)
+			g_ptr_array_add(words, (gpointer)(uintptr_t)pool);
+		g_ptr_array_add(words, NULL);
+		const char *near = rg_nearest_word(name, (const char *const *)words->pdata);
+		if (near)
+			rg_diag_hint(diag, "did you mean `%s`?", near);
+	}
+}
+
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 {
 	json_t *provider = json_object_get(document->value, "provider"), *place;
@@ -158,9 +208,9 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 	json_array_foreach (json_object_get(provider, "any_of"), i, place)
 		hide_secrets(place);
 	check_names(document, "/labels", judge_tag, "spec.reserved-label", "label", diags);
-	rg_spec_check_places(document, diags);
+	check_places(document, diags);
 	rg_spec_check_ray(document, diags);
-	rg_spec_check_budget(document, diags);
+	check_budget(document, diags);
 	check_pool(document, "/head", diags);
 	check_pools(document, diags);
 	rg_spec_check_workloads(document, diags);

@@ -23,14 +23,6 @@ static size_t span_digits(const char *text)
 	return strspn(text, "0123456789");
 }
 
-/* [-+]?[0-9]+ */
-static bool is_decimal(const char *text)
-{
-	text += *text == '-' || *text == '+';
-	size_t digits = span_digits(text);
-	return digits > 0 && text[digits] == '\0';
-}
-
 /* [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? */
 static bool is_float(const char *text)
 {
@@ -64,14 +56,6 @@ static RgScalarKind resolve_integer(const char *text, int base, json_t **value)
 	return fits ? RG_SCALAR_NUMBER : RG_SCALAR_TOO_LARGE;
 }
 
-static RgScalarKind resolve_float(const char *text, json_t **value)
-{
-	double number = g_ascii_strtod(text, NULL);
-	bool fits = isfinite(number);
-	*value = fits ? json_real(number) : json_null();
-	return fits ? RG_SCALAR_NUMBER : RG_SCALAR_TOO_LARGE;
-}
-
 static bool is_prefixed(const char *text, const char *prefix, const char *digits)
 {
 	if (!g_str_has_prefix(text, prefix))
@@ -94,14 +78,19 @@ static RgScalarKind resolve_word(const char *text, json_t **value)
 
 RgScalarKind rg_scalar_resolve(const char *text, json_t **value)
 {
-	if (is_decimal(text))
+	const char *number = text + (*text == '-' || *text == '+');
+	size_t digits = span_digits(number);
+	if (digits > 0 && number[digits] == '\0') /* [-+]?[0-9]+ */
 		return resolve_integer(text, 10, value);
 	if (is_prefixed(text, "0o", "01234567"))
 		return resolve_integer(text + 2, 8, value);
 	if (is_prefixed(text, "0x", "0123456789abcdefABCDEF"))
 		return resolve_integer(text + 2, 16, value);
-	if (is_float(text))
-		return resolve_float(text, value);
+	if (is_float(text)) {
+		double real = g_ascii_strtod(text, NULL);
+		*value = isfinite(real) ? json_real(real) : json_null();
+		return isfinite(real) ? RG_SCALAR_NUMBER : RG_SCALAR_TOO_LARGE;
+	}
 	if (is_one_of(text, nulls)) {
 		*value = json_null();
 		return RG_SCALAR_NULL;

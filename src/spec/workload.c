@@ -8,21 +8,6 @@
 /* Ray's own default for a task. */
 #define DEFAULT_CPUS 1
 
-/* One text, or a list of them. */
-static GStrv texts_of(const json_t *value)
-{
-	if (!value)
-		return NULL;
-	GStrvBuilder *texts = g_strv_builder_new();
-	if (json_is_string(value))
-		g_strv_builder_add(texts, json_string_value(value));
-	for (size_t i = 0; i < json_array_size(value); i++)
-		g_strv_builder_add(texts, json_string_value(json_array_get(value, i)));
-	GStrv all = g_strv_builder_end(texts);
-	g_strv_builder_unref(texts);
-	return all;
-}
-
 /* 16, "16GB", "2.5 GiB". */
 static double gigabytes(const json_t *value)
 {
@@ -68,8 +53,8 @@ RgWorkload *rg_workload_build(
 	workload->replicas = count_of(value, "replicas", 1);
 	workload->gang = json_is_true(json_object_get(value, "gang"));
 	workload->capability = capability_of(rg_json_str(value, "compute_capability", NULL));
-	workload->models = texts_of(json_object_get(value, "accelerators"));
-	workload->pools = texts_of(json_object_get(value, "pool"));
+	workload->models = rg_json_texts(json_object_get(value, "accelerators"));
+	workload->pools = rg_json_texts(json_object_get(value, "pool"));
 	workload->labels = ref_object(value, "labels");
 	workload->resources = ref_object(value, "resources");
 	workload->cpus = cpus ? json_number_value(cpus) : DEFAULT_CPUS;
@@ -98,7 +83,7 @@ void rg_share_build(
 	g_autofree char *mig = rg_json_pointer_add(pointer, "mig");
 	g_autofree char *slices = rg_json_pointer_add(pointer, "time_slices");
 	const json_t *profiles = json_object_get(value, "mig");
-	share->mig = texts_of(profiles);
+	share->mig = rg_json_texts(profiles);
 	share->mig_is_list = json_is_array(profiles);
 	share->time_slices = count_of(value, "time_slices", 0);
 	share->source = rg_document_source(document, profiles ? mig : slices);

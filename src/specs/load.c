@@ -4,14 +4,6 @@
  * it: beside it or above it, in the work tree, or in the commit that the spec is read from, because
  * its limits and prices are of that day too. */
 
-static RgCluster *load_at(
-	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags)
-{
-	size_t len = 0;
-	g_autofree char *text = rg_git_read(path, ref, &len, provenance, diags);
-	return text ? rg_spec_load(path, text, len, diags) : NULL;
-}
-
 RgCluster *rg_specs_load(
 	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags)
 {
@@ -21,8 +13,11 @@ RgCluster *rg_specs_load(
 			"--ref reads the spec from a commit, not from standard input");
 		return NULL;
 	}
-	if (ref)
-		return load_at(path, ref, provenance, diags);
+	if (ref) {
+		size_t len = 0;
+		g_autofree char *text = rg_git_read(path, ref, &len, provenance, diags);
+		return text ? rg_spec_load(path, text, len, diags) : NULL;
+	}
 	g_autoptr(RgCluster) cluster = rg_spec_load_file(path, diags);
 	if (!cluster)
 		return NULL;
@@ -31,13 +26,6 @@ RgCluster *rg_specs_load(
 }
 
 /* ---- the project file */
-
-static bool load_in_work_tree(const char *spec_path, RgProject **project, RgDiags *diags)
-{
-	g_autofree char *path = rg_project_find(spec_path);
-	*project = path ? rg_project_load_file(path, diags) : NULL;
-	return !path || *project;
-}
 
 /* One candidate, by its name below the root; *there false: the commit has none of that name. */
 static RgProject *load_below(
@@ -59,8 +47,11 @@ static RgProject *load_below(
 bool rg_specs_project(const char *spec_path, const char *ref, const RgProvenance *spec,
 	RgProject **project, RgDiags *diags)
 {
-	if (!ref)
-		return load_in_work_tree(spec_path, project, diags);
+	if (!ref) {
+		g_autofree char *path = rg_project_find(spec_path);
+		*project = path ? rg_project_load_file(path, diags) : NULL;
+		return !path || *project;
+	}
 	bool there = false;
 	g_autofree char *folder = g_path_get_dirname(spec->path);
 	for (;;) {

@@ -1,4 +1,5 @@
 #include "specs/internal.h"
+#include "base/words.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -83,11 +84,6 @@ static bool walk(const char *top, const char *below, GPtrArray *names, RgDiags *
 	return ok;
 }
 
-static int by_name(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Names below the folder `path`, sorted; *is_file when it is none. NULL and diagnostics. */
 static GPtrArray *list(const char *path, const char *ref, bool *is_file, RgDiags *diags)
 {
@@ -101,7 +97,7 @@ static GPtrArray *list(const char *path, const char *ref, bool *is_file, RgDiags
 			g_clear_pointer(&names, g_ptr_array_unref);
 	}
 	if (names)
-		g_ptr_array_sort(names, by_name);
+		g_ptr_array_sort(names, rg_by_text);
 	return names;
 }
 
@@ -145,13 +141,6 @@ static bool add_folder(Finder *finder, const char *folder, const GPtrArray *name
 	return ok;
 }
 
-/* A file that is named, but that the branch removed, is a matter of specs_keep_touched. */
-static bool is_gone(const Finder *finder, const char *path)
-{
-	return finder->from->changed_since && !finder->from->ref &&
-	       !g_file_test(path, G_FILE_TEST_EXISTS);
-}
-
 static bool add_argument(Finder *finder, const char *argument)
 {
 	bool is_file = false;
@@ -160,7 +149,9 @@ static bool add_argument(Finder *finder, const char *argument)
 			"standard input (-) can only be the one spec");
 		return false;
 	}
-	if (is_gone(finder, argument))
+	/* a file that is named, but that the branch removed, is a matter of specs_keep_touched */
+	if (finder->from->changed_since && !finder->from->ref &&
+		!g_file_test(argument, G_FILE_TEST_EXISTS))
 		return true;
 	g_autoptr(GPtrArray) names = list(argument, finder->from->ref, &is_file, finder->diags);
 	if (is_file)

@@ -157,17 +157,12 @@ static bool add_removed(const Look *look, const char *below, GHashTable *names, 
 	return true;
 }
 
-static int by_text(gconstpointer a, gconstpointer b, gpointer unused)
-{
-	return strcmp(a, b);
-}
-
 static bool find_removed(const Look *look, char *const *arguments, RgSpecs *specs)
 {
 	g_autoptr(GHashTable) names = names_now(look, specs);
 	g_autoptr(GList) paths = g_hash_table_get_keys(look->changes->paths);
 	bool ok = true;
-	paths = g_list_sort_with_data(paths, by_text, NULL);
+	paths = g_list_sort(paths, (GCompareFunc)g_strcmp0);
 	for (GList *at = paths; at; at = at->next) {
 		const char *below = at->data;
 		if (specs_is_yaml(below) && is_in_arguments(look, arguments, below))

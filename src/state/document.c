@@ -2,7 +2,6 @@
  * it may be a secret. */
 #include "state/document.h"
 #include "base/caps.h"
-#include "base/embedded.h"
 #include "base/json_place.h"
 #include "base/json_schema.h"
 #include "state/rules.h"
@@ -116,17 +115,6 @@ static void put_finding(const RgSchemaFinding *found, void *data)
 			reading, CODE, found->pointer, "breaks the rule %s %s", keyword, rule);
 }
 
-static RgJsonSchema *compile_schema(RgDiags *diags)
-{
-	const struct rg_embedded *file = rg_schemas;
-	while (file->name && !g_str_equal(file->name, "state.schema.json"))
-		file++;
-	g_assert(file->name != NULL);
-	json_auto_t *root =
-		rg_json_parse(file->data, file->len, file->name, "catalog.bad-data", diags);
-	return root ? rg_json_schema_compile(root, diags) : NULL;
-}
-
 /* Long values back to where they are used; they are shared, not copied. */
 static bool unpack(Reading *reading, const json_t *blobs, json_t *values, const char *pointer)
 {
@@ -217,7 +205,8 @@ json_t *rg_state_document_parse(
 		return NULL;
 	}
 	g_autoptr(RgJsonSchema) schema = NULL;
-	bool ok = check_format(&reading, document) && (schema = compile_schema(diags)) &&
+	bool ok = check_format(&reading, document) &&
+		  (schema = rg_json_schema_embedded(rg_schemas, "state.schema.json", diags)) &&
 		  rg_json_schema_check(schema, document, put_finding, &reading) &&
 		  unpack_all(&reading, document) && rules_check(&reading, document);
 	if (reading.told > TOLD_MAX)

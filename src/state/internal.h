@@ -231,9 +231,6 @@ bool resource_renew(
 /* state.moved while a creation at the address is open. */
 bool resource_check_settled(RgStore *store, int64_t cluster, const char *address, RgDiags *diags);
 
-/* load.c: the texts of a list; NULL when it has none. */
-GStrv texts_of(const json_t *list);
-
 /* identity.c: the pair that the next create of an address will use; never used before */
 bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,
 	int64_t *attempt, RgDiags *diags);

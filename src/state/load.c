@@ -56,19 +56,6 @@ static bool shared_json(Loader *loader, Sql *q, int column, json_t **value)
 	return true;
 }
 
-GStrv texts_of(const json_t *list)
-{
-	size_t n = json_array_size(list);
-	if (n == 0)
-		return NULL;
-	GStrv texts = g_new0(char *, n + 1);
-	for (size_t i = 0; i < n; i++) {
-		const char *text = json_string_value(json_array_get(list, i));
-		texts[i] = g_strdup(text ? text : "");
-	}
-	return texts;
-}
-
 static const char *interned(const char *text)
 {
 	return text ? g_intern_string(text) : NULL;
@@ -98,7 +85,7 @@ static bool read_resource(Loader *loader, Sql *q)
 		!shared_json(loader, q, 7, &depends_on) ||
 		!shared_json(loader, q, 9, &resource->pin))
 		return false;
-	resource->depends_on = texts_of(depends_on);
+	resource->depends_on = rg_json_texts(depends_on);
 	resource->origin = interned(sql_column_text(q, 8));
 	resource->generation = sql_column_int(q, 10);
 	resource->created_s = sql_column_int(q, 11);
@@ -141,7 +128,7 @@ static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *m
 	resource->group = interned(rg_json_str(member, "group", NULL));
 	resource->origin = interned(rg_json_str(member, "origin", NULL));
 	resource->attrs = json_incref(json_object_get(member, "attrs"));
-	resource->depends_on = texts_of(json_object_get(member, "depends_on"));
+	resource->depends_on = rg_json_texts(json_object_get(member, "depends_on"));
 	resource->pin = json_is_null(pin) ? NULL : json_incref(pin);
 	resource->generation = rg_json_int(member, "generation", 0);
 	resource->created_s = resource->updated_s = row->started_s;
