@@ -146,9 +146,8 @@ static json_t *fields_of(const json_t *files)
 	const char *path;
 	json_object_foreach (rg_json_unconst(files), path, content) {
 		const char *text = json_string_value(content);
-		g_auto(GStrv) lines = NULL;
 		if (g_str_equal(path, RG_BOOT_ENV_FILE)) {
-			lines = g_strsplit(text, "\n", MAX_PARTS);
+			g_auto(GStrv) lines = g_strsplit(text, "\n", MAX_PARTS);
 			for (char **line = lines; *line; line++)
 				put_variable(fields, *line);
 		} else if (g_str_equal(path, RG_BOOT_CONF_FILE))
