@@ -26,21 +26,6 @@ static json_t *report_new(const RgPass *pass, const GPtrArray *records, bool rec
 	return report;
 }
 
-static void print_look(Context *context, const RgPass *pass, const GPtrArray *records)
-{
-	g_autoptr(GString) text = g_string_new(NULL);
-	for (guint i = 0; i < records->len; i++) {
-		const RgResource *resource = records->pdata[i];
-		g_string_append_printf(text, "  # %s will be imported", resource->address);
-		if (resource->id)
-			g_string_append_printf(text, " (id=%s)", resource->id);
-		g_string_append_c(text, '\n');
-	}
-	g_autofree char *plan = rg_render_plan(pass->plan, &context->out);
-	g_string_append_printf(text, "\nWhat `raygpu apply` would do after that:\n\n%s", plan);
-	out_text(text->str);
-}
-
 static bool record(Context *context, const RgPass *pass, const GPtrArray *records)
 {
 	const RgProviderRef *place = &pass->cluster->provider;
@@ -63,8 +48,20 @@ static int look_and_record(
 	status_clear(context);
 	if (!records)
 		return rg_diags_exit_code(context->diags);
-	if (!context->json)
-		print_look(context, pass, records);
+	if (!context->json) {
+		g_autoptr(GString) text = g_string_new(NULL);
+		for (guint i = 0; i < records->len; i++) {
+			const RgResource *resource = records->pdata[i];
+			g_string_append_printf(text, "  # %s will be imported", resource->address);
+			if (resource->id)
+				g_string_append_printf(text, " (id=%s)", resource->id);
+			g_string_append_c(text, '\n');
+		}
+		g_autofree char *plan = rg_render_plan(pass->plan, &context->out);
+		g_string_append_printf(
+			text, "\nWhat `raygpu apply` would do after that:\n\n%s", plan);
+		out_text(text->str);
+	}
 	bool wanted =
 		!options->dry_run && !pass->plan->errored && !rg_diags_has_errors(context->diags);
 	bool recorded = wanted && record(context, pass, records);

@@ -26,25 +26,6 @@ static bool has_starter(Context *context, const char *provider)
 	return rg_provider_data(context->providers, provider, STARTER, &len) != NULL;
 }
 
-/* The text beside the module called so, or beside the first that has one; borrowed. */
-static const char *find_starter(Context *context, const char *provider)
-{
-	size_t i = 0, len;
-	context_open_providers(context);
-	g_auto(GStrv) names = rg_provider_host_names(context->providers);
-	while (!provider && names[i] && !has_starter(context, names[i]))
-		i++;
-	const char *name = provider ? provider : names[i];
-	const char *text = name ? rg_provider_data(context->providers, name, STARTER, &len) : NULL;
-	if (!text) {
-		g_autofree char *known = g_strjoinv(", ", names);
-		RgDiag *diag = rg_diags_error(context->diags, "provider.not-found",
-			"there is no starter spec of a provider \"%s\"", name ? name : "");
-		rg_diag_hint(diag, "providers: %s", known);
-	}
-	return text;
-}
-
 static bool write_starter(Context *context, const char *path, const char *provider, bool *wrote)
 {
 	*wrote = !g_file_test(path, G_FILE_TEST_EXISTS);
@@ -54,8 +35,23 @@ static bool write_starter(Context *context, const char *path, const char *provid
 		init_tell(context, text);
 		return true;
 	}
-	const char *starter = find_starter(context, provider);
-	if (!starter || !write_file(context, path, starter))
+	/* the text beside the module called so, or beside the first that has one */
+	size_t i = 0, len;
+	context_open_providers(context);
+	g_auto(GStrv) names = rg_provider_host_names(context->providers);
+	while (!provider && names[i] && !has_starter(context, names[i]))
+		i++;
+	const char *name = provider ? provider : names[i];
+	const char *starter =
+		name ? rg_provider_data(context->providers, name, STARTER, &len) : NULL;
+	if (!starter) {
+		g_autofree char *known = g_strjoinv(", ", names);
+		RgDiag *diag = rg_diags_error(context->diags, "provider.not-found",
+			"there is no starter spec of a provider \"%s\"", name ? name : "");
+		rg_diag_hint(diag, "providers: %s", known);
+		return false;
+	}
+	if (!write_file(context, path, starter))
 		return false;
 	g_autofree char *text = g_strdup_printf("Wrote %s.\n", path);
 	init_tell(context, text);

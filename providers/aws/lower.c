@@ -134,17 +134,6 @@ static bool has_efa(const Lowering *lowering)
 	return false;
 }
 
-/* EFA's traffic is no IP traffic: of it a rule for 0.0.0.0/0 lets nothing out, one that names the
- * group does (EC2 user guide, "Prepare an EFA-enabled security group"). */
-static json_t *egress(const Lowering *lowering)
-{
-	json_t *rules = json_pack("[{s:s, s:s}]", "protocol", "all", "source", "0.0.0.0/0");
-	if (has_efa(lowering))
-		json_array_append_new(
-			rules, json_pack("{s:s, s:s}", "protocol", "all", "source", "self"));
-	return rules;
-}
-
 /* What resolve found (network.c). */
 static const json_t *network_of(const Lowering *lowering)
 {
@@ -156,10 +145,16 @@ static void add_group(Lowering *lowering)
 	const char *cluster = mod_str(lowering->fitted, "cluster");
 	g_autofree char *description =
 		g_strdup_printf("raygpu cluster %s: between its nodes only", cluster);
+	/* EFA's traffic is no IP traffic: of it a rule for 0.0.0.0/0 lets nothing out, one that
+	 * names the group does (EC2 user guide, "Prepare an EFA-enabled security group"). */
+	json_t *rules = json_pack("[{s:s, s:s}]", "protocol", "all", "source", "0.0.0.0/0");
+	if (has_efa(lowering))
+		json_array_append_new(
+			rules, json_pack("{s:s, s:s}", "protocol", "all", "source", "self"));
 	add_single(lowering, AWS_GROUP, "nodes", "/provider",
 		json_pack("{s:s, s:s, s:[{s:s, s:s}], s:o, s:o}", "description", description,
 			"vpc_id", mod_str(network_of(lowering), "vpc_id"), "ingress", "protocol",
-			"all", "source", "self", "egress", egress(lowering), "tags",
+			"all", "source", "self", "egress", rules, "tags",
 			tags_for(lowering, "nodes")));
 }
 

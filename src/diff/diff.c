@@ -189,10 +189,12 @@ static void add_change(Differ *differ, const char *address)
 	decide(differ, change);
 }
 
-/* What leaves, as a set of its own: dependencies among the leaving are all that orders them. */
-static RgResourceSet *leaving_set(const Differ *differ)
+static bool decide_all(Differ *differ)
 {
-	RgResourceSet *leaving = rg_resource_set_new();
+	g_autoptr(GPtrArray) making = rg_graph_order(differ->desired, differ->diags);
+	/* What leaves, as a set of its own: dependencies among the leaving are all that orders
+	 * them. */
+	g_autoptr(RgResourceSet) leaving = rg_resource_set_new();
 	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
 		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
 		if (rg_resource_set_find(differ->desired, recorded->address))
@@ -202,13 +204,6 @@ static RgResourceSet *leaving_set(const Differ *differ)
 		copy->depends_on = g_strdupv(recorded->depends_on);
 		rg_resource_set_add(leaving, copy);
 	}
-	return leaving;
-}
-
-static bool decide_all(Differ *differ)
-{
-	g_autoptr(GPtrArray) making = rg_graph_order(differ->desired, differ->diags);
-	g_autoptr(RgResourceSet) leaving = leaving_set(differ);
 	g_autoptr(GPtrArray) leaving_order = making ? rg_graph_order(leaving, differ->diags) : NULL;
 	if (!leaving_order)
 		return false;

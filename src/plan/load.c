@@ -254,21 +254,15 @@ static void check_same(Loader *loader, const RgPlan *plan, const json_t *documen
 		load_fail(loader, "its parts", "they contradict each other");
 }
 
-static RgPlan *plan_empty(void)
+RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
 {
-	RgPlan *plan = g_new0(RgPlan, 1);
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(RgPlan) plan = g_new0(RgPlan, 1);
 	plan->changes = g_ptr_array_new_with_free_func(plan_change_free);
 	plan->pools = g_ptr_array_new_with_free_func(plan_pool_free);
 	plan->markets = g_ptr_array_new_with_free_func(plan_market_free);
 	plan->limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
 	plan->unmanaged = g_ptr_array_new_with_free_func(rg_json_unref);
-	return plan;
-}
-
-RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
-{
-	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	g_autoptr(RgPlan) plan = plan_empty();
 	const json_t *own = json_object_get(document, "raygpu");
 	g_autoptr(GHashTable) unpacked =
 		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rg_json_unref);

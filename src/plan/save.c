@@ -27,8 +27,15 @@ static json_t *without_sensitive(const RgPlanChange *change)
 	return copy;
 }
 
-static void put_lists(json_t *object, const RgPlanChange *change, Blobs *blobs)
+static json_t *own_change(const RgPlanChange *change, Blobs *blobs)
 {
+	RgPlanChange shown = *change;
+	bool scrubbed = change->sensitive && change->desired;
+	if (scrubbed)
+		shown.desired = without_sensitive(change);
+	json_t *object = json_pack("{s:s, s:s, s:i}", "action", action_name(change->action),
+		"grade", grade_name(change->grade), "row", change->row);
+	members_put(change_members, &shown, object, blobs);
 	json_t *attrs = json_array(), *depends_on = json_array(), *after = json_array();
 	for (guint i = 0; i < change->attrs->len; i++)
 		json_array_append_new(
@@ -40,18 +47,6 @@ static void put_lists(json_t *object, const RgPlanChange *change, Blobs *blobs)
 	put_list(object, "attrs", attrs, blobs);
 	put_list(object, "depends_on", depends_on, blobs);
 	put_list(object, "after", after, blobs);
-}
-
-static json_t *own_change(const RgPlanChange *change, Blobs *blobs)
-{
-	RgPlanChange shown = *change;
-	bool scrubbed = change->sensitive && change->desired;
-	if (scrubbed)
-		shown.desired = without_sensitive(change);
-	json_t *object = json_pack("{s:s, s:s, s:i}", "action", action_name(change->action),
-		"grade", grade_name(change->grade), "row", change->row);
-	members_put(change_members, &shown, object, blobs);
-	put_lists(object, change, blobs);
 	if (scrubbed)
 		json_decref(shown.desired);
 	return object;
