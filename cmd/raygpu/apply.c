@@ -40,9 +40,9 @@ static bool ask(Context *context, const ApplyOptions *options, size_t n)
 {
 	if (!isatty(STDIN_FILENO)) {
 		RgDiag *diag = rg_diags_error(context->diags, "apply.no-terminal",
-			"there is no terminal to ask for approval on");
-		rg_diag_hint(diag, "give --auto-approve, or save a plan with `raygpu plan --out "
-				   "FILE` and apply that");
+			"cannot ask for approval: no terminal");
+		rg_diag_hint(diag, "use --auto-approve, or save a plan with `raygpu plan --out "
+				   "FILE` and apply it");
 		return false;
 	}
 	put_question(options->destroy, options->several, n);
@@ -138,8 +138,8 @@ static bool saved_allows(Context *context, const ChangeOptions *options)
 	if (!option)
 		return true;
 	RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
-		"a saved plan is applied whole: %s says what to plan", option);
-	rg_diag_hint(diag, "make the plan with it: raygpu plan %s ... --out FILE", option);
+		"a saved plan is always applied whole: %s selects what to plan", option);
+	rg_diag_hint(diag, "create the plan with it: raygpu plan %s ... --out FILE", option);
 	return false;
 }
 
@@ -158,8 +158,8 @@ static bool check_saved(Context *context, char *const *arguments, GPtrArray *tur
 		if (g_hash_table_add(names, turn->cluster))
 			continue;
 		rg_diags_error(context->diags, "usage.conflict",
-			"there are two plans of cluster %s: the second is stale once the first "
-			"is applied",
+			"two of the plans are for cluster %s: the second becomes stale when the "
+			"first is applied",
 			turn->cluster);
 		return false;
 	}
@@ -175,7 +175,7 @@ static bool check_destroy(Context *context, const RgSpecs *specs)
 	for (guint i = 0; i < specs->files->len; i++)
 		g_string_append_printf(names, " %s", ((RgSpecFile *)specs->files->pdata[i])->path);
 	RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
-		"destroy takes no folder: the clusters have to be named");
+		"destroy does not accept a folder: name each spec");
 	rg_diag_hint(diag, "raygpu destroy%s", names->str);
 	return false;
 }
@@ -353,9 +353,10 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 	ApplyOptions options = {.destroy = destroy, .parallelism = 10};
 	const GOptionEntry end = {NULL, 0, 0, 0, NULL, NULL, NULL};
 	const GOptionEntry entries[] = {
-		{"auto-approve", 0, 0, G_OPTION_ARG_NONE, &options.auto_approve, "don't ask", NULL},
+		{"auto-approve", 0, 0, G_OPTION_ARG_NONE, &options.auto_approve, "do not ask",
+			NULL},
 		{"parallelism", 0, 0, G_OPTION_ARG_INT, &options.parallelism,
-			"calls in flight at a time (10)", "N"},
+			"concurrent calls (default 10)", "N"},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		REF_ENTRY(context),

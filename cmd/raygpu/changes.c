@@ -38,7 +38,7 @@ bool change_options_check(Context *context, ChangeOptions *options)
 		return true;
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
 		"--override-budget requires a reason of 1 to %d characters", REASON_MAX);
-	rg_diag_hint(diag, "state who allowed it, and why: the log keeps it");
+	rg_diag_hint(diag, "state who allowed it and why; the log keeps the reason");
 	return false;
 }
 
@@ -78,8 +78,8 @@ static char *read_file(Context *context, const char *path, size_t *len)
 		return NULL;
 	}
 	if (*len > RG_CAP_PLAN_BYTES) {
-		rg_diags_error(context->diags, "plan.bad-file",
-			"\"%s\" is larger than a plan can be", path);
+		rg_diags_error(
+			context->diags, "plan.bad-file", "\"%s\" is too large for a plan", path);
 		g_clear_pointer(&text, g_free);
 	}
 	return text;

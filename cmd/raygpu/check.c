@@ -130,7 +130,7 @@ static void add_fall(Context *context, json_t *steps, int status, const char *be
 		      : g_strdup_printf("after \"%s\"", rg_json_str(last, "step", "the beginning"));
 	g_autofree char *why =
 		WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
-			? g_strdup("the module did not come back from a call (ten times --wait)")
+			? g_strdup("the module did not return from a call within ten times --wait")
 		: WIFSIGNALED(status)
 			? g_strdup_printf(
 				  "the module ended the process: %s", strsignal(WTERMSIG(status)))
@@ -228,7 +228,7 @@ int providers_check(Context *context, const char *file, const CheckOptions *chec
 	json_auto_t *steps = run_child(context, dir, name, config, check);
 	if (!steps) {
 		rg_diags_error(context->diags, "usage.bad-argument",
-			"the check can't start a process: %s", g_strerror(errno));
+			"cannot start a process for the check: %s", g_strerror(errno));
 		return EXIT_ERROR;
 	}
 	unsigned failed = count(steps, "fail"), passed = count(steps, "pass");

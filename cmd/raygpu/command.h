@@ -206,7 +206,7 @@ typedef struct {
 	RgReportFormat kind;
 } ReportOptions;
 #define REPORT_ENTRIES(options)                                                                    \
-	{"format", 0, 0, G_OPTION_ARG_STRING, &(options).format, "what to print (text)",           \
+	{"format", 0, 0, G_OPTION_ARG_STRING, &(options).format, "what to print (default: text)",  \
 		RG_REPORT_FORMATS},                                                                \
 		{"json-into", 0, 0, G_OPTION_ARG_FILENAME, &(options).json_into,                   \
 			"also write the JSON to FILE", "FILE"},                                    \

@@ -137,7 +137,8 @@ bool context_has_cluster(Context *context, const char *name)
 	if (*list)
 		rg_diag_hint(diag, "it has %s", list);
 	else
-		rg_diag_hint(diag, "it has none; --state FILE or RAYGPU_STATE names another state");
+		rg_diag_hint(
+			diag, "it is empty; --state FILE or RAYGPU_STATE selects another state");
 	return false;
 }
 
@@ -152,13 +153,13 @@ char *context_one_cluster(Context *context)
 	if (g_strv_length(names) == 1)
 		return g_strdup(names[0]);
 	g_autofree char *list = g_strjoinv(", ", names);
-	RgDiag *diag = names[0] ? rg_diags_error(context->diags, "usage.missing-argument",
-					  "the state holds several clusters: %s", list)
-				: rg_diags_error(context->diags, "state.no-such-cluster",
-					  "the state \"%s\" holds no cluster",
-					  context_state_path(context));
-	rg_diag_hint(diag,
-		names[0] ? "say which with --cluster NAME"
-			 : "is it the right file? --state FILE or RAYGPU_STATE names another");
+	RgDiag *diag =
+		names[0] ? rg_diags_error(context->diags, "usage.missing-argument",
+				   "the state has several clusters: %s", list)
+			 : rg_diags_error(context->diags, "state.no-such-cluster",
+				   "the state \"%s\" has no cluster", context_state_path(context));
+	rg_diag_hint(diag, names[0] ? "select one with --cluster NAME"
+				    : "check that it is the right file; --state FILE or "
+				      "RAYGPU_STATE selects another");
 	return NULL;
 }

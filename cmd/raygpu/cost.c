@@ -44,7 +44,7 @@ static bool parse_since(Context *context, const char *text, int64_t now_s, int64
 	}
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument", "--since \"%s\" is %s",
 		text, at_s > now_s ? "in the future" : "not a time");
-	rg_diag_hint(diag, "give a date, 2026-11-01, a time, 2026-11-01T08:00:00Z, or how long: "
+	rg_diag_hint(diag, "give a date, 2026-11-01, a time, 2026-11-01T08:00:00Z, or a duration: "
 			   "90m, 36h, 7d, 4w");
 	return false;
 }
@@ -137,12 +137,12 @@ int cmd_cost(Context *context, int argc, char **argv)
 {
 	Options options = {0};
 	const GOptionEntry entries[] = {
-		{"by", 0, 0, G_OPTION_ARG_STRING, &options.by, "what a row is (pool)",
-			"cluster|pool|market|label:KEY"},
+		{"by", 0, 0, G_OPTION_ARG_STRING, &options.by,
+			"what each row is for (default: pool)", "cluster|pool|market|label:KEY"},
 		{"since", 0, 0, G_OPTION_ARG_STRING, &options.since,
-			"count what was spent from then on", "DATE|DURATION"},
-		{"format", 0, 0, G_OPTION_ARG_STRING, &options.format, "what to print (table)",
-			"table|json|csv"},
+			"count the spending since then", "DATE|DURATION"},
+		{"format", 0, 0, G_OPTION_ARG_STRING, &options.format,
+			"what to print (default: table)", "table|json|csv"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;

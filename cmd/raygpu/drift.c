@@ -18,7 +18,7 @@ static bool is_new_among_others(Context *context, const char *cluster)
 	if (!names || !names[0])
 		return false;
 	rg_diags_note(context->diags, "state.no-such-cluster",
-		"cluster %s was not applied yet: there is nothing to compare", cluster);
+		"cluster %s has not been applied yet: there is nothing to compare", cluster);
 	return true;
 }
 
@@ -28,9 +28,10 @@ static bool is_recorded(Context *context, const RgPass *pass)
 	if (pass->snapshot->lineage || is_new_among_others(context, pass->plan->cluster))
 		return true;
 	RgDiag *diag = rg_diags_error(context->diags, "state.no-such-cluster",
-		"nothing was ever applied to cluster %s in the state \"%s\"", pass->plan->cluster,
+		"cluster %s was never applied with the state \"%s\"", pass->plan->cluster,
 		context_state_path(context));
-	rg_diag_hint(diag, "is it the right file? --state FILE or RAYGPU_STATE names another");
+	rg_diag_hint(diag,
+		"check that it is the right file; --state FILE or RAYGPU_STATE selects another");
 	return false;
 }
 
@@ -93,7 +94,7 @@ int cmd_drift(Context *context, int argc, char **argv)
 		REF_ENTRY(context),
 		CHANGED_ENTRY(context),
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
-			"look at this cluster of the state, without a spec", "NAME"},
+			"check this cluster of the state, without a spec", "NAME"},
 		{"no-settle", 0, 0, G_OPTION_ARG_NONE, &options.change.no_settle,
 			"do not wait for new resources to become visible", NULL},
 		REPORT_ENTRIES(options.report),

@@ -10,7 +10,7 @@ static int fit_run(Context *context, const char *path, const char *emit)
 	}
 	if (emit && context->json) {
 		rg_diags_error(
-			context->diags, "usage.conflict", "--json and --emit can't be together");
+			context->diags, "usage.conflict", "--json and --emit exclude each other");
 		return EXIT_USAGE;
 	}
 	context_open_providers(context);

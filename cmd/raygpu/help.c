@@ -6,12 +6,12 @@ static const struct {
 	const char *command, *subcommand, *text;
 } own_exits[] = {
 	{"apply", NULL,
-		"  3  applied in part: run it again\n"
+		"  3  partially applied: run it again\n"
 		"  5  the state is locked\n"
 		"  6  the saved plan is stale\n"
 		"  8  capacity or quota\n"},
 	{"destroy", NULL,
-		"  3  destroyed in part: run it again\n"
+		"  3  partially destroyed: run it again\n"
 		"  5  the state is locked\n"},
 	{"drift", NULL, "  2  there is drift\n"},
 	{"import", NULL, "  5  the state is locked\n"},
@@ -61,16 +61,16 @@ static void help_add_row(GString *text, const char *left, size_t at, const char 
 
 void print_program_help(void)
 {
-	g_autoptr(GString) text =
-		g_string_new("Usage: raygpu [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-			     "Plans, applies and watches Ray clusters with mixed "
-			     "GPUs.\n\nCommands:\n");
+	g_autoptr(GString) text = g_string_new(
+		"Usage: raygpu [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+		"Plans, applies and checks Ray clusters with mixed GPUs.\n\nCommands:\n");
 	for (const Command *command = commands_get(); command->name; command++)
 		help_add_row(text, command->name, 13, command->summary);
 	g_string_append(text,
 		"\n`raygpu COMMAND -h` lists the options of a command. Manual pages: raygpu(1),\n"
 		"raygpu-spec(5), raygpu-diagnostics(7).\n"
-		"\nExit codes: 0 fine or nothing to do, 1 error, 2 changes or drift, 3 applied in\n"
+		"\nExit codes: 0 success or nothing to do, 1 error, 2 changes or drift, 3 applied "
+		"in\n"
 		"part, 4 usage or spec, 5 state locked, 6 stale plan, 7 credentials or\n"
 		"permission, 8 capacity or quota, 9 protected, policy or budget, 130 "
 		"interrupted.\n");
@@ -130,8 +130,7 @@ static void add_subcommands(GString *text, const Command *command)
 			"%s%s%s", sub->name, sub->arguments[0] ? " " : "", sub->arguments);
 		help_add_row(text, left, 19, sub->summary);
 	}
-	g_string_append_printf(
-		text, "\n`raygpu %s SUBCOMMAND -h` says more about one.\n", command->name);
+	g_string_append_printf(text, "\n`raygpu %s SUBCOMMAND -h` explains one.\n", command->name);
 }
 
 void print_command_help(const Command *command, const GOptionEntry *entries,

@@ -69,9 +69,8 @@ static int look_and_record(
 		json_auto_t *report = report_new(pass, records, recorded);
 		out_json(report);
 	} else if (recorded) {
-		out_text(
-			"\nImport successful! The resources above are in the state now, and raygpu "
-			"manages\nthem from here on: `raygpu destroy` would destroy them too.\n");
+		out_text("\nImport successful! The resources above are now in the state and "
+			 "managed by\nraygpu: `raygpu destroy` would destroy them too.\n");
 	} else if (options->dry_run) {
 		out_text("\nNothing was recorded: --dry-run.\n");
 	}
@@ -83,9 +82,9 @@ int cmd_import(Context *context, int argc, char **argv)
 	Options options = {0};
 	const GOptionEntry entries[] = {
 		{"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run,
-			"only look: show what would be recorded, and the plan after it", NULL},
+			"only show what would be recorded, and the plan after it", NULL},
 		{"as-is", 0, 0, G_OPTION_ARG_NONE, &options.as_is,
-			"keep nodes that booted with user data of their own", NULL},
+			"keep nodes that booted with other user data", NULL},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		REF_ENTRY(context),
@@ -97,7 +96,7 @@ int cmd_import(Context *context, int argc, char **argv)
 	if (argc % 2 != 0 || g_str_equal(argv[1], "-")) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
 			"raygpu import requires a spec file, and an address and an id for each "
-			"thing");
+			"resource");
 		rg_diag_hint(diag, "raygpu import cluster.yaml 'KIND.POOL[0]' ID; `raygpu plan` "
 				   "shows the addresses");
 		return EXIT_USAGE;

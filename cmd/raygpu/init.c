@@ -68,9 +68,9 @@ static bool prepare_state(Context *context, const char *spec, bool *made)
 	bool ignored = g_file_test(ignore, G_FILE_TEST_EXISTS);
 	if (!rg_store_make_folder(state)) {
 		RgDiag *diag = rg_diags_error(context->diags, "state.unwritable",
-			"the folder \"%s\" of the state can't be created: %s", folder,
+			"the folder \"%s\" for the state cannot be created: %s", folder,
 			g_strerror(errno));
-		rg_diag_hint(diag, "check its permissions, or name another place with --state");
+		rg_diag_hint(diag, "check its permissions, or choose another path with --state");
 		return false;
 	}
 	*made = !ignored && g_file_test(ignore, G_FILE_TEST_EXISTS);
@@ -105,7 +105,7 @@ int cmd_init(Context *context, int argc, char **argv)
 	g_autofree char *provider = NULL;
 	const GOptionEntry entries[] = {
 		{"provider", 0, 0, G_OPTION_ARG_STRING, &provider,
-			"the provider that the spec is for", "NAME"},
+			"the provider of the starter spec", "NAME"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	if (!options_parse(context, entries, &argc, &argv, 0, 1, &code))

@@ -19,7 +19,7 @@ static const json_t *find_run(Context *context, const json_t *runs, const char *
 	if (matches == 1 && strlen(prefix) >= MIN_RUN_PREFIX)
 		return found;
 	RgDiag *diag = matches ? rg_diags_error(context->diags, "usage.bad-argument",
-					 "\"%s\" is not enough of a run's id", prefix)
+					 "\"%s\" is too short for a run id", prefix)
 			       : rg_diags_error(context->diags, "usage.bad-argument",
 					 "there is no run \"%s\"", prefix);
 	rg_diag_hint(diag, "`raygpu log` lists the runs");

@@ -19,7 +19,7 @@ static const Command commands[] = {
 		"Changes nothing in the cloud or the state.", cmd_drift},
 	{"fit", "[SPEC]", "check whether the workloads of a spec fit on its pools",
 		"From the spec and the catalog alone, as if no node were running yet.", cmd_fit},
-	{"graph", "[SPEC | PLANFILE]", "print a plan's order as a graph, for dot",
+	{"graph", "[SPEC | PLANFILE]", "print the changes of a plan and their order, for dot",
 		"raygpu graph | dot -Tsvg > plan.svg", cmd_graph},
 	{"import", "SPEC ADDRESS ID [ADDRESS ID...]",
 		"bring existing resources under management, without changing them",
@@ -28,7 +28,7 @@ static const Command commands[] = {
 		cmd_import},
 	{"init", "[FILE]", "write a starter spec and prepare this folder", NULL, cmd_init},
 	{"log", "[RUN]", "list earlier runs: what they did, and who ran them",
-		"Newest first. With RUN, its id or the beginning of it: each change of that run.",
+		"Newest first. With RUN, an id or its beginning: each change of that run.",
 		cmd_log},
 	{"offers", "[SPEC | QUERY]", "compare instance types that have the requested GPUs",
 		"QUERY is a value of `accelerators` in a spec, such as A100:8 or\n"
@@ -90,7 +90,7 @@ static int take_directory(Context *context, int argc, char **argv)
 		}
 		if (chdir(argv[at + 1])) {
 			rg_diags_error(context->diags, "usage.bad-argument",
-				"can't go to \"%s\": %s", argv[at + 1], g_strerror(errno));
+				"cannot change to \"%s\": %s", argv[at + 1], g_strerror(errno));
 			return -1;
 		}
 		at += 2;

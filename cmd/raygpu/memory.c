@@ -18,9 +18,8 @@ void *__libc_realloc(void *memory, size_t size);
 /* Nothing here may allocate. Any thread. */
 static G_GNUC_NORETURN void end_out_of_memory(void)
 {
-	static const char text[] =
-		"\nError: out of memory\n  hint: give raygpu more memory and run "
-		"the command again; what was recorded is still there\n";
+	static const char text[] = "\nError: out of memory\n  hint: give raygpu more memory and "
+				   "run the command again; nothing recorded is lost\n";
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
 		_exit(EXIT_ERROR);
 	_exit(EXIT_ERROR);

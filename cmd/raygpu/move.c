@@ -16,7 +16,7 @@ static void move_warn(Context *context, const RgSnapshot *snapshot, const RgMove
 	const RgKind *known = schema ? rg_schema_kind(schema, kind) : NULL;
 	if (!known || !known->updates_marks)
 		rg_diags_warning(context->diags, "state.not-told",
-			"the provider can't update the ownership tags of existing resources: a "
+			"the provider cannot update the ownership tags of existing resources: a "
 			"`state rebuild` would find the old addresses");
 	if (moves->renames)
 		rg_diags_note(context->diags, "state.not-told",

@@ -182,7 +182,8 @@ static void print_table(
 	g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(absent), (GCompareFunc)strcmp);
 	for (const GList *name = names; name; name = name->next)
 		g_string_append_printf(text,
-			"\nNo module for %s is installed: it can be compared, not planned.\n",
+			"\nNo module for %s is installed: its offers can be compared, but not "
+			"planned.\n",
 			(const char *)name->data);
 	out_text(text->str);
 }
@@ -283,7 +284,7 @@ static bool take_pools(Context *context, const Options *options, const Market *m
 	}
 	if (ok && !found)
 		rg_diags_error(context->diags, "usage.bad-argument",
-			"no pool of \"%s\" asks for accelerators: their types are named",
+			"no pool of \"%s\" requests accelerators: all name their instance type",
 			cluster->file);
 	return ok && found;
 }
@@ -374,12 +375,13 @@ int cmd_offers(Context *context, int argc, char **argv)
 		{"region", 0, 0, G_OPTION_ARG_STRING, &options.region, "only in this region",
 			"NAME"},
 		{"market", 0, 0, G_OPTION_ARG_STRING, &options.market,
-			"whose price counts (on_demand)", "on_demand|spot"},
-		{"optimize", 0, 0, G_OPTION_ARG_STRING, &options.optimize, "what is best (cost)",
-			"cost|carbon|balanced"},
-		{"limit", 0, 0, G_OPTION_ARG_INT, &options.limit, "show so many; 0: all (20)", "N"},
-		{"all", 0, 0, G_OPTION_ARG_NONE, &options.all, "also what is rejected, and why",
-			NULL},
+			"the market whose price counts (default: on_demand)", "on_demand|spot"},
+		{"optimize", 0, 0, G_OPTION_ARG_STRING, &options.optimize,
+			"how offers are ranked (default: cost)", "cost|carbon|balanced"},
+		{"limit", 0, 0, G_OPTION_ARG_INT, &options.limit,
+			"entries per list (default 20); 0: all", "N"},
+		{"all", 0, 0, G_OPTION_ARG_NONE, &options.all,
+			"also list rejected types, with the reason", NULL},
 		{"csv", 0, 0, G_OPTION_ARG_NONE, &options.csv, "print CSV", NULL},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};

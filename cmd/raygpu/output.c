@@ -63,7 +63,7 @@ bool out_close(void)
 {
 	bool ok = fflush(stdout) == 0 && !ferror(stdout);
 	if (!ok && errno != EPIPE)
-		fprintf(stderr, "Error: can't write the output: %s\n", g_strerror(errno));
+		fprintf(stderr, "Error: cannot write the output: %s\n", g_strerror(errno));
 	return ok || errno == EPIPE;
 }
 
@@ -88,13 +88,13 @@ static const char *reason_of(const GError *error)
 void report_unwritable(Context *context, const char *path, const GError *error)
 {
 	RgDiag *diag = rg_diags_error(context->diags, "file.unwritable",
-		"\"%s\" can't be written: %s", path, reason_of(error));
+		"\"%s\" cannot be written: %s", path, reason_of(error));
 	rg_diag_hint(diag, "check the path and the permissions of its folder");
 }
 
 void report_unreadable(Context *context, const char *path, const GError *error)
 {
-	rg_diags_error(context->diags, "file.unreadable", "\"%s\" can't be read: %s", path,
+	rg_diags_error(context->diags, "file.unreadable", "\"%s\" cannot be read: %s", path,
 		reason_of(error));
 }
 

@@ -56,8 +56,8 @@ void places_print(const json_t *choice)
 		guessed |= rg_json_int(row, "unpriced", 0) > 0;
 	}
 	if (guessed)
-		g_string_append(text, "\n~ counts nodes whose price is not known there with the "
-				      "lowest one known\nanywhere.\n");
+		g_string_append(text, "\n~ counts nodes of unknown price with the lowest price "
+				      "known\nanywhere.\n");
 	g_string_append_c(text, '\n');
 	out_text(text->str);
 }

@@ -74,18 +74,18 @@ static bool prepare_folder(Context *context, const char *out)
 	RgDiag *diag = dir ? rg_diags_error(context->diags, "usage.bad-argument",
 				     "the folder \"%s\" for the plans is not empty", out)
 			   : rg_diags_error(context->diags, "usage.bad-argument",
-				     "can't make the folder \"%s\" for the plans: %s", out,
+				     "cannot create the folder \"%s\" for the plans: %s", out,
 				     g_strerror(error));
-	rg_diag_hint(diag, "with several specs --out names a folder, which gets one file per "
-			   "cluster; remove it, or name another");
+	rg_diag_hint(diag, "with several specs --out is a folder, which gets one file per cluster; "
+			   "remove it, or choose another");
 	return false;
 }
 
 static int run_several(Context *context, Options *options, const RgSpecs *specs)
 {
 	if (options->destroy) {
-		RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
-			"--destroy is planned for one cluster at a time");
+		RgDiag *diag = rg_diags_error(
+			context->diags, "usage.conflict", "plan --destroy is for one cluster");
 		rg_diag_hint(diag, "name the one spec file, or --cluster NAME");
 	}
 	if (options->destroy || !several_allows(context, &options->change) ||
@@ -116,13 +116,14 @@ int cmd_plan(Context *context, int argc, char **argv)
 	Options options = {0};
 	const GOptionEntry entries[] = {
 		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &options.out,
-			"save the plan for `raygpu apply FILE`; several: a folder", "FILE"},
+			"save the plan for `raygpu apply FILE`; for several specs, a folder",
+			"FILE"},
 		{"detailed-exitcode", 0, 0, G_OPTION_ARG_NONE, &options.detailed,
 			"exit with 2 when there are changes", NULL},
 		{"destroy", 0, 0, G_OPTION_ARG_NONE, &options.destroy, "plan to destroy everything",
 			NULL},
 		{"reoptimize", 0, 0, G_OPTION_ARG_NONE, &options.reoptimize,
-			"take today's best instance types, not the pinned ones", NULL},
+			"choose today's best instance types, not the pinned ones", NULL},
 		REF_ENTRY(context),
 		CHANGED_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),

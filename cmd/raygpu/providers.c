@@ -37,16 +37,16 @@ int cmd_providers(Context *context, int argc, char **argv)
 	CheckOptions check = {.wait_s = 60};
 	const GOptionEntry entries[] = {
 		{"region", 0, 0, G_OPTION_ARG_STRING, &check.region,
-			"check: the region to make things in", "NAME"},
+			"check: the region to create the nodes in", "NAME"},
 		{"endpoint", 0, 0, G_OPTION_ARG_STRING, &check.endpoint,
 			"check: the provider setting \"endpoint\"", "URL"},
 		{"config", 0, 0, G_OPTION_ARG_STRING, &check.config,
 			"check: the provider's settings as a JSON object", "JSON"},
 		{"type", 0, 0, G_OPTION_ARG_STRING, &check.type,
-			"check: instance type of the nodes; the first of its table otherwise",
+			"check: instance type of the nodes; default: the first of its table",
 			"NAME"},
 		{"wait", 0, 0, G_OPTION_ARG_INT, &check.wait_s,
-			"check: seconds that a node may take to start or to end (default 60)",
+			"check: seconds that a node may take to start or to stop (default 60)",
 			"SECONDS"},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};

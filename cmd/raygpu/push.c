@@ -24,7 +24,7 @@ static GString *read_document(Context *context, const char *path)
 		fclose(stream);
 	if (ok)
 		return g_steal_pointer(&text);
-	rg_diags_error(context->diags, "file.unreadable", "\"%s\" can't be read: %s", path,
+	rg_diags_error(context->diags, "file.unreadable", "\"%s\" cannot be read: %s", path,
 		g_strerror(why));
 	return NULL;
 }
@@ -112,8 +112,8 @@ static void add_report(GString *text, const json_t *report, bool dry_run)
 	bool is_new = json_is_null(json_object_get(report, "serial_before"));
 	if (!rg_json_bool(report, "changed", false)) {
 		g_string_append_printf(text,
-			"Cluster %s: the state is as the document has it, serial %" G_GINT64_FORMAT
-			".\n",
+			"Cluster %s: the state already matches the document, serial "
+			"%" G_GINT64_FORMAT ".\n",
 			cluster, serial);
 		return;
 	}
@@ -154,7 +154,7 @@ static void print_reports(const Context *context, json_t *reports, const char *b
 	json_array_foreach (reports, i, report)
 		add_report(text, report, dry_run);
 	if (backup)
-		g_string_append_printf(text, "The state as it was is kept in %s.\n", backup);
+		g_string_append_printf(text, "The previous state is kept in %s.\n", backup);
 	out_text(text->str);
 }
 

@@ -78,7 +78,7 @@ static bool read_token(Context *context, const char *path, char **token)
 		return true;
 	}
 	rg_diags_error(context->diags, "usage.bad-argument",
-		"\"%s\" does not hold a Ray token: 16 to 256 letters and digits", path);
+		"\"%s\" does not contain a Ray token: 16 to 256 letters and digits", path);
 	return false;
 }
 
@@ -87,7 +87,7 @@ int state_rebuild(Context *context, const char *spec, const char *lineage, const
 {
 	if (spec && g_str_equal(spec, "-")) {
 		rg_diags_error(context->diags, "usage.bad-argument",
-			"raygpu state rebuild can't read the spec from standard input");
+			"raygpu state rebuild cannot read the spec from standard input");
 		return EXIT_USAGE;
 	}
 	g_autofree char *token = NULL;

@@ -102,7 +102,7 @@ static bool add_step_summary(Context *context, const RgReports *reports)
 	struct stat now;
 	if (fd < 0 || fstat(fd, &now)) {
 		rg_diags_error(context->diags, "file.unreadable",
-			"can't write the step summary \"%s\": %s", path, g_strerror(errno));
+			"cannot write the step summary \"%s\": %s", path, g_strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return false;
@@ -117,7 +117,7 @@ static bool add_step_summary(Context *context, const RgReports *reports)
 	close(fd);
 	if (!ok)
 		rg_diags_error(context->diags, "file.unreadable",
-			"can't write the step summary \"%s\"", path);
+			"cannot write the step summary \"%s\"", path);
 	return ok;
 }
 

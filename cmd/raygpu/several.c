@@ -87,7 +87,7 @@ bool several_allows(Context *context, const ChangeOptions *options)
 			context->diags, "usage.conflict", "give specs or --cluster, not both");
 	if (option) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
-			"%s is meant for one cluster, and several were asked for", option);
+			"%s is for one cluster, but several were given", option);
 		rg_diag_hint(diag, "name the one spec file");
 	}
 	return !context->cluster && !option;
@@ -108,7 +108,7 @@ static void run_one(Context *context, const ReportOptions *options, RgReport *re
 		g_autofree char *text =
 			report->drift  ? rg_render_drift(report->drift, &context->out)
 			: report->plan ? rg_render_plan(report->plan, &context->out)
-				       : g_strdup("No plan could be made: see the errors.\n");
+				       : g_strdup("No plan was created: see the errors.\n");
 		out_text(heading);
 		out_text(text);
 	}

@@ -60,7 +60,7 @@ int cmd_show(Context *context, int argc, char **argv)
 	ReportOptions report = {0};
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
-			"which cluster of the state (the only one)", "NAME"},
+			"cluster of the state (default: the only one)", "NAME"},
 		DETAIL_ENTRIES(context),
 		REPORT_ENTRIES(report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},

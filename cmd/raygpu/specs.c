@@ -9,7 +9,7 @@ bool spec_is_here(Context *context)
 	if (context->ref || g_file_test(DEFAULT_SPEC, G_FILE_TEST_EXISTS))
 		return true;
 	RgDiag *diag = rg_diags_error(context->diags, "usage.missing-argument",
-		"no spec was named and there is no %s here", DEFAULT_SPEC);
+		"no spec was given, and there is no %s here", DEFAULT_SPEC);
 	rg_diag_hint(diag, "usage: raygpu %s [OPTIONS] %s; `raygpu init` writes a starter spec",
 		context->command->name, context->command->arguments);
 	return false;

@@ -32,7 +32,7 @@ static const RgResource *state_find(Call *call, const char *address)
 		return resource;
 	RgDiag *diag = rg_diags_error(call->context->diags, "state.no-such-resource",
 		"the state of cluster %s has no %s", call->snapshot->cluster, address);
-	rg_diag_hint(diag, "`raygpu state list` lists what it has");
+	rg_diag_hint(diag, "`raygpu state list` lists its records");
 	return NULL;
 }
 
@@ -272,19 +272,20 @@ int cmd_state(Context *context, int argc, char **argv)
 	Options options = {0};
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
-			"which cluster of the state (the only one)", "NAME"},
+			"cluster of the state (default: the only one)", "NAME"},
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		{"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run,
 			"mv, push: only show what would be done", NULL},
 		{"force", 0, 0, G_OPTION_ARG_NONE, &options.force,
-			"push: over a newer state, or another lineage", NULL},
+			"push: replace a newer state, or another lineage", NULL},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &options.out, "pull: write to FILE (0600)",
 			"FILE"},
-		{"redact", 0, 0, G_OPTION_ARG_NONE, &options.redact, "pull: without its secrets",
+		{"redact", 0, 0, G_OPTION_ARG_NONE, &options.redact, "pull: leave out secrets",
 			NULL},
 		{"lineage", 0, 0, G_OPTION_ARG_STRING, &options.lineage,
-			"rebuild: which of several states of that name", "LINEAGE"},
+			"rebuild: lineage, if several states have created clusters of that name",
+			"LINEAGE"},
 		{"ray-token-file", 0, 0, G_OPTION_ARG_FILENAME, &options.ray_token_file,
 			"rebuild: the Ray token of the running nodes, where the cloud does not "
 			"report it",

@@ -27,16 +27,16 @@ static const Subcommand subcommands[] = {
 		"token unless --redact is given.",
 		"cluster out redact"},
 	{"state", "push", "FILE", "replace the state with such a document",
-		"FILE may be -, standard input. The whole document is checked first; the state\n"
-		"as it was is kept beside it. Clusters that are not in the document stay as\n"
-		"they are.",
+		"FILE may be -, standard input. The whole document is checked first; the "
+		"previous\nstate is kept beside it. Clusters that are not in the document are\nnot "
+		"changed.",
 		"lock-timeout dry-run force"},
 	{"state", "orphans", "", "list resources of the cluster that are not recorded",
-		"Asks the cloud for everything that carries the cluster's ownership tags.",
+		"Searches the cloud for everything that has the cluster's ownership tags.",
 		"cluster"},
 	{"state", "rebuild", "[SPEC]", "rebuild a lost state from the cloud and the spec",
-		"Records everything that carries the cluster's ownership tags. Nothing is\n"
-		"changed in the cloud.",
+		"Records everything that has the cluster's ownership tags. Changes nothing in\nthe "
+		"cloud.",
 		"lock-timeout lineage ray-token-file"},
 	{NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -64,7 +64,7 @@ static bool find_name(Context *context, Turn *turn)
 		return true;
 	if (g_str_equal(turn->file, "-")) {
 		rg_diags_error(turn->diags, "usage.bad-argument",
-			"raygpu %s can't read the spec from standard input",
+			"raygpu %s cannot read the spec from standard input",
 			context->command->name);
 		return false;
 	}
@@ -109,9 +109,8 @@ static bool open_saved(Context *context, const ApplyOptions *options, Turn *turn
 	RgPlan *plan = turn->pass->plan;
 	if (!plan->errored)
 		return !rg_plan_has_changes(plan) || check_saved_budget(options, plan, turn->diags);
-	RgDiag *diag = rg_diags_error(
-		turn->diags, "plan.bad-file", "the plan says itself that it has errors");
-	rg_diag_hint(diag, "plan again: what has errors is not saved, and not applied");
+	RgDiag *diag = rg_diags_error(turn->diags, "plan.bad-file", "the plan has errors");
+	rg_diag_hint(diag, "plan again: a plan with errors is not applied");
 	return false;
 }
 
@@ -178,7 +177,7 @@ static int exit_code_of(const Turn *turn, bool done)
 static void tell_left(Context *context, Turn *turn)
 {
 	const RgResourceSet *recorded = turn->run.left->recorded;
-	g_autoptr(GString) text = g_string_new("Open, cleared up by the next apply:\n");
+	g_autoptr(GString) text = g_string_new("Open, to be resolved by the next apply:\n");
 	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
 		const RgResource *resource = rg_resource_set_get(recorded, i);
 		bool pending = resource->presence == RG_PENDING;

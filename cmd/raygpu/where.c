@@ -92,7 +92,7 @@ static bool differ(
 	RgDiag *diag = rg_diags_error(context->diags, "usage.conflict",
 		"the clusters belong to different states: %s to \"%s\", %s to \"%s\"", a, a_state,
 		b, b_state);
-	rg_diag_hint(diag, "run the command for one of them at a time, or name one state for all "
+	rg_diag_hint(diag, "run the command for one of them at a time, or select one state for all "
 			   "with --state");
 	return false;
 }
@@ -138,11 +138,11 @@ bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first)
 	bool same = g_str_equal(here, planned);
 	if (!same && exists(here) == exists(planned)) {
 		RgDiag *diag = rg_diags_error(context->diags, "plan.wrong-state",
-			"the plan was made for the state \"%s\", but the default state here is "
+			"the plan was created for the state \"%s\", but the default state here is "
 			"\"%s\"",
 			planned, here);
-		rg_diag_hint(diag, "name the right one with --state, or apply the plan in the "
-				   "working directory in which it was made");
+		rg_diag_hint(diag, "select the right one with --state, or apply the plan in the "
+				   "working directory where it was created");
 		return false;
 	}
 	context->state_path = g_strdup(same || exists(here) ? here : planned);

@@ -38,9 +38,9 @@ static rgp_status read_answer(const AwsCall *call, const struct rgp_http_resp *r
 	const char *id = mod_str(json_object_get(reply, members[0].name), "Account");
 	if (*id)
 		return mod_give(&call->talk, "account", json_pack("{s:s}", "id", id));
-	mod_failure_set(&failure, RGP_CLASS_TRANSIENT, NULL, "it names no account%s%s",
+	mod_failure_set(&failure, RGP_CLASS_TRANSIENT, NULL, "it contains no account%s%s",
 		problem ? ": " : "", problem ? problem : "");
-	mod_report(&call->talk, &failure, "STS's answer to GetCallerIdentity");
+	mod_report(&call->talk, &failure, "the answer of STS to GetCallerIdentity");
 	mod_failure_clear(&failure);
 	return RGP_FAIL;
 }

@@ -27,8 +27,8 @@ static void read_success(
 		NULL, "truncated reply: HTTP status %d, %zu bytes: %s", (int)resp->status,
 		resp->body.len, problem);
 	reply->failure.hint = request->reading
-				      ? "nothing was concluded from it: try again"
-				      : "whether EC2 acted is not known: the next run finds out";
+				      ? "it was ignored: try again"
+				      : "whether EC2 acted is unknown: the next run checks";
 }
 
 static void read_failure(
@@ -162,7 +162,7 @@ static rgp_status turn_page(const AwsCall *call, Ec2Pages *pages, Ec2Reply *repl
 				   g_hash_table_size(pages->seen) < PAGES_MAX))
 		return RGP_OK;
 	mod_failure_set(&reply->failure, RGP_CLASS_UNKNOWN, NULL,
-		"the same page token came twice, so the list would never end");
+		"the same page token was returned twice, so the list would never end");
 	return ec2_report(&placed, pages->request.action, &reply->failure);
 }
 

@@ -55,7 +55,8 @@ void aws_errors_read(
 			body.len ? "a text" : "an empty body");
 		if (failure->class_ == RGP_CLASS_INVALID || failure->class_ == RGP_CLASS_DENIED ||
 			failure->class_ == RGP_CLASS_UNKNOWN)
-			failure->hint = "is the endpoint an EC2 API, and no proxy in between?";
+			failure->hint = "check that the endpoint is an EC2 API, and that no proxy "
+					"intervenes";
 	}
 	failure->request_id = g_steal_pointer(&request_id);
 }

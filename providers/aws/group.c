@@ -120,7 +120,8 @@ static rgp_status make(
 		return aws_adopt(call, &aws_group_kind, input, filters, id, failure);
 	}
 	if (failure->class_ == RGP_CLASS_OK)
-		mod_failure_set(failure, RGP_CLASS_UNKNOWN, NULL, "the answer holds no group id");
+		mod_failure_set(
+			failure, RGP_CLASS_UNKNOWN, NULL, "the answer contains no group id");
 	return RGP_OK;
 }
 

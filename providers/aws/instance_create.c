@@ -209,7 +209,7 @@ static rgp_status settle_success(Batch *batch, Ec2Reply *reply)
 {
 	const char *request_id = mod_str(reply->reply, "requestId");
 	mod_failure_set(&reply->failure, RGP_CLASS_CAPACITY, "InsufficientInstanceCapacity",
-		"EC2 gave %zu of the %zu instances asked for", batch->seen,
+		"EC2 created %zu of the %zu requested instances", batch->seen,
 		json_array_size(batch->items));
 	const ModErrorRow *row =
 		mod_errors_find(batch->call->inst->errors, "InsufficientInstanceCapacity");

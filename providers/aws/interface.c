@@ -103,7 +103,7 @@ static rgp_status interface_create(const AwsCall *call, const json_t *input)
 	interface_read(json_object_get(reply.reply, "networkInterface"), &seen);
 	if (reply.failure.class_ == RGP_CLASS_OK && !*seen.id)
 		mod_failure_set(&reply.failure, RGP_CLASS_UNKNOWN, NULL,
-			"the answer holds no interface id");
+			"the answer contains no interface id");
 	if (reply.failure.class_ == RGP_CLASS_GONE)
 		reply.failure.class_ = RGP_CLASS_INVALID;
 	if (reply.failure.class_ != RGP_CLASS_OK)

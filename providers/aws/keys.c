@@ -68,5 +68,5 @@ AwsSearch aws_keys_from_json(const AwsCall *call, const char *source, struct rgp
 	if (!*until || keys->expires_s)
 		return AWS_KEYS_FOUND;
 	aws_keys_clear(keys);
-	return aws_keys_broken(call, NULL, "%s gives a time of expiry that is not a time", source);
+	return aws_keys_broken(call, NULL, "%s returned an invalid expiry time", source);
 }

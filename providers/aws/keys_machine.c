@@ -58,7 +58,7 @@ static AwsSearch container_token(const AwsCall *call, char **header)
 		g_free(g_steal_pointer(&token));
 		if (call->talk.host->read_file(call->talk.call, path, &text) != RGP_OK)
 			return aws_keys_broken(call, NULL,
-				"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE names %s, which cannot be "
+				"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE is %s, which cannot be "
 				"read",
 				path);
 		token = g_strchomp(g_strndup(text.data, text.len));
@@ -88,8 +88,7 @@ AwsSearch aws_keys_from_container(AwsChain *chain, AwsKeys *keys)
 		return aws_keys_broken(call,
 			"https anywhere, or http on the machine itself or the container agent's "
 			"address",
-			"the container's credentials URL \"%s\" is not one to fetch keys from",
-			url);
+			"the container's credentials URL \"%s\" is not allowed", url);
 	AwsSearch search = container_token(call, &header);
 	if (search != AWS_KEYS_FOUND)
 		return search;
@@ -165,6 +164,6 @@ AwsSearch aws_keys_from_metadata(AwsChain *chain, AwsKeys *keys)
 		return AWS_KEYS_CANCELED;
 	if (status != RGP_OK || !is_good(&resp))
 		return aws_keys_broken(call, NULL,
-			"the instance's metadata names a role %s, but not its keys", role);
+			"the instance's metadata has a role %s, but not its keys", role);
 	return aws_keys_from_json(call, "the instance's metadata", resp.body, "Token", keys);
 }

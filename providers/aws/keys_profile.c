@@ -155,12 +155,12 @@ static AwsSearch static_keys(AwsChain *chain, const char *profile, AwsKeys *keys
 			return AWS_KEYS_FOUND;
 		}
 		if (here.access_key || here.secret_key)
-			return aws_keys_broken(chain->call, "put both keys into the section",
+			return aws_keys_broken(chain->call, "add both keys to the section",
 				"section [%s] of %s has %s but not %s", at, places[i].path,
 				here.access_key ? "aws_access_key_id" : "aws_secret_access_key",
 				here.access_key ? "aws_secret_access_key" : "aws_access_key_id");
 		aws_keys_looked(chain, "section [%s] of %s: %s", at, places[i].path,
-			g_key_file_has_group(file, at) ? "holds no keys" : "not there");
+			g_key_file_has_group(file, at) ? "has no keys" : "not there");
 	}
 	return AWS_KEYS_NOT_HERE;
 }
@@ -173,7 +173,7 @@ static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, Aws
 	struct rgp_bytes output = {0};
 	if (!g_shell_parse_argv(profile->process, NULL, &argv, NULL))
 		return aws_keys_broken(call, "quote its words as in a shell",
-			"the credential_process of %s can't be split into words",
+			"the credential_process of %s cannot be split into words",
 			profile->asked_by);
 	const struct rgp_exec_req req = {.size = sizeof req,
 		.flags = RGP_EXEC_READING,
@@ -183,7 +183,7 @@ static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, Aws
 	if (status == RGP_CANCELED)
 		return AWS_KEYS_CANCELED;
 	if (status != RGP_OK)
-		return aws_keys_broken(call, "run it by hand to see why",
+		return aws_keys_broken(call, "run it yourself to see why",
 			"the credential_process of %s, %s, did not succeed", profile->asked_by,
 			argv[0]);
 	json_auto_t *value = json_loadb(output.data, output.len, 0, NULL);
@@ -198,9 +198,9 @@ static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, Aws
 static AwsSearch refuse_sso(const AwsChain *chain, const Profile *profile)
 {
 	return aws_keys_broken(chain->call,
-		"sign in with `aws sso login`, and let another profile say: credential_process = "
+		"sign in with `aws sso login`, and set in another profile: credential_process = "
 		"aws configure export-credentials --profile NAME",
-		"%s signs in by SSO (IAM Identity Center), which raygpu does not do itself",
+		"%s uses SSO (IAM Identity Center), which raygpu does not support directly",
 		profile->asked_by);
 }
 
@@ -278,17 +278,17 @@ static AwsSearch source_keys(AwsChain *chain, const Profile *profile, unsigned d
 static AwsSearch check_role(const AwsChain *chain, const Profile *profile, unsigned depth)
 {
 	if (depth >= PROFILES_MAX)
-		return aws_keys_broken(chain->call, "let the chain end in a profile with keys",
-			"the source_profile chain of \"%s\" goes round or is too long",
+		return aws_keys_broken(chain->call, "the chain must end in a profile with keys",
+			"the source_profile chain of \"%s\" is circular or too long",
 			chain->profile);
 	if (profile->mfa)
 		return aws_keys_broken(chain->call,
 			"get keys with `aws sts assume-role ... --token-code` and set them in the "
-			"environment, or let credential_process do it",
-			"%s asks for a code of %s (mfa_serial), and raygpu cannot prompt for it",
+			"environment, or use credential_process",
+			"%s requires a code of %s (mfa_serial), and raygpu cannot prompt for it",
 			profile->asked_by, profile->mfa);
 	if (!profile->source_profile == !profile->credential_source)
-		return aws_keys_broken(chain->call, "a role takes one of the two",
+		return aws_keys_broken(chain->call, "a role needs exactly one of the two",
 			"%s has role_arn and %s source_profile %s credential_source",
 			profile->asked_by, profile->source_profile ? "both" : "neither",
 			profile->source_profile ? "and" : "nor");

@@ -45,7 +45,8 @@ static AwsSearch read_keys(const Assuming *assuming, struct rgp_bytes body, AwsK
 	const json_t *result = json_object_get(reply, assuming->shape->kids[0].name);
 	const json_t *given = json_object_get(result, "Credentials");
 	char *text = json_dumps(given ? given : reply, JSON_COMPACT | JSON_ENCODE_ANY);
-	g_autofree char *source = g_strdup_printf("STS, asked for %s,", assuming->role->arn);
+	g_autofree char *source =
+		g_strdup_printf("STS, on the request for %s,", assuming->role->arn);
 	AwsSearch search = aws_keys_from_json(call, source, mod_bytes(text), "SessionToken", keys);
 	free(text);
 	return search;
@@ -55,7 +56,7 @@ static AwsSearch tell_refusal(const Assuming *assuming, const struct rgp_http_re
 {
 	ModFailure failure = {0};
 	aws_errors_read(assuming->call->inst->errors, resp->status, resp->body, &failure);
-	g_autofree char *what = g_strdup_printf("%s asks for %s, and STS refused %s%s%s%s",
+	g_autofree char *what = g_strdup_printf("%s requests %s, and STS refused %s%s%s%s",
 		assuming->role->asked_by, assuming->role->arn, assuming->action,
 		failure.code ? " (" : "", failure.code ? failure.code : "",
 		failure.code ? ")" : "");
@@ -91,8 +92,8 @@ static AwsSearch send(Assuming *assuming, AwsKeys *keys)
 	if (status == RGP_CANCELED)
 		return AWS_KEYS_CANCELED;
 	if (status != RGP_OK)
-		return aws_keys_broken(call, "is the network up, and AWS_ENDPOINT_URL_STS right?",
-			"%s asks for %s, and STS did not answer at %s", assuming->role->asked_by,
+		return aws_keys_broken(call, "check the network and AWS_ENDPOINT_URL_STS",
+			"%s requests %s, and STS did not answer at %s", assuming->role->asked_by,
 			assuming->role->arn, call->inst->sts_endpoint);
 	if (resp.status >= 200 && resp.status < 300)
 		return read_keys(assuming, resp.body, keys);
@@ -120,7 +121,7 @@ static AwsSearch add_web_identity(const Assuming *assuming, json_t *params)
 	}
 	return aws_keys_broken(assuming->call, "give the absolute path of a file with the token",
 		"%s names the token file %s, which %s", assuming->role->asked_by, path,
-		token ? "holds no token" : "cannot be read");
+		token ? "contains no token" : "cannot be read");
 }
 
 AwsSearch aws_keys_assume(
@@ -166,7 +167,7 @@ AwsSearch aws_keys_from_web_identity_env(const AwsCall *call, AwsKeys *keys)
 	if (!role.token_file)
 		return AWS_KEYS_NOT_HERE;
 	if (!role.arn)
-		return aws_keys_broken(call, "set AWS_ROLE_ARN to the role to take",
+		return aws_keys_broken(call, "set AWS_ROLE_ARN to the role to assume",
 			"AWS_WEB_IDENTITY_TOKEN_FILE is set but AWS_ROLE_ARN is not");
 	return aws_keys_assume(call, &role, NULL, keys);
 }

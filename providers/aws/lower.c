@@ -167,7 +167,7 @@ static const char *subnet_of(Lowering *lowering, const json_t *node)
 	g_autofree char *summary = g_strdup_printf("the network has no subnet in zone %s", zone);
 	mod_report_origin(&lowering->call->talk, RGP_CLASS_INVALID, mod_str(node, "origin"),
 		summary,
-		"name other zones, or a subnet there in `subnets` of provider (of the default VPC: "
+		"use other zones, or add a subnet there to provider.subnets (of the default VPC: "
 		"`aws ec2 create-default-subnet --availability-zone ZONE`)");
 	lowering->status = RGP_FAIL;
 	return subnet;
@@ -286,13 +286,12 @@ static void set_network(Lowering *lowering, const json_t *node, json_t *attribut
 	if (!public || efa <= 0 || aws_efa_count(type, efa) == 1 || lowering->status != RGP_OK)
 		return;
 	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/public_ip", NULL);
-	g_autofree char *summary = g_strdup_printf(
-		"EC2 gives no public address to an instance with several interfaces, and %s has "
-		"%" JSON_INTEGER_FORMAT " with EFA",
+	g_autofree char *summary = g_strdup_printf("EC2 does not assign a public address to an "
+						   "instance with several interfaces, and %s has "
+						   "%" JSON_INTEGER_FORMAT " with EFA",
 		type, aws_efa_count(type, efa));
 	mod_report_origin(&lowering->call->talk, RGP_CLASS_INVALID, origin, summary,
-		"leave `public_ip` out (a NAT gateway lets nodes fetch images), or leave `rdma` "
-		"out");
+		"remove `public_ip` (a NAT gateway lets nodes fetch images), or remove `rdma`");
 	lowering->status = RGP_FAIL;
 }
 

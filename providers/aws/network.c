@@ -49,7 +49,7 @@ static rgp_status default_network(
 	*vpc_id = g_strdup(mod_str(json_array_get(network->vpcs->records, 0), "vpcId"));
 	if (!**vpc_id)
 		return aws_refuse(call, "/provider",
-			"name one of your own, `vpc` and `subnets` of provider, or make a default "
+			"use your own with provider.vpc and provider.subnets, or create a default "
 			"one: "
 			"`aws ec2 create-default-vpc --region REGION`",
 			"region %s has no default VPC", call->inst->region);
@@ -60,7 +60,7 @@ static rgp_status default_network(
 	if (json_object_size(zones))
 		return RGP_OK;
 	return aws_refuse(call, "/provider",
-		"make one a zone: `aws ec2 create-default-subnet --availability-zone ZONE`",
+		"create one per zone: `aws ec2 create-default-subnet --availability-zone ZONE`",
 		"the default VPC %s has no default subnets", *vpc_id);
 }
 
@@ -76,15 +76,16 @@ static rgp_status subnets_of_vpc(
 		const char *other = mod_str(zones, zone);
 		if (*other)
 			return aws_refuse(call, "/provider/vpc",
-				"say which is meant: subnets: {ZONE: ID, ...}",
-				"VPC %s has several subnets in %s, %s and %s among them", vpc_id,
+				"select one: subnets: {ZONE: ID, ...}",
+				"VPC %s has several subnets in %s, including %s and %s", vpc_id,
 				zone, strcmp(other, id) < 0 ? other : id,
 				strcmp(other, id) < 0 ? id : other);
 		json_object_set(zones, zone, json_object_get(subnet, "subnetId"));
 	}
 	if (!json_object_size(zones))
-		return aws_refuse(call, "/provider/vpc", "make a subnet in it, or name another VPC",
-			"VPC %s has no subnets", vpc_id);
+		return aws_refuse(call, "/provider/vpc",
+			"create a subnet in it, or use another VPC", "VPC %s has no subnets",
+			vpc_id);
 	return RGP_OK;
 }
 
@@ -101,16 +102,15 @@ static rgp_status check_subnet(
 	g_autofree char *origin = origin_of("/provider/subnets", zone);
 	const char *vpc = mod_str(record, "vpcId"), *is_in = mod_str(record, "availabilityZone");
 	if (!record)
-		return aws_refuse(call, origin,
-			"ids differ from region to region and from account to account",
+		return aws_refuse(call, origin, "ids differ between regions and accounts",
 			"there is no subnet %s in %s", id, call->inst->region);
 	if (!*vpc_id)
 		*vpc_id = g_strdup(vpc);
 	if (strcmp(is_in, zone))
-		return aws_refuse(call, origin, "give each subnet under its own zone",
+		return aws_refuse(call, origin, "list each subnet under its own zone",
 			"subnet %s is in %s, not in %s", id, is_in, zone);
 	if (strcmp(vpc, *vpc_id))
-		return aws_refuse(call, origin, "all nodes live in one VPC",
+		return aws_refuse(call, origin, "all nodes are in one VPC",
 			"subnet %s is in %s, not in %s", id, vpc, *vpc_id);
 	return RGP_OK;
 }
@@ -121,8 +121,7 @@ static rgp_status own_network(
 	const char *vpc = mod_str(call->inst->config, "vpc");
 	const json_t *subnets = json_object_get(call->inst->config, "subnets");
 	if (*vpc && !json_array_size(network->vpcs->records))
-		return aws_refuse(call, "/provider/vpc",
-			"ids differ from region to region and from account to account",
+		return aws_refuse(call, "/provider/vpc", "ids differ between regions and accounts",
 			"there is no VPC %s in %s", vpc, call->inst->region);
 	if (*vpc)
 		*vpc_id = g_strdup(vpc);
@@ -152,11 +151,10 @@ static rgp_status check_groups(const AwsCall *call, const AwsNetwork *network, c
 		const char *group = json_string_value(id);
 		const json_t *record = find_record(network->groups->records, "groupId", group);
 		if (!record)
-			status = aws_refuse(call, origin,
-				"ids differ from region to region and from account to account",
+			status = aws_refuse(call, origin, "ids differ between regions and accounts",
 				"there is no security group %s in %s", group, call->inst->region);
 		else if (g_strcmp0(mod_str(record, "vpcId"), vpc_id))
-			status = aws_refuse(call, origin, "a group works in its own VPC only",
+			status = aws_refuse(call, origin, "a group works only in its own VPC",
 				"security group %s is in %s, not in %s", group,
 				mod_str(record, "vpcId"), vpc_id);
 	}

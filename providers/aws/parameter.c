@@ -33,7 +33,7 @@ static rgp_status refuse(const AwsCall *call, const AwsParameter *parameter,
 	g_autofree char *summary = g_strdup_printf("SSM refused GetParameter of %s (%s): %s", name,
 		*code ? code : "no code", *message ? message : "it gave no reason");
 	mod_report_origin(&call->talk, classify(NULL, resp->status, resp->body), origin, summary,
-		denied ? "allow ssm:GetParameter to the caller" : NULL);
+		denied ? "grant the caller ssm:GetParameter" : NULL);
 	return RGP_FAIL;
 }
 
@@ -46,8 +46,9 @@ static rgp_status read_value(const AwsCall *call, const AwsParameter *parameter,
 	const char *value = mod_str(json_object_get(reply, "Parameter"), "Value");
 	if (!g_str_has_prefix(value, "ami-") || strlen(value) > 64)
 		return aws_refuse(call, parameter->origin,
-			"name a parameter whose value is an image id",
-			"SSM parameter %s holds no image id (ami-...)", parameter->name);
+			"use a parameter whose value is an image id",
+			"the value of SSM parameter %s is not an image id (ami-...)",
+			parameter->name);
 	json_object_set_new(ids, parameter->name, json_string(value));
 	return RGP_OK;
 }

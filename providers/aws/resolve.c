@@ -184,7 +184,7 @@ static rgp_status check_named(const AwsCall *call, const Image *image, const jso
 	const char *state = mod_str(record, "imageState"), *id = image->id;
 	const char *origin = mod_str(image->want, "origin");
 	if (!record)
-		return aws_refuse(call, origin, "image ids differ from region to region",
+		return aws_refuse(call, origin, "image ids differ between regions",
 			"there is no image %s in %s", id, call->inst->region);
 	if (strcmp(state, "available"))
 		return aws_refuse(call, origin, "choose another image",
@@ -216,7 +216,7 @@ static rgp_status check_default(const AwsCall *call, const Image *image, const j
 	if (record)
 		return RGP_OK;
 	return aws_refuse(call, mod_str(image->want, "origin"),
-		"name one: `image: ami-...` of the head and of each pool",
+		"set `image: ami-...` for the head and each pool",
 		"region %s has no image \"%s\" for %s", call->inst->region,
 		default_name(image->want), mod_str(image->want, "arch"));
 }

@@ -146,7 +146,7 @@ static void on_text(void *data, const xmlChar *text, int len)
 		reader->frames[reader->depth - 1].value)
 		return;
 	if (reader->text->len + (size_t)len > TEXT_MAX)
-		stop(reader, "a text is too long");
+		stop(reader, "a string is too long");
 	else
 		g_string_append_len(reader->text, (const char *)text, len);
 }

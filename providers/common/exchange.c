@@ -31,7 +31,7 @@ static void exchange_explain_skew(
 		return;
 	g_autofree char *message = g_steal_pointer(&failure->message);
 	failure->message = g_strdup_printf("%s; this machine's clock is %" G_GINT64_FORMAT
-					   " s (%.1f minutes) %s %s's",
+					   " s (%.1f minutes) %s that of %s",
 		message, ABS(skew_s), (double)ABS(skew_s) / 60, skew_s > 0 ? "behind" : "ahead of",
 		cloud);
 	failure->hint = "set the clock (e.g. `timedatectl set-ntp true`) and try again";

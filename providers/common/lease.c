@@ -59,7 +59,7 @@ static bool lease_renew(ModLease *lease, const ModTalk *talk)
 		return false;
 	} else {
 		g_autofree char *text = g_strdup_printf(
-			"%s could not be renewed; the present ones are valid for %" G_GINT64_FORMAT
+			"%s could not be renewed; the current ones are valid for %" G_GINT64_FORMAT
 			" s",
 			lease->source.title, lease->expires_s - now_s);
 		talk->host->log(talk->call, RGP_LOG_INFO, text);

@@ -57,10 +57,11 @@ static char *rest_target(const ModTalk *talk, const ModRest *rest, const ModRest
 	if (url)
 		return url;
 	g_autofree char *summary =
-		g_strdup_printf("%s: an answer of %s leads to another server: %s", request->what,
+		g_strdup_printf("%s: an answer of %s links to another server: %s", request->what,
 			rest->cloud, request->url);
 	mod_report_text(talk, RGP_CLASS_UNKNOWN, summary, NULL,
-		"no credentials are sent there; is the endpoint that of the cloud's API?");
+		"no credentials are sent there; check that the endpoint is that of the cloud's "
+		"API");
 	return NULL;
 }
 
@@ -99,7 +100,7 @@ static void rest_read_failure(
 	} else {
 		mod_failure_set(failure, mod_class_of_status(status), NULL,
 			"HTTP status %d with %s", (int)status,
-			message ? message : "an answer that names no error");
+			message ? message : "an answer without an error message");
 	}
 }
 
@@ -118,7 +119,7 @@ static void rest_read_answer(const ModRest *rest, const ModRestRequest *request,
 	if (resp->status >= 200 && resp->status < 300 && cut)
 		mod_failure_set(&answer->failure,
 			request->reading ? RGP_CLASS_TRANSIENT : RGP_CLASS_UNKNOWN, NULL,
-			"the answer is cut or not JSON: HTTP status %d, %zu bytes",
+			"the answer is truncated or not JSON: HTTP status %d, %zu bytes",
 			(int)resp->status, resp->body.len);
 }
 
@@ -228,7 +229,7 @@ rgp_status mod_rest_pages(const ModTalk *talk, const ModRest *rest, const ModRes
 		if (!g_hash_table_add(seen, g_strdup(next)) ||
 			g_hash_table_size(seen) > PAGES_MAX) {
 			mod_failure_set(&answer.failure, RGP_CLASS_UNKNOWN, NULL,
-				"the same page came twice, so the list would never end");
+				"the same page was returned twice, so the list would never end");
 			return mod_rest_report(talk, rest, request->what, &answer.failure);
 		}
 		g_free(url);

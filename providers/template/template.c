@@ -19,7 +19,7 @@ static json_t *request_at(const Call *c, const char *what, const char *method, c
 {
 	char full[256];
 	if (!is_word(word)) {
-		set_failure(why, RGP_CLASS_INVALID, "", "an id that this cloud can't have given");
+		set_failure(why, RGP_CLASS_INVALID, "", "an id that this cloud cannot have given");
 		return NULL;
 	}
 	snprintf(full, sizeof(full), "%s%s%s", path, word, query);

@@ -259,9 +259,8 @@ RgResource *found_secret(Rebuild *rebuild)
 	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
 		"the Ray token of the running nodes could not be read back");
 	rg_diag_address(diag, RG_SECRET_RAY_TOKEN, NULL);
-	rg_diag_hint(diag,
-		"the next apply replaces all nodes, to give them a new one. To keep them, rebuild "
-		"into another state (--state) with --ray-token-file and the token of a running "
-		"node");
+	rg_diag_hint(diag, "the next apply replaces all nodes to give them a new token. To keep "
+			   "them, rebuild into another state (--state) with --ray-token-file and "
+			   "the token of a running node");
 	return secret;
 }

@@ -57,22 +57,20 @@ static bool check_request(const Importing *importing, size_t i)
 	const RgResource *recorded =
 		rg_resource_set_find(pass->snapshot->recorded, import->address);
 	if (recorded && recorded->presence == RG_PENDING)
-		return import_refuse(importing, import,
-			"`raygpu apply` finds out what became of it",
+		return import_refuse(importing, import, "`raygpu apply` resolves it",
 			"an interrupted creation of %s is still open", import->address);
 	if (recorded)
 		return import_refuse(importing, import, "`raygpu state rm` forgets that record",
-			"%s is recorded already, as %s", import->address, recorded->id);
+			"%s is already recorded, as %s", import->address, recorded->id);
 	/* the same thing under two records would be removed by the one while the other wants it */
 	g_autofree char *holder = rg_store_find_holder(importing->rebuild.session->store,
 		pass->cluster->provider.name, pass->cluster->provider.region, kind, import->id,
 		importing->rebuild.diags);
 	if (holder)
 		return import_refuse(importing, import,
-			"`raygpu state mv` gives a record another address, `raygpu state rm` lets "
-			"it "
-			"go",
-			"%s is recorded already, as %s", import->id, holder);
+			"`raygpu state mv` changes the address of a record, `raygpu state rm` "
+			"forgets it",
+			"%s is already recorded, as %s", import->id, holder);
 	for (size_t k = 0; k < i; k++) {
 		const RgImport *other = &importing->imports[k];
 		if (g_str_equal(other->address, import->address) ||
@@ -127,7 +125,7 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 	const RgPass *pass = importing->rebuild.pass;
 	g_autofree char *kind = kind_of(import), *key = key_of(kind, import->id);
 	const RgResource *read = g_hash_table_lookup(importing->read, key);
-	g_autofree char *hint = g_strdup_printf("is it the right kind, %s and account?",
+	g_autofree char *hint = g_strdup_printf("check the kind, the %s and the account",
 		rg_schema_words(rg_provider_get_schema(pass->provider))->region);
 	if (!read)
 		import_refuse(importing, import, hint, "there is no %s \"%s\" in %s", kind,
@@ -139,9 +137,8 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 			import->id, read->status && *read->status ? read->status : "gone");
 	else if (read->lineage && g_strcmp0(read->lineage, pass->snapshot->lineage) != 0)
 		import_refuse(importing, import,
-			"use that state, or forget it there with `raygpu state rm` and remove the "
-			"tag",
-			"%s belongs to another state: it carries the lineage %s", import->id,
+			"use that state, or run `raygpu state rm` there and remove the tag",
+			"%s belongs to another state: it has the lineage %s", import->id,
 			read->lineage);
 	else
 		return read;
@@ -189,7 +186,7 @@ static bool check_wanted(const Importing *importing)
 		const RgImport *import = &importing->imports[i];
 		if (!rg_resource_set_find(importing->rebuild.pass->desired, import->address))
 			ok = import_refuse(importing, import,
-				"write it into the spec first; `raygpu plan` on an empty state "
+				"add it to the spec first; `raygpu plan` on an empty state "
 				"shows "
 				"all addresses of a spec",
 				"the spec has no %s", import->address);

@@ -111,9 +111,9 @@ static bool add_edit(Moving *moving, const RgResource *resource)
 		return true;
 	if (resource->presence == RG_PENDING && !to) {
 		RgDiag *diag = rg_diags_error(moving->diags, "state.moved",
-			"%s refers to what would be moved, and its creation is still open",
+			"%s refers to the record to move, and its creation is still open",
 			resource->address);
-		rg_diag_hint(diag, "`raygpu apply` finds out what became of it");
+		rg_diag_hint(diag, "`raygpu apply` resolves it");
 		return false;
 	}
 	g_array_append_val(moving->all->edits, edit);
@@ -159,7 +159,8 @@ static bool add_moves(Moving *moving, const char *from, const char *to)
 	if (!g_str_equal(from_kind, to_kind))
 		return move_refuse(moving, to, "is of another kind", "a record keeps its kind");
 	if (g_str_equal(from_kind, RG_SECRET_KIND))
-		return move_refuse(moving, from, "is raygpu's own and stays where it is", NULL);
+		return move_refuse(
+			moving, from, "belongs to raygpu itself and cannot be moved", NULL);
 	const RgResource *one = rg_resource_set_find(moving->snapshot->recorded, from);
 	if (one)
 		add_move(moving, one, to_name, to_index);
@@ -174,7 +175,7 @@ static bool add_moves(Moving *moving, const char *from, const char *to)
 	}
 	RgDiag *diag = rg_diags_error(moving->diags, "state.no-such-resource",
 		"the state of cluster %s has no %s", moving->snapshot->cluster, from);
-	rg_diag_hint(diag, "`raygpu state list` lists what it has");
+	rg_diag_hint(diag, "`raygpu state list` lists its records");
 	return false;
 }
 

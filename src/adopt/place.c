@@ -24,13 +24,13 @@ static bool place_report(Rebuild *rebuild, const GString *places, bool none)
 {
 	const RgCluster *cluster = rebuild->pass->cluster;
 	RgDiag *diag = rg_diags_error(rebuild->diags, none ? "state.no-marks" : "state.ambiguous",
-		none ? "nothing in %s carries the ownership tags of cluster %s"
+		none ? "nothing in %s has the ownership tags of cluster %s"
 		     : "both %s have resources with the ownership tags of cluster %s",
 		places->str, cluster->name);
 	rg_diag_at(diag, rg_cluster_source(cluster, "/provider/any_of"));
 	rg_diag_hint(diag, "%s",
-		none ? "is it the right account?"
-		     : "say which with --lineage, or leave one candidate in any_of");
+		none ? "check that the account is right"
+		     : "select one with --lineage, or leave only one candidate in any_of");
 	return false;
 }
 

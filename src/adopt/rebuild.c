@@ -18,10 +18,10 @@ static void warn_unread(Rebuild *rebuild, GStrv kinds, const RgDiags *why)
 {
 	g_autofree char *names = g_strjoinv(", ", kinds);
 	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
-		"%s could not be read: resources of that kind are left out", names);
+		"%s could not be read: resources of that kind are skipped", names);
 	if (rg_diags_count(why))
 		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
-	rg_diag_hint(diag, "if the cluster has one, make sure that it can be read and try again");
+	rg_diag_hint(diag, "if the cluster has any, make sure that they can be read and try again");
 }
 
 static bool all_are_optional(const RgSchema *schema, GStrv kinds)
@@ -72,27 +72,27 @@ static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const cha
 		return g_strdup(lineages->pdata[0]);
 	if (!lineages->len) {
 		RgDiag *diag = rg_diags_error(rebuild->diags, "state.no-marks",
-			"nothing in %s carries the ownership tags of cluster %s%s%s",
+			"nothing in %s has the ownership tags of cluster %s%s%s",
 			rg_place_name(place->name, place->region), name,
 			asked ? " and lineage " : "", asked ? asked : "");
-		rg_diag_hint(diag, "is it the right %s and account?",
+		rg_diag_hint(diag, "check that the %s and the account are right",
 			rg_schema_words(rg_provider_get_schema(rebuild->pass->provider))->region);
 		return NULL;
 	}
 	g_ptr_array_add(lineages, NULL);
 	g_autofree char *list = g_strjoinv(", ", (char **)lineages->pdata);
 	RgDiag *diag = rg_diags_error(rebuild->diags, "state.ambiguous",
-		"several states have made a cluster %s: lineages %s", name, list);
-	rg_diag_hint(diag, "say which is yours with --lineage");
+		"several states have created a cluster %s: lineages %s", name, list);
+	rg_diag_hint(diag, "select yours with --lineage");
 	return NULL;
 }
 
 static void report_twice(Rebuild *rebuild, const RgResource *one, const RgResource *other)
 {
 	RgDiag *diag = rg_diags_error(rebuild->diags, "state.ambiguous",
-		"both %s and %s are marked as %s", one->id, other->id, one->address);
+		"both %s and %s have the ownership tags of %s", one->id, other->id, one->address);
 	rg_diag_address(diag, one->address, NULL);
-	rg_diag_hint(diag, "remove the one that is not in use by hand, then try again");
+	rg_diag_hint(diag, "remove the unused one manually, then try again");
 }
 
 /* Moves what has the lineage and an address into the snapshot. */
@@ -114,7 +114,7 @@ static bool sort_out(Rebuild *rebuild, GPtrArray *marked, const char *lineage)
 			continue;
 		} else if (g_strcmp0(resource->lineage, lineage) == 0) {
 			rg_diags_warning(rebuild->diags, "state.not-told",
-				"the ownership tags of %s %s name no address: it is left out",
+				"the ownership tags of %s %s contain no address: it is skipped",
 				resource->kind, resource->id);
 		}
 		rg_resource_free(resource);
@@ -138,9 +138,8 @@ static RgResourceSet *make_records(Rebuild *rebuild)
 		rg_resource_set_add(records, secret);
 	if (rebuild->untold)
 		rg_diags_note(rebuild->diags, "state.not-told",
-			"what the cloud doesn't report (disks, for example) is recorded as the "
-			"spec "
-			"has it now");
+			"what the cloud does not report (disks, for example) is recorded as in the "
+			"spec");
 	return records;
 }
 
@@ -166,10 +165,9 @@ static bool is_free(const RgSession *session, const RgSnapshot *snapshot, RgDiag
 	if (!snapshot->lineage)
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "state.not-empty",
-		"the state \"%s\" has cluster %s already", session->state_path, snapshot->cluster);
-	rg_diag_hint(diag,
-		"rebuilding is for a state that was lost; name another file with --state "
-		"to compare");
+		"the state \"%s\" already has cluster %s", session->state_path, snapshot->cluster);
+	rg_diag_hint(
+		diag, "rebuild is for a lost state; choose another file with --state to compare");
 	return false;
 }
 

@@ -157,7 +157,7 @@ static void not_in_place(Apply *apply, Step *step)
 {
 	const RgPlanChange *change = step->change;
 	RgDiag *diag = rg_diags_error(
-		apply->diags, "provider.invalid", "%s can't be changed in place", change->address);
+		apply->diags, "provider.invalid", "%s cannot be changed in place", change->address);
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, NULL);
 	rg_diag_hint(diag, "replace it: raygpu apply --replace '%s'", change->address);

@@ -150,8 +150,8 @@ static void report_failures(Apply *apply, const Job *job)
 		failures_add(failures, step, result);
 	}
 	failures_tell(failures, apply, "could not create",
-		"what became of the request is not known; the next apply asks the cloud under the "
-		"same token and takes over what was made");
+		"the outcome of the request is unknown; the next apply looks it up in the cloud by "
+		"its token and records what was created");
 }
 
 /* The state could not be told what was made: the journal row still knows it, and the next apply

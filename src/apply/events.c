@@ -81,7 +81,8 @@ void emit_open(Apply *apply)
 {
 	if (!apply->result->interrupted || !apply->open->len)
 		return;
-	g_autoptr(GString) text = g_string_new("left to the journal, the next apply clears it up:");
+	g_autoptr(GString) text =
+		g_string_new("left in the journal for the next apply to resolve:");
 	for (guint i = 0; i < apply->open->len && i < OPEN_SHOWN; i++)
 		g_string_append_printf(
 			text, "%s %s", i ? "," : "", (const char *)apply->open->pdata[i]);

@@ -57,10 +57,10 @@ static void hint_new(const Apply *apply, RgDiag *diag, const RgItemResult *resul
 		return;
 	}
 	const RgWords *words = rg_schema_words(rg_provider_get_schema(apply->provider));
-	g_autofree char *usual = g_strdup_printf("the cloud has no more of these now: run apply "
-						 "again later, or ask for another %s or %s",
+	g_autofree char *usual = g_strdup_printf("the cloud has no capacity for these now: run "
+						 "apply again later, or request another %s or %s",
 		words->zone, words->instance_type);
-	rg_diag_hint(diag, "%s; what was obtained is %s", result->hint ? result->hint : usual,
+	rg_diag_hint(diag, "%s; the created resources are %s", result->hint ? result->hint : usual,
 		gang ? "removed, because the pool is a gang" : "kept and recorded");
 }
 

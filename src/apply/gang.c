@@ -113,9 +113,10 @@ void gang_failed(Apply *apply, const Step *failed, bool definite)
 	if (!gang || apply->store_failed || (gang->failed && told))
 		return;
 	if (definite && !apply->stopping) {
-		g_autofree char *text = g_strdup_printf("Pool %s is a gang and can't be completed: "
-							"removing what this run created of it.",
-			gang->pool);
+		g_autofree char *text =
+			g_strdup_printf("Pool %s is a gang and cannot be completed: "
+					"removing what this run created of it.",
+				gang->pool);
 		emit(apply, RG_EVENT_GANG, NULL, NULL, text);
 	}
 	gang->failed = true;

@@ -24,7 +24,7 @@ static bool mint_secret(Apply *apply, const Step *step)
 	const RgPlanChange *change = step->change;
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
 		rg_diags_error(apply->diags, "apply.blocked",
-			"the kernel gave no random bytes for %s", change->address);
+			"the kernel returned no random bytes for %s", change->address);
 		return false;
 	}
 	GString *text = g_string_sized_new(2 * TOKEN_BYTES);

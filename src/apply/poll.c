@@ -79,7 +79,7 @@ static void expire(const Job *job, RgItemResult *result)
 	result->message = g_strdup_printf("%s after %" G_GINT64_FORMAT " s",
 		starts ? "it is not running" : "the cloud has not finished",
 		limit_s(job->poll->kind, job->kind));
-	result->hint = g_strdup(starts ? "it is recorded; `raygpu plan` shows what became of it"
+	result->hint = g_strdup(starts ? "it is recorded; `raygpu plan` shows its current state"
 				       : "it may still finish: run apply again");
 }
 

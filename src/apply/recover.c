@@ -241,9 +241,9 @@ static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result
 		return;
 	}
 	RgDiag *diag = rg_diags_error(apply->diags, "apply.blocked",
-		"the repeated request made %s for %s, which is recorded as something else",
+		"the repeated request returned %s for %s, which is recorded as another resource",
 		result->id ? result->id : "?", result->address);
-	rg_diag_hint(diag, "it carries this cluster's ownership tags; remove it by hand");
+	rg_diag_hint(diag, "it has this cluster's ownership tags; remove it manually");
 	g_hash_table_insert(apply->unsettled, g_strdup(result->address), diag);
 }
 

@@ -262,8 +262,8 @@ void steps_report_stuck(Apply *apply)
 			continue;
 		if (!diag) {
 			diag = rg_diags_error(apply->diags, "apply.blocked",
-				"%s and others wait for each other: what is to be removed is still "
-				"in use",
+				"%s and others wait for each other: the resources to remove are "
+				"still in use",
 				step->change->address);
 			rg_diag_hint(diag, "apply the change in two parts: first the additions, "
 					   "then the removals");

@@ -196,7 +196,7 @@ static const char *find_fault(json_t *value, Shape shape, bool is_root)
 			       ? NULL
 			       : "must be " DIALECT;
 	case ROOT_ID:
-		return is_root && json_is_string(value) ? NULL : "may stand in the root only";
+		return is_root && json_is_string(value) ? NULL : "is allowed only in the root";
 	case SCHEMA_LIST:
 		return json_array_size(value) > 0 ? NULL : "must be a list of schemas";
 	case SCHEMA_MAP:
@@ -205,7 +205,7 @@ static const char *find_fault(json_t *value, Shape shape, bool is_root)
 	case TEXTS_MAP:
 		return are_dependents(value) ? NULL : "must be an object of lists of strings";
 	}
-	return "is of no known shape";
+	return "has an unsupported form";
 }
 
 static bool walk_keyword(Compiler *compiler, const char *key, json_t *value, const char *at)
@@ -272,7 +272,7 @@ static bool are_refs_known(Compiler *compiler)
 					       g_hash_table_contains(compiler->seen, target));
 		if (!known)
 			ok = schema_refuse(
-				compiler, ref, "$ref", "must lead to a schema under #/$defs/");
+				compiler, ref, "$ref", "must refer to a schema under #/$defs/");
 	}
 	return ok;
 }
@@ -320,7 +320,7 @@ static bool refuse_loops(Compiler *compiler)
 	g_hash_table_iter_init(&iter, compiler->seen);
 	while (g_hash_table_iter_next(&iter, &at, NULL)) {
 		if (has_loop(compiler->schema, at, open, done))
-			return schema_refuse(compiler, "", "$ref", "leads back to itself");
+			return schema_refuse(compiler, "", "$ref", "refers to itself");
 	}
 	return true;
 }

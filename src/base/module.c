@@ -36,8 +36,8 @@ const void *rg_module_load(
 		if (!strstr(reason, places[i]))
 			g_string_append_printf(reasons, " (%s)", places[i]);
 	}
-	RgDiag *diag = rg_diags_error(diags, code, "can't load raygpu's own module \"%s\"", file);
+	RgDiag *diag = rg_diags_error(diags, code, "cannot load raygpu's own module \"%s\"", file);
 	rg_diag_detail(diag, "%s", reasons->str);
-	rg_diag_hint(diag, "reinstall raygpu; the module belongs to the program of the same build");
+	rg_diag_hint(diag, "reinstall raygpu: program and module must be of the same build");
 	return NULL;
 }

@@ -45,7 +45,7 @@ static bool put(
 {
 	if (*key != '\0' && g_hash_table_insert(table, key, value))
 		return true;
-	rg_table_complain(from, row, 0, "a name that is there once", diags);
+	rg_table_complain(from, row, 0, "a unique name", diags);
 	return false;
 }
 

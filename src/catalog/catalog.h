@@ -42,7 +42,7 @@ typedef struct {
 	double network_gbps, network_peak_gbps;
 	unsigned rdma_adapters; /* that a node can have */
 	unsigned markets;	/* RG_SOLD(kind), RG_SOLD_RESERVED */
-	bool refuses_placement; /* can't be placed as a cluster */
+	bool refuses_placement; /* cannot be placed in a cluster placement group */
 	bool offers_known;	/* a region without a price row doesn't offer it */
 	/* on-demand, where it is cheapest; RG_MONEY_UNKNOWN: no price is known anywhere */
 	int64_t lowest_microusd_hour;

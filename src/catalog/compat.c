@@ -74,7 +74,7 @@ static bool read_ray(RgCompat *compat, const RgTable *table, size_t row, RgDiags
 		if (rg_version_compare(ray->from, other->to) > 0 ||
 			rg_version_compare(other->from, ray->to) > 0)
 			continue;
-		rg_table_complain(table, row, FROM, "releases that are there once", diags);
+		rg_table_complain(table, row, FROM, "releases, each only once", diags);
 		return false;
 	}
 	if (!g_strv_contains((const char *const *)ray->cuda_tags, ray->gpu_alias)) {
@@ -94,7 +94,7 @@ static bool read_cuda(RgCompat *compat, const RgTable *table, size_t row, RgDiag
 	RgCudaRelease cuda = {keep(compat, table, row, TAG), keep(compat, table, row, CUDA),
 		keep(compat, table, row, DRIVER), keep(compat, table, row, DRIVER_MINOR)};
 	if (rg_compat_cuda(compat, cuda.tag)) {
-		rg_table_complain(table, row, TAG, "a tag that is there once", diags);
+		rg_table_complain(table, row, TAG, "a unique tag", diags);
 		return false;
 	}
 	g_array_append_val(compat->cudas, cuda);
@@ -118,7 +118,7 @@ static bool read_arch(RgCompat *compat, const RgTable *table, size_t row, RgDiag
 	arch.first_cuda = keep(compat, table, row, FIRST);
 	arch.last_cuda = keep(compat, table, row, LAST);
 	if (rg_compat_arch(compat, arch.capability)) {
-		rg_table_complain(table, row, CAPABILITY, "one that is there once", diags);
+		rg_table_complain(table, row, CAPABILITY, "a unique one", diags);
 		return false;
 	}
 	g_array_append_val(compat->archs, arch);

@@ -110,7 +110,7 @@ static bool read_model(RgGpus *gpus, const RgTable *table, size_t row, RgDiags *
 	read_texts(gpus, table, row, model);
 	if (model->name[0] == '\0' ||
 		!g_hash_table_insert(gpus->model_of_name, (void *)(uintptr_t)model->name, model)) {
-		rg_table_complain(table, row, NAME, "a name that is there once", diags);
+		rg_table_complain(table, row, NAME, "a unique name", diags);
 		return false;
 	}
 	if (!read_figures(table, row, model, diags))

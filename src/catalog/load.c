@@ -154,7 +154,7 @@ static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDi
 	}
 	if (type->name[0] == '\0' ||
 		!g_hash_table_insert(catalog->type_of_name, (void *)(uintptr_t)type->name, type)) {
-		rg_table_complain(table, row, T_NAME, "a name that is there once", diags);
+		rg_table_complain(table, row, T_NAME, "a unique name", diags);
 		return false;
 	}
 	return rg_table_count(table, row, T_VCPUS, &type->vcpus, diags) &&
@@ -227,7 +227,7 @@ static bool read_regions(RgCatalog *catalog, const char *bytes, size_t len, RgDi
 		good &= rg_table_yes_no(table, row, KNOWN, &known, diags);
 		if (name[0] != '\0' && add_region(catalog, name, known))
 			continue;
-		rg_table_complain(table, row, NAME, "a region that is there once", diags);
+		rg_table_complain(table, row, NAME, "a unique region", diags);
 		good = false;
 	}
 	return good;

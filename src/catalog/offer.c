@@ -14,8 +14,8 @@ static void hint_word(RgDiag *diag, const char *near)
 	if (near)
 		rg_diag_hint(diag, "did you mean `%s`?", near);
 	else
-		rg_diag_hint(diag, "what raygpu does not know goes into `catalog` of raygpu.yaml "
-				   "(raygpu-spec(5))");
+		rg_diag_hint(
+			diag, "add unknown types to `catalog` of raygpu.yaml (raygpu-spec(5))");
 }
 
 bool rg_catalog_check_region(
@@ -26,7 +26,7 @@ bool rg_catalog_check_region(
 	if (!*region)
 		return false; /* that the spec lacks one is reported before */
 	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-region",
-		"%s has no %s \"%s\" that raygpu knows", catalog->provider, catalog->words.region,
+		"%s has no %s \"%s\" in raygpu's catalog", catalog->provider, catalog->words.region,
 		region);
 	rg_diag_at(diag, source);
 	const char *near = rg_nearest_word(region, (const char *const *)catalog->regions->pdata);
@@ -147,7 +147,7 @@ static void report_no_offer(const RgCatalog *catalog, const char *region, const 
 	if (regions[0] != '\0' && !catalog->no_regions)
 		rg_diag_hint(diag, "%s:%u is offered in %s", word, count, regions);
 	else if (counts[0] != '\0')
-		rg_diag_hint(diag, "ask for one of these counts, or for another accelerator");
+		rg_diag_hint(diag, "use one of these counts, or another accelerator");
 }
 
 static const char *const *words_of(const RgCatalog *catalog, GPtrArray *words)

@@ -25,7 +25,7 @@ bool rg_own_has_all(
 			continue;
 		RgDiag *diag = rg_own_complain(row, NULL,
 			g_strdup_printf("the new %s %s has no \"%s\"", what, name, needed[i]));
-		rg_diag_hint(diag, "only a built-in %s may be given in part", what);
+		rg_diag_hint(diag, "only a built-in %s may be incomplete", what);
 		good = false;
 	}
 	return good;

@@ -24,9 +24,9 @@ static bool is_free(const RgGpus *gpus, const RgOwnRow *row, const char *name)
 		return true;
 	g_autofree char *names = list_names(others);
 	RgDiag *diag = rg_own_complain(
-		row, NULL, g_strdup_printf("\"%s\" is a word for built-in GPU models", name));
+		row, NULL, g_strdup_printf("\"%s\" is a name of built-in GPU models", name));
 	rg_diag_hint(
-		diag, "to change one, name it: %s; a new model needs a name of its own", names);
+		diag, "to change one, use its own name: %s; a new model needs a new name", names);
 	return false;
 }
 

@@ -26,8 +26,8 @@ static bool has_both(const RgCatalog *catalog, const RgOwnRow *row)
 			continue;
 		RgDiag *diag = rg_own_complain(
 			row, NULL, g_strdup_printf("this price has no \"%s\"", needed[i]));
-		rg_diag_hint(diag, "hourly_usd is of one instance type in one region; "
-				   "discount_percent may hold for all");
+		rg_diag_hint(diag, "hourly_usd is for one instance type in one region; "
+				   "discount_percent can apply to all");
 		good = false;
 	}
 	return good;
@@ -133,12 +133,12 @@ static bool check_discount(const RgCatalog *catalog, const RgOwnRow *row)
 	bool has_region = matches_any_region(catalog, row->row);
 	if (!has_type)
 		rg_own_complain(row, "instance_type",
-			g_strdup_printf("no %s %s is like \"%s\"", catalog->provider,
+			g_strdup_printf("no %s %s matches \"%s\"", catalog->provider,
 				catalog->words.instance_type,
 				rg_json_str(row->row, "instance_type", "")));
 	if (!has_region)
 		rg_own_complain(row, "region",
-			g_strdup_printf("no %s %s is like \"%s\"", catalog->provider,
+			g_strdup_printf("no %s %s matches \"%s\"", catalog->provider,
 				catalog->words.region, rg_json_str(row->row, "region", "")));
 	return has_type && has_region;
 }

@@ -18,7 +18,7 @@ static const RgGpuModel *find_model(const RgCatalog *catalog, const RgOwnRow *ro
 			((const RgGpuModel *)models->pdata[i])->name);
 	RgDiag *diag = rg_own_complain(row, "accelerators",
 		g_strdup_printf("\"%s\" may be any of several GPU models", word));
-	rg_diag_hint(diag, "name the one that the type carries: %s", names->str);
+	rg_diag_hint(diag, "name the one that the type has: %s", names->str);
 	return NULL;
 }
 

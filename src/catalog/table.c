@@ -165,7 +165,7 @@ RgTable *rg_table_read_only(const char *file, const char *text, size_t len,
 		return NULL;
 	}
 	if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
-		reader_fail(&reader, "the CSV reader can't start");
+		reader_fail(&reader, "cannot start the CSV reader");
 		return NULL;
 	}
 	feed(&reader, &parser, text, len);

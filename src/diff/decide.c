@@ -128,12 +128,12 @@ static bool blocked_by_stray(Differ *differ, RgChange *change)
 	if (differ->options && differ->options->looking)
 		return true;
 	RgDiag *diag = rg_diags_error(differ->diags, "diff.conflict",
-		"`%s` can't be created: %s `%s` already carries its ownership tags",
-		change->address, stray->kind, id);
+		"`%s` cannot be created: %s `%s` already has its ownership tags", change->address,
+		stray->kind, id);
 	rg_diag_address(diag, change->address, NULL);
 	rg_diag_hint(diag,
-		"it is not recorded, so it is left alone: record it with `raygpu import`, remove "
-		"`%s` by hand, or, if another state file made it, use that one",
+		"it is not recorded, so it is left unchanged: record it with `raygpu import`, "
+		"remove `%s` manually, or, if it belongs to another state, use that one",
 		id);
 	return true;
 }
@@ -168,9 +168,9 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 				 "created is replaced");
 	} else {
 		settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, row);
-		set_note(change, found ? "an interrupted run created it; it is taken over"
+		set_note(change, found ? "an interrupted run created it; it is now recorded"
 				       : "an interrupted run was creating it; its request is "
-					 "sent again under the same token");
+					 "repeated with the same token");
 	}
 	list_references(differ, change);
 }
@@ -349,7 +349,8 @@ static void decide_present(Differ *differ, RgChange *change)
 		severity(change->action) <= severity(RG_ACTION_RECORD)) {
 		change->drifted = false; /* nor is that known */
 		decide_unread(differ, change,
-			"it was changed a moment ago and may be shown as it was before");
+			"it was changed a moment ago, and the cloud may still show its former "
+			"state");
 	}
 }
 
@@ -359,15 +360,15 @@ static void decide_half_removed(Differ *differ, RgChange *change, RgPresence fou
 	if (!change->desired) {
 		settle(change, found == RG_ABSENT ? RG_ACTION_FORGET : RG_ACTION_DELETE,
 			RG_GRADE_RECOVER, 20);
-		set_note(change, "an interrupted run was deleting it; that is finished");
+		set_note(change, "an interrupted run was deleting it; the deletion is completed");
 		return;
 	}
 	if (blocked_by_stray(differ, change))
 		return;
 	settle(change, found == RG_ABSENT ? RG_ACTION_CREATE : RG_ACTION_REPLACE, RG_GRADE_RECOVER,
 		19);
-	set_note(change, "an interrupted run was deleting it; that is finished, then it is "
-			 "created again");
+	set_note(change, "an interrupted run was deleting it; the deletion is completed, then it "
+			 "is created again");
 	if (change->action == RG_ACTION_CREATE)
 		list_references(differ, change);
 }
@@ -407,7 +408,7 @@ void decide(Differ *differ, RgChange *change)
 	const RgResource *recorded = change->recorded;
 	if (differ->left_out && g_hash_table_contains(differ->left_out, change->address)) {
 		settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, RG_ROW_LEFT_OUT);
-		set_note(change, "left out by --target or --exclude");
+		set_note(change, "excluded by --target or --exclude");
 		if (recorded && recorded->presence == RG_PENDING)
 			change->observed = take_crashed(differ, recorded);
 		else if (recorded)
@@ -424,7 +425,7 @@ void decide(Differ *differ, RgChange *change)
 	}
 	RgPresence found = presence(differ, recorded, &change->observed);
 	if (found == RG_UNKNOWN)
-		decide_unread(differ, change, "the cloud's view of it could not be read");
+		decide_unread(differ, change, "it could not be read from the cloud");
 	else if (recorded->leaving)
 		decide_half_removed(differ, change, found);
 	else if (found == RG_ABSENT)

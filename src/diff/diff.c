@@ -152,9 +152,10 @@ static bool check_attributes(const Differ *differ, const RgResource *desired)
 	g_hash_table_iter_init(&iter, refs);
 	while (g_hash_table_iter_next(&iter, &address, NULL)) {
 		if (!rg_resource_set_find(differ->desired, address)) {
-			rg_diag_address(rg_diags_error(differ->diags, "provider.bad-result",
-						"`%s` refers to `%s`, which nothing makes",
-						desired->address, (const char *)address),
+			rg_diag_address(
+				rg_diags_error(differ->diags, "provider.bad-result",
+					"`%s` refers to `%s`, which does not exist in the plan",
+					desired->address, (const char *)address),
 				desired->address, NULL);
 			return false;
 		}
@@ -227,12 +228,13 @@ static void report_unread(Differ *differ)
 				? g_strdup_printf(" and %u more of its kind", changes->len - 1)
 				: g_strdup("");
 		RgDiag *diag = rg_diags_error(differ->diags, "diff.unknown",
-			"what the cloud has of `%s`%s is not known", first->address, others);
+			"the state of `%s`%s in the cloud is unknown", first->address, others);
 		rg_diag_address(diag, first->address, NULL);
-		rg_diag_detail(diag, "nothing is created, changed or deleted on an unknown view");
+		rg_diag_detail(
+			diag, "nothing is created, changed or deleted while this is unknown");
 		if (first->observed && first->observed->doubtful)
 			rg_diag_hint(diag, "it was changed a moment ago: run again when the cloud "
-					   "must show that");
+					   "shows the change");
 		else
 			rg_diag_hint(diag,
 				"fix what prevents it from being read, or wait a moment, "
@@ -261,11 +263,11 @@ static void report_strays(Differ *differ)
 			strays->pdata[0] == stray)
 			continue;
 		RgDiag *diag = rg_diags_warning(differ->diags, "diff.unmanaged",
-			"%s `%s` carries this cluster's ownership tags, but is not recorded",
+			"%s `%s` has this cluster's ownership tags, but is not recorded",
 			stray->kind, stray->id ? stray->id : "?");
 		rg_diag_address(diag, stray->address, NULL);
-		rg_diag_hint(diag, "it is left alone: record it with `raygpu import`, or remove it "
-				   "by hand if nothing needs it");
+		rg_diag_hint(diag, "it is left unchanged: record it with `raygpu import`, or "
+				   "remove it manually if nothing needs it");
 	}
 }
 

@@ -232,12 +232,12 @@ static void guard(Differ *differ, RgChange *change, const RgChange *left)
 	if (!how)
 		return;
 	RgDiag *diag = rg_diags_error(differ->diags, "diff.conflict",
-		"`%s` can't be %s while `%s`, which is left out, depends on it", change->address,
+		"`%s` cannot be %s while `%s`, which is excluded, depends on it", change->address,
 		how, left->address);
 	rg_diag_address(diag, change->address, NULL);
-	rg_diag_hint(diag, "add `--target %s`, or leave both out", left->address);
-	change_stop(change, RG_GRADE_CONFLICT, RG_ROW_LEFT_OUT,
-		"something that is left out depends on it");
+	rg_diag_hint(diag, "add `--target %s`, or exclude both", left->address);
+	change_stop(
+		change, RG_GRADE_CONFLICT, RG_ROW_LEFT_OUT, "an excluded resource depends on it");
 }
 
 /* What something left out leans on must stay as it is. */

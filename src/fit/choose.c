@@ -21,11 +21,11 @@ static bool check_type(const Choice *choice, const RgInstanceType *type)
 	const RgPool *pool = choice->shape->pool;
 	if (type->gpu && (!g_str_equal(type->gpu->vendor, "NVIDIA") || type->gpu_fraction != 1)) {
 		RgDiag *diag = rg_diags_error(choice->diags, "fit.gpu-not-supported",
-			"%s carries %s%s %s, which raygpu can't run Ray on", type->name,
+			"%s has %s%s %s, on which raygpu cannot run Ray", type->name,
 			type->gpu_fraction != 1 ? "a slice of an " : "", type->gpu->vendor,
 			type->gpu->name);
 		rg_diag_at(diag, pool->shape_source);
-		rg_diag_hint(diag, "take a type with whole NVIDIA GPUs");
+		rg_diag_hint(diag, "choose a type with whole NVIDIA GPUs");
 		return false;
 	}
 	if (!g_str_equal(type->arch, "x86_64") && !pool->image) {
@@ -33,7 +33,7 @@ static bool check_type(const Choice *choice, const RgInstanceType *type)
 			"%s is an %s host, and the default image is for x86_64", type->name,
 			type->arch);
 		rg_diag_at(diag, pool->shape_source);
-		rg_diag_hint(diag, "give `image` for %s and a Ray image for it", type->arch);
+		rg_diag_hint(diag, "set `image` for %s, and a Ray image for it", type->arch);
 		return false;
 	}
 	return true;
@@ -49,10 +49,10 @@ static bool check_market(const Choice *choice, const RgInstanceType *type)
 	rg_diag_at(diag, pool->market.is_spot ? pool->market.source : pool->shape_source);
 	if (type->markets & (RG_SOLD(RG_PRICE_ON_DEMAND) | RG_SOLD(RG_PRICE_SPOT)))
 		rg_diag_hint(diag, pool->market.is_spot
-					   ? "leave `market` out, or take another type"
-					   : "write `market: spot`, or take another type");
+					   ? "remove `market`, or choose another type"
+					   : "write `market: spot`, or choose another type");
 	else
-		rg_diag_hint(diag, "raygpu can't use reservations yet; take another type");
+		rg_diag_hint(diag, "raygpu does not support reservations yet; choose another type");
 	return false;
 }
 
@@ -73,7 +73,7 @@ static const RgInstanceType *named_type(const Choice *choice)
 	RgDiag *diag =
 		rg_diags_error(choice->diags, "fit.network-too-slow", "%s has %s", type->name, why);
 	rg_diag_at(diag, pool->shape_source);
-	rg_diag_hint(diag, "take another type, or lower the pool's `network` requirement");
+	rg_diag_hint(diag, "choose another type, or lower the pool's `network` requirement");
 	return NULL;
 }
 

@@ -40,7 +40,7 @@ static void check_python(const Check *check)
 		    : "rayproject/ray has no image of Ray %s with Python %s",
 		ray->version, python);
 	rg_diag_at(diag, ray_source(check, ray->python ? "python" : "image"));
-	rg_diag_hint(diag, "take one of %s%s", list, own ? "" : ", or name an image of your own");
+	rg_diag_hint(diag, "use one of %s%s", list, own ? "" : ", or your own image");
 }
 
 static void check_platform(const Check *check)
@@ -60,7 +60,7 @@ static void check_platform(const Check *check)
 		RgDiag *diag = rg_diags_error(check->diags, "compat.no-image",
 			"rayproject/ray has no image of Ray %s for \"%s\"", version, platform);
 		rg_diag_at(diag, ray_source(check, "image"));
-		rg_diag_hint(diag, "take one of %s", list);
+		rg_diag_hint(diag, "use one of %s", list);
 	}
 }
 
@@ -74,9 +74,8 @@ static void check_cpu_image(const Check *check, bool has_gpus)
 		"ray.image \"%s\" is Ray's image without CUDA, and the cluster has GPUs",
 		check->cluster->ray.image);
 	rg_diag_at(diag, ray_source(check, "image"));
-	rg_diag_hint(diag,
-		"Ray still counts the GPUs; take -cu121 or so unless your packages bring "
-		"CUDA along");
+	rg_diag_hint(diag, "Ray still counts the GPUs; use a tag such as -cu121 unless your "
+			   "packages include CUDA");
 }
 
 static void check_labels(const Check *check)
@@ -94,7 +93,7 @@ static void check_labels(const Check *check)
 			cluster->ray.version);
 		rg_diag_at(diag, rg_cluster_source(cluster, pointer));
 		rg_diag_hint(diag,
-			"pool %s gets none; take Ray " FIRST_WITH_LABELS
+			"pool %s gets none; use Ray " FIRST_WITH_LABELS
 			" or later, or custom `resources`",
 			pool->name);
 	}
@@ -130,8 +129,8 @@ static void check_host(const Check *check, const RgShape *shape)
 		g_strdup_printf("%s is an %s host, and ray.image \"%s\" is for %s",
 			shape->type->name, shape->type->arch, check->cluster->ray.image,
 			arm_image ? "arm64" : "x86_64"));
-	rg_diag_hint(diag, "all nodes run one image: take hosts of one architecture, or an image "
-			   "of your own that is built for both");
+	rg_diag_hint(diag, "all nodes run the same image: use hosts of one architecture, or your "
+			   "own image built for both");
 }
 
 static void check_gpu(const Check *check, const RgShape *shape)
@@ -154,16 +153,16 @@ static void check_gpu(const Check *check, const RgShape *shape)
 				"CUDA %s of ray.image no longer supports the %s (%s); %s was "
 				"the last",
 				cuda, gpu->name, arch->architecture, arch->last_cuda));
-		rg_diag_hint(diag, "take an image with CUDA %s or older, such as -cu121",
+		rg_diag_hint(diag, "use an image with CUDA %s or older, such as -cu121",
 			arch->last_cuda);
 	} else if (*arch->first_cuda != '\0' && rg_version_compare(cuda, arch->first_cuda) < 0) {
 		RgDiag *diag = pool_warning(check, shape, "compat.gpu-too-new",
-			g_strdup_printf("CUDA %s of ray.image is older than the %s (%s), which "
-					"came with %s",
+			g_strdup_printf(
+				"CUDA %s of ray.image is older than the %s (%s), which requires %s",
 				cuda, gpu->name, arch->architecture, arch->first_cuda));
 		rg_diag_hint(diag,
-			"what is compiled for older GPUs only fails on it or starts "
-			"slowly; take an image with CUDA %s or later",
+			"code that is compiled only for older GPUs fails on it or starts slowly; "
+			"use an image with CUDA %s or later",
 			arch->first_cuda);
 	}
 }
@@ -187,11 +186,11 @@ static void check_open_driver(const Check *check, const RgShape *shape)
 		rg_fit_takes_open_driver(shape->type))
 		return;
 	RgDiag *diag = pool_error(check, shape, "compat.open-driver",
-		g_strdup_printf(
-			"image \"%s\" has NVIDIA's open kernel modules, which don't support the %s",
+		g_strdup_printf("image \"%s\" has NVIDIA's open kernel modules, which do not "
+				"support the %s",
 			rg_json_str(image, "name", rg_json_str(image, "id", "")),
 			shape->type->gpu->name));
-	rg_diag_hint(diag, "they begin with Turing; leave `image` out, or take one with the "
+	rg_diag_hint(diag, "they support Turing and later; remove `image`, or use one with the "
 			   "proprietary modules");
 }
 
@@ -206,13 +205,13 @@ static void check_driver_branch(const Check *check, const RgShape *shape, const 
 				"NVIDIA driver %s of the node image no longer supports the %s "
 				"(%s); branch %u was the last",
 				driver, gpu->name, arch->architecture, arch->last_driver));
-		rg_diag_hint(diag, "take an `image` with a driver of branch %u", arch->last_driver);
+		rg_diag_hint(diag, "use an `image` with a driver of branch %u", arch->last_driver);
 	} else if (*gpu->min_driver != '\0' && rg_version_compare(driver, gpu->min_driver) < 0) {
 		RgDiag *diag = pool_error(check, shape, "compat.driver-too-old",
 			g_strdup_printf("NVIDIA driver %s of the node image is older than the %s, "
 					"which needs %s",
 				driver, gpu->name, gpu->min_driver));
-		rg_diag_hint(diag, "take an `image` with driver %s or later", gpu->min_driver);
+		rg_diag_hint(diag, "use an `image` with driver %s or later", gpu->min_driver);
 	}
 }
 
@@ -227,8 +226,8 @@ static void check_driver_of_cuda(const Check *check, const RgShape *shape, const
 					"of ray.image, which came with %s",
 				driver, cuda->cuda, cuda->min_driver));
 		rg_diag_hint(diag,
-			"it runs by NVIDIA's minor version compatibility, without PTX "
-			"and new features; a driver of %s or later has all",
+			"it works by NVIDIA's minor version compatibility, without PTX and new "
+			"features; driver %s or later supports everything",
 			cuda->min_driver);
 		return;
 	}
@@ -236,7 +235,8 @@ static void check_driver_of_cuda(const Check *check, const RgShape *shape, const
 		g_strdup_printf("NVIDIA driver %s of the node image is too old for CUDA %s of "
 				"ray.image, which needs %s",
 			driver, cuda->cuda, cuda->min_driver_minor));
-	rg_diag_hint(diag, "take a newer `image` for the nodes, or an older CUDA for ray.image");
+	rg_diag_hint(
+		diag, "use a newer `image` for the nodes, or an older CUDA version in ray.image");
 }
 
 static void check_shape(const Check *check, const RgShape *shape)

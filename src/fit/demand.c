@@ -113,7 +113,7 @@ char *rg_demand_need(const RgWorkload *workload, const RgInstanceType *type, uns
 			type->name, type->vcpus);
 	if (type->memory_gib > 0 && (double)workload->memory_gib > type->memory_gib * MEMORY_SHARE)
 		return g_strdup_printf("needs %" G_GINT64_FORMAT
-				       " GiB of memory on one node; Ray gives out %.0f of %s",
+				       " GiB of memory on one node; Ray offers %.0f of %s",
 			workload->memory_gib, floor(type->memory_gib * MEMORY_SHARE), type->name);
 	need->admitted = true;
 	return NULL;

@@ -121,7 +121,7 @@ static bool check_image(const Fit *fit, const RgShape *shape)
 			" GB is smaller than the image's %" G_GINT64_FORMAT " GB",
 			pool->disk.size_gb, least);
 		rg_diag_at(diag, pool->disk.source);
-		rg_diag_hint(diag, "ask for %" G_GINT64_FORMAT " GB or more", least);
+		rg_diag_hint(diag, "use %" G_GINT64_FORMAT " GB or more", least);
 		return false;
 	}
 	return true;
@@ -280,11 +280,11 @@ static void warn_above_limit(const Fit *fit, const RgShape *shape, const Group *
 	g_autofree char *limit = rg_money_exact(market->max_microusd);
 	g_autofree char *price = rg_money_exact(group->price);
 	RgDiag *diag = rg_diags_warning(fit->diags, "fit.above-max-price",
-		"max_price is %s USD per hour, and %s cost %s on spot when it was last seen (%s)",
+		"max_price is %s USD per hour, and %s cost %s on spot at the last known price (%s)",
 		limit, shape->type->name, price, group->price_date ? group->price_date : "?");
 	rg_diag_at(diag, market->source);
-	rg_diag_detail(diag, "below its price of the day the cloud makes no such node");
-	rg_diag_hint(diag, "raise max_price, or leave it out to pay up to the on-demand price");
+	rg_diag_detail(diag, "the cloud creates no node below its current price");
+	rg_diag_hint(diag, "raise max_price, or remove it to pay up to the on-demand price");
 }
 
 static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, json_t *nodes)

@@ -123,7 +123,7 @@ static void reject_unknown(const Search *search)
 			if (other->price == RG_MONEY_UNKNOWN || !is_like(other, offer))
 				continue;
 			offer->rejected =
-				g_strdup("no spot price is known to hold against max_price");
+				g_strdup("no spot price is known to compare with max_price");
 			known = true;
 		}
 	}

@@ -7,11 +7,11 @@ bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDi
 {
 	if (!pool->placement || !type->refuses_placement)
 		return true;
-	RgDiag *diag = rg_diags_error(
-		diags, "fit.no-placement", "%s can't be placed as a cluster", type->name);
+	RgDiag *diag = rg_diags_error(diags, "fit.no-placement",
+		"%s cannot be placed in a cluster placement group", type->name);
 	rg_diag_at(diag, pool->placement_source);
 	rg_diag_detail(diag, "the cloud has no cluster placement for this instance type");
-	rg_diag_hint(diag, "take another instance type, or leave `placement` out");
+	rg_diag_hint(diag, "choose another instance type, or remove `placement`");
 	return false;
 }
 
@@ -21,7 +21,7 @@ bool rg_fit_check_rdma(const RgPool *pool, const RgInstanceType *type, RgDiags *
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "fit.no-rdma", "%s has no RDMA adapters", type->name);
 	rg_diag_at(diag, pool->rdma_source);
-	rg_diag_hint(diag, "take another instance type, or leave `rdma` out");
+	rg_diag_hint(diag, "choose another instance type, or remove `rdma`");
 	return false;
 }
 

@@ -136,8 +136,8 @@ static void check_pool(Check *check, const RgShape *shape)
 		RgDiag *diag = policy_refuse(check, "policy.public-address",
 			rg_cluster_source(check->cluster, at), "/public_addresses",
 			"public addresses are denied by policy%s", whose);
-		rg_diag_hint(diag, "leave public_ip out; reach the nodes over a VPN, peering or a "
-				   "bastion");
+		rg_diag_hint(diag, "remove public_ip; connect to the nodes through a VPN, peering "
+				   "or a bastion");
 	}
 }
 
@@ -154,8 +154,7 @@ static void check_nodes(Check *check)
 	if (!most || nodes <= json_number_value(most))
 		return;
 	policy_refuse(check, "policy.max-nodes", rg_cluster_source(check->cluster, "/pools"),
-		"/max_nodes",
-		"the cluster %s %u nodes, the head among them; the policy allows %.0f",
+		"/max_nodes", "the cluster %s %u nodes, including the head; the policy allows %.0f",
 		nodes > rg_cluster_nodes(check->cluster) ? "may come to" : "has", nodes,
 		json_number_value(most));
 }
@@ -179,7 +178,7 @@ static void check_labels(Check *check)
 		}
 		RgDiag *diag = policy_refuse(check, "policy.label", source, rule,
 			"the label %s is missing, which the policy requires", key);
-		rg_diag_hint(diag, "add it to `labels`: {%s: ...}, as \"%s\"", key,
+		rg_diag_hint(diag, "add it to `labels`: {%s: ...}, matching \"%s\"", key,
 			json_string_value(pattern));
 	}
 }
@@ -218,9 +217,9 @@ static void check_images(Check *check)
 			continue;
 		RgDiag *diag = policy_refuse(check, "policy.image",
 			pool->image ? pool->image_source : pool->source, "/unpinned_images",
-			"the image of the nodes of %s is %s, which changes with time", pool->name,
+			"the image of the nodes of %s is %s, which changes over time", pool->name,
 			what);
-		rg_diag_hint(diag, "give an `image` that stays what it is, such as %s",
+		rg_diag_hint(diag, "use an `image` that never changes, such as %s",
 			rg_json_str(check->shapes->image, "example", "the cloud's id"));
 	}
 }

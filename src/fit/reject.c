@@ -46,7 +46,7 @@ char *rg_offers_reject_network(const RgWish *wish, const RgInstanceType *type)
 		return NULL;
 	g_autofree char *least = number(wish->min_gbps), *has = number(type->network_gbps);
 	if (type->network_gbps == 0)
-		return g_strdup_printf("network speed not known, not >=%s Gbps", least);
+		return g_strdup_printf("network speed unknown, not >=%s Gbps", least);
 	return g_strdup_printf("%s Gbps of network, not >=%s", has, least);
 }
 
@@ -135,7 +135,7 @@ RgVerdict rg_offers_judge(const RgWish *wish, const RgGpus *gpus, const RgInstan
 		return verdict;
 	verdict.why = rg_offers_reject_network(wish, type);
 	if (!verdict.why && wish->placement && type->refuses_placement)
-		verdict.why = g_strdup("can't be placed as a cluster");
+		verdict.why = g_strdup("cannot be placed in a cluster placement group");
 	if (!verdict.why && wish->rdma && type->rdma_adapters == 0)
 		verdict.why = g_strdup("no RDMA adapters");
 	verdict.nearness = verdict.why ? NEAR_NETWORK : NEAR_REGION;

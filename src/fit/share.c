@@ -50,7 +50,7 @@ static const RgMigProfile *find_profile(
 	g_autofree char *list = g_strdup(text->str);
 	RgDiag *diag = complain(shape->pool, diags, "fit.mig-profile",
 		g_strdup_printf("%s has no MIG profile %s", model, name));
-	rg_diag_detail(diag, "its profiles, and how many of each it makes: %s", list);
+	rg_diag_detail(diag, "its profiles, and how many of each fit: %s", list);
 	const RgMigProfile *near = nearest(profiles, name);
 	if (near)
 		rg_diag_hint(diag, "did you mean `%s`?", near->name);
@@ -74,19 +74,20 @@ static void report_too_many(const RgShape *shape, const GPtrArray *slices, RgDia
 		RgDiag *diag = complain(shape->pool, diags, "fit.mig-too-many",
 			g_strdup_printf("%s makes %u slices of %s, not %u", model, first->instances,
 				first->name, same));
-		rg_diag_hint(diag, "mig: %s takes as many as there are", first->name);
+		rg_diag_hint(diag, "mig: %s uses as many as fit", first->name);
 		return;
 	}
 	RgDiag *diag = complain(shape->pool, diags, "fit.mig-too-many",
 		g_strdup_printf(
-			"these %u slices don't lie on one %s together", slices->len, model));
+			"these %u slices do not fit on one %s together", slices->len, model));
 	if (placed)
 		rg_diag_detail(diag,
-			"memory slices that each covers, of %u on the chip, not at any place: %s",
+			"memory slices that each occupies, of %u on the chip, at fixed places "
+			"only: %s",
 			RG_MIG_MAX_SLICES, covers->str);
 	else
-		rg_diag_detail(
-			diag, "where its slices may lie is not known: one profile only, for now");
+		rg_diag_detail(diag,
+			"the placement of its slices is unknown: only one profile is supported");
 }
 
 static GPtrArray *repeat(const RgMigProfile *profile)

@@ -108,14 +108,14 @@ static void check_speed(
 	if (type->network_gbps <= 0 || tflops <= 0 || type->network_gbps >= wanted)
 		return;
 	RgDiag *diag = rg_diags_warning(topology->diags, "topology.slow-network",
-		"%s has %.4g Gbps for %u %s (%.0f TFLOPS): workload %s waits %.2g s a step to "
+		"%s has %.4g Gbps for %u %s (%.0f TFLOPS): workload %s needs %.2g s per step to "
 		"share %.0f GB of gradients",
 		type->name, type->network_gbps, type->gpus, type->gpu->name, tflops, gang->name,
 		2 * GRADIENTS_GB * 8 / type->network_gbps, GRADIENTS_GB);
 	rg_diag_at(diag, pool->shape_source);
 	const RgInstanceType *faster = faster_type(topology, type, wanted);
 	if (faster)
-		rg_diag_hint(diag, "%s has %.4g Gbps; network: {min_gbps: %.0f} asks for it",
+		rg_diag_hint(diag, "%s has %.4g Gbps; network: {min_gbps: %.0f} requires it",
 			faster->name, faster->network_gbps, wanted);
 	else
 		rg_diag_hint(diag,
@@ -141,11 +141,11 @@ static void check_zones(const Topology *topology, const RgPool *pool, const Gang
 	if (zones < 2)
 		return;
 	RgDiag *diag = rg_diags_warning(topology->diags, "topology.gang-over-zones",
-		"workload %s needs %u nodes of pool %s at once, and they stand in %zu zones: %s",
+		"workload %s needs %u nodes of pool %s at once, and they are in %zu zones: %s",
 		gang->name, gang->nodes, pool->name, zones, list->str);
 	rg_diag_at(diag, pool->source);
-	rg_diag_hint(diag, "traffic between zones is slower and is charged for; name one zone in "
-			   "`zones`, or ask for network: {placement: cluster}");
+	rg_diag_hint(diag, "traffic between zones is slower and costs extra; list only one zone in "
+			   "`zones`, or set network: {placement: cluster}");
 }
 
 static void check_placement(
@@ -154,7 +154,7 @@ static void check_placement(
 	const RgWords *words = rg_catalog_words(topology->catalog);
 	if (!pool->placement) {
 		RgDiag *diag = rg_diags_warning(topology->diags, "topology.no-placement",
-			"workload %s needs %u nodes of pool %s at once, and nothing keeps them "
+			"workload %s needs %u nodes of pool %s at once, and nothing places them "
 			"near each other",
 			gang->name, gang->nodes, pool->name);
 		rg_diag_at(diag, pool->source);
@@ -190,8 +190,8 @@ static void check_rdma_image(const Topology *topology, const RgPool *pool)
 		"TCP",
 		ray->image, words->fast_network, words->fast_network_libraries, pool->name);
 	rg_diag_at(diag, pool->rdma_source);
-	rg_diag_hint(diag, "Ray's images with -extra in their tag contain them; give one in "
-			   "`image` of ray, or an image of your own");
+	rg_diag_hint(diag, "Ray's images with -extra in their tag contain them; set ray.image to "
+			   "one of these, or to your own image");
 }
 
 /* Ray's control store is on the head: all tasks and objects are announced to it. */
@@ -211,9 +211,9 @@ static void check_head(const Topology *topology)
 	if (far == 0 || near > 0)
 		return;
 	RgDiag *diag = rg_diags_warning(topology->diags, "topology.head-far",
-		"the head stands in %s, and all %zu workers in other zones", head, far);
+		"the head is in %s, and all %zu workers are in other zones", head, far);
 	rg_diag_at(diag, topology->cluster->head->source);
-	rg_diag_hint(diag, "give the head the workers' zone; a head that is there keeps its zone "
+	rg_diag_hint(diag, "put the head into the workers' zone; an existing head keeps its zone "
 			   "and address until it is replaced");
 }
 

@@ -73,7 +73,7 @@ static RgDiag *report_never(const Judge *judge, unsigned task)
 		return rg_diag_at(diag, workload->gpu_memory_source);
 	}
 	g_autofree char *why = why_not(judge, task);
-	diag = rg_diags_error(judge->diags, "fit.never", "workload %s can't run on any %s",
+	diag = rg_diags_error(judge->diags, "fit.never", "workload %s cannot run on any %s",
 		workload->name, workload->pools ? "pool that it names" : "pool");
 	rg_diag_at(diag, workload->source);
 	if (*why != '\0')
@@ -97,8 +97,7 @@ static RgDiag *report_gang(const Judge *judge, unsigned task, uint64_t alone)
 	RgDiag *diag;
 	if (alone == 0)
 		diag = rg_diags_error(judge->diags, "fit.gang-too-large",
-			"workload %s spans %u nodes at once; at most %" G_GUINT64_FORMAT
-			" can take it",
+			"workload %s spans %u nodes at once; at most %" G_GUINT64_FORMAT " fit",
 			workload->name, workload->nodes, nodes_that_take(judge, task));
 	else
 		diag = rg_diags_error(judge->diags, "fit.gang-too-large",
@@ -156,7 +155,7 @@ static const char *workload_report(
 			workload->name, together, workload->replicas);
 		rg_diag_at(diag, workload->source);
 		if (!judge->placed->exact)
-			rg_diag_detail(diag, "found by a search that may miss a better placing");
+			rg_diag_detail(diag, "found by a search that may miss a better placement");
 	}
 	if (diag)
 		hint_remedy(diag, remedy);
@@ -174,11 +173,11 @@ static void report_deadlock(const Judge *judge, unsigned a, unsigned b, const un
 	if (held)
 		rg_diag_detail(diag,
 			"%s can hold %u of its %u replicas and %s %u of its %u: each waits for "
-			"what the other has, and neither is of use",
+			"resources of the other, and neither can proceed",
 			x->name, held[0], x->replicas, y->name, held[1], y->replicas);
 	else
-		rg_diag_detail(diag, "one of them waits for as long as the other runs");
-	rg_diag_hint(diag, "add nodes, or leave `gang` out of the one that may wait");
+		rg_diag_detail(diag, "one of them waits while the other runs");
+	rg_diag_hint(diag, "add nodes, or remove `gang` from the one that can wait");
 }
 
 /* Two tasks alone with each other; whether all of both fit, surely not, and who holds what. */

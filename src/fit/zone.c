@@ -132,7 +132,7 @@ static void zone_report(const RgShapes *shapes, const RgShape *shape, const json
 			pool->is_head ? "the " : "pool ", pool->name, listed);
 	else
 		diag = rg_diags_error(diags, "fit.no-zone",
-			"no %s for %s%s: the network reaches no %s that has %s", word,
+			"no %s for %s%s: the network reaches no %s that offers %s", word,
 			pool->is_head ? "the " : "pool ", pool->name, word, type);
 	rg_diag_at(diag, listed ? pool->zones_source : pool->shape_source);
 	if (usable[0] != '\0')

@@ -43,11 +43,10 @@ static bool find_base(git_repository *repo, const git_commit *since, const git_c
 		"this git repository has no common ancestor of %s and %.12s", one,
 		git_oid_tostr_s(to));
 	if (is_shallow)
-		rg_diag_hint(diag, "this clone is shallow: `git fetch --unshallow` brings the "
-				   "rest (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)");
+		rg_diag_hint(diag, "this clone is shallow: run `git fetch --unshallow` (GitHub: "
+				   "fetch-depth: 0, GitLab: GIT_DEPTH: 0)");
 	else
-		rg_diag_hint(diag, "the two histories have nothing in common: name another "
-				   "revision");
+		rg_diag_hint(diag, "the two histories are unrelated: use another revision");
 	return false;
 }
 

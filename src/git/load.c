@@ -17,7 +17,7 @@ static const RgGitModule *load(RgDiags *diags)
 	if (module->size == sizeof *module && g_str_equal(module->version, RG_VERSION))
 		return module;
 	RgDiag *diag = rg_diags_error(
-		diags, "git.unreadable", "raygpu-git.so is of another build than this program");
+		diags, "git.unreadable", "raygpu-git.so does not belong to this build of raygpu");
 	rg_diag_hint(diag, "reinstall raygpu");
 	return NULL;
 }

@@ -14,9 +14,9 @@ const char *repo_last_words(void)
 bool repo_report_unreadable(const char *path, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(
-		diags, "git.unreadable", "can't read the git repository of \"%s\"", path);
+		diags, "git.unreadable", "cannot read the git repository of \"%s\"", path);
 	rg_diag_detail(diag, "libgit2: %s", repo_last_words());
-	rg_diag_hint(diag, "does `git status` work there?");
+	rg_diag_hint(diag, "check that `git status` works there");
 	return false;
 }
 
@@ -49,10 +49,10 @@ static bool report_not_owner(const char *dir, RgDiags *diags)
 	g_autofree char *quoted = g_shell_quote(top);
 	RgDiag *diag = rg_diags_error(diags, "git.not-owner",
 		"the git repository \"%s\" belongs to another user, so git won't read it", top);
-	rg_diag_detail(diag, "usual in CI containers, which check out as one user and run as "
-			     "another; without it a plan can't name its commit");
+	rg_diag_detail(diag, "this is common in CI containers, which check out as one user and run "
+			     "as another; without it a plan cannot record its commit");
 	rg_diag_hint(
-		diag, "if you trust it, type: git config --global --add safe.directory %s", quoted);
+		diag, "if you trust it, run: git config --global --add safe.directory %s", quoted);
 	return false;
 }
 
@@ -146,7 +146,7 @@ static RgProvenance *provenance(const char *spec_path, RgDiags *diags)
 {
 	char *file = realpath(spec_path, NULL);
 	if (!file) {
-		rg_diags_error(diags, "git.unreadable", "can't find \"%s\": %s", spec_path,
+		rg_diags_error(diags, "git.unreadable", "cannot find \"%s\": %s", spec_path,
 			g_strerror(errno));
 		return NULL;
 	}

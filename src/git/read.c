@@ -56,13 +56,11 @@ bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit
 	RgDiag *diag = rg_diags_error(
 		diags, "git.no-revision", "this git repository has no commit \"%s\"", rev);
 	if (git_repository_is_shallow(repo) == 1)
-		rg_diag_hint(diag, "this clone is shallow: fetch the rest with `git fetch "
-				   "--unshallow` and the "
-				   "branch with `git fetch origin BRANCH`, or have the CI clone "
-				   "it whole (depth 0)");
+		rg_diag_hint(
+			diag, "this clone is shallow: run `git fetch --unshallow` and `git fetch "
+			      "origin BRANCH`, or configure a full clone in the CI (depth 0)");
 	else
-		rg_diag_hint(diag, "`git fetch origin` brings the branches of the other side, to "
-				   "be named as origin/BRANCH");
+		rg_diag_hint(diag, "run `git fetch origin`, and use the branch as origin/BRANCH");
 	return false;
 }
 

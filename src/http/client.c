@@ -214,9 +214,9 @@ static void http_report(const Exchange *exchange, RgDiags *diags)
 		report_canceled(exchange, diags);
 		return;
 	case RG_TRY_UNREACHABLE:
-		diag = rg_diags_error(diags, "http.connect", "can't reach %s: %s", place, reason);
-		rg_diag_hint(diag, "is the endpoint right, and is the network up? proxies are "
-				   "taken from HTTPS_PROXY and NO_PROXY");
+		diag = rg_diags_error(diags, "http.connect", "cannot reach %s: %s", place, reason);
+		rg_diag_hint(diag, "check the endpoint and the network; HTTPS_PROXY and NO_PROXY "
+				   "configure a proxy");
 		break;
 	case RG_TRY_TLS:
 	case RG_TRY_TLS_CONNECT:
@@ -225,30 +225,29 @@ static void http_report(const Exchange *exchange, RgDiags *diags)
 		if (exchange->client->options.ca_bundle_env)
 			rg_diag_hint(diag,
 				"if a proxy or a private endpoint has its own certificate "
-				"authority, name its file in %s",
+				"authority, set %s to its file",
 				exchange->client->options.ca_bundle_env);
 		break;
 	case RG_TRY_TIMEOUT:
 		diag = rg_diags_error(
 			diags, "http.timeout", "no answer from %s: %s", place, reason);
-		rg_diag_hint(diag, "try again; if it stays so, look at the network and at the "
+		rg_diag_hint(diag, "try again; if the problem persists, check the network and the "
 				   "cloud's status page");
 		break;
 	case RG_TRY_BROKEN:
 		diag = rg_diags_error(
-			diags, "http.bad-reply", "the answer of %s broke off: %s", place, reason);
-		rg_diag_hint(diag, "try again; a proxy in between may cut connections");
+			diags, "http.bad-reply", "the answer of %s was cut off: %s", place, reason);
+		rg_diag_hint(diag, "try again; a proxy may have closed the connection");
 		break;
 	case RG_TRY_TOO_BIG:
 		diag = rg_diags_error(diags, "http.bad-reply",
 			"the answer of %s is over %d MiB (headers: %d KiB)", place,
 			RG_CAP_HTTP_BODY / (1024 * 1024), RG_CAP_HTTP_HEADERS / 1024);
-		rg_diag_hint(diag, "is this the endpoint of the cloud's API?");
+		rg_diag_hint(diag, "check that this is the endpoint of the cloud's API");
 		break;
 	case RG_TRY_UNUSABLE:
-		diag = rg_diags_error(diags, "http.connect", "can't use %s: %s", place, reason);
-		rg_diag_hint(diag, "look at the endpoint's URL and at the certificate files named "
-				   "for it");
+		diag = rg_diags_error(diags, "http.connect", "cannot use %s: %s", place, reason);
+		rg_diag_hint(diag, "check the URL of the endpoint and its certificate files");
 		break;
 	}
 	rg_diag_detail(diag, "%s, %u %s", exchange->what, exchange->reply->tries,
@@ -316,7 +315,7 @@ static bool client_send(
 		.reply = reply};
 	if (client->options.read_only && !request->reading) {
 		RgDiag *diag = rg_diags_error(diags, "provider.read-only",
-			"%s would change something, and this command only reads", exchange.what);
+			"%s would change something, but this command only reads", exchange.what);
 		rg_diag_detail(diag, "nothing was sent to %s", place);
 		return false;
 	}

@@ -48,7 +48,7 @@ bool rg_easy_pool_init(RgEasyPool *pool, RgDiags *diags)
 {
 	pthread_once(&curl_once, init_curl);
 	if (pthread_key_create(&pool->key, drop_handle) != 0) {
-		rg_diags_error(diags, "http.module", "no room for another HTTP transport");
+		rg_diags_error(diags, "http.module", "too many HTTP transports");
 		return false;
 	}
 	pthread_mutex_init(&pool->lock, NULL);

@@ -19,7 +19,7 @@ RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
 		return NULL;
 	if (module->size != sizeof *module || !g_str_equal(module->version, RG_VERSION)) {
 		RgDiag *diag = rg_diags_error(diags, "http.module",
-			"raygpu-http.so is of another build than this program");
+			"raygpu-http.so does not belong to this build of raygpu");
 		rg_diag_hint(diag, "reinstall raygpu");
 		return NULL;
 	}

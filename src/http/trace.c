@@ -30,7 +30,7 @@ static void report_trace(const char *path, int error, RgDiags *diags)
 		: error == EPERM ? "it is not a regular file of yours"
 				 : g_strerror(error));
 	if (error == ELOOP || error == EPERM)
-		rg_diag_hint(diag, "name a new file, or one that an earlier --trace made");
+		rg_diag_hint(diag, "use a new file, or one that an earlier --trace created");
 }
 
 bool rg_trace_open(

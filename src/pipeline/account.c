@@ -72,7 +72,7 @@ static bool account_refuse(const RgPass *pass, RgDiags *diags)
 {
 	const RgSnapshot *snapshot = pass->snapshot;
 	RgDiag *diag = rg_diags_error(diags, "plan.wrong-account",
-		"cluster %s is in account %s of %s, but the credentials are of account %s",
+		"cluster %s is in account %s of %s, but the credentials belong to account %s",
 		snapshot->cluster, snapshot->account, snapshot->provider, pass->account);
 	if (pass->cluster)
 		rg_diag_at(diag, rg_cluster_source(pass->cluster, "/provider"));

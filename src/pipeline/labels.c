@@ -41,8 +41,8 @@ static bool check_form(const RgCluster *cluster, const json_t *rules, const char
 	const json_t *rule = json_object_get(rules, part);
 	if (!rule || matches(rg_json_str(rule, "pattern", ""), text))
 		return true;
-	g_autofree char *summary = g_strdup_printf(
-		"%s takes no label with the %s \"%s\"", cluster->provider.name, part, text);
+	g_autofree char *summary = g_strdup_printf("%s does not accept a label with the %s \"%s\"",
+		cluster->provider.name, part, text);
 	g_autofree char *hint = g_strdup_printf("it must be %s", rg_json_str(rule, "expected", ""));
 	label_report(cluster, key, "spec.bad-pattern", hint, summary, diags);
 	return false;
@@ -54,7 +54,7 @@ static bool check_count(const RgCluster *cluster, const json_t *rules, RgDiags *
 	if ((int64_t)json_object_size(cluster->labels) <= most)
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "spec.out-of-range",
-		"%s takes at most %" G_GINT64_FORMAT " labels, not %zu", cluster->provider.name,
+		"%s accepts at most %" G_GINT64_FORMAT " labels, not %zu", cluster->provider.name,
 		most, json_object_size(cluster->labels));
 	rg_diag_at(diag, rg_cluster_source(cluster, "/labels"));
 	return false;
@@ -83,7 +83,7 @@ static bool check_mark(const RgCluster *cluster, const json_t *form, const char 
 	if (!form || matches(rg_json_str(form, "pattern", ""), name))
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "spec.bad-pattern",
-		"%s cannot mark its resources with the %s \"%s\"", cluster->provider.name, what,
+		"%s cannot tag its resources with the %s \"%s\"", cluster->provider.name, what,
 		name);
 	rg_diag_at(diag, source);
 	rg_diag_hint(diag, "it must be %s", rg_json_str(form, "expected", ""));

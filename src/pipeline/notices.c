@@ -17,8 +17,8 @@ static void warn_of_head(const RgPass *pass, RgDiags *diags)
 			"the head is replaced: every running job and actor of the cluster ends");
 		rg_diag_address(diag, change->address, NULL);
 		rg_diag_at(diag, pass->cluster->head->source);
-		rg_diag_hint(
-			diag, "apply when no job runs, or undo the change that replaces the head");
+		rg_diag_hint(diag, "apply when no job is running, or revert the change that "
+				   "replaces the head");
 	}
 }
 

@@ -73,8 +73,8 @@ static void refuse_move(const RgCluster *cluster, const char *pointer, const cha
 		said);
 	rg_diag_at(diag, rg_cluster_source(cluster, pointer));
 	rg_diag_hint(diag,
-		"a cluster cannot move: run `raygpu destroy --cluster %s` first, or give the new "
-		"cluster another name",
+		"a cluster cannot move: run `raygpu destroy --cluster %s` first, or rename the new "
+		"cluster",
 		cluster->name);
 }
 
@@ -283,7 +283,8 @@ static bool look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags)
 	stage_tell(session, "waiting", "for the cloud to show an interrupted update", false);
 	if (rg_provider_sleep(pass->provider, (unsigned)(wait_s + 1) * 1000))
 		return pass_look(session, pass, diags);
-	rg_diags_error(diags, "provider.canceled", "waiting for an update to show was canceled");
+	rg_diags_error(
+		diags, "provider.canceled", "waiting for an update to become visible was canceled");
 	return false;
 }
 
@@ -347,10 +348,10 @@ static void warn_of_tracked_state(
 	if (!provenance->in_repository || !rg_git_tracks(session->state_path))
 		return;
 	RgDiag *diag = rg_diags_warning(diags, "state.in-git",
-		"the state \"%s\" is tracked by git, and it holds the Ray token",
+		"the state \"%s\" is tracked by git, and it contains the Ray token",
 		session->state_path);
 	rg_diag_hint(diag,
-		"take it out with `git rm --cached -f %s`, and treat the token as public if it was "
+		"remove it with `git rm --cached -f %s`, and treat the token as public if it was "
 		"pushed",
 		session->state_path);
 }

@@ -46,8 +46,9 @@ static char *reject_provider(const Choosing *choosing, const char *name)
 		return NULL;
 	if (!rg_tables_have(choosing->placing->tables, name, "instance_types.csv"))
 		return g_strdup_printf("there is no provider \"%s\"", name);
-	return g_strdup_printf(
-		"raygpu has no provider module for %s yet, its rows serve offers only", name);
+	return g_strdup_printf("raygpu has no provider module for %s yet; its catalog is used only "
+			       "by `raygpu offers`",
+		name);
 }
 
 /* Mistakes in what the candidate itself says, which no other candidate makes good. */
@@ -150,7 +151,7 @@ static char *reason_of(
 	const char *word = rg_merit_word(choosing->cluster->optimize);
 	if (count == 1)
 		return g_strdup_printf(
-			"the only one of %u candidate%s that has all of it", n, n == 1 ? "" : "s");
+			"the only one of %u candidate%s that has everything", n, n == 1 ? "" : "s");
 	if (alike == count)
 		return g_strdup_printf("%s of %u candidates", word, count);
 	const char *with = !by_price	? "the accelerators listed first"
@@ -210,10 +211,11 @@ static void report_none(const Choosing *choosing, const json_t *choice)
 			why, "%s%s: %s", i ? "\n" : "", place, rg_json_str(row, "rejected", ""));
 	}
 	RgDiag *diag = rg_diags_error(choosing->diags, "fit.no-place",
-		"no candidate of provider.any_of has all that the spec asks for");
+		"no candidate of provider.any_of has everything that the spec requires");
 	rg_diag_at(diag, rg_cluster_source(choosing->cluster, "/provider/any_of"));
 	rg_diag_detail(diag, "%s", why->str);
-	rg_diag_hint(diag, "`raygpu offers SPEC` compares them; add a candidate, or ask for less");
+	rg_diag_hint(diag,
+		"`raygpu offers SPEC` compares them; add a candidate, or reduce the requirements");
 }
 
 json_t *rg_place_choose(const RgPlacing *placing, RgCluster *cluster, RgDiags *diags)

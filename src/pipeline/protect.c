@@ -94,7 +94,7 @@ static void protection_refuse(
 	if (pool)
 		rg_diag_at(diag, pool->source);
 	rg_diag_hint(diag, "to do it anyway, set `protect: false` there, apply that, and then "
-			   "make this change");
+			   "apply this change");
 }
 
 void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags *diags)

@@ -30,7 +30,7 @@ static RgPass *open_recorded(RgSession *session, const char *cluster, RgDiags *d
 	if (!snapshot->provider) {
 		RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
 			"the state \"%s\" has no cluster %s", session->state_path, cluster);
-		rg_diag_hint(diag, "`raygpu state list` lists what it has");
+		rg_diag_hint(diag, "`raygpu state list` lists its records");
 		return NULL;
 	}
 	if (!pass_open_provider(

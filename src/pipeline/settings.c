@@ -46,7 +46,7 @@ static RgDiag *check_zone(
 	RgDiag *diag = rg_diags_error(
 		diags, "spec.conflict", "%s has no %s \"%s\"", place->name, words->zone, zone);
 	if (rg_schema_has_no_zones(schema))
-		return rg_diag_hint(diag, "it has no %ss: leave `zones` out", words->zone);
+		return rg_diag_hint(diag, "it has no %ss: remove `zones`", words->zone);
 	g_autofree char *known = zone_list(fixed);
 	return rg_diag_hint(diag, "its %ss are %s", words->zone, known);
 }
@@ -75,10 +75,10 @@ static void report_no_region(const RgProviderRef *place, const RgWords *words, R
 	RgDiag *diag = rg_diags_error(diags, "spec.missing-key", "provider has no \"region\"");
 	rg_diag_at(diag, place->source);
 	if (meant)
-		rg_diag_hint(diag, "did you mean `region` where it says \"%s\"?", meant);
+		rg_diag_hint(diag, "did you mean `region` instead of \"%s\"?", meant);
 	else
-		rg_diag_hint(diag, "add region: the %s of %s that the cluster lives in",
-			words->region, place->name);
+		rg_diag_hint(diag, "add region: the %s of %s for the cluster", words->region,
+			place->name);
 }
 
 /* A spec names a region exactly when its provider has regions. */
@@ -92,7 +92,7 @@ static bool check_region(const RgProviderRef *place, const RgSchema *schema, RgD
 		rg_diag_hint(rg_diag_at(rg_diags_error(diags, "spec.conflict", "%s has no %ss",
 						place->name, words->region),
 				     place->region_source),
-			"leave `region` out");
+			"remove `region`");
 	return named == needed;
 }
 
@@ -121,7 +121,7 @@ static bool check_zone_map(const RgCluster *cluster, const RgWords *words, const
 				rg_diags_error(diags, "spec.conflict",
 					"\"%s\" is given for %s and for %s in provider.%s", given,
 					other, zone, name),
-				"give each %s its own", words->zone);
+				"use a different one for each %s", words->zone);
 		else if (given)
 			g_hash_table_insert(
 				zones_of, (void *)(uintptr_t)given, (void *)(uintptr_t)zone);
@@ -170,11 +170,11 @@ static bool check_markets(const RgCluster *cluster, const RgSchema *schema, RgDi
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "spec.conflict",
 			sold ? "the provider %s has no price limit for spot nodes (pool %s)"
-			     : "the provider %s makes no spot nodes (pool %s)",
+			     : "the provider %s does not support spot nodes (pool %s)",
 			cluster->provider.name, pool->name);
 		rg_diag_at(diag, pool->market.source);
-		rg_diag_hint(diag, sold ? "leave `max_price` out: `market: spot`"
-					: "leave `market` out: its nodes are bought on demand");
+		rg_diag_hint(diag, sold ? "remove `max_price`: `market: spot`"
+					: "remove `market`: its nodes are bought on demand");
 		ok = false;
 	}
 	return ok;
@@ -190,10 +190,10 @@ bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgD
 		if (!pool->is_elastic)
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "spec.not-supported-yet",
-			"the provider %s can't make pools of a changing size (pool %s)",
+			"the provider %s does not support elastic pools (pool %s)",
 			cluster->provider.name, pool->name);
 		rg_diag_at(diag, pool->nodes_source);
-		rg_diag_hint(diag, "give a fixed number of nodes; `raygpu fit` weighs the range");
+		rg_diag_hint(diag, "use a fixed number of nodes; `raygpu fit` checks the range");
 		good = false;
 	}
 	return good;
@@ -283,7 +283,7 @@ bool rg_pass_check_settings(RgProviderHost *providers, const RgCluster *cluster,
 		RgDiag *diag = rg_diags_error(
 			diags, "provider.not-found", "there is no provider \"%s\"", name);
 		rg_diag_origin(diag, "/provider/name");
-		rg_diag_hint(diag, "`raygpu providers list` lists those that are found");
+		rg_diag_hint(diag, "`raygpu providers list` lists the available ones");
 		pass_locate(cluster, diags);
 		return false;
 	}

@@ -29,8 +29,8 @@ static bool report_left_out(const RgPass *pass, RgDiags *diags)
 		pass->cluster->name, place);
 	rg_diag_at(diag, rg_cluster_source(pass->cluster, "/provider/any_of"));
 	rg_diag_hint(diag,
-		"a cluster doesn't move: `raygpu destroy --cluster %s` first, then apply chooses "
-		"again; or name its place again",
+		"a cluster cannot move: run `raygpu destroy --cluster %s` first, then apply "
+		"chooses again; or add its place again",
 		pass->cluster->name);
 	return false;
 }
@@ -68,13 +68,13 @@ static bool report_move(const RgPass *pass, const json_t *choice, guint from, Rg
 	g_autofree char *now = price_of(candidate(choice, from));
 	g_autofree char *then = price_of(candidate(choice, to));
 	RgDiag *diag = rg_diags_error(diags, "plan.would-move",
-		"cluster %s would move from %s to %s: all of it would be destroyed and made again",
+		"cluster %s would move from %s to %s: everything would be destroyed and recreated",
 		pass->cluster->name, here, there);
 	rg_diag_at(diag, best->source);
 	rg_diag_detail(diag, "%s: %s\n%s: %s", here, now, there, then);
 	rg_diag_hint(diag,
-		"a cluster does not move in one apply: `raygpu destroy --cluster %s`, then apply; "
-		"to choose again where it is, leave only %s in any_of",
+		"a cluster cannot move in one apply: run `raygpu destroy --cluster %s`, then "
+		"apply; to choose again in its present place, leave only %s in any_of",
 		pass->cluster->name, here);
 	return false;
 }
@@ -99,8 +99,8 @@ static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags 
 		g_string_append_printf(others, "%s%s: %s", i ? "\n" : "", place, what);
 	}
 	g_autofree char *best = rg_place_text(cluster->provider.name, cluster->provider.region);
-	RgDiag *diag = rg_diags_note(diags, "fit.place", "today %s would be taken, %s, at %s", best,
-		rg_json_str(choice, "reason", ""), price);
+	RgDiag *diag = rg_diags_note(diags, "fit.place", "today %s would be chosen, %s, at %s",
+		best, rg_json_str(choice, "reason", ""), price);
 	rg_diag_at(diag, cluster->provider.source);
 	rg_diag_detail(diag, "%s", others->str);
 }

@@ -76,7 +76,7 @@ static bool own_check_section(const RgTables *tables, const char *section, RgDia
 		g_autofree char *folder = g_strconcat("/", section, NULL);
 		g_autofree char *pointer = rg_json_pointer_add(folder, name);
 		RgDiag *diag = rg_diags_error(diags, "provider.not-found",
-			"there is no catalog of a provider \"%s\"", name);
+			"there is no catalog for a provider \"%s\"", name);
 		rg_diag_at(diag, own_source(tables->project, pointer));
 		g_auto(GStrv) names = rg_provider_host_names(tables->providers);
 		g_autofree char *known = g_strjoinv(", ", names);
@@ -149,7 +149,7 @@ static void refuse_places(
 	if (!provider || rg_tables_have(tables, provider, "instance_types.csv")) {
 		const RgSchema *schema = provider ? schema_of(tables, provider) : NULL;
 		rg_diags_error(diags, "catalog.unknown-region",
-			"%s has no %s \"%s\" that raygpu knows",
+			"%s has no %s \"%s\" in raygpu's catalog",
 			provider ? provider : "no provider",
 			schema ? rg_schema_words(schema)->region : "region", region ? region : "");
 		return;
@@ -157,7 +157,7 @@ static void refuse_places(
 	g_auto(GStrv) names = rg_provider_host_names(tables->providers);
 	g_autofree char *known = g_strjoinv(", ", names);
 	RgDiag *diag = rg_diags_error(
-		diags, "provider.not-found", "there is no catalog of a provider \"%s\"", provider);
+		diags, "provider.not-found", "there is no catalog for a provider \"%s\"", provider);
 	rg_diag_hint(diag, "known: %s", known);
 }
 

@@ -83,21 +83,21 @@ static void explain(const RgSession *session, const RgPass *pass, bool refused, 
 	g_autofree char *list = list_them(pass->strangers);
 	rg_diag_detail(diag, "%s", list);
 	if (!pass->cluster) {
-		rg_diag_hint(diag, "use the state that made them with --state FILE");
+		rg_diag_hint(diag, "use the state that created them with --state FILE");
 		return;
 	}
 	g_autofree char *command = rebuild_command(session, pass);
 	rg_diag_at(diag, rg_cluster_source(pass->cluster, "/cluster"));
 	if (refused)
 		rg_diag_hint(diag,
-			"if this cluster exists already, use the state that made it with --state "
-			"FILE; if that state is lost, `%s` rebuilds it; if they are another "
-			"cluster, give this one another name",
+			"if this cluster already exists, use the state that created it with "
+			"--state FILE; if that state is lost, `%s` rebuilds it; if they belong to "
+			"another cluster, rename this one",
 			command);
 	else
 		rg_diag_hint(diag,
-			"a cluster's name is for one cluster: give one of the two another name; if "
-			"the state that made them is lost, `%s` rebuilds it",
+			"cluster names must be unique: rename one of the two; if the state that "
+			"created them is lost, `%s` rebuilds it",
 			command);
 }
 
@@ -113,7 +113,7 @@ bool pass_check_name(const RgSession *session, const RgPass *pass, RgDiags *diag
 		pass->cluster ? pass->cluster->provider.region : pass->snapshot->region;
 	g_autofree char *place = rg_place_text(rg_provider_name(pass->provider), region);
 	RgDiag *diag = (refused ? rg_diags_error : rg_diags_warning)(diags, "plan.name-taken",
-		"%u resource%s in %s %s the name of cluster %s, but this state did not make %s",
+		"%u resource%s in %s %s the name of cluster %s, but this state did not create %s",
 		strangers->len, strangers->len == 1 ? "" : "s", place,
 		strangers->len == 1 ? "carries" : "carry", pass->snapshot->cluster,
 		strangers->len == 1 ? "it" : "them");

@@ -11,7 +11,7 @@ static const struct {
 	{"endpoint", "allow_endpoints", "RAYGPU_ALLOW_ENDPOINTS",
 		"raygpu would send signed requests, and a session token with them, to it"},
 	{"profile", "allow_profiles", "RAYGPU_ALLOW_PROFILES",
-		"it chooses the credentials, and may run a program to get them"},
+		"it selects the credentials, and may run a program to get them"},
 };
 
 /* "https://a/" and "https://a" are one endpoint. */
@@ -64,7 +64,7 @@ static void trust_report(const RgSession *session, size_t kind, const char *prov
 {
 	RgDiag *diag = rg_diags_error(
 		diags, "provider.not-admitted", "provider.%s \"%s\" is not admitted", name, value);
-	rg_diag_detail(diag, "a spec cannot set this by itself: %s", kinds[kind].why);
+	rg_diag_detail(diag, "a spec cannot set this on its own: %s", kinds[kind].why);
 	rg_diag_hint(diag, "add it to provider.%s in %s%s%s, or to %s in the environment",
 		kinds[kind].list, RG_PROJECT_FILE, session->trusted_ref ? " on " : "",
 		session->trusted_ref ? session->trusted_ref : "", kinds[kind].variable);

@@ -98,8 +98,8 @@ static RgDiag *limit_tell(const Judged *judged, const char *code, const char *su
 					   ? "lower the max of a pool, or raise the budget"
 					   : "ask for less, or raise the budget");
 	else if (refused)
-		rg_diag_hint(diag, "plan less, raise the budget, or give --override-budget REASON, "
-				   "which `raygpu log` keeps");
+		rg_diag_hint(diag, "reduce the plan, raise the budget, or use --override-budget "
+				   "REASON, which `raygpu log` keeps");
 	else if (judged->grows)
 		rg_diag_detail(diag, "overridden: %s", judged->override);
 	else

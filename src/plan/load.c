@@ -19,7 +19,7 @@ static GPtrArray *load_addresses(Loader *loader, const json_t *object, const cha
 		if (json_is_string(item))
 			g_ptr_array_add(list, g_strdup(json_string_value(item)));
 		else
-			load_fail(loader, key, "holds something else than addresses");
+			load_fail(loader, key, "contains something other than addresses");
 	}
 	return list;
 }
@@ -85,8 +85,8 @@ static void check_change(Loader *loader, const RgPlanChange *change)
 	json_object_foreach (change->sensitive, name, value)
 		if (wanted && json_is_null(json_object_get(change->desired, name)))
 			load_fail(loader, change->address,
-				"it needs a sensitive value, which no plan file carries; run apply "
-				"without a saved plan");
+				"it needs a sensitive value, which plan files never contain; run "
+				"apply without a saved plan");
 }
 
 /* Changes wait for earlier ones only, and what is made depends on what is made before it (what
@@ -96,7 +96,7 @@ static void check_order(Loader *loader, const RgPlanChange *change, GHashTable *
 	for (guint i = 0; i < change->after->len; i++)
 		if (!g_hash_table_contains(loader->seen, change->after->pdata[i]))
 			load_fail(loader, change->address,
-				"waits for something that is not before it");
+				"depends on a change that does not precede it");
 	for (size_t i = 0; change->depends_on[i] != NULL; i++) {
 		const char *name = change->depends_on[i];
 		const RgPlanChange *other = g_hash_table_lookup(loader->seen, name);
@@ -104,9 +104,9 @@ static void check_order(Loader *loader, const RgPlanChange *change, GHashTable *
 			other = g_hash_table_lookup(later, name);
 			if (other && other->desired)
 				load_fail(loader, change->address,
-					"depends on what is made after it");
+					"depends on a resource that is created after it");
 		} else if (other && !other->desired) {
-			load_fail(loader, change->address, "leaves after what it depends on");
+			load_fail(loader, change->address, "is removed after its dependency");
 		}
 	}
 }

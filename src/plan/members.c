@@ -166,7 +166,8 @@ void load_fail(Loader *loader, const char *where, const char *what)
 	loader->failed = true;
 	RgDiag *diag = rg_diags_error(loader->diags, "plan.bad-file",
 		"not a raygpu plan, or edited since: %s: %s", where, what);
-	rg_diag_hint(diag, "make it again with `raygpu plan --out FILE`; a plan can't be edited");
+	rg_diag_hint(
+		diag, "create it again with `raygpu plan --out FILE`; a plan cannot be edited");
 }
 
 const char *load_text(Loader *loader, const json_t *object, const char *key)
@@ -174,7 +175,7 @@ const char *load_text(Loader *loader, const json_t *object, const char *key)
 	const json_t *value = json_object_get(object, key);
 	const char *text = json_string_value(value);
 	if (value && (!text || strlen(text) != json_string_length(value))) {
-		load_fail(loader, key, "not a text");
+		load_fail(loader, key, "not a string");
 		return NULL;
 	}
 	return text;
@@ -188,7 +189,7 @@ const json_t *load_value(Loader *loader, const json_t *object, const char *key, 
 	value = blobs_get(loader->blobs, value);
 	if (value && json_typeof(value) == type)
 		return value;
-	load_fail(loader, key, !value ? "leads to no blob" : "of the wrong type");
+	load_fail(loader, key, !value ? "refers to no blob" : "of the wrong type");
 	return NULL;
 }
 
@@ -232,7 +233,7 @@ static json_t *take_object(Loader *loader, const json_t *object, const char *key
 	if (packed && !known) {
 		known = blobs_unpack(loader->blobs, packed);
 		if (!known)
-			load_fail(loader, key, "leads to no blob");
+			load_fail(loader, key, "refers to no blob");
 		else
 			g_hash_table_insert(loader->unpacked, (gpointer)(uintptr_t)packed, known);
 	}
@@ -244,7 +245,7 @@ static json_t *take_long(Loader *loader, const json_t *value, const char *key)
 {
 	const json_t *found = value ? blobs_get(loader->blobs, value) : NULL;
 	if (value && !found)
-		load_fail(loader, key, "leads to no blob");
+		load_fail(loader, key, "refers to no blob");
 	return json_incref(rg_json_unconst(found));
 }
 

@@ -204,17 +204,17 @@ static bool check_lineage(const RgPlan *plan, const char *lineage, RgDiags *diag
 		return true;
 	if (!plan->lineage) {
 		rg_diag_hint(rg_diags_error(diags, "plan.stale",
-				     "Saved plan is stale: it was made before cluster `%s` was "
+				     "Saved plan is stale: it was created before cluster `%s` was "
 				     "first applied",
 				     plan->cluster),
-			"make a new plan");
+			"create a new plan");
 		return false;
 	}
 	rg_diag_hint(rg_diags_error(diags, "plan.wrong-state",
-			     "the plan was made from another state: its lineage is %s, this "
+			     "the plan was created from another state: its lineage is %s, this "
 			     "state's is %s",
 			     plan->lineage, lineage ? lineage : "none yet"),
-		"apply it with the state it was made from, or make a new plan");
+		"apply it with the state it was created from, or create a new plan");
 	return false;
 }
 
@@ -252,8 +252,9 @@ bool rg_plan_check_fresh(
 		return true;
 	g_autofree char *more = others > 0 ? g_strdup_printf(" and %u more", others) : g_strdup("");
 	RgDiag *diag = rg_diags_error(diags, "plan.stale",
-		"Saved plan is stale: `%s`%s changed in the state since it was made", moved, more);
+		"Saved plan is stale: `%s`%s changed in the state since it was created", moved,
+		more);
 	rg_diag_address(diag, moved, NULL);
-	rg_diag_hint(diag, "make a new plan");
+	rg_diag_hint(diag, "create a new plan");
 	return false;
 }

@@ -11,7 +11,7 @@ bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags)
 	bool ok = rg_call_make(&call, provider, "account", input, diags);
 	const char *told = rg_json_str(given, "id", NULL);
 	if (ok && !rg_provider_id_is_sound(told))
-		rg_call_bad(&call, "it ended without the id of an account");
+		rg_call_bad(&call, "it returned without the id of an account");
 	ok = ok && call.bad_count == 0;
 	if (ok)
 		*id = rg_text_clean(told);

@@ -33,7 +33,7 @@ static bool is_right(
 		return true;
 	g_autofree char *name = rg_text_clean(key);
 	if (!attribute) {
-		rg_call_bad(call, "%s has an attribute \"%s\" that %s doesn't have", whose, name,
+		rg_call_bad(call, "%s has an attribute \"%s\" that %s does not have", whose, name,
 			kind->name);
 		return false;
 	}

@@ -61,9 +61,10 @@ void rg_call_bad(RgCall *call, const char *format, ...)
 	va_end(args);
 	g_autofree char *text = rg_text_clean(raw);
 	RgDiag *diag = rg_diags_error(call->diags, "provider.bad-result",
-		"module %s gave a bad result to %s: %s", rg_call_provider(call), call->verb, text);
-	rg_diag_hint(
-		diag, "this is a fault of the module, not of your spec: report it to its author");
+		"module %s returned a bad result from %s: %s", rg_call_provider(call), call->verb,
+		text);
+	rg_diag_hint(diag,
+		"this is a bug in the module, not in your spec: report it to the module's author");
 	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
 }
 
@@ -116,7 +117,7 @@ void rg_call_take_one(RgCall *call, const char *slot, json_t *value)
 	else if (!*result)
 		*result = json_incref(value);
 	else
-		rg_call_bad(call, "\"%s\" was given twice", slot);
+		rg_call_bad(call, "\"%s\" was returned twice", slot);
 }
 
 static const RgDiag *newest_error(const RgDiags *diags, size_t from)
@@ -137,7 +138,7 @@ static void explain_failure(RgCall *call)
 	if (call->status == RGP_UNSUPPORTED && optional && call->errors == 0) {
 		call->class_ = RG_CLASS_INVALID;
 		call->message = g_strdup_printf(
-			"provider %s doesn't offer %s here", rg_call_provider(call), call->verb);
+			"provider %s does not support %s here", rg_call_provider(call), call->verb);
 		return;
 	}
 	if (call->errors == 0 && call->bad_count == 0 && !reason) {

@@ -35,8 +35,8 @@ static bool shape_is_right(const char *where, const json_t *document, RgRefusal 
 		rg_json_schema_embedded(rg_schemas, "provider-schema.json", diags);
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	if (!schema)
-		return rg_refuse(why, "this raygpu is broken: install it again",
-			"the embedded schemas/provider-schema.json is of no use: %s",
+		return rg_refuse(why, "this installation is broken: reinstall raygpu",
+			"the embedded schemas/provider-schema.json is not usable: %s",
 			rg_diags_get(diags, 0)->summary);
 	if (rg_json_schema_check(schema, document, put_finding, lines))
 		return true;
@@ -79,7 +79,7 @@ static bool config_is_right(const char *where, const json_t *document, RgRefusal
 	g_autofree char *text = rg_text_clean(
 		rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary : "no reason given");
 	return rg_refuse(why, "use the keywords that src/base/json_schema.c lists",
-		"%s: the schema of its settings is of no use: %s", where, text);
+		"%s: the schema of its settings is not usable: %s", where, text);
 }
 
 RgSchema *rg_provider_module_check_schema(
@@ -106,7 +106,7 @@ RgSchema *rg_provider_module_check_schema(
 	if (!schema) {
 		const char *text = rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary
 							     : "no reason given";
-		rg_refuse(why, "correct the module's schema.json", "%s is of no use: %s", where,
+		rg_refuse(why, "correct the module's schema.json", "%s is not usable: %s", where,
 			text);
 	}
 	return schema;

@@ -65,7 +65,7 @@ static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, cons
 		else if (*all != '\0')
 			rg_diag_hint(diag, "its settings are %s", all);
 		else
-			rg_diag_hint(diag, "it takes no settings");
+			rg_diag_hint(diag, "it has no settings");
 	}
 	say_origin(diag, finding->pointer, finding->name);
 	rg_diag_cloud(diag, check->provider, NULL, NULL);

@@ -64,7 +64,7 @@ static void check_marks(RgConform *c, const RgSchema *schema)
 			why = g_strdup_printf("marks.value of the schema does not match %s, \"%s\"",
 				values[i][0], values[i][1]);
 	}
-	rg_conform_tell(c, "its marks hold what raygpu writes", !why, why, NULL);
+	rg_conform_tell(c, "its ownership tags can hold raygpu's values", !why, why, NULL);
 }
 
 /* Without them no node boots. */
@@ -96,18 +96,18 @@ static bool check_module(RgConform *c, const char *name)
 	g_autofree char *why =
 		g_strdup_printf("%s; %s", module->refusal.reason ? module->refusal.reason : "",
 			module->refusal.remedy ? module->refusal.remedy : "");
-	if (!rg_conform_tell(c, "loads, and its schema is right", loads, why, NULL))
+	if (!rg_conform_tell(c, "loads, and its schema is valid", loads, why, NULL))
 		return false;
 	c->schema = module->schema;
 	rg_conform_tell(c, "has a kind whose resources stand for nodes",
 		has_node_kind(module->schema),
-		"no kind of the schema says \"node\": true, so no plan can count its nodes", NULL);
+		"no kind of the schema has \"node\": true, so plans cannot count its nodes", NULL);
 	check_marks(c, module->schema);
 	check_fragments(c, name, module->schema);
 	static const char *const files[][2] = {
-		{"schema.json", "specs can't name the provider until it is installed"},
-		{"instance_types.csv", "without it nodes are shapes, such as T4:1"},
-		{"prices.csv", "without it no price is known"}};
+		{"schema.json", "specs cannot use the provider until it is installed"},
+		{"instance_types.csv", "without it, instance types are shapes such as T4:1"},
+		{"prices.csv", "without it, no price is known"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
 		size_t len;
 		g_autofree char *step = g_strdup_printf("data file %s", files[i][0]);
@@ -144,27 +144,27 @@ static bool choose_type(RgConform *c, const char *name)
 
 static void check_account(RgConform *c)
 {
-	static const char step[] = "account reports whose resources it reaches, twice the same";
+	static const char step[] = "account reports the same account twice";
 	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
 	g_autofree char *id = NULL, *again = NULL;
 	if (!rg_provider_offers(c->provider, "account")) {
-		rg_conform_skip(c, step, "the module doesn't offer account");
+		rg_conform_skip(c, step, "the module does not implement account");
 		return;
 	}
 	bool ok = rg_provider_account(c->provider, &id, diags);
 	rg_provider_account(c->provider, &again, unread);
 	rg_conform_tell(c, step, ok && g_strcmp0(id, again) == 0,
-		ok ? "the second answer is another" : NULL, diags);
+		ok ? "the second answer differs" : NULL, diags);
 }
 
 /* Asks about everything that the script is going to make. */
 static void check_preflight(RgConform *c)
 {
-	static const char step[] = "preflight reports what the cloud says of creates";
+	static const char step[] = "preflight reports findings about creates";
 	g_autoptr(RgDiags) findings = rg_diags_new(), diags = rg_diags_new();
 	json_auto_t *creates = json_array();
 	if (!rg_provider_offers(c->provider, "preflight")) {
-		rg_conform_skip(c, step, "the module doesn't offer preflight");
+		rg_conform_skip(c, step, "the module does not implement preflight");
 		return;
 	}
 	for (size_t i = 0; i < rg_resource_set_size(c->desired); i++) {
@@ -189,7 +189,7 @@ static void check_with_cloud(RgConform *c, const char *name)
 	check_account(c);
 	if (!choose_type(c, name))
 		rg_conform_skip(
-			c, "life of a cluster", "no instance type is known: say --type TYPE");
+			c, "life of a cluster", "no instance type is known: use --type TYPE");
 	else if (rg_conform_lower(c)) {
 		check_preflight(c);
 		rg_conform_life(c);
@@ -208,7 +208,7 @@ bool rg_provider_conform(RgProviderHost *host, const char *name, const RgConform
 			check_with_cloud(&c, name);
 		else
 			rg_conform_skip(
-				&c, "calls", "no cloud to play with: say --region, and --endpoint");
+				&c, "calls", "no cloud to test with: use --region, and --endpoint");
 	}
 	rg_provider_close(c.provider);
 	g_autofree char *broken = rg_manners_broken(before);

@@ -19,8 +19,9 @@ static void check_import(RgConform *c, const RgConformMade *made)
 	const RgResource *resource = g_hash_table_lookup(seen, made->id);
 	const char *why = !resource || resource->presence != RG_PRESENT
 				  ? "it is not reported: nothing could be imported"
-			  : resource->address ? "it has an address, but another cluster's marks"
-					      : NULL;
+			  : resource->address
+				  ? "it has an address, but another cluster's ownership tags"
+				  : NULL;
 	rg_conform_tell(c, step, ok && !why, ok ? why : NULL, diags);
 }
 
@@ -46,7 +47,7 @@ static void check_roles(RgConform *c, const RgConformMade *made)
 		RG_ROLE_INSTANCE_TYPE, RG_ROLE_ZONE, RG_ROLE_IMAGE, RG_ROLE_MARKET};
 	const RgKind *kind =
 		rg_schema_kind(rg_provider_get_schema(c->provider), made->wanted->kind);
-	g_autofree char *step = g_strdup_printf("list %s: roles say what a node is", kind->name);
+	g_autofree char *step = g_strdup_printf("list %s: roles describe a node", kind->name);
 	g_autofree char *why = NULL;
 	bool read = false;
 	if (!rg_kind_with_role(kind, RG_ROLE_INSTANCE_TYPE)) {
@@ -75,9 +76,10 @@ static char *judge_revealed(RgConform *c, const RgConformMade *made, const RgIte
 	json_object_foreach (result->attributes, name, value) {
 		json_t *sent = json_object_get(wanted, name);
 		if (*json_string_value(value) ? !json_equal(value, sent) : sent != NULL)
-			return g_strdup_printf("%s is not what it was made with", name);
+			return g_strdup_printf(
+				"%s is not the value that it was created with", name);
 	}
-	return json_object_size(result->attributes) ? NULL : g_strdup("nothing is revealed");
+	return json_object_size(result->attributes) ? NULL : g_strdup("nothing was revealed");
 }
 
 static void check_reveal(RgConform *c, const RgConformMade *made)
@@ -85,7 +87,8 @@ static void check_reveal(RgConform *c, const RgConformMade *made)
 	g_autofree char *step = g_strdup_printf("reveal %s: user data as sent", made->wanted->kind);
 	if (!rg_provider_offers(c->provider, "reveal")) {
 		rg_conform_skip(c, step,
-			"the module doesn't offer reveal: `raygpu state rebuild` takes the Ray "
+			"the module does not implement reveal: `raygpu state rebuild` takes the "
+			"Ray "
 			"token from --ray-token-file");
 		return;
 	}

@@ -52,7 +52,7 @@ static char *try_input(RgConform *c, const char *verb, const char *input)
 	rg_call_end(&call, status);
 	rg_call_clear(&call);
 	if (sink.made)
-		return g_strdup_printf("it says that it made something of %s", input);
+		return g_strdup_printf("it reports that it created something from %s", input);
 	if (status < RGP_UNSUPPORTED || status > RGP_OK)
 		return g_strdup_printf("it returned %d, which is not a status", (int)status);
 	return NULL;
@@ -61,8 +61,7 @@ static char *try_input(RgConform *c, const char *verb, const char *input)
 void rg_conform_hostile(RgConform *c)
 {
 	for (size_t v = 0; v < G_N_ELEMENTS(verbs); v++) {
-		g_autofree char *step =
-			g_strdup_printf("%s bears input that makes no sense", verbs[v]);
+		g_autofree char *step = g_strdup_printf("%s withstands invalid input", verbs[v]);
 		g_autofree char *why = NULL;
 		if (!rg_provider_offers(c->provider, verbs[v]))
 			continue;

@@ -141,7 +141,7 @@ static bool make_batch(RgConform *c, const GPtrArray *batch)
 	json_auto_t *input = create_input(c, batch, token, diags);
 	g_autofree char *name = g_strdup_printf(
 		"create %s%s", first->kind, batch->len > 1 ? ", two in one call" : "");
-	g_autofree char *step = g_strconcat(name, ", the same token: the same things", NULL);
+	g_autofree char *step = g_strconcat(name, ", the same token: the same resources", NULL);
 	if (rg_diags_has_errors(diags))
 		return rg_conform_tell(c, name, false, NULL, diags);
 	g_autoptr(GPtrArray) results = rg_provider_create(c->provider, input, diags);
@@ -152,7 +152,8 @@ static bool make_batch(RgConform *c, const GPtrArray *batch)
 		return false;
 	g_autoptr(GPtrArray) again = rg_provider_create(c->provider, input, twice);
 	rg_conform_tell(c, step, is_repeated(results, again),
-		"the second answer has other ids: a lost answer would make things twice", twice);
+		"the second answer has other ids: a lost answer would create resources twice",
+		twice);
 	g_autofree char *why = wait_ready(c, batch);
 	g_autofree char *ready = g_strdup_printf("ready %s", first->kind);
 	return rg_conform_tell(c, ready, !why, why, NULL);
@@ -169,7 +170,7 @@ static bool make_all(RgConform *c)
 	}
 	bool all = c->made->len == rg_resource_set_size(c->desired);
 	return all || rg_conform_tell(c, "create everything", false,
-			      "some resources wait for others that are never made", NULL);
+			      "some resources wait for others that are never created", NULL);
 }
 
 void rg_conform_take_seen(void *data, RgResource *resource)
@@ -208,9 +209,8 @@ static char *find_drift(const RgConform *c, const RgConformMade *made, const RgR
 				!attribute->ignore_drift && !attribute->set &&
 				!rg_expr_has_refs(wanted) && !json_is_null(wanted);
 		if (compared && !json_equal(value, wanted))
-			return g_strdup_printf(
-				"%s of %s was made as requested, but list reports another "
-				"value: every plan would show drift",
+			return g_strdup_printf("%s of %s was created as requested, but list "
+					       "reports another value: every plan would show drift",
 				name, made->wanted->address);
 	}
 	return NULL;
@@ -243,11 +243,11 @@ static void check_list(RgConform *c, const char *kind)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(GHashTable) seen = rg_conform_seen_new();
-	g_autofree char *step = g_strdup_printf("list %s: all, with address, as made", kind);
+	g_autofree char *step = g_strdup_printf("list %s: all, with address, as created", kind);
 	bool ok = rg_conform_list(c, kind, NO_SUCH_ID, seen, diags);
 	g_autofree char *why = ok ? judge_seen(c, seen, kind, true) : NULL;
 	if (ok && !why && g_hash_table_contains(seen, NO_SUCH_ID))
-		why = g_strdup("it reports an id that can't exist");
+		why = g_strdup("it reports an id that cannot exist");
 	rg_conform_tell(c, step, ok && !why, why, diags);
 }
 
@@ -273,8 +273,8 @@ static char *judge_names(
 			return g_strdup_printf("%s of another lineage has the address %s", made->id,
 				resource->address);
 		if (!lineage && g_strcmp0(resource->address, made->wanted->address) != 0)
-			return g_strdup_printf("without a lineage to ask for, %s has no address: "
-					       "a lost state could not be rebuilt",
+			return g_strdup_printf("without a requested lineage, %s has no address: a "
+					       "lost state could not be rebuilt",
 				made->wanted->address);
 	}
 	return NULL;
@@ -287,7 +287,7 @@ static void check_names(RgConform *c, const char *kind)
 	const struct {
 		const char *cluster, *lineage, *what;
 	} states[] = {{"raygpu-check", other, "the cluster's name under another lineage"},
-		{"raygpu-check", NULL, "the cluster's name without a lineage to ask for"},
+		{"raygpu-check", NULL, "the cluster's name without a requested lineage"},
 		{"raygpu-check-2", c->lineage, "nothing of another cluster"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(states); i++) {
 		g_autoptr(RgDiags) diags = rg_diags_new();
@@ -302,7 +302,7 @@ static void check_names(RgConform *c, const char *kind)
 		if (ok && i + 1 < G_N_ELEMENTS(states))
 			why = judge_names(c, seen, kind, states[i].lineage);
 		else if (ok && g_hash_table_size(seen) > 0)
-			why = g_strdup("it lists resources that carry another cluster's name");
+			why = g_strdup("it lists resources with another cluster's name");
 		rg_conform_tell(c, step, ok && !why, why, diags);
 	}
 }
@@ -354,7 +354,7 @@ static void check_find(RgConform *c, const RgConformMade *made)
 {
 	g_autofree char *step = g_strdup_printf("find %s by its token", made->wanted->address);
 	if (!rg_provider_offers(c->provider, "find")) {
-		rg_conform_skip(c, step, "the module doesn't offer find");
+		rg_conform_skip(c, step, "the module does not implement find");
 		return;
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -407,7 +407,7 @@ static void remove_all(RgConform *c)
 	for (guint i = c->made->len; i > 0; i--) {
 		const RgConformMade *made = g_ptr_array_index(c->made, i - 1);
 		g_autofree char *name = g_strdup_printf("remove %s%s", made->wanted->address,
-			begin_removal(c, made) ? ", which an interrupted run began" : "");
+			begin_removal(c, made) ? ", which an interrupted run started" : "");
 		g_autofree char *again =
 			g_strdup_printf("remove %s again: gone is done", made->wanted->address);
 		g_autofree char *gone =

@@ -20,7 +20,7 @@ static bool check_resolve(RgConform *c)
 	json_auto_t *none = rg_provider_resolve(c->provider, strange, unread);
 	json_t *zones =
 		json_object_get(json_object_get(none, "offerings"), "raygpu-check-no-such-type");
-	rg_conform_tell(c, "resolve offers no instance type that is not there",
+	rg_conform_tell(c, "resolve offers no instance type that does not exist",
 		!none || json_array_size(zones) == 0, "it names zones for one", NULL);
 	return true;
 }
@@ -110,7 +110,7 @@ static bool is_same(const RgResourceSet *a, const RgResourceSet *b)
 /* A range stays with one resource, whatever runs. */
 static void check_elastic(RgConform *c, const char *zone)
 {
-	static const char step[] = "lower takes a pool that grows and shrinks";
+	static const char step[] = "lower accepts an elastic pool";
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	if (!rg_schema_elastic(rg_provider_get_schema(c->provider)))
 		return;
@@ -128,7 +128,7 @@ bool rg_conform_lower(RgConform *c)
 	if (!zone) {
 		const RgWords *words = rg_schema_words(c->schema);
 		g_autofree char *why = g_strdup_printf("no %s that resolve reports offers the %s "
-						       "%s: name another with --type",
+						       "%s: choose another with --type",
 			words->zone, words->instance_type, c->type);
 		rg_conform_skip(c, "life of a cluster", why);
 		return false;
@@ -137,11 +137,11 @@ bool rg_conform_lower(RgConform *c)
 	g_assert(input != NULL);
 	c->desired = rg_provider_lower(c->provider, input, diags);
 	if (!rg_conform_tell(
-		    c, "lower makes resources of its kinds", c->desired != NULL, NULL, diags))
+		    c, "lower returns resources of its kinds", c->desired != NULL, NULL, diags))
 		return false;
 	check_elastic(c, zone);
 	g_autoptr(RgResourceSet) again = rg_provider_lower(c->provider, input, unread);
-	rg_conform_tell(c, "lower says the same twice", is_same(c->desired, again),
-		"the second answer differs: plans would change by themselves", NULL);
+	rg_conform_tell(c, "lower returns the same result twice", is_same(c->desired, again),
+		"the second answer differs: plans would change spontaneously", NULL);
 	return true;
 }

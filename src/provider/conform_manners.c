@@ -75,9 +75,9 @@ char *rg_manners_broken(const RgManners *before)
 			 (const char *const *)now->environment))
 		why = g_strdup("it changed the environment");
 	else if (signal)
-		why = g_strdup_printf("it changed what the signal \"%s\" does", signal);
+		why = g_strdup_printf("it changed the handling of the signal \"%s\"", signal);
 	else if (has_children())
-		why = g_strdup("it left a process of its own behind");
+		why = g_strdup("it left a process behind");
 	rg_manners_free(now);
 	return why;
 }

@@ -58,10 +58,11 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 	const RgItemResult *real = results->pdata[0], *gone = results->pdata[1];
 	g_autofree char *why = NULL;
 	if (real->outcome != RG_OUTCOME_DONE)
-		why = g_strdup_printf("%s, which is there, was not changed: %s",
+		why = g_strdup_printf("%s, which exists, was not changed: %s",
 			made->wanted->address, real->message ? real->message : "");
 	else if (gone->outcome == RG_OUTCOME_DONE)
-		why = g_strdup_printf("it says that it changed %s, which nobody made", missing);
+		why = g_strdup_printf(
+			"it reports that it changed %s, which does not exist", missing);
 	rg_conform_tell(c, step, !why, why, NULL);
 }
 
@@ -73,7 +74,7 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 	const char *name = find_changeable(
 		rg_schema_kind(rg_provider_get_schema(c->provider), kind), made->wanted->attrs);
 	if (!rg_provider_offers(c->provider, "update") || !name) {
-		rg_conform_skip(c, step, "no map of it can be changed in place");
+		rg_conform_skip(c, step, "it has no map that can be changed in place");
 		return;
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -90,7 +91,7 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 		rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
 		told = is_told(c, made, name, value);
 	}
-	g_autofree char *why = done ? g_strdup_printf("%s is not what the update made of it", name)
+	g_autofree char *why = done ? g_strdup_printf("%s does not have the updated value", name)
 				    : g_strdup(result->message ? result->message : "unsupported");
 	rg_conform_tell(c, step, told, why, NULL);
 	if (told)

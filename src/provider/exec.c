@@ -179,7 +179,7 @@ static void explain(RgCall *call, const char *const *argv, const Helper *helper,
 	RgDiag *diag;
 	if (helper->why)
 		diag = rg_diags_note(call->reasons, "provider.credentials",
-			"the helper \"%s\" was of no use: %s", name, helper->why);
+			"the helper \"%s\" is not usable: %s", name, helper->why);
 	else if (WIFSIGNALED(status))
 		diag = rg_diags_note(call->reasons, "provider.credentials",
 			"the helper \"%s\" was killed by signal %d", name, WTERMSIG(status));

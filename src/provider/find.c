@@ -29,7 +29,7 @@ bool rg_provider_module_dir_is_usable(const char *dir, char **why)
 	else if (!S_ISDIR(info.st_mode))
 		*why = g_strdup_printf("%s is not a directory", dir);
 	else if ((info.st_mode & S_IWOTH) != 0)
-		*why = g_strdup_printf("%s may be written by everybody", dir);
+		*why = g_strdup_printf("%s is world-writable", dir);
 	return *why == NULL;
 }
 
@@ -95,7 +95,7 @@ static void report_missing(
 	if (near)
 		rg_diag_hint(diag, "did you mean \"%s\"?", near);
 	else
-		rg_diag_hint(diag, "raygpu providers list shows what there is");
+		rg_diag_hint(diag, "`raygpu providers list` lists the available ones");
 }
 
 GStrv rg_provider_host_names(RgProviderHost *host)

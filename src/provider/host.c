@@ -33,7 +33,7 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 	if (!call)
 		return;
 	if (!told || !RGP_HAS(told, attribute)) {
-		rg_call_bad(call, "a diagnostic is shorter than ABI 1.0 has it");
+		rg_call_bad(call, "a diagnostic is shorter than in ABI 1.0");
 		return;
 	}
 	if (call->diag_count++ >= DIAGS_MAX)

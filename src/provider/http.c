@@ -129,7 +129,7 @@ static bool may_send(RgCall *call, const struct rgp_http_req *req)
 		rg_call_bad(call, "it sent %s, which is not marked as reading, in %s", name,
 			call->verb);
 	else if (!headers_are_sound(req->headers))
-		rg_call_bad(call, "%s has headers that are none", name);
+		rg_call_bad(call, "%s has malformed headers", name);
 	else
 		return true;
 	return false;
@@ -169,9 +169,9 @@ static bool goes_on_for_ever(RgCall *call, const Exchange *exchange)
 	if (call->barren <= BARREN_MAX && now_ms - call->barren_ms <= BARREN_MAX_MS)
 		return false;
 	RgDiag *diag = rg_diags_error(call->reasons, "http.bad-reply",
-		"the answers to %s never end: %u in a row brought nothing new", call->verb,
+		"the answers to %s never end: %u in a row contained nothing new", call->verb,
 		call->barren);
-	rg_diag_hint(diag, "is the endpoint that of the cloud's API?");
+	rg_diag_hint(diag, "check that the endpoint is that of the cloud's API");
 	call->last = RG_CLASS_TRANSIENT;
 	return true;
 }
@@ -279,8 +279,8 @@ rgp_status rg_provider_http_all(struct rgp_call *handle, const struct rgp_http_r
 	if (!call)
 		return RGP_FAIL;
 	if (!reqs || !resps || n == 0 || n > TOGETHER_MAX) {
-		rg_call_bad(call, "it sent %zu requests at once: 1 to %d are possible", n,
-			TOGETHER_MAX);
+		rg_call_bad(
+			call, "it sent %zu requests at once: 1 to %d are allowed", n, TOGETHER_MAX);
 		return RGP_FAIL;
 	}
 	g_clear_pointer(&call->exchanges, g_ptr_array_unref);
@@ -292,7 +292,7 @@ rgp_status rg_provider_http_all(struct rgp_call *handle, const struct rgp_http_r
 	call->last = RG_CLASS_OK;
 	if (!call->http) {
 		rg_diags_error(call->reasons, "http.module",
-			"%s needs the network, and this command opens none", call->verb);
+			"%s needs the network, but this command does not use it", call->verb);
 		call->last = RG_CLASS_TRANSIENT;
 		return RGP_FAIL;
 	}

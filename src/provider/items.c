@@ -84,14 +84,13 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 	result->class_ = rg_class_find(class_, &known);
 	if (!known || result->class_ == RG_CLASS_OK) {
 		g_autofree char *name = rg_text_clean(class_ ? class_ : "(none)");
-		rg_call_bad(
-			call, "\"%s\" of %s is not a class of a failure", name, result->address);
+		rg_call_bad(call, "\"%s\" of %s is not a failure class", name, result->address);
 		result->class_ = RG_CLASS_UNKNOWN;
 	}
 	/* A word that is not understood proves nothing, and what a create gives an id was made. */
 	result->definite = known && rg_json_bool(item, "definite", false);
 	if (result->definite && result->id && g_str_equal(items->verb, "create")) {
-		rg_call_bad(call, "%s is reported as not made, but has an id", result->address);
+		rg_call_bad(call, "%s is reported as not created, but has an id", result->address);
 		result->definite = false;
 	}
 	result->message = dup_text(item, "message");
@@ -105,9 +104,10 @@ static void read_id(RgCall *call, const Items *items, const json_t *item, RgItem
 {
 	const char *id = json_string_value(json_object_get(item, "id"));
 	if (json_object_get(item, "id") && !rg_provider_id_is_sound(id))
-		rg_call_bad(call, "the id of %s is none", result->address);
+		rg_call_bad(call, "the id of %s is not valid", result->address);
 	else if (id && g_hash_table_contains(items->ids, id))
-		rg_call_bad(call, "the id of %s was given to another item too", result->address);
+		rg_call_bad(
+			call, "the id of %s was also returned for another item", result->address);
 	else
 		result->id = g_strdup(id);
 	if (result->id)
@@ -136,7 +136,7 @@ static void read_operation(RgCall *call, const json_t *item, RgItemResult *resul
 	if (text && *text && strlen(text) <= OPERATION_MAX)
 		result->operation = g_strdup(text);
 	else if (operation && !json_is_null(operation))
-		rg_call_bad(call, "the operation of %s is not a text of at most %d bytes",
+		rg_call_bad(call, "the operation of %s is not a string of at most %d bytes",
 			result->address, OPERATION_MAX);
 }
 
@@ -151,7 +151,7 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 			rg_call_bad(call, "%s is pending, but %s has no %s_timeout_s",
 				result->address, items->kind->name, items->verb);
 		else
-			rg_call_bad(call, "%s has no outcome that %s knows", result->address,
+			rg_call_bad(call, "%s has no outcome that %s supports", result->address,
 				items->verb);
 		result->outcome = RG_OUTCOME_FAILED;
 		result->class_ = RG_CLASS_UNKNOWN;
@@ -178,9 +178,9 @@ static void take_item(RgCall *call, const char *slot, json_t *value)
 		rg_call_bad(call, "\"%s\" is not a result of it", slot);
 	} else if (!result) {
 		g_autofree char *name = rg_text_clean(address ? address : "no address");
-		rg_call_bad(call, "an item for \"%s\", which was not asked for", name);
+		rg_call_bad(call, "an item for \"%s\", which was not requested", name);
 	} else if (!g_hash_table_add(items->given, result->address)) {
-		rg_call_bad(call, "\"%s\" was given twice", result->address);
+		rg_call_bad(call, "\"%s\" was returned twice", result->address);
 	} else {
 		read_item(call, items, value, result);
 	}
@@ -212,8 +212,8 @@ static void fill_missing(
 	if (outcome != RG_OUTCOME_FAILED)
 		result->class_ = RG_CLASS_OK;
 	else if (ok)
-		result->message =
-			g_strdup_printf("module %s gave no result for it", rg_call_provider(call));
+		result->message = g_strdup_printf(
+			"module %s returned no result for it", rg_call_provider(call));
 	else {
 		result->class_ = call->class_;
 		result->message = g_strdup(call->message);
@@ -290,7 +290,7 @@ static GPtrArray *items_run(
 	if (!items.kind) {
 		RgDiag *diag = rg_diags_error(diags, "provider.invalid",
 			"module %s has no kind \"%s\"", provider->module->name, kind);
-		rg_diag_hint(diag, "install the module's version that made it");
+		rg_diag_hint(diag, "install the version of the module that created it");
 		fail_all(results, RG_CLASS_INVALID, diag->summary);
 		return results;
 	}

@@ -33,15 +33,14 @@ static bool refuse_version(const char *file, unsigned major, RgRefusal *why)
 {
 	g_autofree char *remedy =
 		major > RGP_ABI_MAJOR
-			? g_strdup_printf(
-				  "install a raygpu that speaks provider ABI %u, or the module's "
-				  "release for ABI %d",
+			? g_strdup_printf("install a raygpu with provider ABI %u, or a release of "
+					  "the module for ABI %d",
 				  major, RGP_ABI_MAJOR)
 			: g_strdup_printf("rebuild the module with this raygpu's raygpu/provider.h "
 					  "(ABI %d)",
 				  RGP_ABI_MAJOR);
-	return rg_refuse(why, remedy, "%s was built for provider ABI %u, this raygpu speaks %d",
-		file, major, RGP_ABI_MAJOR);
+	return rg_refuse(why, remedy, "%s was built for provider ABI %u, this raygpu has %d", file,
+		major, RGP_ABI_MAJOR);
 }
 
 static bool refuse_no_entry(const char *file, void *handle, RgRefusal *why)
@@ -65,8 +64,8 @@ static bool file_is_safe(const char *file, RgRefusal *why)
 		return rg_refuse(why, "put the module's shared object there",
 			"%s is not a regular file that can be read", file);
 	if ((info.st_mode & S_IWOTH) != 0)
-		return rg_refuse(why, "take the right to write away: chmod o-w",
-			"%s may be written by everybody, so it is not loaded", file);
+		return rg_refuse(why, "make it not world-writable: chmod o-w",
+			"%s is world-writable, so it is not loaded", file);
 	return true;
 }
 
@@ -79,9 +78,9 @@ static EntryFn open_entry(const char *file, RgRefusal *why)
 		const char *error = dlerror();
 		g_autofree char *text = rg_text_clean(error ? error : "no reason given");
 		rg_refuse(why,
-			"build it as a shared object for this machine, with all that it needs "
+			"build it as a shared object for this machine, with all dependencies "
 			"linked in",
-			"%s can't be loaded: %s", file, text);
+			"cannot load %s: %s", file, text);
 		return NULL;
 	}
 	void *symbol = dlsym(handle, "raygpu_provider_v1");
@@ -112,7 +111,7 @@ static bool has_required(const char *file, const struct rgp_provider *table, RgR
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(slots); i++) {
 		if (!slots[i].there)
-			return rg_refuse(why, "ask the module's author: ABI 1 requires it",
+			return rg_refuse(why, "report it to the module's author: ABI 1 requires it",
 				"%s lacks the call \"%s\" that provider ABI %d requires", file,
 				slots[i].name, RGP_ABI_MAJOR);
 	}
@@ -123,8 +122,8 @@ static bool has_right_name(
 	const char *file, const char *name, const struct rgp_provider *table, RgRefusal *why)
 {
 	if (!table->name || !table->version)
-		return rg_refuse(why, "ask the module's author: its table must carry both",
-			"%s doesn't say its name and version", file);
+		return rg_refuse(why, "report it to the module's author: its table must have both",
+			"%s does not state its name and version", file);
 	if (g_str_equal(table->name, name))
 		return true;
 	g_autofree char *own = rg_text_clean(table->name);
@@ -135,7 +134,7 @@ static bool has_right_name(
 			"%s calls itself \"%.40s\", which is not a valid provider name", file, own);
 	g_autofree char *remedy = g_strdup_printf("name the file %s.so", own);
 	return rg_refuse(
-		why, remedy, "%s says that it is the provider \"%s\", not \"%s\"", file, own, name);
+		why, remedy, "%s claims to be the provider \"%s\", not \"%s\"", file, own, name);
 }
 
 static bool table_is_sound(
@@ -143,8 +142,8 @@ static bool table_is_sound(
 {
 	size_t needed = offsetof(struct rgp_provider, remove) + sizeof(table->remove);
 	if (!table)
-		return rg_refuse(why, "ask the module's author: it declined to start",
-			"%s gave no table of calls", file);
+		return rg_refuse(why, "report it to the module's author: it refused to start",
+			"%s returned no table of calls", file);
 	/* size and abi_major stand first in every version, so they can always be read. */
 	if (table->size >= offsetof(struct rgp_provider, flags) &&
 		table->abi_major != RGP_ABI_MAJOR)

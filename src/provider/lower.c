@@ -85,7 +85,7 @@ json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *
 	RgCall call = {.slot = rg_call_take_one, .result = "facts", .data = &facts};
 	bool ok = rg_call_make(&call, provider, "resolve", wants, diags);
 	if (ok && !json_is_object(facts))
-		rg_call_bad(&call, "it ended without \"facts\"");
+		rg_call_bad(&call, "it returned without \"facts\"");
 	fill_zones(rg_provider_get_schema(provider), wants, facts);
 	ok = ok && call.bad_count == 0 && images_are_right(&call, wants, facts) &&
 	     place_is_right(&call, wants, facts) && offerings_are_right(&call, wants, facts);
@@ -103,8 +103,9 @@ static bool wanted_is_right(RgCall *call, const RgKind *kind, const RgResource *
 		if (!attribute || (!json_is_null(value) && !rg_expr_is(value) &&
 					  !rg_attribute_fits(attribute, value))) {
 			rg_call_bad(call,
-				!attribute ? "%s has an attribute \"%s\" that its kind doesn't have"
-					   : "%s: attribute \"%s\" is not of its type",
+				!attribute
+					? "%s has an attribute \"%s\" that its kind does not have"
+					: "%s: attribute \"%s\" has the wrong type",
 				resource->address, name);
 			return false;
 		}
@@ -131,13 +132,14 @@ static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
 		const RgResource *resource = rg_resource_set_get(set, i);
 		const RgKind *kind = rg_schema_kind(call->schema, resource->kind);
 		if (!kind || g_str_equal(resource->kind, RG_SECRET_KIND)) {
-			rg_call_bad(call, "%s is of no kind of this module", resource->address);
+			rg_call_bad(call, "%s has a kind that this module does not have",
+				resource->address);
 			return false;
 		}
 		if (kind->node != (resource->nodes != NULL)) {
 			rg_call_bad(call,
-				kind->node ? "%s doesn't say which `nodes` it stands for"
-					   : "%s has `nodes`, which its kind can't have",
+				kind->node ? "%s does not state the `nodes` that it stands for"
+					   : "%s has `nodes`, but its kind has no \"node\": true",
 				resource->address);
 			return false;
 		}
@@ -210,7 +212,7 @@ RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgD
 	RgCall call = {.slot = rg_call_take_one, .result = "resources", .data = &resources};
 	bool ok = rg_call_make(&call, provider, "lower", fitted, diags);
 	if (ok && !json_is_array(resources))
-		rg_call_bad(&call, "it ended without \"resources\"");
+		rg_call_bad(&call, "it returned without \"resources\"");
 	if (ok && call.bad_count == 0)
 		set = check_lowered(&call, resources, fitted);
 	rg_call_clear(&call);

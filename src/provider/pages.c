@@ -40,7 +40,7 @@ static bool read_text(RgCall *call, const json_t *item, const char *key, const c
 	*text = json_string_value(value);
 	if (!value || json_is_null(value) || *text)
 		return true;
-	rg_call_bad(call, "\"%s\" of a resource is not a text", key);
+	rg_call_bad(call, "\"%s\" of a resource is not a string", key);
 	return false;
 }
 
@@ -98,7 +98,7 @@ static const char *check_id(RgCall *call, const Pages *pages, const json_t *item
 	if (g_hash_table_add(pages->seen, g_strconcat(pages->kind->name, " ", id, NULL)))
 		return id;
 	g_autofree char *name = rg_text_clean(id);
-	rg_call_bad(call, "\"%s\" was given twice", name);
+	rg_call_bad(call, "\"%s\" was returned twice", name);
 	return NULL;
 }
 
@@ -121,7 +121,7 @@ static json_t *read_attributes(
 	json_int_t n = json_is_integer(place) ? json_integer_value(place) : -1;
 	json_t *shared = n >= 0 ? json_array_get(page_shared, (size_t)n) : NULL;
 	if (!shared) {
-		rg_call_bad(call, "\"shared\" of \"%s\" leads nowhere", id);
+		rg_call_bad(call, "\"shared\" of \"%s\" refers to nothing", id);
 		return NULL;
 	}
 	json_t *all = json_copy(shared);
@@ -181,8 +181,8 @@ static bool read_kind(RgCall *call, Pages *pages, const json_t *page)
 	if (!kind || !g_strv_contains(pages->kinds, kind)) {
 		g_autofree char *name = rg_text_clean(kind);
 		rg_call_bad(call,
-			name ? "a page is of the kind \"%s\", which was not asked for"
-			     : "a page doesn't say of which kind it is%s",
+			name ? "a page is of the kind \"%s\", which was not requested"
+			     : "a page does not state its kind%s",
 			name ? name : "");
 		return false;
 	}
@@ -199,8 +199,9 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 	json_t *shared = json_object_get(value, "shared");
 	if (g_str_equal(slot, "done")) {
 		if (pages->done || !json_is_true(json_object_get(value, "complete")))
-			rg_call_bad(call, pages->done ? "\"done\" was given twice"
-						      : "\"done\" doesn't say that it is complete");
+			rg_call_bad(call, pages->done
+						  ? "\"done\" was returned twice"
+						  : "\"done\" does not state that it is complete");
 		pages->done = true;
 		return;
 	}
@@ -234,10 +235,9 @@ static bool read_pages(
 	RgCall call = {.slot = take_page, .data = pages};
 	bool ok = rg_call_make(&call, provider, verb, input, diags);
 	if (ok && !pages->done)
-		rg_call_bad(&call, "it ended without \"done\"");
+		rg_call_bad(&call, "it returned without \"done\"");
 	else if (ok && rg_call_was_refused(&call))
-		rg_call_bad(&call,
-			"it says that it is complete, but the last request was refused (%d)",
+		rg_call_bad(&call, "it reports \"complete\", but the last request was refused (%d)",
 			call.last_status);
 	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);

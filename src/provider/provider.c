@@ -67,12 +67,12 @@ static json_t *ask_schema(RgProviderHost *host, RgModule *module)
 	rg_call_begin(&call);
 	bool ok = rg_call_end(&call, module->table->schema(&rg_provider_services, call.handle));
 	if (ok && !document)
-		rg_call_bad(&call, "it ended without \"schema\"");
+		rg_call_bad(&call, "it returned without \"schema\"");
 	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);
 	if (ok)
 		return g_steal_pointer(&document);
-	rg_refuse(&module->refusal, "ask the module's author", "%s doesn't give its schema: %s",
+	rg_refuse(&module->refusal, "ask the module's author", "%s does not return its schema: %s",
 		module->file ? module->file : module->name, rg_diags_get(diags, 0)->summary);
 	return NULL;
 }
@@ -91,7 +91,7 @@ static bool data_is_its_own(RgProviderHost *host, RgModule *module, const json_t
 		return true;
 	return rg_refuse(&module->refusal,
 		"install module and data of one release: FILE.so and the folder of its name",
-		"%s gives another schema than the %s/schema.json beside it",
+		"%s returns a schema other than the %s/schema.json beside it",
 		module->file ? module->file : module->name, module->name);
 }
 

@@ -59,10 +59,10 @@ void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, Rg
 		"%s shows nothing of this cluster, of which %u resources are recorded", name,
 		count_standing(readers));
 	rg_diag_cloud(diag, name, NULL, NULL);
-	rg_diag_detail(diag, "they would be forgotten, or made a second time, and might still run");
+	rg_diag_detail(diag, "they would be forgotten, or created again, and might still run");
 	rg_diag_hint(diag,
-		"are the credentials and the endpoint those of the account that it was made in? "
-		"when all of it is really gone: `raygpu state rm --cluster %s $(raygpu state list "
+		"check that the credentials and the endpoint are those of the cluster's account; "
+		"if everything is really gone: `raygpu state rm --cluster %s $(raygpu state list "
 		"--cluster %s)`",
 		cluster, cluster);
 }

@@ -267,7 +267,8 @@ static void report_incomplete(RgReader *reader)
 		"%s could not be read: its %u recorded resource%s could not be checked",
 		reader->name, reader->recorded->len, reader->recorded->len == 1 ? "" : "s");
 	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
-	rg_diag_hint(diag, "nothing of this kind is planned or changed until it can be read");
+	rg_diag_hint(
+		diag, "resources of this kind are not planned or changed until they can be read");
 }
 
 static void know_nothing(const RgReader *reader, RgResourceSet *set)
@@ -318,10 +319,10 @@ static void add_strange_kinds(
 		if (rg_schema_kind(schema, recorded->kind))
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "refresh.incomplete",
-			"%s is of a kind that provider %s doesn't have", recorded->address,
+			"%s is of a kind that provider %s does not have", recorded->address,
 			rg_provider_name(provider));
 		rg_diag_address(diag, recorded->address, NULL);
-		rg_diag_hint(diag, "use the module's version that made it");
+		rg_diag_hint(diag, "use the version of the module that created it");
 		add_unseen(set, recorded, RG_UNKNOWN);
 	}
 }

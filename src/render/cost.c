@@ -58,18 +58,20 @@ static void add_notes(
 	}
 	if (total->gone > 0)
 		wrapf(text, style, "",
-			"%u node%s found missing: counted until that was noticed, so it is at "
-			"most that.",
+			"%u node%s found missing: counted until that was noticed, so the sum is an "
+			"upper bound.",
 			total->gone, total->gone == 1 ? " was" : "s were");
 	if (total->forgotten > 0)
 		wrapf(text, style, "",
-			"%u record%s taken out of the state: not counted since then, though the "
+			"%u record%s removed from the state: not counted since then, though the "
 			"node may still run.",
 			total->forgotten, total->forgotten == 1 ? " was" : "s were");
 	if (history_from_s > spend->since_s) {
 		g_autofree char *from = rg_clock_format(history_from_s);
 		wrapf(text, style, "",
-			"Before %s only what was still there then is known: at least that.", from);
+			"Before %s, only nodes that still existed then are known: the sum is a "
+			"lower bound.",
+			from);
 	}
 }
 

@@ -36,7 +36,7 @@ static void add_item(GString *text, const RgDriftItem *item, const RgStyle *styl
 		g_string_append_printf(
 			text, "      %u node%s of Ray\n", item->nodes, item->nodes == 1 ? "" : "s");
 	if (item->source.line)
-		wrapf(text, style, "      ", "asked for at %s:%u", item->source.file,
+		wrapf(text, style, "      ", "requested at %s:%u", item->source.file,
 			item->source.line);
 	add_attrs(text, item, style);
 	g_string_append_c(text, '\n');
@@ -47,8 +47,8 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 	GString *text = g_string_new(NULL);
 	if (drift->unread)
 		paintf(text, style, RED,
-			"Drift is not known: %u of %u resources could not be read.\n",
-			drift->unread, drift->unread + drift->checked);
+			"Drift is unknown: %u of %u resources could not be read.\n", drift->unread,
+			drift->unread + drift->checked);
 	if (!drift->items->len) {
 		if (!drift->unread)
 			paintf(text, style, GREEN,
@@ -66,11 +66,11 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 		drift_count(drift, RG_DRIFT_UNMANAGED), drift->checked);
 	g_string_append_c(text, '\n');
 	if (drift_count(drift, RG_DRIFT_MISSING) + drift_count(drift, RG_DRIFT_CHANGED))
-		g_string_append(text, "`raygpu apply` puts back what is missing or changed.\n");
+		g_string_append(text, "`raygpu apply` restores what is missing or changed.\n");
 	if (drift_count(drift, RG_DRIFT_UNMANAGED))
 		wrapf(text, style, "",
-			"Unmanaged resources are left alone: record them with `raygpu import SPEC "
-			"ADDRESS ID`, or remove them by hand.");
+			"Unmanaged resources are left unchanged: record them with `raygpu import "
+			"SPEC ADDRESS ID`, or remove them manually.");
 	return text_finish(text, style);
 }
 

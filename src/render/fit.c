@@ -155,7 +155,7 @@ static void add_workload_part(GString *text, const json_t *fit, const RgStyle *s
 	if (text->len > before) {
 		g_autofree char *reasons = g_strdup(text->str + before);
 		g_string_truncate(text, before);
-		add_heading(text, style, "Pools that can't take a workload:");
+		add_heading(text, style, "Pools that cannot take a workload:");
 		g_string_append(text, reasons);
 	}
 	add_heading(text, style, "Ray's options (`--emit python` writes them as a module):");

@@ -56,5 +56,5 @@ void rg_render_fit_cost_into(GString *text, const json_t *cost, const RgStyle *s
 	wrapf(text, style, "", "All nodes new, at today's prices%s%s%s; a month has %d hours.",
 		date ? " (of " : "", date ? date : "", date ? ")" : "", RG_MONTH_HOURS);
 	if (rg_json_int(json_object_get(cost, "most"), "unpriced", 0) > 0)
-		wrapf(text, style, "", ">= leaves out nodes whose price is not known.");
+		wrapf(text, style, "", ">= excludes nodes of unknown price.");
 }

@@ -4,13 +4,13 @@
 
 static const char head[] = "\"\"\"Ray options of the workloads of cluster %s, for Ray %s.\n"
 			   "\n"
-			   "Written by `raygpu fit --emit python`. Use them so:\n"
+			   "Written by `raygpu fit --emit python`. Usage:\n"
 			   "\n"
 			   "    task.options(**options(\"NAME\")).remote()\n"
 			   "    group = ray.util.placement_group(**placement_group(\"NAME\"))\n"
 			   "\n"
-			   "A part of a GPU differs from pool to pool where GPUs differ in memory: "
-			   "name the pool then.\n"
+			   "If pools have GPUs of different memory, the share of a GPU depends on "
+			   "the pool: pass the pool.\n"
 			   "\"\"\"\n"
 			   "\n"
 			   "WORKLOADS = {\n";

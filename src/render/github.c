@@ -58,8 +58,7 @@ static void add_kind(GString *to, const char *kind, RgSeverity severity, GPtrArr
 	}
 	if (total > limit)
 		g_string_append_printf(to,
-			"::%s title=raygpu::%u more of this kind; all of them stand in the step's "
-			"log\n",
+			"::%s title=raygpu::%u more of this kind; the step's log has all of them\n",
 			kind, total - limit);
 }
 

@@ -218,7 +218,7 @@ static void add_fold(GString *to, const RgReport *report, const char *summary, s
 		"\n<details><summary>%s</summary>\n\n%sdiff\n%s%s\n\n</details>\n", summary, fence,
 		inner->str, fence);
 	if (i < n)
-		g_string_append_printf(to, "\n%u more lines stand in the job's log.\n", n - i);
+		g_string_append_printf(to, "\n%u more lines are in the job's log.\n", n - i);
 }
 
 static void cut(GString *to, size_t bytes)
@@ -226,7 +226,7 @@ static void cut(GString *to, size_t bytes)
 	g_string_truncate(to, bytes);
 	g_autofree char *valid = g_utf8_make_valid(to->str, -1);
 	g_string_assign(to, valid);
-	g_string_append(to, "\n\nThe rest stands in the job's log.\n");
+	g_string_append(to, "\n\nThe rest is in the job's log.\n");
 }
 
 static char *one(const RgReports *reports, size_t bytes)
@@ -306,7 +306,7 @@ static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 		}
 	}
 	if (left)
-		g_string_append_printf(to, "\n%zu more clusters stand in the job's log.\n", left);
+		g_string_append_printf(to, "\n%zu more clusters are in the job's log.\n", left);
 }
 
 #define FOLD_LEAST 600 /* bytes in which a fold says something */
@@ -338,7 +338,7 @@ static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 	}
 	if (missed)
 		g_string_append_printf(
-			to, "\n%zu more clusters' texts stand in the job's log.\n", missed);
+			to, "\n%zu more clusters' texts are in the job's log.\n", missed);
 }
 
 static char *all(const RgReports *reports, size_t bytes)

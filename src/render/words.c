@@ -41,7 +41,7 @@ const char *change_phrase(const RgPlanChange *change)
 	case RG_ACTION_FORGET:
 		return "will be forgotten: it is already gone";
 	case RG_ACTION_STOP:
-		return "can't be planned";
+		return "cannot be planned";
 	case RG_ACTION_NONE:
 		break;
 	}

@@ -196,7 +196,7 @@ static json_t *resolve_text(const json_t *part, const Resolver *resolver)
 	/* when lenient, an expression that stayed is not an error */
 	if (resolver->diags)
 		rg_diags_error(resolver->diags, "apply.blocked",
-			"a part of a text is not a text once it is known");
+			"a part of a text is not a string once it is known");
 	json_decref(text);
 	return NULL;
 }

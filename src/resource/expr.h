@@ -19,7 +19,7 @@ bool rg_expr_has_refs(const json_t *value);
 /* Gives the value of `attr` of `address`, a new reference, or NULL when not known. */
 typedef json_t *(*RgExprLookup)(void *data, const char *address, const char *attr);
 /* A new value with every expression replaced; NULL and a diagnostic (apply.blocked) when a
- * reference has no value or is not a text inside $join. */
+ * reference has no value or is not a string inside $join. */
 json_t *rg_expr_resolve(const json_t *value, RgExprLookup lookup, void *data, RgDiags *diags);
 /* As far as possible: unresolvable expressions stay as they are. `lookup` is asked for every
  * reference, also behind one that has no value. */

@@ -69,7 +69,7 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 	else if (!rg_expr_valid(attrs))
 		*wrong = "has a malformed expression";
 	else if (!text_or_null(item, "group", &group) || !text_or_null(item, "origin", &origin))
-		*wrong = "has a `group` or `origin` that is not a text";
+		*wrong = "has a `group` or `origin` that is not a string";
 	else if (!take_dependencies(item, resource))
 		*wrong = "has a malformed `depends_on`";
 	else if (nodes)

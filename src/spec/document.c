@@ -34,7 +34,7 @@ static bool count_alias(Converter *converter, const RgNode *node)
 	if (converter->alias_nodes <= RG_CAP_YAML_ALIAS_NODES &&
 		converter->alias_bytes <= RG_CAP_YAML_ALIAS_BYTES)
 		return true;
-	stop(converter, node, "yaml.alias-bomb", "the file's aliases multiply it beyond all use");
+	stop(converter, node, "yaml.alias-bomb", "the file's aliases expand it beyond the limit");
 	return false;
 }
 
@@ -58,7 +58,7 @@ static bool enter(Converter *converter, const RgNode *node, RgSource place)
 	converter->pointer_bytes += converter->pointer->len;
 	if (converter->pointer_bytes > RG_CAP_YAML_POINTER_BYTES) {
 		stop(converter, node, "yaml.too-many-nodes",
-			"the file holds too many values under long keys");
+			"the file has too many values under long keys");
 		return false;
 	}
 	put_source(converter->document->sources, converter->pointer->str, place);
@@ -75,7 +75,7 @@ static void report_number(Converter *converter, const RgNode *node, RgScalarKind
 			"the number %s is too large", node->text);
 	else
 		diag = rg_diags_error(converter->diags, "spec.bad-value",
-			"%s is not a number that JSON knows", node->text);
+			"%s is not a number in JSON", node->text);
 	rg_diag_at(diag, node->source);
 	rg_document_spoil(converter->document, converter->pointer->str);
 }
@@ -157,9 +157,9 @@ static void report_duplicate(Converter *converter, const char *name, const RgNod
 	const RgSource *first =
 		g_hash_table_lookup(converter->document->keys, converter->pointer->str);
 	g_assert(first != NULL);
-	rg_diag_hint(diag, "remove one; the first stands in line %u", first->line);
+	rg_diag_hint(diag, "remove one; the first is in line %u", first->line);
 	rg_diag_at(rg_diags_note(converter->diags, "yaml.duplicate-key",
-			   "\"%s\" is given here first", name),
+			   "\"%s\" is first given here", name),
 		*first);
 }
 
@@ -227,7 +227,7 @@ static const RgNode *find_merge(Converter *converter, const RgNode *map)
 			rg_diag_at(diag, key->source);
 			rg_diag_hint(diag, "merge several mappings with a list: <<: [*a, *b]");
 			rg_diag_at(rg_diags_note(converter->diags, "yaml.duplicate-key",
-					   "\"<<\" is given here first"),
+					   "\"<<\" is first given here"),
 				found_key->source);
 			break;
 		}

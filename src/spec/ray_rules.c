@@ -32,7 +32,7 @@ static void check_age(const Ray *ray)
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
 		"Ray %s has no token authentication; it came with %s", ray->version,
 		FIRST_WITH_TOKEN);
-	rg_diag_hint(diag, "take Ray " FIRST_WITH_TOKEN
+	rg_diag_hint(diag, "use Ray " FIRST_WITH_TOKEN
 			   " or later, or accept an open cluster with ray: {auth: none}");
 }
 
@@ -41,7 +41,7 @@ static void check_image(const Ray *ray)
 	if (!rg_ray_image_is_pinned(ray->image)) {
 		RgDiag *diag = rg_spec_report(ray->document, "/ray/image", "spec.bad-value",
 			ray->diags, "ray.image \"%s\" uses a moving tag", ray->image);
-		rg_diag_hint(diag, "name a tag that stays, such as "
+		rg_diag_hint(diag, "use a fixed tag, such as "
 				   "rayproject/ray:2.52.0-py311-cu121, or a digest");
 		return;
 	}
@@ -61,9 +61,9 @@ static void check_image(const Ray *ray)
 	if (!what)
 		return;
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/image", "spec.ray-image-mismatch",
-		ray->diags, "ray.image holds %s %s, but ray.%s is %s",
+		ray->diags, "ray.image contains %s %s, but ray.%s is %s",
 		g_str_equal(what, "python") ? "Python" : "Ray", got, what, wanted);
-	rg_diag_hint(diag, "make ray.image and ray.%s say the same", what);
+	rg_diag_hint(diag, "make ray.image and ray.%s agree", what);
 }
 
 /* Without an image one is derived, when it is known to exist. */
@@ -79,9 +79,8 @@ static void check_derived(const Ray *ray)
 				  : "ray has no \"image\"");
 		rg_diag_at(diag, rg_document_key_source(document, "/ray"));
 		rg_diag_hint(diag,
-			has_cu121 ? "add python: \"3.11\" and raygpu takes Ray's own image, or "
-				    "name an image"
-				  : "no image of Ray %s is known to raygpu; name one",
+			has_cu121 ? "add python: \"3.11\" to use Ray's own image, or set ray.image"
+				  : "raygpu has no image for Ray %s; set ray.image",
 			ray->version);
 		return;
 	}

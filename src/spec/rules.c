@@ -23,7 +23,7 @@ typedef const char *(*NameRule)(const char *name, const char **hint);
 static const char *judge_tag(const char *name, const char **hint)
 {
 	return g_ascii_strncasecmp(name, "raygpu", strlen("raygpu")) == 0
-		       ? "keys that start with raygpu are raygpu's own ownership tags"
+		       ? "keys that start with raygpu are raygpu's ownership tags"
 		       : NULL;
 }
 
@@ -31,7 +31,7 @@ static const char *judge_node_label(const char *name, const char **hint)
 {
 	if (!g_str_has_prefix(name, "ray.io/"))
 		return NULL;
-	*hint = "accelerator, zone, region, market and pool are set there by themselves";
+	*hint = "raygpu sets accelerator, zone, region, market and pool there";
 	return "keys under ray.io/ are Ray's";
 }
 
@@ -39,11 +39,11 @@ static const char *judge_resource(const char *name, const char **hint)
 {
 	static const char *const builtin[] = {"CPU", "GPU", "memory", "object_store_memory", NULL};
 	if (g_strv_contains(builtin, name)) {
-		*hint = "it follows from the instance type; leave it out";
+		*hint = "it follows from the instance type; remove it";
 		return "Ray counts it itself";
 	}
 	if (g_str_has_prefix(name, "accelerator_type:")) {
-		*hint = "it follows from accelerators; leave it out";
+		*hint = "it follows from accelerators; remove it";
 		return "raygpu sets it";
 	}
 	if (g_str_has_prefix(name, "node:"))
@@ -61,7 +61,7 @@ static const char *judge_variable(const char *name, const char **hint)
 		"RAY_CLOUD_INSTANCE_TYPE_NAME", "RAY_OVERRIDE_RESOURCES", "RAY_OVERRIDE_LABELS",
 		"NVIDIA_VISIBLE_DEVICES", NULL};
 	if (g_str_has_prefix(name, "RAY_AUTH_")) {
-		*hint = "ray: {auth: token} does it; raygpu makes and delivers the token";
+		*hint = "use ray: {auth: token}; raygpu generates and distributes the token";
 		return "RAY_AUTH_ variables are set by raygpu";
 	}
 	if (g_strv_contains(own, name) || g_str_has_prefix(name, "RAYGPU_"))

@@ -137,7 +137,7 @@ static void hint_known_key(const RgFinding *finding, RgDiag *diag)
 	}
 	g_autoptr(GPtrArray) now = known_keys(properties, true);
 	g_autofree char *list = g_strjoinv(", ", (char **)now->pdata);
-	rg_diag_hint(diag, "known here: %s", list);
+	rg_diag_hint(diag, "valid keys: %s", list);
 }
 
 /* Whether a key of the object was meant to be, or takes the place of, the missing one: then what
@@ -189,7 +189,7 @@ static void report_missing(RgFinding *finding)
 	rg_diag_at(diag, rg_document_key_source(finding->document, found->pointer));
 	if (written) {
 		g_autofree char *quoted = rg_words_quote(written);
-		rg_diag_hint(diag, "did you mean `%s` where it says %s?", found->name, quoted);
+		rg_diag_hint(diag, "did you mean `%s` instead of %s?", found->name, quoted);
 		return;
 	}
 	rg_diag_hint(diag, "add %s: %s", found->name,
@@ -219,7 +219,8 @@ static void report_beside(RgFinding *finding, const char *pointer, const json_t 
 {
 	g_autofree char *path = rg_spec_path(finding->document, pointer);
 	RgDiag *diag = rg_spec_report(finding->document, pointer, "spec.one-of", finding->diags,
-		"%s can't stand beside %s.%s", path, finding->path, rg_json_str(rule, "key", ""));
+		"%s cannot be combined with %s.%s", path, finding->path,
+		rg_json_str(rule, "key", ""));
 	rg_diag_at(diag, rg_document_key_source(finding->document, pointer));
 	rg_diag_hint(diag, "%s", rg_json_str(rule, "hint", ""));
 }

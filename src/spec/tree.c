@@ -60,7 +60,7 @@ static bool add_node(Parser *parser, RgNode *node)
 	g_ptr_array_add(tree->nodes, node);
 	if (tree->nodes->len > RG_CAP_YAML_NODES) {
 		RgDiag *diag = rg_diags_error(parser->diags, "yaml.too-many-nodes",
-			"the file holds more than %d values", RG_CAP_YAML_NODES);
+			"the file has more than %d values", RG_CAP_YAML_NODES);
 		rg_diag_at(diag, node->source);
 		return false;
 	}
@@ -82,7 +82,7 @@ static void check_tag(Parser *parser, RgNode *node, const yaml_char_t *tag)
 	RgDiag *diag = rg_diags_error(
 		parser->diags, "yaml.tag", "the tag \"%s\" is not accepted", (const char *)tag);
 	rg_diag_at(diag, node->source);
-	rg_diag_hint(diag, "leave the tag out; put text that looks like a number in quotes");
+	rg_diag_hint(diag, "remove the tag; put text that looks like a number in quotes");
 }
 
 static RgNode *new_node(Parser *parser, RgNodeKind kind, const yaml_event_t *event,
@@ -108,7 +108,7 @@ static bool add_scalar(Parser *parser, const yaml_event_t *event)
 	if (strlen(node->text) != len) {
 		node->reported = true;
 		RgDiag *diag = rg_diags_error(
-			parser->diags, "spec.bad-value", "text must not hold a NUL character");
+			parser->diags, "spec.bad-value", "text must not contain a NUL character");
 		rg_diag_at(diag, node->source);
 	}
 	return add_node(parser, node);
@@ -153,7 +153,7 @@ static bool add_alias(Parser *parser, const yaml_event_t *event)
 	}
 	RgDiag *diag = rg_diags_error(parser->diags, "yaml.unknown-anchor",
 		!target ? "no anchor \"&%s\" comes before the alias \"*%s\""
-			: "the anchor \"&%s\" marks a value that holds the alias \"*%s\"",
+			: "the anchor \"&%s\" marks a value that contains the alias \"*%s\"",
 		name, name);
 	rg_diag_at(diag, node->source);
 	/* Stands in for the value that the user meant. */
@@ -168,9 +168,10 @@ static bool start_document(Parser *parser, const yaml_event_t *event)
 	if (++parser->documents == 1)
 		return true;
 	RgDiag *diag = rg_diags_error(parser->diags, "yaml.several-documents",
-		"the file holds more than one YAML document");
+		"the file has more than one YAML document");
 	rg_diag_at(diag, source_of(parser, event->start_mark, event->end_mark));
-	rg_diag_hint(diag, "one cluster, one file: move what follows the second --- to its own");
+	rg_diag_hint(
+		diag, "one cluster per file: move what follows the second --- to its own file");
 	return false;
 }
 
@@ -214,9 +215,9 @@ static const struct {
 	const char *problem, *hint;
 } syntax_hints[] = {
 	{"mapping values are not allowed in this context",
-		"put a text that holds \": \" in quotes, or check the indentation of this line"},
+		"put text that contains \": \" in quotes, or check the indentation of this line"},
 	{"found character that cannot start any token",
-		"put a text that starts with @, ` or % in quotes"},
+		"put text that starts with @, ` or % in quotes"},
 	{"found a tab character that violates indentation", "indent with spaces, not tabs"},
 	{"did not find expected key", "check the indentation of this line and the one before"},
 	{"could not find expected ':'", "a key is followed by a colon and a space"},
@@ -225,7 +226,8 @@ static const struct {
 	{"did not find expected ',' or '}'", "a brace is never closed, or a comma is missing"},
 	{"control characters are not allowed", "remove the character"},
 	{"found incompatible YAML document", "raygpu reads YAML 1.1 and 1.2"},
-	{"found unknown directive name", "remove the directive: raygpu knows only %YAML and %TAG"},
+	{"found unknown directive name",
+		"remove the directive: raygpu supports only %YAML and %TAG"},
 };
 
 /* libyaml's marks count characters. */

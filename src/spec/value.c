@@ -88,9 +88,9 @@ static void report_later(RgFinding *finding, const json_t *later)
 	const char *form = "", *type = type_of(finding->found->value);
 	if (!what && json_object_get(later, "types"))
 		form = g_str_equal(type, "array") ? " as a list" : " as a mapping";
-	RgDiag *diag = value_report(finding, "spec.not-supported-yet",
-		"%s%s%s is not supported yet; it comes in a later version", finding->path,
-		what ? " with " : form, what ? what : "");
+	RgDiag *diag =
+		value_report(finding, "spec.not-supported-yet", "%s%s%s is not supported yet",
+			finding->path, what ? " with " : form, what ? what : "");
 	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
 	rg_diag_hint(diag, "for now: %s", rg_json_str(later, "use", "leave it out"));
 }

@@ -32,20 +32,20 @@ static void check_gpus(RgDocument *document, const char *pointer, RgDiags *diags
 	if (gpus > 1 && gpus != floor(gpus))
 		rg_diag_hint(report_member(document, pointer, "gpus", diags,
 				     "is neither a whole number nor below 1"),
-			"Ray gives out whole GPUs, or a part of one");
+			"Ray assigns whole GPUs, or a fraction of one");
 	else if (gpus > 0 && gpus < LEAST_PART)
 		report_member(document, pointer, "gpus", diags,
 			"is too small: Ray counts in steps of 0.0001");
 	const json_t *cpus = find_good(document, pointer, "cpus");
 	if (gpus == 0 && cpus && json_number_value(cpus) == 0)
 		report_member(document, pointer, "cpus", diags,
-			"is 0, and so are the GPUs: it takes nothing");
+			"is 0, and so are the GPUs: the workload needs nothing");
 	static const char *const of_gpus[] = {
 		"gpu_memory", "compute_capability", "accelerators", NULL};
 	for (size_t i = 0; gpus == 0 && of_gpus[i]; i++) {
 		if (find_good(document, pointer, of_gpus[i]))
 			report_member(document, pointer, of_gpus[i], diags,
-				"asks something of GPUs, but gpus is 0");
+				"is a requirement for GPUs, but gpus is 0");
 	}
 }
 
@@ -59,7 +59,7 @@ static void check_pool_name(
 	g_autofree char *path = rg_spec_path(document, pointer);
 	g_autofree char *quoted = rg_words_quote(name);
 	RgDiag *diag = rg_spec_report(document, pointer, "spec.bad-value", diags,
-		"%s names %s, which is not a pool of this spec", path, quoted);
+		"%s is %s, which is not a pool of this spec", path, quoted);
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
 	const char *key;
 	json_object_foreach (pools, key, pool)
@@ -91,8 +91,8 @@ static void check_zone_label(RgDocument *document, const char *pointer, RgDiags 
 		return;
 	g_autofree char *path = rg_spec_path(document, at);
 	RgDiag *diag = rg_spec_report(document, at, "spec.reserved-label", diags,
-		"%s can't be selected by a workload", path);
-	rg_diag_hint(diag, "name the pool, and give that pool its zones");
+		"%s cannot be selected by a workload", path);
+	rg_diag_hint(diag, "select the pool, and set that pool's zones");
 }
 
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags)

@@ -65,7 +65,8 @@ static bool walk(const char *top, const char *below, GPtrArray *names, RgDiags *
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, &error);
 	if (!dir) {
-		rg_diags_error(diags, "file.unreadable", "the folder \"%s\" can't be read", folder);
+		rg_diags_error(
+			diags, "file.unreadable", "the folder \"%s\" cannot be read", folder);
 		return false;
 	}
 	bool ok = true;
@@ -175,7 +176,7 @@ static void check_names(const RgSpecs *specs, RgDiags *diags)
 			"the cluster %s is described twice: at %s:%u and at %s:%u", file->cluster,
 			first->path, first->source.line, file->path, file->source.line);
 		rg_diag_at(diag, file->source);
-		rg_diag_hint(diag, "a cluster has one spec: give one of the two another name");
+		rg_diag_hint(diag, "a cluster has one spec: rename one of the two");
 	}
 }
 

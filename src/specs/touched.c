@@ -106,7 +106,7 @@ static bool check_gone(const Look *look, char *const *arguments)
 			known = is_in_argument(look, arguments[i], below);
 		if (!known)
 			rg_diags_error(look->diags, "file.unreadable",
-				"\"%s\" does not exist, and did not where the branch began",
+				"\"%s\" does not exist, neither now nor at the merge base",
 				arguments[i]);
 		ok = known && ok;
 	}

@@ -26,8 +26,8 @@ RgDiag *reading_error(
 		reading->diags, code, "%s%s%s", pointer, *pointer != '\0' ? ": " : "", what);
 	rg_json_place(reading->text, reading->len, pointer, &line, &column);
 	if (reading->told == 1)
-		rg_diag_hint(diag, "schemas/state.schema.json has the form, `raygpu state pull` "
-				   "writes it");
+		rg_diag_hint(diag, "`raygpu state pull` writes the format, "
+				   "schemas/state.schema.json defines it");
 	return rg_diag_at(
 		diag, (RgSource){g_intern_string(reading->file), line, column, column + 1});
 }
@@ -43,7 +43,7 @@ static bool check_size(const Reading *reading)
 		return true;
 	RgDiag *diag =
 		rg_diags_error(reading->diags, "file.too-large", "\"%s\" %s", reading->file, why);
-	rg_diag_hint(diag, "of several clusters, pull and push one at a time (--cluster)");
+	rg_diag_hint(diag, "pull and push one cluster at a time (--cluster)");
 	return false;
 }
 
@@ -63,7 +63,7 @@ static void syntax_error(const Reading *reading)
 	if (error.line > 0)
 		rg_diag_at(diag, (RgSource){g_intern_string(reading->file), (unsigned)error.line,
 					 (unsigned)MAX(error.column, 1), 0});
-	rg_diag_hint(diag, "was it cut? `raygpu state pull` writes a whole one");
+	rg_diag_hint(diag, "it may be truncated; `raygpu state pull` writes a complete one");
 }
 
 /* Before the shape, which another format may have changed. */
@@ -74,21 +74,21 @@ static bool check_format(Reading *reading, const json_t *document)
 		RgDiag *diag = reading_error(
 			reading, CODE, "", "not a state that `raygpu state pull` wrote");
 		rg_diag_hint(diag, json_object_get(document, "terraform_version")
-					   ? "it is a state of Terraform; `raygpu import` takes "
-					     "over what that made"
-					   : "give what `raygpu state pull` wrote");
+					   ? "it is a Terraform state; `raygpu import` records "
+					     "existing resources"
+					   : "use a document that `raygpu state pull` wrote");
 		return false;
 	}
 	if (json_integer_value(format) > RG_STATE_FORMAT) {
 		RgDiag *diag = reading_error(reading, "state.newer", "/raygpu_format",
-			"this raygpu knows formats up to %d", RG_STATE_FORMAT);
+			"this version of raygpu supports formats up to %d", RG_STATE_FORMAT);
 		rg_diag_hint(diag, "install the newer raygpu that wrote it; nothing was changed");
 		return false;
 	}
 	if (!json_is_true(json_object_get(document, "redacted")))
 		return true;
 	RgDiag *diag = reading_error(reading, "state.redacted", "/redacted",
-		"its secrets were taken out: nodes could not join with what is left");
+		"its secrets were removed: nodes could not join without them");
 	rg_diag_hint(diag, "push what `raygpu state pull` writes without --redact");
 	return false;
 }
@@ -129,7 +129,7 @@ static bool unpack(Reading *reading, const json_t *blobs, json_t *values, const 
 		json_t *whole = json_object_get(blobs, blob);
 		if (!whole) {
 			g_autofree char *below = rg_json_pointer_add(pointer, name);
-			reading_error(reading, CODE, below, "leads to no value in \"blobs\"");
+			reading_error(reading, CODE, below, "refers to no value in \"blobs\"");
 			ok = false;
 		}
 		json_object_set(values, name, whole);
@@ -228,7 +228,7 @@ bool rg_state_document_choose(json_t *document, const char *cluster, RgDiags *di
 		return true;
 	RgDiag *diag = rg_diags_error(
 		diags, "state.no-such-cluster", "the document has no cluster %s", cluster);
-	rg_diag_hint(diag, "without --cluster all that it has are pushed");
+	rg_diag_hint(diag, "without --cluster all its clusters are pushed");
 	return false;
 }
 

@@ -12,7 +12,7 @@ static bool once(Reading *reading, GHashTable *seen, char *name, char *pointer, 
 		g_hash_table_insert(seen, name, pointer);
 		return true;
 	}
-	reading_error(reading, CODE, pointer, "%s stands at %s already", what, first);
+	reading_error(reading, CODE, pointer, "%s is already recorded at %s", what, first);
 	g_free(name);
 	g_free(pointer);
 	return false;
@@ -95,7 +95,7 @@ static bool check_whole(Reading *reading, const json_t *row, const char *pointer
 		!has_mark(json_object_get(row, "outputs")))
 		return true;
 	RgDiag *diag = reading_error(
-		reading, "state.redacted", pointer, "its secrets were taken out of this record");
+		reading, "state.redacted", pointer, "the secrets of this record were removed");
 	if (diag)
 		rg_diag_hint(diag, "push what `raygpu state pull` writes without --redact");
 	return false;
@@ -113,8 +113,8 @@ static void dangles(
 	RgDiag *diag = reading_error(reading, CODE, pointer,
 		"%s refers to %s, which the document does not have", from, to);
 	if (diag)
-		rg_diag_hint(diag, "put its record back; when it left the state on purpose "
-				   "(`raygpu state rm`), push with --force");
+		rg_diag_hint(diag, "restore its record; if it was removed from the state on "
+				   "purpose (`raygpu state rm`), push with --force");
 }
 
 static bool check_refs(
@@ -166,11 +166,10 @@ static bool check_settled(Reading *reading, const json_t *cluster, size_t place)
 		return true;
 	g_autofree char *at = g_strdup_printf("/clusters/%zu/journal", place);
 	RgDiag *diag = reading_error(reading, "state.push-refused", at,
-		"%zu creation%s not known to have ended when it was pulled", open,
+		"%zu creation%s of unknown outcome when it was pulled", open,
 		open == 1 ? " was" : "s were");
 	if (diag)
-		rg_diag_hint(diag, "run `raygpu apply` there, which finds out what became of them, "
-				   "and pull again");
+		rg_diag_hint(diag, "run `raygpu apply` there to resolve them, and pull again");
 	return false;
 }
 

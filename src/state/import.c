@@ -33,9 +33,9 @@ static bool check_free(RgStore *store, int64_t cluster, const RgResource *resour
 	if (!holder)
 		return true;
 	RgDiag *diag = rg_diags_error(
-		diags, "import.refused", "%s is recorded already, as %s", resource->id, holder);
+		diags, "import.refused", "%s is already recorded, as %s", resource->id, holder);
 	rg_diag_address(diag, resource->address, NULL);
-	rg_diag_hint(diag, "one thing has one record: `raygpu state rm` forgets it");
+	rg_diag_hint(diag, "a resource has one record: `raygpu state rm` forgets it");
 	return false;
 }
 

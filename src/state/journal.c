@@ -136,8 +136,8 @@ static bool settle_created(RgStore *store, int64_t cluster, const Member *member
 		RgDiag *diag = rg_diags_error(diags, "provider.bad-result",
 			"%s was created, but no id was given", outcome->address);
 		rg_diag_address(diag, outcome->address, NULL);
-		rg_diag_hint(diag, "its creation stays open: `raygpu apply` looks for it by its "
-				   "ownership tags; the fault is the provider module's");
+		rg_diag_hint(diag, "its creation remains open: `raygpu apply` searches for it by "
+				   "its ownership tags; this is a bug in the provider module");
 		return false;
 	}
 	g_autoptr(RgResource) resource = rg_resource_new(kind, name, index);
@@ -178,7 +178,7 @@ static bool check_row(RgStore *store, int64_t cluster, int64_t row, RgDiags *dia
 		return false;
 	if (!found)
 		rg_diag_hint(rg_diags_error(diags, "state.moved",
-				     "journal row %" G_GINT64_FORMAT " is not open any more", row),
+				     "journal row %" G_GINT64_FORMAT " is no longer open", row),
 			"plan again");
 	return found;
 }

@@ -38,10 +38,10 @@ static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags
 		free(real);
 		return path;
 	}
-	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
-		"\"%.60s\" can't be the name of a cluster", cluster);
+	RgDiag *diag = rg_diags_error(
+		diags, "state.no-such-cluster", "\"%.60s\" is not a valid cluster name", cluster);
 	rg_diag_hint(diag,
-		"it names a lock file beside the state: 1 to %d bytes, where all but "
+		"it is part of the name of a lock file: 1 to %d bytes, where all characters except "
 		"letters, digits and -._~ count three",
 		NAME_MAX_BYTES);
 	return NULL;
@@ -109,8 +109,8 @@ static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	RgDiag *diag = rg_diags_error(
 		diags, "state.locked", "cluster \"%s\" is locked by another run", cluster);
-	rg_diag_hint(diag, "wait until it has ended, or let raygpu wait with --lock-timeout; the "
-			   "lock ends with the process that holds it");
+	rg_diag_hint(diag, "wait until it has ended, or use --lock-timeout; the lock ends with the "
+			   "process that holds it");
 	if (!tx_begin_read(store, unused))
 		return;
 	Sql q = sql_with(store,
@@ -156,8 +156,8 @@ RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, u
 	if (attempt == BROKEN) {
 		RgDiag *diag = rg_diags_error(diags, "state.unwritable",
 			"the lock file \"%s\" could not be used: %s", path, g_strerror(errno));
-		rg_diag_hint(diag, "it is made beside the state: look at the permissions and the "
-				   "disk, or remove what stands in its place");
+		rg_diag_hint(diag, "it is created beside the state: check the permissions and the "
+				   "disk, or remove whatever has its name");
 		return NULL;
 	}
 	if (!write_holder(store, cluster, command, diags)) {

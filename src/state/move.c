@@ -5,7 +5,7 @@ static bool moved_refuse(const char *address, const char *why, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "state.moved", "%s %s", address, why);
 	rg_diag_address(diag, address, NULL);
-	rg_diag_hint(diag, "`raygpu state list` shows what is recorded now");
+	rg_diag_hint(diag, "`raygpu state list` lists the records");
 	return false;
 }
 
@@ -18,7 +18,7 @@ static bool check_one(RgStore *store, int64_t cluster, const RgMove *move, RgDia
 		!resource_find_id(store, cluster, move->to, &found, &id, diags))
 		return false;
 	return !found ||
-	       moved_refuse(move->to, "is recorded already: nothing may be moved there", diags);
+	       moved_refuse(move->to, "is already recorded: nothing can be moved there", diags);
 }
 
 /* The row keeps its number, so its lifetime goes with it. */
@@ -44,7 +44,7 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 	if (!sql_run(&q))
 		return false;
 	return *row != 0 ||
-	       moved_refuse(move->from, "can't be moved: it is gone, or being removed", diags);
+	       moved_refuse(move->from, "cannot be moved: it is gone, or being removed", diags);
 }
 
 /* The marks stay as they were last written, and so does what an update left open. */
@@ -55,7 +55,7 @@ static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, Rg
 	if (!resource_find_attrs(store, cluster, edit->address, old, &found, diags))
 		return false;
 	if (!found)
-		return moved_refuse(edit->address, "is not recorded any more", diags);
+		return moved_refuse(edit->address, "is no longer recorded", diags);
 	if (edit->attrs && !blob_put(store, edit->attrs, now, diags))
 		return false;
 	Sql q = sql_with(store,

@@ -48,11 +48,11 @@ static void file_error(const RgStore *store, const char *code, const char *verb,
 		diags, code, "the state \"%s\" %s: %s", store->shown, verb, g_strerror(why));
 	rg_diag_hint(diag, "%s",
 		why == EACCES || why == EPERM || why == EROFS
-			? "look at the permissions of the file and its folder, or name another "
-			  "place with --state"
+			? "check the permissions of the file and its folder, or choose another "
+			  "path with --state"
 		: why == ENOSPC || why == EDQUOT
-			? "make room and run the command again; what was recorded is still there"
-			: "look at the path and the disk, or name another place with --state");
+			? "free some disk space and run the command again; nothing recorded is lost"
+			: "check the path and the disk, or choose another path with --state");
 }
 
 static bool connect(RgStore *store, const char *path, int flags, RgDiags *diags)
@@ -82,7 +82,7 @@ static int64_t find_version(RgStore *store, RgDiags *diags)
 		RgDiag *diag = rg_diags_error(diags, "state.not-a-state",
 			"\"%s\" is %s, not a raygpu state", store->shown,
 			empty ? "an empty database" : "the SQLite file of another program");
-		rg_diag_hint(diag, "give the right file with --state or RAYGPU_STATE");
+		rg_diag_hint(diag, "select the right file with --state or RAYGPU_STATE");
 	} else if (version > store->version) {
 		schema_newer_error(store, version, diags);
 	} else {
@@ -112,15 +112,15 @@ static bool check_size(const RgStore *store, const struct stat *status, RgDiags 
 	if (!S_ISREG(status->st_mode)) {
 		RgDiag *diag = rg_diags_error(diags, "state.not-a-state",
 			"the state \"%s\" is not a regular file", store->shown);
-		rg_diag_hint(diag, "give the right file with --state or RAYGPU_STATE");
+		rg_diag_hint(diag, "select the right file with --state or RAYGPU_STATE");
 		return false;
 	}
 	if (status->st_size > 0)
 		return true;
 	RgDiag *diag =
 		rg_diags_error(diags, "state.corrupt", "the state \"%s\" is empty", store->shown);
-	rg_diag_detail(diag, "raygpu never leaves a file of 0 bytes: something else cut it");
-	rg_diag_hint(diag, "restore a copy; only if nothing was ever applied with it, delete it");
+	rg_diag_detail(diag, "raygpu never writes an empty file: something else truncated it");
+	rg_diag_hint(diag, "restore a copy; delete it only if nothing was ever applied with it");
 	return false;
 }
 
@@ -210,8 +210,7 @@ static bool check_pages(RgStore *store, RgDiags *diags)
 {
 	Sql q = sql_new(store, "PRAGMA quick_check(1)", diags);
 	bool whole = sql_next(&q) && g_strcmp0(sql_column_text(&q, 0), "ok") == 0;
-	return sql_ok(&q) &&
-	       (whole || sql_corrupt(store, "its pages contradict each other", diags));
+	return sql_ok(&q) && (whole || sql_corrupt(store, "its pages are inconsistent", diags));
 }
 
 static bool open_writing(RgStore *store, RgDiags *diags)

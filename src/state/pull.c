@@ -114,7 +114,8 @@ static json_t *read_column(const Puller *puller, Sql *q, int at, ColumnType type
 	case COLUMN_TEXT:
 		value = json_string(sql_column_text(q, at));
 		if (!value)
-			sql_corrupt(puller->store, "a text of it is not UTF-8", puller->diags);
+			sql_corrupt(
+				puller->store, "it contains text that is not UTF-8", puller->diags);
 		return value;
 	case COLUMN_INT:
 		return json_integer(sql_column_int(q, at));
@@ -288,9 +289,9 @@ static void no_cluster(const Puller *puller, const char *name)
 	RgDiag *diag = rg_diags_error(puller->diags, "state.no-such-cluster",
 		"the state \"%s\" has no cluster%s%s", puller->store->shown, name ? " " : "",
 		name ? name : "");
-	rg_diag_hint(diag, name ? "without --cluster `raygpu state pull` writes all it has"
-				: "is it the right file? --state FILE or RAYGPU_STATE names "
-				  "another");
+	rg_diag_hint(diag, name ? "without --cluster `raygpu state pull` writes all clusters"
+				: "check that it is the right file; --state FILE or RAYGPU_STATE "
+				  "selects another");
 }
 
 static bool read_clusters(Puller *puller, const char *cluster, json_t *clusters)

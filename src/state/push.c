@@ -77,8 +77,8 @@ static bool check_run(RgStore *store, const char *id, RgDiags *diags)
 	if (!taken)
 		return true;
 	RgDiag *diag = rg_diags_error(
-		diags, "state.push-refused", "the run %s stands in the log of another cluster", id);
-	rg_diag_hint(diag, "the document is a copy of that cluster's: take \"runs\" out of it");
+		diags, "state.push-refused", "the run %s is in the log of another cluster", id);
+	rg_diag_hint(diag, "the document is a copy of that cluster: remove \"runs\" from it");
 	return false;
 }
 

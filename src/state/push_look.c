@@ -124,10 +124,9 @@ static bool push_refuse(const Look *look, const char *hint, const char *format, 
 static bool check_settled(const Look *look)
 {
 	size_t open = json_array_size(json_object_get(look->now, "journal"));
-	return open == 0 ||
-	       push_refuse(look, "run `raygpu apply` first: it finds out what became of them",
-		       "the state has %zu creation%s not known to have ended", open,
-		       open == 1 ? " that is" : "s that are");
+	return open == 0 || push_refuse(look, "run `raygpu apply` first to resolve them",
+				    "the state has %zu creation%s of unknown outcome", open,
+				    open == 1 ? " that is" : "s that are");
 }
 
 static bool check_lineage(const Look *look)
@@ -137,8 +136,8 @@ static bool check_lineage(const Look *look)
 	if (look->force || g_str_equal(now, new))
 		return true;
 	return push_refuse(look,
-		"it is another cluster of the same name: is --state the right file? --force "
-		"overwrites it anyway, --force --dry-run shows what would be lost",
+		"it is another cluster of the same name: check --state. --force overwrites it "
+		"anyway, --force --dry-run shows what would be lost",
 		"the lineage is %.8s in the state and %.8s in the document", now, new);
 }
 
@@ -151,14 +150,14 @@ static bool check_serial(const Look *look)
 		return true;
 	if (new < now)
 		return push_refuse(look,
-			"somebody changed the state since it was pulled: pull again. --force goes "
-			"back to the document, --force --dry-run shows what would be lost",
+			"the state has changed since it was pulled: pull again. --force goes back "
+			"to the document, --force --dry-run shows what would be lost",
 			"the document is older: its serial is %" G_GINT64_FORMAT
 			", the state's %" G_GINT64_FORMAT,
 			new, now);
 	return push_refuse(look,
-		"raise its serial by one when the document was edited on purpose; pull again when "
-		"the state was changed meanwhile",
+		"if the document was edited on purpose, raise its serial by one; if the state has "
+		"changed in the meantime, pull again",
 		"the document has the state's serial, %" G_GINT64_FORMAT ", and other content",
 		now);
 }
@@ -213,7 +212,7 @@ static void push_warn(const Look *look)
 		g_string_append_printf(lines, "%s%s (%s)", i > 0 ? "\n" : "",
 			rg_json_str(row, "address", ""), rg_json_str(row, "id", ""));
 	RgDiag *diag = rg_diags_warning(look->diags, "state.lost",
-		"cluster %s: the document has no record of %zu thing%s that may be running and "
+		"cluster %s: the document has no record of %zu resource%s that may be running and "
 		"costing money",
 		name_of(look), n, n == 1 ? "" : "s");
 	rg_diag_detail(diag, "%s", lines->str);
@@ -284,7 +283,7 @@ static bool check_ids(const Look *look, GHashTable *ids)
 		const char *holder = g_hash_table_lookup(ids, key);
 		if (holder)
 			ok = push_refuse(look,
-				"one thing has one record: take it out of one of them",
+				"a resource has one record: remove it from one of them",
 				"%s is %s, which the state records as %s", address, id, holder);
 	}
 	return ok;

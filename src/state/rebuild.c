@@ -21,8 +21,8 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 	if (*id != 0)
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "state.not-empty",
-		"the state \"%s\" has cluster %s already", store->shown, rebuilt->cluster);
-	rg_diag_hint(diag, "name another file with --state to see what a rebuilt one would hold");
+		"the state \"%s\" already has cluster %s", store->shown, rebuilt->cluster);
+	rg_diag_hint(diag, "choose another file with --state to see the rebuilt state");
 	return false;
 }
 

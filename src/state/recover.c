@@ -94,7 +94,7 @@ static sqlite3 *copy_and_roll_back(RgStore *store, RgDiags *diags)
 		RgDiag *diag = rg_diags_error(diags, "state.unreadable",
 			"the state \"%s\", whose last writer was killed, could not be copied: %s",
 			store->shown, error->message);
-		rg_diag_hint(diag, "make room where TMPDIR points to, or run `raygpu apply`, which "
+		rg_diag_hint(diag, "free some disk space in TMPDIR, or run `raygpu apply`, which "
 				   "needs no copy");
 	} else if (!memory)
 		sql_error(store, rc, diags);

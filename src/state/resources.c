@@ -85,7 +85,7 @@ static void no_such_resource(const char *cluster, const char *address, RgDiags *
 	RgDiag *diag = rg_diags_error(diags, "state.no-such-resource",
 		"cluster \"%s\" has no record of %s", cluster, address);
 	rg_diag_address(diag, address, NULL);
-	rg_diag_hint(diag, "`raygpu state list` shows what is recorded");
+	rg_diag_hint(diag, "`raygpu state list` lists the records");
 }
 
 bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, unsigned char *hash,
@@ -177,7 +177,7 @@ bool resource_check_settled(RgStore *store, int64_t cluster, const char *address
 	RgDiag *diag = rg_diags_error(
 		diags, "state.moved", "an interrupted creation of %s is still open", address);
 	rg_diag_address(diag, address, NULL);
-	rg_diag_hint(diag, "`raygpu apply` finds out what became of it");
+	rg_diag_hint(diag, "`raygpu apply` resolves it");
 	return false;
 }
 
@@ -193,10 +193,10 @@ bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource,
 	if (found && g_strcmp0(id, resource->id) == 0)
 		return resource_renew(store, cluster, resource, &found, diags);
 	if (found) {
-		RgDiag *diag = rg_diags_error(diags, "state.moved", "%s is recorded already, as %s",
+		RgDiag *diag = rg_diags_error(diags, "state.moved", "%s is already recorded, as %s",
 			resource->address, id ? id : "?");
 		rg_diag_address(diag, resource->address, NULL);
-		rg_diag_hint(diag, "`raygpu state mv` gives that record another address, `raygpu "
+		rg_diag_hint(diag, "`raygpu state mv` changes its address, `raygpu "
 				   "state rm` forgets it");
 		return false;
 	}

@@ -10,7 +10,7 @@ static char *random_hex(size_t n, RgDiags *diags)
 	unsigned char bytes[16];
 	g_assert(n <= sizeof(bytes));
 	if (getrandom(bytes, n, 0) != (ssize_t)n) {
-		rg_diags_error(diags, "state.unwritable", "the kernel gives no random bytes: %s",
+		rg_diags_error(diags, "state.unwritable", "the kernel returned no random bytes: %s",
 			g_strerror(errno));
 		return NULL;
 	}
@@ -62,7 +62,7 @@ static bool check_place(RgStore *store, const RgRunBegin *begin, int64_t id, RgD
 	RgDiag *diag = rg_diags_error(diags, "state.moved",
 		"cluster \"%s\" has resources in %s %s, not in %s %s", begin->cluster,
 		sql_column_text(&q, 0), sql_column_text(&q, 1), begin->provider, begin->region);
-	rg_diag_hint(diag, "destroy it there first, or give the new cluster another name");
+	rg_diag_hint(diag, "destroy it there first, or rename the new cluster");
 	sql_end(&q);
 	return false;
 }
@@ -161,7 +161,7 @@ static bool finish_run(
 	if (*cluster == 0)
 		rg_diag_hint(rg_diags_error(diags, "state.moved",
 				     "the state no longer has run \"%s\"", run_id),
-			"the file was replaced while this ran: keep both, and plan again");
+			"the file was replaced during the run: keep both, and plan again");
 	return *cluster != 0;
 }
 

@@ -199,7 +199,7 @@ void schema_newer_error(const RgStore *store, int64_t found, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "state.newer",
 		"the state \"%s\" has version %" G_GINT64_FORMAT
-		", this raygpu knows versions up to %u",
+		", this raygpu supports versions up to %u",
 		store->shown, found, store->version);
 	rg_diag_hint(diag, "install the newer raygpu that wrote it; nothing was changed");
 }

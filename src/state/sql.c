@@ -2,7 +2,8 @@
 #include <string.h>
 
 #define CORRUPT_HINT                                                                               \
-	"keep the file; restore a copy (PATH.vN.bak, a backup, the CI cache), or make a new one "  \
+	"keep the file; restore a copy (PATH.vN.bak, a backup, the CI cache), or create a new "    \
+	"one "                                                                                     \
 	"with `raygpu state rebuild`; nothing was changed in the cloud"
 
 /* Statements live as long as the handle: a finished change costs no parsing. */
@@ -187,14 +188,14 @@ static Meaning meaning_of(const RgStore *store, int rc)
 	switch (rc & 0xff) {
 	case SQLITE_NOTADB:
 		return (Meaning){"state.not-a-state", "is not a raygpu state",
-			"give the right file with --state or RAYGPU_STATE"};
+			"select the right file with --state or RAYGPU_STATE"};
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return (Meaning){"state.locked", "is held by another program",
 			"wait until it has ended, then run the command again"};
 	case SQLITE_FULL:
 		return unusable(store, "could not be written: no space left",
-			"make room and run the command again; what was recorded is still there");
+			"free some disk space and run the command again; nothing recorded is lost");
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
@@ -208,10 +209,10 @@ static Meaning meaning_of(const RgStore *store, int rc)
 		return unusable(store,
 			store->mode == RG_STORE_WRITE ? "could not be written"
 						      : "could not be read",
-			"look at the disk and at the permissions of the file and its folder; what "
-			"was recorded is still there");
+			"check the disk and the permissions of the file and its folder; nothing "
+			"recorded is lost");
 	case SQLITE_NOMEM:
-		return unusable(store, "needs more memory than there is", NULL);
+		return unusable(store, "needs more memory than is available", NULL);
 	default:
 		return (Meaning){"state.corrupt", "is damaged", CORRUPT_HINT};
 	}
@@ -225,7 +226,7 @@ void sql_error(RgStore *store, int rc, RgDiags *diags)
 	int extended = store->db ? sqlite3_extended_errcode(store->db) : rc;
 	const char *text = store->db && (extended & 0xff) == (rc & 0xff) ? sqlite3_errmsg(store->db)
 									 : sqlite3_errstr(rc);
-	rg_diag_detail(diag, "SQLite says: %s (%d)", text, extended);
+	rg_diag_detail(diag, "SQLite: %s (%d)", text, extended);
 	if (meaning.hint)
 		rg_diag_hint(diag, "%s", meaning.hint);
 }

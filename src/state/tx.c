@@ -116,6 +116,7 @@ bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags 
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
 		"the state \"%s\" has no cluster \"%s\"", store->shown, cluster);
-	rg_diag_hint(diag, "is it the right file? --state FILE or RAYGPU_STATE names another");
+	rg_diag_hint(diag,
+		"check that it is the right file; --state FILE or RAYGPU_STATE selects another");
 	return tx_end(store, false, diags);
 }

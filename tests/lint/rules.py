@@ -162,6 +162,12 @@ ODD_WORDS = {
     r'all the same': 'anyway, still',
     r'knows no': 'has no, unknown',
     r"behind \w+'s back": 'outside raygpu',
+    r'by hand': 'manually',
+    r'(?:recorded|there) already': 'already recorded, already exists',
+    r'[Mm]ake room|of no use': 'free space; unusable',
+    r'[Ll]ook at the': 'check the',
+    r'ask(?:s|ed)? for(?! approval)': 'requests, requires',
+    r'stands? in|goes round|to be had': 'is in; is circular; available',
     r'[Mm]end(?:s|ed)?|anew': 'fix; again',
     r'is no|are no': 'is not a',
 }

@@ -115,6 +115,7 @@ BAD = {
     'row of names': ({'meson.build': "files('a.c', 'b.c', 'c.c', 'd.c')\n"}, rules.meson_lists),
     'names out of order': ({'meson.build': "files(\n  'b.c',\n  'a.c',\n)\n"}, rules.meson_lists),
     'odd word in a message': ({'src/x/y.c': 'f("%s wants a folder");\n'}, rules.plain_words),
+    'odd phrase in a message': ({'src/x/y.c': 'f("remove %s by hand");\n'}, rules.plain_words),
     'odd word in a man page': ({'man/x.1.scd': 'Tells what it did.\n'}, rules.plain_words),
     '"is no"': ({'README.md': 'It is no plan.\n'}, rules.plain_words),
     'NULL compared': ({'src/plan/x.c': 'if (a == NULL)\n'}, rules.dialect),

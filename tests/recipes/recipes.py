@@ -101,7 +101,7 @@ provider: {name: aws, region: us-east-1}
 ray: {version: 2.52.0, python: "3.11"}
 head: {instance_type: m5.large}
 @expect
-spec.yaml:1:10: error: a cluster can't be called raygpu [spec.reserved-cluster]
+spec.yaml:1:10: error: a cluster cannot be called raygpu [spec.reserved-cluster]
     cluster: raygpu
              ^~~~~~
   hint: choose another name

@@ -1,4 +1,4 @@
-/* Runs that end early: signals, a state that can't be written. Nothing is lost, and the next apply
+/* Runs that end early: signals, a state that cannot be written. Nothing is lost, and the next apply
  * completes it. And a run of 10,000, with all threads busy. */
 #include "apply_fixture.h"
 #include "slower.h"
@@ -76,7 +76,7 @@ static void test_a_second_signal_leaves_the_rest_to_the_journal(Apply *f, gconst
 	cut_while_it_runs(f, "create", "{'create':[{'linger':60000},{'sleep':60000}]}");
 	g_assert_false(f->done);
 	g_assert_cmpuint(f->result.open, ==, 4);
-	g_assert_nonnull(strstr(f->told, "left to the journal"));
+	g_assert_nonnull(strstr(f->told, "left in the journal"));
 	g_assert_cmpuint(open_rows(f), ==, 2);
 	g_assert_true(apply_once(f));
 	g_assert_cmpuint(made(f), ==, 4);
@@ -91,7 +91,7 @@ static void test_a_signal_ends_the_wait_for_readiness(Apply *f, gconstpointer un
 	check_sound(f, 4);
 }
 
-/* ---- a state that can't be written */
+/* ---- a state that cannot be written */
 
 /* The state's handle runs no triggers, but an index over an expression without a value fails the
  * statement that would fill it. */

@@ -105,7 +105,7 @@ static void test_bad_lists(AwsFixture *f, gconstpointer data)
 	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
 	aws_say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
 	aws_say_instances(f, "DescribeInstances", "", "<nextToken>t1</nextToken>");
-	expect_no_list(f, RGP_CLASS_UNKNOWN, "the same page token came twice");
+	expect_no_list(f, RGP_CLASS_UNKNOWN, "the same page token was returned twice");
 	aws_say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
 	aws_server_say(f->server, 200, "<DescribeInstancesResponse><reservationSet><item>");
 	expect_no_list(f, RGP_CLASS_TRANSIENT, "truncated reply");
@@ -119,10 +119,10 @@ static void test_bad_lists(AwsFixture *f, gconstpointer data)
 	expect_no_list(f, RGP_CLASS_DENIED, "providers/aws/README.md");
 	f->call->skew_s = 1234;
 	aws_server_say_error(f->server, 400, "RequestExpired", "too old");
-	expect_no_list(f, RGP_CLASS_DENIED, "1234 s (20.6 minutes) behind EC2's");
+	expect_no_list(f, RGP_CLASS_DENIED, "1234 s (20.6 minutes) behind that of EC2");
 	f->call->skew_s = -1000;
 	aws_server_say_error(f->server, 401, "AuthFailure", "can't validate");
-	expect_no_list(f, RGP_CLASS_DENIED, "1000 s (16.7 minutes) ahead of EC2's");
+	expect_no_list(f, RGP_CLASS_DENIED, "1000 s (16.7 minutes) ahead of that of EC2");
 	f->call->skew_s = 0;
 	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
 	expect_no_list(

@@ -154,7 +154,7 @@ static void test_vpc_alone(Fixture *f, gconstpointer data)
 	say_subnets(f, unclear, 2);
 	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
 	expect_said(f, 0, "/provider/vpc",
-		"VPC vpc-1 has several subnets in us-east-1a, subnet-a and subnet-b among them");
+		"VPC vpc-1 has several subnets in us-east-1a, including subnet-a and subnet-b");
 	say_vpc(f);
 	say_subnets(f, clear, 0);
 	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
@@ -216,8 +216,8 @@ static void test_parameter(Fixture *f, gconstpointer data)
 		const char *body, *said;
 	} cases[] = {
 		{200, "{\"Parameter\": {\"Value\": \"some text\"}}",
-			"SSM parameter /aws/x holds no image id (ami-...)"},
-		{200, "", "SSM parameter /aws/x holds no image id (ami-...)"},
+			"the value of SSM parameter /aws/x is not an image id (ami-...)"},
+		{200, "", "the value of SSM parameter /aws/x is not an image id (ami-...)"},
 		{400, "{\"__type\": \"com.amazonaws.ssm#ParameterNotFound\"}",
 			"there is no SSM parameter /aws/x in us-east-1"},
 		{400, "{\"__type\": \"AccessDeniedException\", \"Message\": \"no\"}",

@@ -170,7 +170,7 @@ static void test_refusals(void)
 	expect_refusal(call, NO_PROFILE, "section [default] of ~/.aws/config: not there");
 	expect_refusal(call, PROFILE, "section [profile team] of ~/.aws/config: not there");
 	set(call->files, "~/.aws/config", "[profile team]\nregion = us-east-1\n");
-	expect_refusal(call, PROFILE, "holds no keys");
+	expect_refusal(call, PROFILE, "has no keys");
 	set(call->files, "~/.aws/credentials", "[team]\naws_access_key_id = K\n");
 	expect_refusal(call, PROFILE, "has aws_access_key_id but not aws_secret_access_key");
 	set(call->env, "AWS_ACCESS_KEY_ID", "K");

@@ -122,8 +122,7 @@ static void test_broken_tables_are_refused(void)
 			"at most 1000000"},
 		{{"grid_intensity.csv", "provider,region,year,g_co2e_per_kwh,source\nx,r,2024,1,"
 					"s\nx,r,2023,1,s\n"},
-			"grid_intensity.csv: provider is \"x\", expected a name that is there "
-			"once"},
+			"grid_intensity.csv: provider is \"x\", expected a unique name"},
 		{{"grid_intensity.csv", "provider,region,year,g_co2e_per_kwh,source\nx,r,,1,s\n"},
 			"grid_intensity.csv: year is \"\", expected a year, and a source beside "
 			"it"},

@@ -343,7 +343,7 @@ static void test_a_link_to_another_server_never_gets_the_token(void)
 		g_autofree char *said = list_with_next(links[i]);
 		g_assert_cmpint(last_status, ==, RGP_FAIL);
 		g_assert_nonnull(
-			strstr(said, "List: an answer of Testcloud leads to another server: "));
+			strstr(said, "List: an answer of Testcloud links to another server: "));
 		g_assert_cmpuint(json_array_size(pages), ==, 1);
 		json_decref(pages);
 	}
@@ -388,9 +388,9 @@ static void ask_for_errors(const ModTalk *talk)
 	} rows[] = {{"sku", RGP_CLASS_CAPACITY, "SkuNotAvailable", "none left", true},
 		{"detail", RGP_CLASS_GONE, "NotFound", "NotFound", true},
 		{"cut", RGP_CLASS_TRANSIENT, NULL,
-			"the answer is cut or not JSON: HTTP status 200, 11 bytes", false},
+			"the answer is truncated or not JSON: HTTP status 200, 11 bytes", false},
 		{"proxy", RGP_CLASS_DENIED, NULL,
-			"HTTP status 403 with an answer that names no error", false}};
+			"HTTP status 403 with an answer without an error message", false}};
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
 		g_auto(ModRestAnswer) answer = {0};
 		send_get(talk, rows[i].url, &answer);

@@ -577,9 +577,9 @@ static void test_types_without_the_network_are_refused(void)
 #define ASKING(type, what)                                                                         \
 	CPU_HEAD "pools:\n  t: {instance_type: " type ", nodes: 1, network: {" what "}}\n"
 	g_auto(Outcome) far = run(ASKING("t3.large", "placement: cluster"), FACTS, NULL);
-	assert_error(&far, "fit.no-placement", 6, "take another instance type");
+	assert_error(&far, "fit.no-placement", 6, "choose another instance type");
 	g_auto(Outcome) slow = run(ASKING("g4dn.xlarge", "rdma: true"), FACTS, NULL);
-	assert_error(&slow, "fit.no-rdma", 6, "take another instance type");
+	assert_error(&slow, "fit.no-rdma", 6, "choose another instance type");
 }
 
 #define ADD(fn) g_test_add_func("/fit/" #fn, fn)

@@ -303,7 +303,7 @@ static void test_reasons(void)
 		{"{gpu_memory: \">40.5GiB\", count: 4}", "a100", 0, "40 GiB a GPU, not >40.5"},
 		{"{compute_capability: \">=8.0\"}", "t4", 0, "7.5 compute capability, not >=8"},
 		{"A100:4", "a100", 400, "100 Gbps of network, not >=400"},
-		{"T4:1", "t4", 10, "network speed not known, not >=10 Gbps"},
+		{"T4:1", "t4", 10, "network speed unknown, not >=10 Gbps"},
 		{"[A100:8, A100:4]", "a100", 100, NULL},
 		{"T4:1", "t4", 0, NULL},
 	};

@@ -183,7 +183,7 @@ static void a_wrong_endpoint_fails_soon_and_clearly(void)
 	g_assert_cmpint(rg_clock_monotonic_ms() - start_ms, <, 3000);
 	g_assert_cmpstr(sent_diag(&sent)->code, ==, "http.connect");
 	g_assert_cmpstr(sent_diag(&sent)->summary, ==,
-		"can't reach http://127.0.0.1:1/: connection refused");
+		"cannot reach http://127.0.0.1:1/: connection refused");
 	g_assert_cmpstr(sent_diag(&sent)->detail, ==, "TestCall, 3 tries");
 	g_assert_nonnull(strstr(sent_diag(&sent)->hint, "endpoint"));
 	g_auto(Sent) nowhere = sent_to("http://no-such-host.invalid/", (RgHttpOptions){0},

@@ -6,7 +6,7 @@
 
 #define DONE "['result', 'done', {'complete': true}]"
 #define ONE(item) "['result', 'page', {'resources': [" item "]}]"
-#define BAD "module scripted gave a bad result to "
+#define BAD "module scripted returned a bad result from "
 
 static void collect(void *data, RgResource *resource)
 {
@@ -80,9 +80,9 @@ static void test_adds_what_a_page_shares(void)
 static const struct {
 	const char *step, *reason;
 } bad_lists[] = {
-	{"[" ONE("") "]", "it ended without \"done\""},
-	{"[['result', 'done', {'complete': 1}]]", "\"done\" doesn't say that it is complete"},
-	{"[" DONE "," DONE "]", "\"done\" was given twice"},
+	{"[" ONE("") "]", "it returned without \"done\""},
+	{"[['result', 'done', {'complete': 1}]]", "\"done\" does not state that it is complete"},
+	{"[" DONE "," DONE "]", "\"done\" was returned twice"},
 	{"[" DONE "," ONE("") "]", "\"page\" is not a page, or comes after \"done\""},
 	{"[['result', 'pages', {}]," DONE "]", "\"pages\" is not a page, or comes after \"done\""},
 	{"[['result', 'page', []]," DONE "]", "\"page\" is not a page, or comes after \"done\""},
@@ -98,10 +98,10 @@ static const struct {
 											  "]",
 		"\"nodes\" of \"i\" is not a number of nodes by pool"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'shared': 0}") "," DONE "]",
-		"\"shared\" of \"i\" leads nowhere"},
+		"\"shared\" of \"i\" refers to nothing"},
 	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'attributes': {}, "
 	 "'shared': -1}], 'shared': [{}]}]," DONE "]",
-		"\"shared\" of \"i\" leads nowhere"},
+		"\"shared\" of \"i\" refers to nothing"},
 	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'shared': 0}], "
 	 "'shared': [{}]}]," DONE "]",
 		"\"i\" has no attributes"},
@@ -114,14 +114,14 @@ static const struct {
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'addres': 'x'}") "," DONE "]",
 		"\"addres\" of \"i\" is not known"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'address': 5}") "," DONE "]",
-		"\"address\" of a resource is not a text"},
+		"\"address\" of a resource is not a string"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'colour': 'x'}}") "," DONE "]",
-		"i has an attribute \"colour\" that scripted.node doesn't have"},
+		"i has an attribute \"colour\" that scripted.node does not have"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'count': '1'}}") "," DONE "]",
 		"attribute \"count\" of i is not of type integer"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}}") "," ONE(
 		 "{'id': 'i', 'state': 'gone', 'attributes': {}}") "," DONE "]",
-		"\"i\" was given twice"},
+		"\"i\" was returned twice"},
 	{"[['raw', 'page', '{\\u0022resources\\u0022: [']," DONE "]",
 		"\"page\": the text is not valid JSON: line 1, column 15: ']' expected near end of "
 		"file"},
@@ -154,7 +154,7 @@ static void assert_bad(Scripted *scripted, const char *verb, const char *reason)
 		n++;
 	scripted_assert_diag(scripted->diags, n, "provider.bad-result", summary);
 	g_assert_cmpstr(rg_diags_get(scripted->diags, n)->hint, ==,
-		"this is a fault of the module, not of your spec: report it to its author");
+		"this is a bug in the module, not in your spec: report it to the module's author");
 }
 
 static void test_refuses_bad_lists_with_the_exact_reason(void)
@@ -269,12 +269,13 @@ static const struct {
 	const char *pages, *why;
 } several[] = {
 	{OF_KIND("scripted.disk", "1") "," OF_KIND("scripted.port", "1"), NULL},
-	{OF_KIND("scripted.disk", "1") "," OF_KIND("scripted.disk", "1"), "\"1\" was given twice"},
+	{OF_KIND("scripted.disk", "1") "," OF_KIND("scripted.disk", "1"),
+		"\"1\" was returned twice"},
 	{OF_KIND("scripted.node", "1"),
-		"a page is of the kind \"scripted.node\", which was not asked for"},
-	{"['result', 'page', {'resources': []}]", "a page doesn't say of which kind it is"},
+		"a page is of the kind \"scripted.node\", which was not requested"},
+	{"['result', 'page', {'resources': []}]", "a page does not state its kind"},
 	{"['result', 'page', {'kind': 5, 'resources': []}]",
-		"\"kind\" of a resource is not a text"},
+		"\"kind\" of a resource is not a string"},
 };
 
 static void test_a_call_for_several_kinds_has_pages_of_each(void)
@@ -285,7 +286,7 @@ static void test_a_call_for_several_kinds_has_pages_of_each(void)
 		g_autofree char *script =
 			g_strdup_printf("{'list': [[%s, " DONE "]]}", several[i].pages);
 		g_autofree char *why =
-			g_strdup_printf("module scripted gave a bad result to list: %s",
+			g_strdup_printf("module scripted returned a bad result from list: %s",
 				several[i].why ? several[i].why : "");
 		g_autoptr(Scripted) scripted = scripted_open(script, false);
 		g_autoptr(GPtrArray) seen = new_seen();
@@ -347,7 +348,7 @@ static void test_a_failed_preflight_has_no_findings(void)
 		g_autofree char *script = g_strdup_printf("{'preflight': [[%s, %s]]}", FINDING(""),
 			bad ? bad_findings[i].actions : "['status', -1]");
 		g_autofree char *why =
-			g_strdup_printf("module scripted gave a bad result to preflight: %s",
+			g_strdup_printf("module scripted returned a bad result from preflight: %s",
 				bad ? bad_findings[i].why : "");
 		g_autoptr(Scripted) scripted = scripted_open(script, false);
 		g_autoptr(RgDiags) findings = rg_diags_new();
@@ -385,10 +386,10 @@ static const struct {
 	const char *step, *reason;
 } facts[] = {
 	{"[['result', 'facts', {" IMAGES "," PLACE "," OFFERINGS "}]]", NULL},
-	{"[]", "it ended without \"facts\""},
-	{"[['result', 'facts', []]]", "it ended without \"facts\""},
+	{"[]", "it returned without \"facts\""},
+	{"[['result', 'facts', []]]", "it returned without \"facts\""},
 	{"[['result', 'fact', {}]]", "\"fact\" is not a result of it"},
-	{"[['result', 'facts', {}], ['result', 'facts', {}]]", "\"facts\" was given twice"},
+	{"[['result', 'facts', {}], ['result', 'facts', {}]]", "\"facts\" was returned twice"},
 	{"[['result', 'facts', {" PLACE "," OFFERINGS "}]]",
 		"the facts have no id for the image \"k\""},
 	{"[['result', 'facts', {'images': {'k': {'id': 5}}," PLACE "," OFFERINGS "}]]",
@@ -432,24 +433,24 @@ static const struct {
 	const char *step, *reason;
 } lowered[] = {
 	{LOWERED("{'size': 'big', 'user_data': " TOKEN "}"), NULL},
-	{"[]", "it ended without \"resources\""},
+	{"[]", "it returned without \"resources\""},
 	{LOWERED("{'size': 'big', 'colour': 'x'}"),
-		"scripted.node.p[0] has an attribute \"colour\" that its kind doesn't have"},
-	{LOWERED("{'size': 7}"), "scripted.node.p[0]: attribute \"size\" is not of its type"},
+		"scripted.node.p[0] has an attribute \"colour\" that its kind does not have"},
+	{LOWERED("{'size': 7}"), "scripted.node.p[0]: attribute \"size\" has the wrong type"},
 	{LOWERED("{'count': 1}"), "scripted.node.p[0] lacks the required attribute \"size\""},
 	{LOWERED("{'size': {'$ref': 'scripted.group.g', 'attr': 'id'}}"),
 		"scripted.node.p[0] needs \"scripted.group.g\", which is not among the resources"},
 	{"[['result', 'resources', [{'address': 'raygpu.secret.x', 'kind': 'raygpu.secret', "
 	 "'name': "
 	 "'x', 'index': null, 'attributes': {'bytes': 3}}]]]",
-		"raygpu.secret.x is of no kind of this module"},
+		"raygpu.secret.x has a kind that this module does not have"},
 	{"[['result', 'resources', [{'address': 'aws.lake.x', 'kind': 'aws.lake', 'name': 'x', "
 	 "'index': null, 'attributes': {}}]]]",
-		"aws.lake.x is of no kind of this module"},
+		"aws.lake.x has a kind that this module does not have"},
 	{COUNTED("node", "{'size': 's'}", ""),
-		"scripted.node.p[0] doesn't say which `nodes` it stands for"},
+		"scripted.node.p[0] does not state the `nodes` that it stands for"},
 	{COUNTED("group", "{}", ", 'nodes': [" POOL_P "]"),
-		"scripted.group.p[0] has `nodes`, which its kind can't have"},
+		"scripted.group.p[0] has `nodes`, but its kind has no \"node\": true"},
 	{COUNTED("node", "{'size': 's'}", ", 'nodes': 7"),
 		"lowered resource 0 (`scripted.node.p[0]`) has `nodes` that are not a list"},
 	{COUNTED("node", "{'size': 's'}",

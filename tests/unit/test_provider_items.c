@@ -70,40 +70,38 @@ static const struct {
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'done'"),
 		"scripted.node.p[0] is done but has no id", RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'done', 'id': ''"),
-		"the id of scripted.node.p[0] is none", RG_OUTCOME_FAILED, NULL},
+		"the id of scripted.node.p[0] is not valid", RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'done', 'id': 5"),
-		"the id of scripted.node.p[0] is none", RG_OUTCOME_FAILED, NULL},
+		"the id of scripted.node.p[0] is not valid", RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, DID("0", "i-1"),
-		"the id of scripted.node.p[0] was given to another item too", RG_OUTCOME_FAILED,
-		NULL},
+		"the id of scripted.node.p[0] was also returned for another item",
+		RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create,
 		ITEM("0",
 			"'outcome': 'done', 'id': 'i-0', 'attributes': {'colour': 'x', 'ip': 'y'}"),
-		"scripted.node.p[0] has an attribute \"colour\" that scripted.node doesn't have",
+		"scripted.node.p[0] has an attribute \"colour\" that scripted.node does not have",
 		RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create,
 		ITEM("0", "'outcome': 'done', 'id': 'i-0', 'attributes': [1]"),
 		"\"attributes\" of scripted.node.p[0] is not an object", RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") "," DID("0", "i-2"),
-		"\"scripted.node.p[0]\" was given twice", RG_OUTCOME_DONE, "i-0"},
+		"\"scripted.node.p[0]\" was returned twice", RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") "," DID("7", "i-7"),
-		"an item for \"scripted.node.p[7]\", which was not asked for", RG_OUTCOME_DONE,
+		"an item for \"scripted.node.p[7]\", which was not requested", RG_OUTCOME_DONE,
 		"i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") ",['result', 'item', 5]",
-		"an item for \"no address\", which was not asked for", RG_OUTCOME_DONE, "i-0"},
+		"an item for \"no address\", which was not requested", RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") ",['result', 'itm', {}]",
 		"\"itm\" is not a result of it", RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'pending', 'id': 'i-0'"),
-		"scripted.node.p[0] has no outcome that create knows", RG_OUTCOME_FAILED, "i-0"},
+		"scripted.node.p[0] has no outcome that create supports", RG_OUTCOME_FAILED, "i-0"},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 5, 'id': 'i-0'"),
-		"scripted.node.p[0] has no outcome that create knows", RG_OUTCOME_FAILED, "i-0"},
+		"scripted.node.p[0] has no outcome that create supports", RG_OUTCOME_FAILED, "i-0"},
 	{"create", rg_provider_create,
 		ITEM("0", "'outcome': 'failed', 'class': 'odd', 'definite': true"),
-		"\"odd\" of scripted.node.p[0] is not a class of a failure", RG_OUTCOME_FAILED,
-		NULL},
+		"\"odd\" of scripted.node.p[0] is not a failure class", RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'failed'"),
-		"\"(none)\" of scripted.node.p[0] is not a class of a failure", RG_OUTCOME_FAILED,
-		NULL},
+		"\"(none)\" of scripted.node.p[0] is not a failure class", RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, DID("0", "i-0") ",['utf8', 'item']",
 		"\"item\": the text is not valid JSON: line 1, column 1: unable to decode byte "
 		"0xff "
@@ -114,18 +112,18 @@ static const struct {
 	{"create", rg_provider_create,
 		ITEM("0",
 			"'outcome': 'failed', 'id': 'i-0', 'class': 'capacity', 'definite': true"),
-		"scripted.node.p[0] is reported as not made, but has an id", RG_OUTCOME_FAILED,
+		"scripted.node.p[0] is reported as not created, but has an id", RG_OUTCOME_FAILED,
 		"i-0"},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'unsupported'"),
-		"scripted.node.p[0] has no outcome that remove knows", RG_OUTCOME_FAILED, NULL},
+		"scripted.node.p[0] has no outcome that remove supports", RG_OUTCOME_FAILED, NULL},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'pending'"),
 		"scripted.node.p[0] is pending, but scripted.node has no remove_timeout_s",
 		RG_OUTCOME_FAILED, NULL},
 	{"update", rg_provider_update, ITEM("0", "'outcome': 'pending', 'operation': ''"),
-		"the operation of scripted.node.p[0] is not a text of at most 4096 bytes",
+		"the operation of scripted.node.p[0] is not a string of at most 4096 bytes",
 		RG_OUTCOME_PENDING, NULL},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'done', 'operation': 5"),
-		"the operation of scripted.node.p[0] is not a text of at most 4096 bytes",
+		"the operation of scripted.node.p[0] is not a string of at most 4096 bytes",
 		RG_OUTCOME_DONE, NULL},
 };
 
@@ -134,7 +132,7 @@ static void test_contains_bad_items_without_losing_ids(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(bad_items); i++) {
 		g_autofree char *step =
 			g_strdup_printf("[" DID("1", "i-1") ", %s]", bad_items[i].actions);
-		g_autofree char *reason = g_strconcat("module scripted gave a bad result to ",
+		g_autofree char *reason = g_strconcat("module scripted returned a bad result from ",
 			bad_items[i].verb, ": ", bad_items[i].reason, NULL);
 		g_autoptr(Scripted) scripted = open_with(bad_items[i].verb, step);
 		g_autoptr(GPtrArray) results = call(scripted, bad_items[i].function);
@@ -155,7 +153,7 @@ static void test_gives_forgotten_items_back_as_unknown(void)
 	g_assert_cmpint(forgotten->outcome, ==, RG_OUTCOME_FAILED);
 	g_assert_cmpint(forgotten->class_, ==, RG_CLASS_UNKNOWN);
 	g_assert_false(forgotten->definite);
-	g_assert_cmpstr(forgotten->message, ==, "module scripted gave no result for it");
+	g_assert_cmpstr(forgotten->message, ==, "module scripted returned no result for it");
 	g_assert_cmpint(at(results, 1)->outcome, ==, RG_OUTCOME_DONE);
 }
 

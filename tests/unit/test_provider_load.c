@@ -13,41 +13,42 @@ static const struct {
 		"@ is not a raygpu provider: it has no function raygpu_provider_v1",
 		"a module exports that function with RGP_ENTRY of raygpu/provider.h, default "
 		"visibility"},
-	{"odd_older", "provider.refused", "@ was built for provider ABI 0, this raygpu speaks 1",
+	{"odd_older", "provider.refused", "@ was built for provider ABI 0, this raygpu has 1",
 		"rebuild the module with this raygpu's raygpu/provider.h (ABI 1)"},
-	{"odd_newer", "provider.refused", "@ was built for provider ABI 2, this raygpu speaks 1",
-		"install a raygpu that speaks provider ABI 2, or the module's release for ABI 1"},
-	{"odd_nulltab", "provider.refused", "@ gave no table of calls",
-		"ask the module's author: it declined to start"},
-	{"odd_major", "provider.refused", "@ was built for provider ABI 3, this raygpu speaks 1",
-		"install a raygpu that speaks provider ABI 3, or the module's release for ABI 1"},
+	{"odd_newer", "provider.refused", "@ was built for provider ABI 2, this raygpu has 1",
+		"install a raygpu with provider ABI 2, or a release of the module for ABI 1"},
+	{"odd_nulltab", "provider.refused", "@ returned no table of calls",
+		"report it to the module's author: it refused to start"},
+	{"odd_major", "provider.refused", "@ was built for provider ABI 3, this raygpu has 1",
+		"install a raygpu with provider ABI 3, or a release of the module for ABI 1"},
 	{"odd_short", "provider.refused",
 		"@ has a table of 48 bytes, provider ABI 1.0 begins at 96",
 		"rebuild the module with raygpu/provider.h of ABI 1.0 or later"},
 	{"odd_norequired", "provider.refused",
 		"@ lacks the call \"list\" that provider ABI 1 requires",
-		"ask the module's author: ABI 1 requires it"},
+		"report it to the module's author: ABI 1 requires it"},
 	{"odd_wrongname", "provider.refused",
-		"@ says that it is the provider \"other\", not \"odd_wrongname\"",
+		"@ claims to be the provider \"other\", not \"odd_wrongname\"",
 		"name the file other.so"},
 	{"odd_longname", "provider.refused",
 		"@ calls itself \"a_name_that_is_much_longer_than_any_prov\", which is not a valid "
 		"provider name",
 		"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a letter"},
-	{"odd_noversion", "provider.refused", "@ doesn't say its name and version",
-		"ask the module's author: its table must carry both"},
-	{"odd_noname", "provider.refused", "@ doesn't say its name and version",
-		"ask the module's author: its table must carry both"},
+	{"odd_noversion", "provider.refused", "@ does not state its name and version",
+		"report it to the module's author: its table must have both"},
+	{"odd_noname", "provider.refused", "@ does not state its name and version",
+		"report it to the module's author: its table must have both"},
 	{"odd_badname", "provider.refused",
 		"@ calls itself \"../odd\", which is not a valid provider name",
 		"a provider's name is at most 32 of a-z, 0-9 and _, beginning with a letter"},
 	{"odd_empty", "provider.refused", "@ has a table of 0 bytes, provider ABI 1.0 begins at 96",
 		"rebuild the module with raygpu/provider.h of ABI 1.0 or later"},
 	{"odd_undefined", "provider.refused",
-		"@ can't be loaded: @: undefined symbol: odd_function_that_nobody_has",
-		"build it as a shared object for this machine, with all that it needs linked in"},
+		"cannot load @: @: undefined symbol: odd_function_that_nobody_has",
+		"build it as a shared object for this machine, with all dependencies linked in"},
 	{"odd_badjson", "provider.refused",
-		"@ doesn't give its schema: module odd_badjson gave a bad result to schema: "
+		"@ does not return its schema: module odd_badjson returned a bad result from "
+		"schema: "
 		"\"schema\": the text is not valid JSON: line 1, column 13: string or '}' expected "
 		"near end of file",
 		"ask the module's author"},
@@ -65,16 +66,18 @@ static const struct {
 		"the schema of @: the default of odd_baddefault.thing.size is not of type integer",
 		"correct the module's schema.json"},
 	{"odd_noschema", "provider.refused",
-		"@ doesn't give its schema: module odd_noschema gave a bad result to schema: it "
-		"ended without \"schema\"",
+		"@ does not return its schema: module odd_noschema returned a bad result from "
+		"schema: it "
+		"returned without \"schema\"",
 		"ask the module's author"},
 	{"odd_twice", "provider.refused",
-		"@ doesn't give its schema: module odd_twice gave a bad result to schema: "
+		"@ does not return its schema: module odd_twice returned a bad result from schema: "
 		"\"schema\" "
-		"was given twice",
+		"was returned twice",
 		"ask the module's author"},
 	{"odd_impure", "provider.refused",
-		"@ doesn't give its schema: module odd_impure gave a bad result to schema: it used "
+		"@ does not return its schema: module odd_impure returned a bad result from "
+		"schema: it used "
 		"the host's env, but schema must be pure",
 		"ask the module's author"},
 	{"odd_openfails", "provider.denied", "no credentials found", "set ODD_KEY"},
@@ -121,7 +124,7 @@ static void test_refuses_a_config_schema_outside_the_subset(void)
 	g_assert_null(rg_provider_open(host, "odd_badconfig", "r", NULL, NULL, diags));
 	const RgDiag *diag = rg_diags_get(diags, 0);
 	g_assert_cmpstr(diag->code, ==, "provider.refused");
-	g_assert_nonnull(strstr(diag->summary, "the schema of its settings is of no use"));
+	g_assert_nonnull(strstr(diag->summary, "the schema of its settings is not usable"));
 	g_assert_nonnull(strstr(diag->summary, "knob"));
 }
 
@@ -214,14 +217,14 @@ static void test_refuses_files_and_directories_that_others_may_write(void)
 	g_autofree char *dir = g_dir_make_tmp("load-XXXXXX", NULL);
 	copy_module(dir, "odd_sound", "odd_sound");
 	write_file(dir, "junk.so", "this is no shared object");
-	assert_open_error(dir, "junk", "provider.refused", "/junk.so can't be loaded: ");
+	assert_open_error(dir, "junk", "provider.refused", "/junk.so: ");
 	g_autofree char *file = g_build_filename(dir, "odd_sound.so", NULL);
 	g_assert_cmpint(chmod(file, 0666), ==, 0);
 	assert_open_error(dir, "odd_sound", "provider.refused",
-		"odd_sound.so may be written by everybody, so it is not loaded");
+		"odd_sound.so is world-writable, so it is not loaded");
 	g_assert_cmpint(chmod(file, 0644), ==, 0);
 	g_assert_cmpint(chmod(dir, 0777), ==, 0);
-	assert_open_error(dir, "odd_sound", "provider.not-found", "may be written by everybody");
+	assert_open_error(dir, "odd_sound", "provider.not-found", "is world-writable");
 	assert_open_error("relative/dir", "odd_sound", "provider.not-found",
 		"skipped: relative/dir is not an absolute path");
 	g_assert_cmpint(chmod(dir, 0700), ==, 0);
@@ -289,7 +292,7 @@ static void test_refuses_a_schema_of_another_release_beside_the_module(void)
 	g_mkdir(data_dir, 0700);
 	write_file(data_dir, "schema.json", "{}");
 	assert_open_error(dir, "odd_sound", "provider.refused",
-		"odd_sound.so gives another schema than the odd_sound/schema.json beside it");
+		"odd_sound.so returns a schema other than the odd_sound/schema.json beside it");
 	remove_all(dir);
 }
 
@@ -324,7 +327,7 @@ static void test_checks_settings_before_the_module_sees_them(void)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *config = json_pack("{s:i}", "any", 1);
 	g_assert_null(rg_provider_open(host, "odd_sound", "r", config, NULL, diags));
-	g_assert_cmpstr(rg_diags_get(diags, 0)->hint, ==, "it takes no settings");
+	g_assert_cmpstr(rg_diags_get(diags, 0)->hint, ==, "it has no settings");
 }
 
 static const json_t *find_row(const json_t *rows, const char *file)
@@ -363,7 +366,7 @@ static void test_lists_good_bad_and_hidden_files_as_rows(void)
 	g_autoptr(RgProviderHost) host = rg_provider_host_new(&options);
 	g_free(directories[2]);
 	json_auto_t *rows = rg_provider_host_list(host);
-	assert_row(rows, "/open", "(directory)", "refused", "may be written by everybody");
+	assert_row(rows, "/open", "(directory)", "refused", "is world-writable");
 	g_autofree char *sound = g_build_filename(dir, "odd_sound.so", NULL);
 	assert_row(rows, sound, "odd_sound", "ok", NULL);
 	g_assert_cmpstr(rg_json_str(find_row(rows, sound), "version", ""), ==, "1.2.3");
@@ -374,7 +377,8 @@ static void test_lists_good_bad_and_hidden_files_as_rows(void)
 	assert_row(rows, "built-in", "odd_sound", "hidden", " is found first");
 	const json_t *last = json_array_get(rows, json_array_size(rows) - 1);
 	g_assert_cmpstr(rg_json_str(last, "name", ""), ==, "lonely");
-	g_assert_nonnull(strstr(rg_json_str(last, "reason", ""), "lonely gave no table of calls"));
+	g_assert_nonnull(
+		strstr(rg_json_str(last, "reason", ""), "lonely returned no table of calls"));
 	remove_all(dir);
 }
 

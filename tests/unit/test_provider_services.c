@@ -113,8 +113,9 @@ static void test_the_requests_side_by_side_are_counted(void)
 	g_autoptr(Scripted) scripted = open_listing("%s", action->str);
 	g_assert_false(list(scripted));
 	scripted_assert_diag(scripted->diags, 0, "provider.bad-result",
-		"module scripted gave a bad result to list: it sent 65 requests at once: 1 to 64 "
-		"are possible");
+		"module scripted returned a bad result from list: it sent 65 requests at once: 1 "
+		"to 64 "
+		"are allowed");
 }
 
 static const struct {
@@ -156,10 +157,11 @@ static void test_does_not_believe_a_list_after_a_refused_request(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
 		g_autoptr(Scripted) scripted = open_listing(
 			"['http', 'GET', '%s/%s', true]", test_server_url(server), rows[i].path);
-		g_autofree char *reason = g_strdup_printf("module scripted gave a bad result to "
-							  "list: it says that it is complete, but "
-							  "the last request was refused (%s)",
-			rows[i].number);
+		g_autofree char *reason =
+			g_strdup_printf("module scripted returned a bad result from "
+					"list: it reports \"complete\", but "
+					"the last request was refused (%s)",
+				rows[i].number);
 		g_assert_false(list(scripted));
 		scripted_assert_diag(scripted->diags, 1, "provider.bad-result", reason);
 	}
@@ -190,7 +192,8 @@ static void test_does_not_believe_a_removal_after_a_refused_request(void)
 	g_assert_cmpint(result->outcome, ==, RG_OUTCOME_FAILED);
 	g_assert_cmpint(result->class_, ==, RG_CLASS_DENIED);
 	scripted_assert_diag(scripted->diags, 1, "provider.bad-result",
-		"module scripted gave a bad result to remove: scripted.node.p[0] is reported as "
+		"module scripted returned a bad result from remove: scripted.node.p[0] is reported "
+		"as "
 		"removed, but the last request was refused (403)");
 }
 
@@ -211,7 +214,7 @@ static void test_without_network_says_so(void)
 		false);
 	g_assert_false(list(scripted));
 	scripted_assert_diag(scripted->diags, 1, "http.module",
-		"list needs the network, and this command opens none");
+		"list needs the network, but this command does not use it");
 }
 
 static void test_reads_the_environment_that_cmd_gives(void)
@@ -284,7 +287,7 @@ static void test_reading_calls_run_only_programs_that_read(void)
 	g_autoptr(Scripted) scripted = scripted_open(script, true);
 	g_assert_false(list(scripted));
 	scripted_assert_diag(scripted->diags, 0, "provider.bad-result",
-		"module scripted gave a bad result to list: it ran \"touch\", which is not "
+		"module scripted returned a bad result from list: it ran \"touch\", which is not "
 		"marked as reading, in list");
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 	json_auto_t *input = json_pack(

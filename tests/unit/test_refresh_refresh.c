@@ -207,7 +207,7 @@ static void test_is_unknown_when_a_young_one_does_not_appear_in_time(void)
 	world.input.settle_ms = 300;
 	assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
 	scripted_assert_diag(world.scripted->diags, 0, "refresh.unsettled",
-		"scripted.node.p[0] was made or changed a moment ago and the cloud doesn't show it "
+		"scripted.node.p[0] was created or changed a moment ago, and the cloud does not show it "
 		"yet");
 	const RgDiag *diag = rg_diags_get(world.scripted->diags, 0);
 	g_assert_cmpstr(diag->hint, ==, "try again in 25 s");
@@ -598,7 +598,7 @@ static void test_does_not_know_kinds_that_the_module_lacks(void)
 	rg_resource_set_add(world.recorded, other);
 	assert_presence(&world, "scripted.lake.l", RG_UNKNOWN);
 	scripted_assert_diag(world.scripted->diags, 0, "refresh.incomplete",
-		"scripted.lake.l is of a kind that provider scripted doesn't have");
+		"scripted.lake.l is of a kind that provider scripted does not have");
 }
 
 typedef struct {

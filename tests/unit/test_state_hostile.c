@@ -103,7 +103,8 @@ static void test_doubles_are_told(Fixture *f, gconstpointer unused)
 	rg_json_set_str(copy, "address", "aws.instance.train[9]");
 	g_autofree char *twin = edited(one, "/clusters/0/resources", NULL, copy);
 	g_assert_null(parse(twin, true, f->diags));
-	g_assert_nonnull(strstr(rg_diags_get(f->diags, 0)->summary, "/id: id stands at"));
+	g_assert_nonnull(
+		strstr(rg_diags_get(f->diags, 0)->summary, "/id: id is already recorded at"));
 }
 
 static void test_dangling_references_pass_with_force(Fixture *f, gconstpointer unused)
@@ -156,7 +157,7 @@ static void test_many_faults_are_counted(Fixture *f, gconstpointer unused)
 	g_string_append(text, "]}");
 	g_assert_null(parse(text->str, false, f->diags));
 	g_assert_cmpuint(rg_diags_count(f->diags), ==, 21);
-	g_assert_nonnull(strstr(rg_diags_get(f->diags, 20)->summary, "faults more"));
+	g_assert_nonnull(strstr(rg_diags_get(f->diags, 20)->summary, "more errors"));
 	diags_reset(f);
 	g_autofree char *huge = g_strnfill(20000001, ',');
 	g_assert_null(parse(huge, false, f->diags));

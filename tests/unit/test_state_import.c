@@ -123,7 +123,7 @@ static void test_one_that_is_refused_keeps_all_out(Fixture *f, gconstpointer unu
 	fill_other(f, "us-east-1");
 	g_assert_true(settle_created(f, open_batch(f, 0, 2), T(0), "i-0"));
 	check_refused(
-		f, thing_new("train", 0, "i-7"), "state.moved", "is recorded already, as i-0");
+		f, thing_new("train", 0, "i-7"), "state.moved", "is already recorded, as i-0");
 	check_refused(f, thing_new("train", 1, "i-7"), "state.moved", "train[1] is still open");
 	check_refused(f, thing_new("train", 9, "i-0"), "import.refused",
 		"aws.instance.train[0] of cluster research");
@@ -161,7 +161,7 @@ static void test_an_unknown_cluster_is_an_error(Fixture *f, gconstpointer unused
 	assert_code(f->diags, "state.no-such-cluster");
 }
 
-/* What can't be read is never taken for an address that nothing stood at. */
+/* What cannot be read is never taken for an address that nothing stood at. */
 static void test_unreadable_identities_keep_all_out(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);

@@ -152,12 +152,12 @@ static void test_what_is_refused(Fixture *f, gconstpointer unused)
 	const RgMove none[] = {first, {T(9), B(9), "big", NULL}};
 	const RgMove kind[] = {first, {T(1), "aws.volume.x", NULL, NULL}};
 	const RgMoveEdit gone = {.address = T(8)};
-	check_refused(f, taken, 2, NULL, "is recorded already");
+	check_refused(f, taken, 2, NULL, "is already recorded");
 	check_refused(f, to_open, 2, NULL, "train[5] is still open");
 	check_refused(f, open, 2, NULL, "train[5] is still open");
 	check_refused(f, none, 2, NULL, "is gone, or being removed");
 	check_refused(f, kind, 2, NULL, "is gone, or being removed");
-	check_refused(f, &first, 1, &gone, "is not recorded any more");
+	check_refused(f, &first, 1, &gone, "is no longer recorded");
 	g_assert_true(rg_store_leaving(f->store, CLUSTER, &leaving, 1, true, f->diags));
 	const RgMove going[] = {first, {T(1), B(1), "big", NULL}};
 	check_refused(f, going, 2, NULL, "is gone, or being removed");

@@ -92,7 +92,7 @@ static bool check_type(const Ec2Data *data, const char *name, const json_t *valu
 	if (!is_name(name))
 		*problem = g_strdup("a name is like p9.48xlarge");
 	else if (json_object_get(data->types, name))
-		*problem = g_strdup("is there already");
+		*problem = g_strdup("already exists");
 	return !*problem && own_type_unpack(value, &declared, problem) &&
 	       check_figures(&declared, problem) && check_zones(data, &declared, problem);
 }

@@ -104,8 +104,8 @@ def test_what_an_import_refuses(sim, home):
     refused('aws.instance.serve[1]', 'i-00000000000000000', text='there is no aws.instance')
     refused('aws.instance.serve[1]', group, text='there is no aws.instance')
     refused('aws.instance.serve[7]', node, text='the spec has no aws.instance.serve[7]')
-    refused('aws.instance.serve[0]', node, text='is recorded already')
-    refused('aws.instance.serve[1]', mine, text='is recorded already')
+    refused('aws.instance.serve[0]', node, text='is already recorded')
+    refused('aws.instance.serve[1]', mine, text='is already recorded')
     refused('aws.bucket.serve', node, text='is not an address')
     refused('raygpu.secret.ray_token', node, text='is not an address')
     refused('aws.instance.serve[1]', node, 'aws.instance.serve[1]', other, text='given twice')
@@ -130,7 +130,7 @@ def test_one_thing_is_never_recorded_twice_in_a_file(sim, home):
 
 
 def test_a_whole_cluster_is_taken_into_an_empty_state(sim, home):
-    """A state that never had the cluster: what can't be imported is made beside it."""
+    """A state that never had the cluster: what cannot be imported is made beside it."""
     node = foreign(sim, home)
     sim.counters_reset()
     home.write('second.yaml', spec(name='second', pools={'serve': 1}))

@@ -73,7 +73,7 @@ def test_credentials_of_another_account_are_refused_by_name(command, pinned):
         command = ('drift', '--cluster', 'research')
     said = pinned.run(pinned.other, *command, code=7)
     words = ' '.join(said.err.split())
-    assert (f'cluster research is in account {Pinned.MINE} of aws, but the credentials are of account '
+    assert (f'cluster research is in account {Pinned.MINE} of aws, but the credentials belong to account '
             f'{Pinned.OTHER} [plan.wrong-account]') in words
     assert words.count('Error:') == 1, said
     assert pinned.other.counters()['mutating'] == 0
@@ -118,7 +118,7 @@ def test_a_rebuilt_and_a_pushed_state_know_the_account(pinned):
 def test_an_account_that_can_not_be_told_is_a_warning(pinned):
     pinned.mine.fault(action='GetCallerIdentity', when='before', status=403, code='AccessDenied')
     said = pinned.run(pinned.mine, 'plan', '--no-settle')
-    assert 'Warning: whether the credentials are of account' in ' '.join(said.err.split()) and 'No changes.' in said.out
+    assert 'Warning: could not check whether the credentials belong to account' in ' '.join(said.err.split()) and 'No changes.' in said.out
 
 
 def test_a_destroyed_cluster_may_be_made_in_another_account(pinned):

@@ -103,7 +103,7 @@ def test_a_plan_that_says_it_has_errors_is_not_applied(home, sim):
 def test_a_saved_plan_is_applied_whole_or_not_at_all(home, sim, option):
     home.run('plan', '--out', 'p.json')
     result = home.run('apply', 'p.json', option, 'aws.instance.head', code=4)
-    assert f'a saved plan is applied whole: {option} says what to plan' in ' '.join(result.err.split())
+    assert f'a saved plan is always applied whole: {option} selects what to plan' in ' '.join(result.err.split())
     assert not sim.live_instances() and sim.counters()['mutating'] == 0
 
 

@@ -68,7 +68,7 @@ def test_a_gang_that_does_not_start_is_given_back(sim, home):
     sim.ok('TerminateInstances', {'InstanceId.1': gang(sim)[0]['instanceId']})
     out, err = apply.communicate(timeout=100)
     assert apply.returncode == 3, (out, err)
-    assert "Pool serve is a gang and can't be completed: removing what this run created of it." in err
+    assert "Pool serve is a gang and cannot be completed: removing what this run created of it." in err
     assert '2 more were created and removed again, because the gang was not complete.' in out
     assert gang(sim) == [] and len(sim.live_instances()) == 1, 'the head stays'
     sim.knobs(boot_ms=0)

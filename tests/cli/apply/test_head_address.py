@@ -58,5 +58,5 @@ def test_a_worker_that_could_not_be_removed_is_not_forgotten(sim, home):
 def test_a_head_with_a_new_address_is_not_made_for_workers_that_are_left_out(sim, home):
     lose_head(sim, home)
     said = home.run('plan', 'cluster.yaml', '--no-settle', '--target', 'aws.instance.head', code=1).err
-    assert "can't be created again while" in ' '.join(said.split())
+    assert "cannot be created again while" in ' '.join(said.split())
     assert len(sim.live_instances()) == 1

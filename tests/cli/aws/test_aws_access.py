@@ -36,7 +36,7 @@ def test_one_refused_kind_leaves_the_rest(home, sim):
     home.apply()
     sim.fault(action='DescribeNetworkInterfaces', status=403, code='UnauthorizedOperation', message='You may not.', count=0)
     result = home.run('plan', code=7)
-    assert result.err.count('(UnauthorizedOperation)') == 1 and "can't be planned" in result.out
+    assert result.err.count('(UnauthorizedOperation)') == 1 and "cannot be planned" in result.out
 
 
 @pytest.mark.parametrize('where', ['head', 'pool', 'ssm'])

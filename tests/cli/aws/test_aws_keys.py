@@ -158,7 +158,7 @@ def test_a_chain_has_eight_roles_at_most(user, cloud):
     assert len([call for call in cloud.calls if call[0] == 'AssumeRole']) == 8
     cloud.signers.clear()
     user.write('config', chain(9))
-    user.refusal('the source_profile chain of "r1" goes round or is too long', AWS_PROFILE='r1')
+    user.refusal('the source_profile chain of "r1" is circular or too long', AWS_PROFILE='r1')
 
 
 def test_a_profile_may_be_its_own_source(user):
@@ -203,7 +203,7 @@ def test_a_helper_process(user):
     user.write('config', '[default]\ncredential_process = /bin/echo {}\n')
     user.refusal('printed no document of version 1')
     user.write('config', '[default]\ncredential_process = /bin/echo "unended\n')
-    user.refusal("can't be split into words")
+    user.refusal("cannot be split into words")
 
 
 def test_the_container_then_the_instance(user, cloud):
@@ -215,7 +215,7 @@ def test_the_container_then_the_instance(user, cloud):
         'CONTAINER', 'token-of-CONTAINER')
     cloud.signers.clear()
     user.refusal('answered with status 404', **container)
-    user.refusal('is not one to fetch keys from', AWS_CONTAINER_CREDENTIALS_FULL_URI='http://example.org/x')
+    user.refusal('is not allowed', AWS_CONTAINER_CREDENTIALS_FULL_URI='http://example.org/x')
     assert 'PUT' not in cloud.names(), 'the instance was not asked: the container was to give keys'
     assert user.signer() == ('IMDS', 'token-of-IMDS')
     cloud.signers.clear()
@@ -230,11 +230,11 @@ def test_the_container_then_the_instance(user, cloud):
     (f'[profile ci]\nrole_arn = {ROLE}\n', ['neither source_profile nor credential_source']),
     (f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = gone\n', ['the source_profile "gone"']),
     (f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = b\n[profile b]\nrole_arn = {ROLE}\n'
-     'source_profile = ci\n', ['goes round or is too long']),
+     'source_profile = ci\n', ['is circular or too long']),
     (f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = base\nmfa_serial = arn:aws:iam::1:mfa/me\n',
      ['mfa_serial']),
     ('[profile ci]\nrole_arn = arn:aws:iam::1:role/denied\nsource_profile = base\n',
-     ['the AWS profile "ci" asks for arn:aws:iam::1:role/denied', 'AccessDenied', 'not you', 'trust policy']),
+     ['the AWS profile "ci" requests arn:aws:iam::1:role/denied', 'AccessDenied', 'not you', 'trust policy']),
     (f'[profile ci]\nrole_arn = {ROLE}\ncredential_source = Nowhere\n', ['unknown credential_source']),
     (f'[profile ci]\nrole_arn = {ROLE}\nweb_identity_token_file = /nowhere/token\n', ['cannot be read']),
     ('[profile other]\nregion = us-east-1\n', ['no such AWS profile', '[profile ci]']),

@@ -137,7 +137,7 @@ def test_types_without_cluster_placement_are_told_at_plan_time(sim, home):
     home.write('cluster.yaml', text.replace('nodes: 1', 'nodes: 1' + PLACED))
     sim.counters_reset()
     said = home.run('validate', 'cluster.yaml', code=4)
-    assert "t3.xlarge can't be placed as a cluster" in said.err and '[fit.no-placement]' in said.err
+    assert "t3.xlarge cannot be placed in a cluster placement group" in said.err and '[fit.no-placement]' in said.err
     assert 'cluster.yaml:7:' in said.err
     assert sim.counters()['requests'] == 0
 

@@ -202,7 +202,7 @@ def test_too_large_is_refused_never_cut(tmp_path):
     assert error['line'] == 7  # the value of env
 
 
-# --- what can't be carried ----------------------------------------------------------------
+# --- what cannot be carried ----------------------------------------------------------------
 
 @pytest.mark.parametrize('head', [
     '  env: {RAY_AUTH_TOKEN: x}\n',

@@ -184,7 +184,7 @@ def refusal(tmp_path, pool):
     ('{accelerators: "A100:8", nodes: 1, share: {mig: [1g.5gb, 1g.5gb, 1g.5gb, 1g.5gb, 1g.5gb, '
      '1g.5gb, 1g.5gb, 1g.5gb]}}', 'fit.mig-too-many', 'makes 7 slices of 1g.5gb, not 8'),
     ('{accelerators: "A100:8", nodes: 1, share: {mig: [3g.20gb, 3g.20gb, 1g.5gb]}}',
-     'fit.mig-too-many', "don't lie on one A100-40GB together"),
+     'fit.mig-too-many', "do not fit on one A100-40GB together"),
     ('{instance_type: m5.large, nodes: 1, share: {time_slices: 2}}', 'fit.no-gpu-to-share', 'm5.large'),
 ])
 def test_what_gpus_cannot_do_is_refused(pool, code, said, tmp_path):

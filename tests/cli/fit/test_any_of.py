@@ -84,7 +84,7 @@ def test_the_reason_names_what_decided(sim, home):
     """eu-west-1 costs less and emits less, but lacks the accelerators that the spec lists first."""
     home.write('cluster.yaml', (ROOT / 'examples/any-of.yaml').read_text())
     said = unwrapped(home.run('fit', 'cluster.yaml').err)
-    assert ('aws us-west-2 would be taken, best balance of price and carbon of the 2 of 3 candidates with the '
+    assert ('aws us-west-2 would be chosen, best balance of price and carbon of the 2 of 3 candidates with the '
             'accelerators listed first, at $57.38 per hour') in said
     home.write('cluster.yaml', home.read('cluster.yaml').replace('    - {name: aws, region: us-east-1}\n', ''))
     assert 'the only one of 2 candidates with the accelerators listed first' in unwrapped(
@@ -172,7 +172,7 @@ def test_candidates_are_rejected_with_the_reason(sim, home):
     why = {c['region']: c.get('rejected') for c in choice['candidates']}
     assert why[EAST] is None and 'denied by policy' in why[WEST]
     assert why['here'] == 'there is no provider "nocloud"'
-    assert choice['reason'] == 'the only one of 3 candidates that has all of it'
+    assert choice['reason'] == 'the only one of 3 candidates that has everything'
     write(home, sim, [EAST, DEAR], pool='accelerators: "A100:8"')
     assert f'Place: aws {EAST}, the only one of 2' in home.run('plan', 'cluster.yaml').out
     write(home, sim, [EAST, WEST], pool='accelerators: T4, zones: [us-west-2a]')
@@ -229,7 +229,7 @@ def test_a_lost_state_with_two_clusters_of_the_name_asks(sim, home):
     write(home, sim, [WEST, EAST])
     said = home.run('state', 'rebuild', 'cluster.yaml', code=None)
     assert said.code != 0 and 'state.ambiguous' in said.err and '--lineage' in said.err
-    assert not os.path.exists(home.state) or 'holds no cluster' in home.run('show', code=None).err
+    assert not os.path.exists(home.state) or 'has no cluster' in home.run('show', code=None).err
 
 
 def test_several_specs_and_a_commit(sim, home):

@@ -205,7 +205,7 @@ def test_memory_that_no_gpu_has(home):
 
 def test_memory_that_the_gpus_just_have_is_not_the_reason(home):
     result, w = fit(home, {'serve': '{accelerators: T4, nodes: 2}'}, {'w': '{gpus: 2, gpu_memory: 16GB}'}, code=4)
-    assert said(result)['summary'] == "workload w can't run on any pool"
+    assert said(result)['summary'] == "workload w cannot run on any pool"
     assert {p['pool']: p['why'] for p in w['w']['pools']}['serve'] == 'needs 2 GPUs on one node; g4dn.xlarge has 1'
 
 
@@ -225,7 +225,7 @@ def test_one_more_node_of_a_pool_is_the_cheapest(home):
     ('{gpus: 1, compute_capability: "8.0"}', 'needs compute capability 8.0; T4 has 7.5'),
     ('{gpus: 1, accelerators: A100}', 'its GPU is T4'),
     ('{gpus: 1, cpus: 5}', 'needs 5 CPUs on one node; g4dn.xlarge has 4'),
-    ('{gpus: 1, memory: 16GB}', 'needs 16 GiB of memory on one node; Ray gives out 11 of g4dn.xlarge'),
+    ('{gpus: 1, memory: 16GB}', 'needs 16 GiB of memory on one node; Ray offers 11 of g4dn.xlarge'),
     ('{gpus: 1, labels: {a: c}}', 'label a is b, not c'),
     ('{gpus: 1, labels: {a: "!in(b, c)"}}', 'label a is b, not !in(b, c)'),
     ('{gpus: 1, labels: {x: z}}', 'label x is not there, not z'),
@@ -294,7 +294,7 @@ def test_a_gang_larger_than_the_pool_is_refused(home):
     result, _ = fit(home, pools, {'t': '{gpus: 8, nodes: 4}'}, code=4)
     diag = said(result)
     assert diag['code'] == 'fit.gang-too-large'
-    assert diag['summary'] == 'workload t spans 4 nodes at once; at most 3 can take it'
+    assert diag['summary'] == 'workload t spans 4 nodes at once; at most 3 fit'
     result, w = fit(home, pools, {'t': '{gpus: 8, nodes: 3}'})
     assert (w['t']['at_once'], w['t']['at_once_min']) == (1, 0) and result['elastic']
 

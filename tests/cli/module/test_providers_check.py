@@ -47,7 +47,7 @@ def test_marks_that_hold_too_little_are_caught(tmp_path, installed):    # pylint
 
     module = build_template(installed, tmp_path, change) + '/template.so'
     bad = failed(check(tmp_path, module, '--json', code=1).json())
-    assert bad['its marks hold what raygpu writes'].startswith('marks.value of the schema does not match the commit, ')
+    assert bad['its ownership tags can hold raygpu's values'].startswith('marks.value of the schema does not match the commit, ')
 
 
 def check_template(tmp_path, modules, cloud, *arguments, code=0):    # pylint: disable=redefined-outer-name
@@ -60,7 +60,7 @@ def test_a_cloud_that_takes_its_time_passes(tmp_path, modules):    # pylint: dis
         cloud.stop_looks, cloud.slow_changes, cloud.own_labels = 2, 2, {'by': 'us'}
         report = check_template(tmp_path, modules, cloud)
         steps = [s['step'] for s in report['steps']]
-        assert 'remove template.node.head, which an interrupted run began' in steps
+        assert 'remove template.node.head, which an interrupted run started' in steps
         assert not cloud.nodes and len([r for r in cloud.requests if '/operations/' in r[1]]) >= 4
 
 
@@ -68,7 +68,7 @@ def test_a_removal_without_end_and_one_that_cannot_be_repeated_are_caught(tmp_pa
     with Cloud() as cloud:
         cloud.stop_looks = 10 ** 6
         bad = failed(check_template(tmp_path, modules, cloud, '--wait', '2', code=1))
-        assert 'it is still pending' in bad['remove template.node.head, which an interrupted run began']
+        assert 'it is still pending' in bad['remove template.node.head, which an interrupted run started']
 
     class Busy(Cloud):
         """Refuses to delete what it is deleting."""
@@ -80,7 +80,7 @@ def test_a_removal_without_end_and_one_that_cannot_be_repeated_are_caught(tmp_pa
     with Busy() as cloud:
         cloud.stop_looks = 10
         bad = failed(check_template(tmp_path, modules, cloud, code=1))
-        assert 'it is busy' in bad['remove template.node.head, which an interrupted run began']
+        assert 'it is busy' in bad['remove template.node.head, which an interrupted run started']
 
 
 def test_kinds_that_are_listed_together_need_pages_of_one_kind(tmp_path, installed):     # pylint: disable=redefined-outer-name
@@ -105,12 +105,12 @@ def test_aws_passes(tmp_path):
         told = check(tmp_path, os.path.join(BUILD, 'providers/aws.so'), '--region', 'us-east-1',
                      '--type', 'm5.large', env=sim.env())
         assert ' 0 failed, 1 skipped\n' in told.out
-        assert 'pass  create aws.instance, two in one call, the same token: the same things\n' in told.out
+        assert 'pass  create aws.instance, two in one call, the same token: the same resources\n' in told.out
         assert not sim.live_instances()
 
 
 @pytest.mark.parametrize('name, why', [
-    ('odd_newer', 'was built for provider ABI 2, this raygpu speaks 1'),
+    ('odd_newer', 'was built for provider ABI 2, this raygpu has 1'),
     ('odd_nosym', 'is not a raygpu provider'),
     ('odd_badshape', '"kinds" is missing'),
     ('odd_undefined', 'undefined symbol'),
@@ -118,7 +118,7 @@ def test_aws_passes(tmp_path):
 def test_refused_modules_say_why(tmp_path, name, why):
     report = check(tmp_path, odd(name), '--json', code=1).json()
     assert not report['ok'] and report['failed'] == 1
-    assert why in failed(report)['loads, and its schema is right']
+    assert why in failed(report)['loads, and its schema is valid']
 
 
 @pytest.mark.parametrize('name, why', [
@@ -128,7 +128,7 @@ def test_refused_modules_say_why(tmp_path, name, why):
 def test_a_module_that_falls_takes_only_its_step_with_it(tmp_path, name, why):
     report = check(tmp_path, odd(name), '--region', 'r', '--type', 't', '--json', code=1).json()
     step, text = list(failed(report).items())[-1]
-    assert step == 'after "account reports whose resources it reaches, twice the same"' and text.startswith(why), report
+    assert step == 'after "account reports the same account twice"' and text.startswith(why), report
 
 
 @pytest.mark.parametrize('name, step, why', [
@@ -136,10 +136,10 @@ def test_a_module_that_falls_takes_only_its_step_with_it(tmp_path, name, why):
     ('odd_umask', 'leaves the process as it was', 'it changed the umask to 123'),
     ('odd_locale', 'leaves the process as it was', 'it changed the locale to C.UTF-8'),
     ('odd_setenv', 'leaves the process as it was', 'it changed the environment'),
-    ('odd_signal', 'leaves the process as it was', 'it changed what the signal "User defined signal 2" does'),
-    ('odd_sigmask', 'leaves the process as it was', 'it changed what the signal "User defined signal 1" does'),
-    ('odd_forks', 'leaves the process as it was', 'it left a process of its own behind'),
-    ('odd_prints', 'prints nothing', 'it wrote to the standard output or the standard error: use host->log'),
+    ('odd_signal', 'leaves the process as it was', 'it changed the handling of the signal "User defined signal 2" does'),
+    ('odd_sigmask', 'leaves the process as it was', 'it changed the handling of the signal "User defined signal 1" does'),
+    ('odd_forks', 'leaves the process as it was', 'it left a process behind'),
+    ('odd_prints', 'prints nothing', 'it wrote to standard output or standard error: use host->log'),
 ])
 def test_a_module_that_touches_its_host_is_told(tmp_path, name, step, why):
     report = check(tmp_path, odd(name), '--region', 'r', '--json', code=1).json()
@@ -165,8 +165,8 @@ def test_a_liar_is_caught_and_cleaned_up(tmp_path, modules):    # pylint: disabl
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint',
                        cloud.url, '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
         bad = failed(report)
-        assert 'make things twice' in bad['create template.node, the same token: the same things']
-        assert 'every plan would show drift' in bad['list template.node: all, with address, as made']
+        assert 'make things twice' in bad['create template.node, the same token: the same resources']
+        assert 'every plan would show drift' in bad['list template.node: all, with address, as created']
 
 
 @pytest.mark.parametrize('find, step, why', [
@@ -213,7 +213,7 @@ def test_roles_that_say_something_else_are_caught(tmp_path, installed):    # pyl
         report = check(tmp_path, module, '--region', 'north', '--endpoint', cloud.url, '--json',
                        env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
         (step, why), = failed(report).items()
-        assert step == 'list template.node: roles say what a node is'
+        assert step == 'list template.node: roles describe a node'
         assert why.startswith('private_ip, which has the role "zone", is "10.0.0.'), why
 
 

@@ -259,7 +259,7 @@ def test_racks_that_move_to_another_pool_are_its_nodes(home):
 
 def test_the_conformance_check_passes(home, cloud):
     said = home.run('providers', 'check', home.modules + '/racks.so', '--region', 'north', '--endpoint', cloud.url)
-    assert 'pass  lower takes a pool that grows and shrinks\n' in said.out and ' 0 failed' in said.out, said.out
+    assert 'pass  lower accepts an elastic pool\n' in said.out and ' 0 failed' in said.out, said.out
 
 
 OWN_PRICES = '''catalog:
@@ -300,7 +300,7 @@ def test_without_tables_an_instance_type_of_a_cloud_is_unknown(tmp_path, cloud, 
     home.spec()
     assert '"cpu.large" is not in the catalog' in ' '.join(home.run('validate', 'cluster.yaml', code=4).err.split())
     said = home.run('providers', 'check', bare + '/racks.so', '--region', 'north', '--endpoint', cloud.url).out
-    assert ' 0 failed' in said and 'without it nodes are shapes, such as T4:1' in said
+    assert ' 0 failed' in said and 'without it, instance types are shapes such as T4:1' in said
 
 
 def test_an_elastic_pool_may_run_nothing(home, cloud):
@@ -324,6 +324,6 @@ def test_a_range_is_refused_where_the_module_makes_none(home, tmp_path):
     home.modules = folder
     home.spec()
     said = ' '.join(home.run('plan', 'cluster.yaml', code=4).err.split())
-    assert "the provider racks can't make pools of a changing size (pool serve) [spec.not-supported-yet]" in said
+    assert "the provider racks does not support elastic pools (pool serve) [spec.not-supported-yet]" in said
     assert 'cluster.yaml:7:' in said
     home.run('fit', 'cluster.yaml')

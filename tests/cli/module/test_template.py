@@ -191,10 +191,10 @@ def test_a_cloud_without_regions_and_zones(placeless):
 
     home.write('named.yaml', spec(cloud))
     refused = home.run('validate', 'named.yaml', code=4).err
-    assert 'template has no regions' in refused and 'leave `region` out' in refused
+    assert 'template has no regions' in refused and 'remove `region`' in refused
     home.write('zoned.yaml', spec(cloud).replace('region: north, ', ''))
     refused = home.run('validate', 'zoned.yaml', code=4).err
-    assert 'template has no hall "b2"' in refused and 'it has no halls: leave `zones` out' in refused
+    assert 'template has no hall "b2"' in refused and 'it has no halls: remove `zones`' in refused
     home.run('destroy', 'cluster.yaml', '--auto-approve')
     assert not cloud.live()
 
@@ -218,7 +218,7 @@ def test_an_image_has_the_clouds_form(home, cloud):
     assert '"Ray:7" is not an image of template [spec.bad-pattern]\n  on image.yaml:8:' in wrong
     assert 'it must be up to 63 lower-case letters, digits and hyphens' in wrong
     moving = ' '.join(said('ray-gpu-latest', 9).split())
-    assert 'the image of the nodes of small is the newest of a family, which changes with time' in moving
+    assert 'the image of the nodes of small is the newest of a family, which changes over time' in moving
     assert 'such as ray-gpu-7' in moving
 
 
@@ -245,7 +245,7 @@ def test_a_starter_spec_lies_beside_each_module(home, tmp_path):
     assert 'provider: {name: aws' in home.read('first.yaml'), 'the first by name that has one'
     assert 'valid' in home.run('validate', 'first.yaml').out
     said = home.run('init', 'none.yaml', '--provider', 'gcp', code=4)
-    assert 'there is no starter spec of a provider "gcp"' in said.err
+    assert 'there is no starter spec for a provider "gcp"' in said.err
 
 
 def test_a_broken_schema_is_told_by_its_place(home, tmp_path):
@@ -260,7 +260,7 @@ def test_a_broken_schema_is_told_by_its_place(home, tmp_path):
 def test_spot_is_refused_of_a_module_that_does_not_know_it(home, cloud):
     home.write('cluster.yaml', spec(cloud).replace('zones: [b2]', 'zones: [b2], market: spot'))
     said = home.run('validate', 'cluster.yaml', code=4)
-    assert 'the provider template makes no spot nodes (pool big)' in said.err and '[spec.conflict]' in said.err
+    assert 'the provider template does not support spot nodes (pool big)' in said.err and '[spec.conflict]' in said.err
 
 
 def test_a_price_limit_is_refused_of_a_module_that_has_none(home, cloud, tmp_path):
@@ -281,9 +281,9 @@ def test_a_price_limit_is_refused_of_a_module_that_has_none(home, cloud, tmp_pat
 
 
 @pytest.mark.parametrize('label, said', [
-    ('Team: ml', 'template takes no label with the key "Team" [spec.bad-pattern]'),
-    ('team: "a b"', 'template takes no label with the value "a b" [spec.bad-pattern]'),
-    (', '.join(f'l{i}: x' for i in range(9)), 'template takes at most 8 labels, not 9 [spec.out-of-range]')])
+    ('Team: ml', 'template does not accept a label with the key "Team" [spec.bad-pattern]'),
+    ('team: "a b"', 'template does not accept a label with the value "a b" [spec.bad-pattern]'),
+    (', '.join(f'l{i}: x' for i in range(9)), 'template accepts at most 8 labels, not 9 [spec.out-of-range]')])
 def test_a_label_that_the_cloud_cannot_carry_is_an_error_of_the_spec(home, cloud, label, said):
     home.write('cluster.yaml', spec(cloud, labels=label))
     refused = home.run('validate', 'cluster.yaml', code=4)
@@ -292,8 +292,8 @@ def test_a_label_that_the_cloud_cannot_carry_is_an_error_of_the_spec(home, cloud
 
 
 @pytest.mark.parametrize('old, new, line, said', [
-    ('cluster: third', 'cluster: a-long-name', 1, 'template cannot mark its resources with the cluster\'s name "a-long-name"'),
-    ('  small:', '  small-ones:', 8, 'template cannot mark its resources with the pool\'s name "small-ones"')])
+    ('cluster: third', 'cluster: a-long-name', 1, 'template cannot tag its resources with the cluster\'s name "a-long-name"'),
+    ('  small:', '  small-ones:', 8, 'template cannot tag its resources with the pool\'s name "small-ones"')])
 def test_a_name_that_a_mark_cannot_hold_is_an_error_of_the_spec(home, cloud, tmp_path, old, new, line, said):
     home.modules = shutil.copytree(home.modules, str(tmp_path / 'modules'))
     path = tmp_path / 'modules/template/schema.json'
@@ -394,7 +394,7 @@ def test_a_rebuilt_state_adds_nodes_with_the_token_that_it_is_given(home, cloud)
     os.remove(home.state)
     home.write('token', 'no token\n')
     refused = home.run('state', 'rebuild', 'cluster.yaml', '--ray-token-file', 'token', code=4)
-    assert 'does not hold a Ray token' in refused.err and not os.path.exists(home.state)
+    assert 'does not contain a Ray token' in refused.err and not os.path.exists(home.state)
     home.write('token', token + '\n')
     rebuilt = home.run('state', 'rebuild', 'cluster.yaml', '--ray-token-file', 'token')
     assert 'Ray token' not in rebuilt.err and token not in rebuilt.out
@@ -536,7 +536,7 @@ def test_a_removal_that_is_cut_short_is_finished_by_the_next(home, cloud, how):
         process.send_signal(how)
         _, err = process.communicate(timeout=60)
     if how == signal.SIGINT:
-        assert process.returncode == 130 and 'left to the journal' in err and 'template.node.big[0]' in err, err
+        assert process.returncode == 130 and 'left in the journal' in err and 'template.node.big[0]' in err, err
     assert len(cloud.nodes) == 6
     recorded = set(home.run('state', 'list').out.split())
     assert {'template.node.head', 'template.node.big[0]', 'template.node.small[3]'} <= recorded

@@ -249,4 +249,4 @@ def test_reports_beside_what_is_printed(home):
     assert json.loads(home.read('s.json'))['version'] == '2.1.0'
     for word in ('junit', 'junit=', 'text=x', 'html=x', '=x'):
         assert 'requires FORMAT=FILE' in home.run('plan', 'c', '--report', word, code=4).err
-    assert "can't be written" in home.run('plan', 'c', '--report', 'junit=no/j.xml', code=1).err
+    assert "cannot be written" in home.run('plan', 'c', '--report', 'junit=no/j.xml', code=1).err

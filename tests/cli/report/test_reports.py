@@ -242,7 +242,7 @@ def test_a_comment_of_two_thousand_nodes_fits(home):
     text = home.run('plan', '--format', 'markdown').out
     assert 60000 < len(text.encode()) <= 65535
     assert text.count('```') == 2
-    assert "more lines stand in the job's log" in text
+    assert "more lines are in the job's log" in text
     assert 'Plan: 2004 to add' in text.split('<details>')[0]
 
 

@@ -107,7 +107,7 @@ def test_a_type_of_its_own_is_told_offered_and_made_until_a_reset(sim):
     ({'steps': [{'at_s': 1}] * 10001}, 'at most 10000'),
     ({'instance_types': []}, 'instance_types is an object'), ({'instance_types': {'p9': TYPE}}, 'p9: a name is like'),
     ({'instance_types': {'p9.x': {}}}, r'p9.x: .*vcpus'), ({'instance_types': {'p9.x': TYPE | {'x': 1}}}, r'p9.x: .*x'),
-    ({'instance_types': {'m5.2xlarge': TYPE}}, 'm5.2xlarge: is there already'),
+    ({'instance_types': {'m5.2xlarge': TYPE}}, 'm5.2xlarge: already exists'),
     ({'instance_types': {'p9.x': TYPE | {'vcpus': 0}}}, 'p9.x: vcpus is from 1'),
     ({'instance_types': {'p9.x': TYPE | {'arch': 'sparc'}}}, 'p9.x: arch is'),
     ({'instance_types': {'p9.x': TYPE | {'gpus': {'name': 'H900'}}}}, 'p9.x: .*count'),

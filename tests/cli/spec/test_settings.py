@@ -98,5 +98,5 @@ def test_an_image_of_no_form_that_the_cloud_knows(tmp_path):
 def test_a_pool_of_a_changing_size_where_the_provider_makes_none(tmp_path):
     told = validate(tmp_path, '{name: aws, region: us-east-1}',
                     '}\npools: {p: {accelerators: "T4:1", nodes: {min: 0, max: 2}}')
-    assert "the provider aws can't make pools of a changing size (pool p)" in told.err
+    assert "the provider aws does not support elastic pools (pool p)" in told.err
     assert 's.yaml:5:42\n' in told.err and '[spec.not-supported-yet]' in told.err

@@ -54,7 +54,7 @@ def test_a_killed_run_is_told_as_interrupted_by_the_next(sim, home):
 
 def test_words_that_name_no_run(sim, home):
     home.write('cluster.yaml', spec(pools={'serve': 0}))
-    assert 'holds no cluster' in home.run('log', code=4).err
+    assert 'has no cluster' in home.run('log', code=4).err
     home.apply()
     run = home.run('log', '--json').json()[0]['id']
     assert 'there is no run' in home.run('log', 'zzzz', code=4).err

@@ -168,7 +168,7 @@ def test_a_vanished_node_is_created_under_a_new_token(sim, home):
 
 
 def test_what_a_rebuild_refuses(sim, home, tmp_path):
-    assert 'has cluster research already' in home.run('state', 'rebuild', code=4).err
+    assert 'already has cluster research' in home.run('state', 'rebuild', code=4).err
     lose(home)
     home.write('none.yaml', spec(name='other'))
     assert 'nothing in us-east-1 carries the ownership tags' in home.run('state', 'rebuild', 'none.yaml', code=4).err
@@ -199,4 +199,4 @@ def test_user_data_that_may_not_be_read_stops_a_rebuild(sim, home):
     lose(home)
     sim.fault(action='DescribeInstanceAttribute', when='before', status=403, code='UnauthorizedOperation')
     assert 'user data' in home.run('state', 'rebuild', code=7).err
-    assert 'holds no cluster' in home.run('state', 'list', code=4).err
+    assert 'has no cluster' in home.run('state', 'list', code=4).err

@@ -144,8 +144,8 @@ def test_what_a_move_refuses(sim, home):
         assert text in ' '.join(home.run('state', 'mv', *words, code=code).err.split())
         assert home.run('state', 'list').out == before
 
-    refused('aws.instance.train[0]', 'aws.instance.train[1]', code=6, text='is recorded already')
-    refused('aws.instance.train', 'aws.instance.train', code=6, text='is recorded already')
+    refused('aws.instance.train[0]', 'aws.instance.train[1]', code=6, text='is already recorded')
+    refused('aws.instance.train', 'aws.instance.train', code=6, text='is already recorded')
     refused('aws.instance.none', 'aws.instance.big', code=4, text='has no aws.instance.none')
     refused('aws.instance.train[0]', 'aws.security_group.x', code=4, text='another kind')
     refused('raygpu.secret.ray_token', 'raygpu.secret.other', code=4, text='stays where it is')

@@ -94,7 +94,7 @@ def test_a_clone_and_a_linked_worktree_have_their_own(repo, tmp_path):
     repo.git('clone', '-q', '.', '../clone')
     for name in ('linked', 'clone'):
         told = at(repo, f'../{name}/clusters').run('state', 'list', code=4)
-        assert 'the state "../.raygpu/state.db" holds no cluster' in ' '.join(told.err.split())
+        assert 'the state "../.raygpu/state.db" has no cluster' in ' '.join(told.err.split())
     # a work tree inside the work tree
     repo.git('worktree', 'add', '-q', 'inner', '-b', 'inner')
     at(repo, 'inner/clusters').run('state', 'list', code=4)

@@ -139,7 +139,7 @@ def test_open_creations_are_never_overwritten(sim, home, force):
     home.apply(code=None)
     sim.faults_clear()
     before = files(home)
-    assert 'not known to have ended' in words(home.run('state', 'push', 'state.json', *force, code=6))
+    assert 'of unknown outcome' in words(home.run('state', 'push', 'state.json', *force, code=6))
     open_one = pull(home)
     assert json.loads(open_one)['clusters'][0]['journal'][0]['members'][0]['address'] == 'aws.instance.train[3]'
     refused = home.run('state', 'push', '-', *force, '--state', 'other.db', stdin=open_one, code=6)
@@ -187,8 +187,8 @@ HOSTILE = {
     'dangling-ref': (change((*NODE, 'attributes', 'x'), [{'$ref': 'aws.instance.none', 'attr': 'id'}]),
                      'refers to aws.instance.none', 4),
     'twice': (lambda d: d['clusters'][0]['resources'].append(copy.deepcopy(d['clusters'][0]['resources'][0])),
-              'stands at', 4),
-    'clusters-twice': (lambda d: d['clusters'].append(copy.deepcopy(d['clusters'][0])), 'stands at', 4),
+              'is already recorded at', 4),
+    'clusters-twice': (lambda d: d['clusters'].append(copy.deepcopy(d['clusters'][0])), 'is already recorded at', 4),
     'no-cluster': (change(('clusters',), []), 'minItems', 4),
     'deep': (change((*NODE, 'attributes', 'x'), json.loads('[' * 400 + ']' * 400)), 'nested too deep', 4),
     'lost-blob': (change(('blobs',), {}), 'leads to no value', 4),

@@ -1,11 +1,11 @@
 """Ray options of the workloads of cluster sharing, for Ray 2.52.0.
 
-Written by `raygpu fit --emit python`. Use them so:
+Written by `raygpu fit --emit python`. Usage:
 
     task.options(**options("NAME")).remote()
     group = ray.util.placement_group(**placement_group("NAME"))
 
-A part of a GPU differs from pool to pool where GPUs differ in memory: name the pool then.
+If pools have GPUs of different memory, the share of a GPU depends on the pool: pass the pool.
 """
 
 WORKLOADS = {
