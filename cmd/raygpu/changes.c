@@ -103,7 +103,7 @@ RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan)
 	return document ? rg_plan_from_json(document, context->diags) : NULL;
 }
 
-/* Written whole or not at all; 0600, because attributes may tell more than a log should. */
+/* Written whole or not at all; 0600, because attributes may reveal more than a log should. */
 bool plan_file_save(Context *context, const char *path, const RgPlan *plan)
 {
 	json_auto_t *document = rg_plan_to_json(plan);

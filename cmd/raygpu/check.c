@@ -30,7 +30,8 @@ static void send_step(void *data, const char *step, RgConformOutcome outcome, co
 	g_autofree char *whole = g_strconcat(text, "\n", NULL);
 	size_t len = strlen(whole), sent = 0;
 	const Outlet *outlet = data;
-	alarm(outlet->limit_s); /* SIGALRM ends the child: the parent tells what it was at */
+	alarm(outlet->limit_s); /* SIGALRM ends the child: the parent reports which step it was at
+				 */
 	while (sent < len) {
 		ssize_t n = write(outlet->steps, whole + sent, len - sent);
 		if (n < 0 && errno == EINTR)

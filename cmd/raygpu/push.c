@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 /* raygpu state push: a document takes the place of what the state has of its clusters. Whatever can
- * be told without writing is told before the state is opened for it. */
+ * be reported without writing is reported before the state is opened for writing. */
 
-/* One byte over the cap tells that there is more. */
+/* One byte over the cap shows that there is more. */
 static GString *read_document(Context *context, const char *path)
 {
 	bool is_stdin = g_str_equal(path, "-");

@@ -121,7 +121,7 @@ static bool add_step_summary(Context *context, const RgReports *reports)
 	return ok;
 }
 
-/* Of several clusters each was told as it was made (several.c). */
+/* With several clusters each was printed when it was made (several.c). */
 static void print_text(Context *context, const RgReports *reports)
 {
 	const RgReport *report = reports->items;

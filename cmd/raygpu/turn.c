@@ -38,8 +38,8 @@ void say(Context *context, const char *text)
 		out_text(text);
 }
 
-/* Prints what was found and keeps it for the document; what comes later shows its lines all the
- * same, because the texts of files stay. */
+/* Prints what was found and keeps it for the document; what comes later still shows its lines,
+ * because the texts of files stay. */
 static void turn_tell(Context *context, Turn *turn)
 {
 	json_auto_t *more = rg_render_diags_json(turn->diags);

@@ -117,7 +117,7 @@ rgp_status ec2_send_waiting(
 {
 	ModBackoff backoff = mod_backoff_start(&call->talk, 0);
 	int64_t start_s = backoff.deadline_s;
-	bool doubtful = false; /* an earlier sending may have done it all the same */
+	bool doubtful = false; /* an earlier attempt may have done it */
 	for (bool told = false;; told = true) {
 		rgp_status status = ec2_send(call, request, reply);
 		const Ec2Code *code = status == RGP_OK ? ec2_match(&reply->failure, codes) : NULL;

@@ -20,11 +20,11 @@ bool aws_instance_is_gone(const json_t *record);
 void aws_instance_profile_set(json_t *attributes, const char *profile);
 /* The request's IamInstanceProfile, a new reference; NULL when there is none. */
 json_t *aws_instance_profile_spec(const json_t *attributes);
-/* Brings one instance to the profile wanted, or to none. */
+/* Gives one instance the desired profile, or none. */
 rgp_status aws_instance_profile_change(
 	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
 
-/* Brings one instance's interfaces to the security groups wanted (instance_groups.c). */
+/* Gives one instance's interfaces the desired security groups (instance_groups.c). */
 rgp_status aws_instance_groups_change(
 	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
 

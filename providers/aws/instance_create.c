@@ -170,7 +170,7 @@ static json_t *run_params(const AwsCall *call, const json_t *input)
 	return params;
 }
 
-/* An instance of this token was terminated. Whether others of the batch live is told by the token;
+/* An instance of this token was terminated. The token shows whether others of the batch live;
  * as the list may lag, look until all members were seen or the time is over. */
 static rgp_status find_survivors(Batch *batch, const char *token)
 {

@@ -24,9 +24,9 @@ static rgp_status send(const AwsCall *call, const char *action, json_t *params, 
 	return status;
 }
 
-/* Ids of the instance's EFA interfaces, then of its primary one: what somebody has attached by
- * hand is theirs. The primary one comes last because the plan looks at it: until it is done, so is
- * nothing. */
+/* Ids of the instance's EFA interfaces, then of its primary one: what somebody attached manually is
+ * theirs. The primary one comes last because the plan looks at it: until it is done, so is nothing.
+ */
 static void on_instance(void *data, const json_t *record)
 {
 	json_t *ids = data, *interface;

@@ -76,7 +76,7 @@ static void copy_text(json_t *attributes, const char *name, const json_t *from, 
 		json_object_set_new(attributes, name, json_string(text));
 }
 
-/* The interface at device 0 of card 0; the first one while EC2 doesn't tell indexes. */
+/* The interface at device 0 of card 0; the first one if EC2 reports no indexes. */
 static const json_t *primary_interface(const json_t *record)
 {
 	const json_t *set = json_object_get(record, "networkInterfaceSet"), *interface;

@@ -46,7 +46,7 @@ static void interface_read(const json_t *record, AwsSeen *seen)
 		mod_str(record, "description"), "private_ip", mod_str(record, "privateIpAddress"),
 		"security_groups", groups, "tags", tags);
 	seen->status = mod_str(record, "status");
-	/* an Elastic IP's owner is the account, and a free interface has no address to tell of */
+	/* an Elastic IP's owner is the account, and a free interface has no address to report */
 	if (g_str_equal(seen->status, "in-use"))
 		json_object_set_new(seen->attributes, "public_ip",
 			json_boolean(g_str_equal(

@@ -18,7 +18,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsKeys, aws_keys_clear)
 typedef enum {
 	AWS_KEYS_FOUND,
 	AWS_KEYS_NOT_HERE,
-	AWS_KEYS_BROKEN, /* asked for and not to be had: a diagnostic was given */
+	AWS_KEYS_BROKEN, /* configured but not available: a diagnostic was reported */
 	AWS_KEYS_CANCELED,
 } AwsSearch;
 

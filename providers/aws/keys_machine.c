@@ -48,7 +48,7 @@ static bool is_trusted(const char *url)
 	       g_strv_contains(hosts, g_uri_get_host(uri));
 }
 
-/* "Authorization: TOKEN", NULL when none is wanted. */
+/* "Authorization: TOKEN", NULL when none is needed. */
 static AwsSearch container_token(const AwsCall *call, char **header)
 {
 	const char *path = aws_keys_env(call, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");

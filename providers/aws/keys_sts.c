@@ -100,7 +100,7 @@ static AwsSearch send(Assuming *assuming, AwsKeys *keys)
 	return tell_refusal(assuming, &resp);
 }
 
-/* Read anew for every request: what puts it there renews it. A new string, NULL: unreadable. */
+/* Read again for every request: whoever writes it renews it. A new string, NULL: unreadable. */
 static char *read_token(const AwsCall *call, const char *path)
 {
 	struct rgp_bytes text = {0};

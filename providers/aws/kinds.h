@@ -68,8 +68,8 @@ rgp_status aws_lower(const AwsCall *call, const json_t *input);
 /* Gives the same failure for every item. */
 rgp_status aws_fail_items(const AwsCall *call, const json_t *items, const ModFailure *failure);
 
-/* update.c: brings the `tags` and the marks of all items of the call to what is wanted, many ids a
- * request. */
+/* update.c: brings the `tags` and the marks of all items of the call to their desired values, many
+ * ids per request. */
 rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update);
 bool aws_is_changed(const json_t *item, const char *attribute);
 

@@ -185,7 +185,7 @@ static void add_interface(Lowering *lowering, const json_t *node)
 	add_single(lowering, AWS_INTERFACE, "head", mod_str(node, "origin"), attributes);
 }
 
-/* USD an hour as RunInstances wants it: "1.5". */
+/* USD per hour in RunInstances' form: "1.5". */
 static json_t *price_text(int64_t microusd)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

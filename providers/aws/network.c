@@ -22,7 +22,7 @@ static const AwsShape groups_members[] = {
 static const AwsShape describe_groups = {"DescribeSecurityGroupsResponse", groups_members};
 
 /* Filters, unlike id parameters, let EC2 answer with those that it knows, so that all unknown ones
- * are told at once. */
+ * are reported at once. */
 static AwsQuestion *ask_filtered(GPtrArray *questions, const char *action, const AwsShape *shape,
 	const char *filter, const char *const *values, size_t count)
 {

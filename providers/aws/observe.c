@@ -34,7 +34,7 @@ typedef struct {
 	GString *page, *shared; /* the page's two lists */
 	unsigned n_shared;
 	json_t *last_shared;	       /* the newest of `shared`; NULL at the beginning of a page */
-	const char *cluster, *lineage; /* whose marks tell an address; "" = anybody's */
+	const char *cluster, *lineage; /* whose marks name an address; "" = anybody's */
 	bool any_lineage;	       /* the lineage is asked for, not given */
 	bool by_name;		       /* reads what carries the cluster's name */
 } Pager;
@@ -241,7 +241,8 @@ rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *inpu
 typedef struct {
 	const AwsCall *call;
 	const AwsKind *kind;
-	GHashTable *waiting; /* id -> address, borrowed from the input; told ones are taken out */
+	GHashTable *waiting; /* id -> address, borrowed from the input; those already reported are
+				removed */
 	rgp_status status;
 } Look;
 

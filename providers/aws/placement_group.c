@@ -41,7 +41,7 @@ static void group_readiness(const AwsCall *call, const json_t *record, ModFailur
 	mod_failure_set(failure, class_, NULL, "it is %s", state);
 }
 
-/* "research-train": a pool of one cluster; the token tells states and generations apart. */
+/* "research-train": a pool of one cluster; the token distinguishes states and generations. */
 static char *name_of(const json_t *input)
 {
 	const char *address =
@@ -100,7 +100,7 @@ static rgp_status group_create(const AwsCall *call, const json_t *input)
 	return status;
 }
 
-/* Only tags and marks can change; CreateTags wants pg-..., not the name. */
+/* Only tags and marks can change; CreateTags requires pg-..., not the name. */
 static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 {
 	rgp_status status = RGP_OK;

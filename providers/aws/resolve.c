@@ -95,7 +95,7 @@ static json_t *image_fact(const json_t *record)
 		"driver", aws_image_driver(mod_str(record, "name")));
 }
 
-/* An image that the spec wants, or leaves open. */
+/* An image that the spec names, or leaves open. */
 typedef struct {
 	const json_t *want;
 	char *id; /* NULL: the newest default image */
@@ -150,7 +150,7 @@ static rgp_status read_parameters(const AwsCall *call, const json_t *wanted, jso
 	return aws_parameters_read(call, parameters, ids);
 }
 
-/* One question for each image, however many nodes want it. */
+/* One question for each image, however many nodes use it. */
 static GPtrArray *ask_images(const json_t *wanted, const json_t *ids, GPtrArray *questions)
 {
 	GPtrArray *images = g_ptr_array_new_with_free_func(image_free);

@@ -1,4 +1,4 @@
-/* reveal: what no Describe call over many things tells, at one request each. */
+/* reveal: what no Describe call reports for many resources at once; one request each. */
 #include "aws/instance.h"
 
 static const AwsShape value_members[] = {{"value"}, {0}};

@@ -52,7 +52,7 @@ static json_t *new_value(const AwsShape *shape)
 	return is_list && shape->kids[0].fate != AWS_PAIR ? json_array() : json_object();
 }
 
-/* The shape of the element that begins; NULL: it is not wanted, or is none of ours (stopped). */
+/* The shape of the element that begins; NULL: it is ignored, or is none of ours (stopped). */
 static const AwsShape *choose_shape(Reader *reader, const char *name, bool qualified)
 {
 	if (reader->depth)
@@ -168,7 +168,7 @@ static const xmlSAXHandler handlers = {
 };
 
 /* What a conversion of characters finds wrong is no parser's, so without this libxml2 would write
- * it to the program's stderr; wellFormed tells of it all the same. */
+ * it to the program's stderr; wellFormed still reports it. */
 static void say_nothing(void *data, xmlErrorPtr error) // NOLINT(readability-non-const-parameter)
 {
 }

@@ -1,5 +1,5 @@
 /* One request whose answers a module's own reader classifies: what the host's tries met, whether
- * the cloud may have acted all the same, and whether a wrong clock is to blame. */
+ * the cloud may still have acted, and whether a wrong clock is the cause. */
 #pragma once
 #include "common/talk.h"
 
@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
 	const ModReader *reader;
 	uint32_t answers;
-	bool doubtful; /* an answer after which the cloud may have acted all the same */
+	bool doubtful; /* an answer after which the cloud may still have acted */
 } ModTries;
 
 /* The two halves of mod_exchange, for requests that are sent side by side: sets the request's

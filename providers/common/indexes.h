@@ -1,6 +1,6 @@
 /* The `indexes` mark: which members of a pool one create call made, "0-3,7". A member's place in
  * the batch (EC2's launch index) gives its index, so that an address can be read from marks alone
- * although all members of a batch are marked alike. Pure. */
+ * although all members of a batch have the same marks. Pure. */
 #pragma once
 #include <glib.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The cloud's error codes; what is not here is told by the status. */
+/* The cloud's error codes; for others the status decides. */
 static const struct {
 	const char *code, *class_name;
 	int32_t class_;

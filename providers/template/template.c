@@ -31,8 +31,8 @@ static json_t *get_node(const Call *c, const char *id, Failure *why)
 	return request_at(c, "GetNode", "GET", "/v1/nodes/", id, "", NULL, why);
 }
 
-/* A change of the node as the plan saw it, or as the last answer told: the cloud refuses another
- * version, so nobody's change is overwritten unseen. */
+/* A change of the node as the plan saw it, or as the last answer reported it: the cloud refuses
+ * another version, so nobody's change is overwritten unseen. */
 static json_t *change_node(const Call *c, const char *what, const char *method, const json_t *item,
 	const json_t *body, Failure *why)
 {
@@ -84,7 +84,7 @@ static rgp_status call_open(const struct rgp_host *host, struct rgp_call *call,
 	return RGP_OK;
 }
 
-/* ---- resolve, lower: what is there, and what we want of it */
+/* ---- resolve, lower: what exists, and what we want */
 
 static rgp_status resolve(const Call *c)
 {
@@ -182,7 +182,7 @@ static const char *other_lineage(const Call *c, const json_t *marks)
 	return *lineage ? lineage : NULL;
 }
 
-/* A node as the ABI wants it told; NULL when it is none. Only the schema's attributes. What another
+/* A node in the form of the ABI; NULL when it is none. Only the schema's attributes. What another
  * state made has no address for this one. */
 static json_t *observed(const Call *c, const json_t *node)
 {

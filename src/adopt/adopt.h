@@ -1,6 +1,7 @@
-/* Taking in what exists: the records of a cluster that a state lost (rebuild), of things that were
- * made by hand (import), and under other addresses (moves). Beside the path of data, and on top of
- * it: what is found is fitted with its spec as a plan would be. Only reading calls go to clouds. */
+/* Taking in what exists: the records of a cluster that a state lost (rebuild), of resources that
+ * were made without raygpu (import), and under other addresses (moves). Beside the path of data,
+ * and on top of it: what is found is fitted with its spec as a plan would be. Only reading calls go
+ * to clouds. */
 #pragma once
 #include "pipeline/pipeline.h"
 

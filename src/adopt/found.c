@@ -1,11 +1,11 @@
-/* Things that run and have no record: what `state rebuild` and `import` do alike before they record
- * them. Reads only. */
+/* Things that run and have no record: what `state rebuild` and `import` have in common before they
+ * record them. Reads only. */
 #include "adopt/internal.h"
 #include "base/redact.h"
 #include "resource/nodes.h"
 #include <string.h>
 
-/* ---- pins: what a node is decides what is wanted of it, as if it had been recorded */
+/* ---- pins: what a node is decides its desired attributes, as if it had been recorded */
 
 static const RgKind *kind_of(const Rebuild *rebuild, const RgResource *found)
 {
@@ -30,7 +30,7 @@ static json_t *pin_observed(const Rebuild *rebuild, const RgResource *found)
 	return pin;
 }
 
-/* Of nodes of the pools that the cloud reports; what is wanted says more of them. */
+/* Of nodes of the pools that the cloud reports; the desired resources say more. */
 static json_t *pin_of_pools(const Rebuild *rebuild, const RgResource *found)
 {
 	json_t *entries = json_array(), *n;
@@ -112,7 +112,7 @@ static const json_t *fitted_node(const Rebuild *rebuild, const RgPoolNodes *node
 	return NULL;
 }
 
-/* What is wanted says which nodes a resource stands for. */
+/* The desired resource says which nodes it stands for. */
 static void pin_as_wanted(const Rebuild *rebuild, RgResource *found)
 {
 	const RgResource *wanted = rg_resource_set_find(rebuild->pass->desired, found->address);
@@ -153,11 +153,11 @@ static void pin_from_fitted(Rebuild *rebuild)
 	}
 }
 
-/* Twice: the first tells by which key each pool's image was chosen, the second keeps the image. */
+/* Twice: the first shows by which key each pool's image was chosen, the second keeps the image. */
 bool found_fit(Rebuild *rebuild)
 {
 	RgPass *pass = rebuild->pass;
-	g_autoptr(RgDiags) first = rg_diags_new(); /* the second tells its warnings again */
+	g_autoptr(RgDiags) first = rg_diags_new(); /* the second reports its warnings again */
 	pin_nodes(rebuild);
 	if (!rg_pass_fit(rebuild->session, pass, first)) {
 		rg_diags_take_all(rebuild->diags, first);

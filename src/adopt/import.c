@@ -62,7 +62,7 @@ static bool check_request(const Importing *importing, size_t i)
 	if (recorded)
 		return import_refuse(importing, import, "`raygpu state rm` forgets that record",
 			"%s is already recorded, as %s", import->address, recorded->id);
-	/* the same thing under two records would be removed by the one while the other wants it */
+	/* the same thing under two records would be removed by the one while the other needs it */
 	g_autofree char *holder = rg_store_find_holder(importing->rebuild.session->store,
 		pass->cluster->provider.name, pass->cluster->provider.region, kind, import->id,
 		importing->rebuild.diags);
@@ -119,7 +119,7 @@ static bool read_all(Importing *importing)
 	return true;
 }
 
-/* What the cloud tells of it. */
+/* What the cloud reports about it. */
 static const RgResource *check_read(const Importing *importing, const RgImport *import)
 {
 	const RgPass *pass = importing->rebuild.pass;
@@ -145,7 +145,7 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 	return NULL;
 }
 
-/* As if its marks had told the address that was asked for. */
+/* As if its marks had named the requested address. */
 static RgResource *found_new(const RgImport *import, const RgResource *read)
 {
 	g_autofree char *kind = NULL, *name = NULL;

@@ -13,7 +13,7 @@ static void take_marked(void *data, RgResource *resource)
 		rg_resource_free(resource);
 }
 
-/* Kinds that not every API knows are left out with a warning: a plan that wants one reads it. */
+/* Kinds that not every API knows are left out with a warning: a plan that needs one reads it. */
 static void warn_unread(Rebuild *rebuild, GStrv kinds, const RgDiags *why)
 {
 	g_autofree char *names = g_strjoinv(", ", kinds);

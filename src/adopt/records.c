@@ -115,7 +115,8 @@ static bool is_same(const RgAttribute *attribute, const json_t *wanted, const js
 }
 
 /* User data as it was made by another spec: the value holds the token and must not stand in a
- * record, so its digest does. It differs from every wanted one, which is what the plan must say. */
+ * record, so its digest does. It differs from every desired one, which is what the plan must say.
+ */
 static json_t *digest_of(const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -155,7 +156,7 @@ static json_t *wanted_or_told(
 	return own ? json_incref(own) : json_null();
 }
 
-/* Adds what the cloud tells beyond what the spec wants. */
+/* Adds what the cloud reports beyond the desired attributes. */
 static void add_told(const RgKind *kind, const RgResource *found, bool computed, json_t *to)
 {
 	const char *name;

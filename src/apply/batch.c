@@ -132,7 +132,8 @@ char *indexes_text(const GPtrArray *steps)
 	return g_string_free(indexes.text, FALSE);
 }
 
-/* A create's resources are marked alike, with all of their indexes: no more than the mark holds. */
+/* A create's resources all have the same marks, with all of their indexes: no more than the mark
+ * holds. */
 static GPtrArray *take_batch(Apply *apply, Group *group)
 {
 	group_sort(group);

@@ -40,7 +40,7 @@ static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
 	return marks;
 }
 
-/* What an update is told beside what is known of the thing. */
+/* What an update gets in addition to what is known of the resource. */
 static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
 {
 	const RgPlanAttr *marks = changed_marks(change);
@@ -237,7 +237,8 @@ static void record_outputs(Apply *apply, const Job *job)
 		apply->store_failed = true;
 }
 
-/* Nothing here deletes a record: what ended while it started is told, and the next plan sees it. */
+/* Nothing here deletes a record: what ended while it started is reported, and the next plan sees
+ * it. */
 void ready_finish(Apply *apply, Job *job)
 {
 	record_outputs(apply, job);
@@ -246,7 +247,7 @@ void ready_finish(Apply *apply, Job *job)
 		Step *step = job->steps->pdata[i];
 		const RgItemResult *result = job->results->pdata[i];
 		bool failed = result->outcome == RG_OUTCOME_FAILED && !step->late;
-		/* refused to look: it may run all the same */
+		/* refused to look: it may still run */
 		step->in_doubt = failed && !result->definite && !result->id;
 		if (!failed && gang_gives_back(apply, step))
 			continue;

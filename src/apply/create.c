@@ -154,7 +154,7 @@ static void report_failures(Apply *apply, const Job *job)
 		"its token and records what was created");
 }
 
-/* The state could not be told what was made: the journal row still knows it, and the next apply
+/* What was made could not be recorded: the journal row still knows it, and the next apply
  * asks for it under the same token. */
 static void lose_track(Apply *apply, const Job *job)
 {

@@ -1,6 +1,7 @@
 #include "apply/internal.h"
 
-/* Steps of one call that failed alike share one diagnostic: 200 nodes, one refusal. */
+/* Steps of one call that failed for the same reason share one diagnostic: 200 nodes, one refusal.
+ */
 
 typedef struct {
 	GPtrArray *steps;

@@ -1,10 +1,10 @@
 #include "apply/internal.h"
 
 /* Gang pools: the nodes that one lacks come all or none (apply.h, rule 6). Their
- * creates start together, in calls that want all they ask for. When one of them fails for certain,
- * those that have not started don't, and what this run obtained of the same pool is given back;
- * nodes that were there before, and other pools, keep what they have. A failure that leaves the
- * fate of a node open gives nothing back: the next apply may find it. */
+ * creates start together, in calls that accept no fewer than all. When one of them fails for
+ * certain, those that have not started don't, and what this run obtained of the same pool is given
+ * back; nodes that were there before, and other pools, keep what they have. A failure that leaves
+ * the fate of a node open gives nothing back: the next apply may find it. */
 
 struct Gang {
 	const char *pool;
@@ -108,7 +108,7 @@ static void stop_member(Apply *apply, Step *step)
 void gang_failed(Apply *apply, const Step *failed, bool definite)
 {
 	Gang *gang = failed->gang;
-	/* one that is not tried any more, perhaps by stop_member below, tells nothing new */
+	/* one that is not tried any more, perhaps by stop_member below, says nothing new */
 	bool told = !definite || (gang && gang->giving_back) || failed->state == STEP_BLOCKED;
 	if (!gang || apply->store_failed || (gang->failed && told))
 		return;

@@ -228,8 +228,8 @@ Failures *failures_new(void);
 void failures_free(Failures *failures);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Failures, failures_free)
 void failures_add(Failures *failures, Step *step, const RgItemResult *result);
-/* Fails all steps, one diagnostic for those that failed alike: "VERB ADDRESS and N more: why".
- * `doubt`, may be NULL: the detail where the failure is not definite. */
+/* Fails all steps, one diagnostic for those that failed for the same reason: "VERB ADDRESS and N
+ * more: why". `doubt`, may be NULL: the detail where the failure is not definite. */
 void failures_tell(Failures *failures, Apply *apply, const char *verb, const char *doubt);
 
 /* events.c */

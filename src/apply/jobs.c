@@ -40,8 +40,8 @@ static void take_found(void *data, RgResource *resource)
 	g_ptr_array_add(data, resource);
 }
 
-/* A module without `find` lists what carries our lineage. Things whose token isn't told are kept:
- * search.c goes by their addresses. */
+/* A module without `find` lists what carries our lineage. Things whose token isn't reported are
+ * kept: search.c goes by their addresses. */
 static bool list_by_token(RgProvider *provider, Job *job, const json_t *marks)
 {
 	const RgJournalRow *row = job->recovery->row;

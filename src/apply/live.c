@@ -121,7 +121,7 @@ void live_load(Apply *apply)
 
 static json_t *live_look_up(void *data, const char *address, const char *attr);
 
-/* Attributes that the cloud doesn't set are what they are wanted to be (decide.md). */
+/* Attributes that the cloud doesn't set have their desired values (decide.md). */
 static json_t *wanted_value(Apply *apply, const char *address, const char *attr)
 {
 	const RgPlanChange *change = g_hash_table_lookup(apply->changes, address);

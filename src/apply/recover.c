@@ -3,7 +3,7 @@
 
 /* Open journal rows: a run died, or never learnt what became of a create. decide.md rows 16 to 18.
  * While the cloud still honours the token (kind.replay_s) the recorded request is sent again, so
- * it gives the same resources; search.c has what is done when that tells nothing. Rows that the
+ * it gives the same resources; search.c does the rest when that shows nothing. Rows that the
  * plan leaves out (--target, --exclude, a stop) are not touched: sending them would make what
  * nobody asked for. */
 

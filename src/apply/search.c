@@ -2,15 +2,15 @@
 #include "base/clock.h"
 
 /* What the cloud has under a token, where its request can't be sent again or was refused for a
- * reason that tells nothing of the first sending. What is seen is believed at once. Absence is
+ * reason that says nothing about the first attempt. What is seen is believed at once. Absence is
  * believed when the look began consistency_s after the last possible sending: the age of the row
- * doesn't tell when that was (a run that was killed a second ago may have replayed it), but the
+ * doesn't show when that was (a run that was killed a second ago may have replayed it), but the
  * lock does: since this run began to ask, nobody else has sent it. */
 
 #define LOOK_FIRST_MS 1000
 #define LOOK_MAX_MS 5000
-/* A call may go on sending so long after its row was opened or its replay was allowed: retries,
- * waits for what it depends on. */
+/* A call may go on sending for this long after its row was opened or its replay was allowed:
+ * retries, waits for what it depends on. */
 #define SENDING_MAX_S 900
 
 static int64_t age_s(const Recovery *recovery)

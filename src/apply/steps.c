@@ -49,7 +49,7 @@ static void wait_for(Step *later, Step *earlier)
 }
 
 /* What a create still needs, now that the open journal rows were replayed (decide.md 16 to 18): a
- * thing that came back as the plan wants it is taken over, another one has to leave first. */
+ * thing that came back as planned is recorded, another one has to leave first. */
 static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 {
 	const Live *live = live_get(apply, change->address);
@@ -109,14 +109,14 @@ static void add_making_edges(GHashTable *pairs, const RgPlanChange *change)
 }
 
 /* What is created again because it vanished has nothing to remove. What is replaced for its new id
- * leaves first all the same: a run that ended in between would leave a record that refers to the
- * new one by its address, while the thing itself booted with the old one. */
+ * still leaves first: a run that ended in between would leave a record that refers to the new one
+ * by its address, while the thing itself booted with the old one. */
 static bool is_made_anew(const Pair *pair)
 {
 	return !pair->remove && pair->make && pair->make->kind == STEP_CREATE;
 }
 
-/* By what is recorded: the spec may not want the dependency, or the thing, any more. */
+/* By what is recorded: the spec may no longer have the dependency, or the thing. */
 static void add_leaving_edges(
 	GHashTable *pairs, const RgPlanChange *change, RgDependencies *cache, const RgResource *now)
 {

@@ -75,7 +75,7 @@ size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity);
 /* Moves all of `from` to the end of `to`. */
 void rg_diags_take_all(RgDiags *to, RgDiags *from);
 /* The same, without those that `to` has already (equal code, summary and place): several parallel
- * readings that fail alike are reported once. */
+ * readings that fail for the same reason are reported once. */
 void rg_diags_take_new(RgDiags *to, RgDiags *from);
 /* Forgets the findings of one code: another finding says the same better. */
 void rg_diags_drop(RgDiags *diags, const char *code);

@@ -36,7 +36,7 @@ static bool is_word(gunichar c)
 	return c < 0x80 && (g_ascii_isalnum((char)c) || c == '.' || c == '_' || c == '-');
 }
 
-/* Whether `wanted` is the next thing to be seen, after a word when one is allowed. */
+/* Whether `wanted` comes next, after a word when one is allowed. */
 static bool comes(const char *at, gunichar wanted, bool after_word)
 {
 	while (*at) {

@@ -271,7 +271,7 @@ static bool is_of_another_type(const Check *check, const GPtrArray *findings)
 }
 
 /* anyOf and oneOf. When no branch holds and one alone is of the value's type, its findings are
- * told, so that `nodes: {min: x}` is a wrong type in /nodes/min. */
+ * reported, so that `nodes: {min: x}` is a wrong type in /nodes/min. */
 static void check_branches(
 	Check *check, const json_t *schema, const char *keyword, const json_t *value)
 {

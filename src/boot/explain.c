@@ -188,7 +188,7 @@ json_t *rg_boot_explain(const json_t *before, const json_t *after)
 	for (const GList *name = names; name != NULL; name = name->next) {
 		json_t *was = json_object_get(old, name->data);
 		json_t *is = json_object_get(new, name->data);
-		/* a script that comes or goes with a field is told by that field */
+		/* a script that comes or goes with a field is explained by that field */
 		bool script = *(const char *)name->data == '/' && (!was || !is);
 		if (!script && (!was || !is || !json_equal(was, is)))
 			json_array_append_new(list, difference(name->data, was, is));

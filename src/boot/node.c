@@ -111,7 +111,7 @@ static bool is_label_text(const char *text, bool is_key)
 	       g_ascii_isalnum(text[0]);
 }
 
-/* Before 2.49 the same option wanted JSON and refused keys below ray.io/. */
+/* Before 2.49 the same option required JSON and refused keys below ray.io/. */
 static bool takes_labels(const RgBootNode *node)
 {
 	const char *version = rg_json_str(json_object_get(node->fitted, "ray"), "version", "");

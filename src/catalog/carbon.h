@@ -7,7 +7,7 @@
 
 /* Like money: unknown is said and counted, never taken as nothing. */
 #define RG_CARBON_UNKNOWN INT64_MIN
-/* Of GPUs and CPUs alike; the default of cloud-carbon-footprint. */
+/* For both GPUs and CPUs; the default of cloud-carbon-footprint. */
 #define RG_CARBON_UTILISATION_PERCENT 50
 
 typedef struct RgCarbon RgCarbon;

@@ -111,7 +111,7 @@ static bool is_skipped(const Reader *reader, const char *line, size_t len)
 	       memcmp(line, reader->first, reader->first_len) != 0;
 }
 
-/* libcsv tells no positions, so it is fed line by line. */
+/* libcsv reports no positions, so it is fed line by line. */
 static void feed(Reader *reader, struct csv_parser *parser, const char *text, size_t len)
 {
 	const char *end = text + len;

@@ -270,7 +270,7 @@ static void take_verdict(Worst *worst, const Verdict *verdict)
 	}
 }
 
-/* The address that the marks on a thing tell; NULL: none. */
+/* The address that the marks of a resource name; NULL: none. */
 static const char *marks_of(const RgResource *resource)
 {
 	return resource->mismarked ? resource->marked_as : resource->address;

@@ -131,7 +131,7 @@ static bool check_kinds(const Differ *differ, const RgResourceSet *set)
 	return true;
 }
 
-/* Wanted attributes must be of the schema and lead only to wanted things. */
+/* Desired attributes must be in the schema and refer only to desired resources. */
 static bool check_attributes(const Differ *differ, const RgResource *desired)
 {
 	const RgKind *kind = rg_schema_kind(differ->schema, desired->kind);
@@ -215,7 +215,7 @@ static bool decide_all(Differ *differ)
 	return true;
 }
 
-/* One diagnostic a kind: a reading that failed concerns all of them alike. */
+/* One diagnostic a kind: a reading that failed affects all of them. */
 static void report_unread(Differ *differ)
 {
 	g_autoptr(GList) kinds = g_hash_table_get_keys(differ->unread);

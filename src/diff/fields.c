@@ -180,7 +180,7 @@ static GArray *make_fields(
 		Field field = {.attribute = attribute,
 			.desired = raw_value(desired, attribute),
 			.recorded = raw_value(recorded, attribute)};
-		/* without a spec (row 13) what was asked for stands for what is wanted */
+		/* without a spec (row 13) what was requested counts as desired */
 		const json_t *asked = desired ? field.desired : field.recorded;
 		if (attribute->create_only || (attribute->computed && !asked))
 			continue;

@@ -9,7 +9,7 @@ static const RgResource *any_of(const Differ *differ, const char *address)
 	return desired ? desired : rg_resource_set_find(differ->recorded, address);
 }
 
-/* Calls `found` for all resources that are wanted or recorded, each once. */
+/* Calls `found` for all resources that are desired or recorded, each once. */
 static void each_resource(
 	const Differ *differ, void (*found)(const RgResource *, void *), void *data)
 {
@@ -134,8 +134,9 @@ static void push(const Differ *differ, GHashTable *set, GPtrArray *queue, const 
 		g_ptr_array_add(queue, resource->address);
 }
 
-/* Widens the set until it holds all that has to go with its members. A target draws in what a
- * wanted thing needs and what still leans on a leaving one; an exclusion the other way round. */
+/* Widens the set until it holds all that has to go with its members. A target includes what a
+ * desired resource needs and what still depends on a leaving one; an exclusion the other way round.
+ */
 static void widen(const Differ *differ, GHashTable *dependents, GHashTable *set, bool exclusion)
 {
 	g_autoptr(GPtrArray) queue = g_ptr_array_new();
@@ -206,7 +207,7 @@ bool scope_replaces(const Differ *differ, const char *address)
 }
 
 /* What has vanished and is created again is another thing under the same address: something that
- * stands and is left out would go on with the old one, and nothing would tell it later. */
+ * stands and is left out would go on with the old one, and nothing would show it later. */
 static const char *moves_away(const RgChange *change, const RgChange *left)
 {
 	switch (change->action) {

@@ -4,7 +4,7 @@
 #include "fit/place.h"
 
 /* Nodes of a pool on which the same runs. state: used parts of each GPU, descending (GPUs of a node
- * are alike), then what is left of each amount. */
+ * are identical), then what is left of each amount. */
 typedef struct {
 	unsigned pool, count;
 	int64_t state[];

@@ -30,7 +30,7 @@ bool rg_fit_is_gathered(const RgPool *pool)
 	return pool->placement || pool->rdma;
 }
 
-/* Where `zone` stands in the spec's list; without a list all are alike. */
+/* Where `zone` stands in the spec's list; without a list all are equal. */
 static guint wish_rank(const RgPool *pool, const char *zone)
 {
 	guint rank = 0;

@@ -141,8 +141,8 @@ static bool knows_type(const RgShape *shape, const json_t *known)
 }
 
 /* Whether what is known leaves the pool's open nodes a zone to go to. Where it doesn't, the cloud
- * may by now: somebody opens the network there as told, or a type comes to another zone. Of a type
- * that nobody has asked about only a node of it that stands tells. */
+ * may by now: somebody opens the network there as advised, or a type comes to another zone. For a
+ * type that nobody has asked about, only an existing node shows it. */
 static bool pins_suffice(const RgShape *shape, const json_t *known)
 {
 	const RgPool *pool = shape->pool;

@@ -21,8 +21,8 @@ RgWhole rg_fit_whole(
 /* Of one pool, "head" too. */
 RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const RgCarbon *carbon,
 	const char *pool, bool most);
-/* Why the place lacks what the shapes want, as far as the catalog knows: "p4d.24xlarge (pool train)
- * is not offered in west-1". g_free; NULL: nothing is known to lack. */
+/* Why the place lacks what the shapes require, as far as the catalog knows: "p4d.24xlarge (pool
+ * train) is not offered in west-1". g_free; NULL: nothing is known to lack. */
 char *rg_fit_whole_lacks(const RgCluster *cluster, const RgShapes *shapes);
 
 /* The best of n merits, where admitted[i] holds; of equals the first. n: none is admitted. */

@@ -1,4 +1,4 @@
-/* Ray wants its nodes close together, so that the cluster gathers in one zone where it can. */
+/* Ray needs its nodes close together, so the cluster gathers in one zone where it can. */
 #include <string.h>
 #include "fit/internal.h"
 

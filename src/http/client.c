@@ -1,4 +1,4 @@
-/* The transport as a whole: counting, rate limit, tries, waits and what people are told. */
+/* The transport as a whole: counting, rate limit, tries, waits and messages. */
 #include "http/module.h"
 
 #include <curl/curl.h>

@@ -1,4 +1,4 @@
-/* Token bucket over all threads of one transport. A thread reserves its token at once and is told
+/* Token bucket over all threads of one transport. A thread reserves its token at once and learns
  * how long to wait for it, so waiting threads come in order. Throttling halves the rate, answers
  * bring it slowly back. Thread-safe. */
 #pragma once

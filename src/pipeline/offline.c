@@ -1,4 +1,4 @@
-/* What a spec tells without a cloud and without a state: whether it is sound, and what runs on it.
+/* What a spec shows without a cloud and without a state: whether it is sound, and what runs on it.
  */
 #include "fit/compat.h"
 #include "fit/workloads.h"

@@ -13,7 +13,7 @@ bool rg_pass_open(RgSession *session, RgPass *pass, RgDiags *diags);
 /* Asks whose account the credentials are of, beside what follows. */
 void rg_pass_ask_account(RgPass *pass);
 /* The answer into pass->account: false and plan.wrong-account when the cluster is in another; a
- * warning, when `warn`, that it could not be told. */
+ * warning, when `warn`, that it could not be checked. */
 bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags);
 /* What the fit keeps (fit.h): of the snapshot, as far as it holds where the cluster is; the pass's,
  * and may be added to before rg_pass_fit. */

@@ -244,7 +244,7 @@ static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->diff = rg_diff(rg_provider_get_schema(pass->provider), pass->desired,
 		pass->snapshot->recorded, pass->observed, &options, undecided);
 	if (rg_diags_has_errors(unread))
-		rg_diags_drop(undecided, "diff.unknown"); /* the reading told why already */
+		rg_diags_drop(undecided, "diff.unknown"); /* the reading has already reported why */
 	rg_diags_take_new(diags, unread);
 	rg_diags_take_new(diags, undecided);
 	return pass->diff != NULL;

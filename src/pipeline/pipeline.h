@@ -45,7 +45,7 @@ typedef struct {
 	RgHttp *http;
 	RgProvider *provider;
 	struct RgAsking *asking; /* account.c */
-	char *account;		 /* of the credentials; NULL: not told (yet) */
+	char *account;		 /* of the credentials; NULL: unknown (yet) */
 	json_t *place; /* why the cluster is where it is (place.h); NULL: the spec leaves no choice
 			*/
 	json_t *pins;  /* what the fit keeps (rg_pass_pins) */
@@ -68,7 +68,7 @@ RgPass *rg_pipeline_load(const char *spec_path, const char *ref, RgDiags *diags)
  * are used. */
 bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same from the state alone (destroy and drift without a spec): what is recorded is what is
- * wanted, or nothing when session->diff.destroy. */
+ * desired, or nothing when session->diff.destroy. */
 RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags);
 /* Only what is recorded of the cluster and what the cloud reports of it: nothing is desired, so
  * there is no diff and no plan. */

@@ -18,7 +18,7 @@ typedef struct {
 } RgPlacing;
 
 /* Tries every candidate and settles the cluster on the best admitted one; where none is, with all
- * that was found and fit.no-place. What is wrong in the settings of any candidate is an error all
- * the same. A new reference, without "provider" when none is admitted; NULL: the spec or the data
- * are wrong. Only for a cluster that rg_place_is_open. */
+ * that was found and fit.no-place. A wrong setting of any candidate is still an error. A new
+ * reference, without "provider" when none is admitted; NULL: the spec or the data are wrong. Only
+ * for a cluster that rg_place_is_open. */
 json_t *rg_place_choose(const RgPlacing *placing, RgCluster *cluster, RgDiags *diags);

@@ -15,7 +15,7 @@ static const RgPool *find_pool(const RgCluster *cluster, const char *name)
 	return NULL;
 }
 
-/* A destroy has no word of the spec's: who wants to destroy must have lifted it before. */
+/* A destroy ignores the spec: protection must have been lifted before. */
 static const RgCluster *spec_of(const RgSession *session, const RgPass *pass)
 {
 	return session->diff.destroy ? NULL : pass->cluster;

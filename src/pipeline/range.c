@@ -1,5 +1,5 @@
 /* What elastic pools cost at their least and at their most, against the budgets: Ray's autoscaler
- * moves between the two without a plan, so that only here it can be told beforehand. */
+ * moves between the two without a plan, so only here it can be reported beforehand. */
 #include "fit/whole.h"
 #include "pipeline/internal.h"
 

@@ -39,10 +39,11 @@ typedef struct {
 /* The resource that is there after the change: what is stopped or left out stays as it is recorded.
  */
 const RgResource *resource_after(const RgChange *change);
-/* Of nodes of the change's resource, as fitted when they are wanted, or else as pinned. Borrowed
+/* Of nodes of the change's resource, as fitted when they are desired, otherwise as pinned. Borrowed
  * from the maker and the change. */
 Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes, bool wanted);
-/* What the state is to remember of the nodes of what is wanted: a new reference, NULL: nothing. */
+/* What the state is to remember of the nodes of the desired resources: a new reference, NULL:
+ * nothing. */
 json_t *pin_after(const Maker *maker, const RgChange *change);
 
 /* changes.c */

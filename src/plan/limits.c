@@ -2,10 +2,10 @@
 #include "plan/internal.h"
 #include <string.h>
 
-/* The plan's cost against the budget. What grows above a limit is refused; what is above it already
- * and doesn't grow is told, but goes on: a cluster that costs too much must be able to shrink, and
- * to be repaired on the way. A price that is not known can't be held against anything, so nodes of
- * unknown price are not added under a budget either. */
+/* The plan's cost against the budget. What grows above a limit is refused; what is already above it
+ * and doesn't grow is reported, but goes on: a cluster that costs too much must be able to shrink,
+ * and to be repaired on the way. A price that is not known can't be held against anything, so nodes
+ * of unknown price are not added under a budget either. */
 
 RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source)
 {

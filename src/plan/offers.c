@@ -25,7 +25,7 @@ static void copy_member(json_t *to, const char *name, const json_t *from, const 
 	json_object_set_new(to, name, value ? json_incref(rg_json_unconst(value)) : json_null());
 }
 
-/* GPUs as Ray will see them: "A100 1g.5gb", 7 a GPU; different slices are all told. */
+/* GPUs as Ray will see them: "A100 1g.5gb", 7 a GPU; different slices are all listed. */
 static void set_slices(json_t *pin, const json_t *share)
 {
 	const json_t *slices = json_object_get(share, "mig"), *slice;

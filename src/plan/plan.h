@@ -28,7 +28,7 @@ typedef struct {
 	json_t *computed;  /* CREATE, REPLACE: array of the attributes that the cloud will set; or
 			      NULL */
 	json_t *sensitive; /* object: attribute -> true, whose values must not be shown; or NULL */
-	json_t *desired;   /* wanted attributes with expressions; NULL for delete and forget */
+	json_t *desired;   /* desired attributes with expressions; NULL for delete and forget */
 	json_t *before;	   /* recorded attributes with drift put in, or NULL */
 	json_t *observed;  /* UPDATE, REPLACE, DELETE: what the cloud reported, computed attributes
 			      included, without what must not be shown; NULL: not seen */

@@ -2,7 +2,7 @@
 
 /* plan -> JSON (schemas/plan.schema.json). Terraform's keys first; everything that apply needs
  * stands under "raygpu", at the top and in each change. No build version: two builds that decide
- * alike write the same bytes, so that a plan can be approved by its hash; "raygpu_format" tells
+ * the same write the same bytes, so that a plan can be approved by its hash; "raygpu_format" shows
  * whether the file can be read. */
 
 /* Steals `list`. */

@@ -94,7 +94,7 @@ static RgSpendRow *find_row(RgSpend *spend, const json_t *life, const char *key)
 	return row;
 }
 
-/* Micro-USD of so many seconds, half up; a price is capped where it is read. */
+/* Micro-USD for a number of seconds, half up; a price is capped where it is read. */
 static int64_t cost_of(int64_t microusd_hour, int64_t seconds)
 {
 	return (int64_t)(((__int128)microusd_hour * seconds + 1800) / 3600);

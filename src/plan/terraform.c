@@ -97,7 +97,7 @@ static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 	json_object_foreach (change->desired, name, value)
 		put_after(view, change, name, value, blobs);
 	for (guint a = 0; a < change->attrs->len; a++) {
-		/* a default that is put back stands in no wanted attribute */
+		/* a default that is restored is in no desired attribute */
 		const RgPlanAttr *attr = change->attrs->pdata[a];
 		if (attr->after && !json_object_get(change->desired, attr->name))
 			put_after(view, change, attr->name, attr->after, blobs);

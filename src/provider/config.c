@@ -1,5 +1,5 @@
 /* What a spec says to its module, judged by the settings' schema in the module's schema.json and
- * told in the words of the spec: provider.profile, not /profile. A schema may help with
+ * reported in the words of the spec: provider.profile, not /profile. A schema may help with
  * x-raygpu-expected ("the id of a network such as ...") and, for maps with names of the user's own,
  * x-raygpu-name {what, expected}. */
 #include "provider/internal.h"

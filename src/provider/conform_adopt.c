@@ -3,7 +3,7 @@
 #include "provider/conform_internal.h"
 #include "resource/expr.h"
 
-/* Under a cluster's name that nothing carries, a known id is read all the same. */
+/* Even under a cluster's name that nothing has, a known id is read. */
 static void check_import(RgConform *c, const RgConformMade *made)
 {
 	const char *const kinds[] = {made->wanted->kind, NULL};

@@ -113,7 +113,7 @@ static bool is_repeated(const GPtrArray *first, const GPtrArray *second)
 	return true;
 }
 
-/* Waits until each of the batch is ready and keeps what it tells; NULL when all are, else why. */
+/* Waits until each of the batch is ready and keeps what it reports; NULL when all are, else why. */
 static char *wait_ready(RgConform *c, const GPtrArray *batch)
 {
 	const RgResource *first = batch->pdata[0];

@@ -1,4 +1,4 @@
-/* Changes in place: done, told by list, and each item's own. */
+/* Changes in place: done, reported by list, and each item's own. */
 #include <string.h>
 #include "base/clock.h"
 #include "provider/conform_internal.h"
@@ -66,7 +66,7 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 	rg_conform_tell(c, step, !why, why, NULL);
 }
 
-/* A change in place is done, and list tells it. */
+/* A change in place is done, and list reports it. */
 void rg_conform_update(RgConform *c, const RgConformMade *made)
 {
 	const char *kind = made->wanted->kind;

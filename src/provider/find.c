@@ -1,5 +1,5 @@
 /* Search order: each directory in turn for NAME.so, then the linked-in modules. The first file of
- * a name decides, also when it is refused: a user who put it there wants to hear about it. Data
+ * a name decides, also when it is refused: a user who put it there must learn about it. Data
  * files lie in DIR/NAME/, DIR being the directory of NAME.so (`DIR/NAME/schema.json`);
  * those of a linked-in module are embedded. The two are never mixed. */
 #include "provider/internal.h"

@@ -8,8 +8,8 @@
 
 #define HEADERS_MAX 100
 #define TOGETHER_MAX 64 /* requests of one http_all */
-/* A server whose list never ends: so many answers without anything new, or so long. A filter that
- * finds little in a huge account makes empty pages too. */
+/* A server whose list never ends: this many answers without anything new, or this much time. A
+ * filter that finds little in a huge account makes empty pages too. */
 #define BARREN_MAX 200
 #define BARREN_MAX_MS (10 * 60 * 1000)
 

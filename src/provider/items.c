@@ -1,5 +1,5 @@
-/* create, ready, update, remove: one result an item, verified. An id that the module told is never
- * thrown away, whatever else is wrong with its result: it may cost money. */
+/* create, ready, update, remove: one result an item, verified. An id that the module reported is
+ * never discarded, whatever else is wrong with its result: it may cost money. */
 #include "provider/internal.h"
 
 #include <string.h>

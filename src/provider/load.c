@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Majors looked for when ours is missing, to tell "too new" from "not a provider". */
+/* Majors looked for when ours is missing, to distinguish "too new" from "not a provider". */
 #define NEIGHBOUR_MAX 9
 
 typedef const struct rgp_provider *(*EntryFn)(void);

@@ -68,8 +68,8 @@ static bool read_presence(RgCall *call, const json_t *item, const char *id, RgPr
 	return false;
 }
 
-/* Marks are tags that anybody in the account may rewrite: an address that is none of this kind
- * counts as not told, so that one spoilt tag can't stop all reading. */
+/* Marks are tags that anybody in the account may rewrite: an address of another kind counts as
+ * absent, so that one damaged tag can't stop all reading. */
 static RgResource *new_observed(const RgKind *kind, const char *address)
 {
 	g_autofree char *address_kind = NULL, *name = NULL;

@@ -114,7 +114,7 @@ GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags
  * Only when the module offers "reveal". */
 GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags *diags);
 
-/* Whose resources the credentials reach: *id (g_free) stays NULL when the module doesn't tell.
+/* Whose resources the credentials reach: *id (g_free) stays NULL when the module doesn't report it.
  * False and diagnostics when it could not find out. */
 bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags);
 

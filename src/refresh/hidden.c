@@ -67,7 +67,7 @@ void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, Rg
 		cluster, cluster);
 }
 
-/* Listings with few records first: one call tells, as a rule. */
+/* Listings with few records first: one call usually suffices. */
 static gint by_records(gconstpointer a, gconstpointer b)
 {
 	const RgReader *x = *(const RgReader *const *)a, *y = *(const RgReader *const *)b;

@@ -8,7 +8,7 @@
 typedef struct {
 	const char *cluster, *lineage; /* lineage NULL: nothing was ever applied */
 	const RgResourceSet *recorded;
-	const RgResourceSet *desired; /* only which kinds are wanted; NULL: nothing (yet) */
+	const RgResourceSet *desired; /* only which kinds are desired; NULL: nothing (yet) */
 	const GHashTable *tombstones; /* ids (char*) removed a short while ago: seeing them still is
 				       * not "unmanaged" */
 	GPtrArray *strangers; /* gets what carries the cluster's name under another lineage and has

@@ -39,14 +39,14 @@ static bool values_are_equal(
 	return rg_attribute_equal(attribute, wanted, part);
 }
 
-/* Attributes that the cloud tells back and that nobody but a writer changes. */
+/* Attributes that the cloud reports back and that only a writer changes. */
 static bool is_telling(const RgAttribute *attribute)
 {
 	return attribute && !attribute->unreadable && !attribute->create_only &&
 	       !attribute->computed && !attribute->sensitive && !attribute->ignore_drift;
 }
 
-/* `observed` as it was read: its address is what its marks tell. */
+/* `observed` as it was read: its address is the one in its marks. */
 static bool shows_marks(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {

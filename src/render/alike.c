@@ -1,7 +1,7 @@
 #include "render/paint.h"
 #include "resource/expr.h"
 
-/* What all new resources of a kind have alike is shown once, above the first of them. */
+/* What all new resources of a kind have in common is shown once, above the first of them. */
 
 static bool is_map(const json_t *value)
 {

@@ -1,4 +1,4 @@
-/* What fit found, as text: workloads, what stays unused, and the options that Ray wants. */
+/* What fit found, as text: workloads, what stays unused, and Ray's options. */
 #include "render/fit.h"
 #include <string.h>
 #include "render/paint.h"

@@ -282,7 +282,7 @@ static void markdown_add_row(GString *to, const RgReports *reports, const RgRepo
 	g_string_append_printf(to, "%s |\n", report_status(report));
 }
 
-/* Clusters that have nothing to tell come last, and go first when there is no room. */
+/* Clusters without content come last, and are dropped first when there is no room. */
 static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 {
 	size_t left = 0;
@@ -311,7 +311,7 @@ static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 
 #define FOLD_LEAST 600 /* bytes in which a fold says something */
 
-/* Each that has something to tell gets an equal part of the room that is left. */
+/* Each with content gets an equal part of the remaining room. */
 static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 {
 	size_t folds = 0, missed = 0;

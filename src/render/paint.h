@@ -64,8 +64,8 @@ void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
 /* place.c: why the cluster is where it is; nothing when the spec left no choice */
 void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
 
-/* alike.c: {kind: attributes that all its new resources have alike; of maps their members}. A new
- * reference. */
+/* alike.c: {kind: attributes that all its new resources have in common; of maps their members}. A
+ * new reference. */
 json_t *alike_of(const RgPlan *plan);
 /* What of an attribute's value is not in `alike` (of the kind; may be NULL); NULL: nothing. A new
  * reference. */

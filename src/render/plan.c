@@ -107,7 +107,7 @@ static void add_wanted(const Blocks *blocks, const RgPlanChange *change)
 			left == 1 ? "" : "s");
 }
 
-/* Above the first new resource of a kind: what all of them have alike. */
+/* Above the first new resource of a kind: what all of them have in common. */
 static void add_common(const Blocks *blocks, const RgPlanChange *change)
 {
 	json_auto_t *common = json_copy(json_object_get(blocks->alike, change->kind));
@@ -181,7 +181,7 @@ static void add_ids(GString *text, GPtrArray *changes, guint from, guint to, con
 	wrap(text, style, "        ", ids->str);
 }
 
-/* One block for changes[from .. to), which are alike. */
+/* One block for changes[from .. to), which are identical. */
 static void add_block(const Blocks *blocks, guint from, guint to)
 {
 	GString *text = blocks->text;
@@ -217,7 +217,7 @@ static bool same_attr(const RgPlanAttr *a, const RgPlanAttr *b)
 	       (a->after == b->after || json_equal(a->after, b->after));
 }
 
-/* Nodes of a pool that change alike share one block. */
+/* Nodes of a pool with the same change share one block. */
 static bool alike_changes(const RgPlanChange *a, const RgPlanChange *b)
 {
 	if (a->action != b->action || a->index < 0 || b->index < 0 ||

@@ -8,7 +8,7 @@
 #include "diff/drift.h"
 
 typedef enum {
-	RG_DETAIL_NORMAL,  /* what resources have alike is shown once; constants are left out */
+	RG_DETAIL_NORMAL,  /* what resources have in common is shown once; constants are left out */
 	RG_DETAIL_SUMMARY, /* pools, cost and what must be known, without resources */
 	RG_DETAIL_VERBOSE, /* every attribute, and what nothing depends on */
 } RgDetail;
@@ -30,7 +30,7 @@ char *rg_render_diags(const RgDiags *diags, const RgStyle *style);
 json_t *rg_render_diags_json(const RgDiags *diags);
 
 /* The plan as people read it: the table of pools (nodes, GPUs, cost before and after) and what must
- * be known, then drift and the changes (nodes of a pool that change alike share one block; every
+ * be known, then drift and the changes (nodes of a pool with the same change share one block; every
  * address stands on a line of its own that tools can parse), the summary last. Without changes it
  * is the summary alone, unless verbose. */
 char *rg_render_plan(const RgPlan *plan, const RgStyle *style);

@@ -134,7 +134,7 @@ bool rg_expr_has_refs(const json_t *value)
 	return walk_refs(value, any_address, NULL);
 }
 
-/* gzip with a header that tells nothing of time and machine, so that the same text gives the same
+/* gzip with a header without time and machine, so that the same text gives the same
  * bytes everywhere (RFC 1952: mtime 0, OS 255 = unknown). Hands the bytes to `sink` or counts. */
 static size_t gzip(const char *data, size_t len, GByteArray *sink)
 {

@@ -1,4 +1,4 @@
-/* The way back from a $gzip_base64: what a cloud tells of user data. Its bytes come from outside,
+/* The way back from a $gzip_base64: what a cloud reports of user data. Its bytes come from outside,
  * so the size is capped before anything is kept. */
 #include "resource/expr.h"
 #include <zlib.h>

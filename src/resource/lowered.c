@@ -48,7 +48,7 @@ static const char *check_address(const json_t *item, const char *address, int64_
 	return NULL;
 }
 
-/* NULL and `wrong` told, when the item is not of the form. */
+/* NULL, and `wrong` reported, when the item is malformed. */
 static RgResource *take_item(RgResourceSet *set, const json_t *item, const char **wrong)
 {
 	const char *address = rg_json_str(item, "address", NULL), *group, *origin;

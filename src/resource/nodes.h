@@ -1,7 +1,7 @@
 /* Which Ray nodes a resource stands for: one of a machine, many of what a cloud keeps as one thing.
- * What is wanted has `nodes` as `lower` gave them (provider.h); what is recorded has them in its
- * pin: the pin itself is that of one node of the group, or {"nodes": [{pool, role, first, count or
- * min and max, and the members of a pin}]}. */
+ * What is desired has `nodes` as `lower` returned them (provider.h); what is recorded has them in
+ * its pin: the pin itself is that of one node of the group, or {"nodes": [{pool, role, first, count
+ * or min and max, and the members of a pin}]}. */
 #pragma once
 #include "resource/resource.h"
 #include "resource/schema.h"

@@ -55,7 +55,7 @@ static gboolean equal_id(gconstpointer a, gconstpointer b)
 }
 
 /* Long texts (user data) are sampled: equality is settled by json_equal, the hash only has to be
- * quick and to tell usual values apart. */
+ * quick and to distinguish usual values. */
 static guint hash_text(const char *text, size_t len)
 {
 	guint hash = (guint)len;

@@ -27,9 +27,10 @@ typedef struct {
 	const char *group;  /* interned pool name or NULL */
 	const char *origin; /* interned JSON pointer into the spec, or NULL */
 	char *id;	    /* the cloud's id; NULL for desired */
-	json_t *attrs;	    /* desired: wanted attributes, may hold expressions (expr.h).
-			     * recorded: the wanted attributes it was last made or updated to (same
-			     * form).      observed: what the cloud reported, schema attributes only */
+	json_t *attrs;	    /* desired: may contain expressions (expr.h).
+			     * recorded: the desired attributes it was last created with or updated to
+			     * (same      form).      observed: what the cloud reported, schema attributes
+			     * only */
 	/* which nodes it stands for (nodes.h). desired: as `lower` gave them, NULL: none. observed:
 	 * how many run, by pool, or NULL. recorded: they are in the pin */
 	json_t *nodes;
@@ -87,7 +88,7 @@ const GPtrArray *rg_resource_set_extras(const RgResourceSet *set);
 json_t *rg_resource_set_intern(RgResourceSet *set, json_t *attrs);
 
 /* For rg_expr_resolve_known: an attribute of a recorded resource of the set `data`, as the cloud
- * made it, else as it was wanted; a new reference, NULL when it is not known. */
+ * made it, else as it was desired; a new reference, NULL when it is not known. */
 json_t *rg_resource_set_value(void *data, const char *address, const char *attr);
 
 /* From the array that a module's `lower` gives (provider.h). NULL and provider.bad-result when it

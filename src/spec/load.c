@@ -46,7 +46,7 @@ static void copy_diag(RgDiags *to, const RgDiag *from)
 		rg_diag_related(diag, from->related, from->related_text);
 }
 
-/* An anchor's content is seen again at each of its aliases; its faults are told once. */
+/* An anchor's content is seen again at each of its aliases; its faults are reported once. */
 static bool is_repeated(const Placed *items, size_t i)
 {
 	for (size_t k = i; k > 0 && items[k - 1].order.line == items[i].order.line &&

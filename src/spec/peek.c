@@ -88,7 +88,7 @@ RgSpecPeek rg_spec_peek(const char *file, const char *text, size_t len, RgDiags 
 	if (!peek.is_spec || keys.broken || len > RG_CAP_SPEC_BYTES ||
 		!g_utf8_validate(text, (gssize)len, NULL))
 		return peek;
-	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader tells them */
+	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader reports them */
 	size_t mark = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 	g_autofree char *copy = g_strndup(text + mark, len - mark);
 	g_autoptr(RgDocument) document =

@@ -69,7 +69,7 @@ static const char *judge_variable(const char *name, const char **hint)
 	return NULL;
 }
 
-/* Nothing here is a place for secrets; one that was put here all the same must not be shown with
+/* Nothing here is a place for secrets; one that was still put here must not be shown with
  * the line that is refused. */
 static void hide_secrets(const json_t *place)
 {

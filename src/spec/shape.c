@@ -147,7 +147,7 @@ static bool has_stand_in(const RgFinding *finding, json_t *properties)
 	const RgSchemaFinding *found = finding->found;
 	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
 	const char *key;
-	/* An open object's unknown keys are somebody else's to judge, and not told here. */
+	/* An open object's unknown keys are judged elsewhere, and not reported here. */
 	bool closed = json_is_false(json_object_get(found->schema, "additionalProperties"));
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	json_object_foreach (object, key, member) {

@@ -49,7 +49,7 @@ bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *di
 
 char *rg_specs_name(const char *path, const char *ref)
 {
-	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader tells what is wrong */
+	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader reports what is wrong */
 	RgSpecPeek peek = {0};
 	bool read = !g_str_equal(path, "-") && specs_peek(path, ref, &peek, unused);
 	return read ? peek.cluster : NULL;
@@ -188,7 +188,7 @@ static bool is_one_file(char *const *arguments, const RgSpecsFrom *from)
 	if (g_str_equal(arguments[0], "-"))
 		return true;
 	bool is_file = false;
-	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader tells what is wrong */
+	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader reports what is wrong */
 	if (!from->ref)
 		return !g_file_test(arguments[0], G_FILE_TEST_IS_DIR);
 	g_autoptr(GPtrArray) names = rg_git_list(arguments[0], from->ref, &is_file, unused);

@@ -34,7 +34,7 @@ static bool goes_to_blobs(const json_t *value)
 	return strlen(text) > LONG_VALUE;
 }
 
-/* What is long and not told back by the cloud is user data: it may hold what people put into env.
+/* What is long and not reported by the cloud is user data: it may contain what people put into env.
  */
 static bool is_hidden(const Puller *puller, const char *kind, const char *name, const json_t *value)
 {

@@ -152,7 +152,7 @@ static bool replace_cluster(
 	       insert_runs(store, *id, cluster, diags);
 }
 
-/* A push that was forced is told in the log, with what was lost by it. */
+/* A push that was forced is recorded in the log, with what was lost by it. */
 static bool note_forced(
 	RgStore *store, int64_t cluster, const json_t *report, const json_t *meta, RgDiags *diags)
 {

@@ -1,6 +1,6 @@
 #include "state/internal.h"
 
-/* Version 1. Columns that hold JSON are canonical text; README.md tells what each table is for. */
+/* Version 1. Columns that hold JSON are canonical text; README.md explains each table. */
 static const char v1[] =
 	"CREATE TABLE clusters ("
 	" id INTEGER PRIMARY KEY,"
@@ -127,7 +127,7 @@ static const char v2[] =
 	"ALTER TABLE clusters ADD COLUMN history_from_s INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE clusters SET history_from_s = unixepoch();";
 
-/* Version 3: the address that the ownership marks on a thing tell, as they were last written; NULL:
+/* Version 3: the address in the ownership marks of a resource, as they were last written; NULL:
  * none. `state mv` and `import` leave the marks to the next apply. */
 static const char v3[] = "ALTER TABLE resources ADD COLUMN marked TEXT;"
 			 "UPDATE resources SET marked = address WHERE cloud_id IS NOT NULL;";
@@ -141,7 +141,7 @@ static const char v5[] = "CREATE TABLE sums ("
 			 " sum INTEGER NOT NULL"
 			 ") STRICT, WITHOUT ROWID;";
 
-/* Version 6: whose resources a cluster's are, as the cloud names the account; NULL: not told yet.
+/* Version 6: whose resources a cluster's are, as the cloud names the account; NULL: unknown yet.
  */
 static const char v6[] = "ALTER TABLE clusters ADD COLUMN account TEXT;";
 

@@ -47,7 +47,7 @@ typedef struct {
 	char *lineage;	/* 32 hex digits; NULL before the first apply */
 	int64_t serial; /* rises with every change of this cluster's rows; 0 before the first */
 	char *provider, *region; /* NULL before the first apply */
-	char *account;		 /* whose resources they are; NULL: not told */
+	char *account;		 /* whose resources they are; NULL: unknown */
 	json_t *config;		 /* provider settings of the last apply */
 	json_t *facts;		 /* last facts document, or NULL */
 	RgResourceSet *recorded; /* READY rows as PRESENT, members of open rows as RG_PENDING */
@@ -153,7 +153,7 @@ bool rg_store_removed(RgStore *store, const char *cluster, const char *const *ad
 /* The same for what was found missing: it went at a time that nobody knows. */
 bool rg_store_gone(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);
-/* A core resource (raygpu.secret) with its wanted attributes: value is kept in outputs. */
+/* A core resource (raygpu.secret) with its desired attributes: value is kept in outputs. */
 bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,
 	const json_t *attrs, const char *value, RgDiags *diags);
 /* `state rm`: forgets the record, touches no cloud. */

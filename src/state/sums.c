@@ -138,8 +138,8 @@ bool sums_write(RgStore *store, RgDiags *diags)
 	return ok;
 }
 
-/* A row from before its table got a column holds no value for it: SQLite tells of the default when
- * the row is read and of NULL when it is about to change. So each is written anew. */
+/* A row from before its table got a column holds no value for it: SQLite reports the default when
+ * the row is read and NULL when it is about to change. So each is rewritten. */
 bool sums_renew(RgStore *store, RgDiags *diags)
 {
 	bool ok = true;

@@ -15,7 +15,7 @@ struct RgSimSaver {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards `known`, `stop` */
 	pthread_cond_t wake;
-	guint64 known; /* the newest state of the world that somebody told us of */
+	guint64 known; /* the newest state of the world that was passed to us */
 	bool stop;
 	pthread_mutex_t writing; /* one writer at a time; guards `written` */
 	guint64 written;
@@ -192,7 +192,7 @@ static void *save_on(void *data)
 		wait_until(saver, POLL_MS);
 		pthread_mutex_unlock(&saver->lock);
 		g_usleep(COALESCE_MS * 1000);
-		/* A failure is told to whoever asks for the world, and at the end. */
+		/* A failure is reported to whoever asks for the world, and at the end. */
 		rg_sim_saver_flush(saver, NULL);
 		pthread_mutex_lock(&saver->lock);
 	}
