@@ -116,7 +116,7 @@ def test_what_an_import_refuses(sim, home):
     refused('aws.instance.serve[1]', other, text='belongs to another state')
     # of two, none is recorded when one is refused
     third = foreign(sim, home)
-    refused('aws.instance.serve[1]', third, 'aws.instance.head', third, text='recorded already')
+    refused('aws.instance.serve[1]', third, 'aws.instance.head', third, text='already recorded')
     assert 'serve[1]' not in home.run('state', 'list').out
 
 

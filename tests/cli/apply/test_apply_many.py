@@ -133,7 +133,7 @@ def test_two_plans_of_one_cluster_are_refused(sim, home):
 def test_destroy_takes_no_folder(sim, home):
     home.apply('c')
     err = ' '.join(home.run('destroy', 'c', '--auto-approve', code=4).err.split())
-    assert 'takes no folder' in err and 'raygpu destroy c/a.yaml c/b.yaml c/c.yaml' in err
+    assert 'does not accept a folder' in err and 'raygpu destroy c/a.yaml c/b.yaml c/c.yaml' in err
     assert len(sim.live_instances()) == 6
     assert 'usage.unknown-option' in home.run('destroy', '--changed-since', 'HEAD', code=4).err
     result = home.run('destroy', 'c/a.yaml', 'c/c.yaml', '--auto-approve')

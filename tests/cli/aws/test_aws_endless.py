@@ -67,7 +67,7 @@ def home(home):
 def test_a_list_that_never_ends_is_given_up(item, home):
     with Endless(item) as cloud:
         said = home.run('plan', '--no-settle', env=cloud.env, code=1, timeout=60)
-        assert 'http.bad-reply' in said.err and 'brought nothing new' in ' '.join(said.err.split())
+        assert 'http.bad-reply' in said.err and 'contained nothing new' in ' '.join(said.err.split())
         assert 200 < cloud.requests < 220
     assert 'No changes.' in home.run('plan', '--no-settle').out
 

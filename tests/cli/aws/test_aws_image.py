@@ -26,7 +26,7 @@ def test_an_image_by_parameter_is_looked_up_and_kept(tmp_path):
         assert 'cluster.yaml:5:' in said.err
         home.write('cluster.yaml', ssm_spec('/aws/service/global-infrastructure/regions/us-east-1/longName'))
         said = home.run('plan', 'cluster.yaml', code=1)
-        assert 'holds no image id' in said.err, said
+        assert 'is not an image id' in said.err, said
 
 
 def test_the_driver_of_an_image_is_held_against_the_gpu(tmp_path):

@@ -226,7 +226,7 @@ def test_the_container_then_the_instance(user, cloud):
 
 
 @pytest.mark.parametrize('config,words', [
-    ('[profile ci]\nsso_session = corp\n', ['signs in by SSO', 'export-credentials']),
+    ('[profile ci]\nsso_session = corp\n', ['uses SSO', 'export-credentials']),
     (f'[profile ci]\nrole_arn = {ROLE}\n', ['neither source_profile nor credential_source']),
     (f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = gone\n', ['the source_profile "gone"']),
     (f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = b\n[profile b]\nrole_arn = {ROLE}\n'

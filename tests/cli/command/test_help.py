@@ -4,7 +4,7 @@ import subprocess
 import pytest
 from program import binary
 
-COMMON = 'Exit codes: 0 fine'
+COMMON = 'Exit codes: 0 success'
 OWN = 'Exit codes besides those of all commands (raygpu -h):\n'
 
 

@@ -107,7 +107,7 @@ def test_reoptimize_says_what_a_move_would_end_and_moves_nothing(sim, home):
     home.apply()
     write(home, sim, [DEAR, EAST])
     said = home.run('plan', 'cluster.yaml', '--reoptimize', code=6)
-    assert 'plan.would-move' in said.err and 'all of it would be destroyed and made again' in unwrapped(said.err)
+    assert 'plan.would-move' in said.err and 'everything would be destroyed and recreated' in unwrapped(said.err)
     assert f'aws {DEAR}: $1.71 per hour' in said.err and f'aws {EAST}: $1.44 per hour' in said.err
     assert 'raygpu destroy --cluster research' in unwrapped(said.err)
     assert (nodes(sim, DEAR), nodes(sim, EAST)) == (3, 0)
@@ -197,7 +197,7 @@ def test_a_wrong_setting_of_any_candidate_is_an_error(sim, home):
 def test_validate_and_offers_compare_the_candidates(sim, home):
     write(home, sim, [DEAR, EAST, 'name: nocloud, region: here'])
     said = home.run('validate', 'cluster.yaml')
-    assert f'3 nodes in aws {EAST}' in said.out and f'today aws {EAST} would be taken' in unwrapped(said.err)
+    assert f'3 nodes in aws {EAST}' in said.out and f'today aws {EAST} would be chosen' in unwrapped(said.err)
     text = home.run('offers', 'cluster.yaml').out
     assert 'the whole cluster: 3 candidates' in text and 'best: cheapest of 2 candidates' in text
     assert 'rejected: there is no provider "nocloud"' in text
@@ -218,7 +218,7 @@ def test_a_lost_state_is_rebuilt_where_the_cluster_is(sim, home):
     home.run('destroy', 'cluster.yaml', '--auto-approve')
     assert nodes(sim, EAST) == 0
     os.unlink(home.state)
-    assert f'nothing in aws {DEAR}, aws {EAST} carries the ownership tags' in unwrapped(home.run(
+    assert f'nothing in aws {DEAR}, aws {EAST} has the ownership tags' in unwrapped(home.run(
         'state', 'rebuild', 'cluster.yaml', code=None).err)
 
 

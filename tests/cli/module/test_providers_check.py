@@ -148,7 +148,7 @@ def test_a_module_that_touches_its_host_is_told(tmp_path, name, step, why):
 
 def test_a_module_that_never_comes_back_is_ended(tmp_path):
     report = check(tmp_path, odd('odd_hangs'), '--region', 'r', '--wait', '1', '--json', code=1).json()
-    assert 'did not come back from a call' in list(failed(report).values())[-1], report
+    assert 'did not return from a call' in list(failed(report).values())[-1], report
 
 
 def test_a_liar_is_caught_and_cleaned_up(tmp_path, modules):    # pylint: disable=redefined-outer-name
@@ -165,14 +165,14 @@ def test_a_liar_is_caught_and_cleaned_up(tmp_path, modules):    # pylint: disabl
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint',
                        cloud.url, '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
         bad = failed(report)
-        assert 'make things twice' in bad['create template.node, the same token: the same resources']
+        assert 'create resources twice' in bad['create template.node, the same token: the same resources']
         assert 'every plan would show drift' in bad['list template.node: all, with address, as created']
 
 
 @pytest.mark.parametrize('find, step, why', [
     (lambda node, query: node['marks']['cluster'] == query['cluster'] and node['marks']['lineage'] == 'ff',
      "the cluster's name under another lineage", 'under a name that is taken'),
-    (lambda node, query: True, 'nothing of another cluster', "resources that carry another cluster's name")])
+    (lambda node, query: True, 'nothing of another cluster', "resources with another cluster's name")])
 def test_a_list_that_is_not_by_name_is_caught(tmp_path, modules, find, step, why):  # pylint: disable=redefined-outer-name
     class Odd(Cloud):
         def page(self, query):

@@ -81,4 +81,4 @@ def test_drift_names_import_for_what_no_record_has(sim, home):
     home.apply()
     home.run('state', 'rm', 'aws.instance.serve[1]')
     said = words(home.run('drift', code=2).out)
-    assert 'record them with `raygpu import SPEC ADDRESS ID`, or remove them by hand' in said
+    assert 'record them with `raygpu import SPEC ADDRESS ID`, or remove them manually' in said

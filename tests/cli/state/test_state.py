@@ -171,7 +171,7 @@ def test_what_a_rebuild_refuses(sim, home, tmp_path):
     assert 'already has cluster research' in home.run('state', 'rebuild', code=4).err
     lose(home)
     home.write('none.yaml', spec(name='other'))
-    assert 'nothing in us-east-1 carries the ownership tags' in home.run('state', 'rebuild', 'none.yaml', code=4).err
+    assert 'nothing in us-east-1 has the ownership tags' in home.run('state', 'rebuild', 'none.yaml', code=4).err
     # two things at one address
     one, two = [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'serve']
     sim.ok('CreateTags', {'ResourceId.1': one['instanceId'], 'Tag.1.Key': 'raygpu:indexes',

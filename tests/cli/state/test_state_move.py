@@ -148,7 +148,7 @@ def test_what_a_move_refuses(sim, home):
     refused('aws.instance.train', 'aws.instance.train', code=6, text='is already recorded')
     refused('aws.instance.none', 'aws.instance.big', code=4, text='has no aws.instance.none')
     refused('aws.instance.train[0]', 'aws.security_group.x', code=4, text='another kind')
-    refused('raygpu.secret.ray_token', 'raygpu.secret.other', code=4, text='stays where it is')
+    refused('raygpu.secret.ray_token', 'raygpu.secret.other', code=4, text='cannot be moved')
     refused('aws.instance.train[0]', code=4, text='wrong number of arguments')
     refused('nonsense', 'aws.instance.x', code=4, text='is not an address')
 
