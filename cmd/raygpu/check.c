@@ -169,8 +169,7 @@ static pid_t start_child(Context *context, const char *dir, const char *name, co
 	struct stat info;
 	bool silent = fstat(outlet->printed, &info) != 0 || info.st_size == 0;
 	send_step(outlet, "prints nothing", silent ? RG_CONFORM_PASS : RG_CONFORM_FAIL,
-		silent ? NULL
-		       : "it wrote to the standard output or the standard error: use host->log");
+		silent ? NULL : "it wrote to standard output or standard error: use host->log");
 	passed = silent && passed;
 	_exit(passed ? 0 : 1);
 }

@@ -62,7 +62,7 @@ static void submit(Apply *apply, Recovery *recovery)
 		g_autofree char *text = g_strdup_printf("%s%s: asking the cloud %s of run %s",
 			rg_json_str(recovery->open->pdata[0], "address", "?"),
 			recovery->open->len > 1 ? " and its batch" : "",
-			search ? "what it has under the token" : "again under the token",
+			search ? "what it created with the token" : "again with the token",
 			row->run ? row->run : "?");
 		emit(apply, RG_EVENT_REPLAY, NULL, NULL, text);
 	}

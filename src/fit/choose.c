@@ -103,7 +103,7 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 			type ? rg_offers_judge(&choice->wish,
 				       rg_catalog_get_gpus(choice->shapes->catalog), type)
 					.why
-			     : g_strdup("it left the catalog");
+			     : g_strdup("it is no longer in the catalog");
 		if (!why) {
 			*reason = rg_json_str(shape->nodes[i].pin, "reason", NULL);
 			return type;

@@ -308,7 +308,7 @@ static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, 
 			shape->pool->market.is_spot ? "spot " : "", shape->type->name,
 			place_of(fit->cluster));
 		rg_diag_at(diag, shape->pool->shape_source);
-		rg_diag_detail(diag, "the cost of these nodes is left out of sums");
+		rg_diag_detail(diag, "sums do not include the cost of these nodes");
 	}
 }
 

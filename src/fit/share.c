@@ -103,10 +103,11 @@ static bool cut(const RgMig *mig, RgShape *shape, RgDiags *diags)
 	const RgShare *share = &shape->pool->share;
 	if (!rg_mig_profiles(mig, shape->type->gpu->name)) {
 		RgDiag *diag = complain(shape->pool, diags, "fit.mig-unsupported",
-			g_strdup_printf("%s, the GPU of %s, can't be cut into MIG slices",
+			g_strdup_printf("%s, the GPU of %s, cannot be divided into MIG slices",
 				shape->type->gpu->name, shape->type->name));
-		rg_diag_detail(diag, "MIG is there from NVIDIA's A100 and A30 on");
-		rg_diag_hint(diag, "%s takes share: {time_slices: 4}, whose tasks share memory too",
+		rg_diag_detail(diag, "MIG requires an NVIDIA A100, A30 or later");
+		rg_diag_hint(diag,
+			"%s supports share: {time_slices: 4}, where tasks also share memory",
 			shape->type->gpu->name);
 		return false;
 	}

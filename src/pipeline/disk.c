@@ -15,7 +15,7 @@ static bool disk_check(
 	json_array_foreach (types, i, name)
 		g_string_append_printf(known, "%s%s", i ? ", " : "", json_string_value(name));
 	RgDiag *diag = rg_diags_error(diags, "spec.bad-value",
-		"\"%s\" can't be the type of a root disk: %s%s", type,
+		"\"%s\" is not a valid type for a root disk: %s%s", type,
 		why ? why : cluster->provider.name, why ? "" : " has no such disk type");
 	g_autofree char *pointer = g_strconcat(pool->origin, "/disk/type", NULL);
 	rg_diag_at(diag, rg_cluster_source(cluster, pointer));

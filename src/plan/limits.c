@@ -96,7 +96,7 @@ static RgDiag *limit_tell(const Judged *judged, const char *code, const char *su
 	if (!judged->planned)
 		rg_diag_hint(diag, judged->least->nodes < judged->after.nodes
 					   ? "lower the max of a pool, or raise the budget"
-					   : "ask for less, or raise the budget");
+					   : "reduce the spec, or raise the budget");
 	else if (refused)
 		rg_diag_hint(diag, "reduce the plan, raise the budget, or use --override-budget "
 				   "REASON, which `raygpu log` keeps");

@@ -56,7 +56,7 @@ void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, Rg
 	const char *name = rg_provider_name(provider);
 	const char *cluster = ((const RgReader *)readers->pdata[0])->input->cluster;
 	RgDiag *diag = rg_diags_error(diags, "refresh.nothing-there",
-		"%s shows nothing of this cluster, of which %u resources are recorded", name,
+		"%s lists nothing of this cluster, of which %u resources are recorded", name,
 		count_standing(readers));
 	rg_diag_cloud(diag, name, NULL, NULL);
 	rg_diag_detail(diag, "they would be forgotten, or created again, and might still run");

@@ -170,7 +170,8 @@ static void judge_record(RgReader *reader, const RgResource *recorded, RgResourc
 	} else if (rg_reader_is_young(reader, recorded)) {
 		int64_t left_s = MAX(1, rg_reader_young_for_s(reader, recorded));
 		RgDiag *diag = rg_diags_error(reader->diags, "refresh.unsettled",
-			"%s was made or changed a moment ago and the cloud doesn't show it yet",
+			"%s was created or changed a moment ago, and the cloud does not show it "
+			"yet",
 			recorded->address);
 		rg_diag_address(diag, recorded->address, NULL);
 		rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
@@ -214,7 +215,7 @@ static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet
 			observed->id, observed->status ? observed->status : "present");
 		rg_diag_address(diag, observed->address, NULL);
 		rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
-		rg_diag_hint(diag, "look again in a minute; if it stays, the removal did not work");
+		rg_diag_hint(diag, "check again in a minute; if it remains, the removal failed");
 		return false;
 	}
 	const RgResource *pending = find_pending(reader, observed, set);

@@ -128,13 +128,13 @@ void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style)
 	g_autofree char *stranded = number_text(gpus, "stranded");
 	wrapf(text, style, "",
 		"With all workloads placed, %s of %s GPUs are used; %s are stranded "
-		"(fragmentation %.1f %%): free, but on nodes where no workload fits any more.",
+		"(fragmentation %.1f %%): free, but on nodes where no other workload fits.",
 		used, total, stranded,
 		100 * json_number_value(json_object_get(fit, "fragmentation")));
 	if (!rg_json_bool(fit, "exact", true))
 		wrapf(text, style, "",
-			"Found by a search that may miss a better placing: the cluster and its "
-			"workloads are too many to try them all.");
+			"Found by a search that may miss a better placement: there are too many "
+			"combinations to try all.");
 }
 
 static void add_workload_part(GString *text, const json_t *fit, const RgStyle *style)
