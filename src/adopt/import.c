@@ -237,11 +237,10 @@ static GPtrArray *find_and_plan(Importing *importing)
 		found_token(rebuild);
 	g_autoptr(GPtrArray) records = add_records(rebuild);
 	if (rebuild->untold)
-		rg_diags_note(rebuild->diags, "state.not-told",
-			"%s is recorded as the spec has it now",
-			rebuild->keep ? "what the cloud doesn't report (disks), and the user data "
-					"that it booted with,"
-				      : "what the cloud doesn't report (disks, for example)");
+		rg_diags_note(rebuild->diags, "state.not-told", "%s is recorded as in the spec",
+			rebuild->keep ? "the user data that it booted with, and what the cloud "
+					"does not report (disks),"
+				      : "what the cloud does not report (disks, for example)");
 	if (!pass->snapshot->lineage)
 		pass->snapshot->lineage = g_strdup(NO_LINEAGE);
 	return rg_pass_make_plan(session, pass, rebuild->diags) ? g_steal_pointer(&records) : NULL;

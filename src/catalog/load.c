@@ -267,7 +267,7 @@ static bool read_refusal(RgCatalog *catalog, const RgTable *table, size_t row, R
 		return false;
 	}
 	if (type->refuses_placement) {
-		rg_table_complain(table, row, R_TYPE, "a type that is there once", diags);
+		rg_table_complain(table, row, R_TYPE, "a unique type", diags);
 		return false;
 	}
 	type->refuses_placement = true;

@@ -94,8 +94,7 @@ bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
 		return true;
 	/* the other guards hold all the same, so it is no reason to stop */
 	RgDiag *diag = rg_diags_warning(diags, "plan.wrong-account",
-		"whether the credentials are of account %s, where cluster %s is, could not be "
-		"checked",
+		"could not check whether the credentials belong to account %s, where cluster %s is",
 		pass->snapshot->account, pass->snapshot->cluster);
 	if (rg_diags_count(asking->diags))
 		rg_diag_detail(diag, "%s", rg_diags_get(asking->diags, 0)->summary);

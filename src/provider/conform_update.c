@@ -44,7 +44,7 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 {
 	const char *kind = made->wanted->kind;
 	g_autofree char *step =
-		g_strdup_printf("update %s in one call with an id that is not there", kind);
+		g_strdup_printf("update %s in one call with an id that does not exist", kind);
 	g_autofree char *missing = g_strdup(made->id); /* of the same form; nobody has it */
 	char *last = missing + strlen(missing) - 1;
 	*last = *last == '0' ? '1' : '0';

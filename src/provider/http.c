@@ -256,7 +256,7 @@ static bool prepare(RgCall *call, const struct rgp_http_req *req, struct rgp_htt
 {
 	if (!req || !resp || !RGP_HAS(req, classify_data) || !RGP_HAS(resp, tries) ||
 		!req->method || !req->url) {
-		rg_call_bad(call, "a request is shorter than ABI 1.0 has it");
+		rg_call_bad(call, "a request is shorter than in ABI 1.0");
 		return false;
 	}
 	Exchange *exchange = g_new0(Exchange, 1);

@@ -102,7 +102,7 @@ static void put_finding(const RgSchemaFinding *found, void *data)
 		reading_error(reading, CODE, found->pointer, "\"%s\" is missing", found->name);
 	else if (found->name) {
 		g_autofree char *pointer = rg_json_pointer_add(found->pointer, found->name);
-		reading_error(reading, CODE, pointer, "this key is not known here");
+		reading_error(reading, CODE, pointer, "unknown key");
 	} else if (g_str_equal(keyword, "type"))
 		reading_error(reading, CODE, found->pointer, "must be of type %s", rule);
 	else if (g_str_equal(keyword, "enum") || g_str_equal(keyword, "const"))
@@ -211,7 +211,7 @@ json_t *rg_state_document_parse(
 		  unpack_all(&reading, document) && rules_check(&reading, document);
 	if (reading.told > TOLD_MAX)
 		rg_diags_error(
-			diags, CODE, "\"%s\" has %u faults more", file, reading.told - TOLD_MAX);
+			diags, CODE, "\"%s\" has %u more errors", file, reading.told - TOLD_MAX);
 	if (ok)
 		sort_all(document);
 	return ok ? g_steal_pointer(&document) : NULL;
