@@ -47,7 +47,7 @@ static bool write_starter(Context *context, const char *path, const char *provid
 	if (!starter) {
 		g_autofree char *known = g_strjoinv(", ", names);
 		RgDiag *diag = rg_diags_error(context->diags, "provider.not-found",
-			"there is no starter spec of a provider \"%s\"", name ? name : "");
+			"there is no starter spec for a provider \"%s\"", name ? name : "");
 		rg_diag_hint(diag, "providers: %s", known);
 		return false;
 	}
