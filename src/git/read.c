@@ -56,9 +56,9 @@ bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit
 	RgDiag *diag = rg_diags_error(
 		diags, "git.no-revision", "this git repository has no commit \"%s\"", rev);
 	if (git_repository_is_shallow(repo) == 1)
-		rg_diag_hint(
-			diag, "this clone is shallow: run `git fetch --unshallow` and `git fetch "
-			      "origin BRANCH`, or configure a full clone in the CI (depth 0)");
+		rg_diag_hint(diag,
+			"this clone is shallow: run `git fetch --unshallow` and `git fetch "
+			"origin BRANCH`, or configure a full clone in the CI (depth 0)");
 	else
 		rg_diag_hint(diag, "run `git fetch origin`, and use the branch as origin/BRANCH");
 	return false;

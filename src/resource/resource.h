@@ -29,8 +29,8 @@ typedef struct {
 	char *id;	    /* the cloud's id; NULL for desired */
 	json_t *attrs;	    /* desired: may contain expressions (expr.h).
 			     * recorded: the desired attributes it was last created with or updated to
-			     * (same      form).      observed: what the cloud reported, schema attributes
-			     * only */
+			     * (same      form).      observed: what the cloud reported, schema
+			     * attributes      only */
 	/* which nodes it stands for (nodes.h). desired: as `lower` gave them, NULL: none. observed:
 	 * how many run, by pool, or NULL. recorded: they are in the pin */
 	json_t *nodes;

@@ -207,7 +207,8 @@ static void test_is_unknown_when_a_young_one_does_not_appear_in_time(void)
 	world.input.settle_ms = 300;
 	assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
 	scripted_assert_diag(world.scripted->diags, 0, "refresh.unsettled",
-		"scripted.node.p[0] was created or changed a moment ago, and the cloud does not show it "
+		"scripted.node.p[0] was created or changed a moment ago, and the cloud does not "
+		"show it "
 		"yet");
 	const RgDiag *diag = rg_diags_get(world.scripted->diags, 0);
 	g_assert_cmpstr(diag->hint, ==, "try again in 25 s");
