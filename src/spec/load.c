@@ -111,7 +111,7 @@ static bool refuse_line_ends(const char *file, const char *text, size_t len, RgD
 			RgDiag *diag =
 				rg_diags_error(diags, "yaml.syntax", "%s is not accepted", name);
 			rg_diag_at(diag, source);
-			rg_diag_hint(diag, "YAML YAML YAML YAML readers disagree whether it ends a "
+			rg_diag_hint(diag, "YAML readers disagree whether it ends a "
 					   "line; end lines with a line feed");
 			return true;
 		}
