@@ -16,7 +16,7 @@ import time
 import urllib.parse
 from pathlib import Path
 
-CALM_S = 0.04   # nothing must have moved for so long
+CALM_S = 0.2    # nothing must have moved for so long: a busy machine is slow to start the thread of a request
 STEP_S = 0.004
 
 
