@@ -69,11 +69,10 @@ void print_program_help(void)
 	g_string_append(text,
 		"\n`raygpu COMMAND -h` lists the options of a command. Manual pages: raygpu(1),\n"
 		"raygpu-spec(5), raygpu-diagnostics(7).\n"
-		"\nExit codes: 0 success or nothing to do, 1 error, 2 changes or drift, 3 applied "
-		"in\n"
-		"part, 4 usage or spec, 5 state locked, 6 stale plan, 7 credentials or\n"
-		"permission, 8 capacity or quota, 9 protected, policy or budget, 130 "
-		"interrupted.\n");
+		"\nExit codes: 0 success or nothing to do, 1 error, 2 changes or drift,\n"
+		"3 partially applied, 4 usage or spec, 5 state locked, 6 stale plan,\n"
+		"7 credentials or permission, 8 capacity or quota, 9 protected, policy or\n"
+		"budget, 130 interrupted.\n");
 	out_text(text->str);
 }
 

@@ -47,7 +47,7 @@ def test_marks_that_hold_too_little_are_caught(tmp_path, installed):    # pylint
 
     module = build_template(installed, tmp_path, change) + '/template.so'
     bad = failed(check(tmp_path, module, '--json', code=1).json())
-    assert bad['its ownership tags can hold raygpu's values'].startswith('marks.value of the schema does not match the commit, ')
+    assert bad["its ownership tags can hold raygpu's values"].startswith('marks.value of the schema does not match the commit, ')
 
 
 def check_template(tmp_path, modules, cloud, *arguments, code=0):    # pylint: disable=redefined-outer-name

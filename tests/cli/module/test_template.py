@@ -144,9 +144,9 @@ def test_a_spec_names_a_region_where_there_are_regions(home, cloud):
     missing = home.run('validate', 'none.yaml', code=4).err
     assert missing.count('Error:') == 1
     assert 'provider has no "region" [spec.missing-key]\n  on none.yaml:3:1\n' in missing
-    assert 'add region: the region of template that the cluster lives in' in missing
+    assert 'add region: the region of template for the cluster' in missing
     home.write('slip.yaml', spec(cloud).replace('region:', 'regoin:'))
-    assert 'did you mean `region` where it says "regoin"?' in home.run('validate', 'slip.yaml', code=4).err
+    assert 'did you mean `region` instead of "regoin"?' in home.run('validate', 'slip.yaml', code=4).err
 
 
 def test_zones_that_the_module_fixes(home, cloud, tmp_path):

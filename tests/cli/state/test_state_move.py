@@ -134,7 +134,7 @@ def test_an_open_creation_holds_what_it_refers_to(sim, home):
     home.apply(code=None)
     sim.faults_clear()
     result = home.run('state', 'mv', 'aws.security_group.nodes', 'aws.security_group.x', code=6)
-    assert 'train[3] refers to what would be moved' in ' '.join(result.err.split())
+    assert 'train[3] refers to the record to move' in ' '.join(result.err.split())
     assert 'aws.security_group.nodes' in home.run('state', 'list').out
 
 

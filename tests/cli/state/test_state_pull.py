@@ -191,7 +191,7 @@ HOSTILE = {
     'clusters-twice': (lambda d: d['clusters'].append(copy.deepcopy(d['clusters'][0])), 'is already recorded at', 4),
     'no-cluster': (change(('clusters',), []), 'minItems', 4),
     'deep': (change((*NODE, 'attributes', 'x'), json.loads('[' * 400 + ']' * 400)), 'nested too deep', 4),
-    'lost-blob': (change(('blobs',), {}), 'leads to no value', 4),
+    'lost-blob': (change(('blobs',), {}), 'refers to no value', 4),
 }
 
 
