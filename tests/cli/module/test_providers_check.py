@@ -97,7 +97,7 @@ def test_kinds_that_are_listed_together_need_pages_of_one_kind(tmp_path, install
         modules = build_template(installed, tmp_path, change)
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint', cloud.url,
                        '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
-    assert 'a page doesn\'t say of which kind it is' in failed(report)['list template.node, template.disk in one call']
+    assert 'a page does not state its kind' in failed(report)['list template.node, template.disk in one call']
 
 
 def test_aws_passes(tmp_path):
@@ -136,8 +136,8 @@ def test_a_module_that_falls_takes_only_its_step_with_it(tmp_path, name, why):
     ('odd_umask', 'leaves the process as it was', 'it changed the umask to 123'),
     ('odd_locale', 'leaves the process as it was', 'it changed the locale to C.UTF-8'),
     ('odd_setenv', 'leaves the process as it was', 'it changed the environment'),
-    ('odd_signal', 'leaves the process as it was', 'it changed the handling of the signal "User defined signal 2" does'),
-    ('odd_sigmask', 'leaves the process as it was', 'it changed the handling of the signal "User defined signal 1" does'),
+    ('odd_signal', 'leaves the process as it was', 'it changed the handling of the signal "User defined signal 2"'),
+    ('odd_sigmask', 'leaves the process as it was', 'it changed the handling of the signal "User defined signal 1"'),
     ('odd_forks', 'leaves the process as it was', 'it left a process behind'),
     ('odd_prints', 'prints nothing', 'it wrote to standard output or standard error: use host->log'),
 ])
