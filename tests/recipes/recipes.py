@@ -89,12 +89,12 @@ def code(tree):
     """`spec.reserved-cluster`: no cluster may be called as the program is."""
     tree.put('src/base/diag_codes.h', '\tX("spec.reserved-name", 4)', '\tX("spec.reserved-cluster", 4) \\\n', before=True)
     tree.put('man/raygpu-diagnostics.7.scd', '*spec.reserved-name*\n',
-             '*spec.reserved-cluster*\n\tA cluster can\'t be called raygpu: that is the program. Choose another name.\n'
+             '*spec.reserved-cluster*\n\tA cluster cannot be called raygpu: that is the program. Choose another name.\n'
              '\tExit code 4.\n\n', before=True)
     tree.put('src/spec/rules.c', '\trg_spec_check_ray(document, diags);\n',
-             '\tif (strcmp(rg_json_str(document->value, "cluster", ""), "raygpu") == 0)\n'
+             '\tif (g_str_equal(rg_json_str(document->value, "cluster", ""), "raygpu"))\n'
              '\t\trg_diag_hint(rg_spec_report(document, "/cluster", "spec.reserved-cluster", diags,\n'
-             '\t\t\t\t     "a cluster can\'t be called raygpu"),\n\t\t\t"choose another name");\n')
+             '\t\t\t\t     "a cluster cannot be called raygpu"),\n\t\t\t"choose another name");\n')
     tree.write('tests/golden/spec/reserved-cluster.test', '''@spec
 cluster: raygpu
 provider: {name: aws, region: us-east-1}

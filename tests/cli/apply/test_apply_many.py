@@ -126,7 +126,7 @@ def test_plans_and_specs_are_not_mixed(home):
 def test_two_plans_of_one_cluster_are_refused(sim, home):
     home.run('plan', 'c/a.yaml', '--out', 'one.json')
     home.run('plan', 'c/a.yaml', '--out', 'two.json')
-    assert 'two plans of cluster a' in ' '.join(home.run('apply', 'one.json', 'two.json', code=4).err.split())
+    assert 'two of the plans are for cluster a' in ' '.join(home.run('apply', 'one.json', 'two.json', code=4).err.split())
     assert not sim.live_instances()
 
 
@@ -210,9 +210,9 @@ def test_init_has_a_document(tmp_path):
     (('plan', '--out'), '--out requires FILE'),
     (('log', '-n', 'x'), '-n requires a whole number'),
     (('apply', '--parallelism=99999999999'), '--parallelism requires a whole number'),
-    (('apply', 'nope.yaml'), '"nope.yaml" can\'t be read: No such file'),
-    (('show', '.'), '"." can\'t be read: '),
-    (('init', 'nope/x.yaml'), '"nope/x.yaml" can\'t be written: No such file'),
+    (('apply', 'nope.yaml'), '"nope.yaml" cannot be read: No such file'),
+    (('show', '.'), '"." cannot be read: '),
+    (('init', 'nope/x.yaml'), '"nope/x.yaml" cannot be written: No such file'),
 ])
 def test_what_libraries_say_is_told_in_our_words(tmp_path, arguments, words):
     code = 1 if 'written' in words else 4

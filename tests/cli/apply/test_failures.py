@@ -68,7 +68,7 @@ def test_tls_failure(tmp_path):
         home = Home(tmp_path, sim.env())
         home.write('cluster.yaml', spec())
         result = home.run('plan', 'cluster.yaml', code=1)
-        assert 'http.tls' in result.err and ' SSL certificate' in result.err and 'name its file in AWS_CA_BUNDLE' in ' '.join(result.err.split()) and 'sSL' not in result.err
+        assert 'http.tls' in result.err and ' SSL certificate' in result.err and 'set AWS_CA_BUNDLE to its' in ' '.join(result.err.split()) and 'sSL' not in result.err
         home.run('plan', 'cluster.yaml', env={'AWS_CA_BUNDLE': str(cert)})
 
 

@@ -14,7 +14,7 @@ def test_what_ec2_does_not_boot_from_is_refused(disk_type, why, sim, home):
     home.write('cluster.yaml', spec(pool_extra=f', disk: {{size: 200, type: {disk_type}}}'))
     said = home.run('validate', code=4)
     text = ' '.join(said.err.split())
-    assert f'"{disk_type}" can\'t be the type of a root disk: {why}' in text, said
+    assert f'"{disk_type}" is not a valid type for a root disk: {why}' in text, said
     assert 'cluster.yaml:7:' in said.err and 'the disk types are: gp3, gp2, standard' in said.err, said
     home.run('plan', code=4)
     assert sim.counters()['mutating'] == 0

@@ -28,7 +28,7 @@ def test_every_code_has_a_hint():
 @pytest.mark.parametrize('code, hint', [
     ('VcpuLimitExceeded', 'hint: ask for a higher quota: Running On-Demand instances of this family in Service Quotas'),
     ('InsufficientInstanceCapacity', 'hint: name other zones or another instance type or try again later; '
-                                     'what was obtained is kept and recorded'),
+                                     'the created resources are kept and recorded'),
 ])
 def test_a_refused_launch_says_what_to_do(sim, home, code, hint):
     sim.fault(action='RunInstances', when='before', status=400, code=code, message='No more for you.')

@@ -177,7 +177,7 @@ def test_what_means_one_cluster_is_refused(home):
 
 def test_drift_of_several(sim, home):
     clean = home.run('drift', 'c')
-    assert 'a was not applied yet' in clean.err and rows(clean.out)['b'][-1] == 'drift'
+    assert 'a has not been applied yet' in clean.err and rows(clean.out)['b'][-1] == 'drift'
     assert clean.out.rstrip().endswith('All 3 clusters: no drift.')
     node = next(i for i in sim.live_instances() if any(
         t['key'] == 'raygpu:cluster' and t['value'] == 'c' for t in i['tagSet']))
@@ -192,7 +192,7 @@ def test_drift_of_several(sim, home):
     break_b(home)
     assert home.run('drift', 'c', '--no-settle', '--json', code=4).json()['exit_code'] == 4
     empty = home.run('drift', 'c', '--state', 'typo.db', code=4)
-    assert 'nothing was ever applied' in empty.err, 'a mistyped state is not "no drift"'
+    assert 'was never applied with the state' in empty.err, 'a mistyped state is not "no drift"'
 
 
 def test_a_branch_plans_what_it_touches_and_says_what_it_orphans(sim, home):

@@ -58,7 +58,7 @@ def test_words_that_name_no_run(sim, home):
     home.apply()
     run = home.run('log', '--json').json()[0]['id']
     assert 'there is no run' in home.run('log', 'zzzz', code=4).err
-    assert 'not enough' in home.run('log', run[:3], code=4).err
+    assert 'too short for a run id' in home.run('log', run[:3], code=4).err
     assert 'has no cluster other' in home.run('log', '--cluster', 'other', code=4).err
     home.run('log', '-n', '-1', code=4)
 

@@ -199,7 +199,7 @@ def test_init_prepares_the_state_of_its_spec(repo):
 def test_init_where_nothing_can_be_written(tmp_path):
     home = Home(tmp_path)
     result = home.run('init', 'no/such/cluster.yaml', code=1)
-    assert '[file.unwritable]' in result.err and 'can\'t be written' in result.err
+    assert '[file.unwritable]' in result.err and 'cannot be written' in result.err
     with open(home.path('.raygpu'), 'w'):
         pass
     result = home.run('init', code=1)
