@@ -495,6 +495,10 @@ static rgp_status do_locked(Run *run, rgp_status (*deed)(Run *run))
 	rgp_status status = deed(run);
 	if (deed != look && deed != ready)
 		world_save(run);
+	/* what is given later is the caller's own: the world belongs to whoever has the lock */
+	json_t *results = json_deep_copy(run->results);
+	json_decref(run->results);
+	run->results = results;
 	pthread_mutex_unlock(&world_lock);
 	return status;
 }
@@ -522,7 +526,9 @@ static rgp_status perform(struct rgp_inst *inst, const struct rgp_host *host, st
 	if (status == RGP_OK)
 		give_all(&run);
 	json_decref(run.results);
-	json_decref(run.input);
+	pthread_mutex_lock(&world_lock);
+	json_decref(run.input); /* the world keeps parts of it */
+	pthread_mutex_unlock(&world_lock);
 	return status;
 }
 
