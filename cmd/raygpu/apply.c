@@ -1,7 +1,7 @@
 #include "turn.h"
+#include "base/words.h"
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* apply and destroy: which clusters, the question, and one after the other. */
@@ -64,11 +64,6 @@ static void turn_release(gpointer turn)
 	turn_free(turn);
 }
 
-static int by_text(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The plans that `plan --out FOLDER` left there; none when it is another folder. false: an error.
  */
 static bool add_saved_folder(Context *context, const char *folder, GPtrArray *turns)
@@ -79,7 +74,7 @@ static bool add_saved_folder(Context *context, const char *folder, GPtrArray *tu
 		if (*name != '.' && g_str_has_suffix(name, ".json"))
 			g_ptr_array_add(paths, g_build_filename(folder, name, NULL));
 	}
-	g_ptr_array_sort(paths, by_text);
+	g_ptr_array_sort(paths, rg_by_text);
 	for (guint i = 0; i < paths->len; i++) {
 		bool is_plan = false;
 		RgPlan *plan = plan_file_load(context, paths->pdata[i], &is_plan);

@@ -1,6 +1,7 @@
 /* Ray needs its nodes close together, so the cluster gathers in one zone where it can. */
 #include <string.h>
 #include "fit/internal.h"
+#include "base/words.h"
 
 /* How good a zone is for a pool without wishes; compared in this order. */
 typedef struct {
@@ -74,11 +75,6 @@ static const char *best_zone(const RgShapes *shapes, const RgShape *shape, const
 	return best;
 }
 
-static int compare_texts(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* "east-1a, east-1d": usable zones (that have the type); g_free the result. */
 static char *list_zones(const json_t *facts, const RgInstanceType *type)
 {
@@ -90,7 +86,7 @@ static char *list_zones(const json_t *facts, const RgInstanceType *type)
 		if (!type || is_offered(facts, type, zone))
 			g_ptr_array_add(zones, (void *)(uintptr_t)zone);
 	}
-	g_ptr_array_sort(zones, compare_texts);
+	g_ptr_array_sort(zones, rg_by_text);
 	g_ptr_array_add(zones, NULL);
 	return g_strjoinv(", ", (char **)zones->pdata);
 }

@@ -1,7 +1,7 @@
 #include "base/money.h"
 #include "plan/members.h"
 #include "resource/expr.h"
-#include <string.h>
+#include "base/words.h"
 
 void plan_attr_free(gpointer data)
 {
@@ -176,11 +176,6 @@ static json_t *observed_of(const Maker *maker, const RgChange *change)
 	return shown;
 }
 
-static gint compare_names(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool kind_has_sensitive(const RgKind *kind)
 {
 	GHashTableIter iter;
@@ -226,7 +221,7 @@ static json_t *computed_names(const RgKind *kind, const json_t *desired)
 	while (g_hash_table_iter_next(&iter, &name, &attribute))
 		if (((RgAttribute *)attribute)->computed && !json_object_get(desired, name))
 			g_ptr_array_add(names, name);
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, rg_by_text);
 	json_t *array = json_array();
 	for (guint i = 0; i < names->len; i++)
 		json_array_append_new(array, json_string(names->pdata[i]));

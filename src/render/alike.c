@@ -1,12 +1,6 @@
 #include "render/paint.h"
-#include "resource/expr.h"
 
 /* What all new resources of a kind have in common is shown once, above the first of them. */
-
-static bool is_map(const json_t *value)
-{
-	return json_is_object(value) && !rg_expr_is(value);
-}
 
 /* The members that both have with equal values; of maps in them, these maps' members. */
 static json_t *common_of(const json_t *one, const json_t *other, bool deep)
@@ -17,7 +11,7 @@ static json_t *common_of(const json_t *one, const json_t *other, bool deep)
 		json_t *match = json_object_get(other, key);
 		if (match && json_equal(value, match)) {
 			json_object_set(common, key, value);
-		} else if (deep && is_map(value) && is_map(match)) {
+		} else if (deep && value_is_map(value) && value_is_map(match)) {
 			json_auto_t *inner = common_of(value, match, false);
 			if (json_object_size(inner) > 0)
 				json_object_set(common, key, inner);

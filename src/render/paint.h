@@ -39,6 +39,8 @@ char *text_finish(GString *text, const RgStyle *style);
 /* One attribute value on one line: JSON, references as "address.attr", long texts by their size and
  * the first digits of their digest, so that two of them can be distinguished. */
 char *value_text(json_t *value);
+/* Whether it is an object with members, and no expression. */
+bool value_is_map(const json_t *value);
 /* "PREFIX VALUE" with its new line; a map or list that is too wide gets a line for each member. */
 void add_value(GString *to, const RgStyle *style, const char *prefix, json_t *value);
 /* "PREFIX BEFORE -> AFTER NOTE" with its new line; of maps and lists only the members that differ.

@@ -97,7 +97,7 @@ char *value_text(json_t *value)
 	return g_string_free(text, FALSE);
 }
 
-static bool is_map(const json_t *value)
+bool value_is_map(const json_t *value)
 {
 	return json_is_object(value) && !rg_expr_is(value) && json_object_size(value);
 }
@@ -121,7 +121,7 @@ static char *inner_indent(const char *prefix)
 static void add_members(
 	GString *to, const RgStyle *style, const char *indent, const char *before, json_t *value)
 {
-	if (is_map(value)) {
+	if (value_is_map(value)) {
 		g_autoptr(GList) keys = sorted_keys(value);
 		for (GList *at = keys; at; at = at->next) {
 			g_autofree char *key = key_text(at->data);
@@ -146,14 +146,14 @@ static void close_value(GString *to, const char *prefix, bool map)
 void add_value(GString *to, const RgStyle *style, const char *prefix, json_t *value)
 {
 	g_autofree char *text = value_text(value);
-	if (fits(style, prefix, text) || !(is_map(value) || is_list(value))) {
+	if (fits(style, prefix, text) || !(value_is_map(value) || is_list(value))) {
 		g_string_append_printf(to, "%s %s\n", prefix, text);
 		return;
 	}
 	g_autofree char *indent = inner_indent(prefix);
-	g_string_append_printf(to, "%s %s\n", prefix, is_map(value) ? "{" : "[");
+	g_string_append_printf(to, "%s %s\n", prefix, value_is_map(value) ? "{" : "[");
 	add_members(to, style, indent, "", value);
-	close_value(to, prefix, is_map(value));
+	close_value(to, prefix, value_is_map(value));
 }
 
 static bool holds(const json_t *list, const json_t *wanted)
@@ -215,7 +215,8 @@ static size_t add_map_changes(
 void add_difference(GString *to, const RgStyle *style, const char *prefix, json_t *before,
 	json_t *after, const char *note)
 {
-	bool maps = is_map(before) && is_map(after), lists = is_list(before) && is_list(after);
+	bool maps = value_is_map(before) && value_is_map(after),
+	     lists = is_list(before) && is_list(after);
 	if (!maps && !lists) {
 		g_autofree char *from = value_text(before), *into = value_text(after);
 		g_autofree char *line = g_strdup_printf("%s -> %s%s", from, into, note);

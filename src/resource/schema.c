@@ -1,6 +1,6 @@
 #include "resource/schema.h"
-#include <string.h>
 #include "resource/resource.h"
+#include "base/words.h"
 
 struct RgSchema {
 	json_t *document;  /* names and defaults are borrowed from it */
@@ -327,11 +327,6 @@ const json_t *rg_schema_config(const RgSchema *schema)
 	return json_object_get(schema->document, "config");
 }
 
-static gint compare_texts(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static json_t *sorted_set(const json_t *list)
 {
 	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
@@ -339,7 +334,7 @@ static json_t *sorted_set(const json_t *list)
 	size_t i;
 	json_array_foreach (list, i, member)
 		g_ptr_array_add(texts, rg_json_canonical(member));
-	g_ptr_array_sort(texts, compare_texts);
+	g_ptr_array_sort(texts, rg_by_text);
 	json_t *sorted = json_array();
 	for (guint t = 0; t < texts->len; t++)
 		if (t == 0 || !g_str_equal(texts->pdata[t], texts->pdata[t - 1]))

@@ -39,6 +39,30 @@ static rgp_status give(const Call *c, const char *slot, json_t *value)
 	return status;
 }
 
+typedef struct {
+	int status;    /* 0 = no answer; the host has the reason */
+	json_t *value; /* the caller's; NULL when the answer is no JSON */
+} Reply;
+
+static Reply request(const Call *c, const char *method, const char *path, const json_t *body)
+{
+	char url[600];
+	snprintf(url, sizeof(url), "%s/%s", c->inst->endpoint, path);
+	char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+	struct rgp_http_req req = {.size = sizeof(req),
+		.flags = strcmp(method, "GET") == 0 ? RGP_HTTP_READING : 0,
+		.method = method,
+		.url = url,
+		.body = {text, text != NULL ? strlen(text) : 0},
+		.what = method};
+	struct rgp_http_resp resp = {.size = sizeof(resp)};
+	rgp_status status = c->host->http(c->call, &req, &resp);
+	free(text);
+	if (status != RGP_OK)
+		return (Reply){0, NULL};
+	return (Reply){resp.status, json_loadb(resp.body.data, resp.body.len, 0, NULL)};
+}
+
 static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
 {
 	return host->result(call, "schema", (struct rgp_bytes){SCHEMA_JSON, strlen(SCHEMA_JSON)});

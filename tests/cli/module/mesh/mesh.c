@@ -3,30 +3,13 @@
  * the cloud starts by itself, and updates and removals that take their time (test_mesh.py). */
 #include "../plain_module.h"
 
-typedef struct {
-	int status; /* 0 = no answer; the host has the reason */
-	json_t *value;
-} Reply;
-
-static Reply request(const Call *c, const char *method, const json_t *body, const char *format,
+/* The path is made from a format with an id and a version. */
+static Reply ask(const Call *c, const char *method, const json_t *body, const char *format,
 	const char *id, json_int_t version)
 {
-	char path[300], url[600];
+	char path[300];
 	snprintf(path, sizeof(path), format, id, version);
-	snprintf(url, sizeof(url), "%s/%s", c->inst->endpoint, path);
-	char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
-	struct rgp_http_req req = {.size = sizeof(req),
-		.flags = strcmp(method, "GET") == 0 ? RGP_HTTP_READING : 0,
-		.method = method,
-		.url = url,
-		.body = {text, text != NULL ? strlen(text) : 0},
-		.what = method};
-	struct rgp_http_resp resp = {.size = sizeof(resp)};
-	rgp_status status = c->host->http(c->call, &req, &resp);
-	free(text);
-	if (status != RGP_OK)
-		return (Reply){0, NULL};
-	return (Reply){resp.status, json_loadb(resp.body.data, resp.body.len, 0, NULL)};
+	return request(c, method, path, body);
 }
 
 /* Nodes are shapes, such as "cpu" and "T4:1": anything else is not to be had. */
@@ -123,7 +106,7 @@ static int is_known(const Call *c, const char *id)
 /* All clusters come in one answer; those of this name, of this token, or known. */
 static rgp_status look(const Call *c)
 {
-	Reply reply = request(c, "GET", NULL, "clusters", "", 0);
+	Reply reply = ask(c, "GET", NULL, "clusters", "", 0);
 	json_t *list = json_array(), *thing;
 	const char *token = str(c->input, "token"), *name = str(c->input, "cluster");
 	size_t i;
@@ -178,7 +161,7 @@ static rgp_status create(const Call *c)
 	json_object_set_new(body, "marks",
 		json_pack("{s:s, s:s, s:s}", "cluster", str(marks, "cluster"), "lineage",
 			str(marks, "lineage"), "token", str(c->input, "token")));
-	Reply reply = request(c, "POST", body, "clusters", "", 0);
+	Reply reply = ask(c, "POST", body, "clusters", "", 0);
 	json_decref(body);
 	return give_item(c, item, reply, 0);
 }
@@ -191,7 +174,7 @@ static json_int_t version_of(const json_t *item)
 static rgp_status ready(const Call *c)
 {
 	const json_t *item = json_array_get(json_object_get(c->input, "items"), 0);
-	Reply reply = request(c, "GET", NULL, "clusters/%s", str(item, "id"), 0);
+	Reply reply = ask(c, "GET", NULL, "clusters/%s", str(item, "id"), 0);
 	if (reply.status == 200 && json_is_true(json_object_get(reply.value, "starting")))
 		reply.status = 202;
 	return give_item(c, item, reply, 0);
@@ -207,7 +190,7 @@ static rgp_status update(const Call *c)
 		json_object_set(body, text_of(name), json_object_get(wanted, text_of(name)));
 	if (json_object_get(item, "marks"))
 		json_object_set(body, "marks", json_object_get(item, "marks"));
-	Reply reply = request(
+	Reply reply = ask(
 		c, "PATCH", body, "clusters/%s?version=%lld", str(item, "id"), version_of(item));
 	json_decref(body);
 	return give_item(c, item, reply, 0);
@@ -217,7 +200,7 @@ static rgp_status remove_it(const Call *c)
 {
 	const json_t *item = json_array_get(json_object_get(c->input, "items"), 0);
 	return give_item(c, item,
-		request(c, "DELETE", NULL, "clusters/%s?version=%lld", str(item, "id"),
+		ask(c, "DELETE", NULL, "clusters/%s?version=%lld", str(item, "id"),
 			version_of(item)),
 		1);
 }

@@ -6,29 +6,17 @@
 #define A_RACK 3
 
 /* The answer's JSON; NULL and a diagnostic when it is no success. */
-static json_t *request(const Call *c, const char *method, const char *path, const json_t *body)
+static json_t *answer_of(const Call *c, const char *method, const char *path, const json_t *body)
 {
-	char url[600];
-	snprintf(url, sizeof(url), "%s/%s", c->inst->endpoint, path);
-	char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
-	struct rgp_http_req req = {.size = sizeof(req),
-		.flags = strcmp(method, "GET") == 0 ? RGP_HTTP_READING : 0,
-		.method = method,
-		.url = url,
-		.body = {text, text != NULL ? strlen(text) : 0},
-		.what = method};
-	struct rgp_http_resp resp = {.size = sizeof(resp)};
-	rgp_status status = c->host->http(c->call, &req, &resp);
-	free(text);
-	json_t *reply = status == RGP_OK && resp.status == 200
-				? json_loadb(resp.body.data, resp.body.len, 0, NULL)
-				: NULL;
+	Reply reply = request(c, method, path, body);
 	struct rgp_diag diag = {.size = sizeof(diag),
 		.class_ = RGP_CLASS_TRANSIENT,
 		.summary = "the cloud of racks gave no answer"};
-	if (reply == NULL)
-		c->host->diag(c->call, &diag);
-	return reply;
+	if (reply.status == 200 && reply.value != NULL)
+		return reply.value;
+	json_decref(reply.value);
+	c->host->diag(c->call, &diag);
+	return NULL;
 }
 
 static rgp_status resolve(const Call *c)
@@ -112,7 +100,7 @@ static json_t *observed(const Call *c, const json_t *thing)
 /* By id, what a search finds of the kind; 0 when it failed. */
 static int look(const Call *c, const char *kind, const char *search, json_t *resources)
 {
-	json_t *reply = request(c, "GET", search, NULL), *thing;
+	json_t *reply = answer_of(c, "GET", search, NULL), *thing;
 	int ok = reply != NULL;
 	size_t i;
 	json_array_foreach (reply, i, thing) {
@@ -182,7 +170,7 @@ static rgp_status create(const Call *c)
 		"address", str(item, "address"), "token", str(c->input, "token"), "cluster",
 		str(marks, "cluster"), "lineage", str(marks, "lineage"), "attributes",
 		json_object_get(c->input, "attributes"));
-	json_t *reply = request(c, "POST", "things", body);
+	json_t *reply = answer_of(c, "POST", "things", body);
 	json_decref(body);
 	return give_item(c, item, reply);
 }
@@ -192,7 +180,7 @@ static rgp_status change(const Call *c, const char *method)
 	const json_t *item = json_array_get(json_object_get(c->input, "items"), 0);
 	char path[200];
 	snprintf(path, sizeof(path), "things/%.100s", str(item, "id"));
-	return give_item(c, item, request(c, method, path, json_object_get(item, "attributes")));
+	return give_item(c, item, answer_of(c, method, path, json_object_get(item, "attributes")));
 }
 
 CALL(resolve, resolve(&c))
