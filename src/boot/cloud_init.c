@@ -129,6 +129,8 @@ static void write_config(Config *config, const RgBootNode *node, const json_t *r
 	add_file(config, RG_BOOT_ENV_FILE, "0600", env);
 	add_file(config, RG_BOOT_CONF_FILE, "0600", conf);
 	add_scripts(config, node);
+	add_embedded(config, "/usr/local/lib/raygpu/report", "0644", "report.sh");
+	add_embedded(config, "/usr/local/lib/raygpu/watch-ray", "0644", "watch-ray.sh");
 	add_embedded(config, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
 	add_embedded(
 		config, "/etc/systemd/system/raygpu-ray.service", "0644", "raygpu-ray.service");

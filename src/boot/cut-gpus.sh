@@ -32,7 +32,8 @@ boot_again() {
 	fi
 	install -d "${rebooted%/*}"
 	: >"$rebooted"
-	say "MIG mode needs a reboot; rebooting once"
+	why="MIG mode needs a reboot; rebooting once"
+	say "$why"
 	systemctl reboot
 	exit 1
 }

@@ -6,11 +6,13 @@ set -euo pipefail
 # shellcheck source=/dev/null
 . /etc/raygpu/node.conf
 
-say() { echo "raygpu: $*" >&2; }
-# 78 is the exit status after which the unit is not started again.
-give_up() { say "$*"; exit 78; }
-try_again() { say "$*; trying again"; exit 1; }
+# shellcheck source=/dev/null
+. /usr/local/lib/raygpu/report
+# shellcheck source=/dev/null
+. /usr/local/lib/raygpu/watch-ray
+trap report_end EXIT
 
+# shellcheck disable=SC2317 # for what start-ray sources
 metadata() {
 	curl --silent --show-error --fail --noproxy '*' --max-time 5 --retry 8 --retry-delay 2 \
 		--retry-connrefused "$@"
@@ -40,15 +42,22 @@ check_docker() {
 
 check_gpus() {
 	[ "$gpus" -gt 0 ] || return 0
+	begin driver
 	command -v nvidia-smi >/dev/null || give_up "no nvidia-smi on this image: it has no GPU driver"
 	command -v nvidia-ctk >/dev/null || command -v nvidia-container-cli >/dev/null ||
 		give_up "no nvidia-container-toolkit on this image: docker can't hand out GPUs"
+	driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1) || true
+	[ -n "$driver" ] || try_again "nvidia-smi shows no driver"
+	report driver driver="$driver"
+	begin gpus
 	local seen
 	seen=$(nvidia-smi --list-gpus | grep -c '^GPU ') || true
 	[ "$seen" -eq "$gpus" ] || try_again "nvidia-smi shows $seen GPUs of $gpus"
+	report gpus seen="$seen"
 	if [ -e /usr/local/lib/raygpu/cut-gpus ]; then
 		# shellcheck source=/dev/null
 		. /usr/local/lib/raygpu/cut-gpus
+		begin mig
 		cut_gpus
 	else
 		container_args+=(--gpus all)
@@ -57,6 +66,7 @@ check_gpus() {
 
 check_fast_network() {
 	[ -e /usr/local/lib/raygpu/open-fast-network ] || return 0
+	begin fast-network
 	# shellcheck source=/dev/null
 	. /usr/local/lib/raygpu/open-fast-network
 	open_fast_network
@@ -74,21 +84,39 @@ share_token() {
 	container_args+=(--volume /run/raygpu/token:/etc/raygpu/token:ro)
 }
 
+pull_image() {
+	docker image inspect "$image" >/dev/null 2>&1 && return 0
+	docker pull --quiet "$image" >/dev/null || try_again "can't pull $image"
+}
+
+driver=
+begin docker booted
 check_docker
 check_gpus
 check_fast_network
 node_ip=
+begin identity
 read_identity
 [ -n "$node_ip" ] || find_address
 [ -z "$node_ip" ] || ray_args+=("--node-ip-address=$node_ip")
-docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image" >/dev/null ||
-	try_again "can't pull $image"
+begin pull pulling image="$image"
+pull_image
+report pulled
+begin token
 share_token
 [ "$role" = head ] || ray_args+=("--address=$(cat /etc/raygpu/head):$gcs_port")
 docker rm --force ray >/dev/null 2>&1 || true
 # never empty: bash before 4.4 takes an empty array for a variable that is not set
 container_args+=(--env "RAY_CLOUD_INSTANCE_ID=$instance_id")
+begin ray
 say "starting Ray as $role of $image on $instance_id"
-exec docker run --rm --name ray --init --network host --shm-size "${shm_mib}m" \
+watch_ray &
+watcher=$!
+status=0
+docker run --rm --name ray --init --network host --shm-size "${shm_mib}m" \
 	--ulimit nofile=65536:65536 --env-file /etc/raygpu/ray.env "${container_args[@]}" \
-	"$image" ray start "${ray_args[@]}"
+	"$image" ray start "${ray_args[@]}" || status=$?
+kill "$watcher" 2>/dev/null || true
+why="the container ended with status $status"
+say "$why"
+exit "$status"

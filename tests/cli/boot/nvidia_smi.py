@@ -82,6 +82,9 @@ def run(state, args):
     if args == ['--list-gpus']:
         listing(state)
         return 0
+    if args == ['--query-gpu=driver_version', '--format=csv,noheader']:
+        print('\n'.join('550.90.07' for _ in state['gpus']))
+        return 0
     if args[0] == 'mig':
         return mig(state, args[1:])
     gpu = state['gpus'][int(args[0].removeprefix('--id='))]

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import shlex
 import shutil
 import stat
 import subprocess
@@ -240,8 +241,10 @@ class Node:
             at.parent.mkdir(parents=True, exist_ok=True)
             at.write_text(content if path.endswith('node.conf') else self.moved(content))
             at.chmod(int(mode, 8))
-        for word in ('bash', 'cat', 'grep', 'install', 'id', 'env'):
+        for word in ('bash', 'cat', 'grep', 'head', 'install', 'id', 'env', 'sleep'):
             (self.bin / word).symlink_to(shutil.which(word))
+        (folder / 'dev').mkdir()
+        self.console = folder / 'dev/console'
         uid = os.getuid()
         self.program('docker', f'''
             case "$1" in
@@ -249,9 +252,13 @@ class Node:
             esac
             case "$*" in
             *"--entrypoint id"*) echo {uid} ;;
-            *) printf '%s\\0' "$@" >"{folder}/docker.args" ;;
+            *) printf '%s\\0' "$@" >"{folder}/docker.args"; . "{folder}/ray" ;;
             esac''')
+        (folder / 'ray').write_text('')    # what the container does
         self.program('curl', f'''
+            case "$*" in
+            *local_raylet_healthz) cat "{folder}/healthz" 2>/dev/null; exit ;;
+            esac
             printf '%s\\n' "$*" >>"{folder}/curl.log"
             case "$*" in
             *PUT*api/token) printf SESSION ;;
@@ -261,11 +268,17 @@ class Node:
             esac''')
         if gpus:
             self.program('nvidia-ctk', 'true')
-            self.program('nvidia-smi', f'for i in $(seq {gpus}); do echo "GPU $i: NVIDIA"; done')
+            self.program('nvidia-smi', f'''
+                case "$*" in
+                *driver_version*) for i in $(seq {gpus}); do echo 550.90.07; done ;;
+                --list-gpus) for i in $(seq {gpus}); do echo "GPU $i: NVIDIA"; done ;;
+                *) exit 2 ;;
+                esac''')
             (self.bin / 'seq').symlink_to(shutil.which('seq'))
 
     def moved(self, text):
-        for path in ('/etc/raygpu', '/run/raygpu', '/usr/local/lib/raygpu', *self.places):
+        for path in ('/etc/raygpu', '/run/raygpu', '/usr/local/lib/raygpu', '/var/log/raygpu', '/dev/console',
+                     *self.places):
             text = text.replace(path, f'{self.folder}{path}')
         return text
 
@@ -279,6 +292,15 @@ class Node:
             [self.bin / 'bash', self.folder / 'usr/local/lib/raygpu/start-ray'], check=False,
             env={'PATH': str(self.bin), **env}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return done.returncode, done.stderr
+
+    def reports(self):
+        """What raygpu reads: (state, {key: value}) of each line."""
+        lines = self.console.read_text().splitlines()
+        assert lines == [line for line in (self.folder / 'var/log/raygpu/boot.log').read_text().splitlines()
+                         if line.startswith('raygpu: v1 ')]
+        words = [shlex.split(line) for line in lines]
+        assert all(w[:2] == ['raygpu:', 'v1'] and w[-1] == 'end' for w in words), lines
+        return [(w[2], dict(pair.split('=', 1) for pair in w[3:-1])) for w in words]
 
     def docker_args(self):
         return (self.folder / 'docker.args').read_bytes().decode().split('\0')[:-1]
@@ -440,3 +462,71 @@ def test_an_empty_token_file_is_refused(tmp_path):
     status, text = node.start()
     assert status == 78
     assert 'no Ray token' in text
+
+
+# --- what the node reports -------------------------------------------------------------------
+
+WAIT_FOR_JOIN = 'until grep -q "v1 joined" {folder}/dev/console; do sleep 0.02; done'
+
+
+def test_each_step_is_reported(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=8)
+    (node.folder / 'healthz').write_text('success')
+    (node.folder / 'ray').write_text(WAIT_FOR_JOIN.format(folder=node.folder))
+    assert node.start()[0] == 0
+    got = node.reports()
+    assert [(state, said['step']) for state, said in got] == [
+        ('booted', 'docker'), ('doing', 'driver'), ('driver', 'driver'), ('doing', 'gpus'), ('gpus', 'gpus'),
+        ('doing', 'identity'), ('pulling', 'pull'), ('pulled', 'pull'), ('doing', 'token'), ('doing', 'ray'),
+        ('joined', 'ray'), ('failed', 'ray')]
+    boot = Path('/proc/sys/kernel/random/boot_id').read_text()[:8]
+    assert {said['boot'] for _, said in got} == {boot}
+    said = dict(got)
+    assert said['joined'] == {'boot': boot, 'step': 'ray', 'instance': 'i-0123', 'gpus': '8', 'driver': '550.90.07'}
+    assert said['failed'] == {'boot': boot, 'step': 'ray', 'code': '0', 'reason': 'the container ended with status 0'}
+
+
+@pytest.mark.parametrize('program,body,step,code,reason', [
+    ('docker', 'exit 1', 'docker', '1', 'docker does not answer'),
+    ('nvidia-smi', 'exit 9', 'driver', '1', 'nvidia-smi shows no driver'),
+    ('nvidia-smi', '[ $1 = --list-gpus ] || echo 550.90.07', 'gpus', '1', 'nvidia-smi shows 0 GPUs of 8'),
+    ('curl', 'exit 28', 'identity', '1', 'the metadata service does not answer'),
+    ('docker', '[ $1 = info ]', 'pull', '1', "can't pull rayproject/ray:2.52.0-py311-cu121"),
+    ('docker', 'case $1 in info|image) ;; *) exit 125 ;; esac', 'token', '1',
+     'rayproject/ray:2.52.0-py311-cu121 does not run'),
+    ('install', 'case "$*" in *" -o "*) exit 3 ;; *-d*) exec /bin/mkdir -p "${@: -1}" ;; esac', 'token', '3', ''),
+])
+def test_a_failure_names_its_step(program, body, step, code, reason, tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=8)
+    (node.bin / program).unlink()
+    node.program(program, body)
+    assert node.start()[0] == int(code)
+    state, said = node.reports()[-1]
+    assert (state, said['step'], said['code'], said['reason']) == ('failed', step, code, reason)
+
+
+def test_a_ray_that_ends_is_reported_with_its_status(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.folder / 'ray').write_text('exit 7')
+    assert node.start()[0] == 7
+    state, said = node.reports()[-1]
+    assert (state, said['step'], said['code']) == ('failed', 'ray', '7')
+
+
+def test_what_is_reported_stays_one_line_of_ascii(tmp_path):
+    script = (ROOT / 'src/boot/report.sh').read_text().replace('/dev/console', f'{tmp_path}/console')
+    path = tmp_path / 'report'
+    path.write_text(script.replace('/var/log', str(tmp_path)))
+    hostile = 'a "b"\\\n\x1b[31m\tgrün ' + 'x' * 2000
+    subprocess.run(['bash', '-c', '. "$0"; report failed reason="$1" empty= plain=a/b:1', path, hostile], check=True)
+    line = (tmp_path / 'console').read_text()
+    assert line.isascii() and line.count('\n') == 1 and line.endswith(' empty="" plain=a/b:1 end\n')
+    assert ' reason="a \'b\'\'  [31m gr  n xxx' in line and len(line) < 1100
+
+
+def test_a_console_that_cannot_be_written_stops_nothing(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    node.console.mkdir()
+    status, said = node.start()
+    assert status == 0, said
+    assert (node.folder / 'docker.args').exists()
