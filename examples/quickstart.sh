@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# raygpu's whole story on this machine, free of charge: installs what is missing (Debian packages),
-# builds, starts a simulated EC2 on a free port and runs plan, apply, drift, repair, shrink and
-# destroy of examples/research.yaml against it. Leaves nothing behind but the build folder.
+# A tour of raygpu on this machine, free of charge: installs missing Debian packages, builds, starts a
+# simulated EC2 on a free port, and runs plan, apply, drift, repair, shrink and destroy of
+# examples/research.yaml against it. Leaves only the build folder behind.
 #
 # usage: examples/quickstart.sh [BUILD]     BUILD: a build folder (default: build/ of this checkout)
 set -euo pipefail
@@ -26,7 +26,7 @@ step() {
   printf '%s\n' "$*" | fold -s -w 79 | sed "s| *$||"
 }
 
-# expect CODE COMMAND...: shows the command, runs it, and insists on its exit code
+# expect CODE COMMAND...: shows the command, runs it, and requires its exit code
 expect() {
   local want=$1 got=0
   shift
@@ -39,7 +39,7 @@ expect() {
   [ "$want" = 0 ] || echo "(exit code $want)"
 }
 
-# quietly COMMAND...: its output is shown on a terminal or when it fails
+# quietly COMMAND...: shows its output on a terminal, or if it fails
 quietly() {
   if [ -t 1 ]; then
     "$@"
@@ -48,8 +48,8 @@ quietly() {
   fi
 }
 
-step "1. Build" "Installs the Debian packages that are missing and builds" \
-  "raygpu and the simulator; the first time that takes some minutes."
+step "1. Build" "Installs missing Debian packages and builds raygpu and the simulator." \
+  "The first build takes a few minutes."
 "$top/tests/install.sh" build
 if [ ! -f "$build/build.ninja" ]; then
   meson setup "$build" "$top" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
@@ -62,12 +62,12 @@ cp "$top/examples/research.yaml" .
 
 step "2. A cloud to play with" "raygpu-sim answers EC2's API on a port of this machine." \
   "Only the endpoint differs from real EC2."
-# nothing of the caller's may lead to a real account; 127.0.0.1 is not asked of a proxy
+# no setting of the caller may lead to a real account; requests to 127.0.0.1 bypass any proxy
 for name in "${!AWS_@}" "${!RAYGPU_@}"; do unset "$name"; done
 export no_proxy=127.0.0.1 NO_PROXY=127.0.0.1 AWS_CONFIG_FILE=/dev/null \
   AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_ACCESS_KEY_ID=AKIDEXAMPLE \
   AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY # the example pair of AWS's own pages
-# setpriv: the simulator ends with this script, whatever ends the script
+# setpriv: the simulator ends when this script ends, however that happens
 setpriv --pdeathsig TERM "$build/cmd/raygpu-sim/raygpu-sim" --port 0 --port-file port 2>sim.log &
 sim=$!
 for _ in $(seq 200); do
@@ -80,11 +80,11 @@ export AWS_ENDPOINT_URL
 echo "AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL"
 
 step "3. Plan" "research.yaml asks for a head and three pools, of A100, V100 and T4" \
-  "nodes; the plan says what would be made and what it costs, and makes nothing."
+  "nodes. The plan shows what would be created and what it costs; it creates nothing."
 expect 0 raygpu validate research.yaml
 expect 0 raygpu plan research.yaml --out plan.json
 
-step "4. Apply" "Makes exactly what the saved plan shows."
+step "4. Apply" "Creates exactly what the saved plan shows."
 expect 0 raygpu apply plan.json
 
 step "5. Nothing to do" "A second plan finds nothing to change, and drift finds nothing changed."
@@ -92,24 +92,24 @@ expect 0 raygpu plan research.yaml --detailed-exitcode
 expect 0 raygpu drift research.yaml
 
 victim=$(raygpu state show 'aws.instance.train[1]' | sed -n 's/^ *id *= "\(i-[0-9a-f]*\)".*/\1/p')
-step "6. Somebody terminates a node by hand" \
-  "aws.instance.train[1] is $victim; it is terminated by EC2's API, without raygpu," \
-  "but drift sees it: without changing anything, and with exit code 2."
+step "6. Someone terminates a node outside raygpu" \
+  "aws.instance.train[1] is $victim. It is terminated through EC2's API." \
+  "drift reports it with exit code 2 and changes nothing."
 curl -sS --fail --aws-sigv4 aws:amz:us-east-1:ec2 \
   --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" -d Action=TerminateInstances \
   -d Version=2016-11-15 -d InstanceId.1="$victim" "$AWS_ENDPOINT_URL/" >/dev/null
 expect 2 raygpu drift research.yaml
 
-step "7. Repair" "Apply makes what is missing, and nothing else."
+step "7. Repair" "Apply recreates only what is missing."
 expect 0 raygpu apply research.yaml --auto-approve
 expect 0 raygpu drift research.yaml
 
-step "8. A smaller pool" "With 1 instead of 3 nodes for \"serve\" in research.yaml, the nodes" \
-  "with the highest indexes go."
+step "8. A smaller pool" "With 1 node instead of 3 for \"serve\" in research.yaml, the nodes" \
+  "with the highest indexes are destroyed."
 sed -i '/^  serve:/,/nodes:/s/nodes: .*/nodes: 1/' research.yaml
 expect 0 raygpu apply research.yaml --auto-approve
 
-step "9. Destroy" "Everything goes; then the simulator is asked what it still has."
+step "9. Destroy" "Destroys everything, then asks the simulator what is left."
 expect 0 raygpu destroy research.yaml --auto-approve
 left=$(curl -sS --fail "$AWS_ENDPOINT_URL/_sim/world" | python3 -c '
 import json, sys
