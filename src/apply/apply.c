@@ -1,5 +1,6 @@
 #include "apply/apply.h"
 #include "apply/internal.h"
+#include "base/clock.h"
 
 /* Looks at what the cloud works on go beside the calls that change something. */
 #define LOOK_THREADS 4
@@ -33,24 +34,52 @@ static bool has_work(const Apply *apply)
 {
 	if (apply->running || apply->stopping || apply->store_failed)
 		return apply->running;
-	return batches_wait(apply) || apply->counts[STEP_POLLED];
+	return apply->counts[STEP_POLLED];
 }
 
-/* What polls_start settled may have made something ready. */
-static bool can_start(const Apply *apply)
+static void start_batch(Apply *apply, GPtrArray *steps)
 {
-	return !apply->stopping && !apply->store_failed && batches_wait(apply) && free_slots(apply);
+	const Step *first = steps->pdata[0];
+	for (guint i = 0; i < steps->len; i++) {
+		Step *step = steps->pdata[i];
+		if (!step->started_ms) {
+			step->started_ms = rg_clock_monotonic_ms();
+			emit(apply, RG_EVENT_START, step, NULL, NULL);
+		}
+		step_set(apply, step, STEP_RUNNING);
+	}
+	Job *job = first->kind == STEP_CREATE
+			   ? create_prepare(apply, steps)
+			   : change_prepare(apply,
+				     first->kind == STEP_UPDATE ? JOB_UPDATE : JOB_REMOVE, steps);
+	if (job)
+		jobs_submit(apply, job);
+}
+
+static void start_ready(Apply *apply)
+{
+	for (;;) {
+		gangs_look(apply);
+		if (apply->stopping || apply->store_failed)
+			return;
+		local_steps(apply);
+		if (!apply->ready.length || !jobs_free_slots(apply) || apply_interrupted(apply))
+			return;
+		g_autoptr(GPtrArray) batch = batch_take(apply);
+		if (batch->len)
+			start_batch(apply, batch);
+	}
 }
 
 static void run_steps(Apply *apply)
 {
 	for (;;) {
 		apply_interrupted(apply);
-		batches_start(apply);
+		start_ready(apply);
 		unsigned wait_ms = polls_start(apply);
 		if (!has_work(apply))
 			return;
-		Job *job = jobs_take(apply, can_start(apply) ? 0 : wait_ms);
+		Job *job = jobs_take(apply, wait_ms);
 		for (; job; job = jobs_take(apply, 0))
 			finish_job(apply, job);
 		emit_still(apply);
@@ -63,10 +92,8 @@ static void fail_unsettled(Apply *apply)
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
 		gpointer why = NULL;
-		if (step->state != STEP_WAITING && step->state != STEP_READY)
-			continue;
-		if (g_hash_table_lookup_extended(
-			    apply->unsettled, step->change->address, NULL, &why))
+		if (step->state == STEP_WAITING && g_hash_table_lookup_extended(apply->unsettled,
+							   step->change->address, NULL, &why))
 			step_fail(apply, step, why);
 	}
 }
@@ -123,7 +150,9 @@ bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, 
 	init(&apply);
 	recover_open_rows(&apply);
 	steps_build(&apply);
+	gangs_build(&apply);
 	fail_unsettled(&apply);
+	steps_begin(&apply);
 	run_steps(&apply);
 	steps_report_stuck(&apply);
 	emit_open(&apply);

@@ -49,9 +49,15 @@ static Group *group_of(Apply *apply, const Step *step)
 	return group;
 }
 
+static bool is_local(const Step *step)
+{
+	return step->kind == STEP_RECORD || step->kind == STEP_FORGET ||
+	       step->kind == STEP_REPLAYED || g_str_equal(step->change->kind, RG_SECRET_KIND);
+}
+
 void batches_add(Apply *apply, Step *step)
 {
-	if (step_is_local(step)) {
+	if (is_local(step)) {
 		g_queue_push_tail(&apply->local, step);
 		return;
 	}
@@ -65,11 +71,6 @@ void batches_add(Apply *apply, Step *step)
 	if (!group->queued)
 		g_queue_push_tail(&apply->ready, group);
 	group->queued = true;
-}
-
-bool batches_wait(const Apply *apply)
-{
-	return apply->local.length || apply->ready.length;
 }
 
 static size_t batch_max(Apply *apply, const Step *step)
@@ -134,7 +135,7 @@ char *indexes_text(const GPtrArray *steps)
 
 /* A create's resources all have the same marks, with all of their indexes: no more than the mark
  * holds. */
-static GPtrArray *take_batch(Apply *apply, Group *group)
+static GPtrArray *group_take(Apply *apply, Group *group)
 {
 	group_sort(group);
 	GPtrArray *batch = g_ptr_array_new();
@@ -156,44 +157,12 @@ static GPtrArray *take_batch(Apply *apply, Group *group)
 	return batch;
 }
 
-static void start_batch(Apply *apply, GPtrArray *steps)
+GPtrArray *batch_take(Apply *apply)
 {
-	const Step *first = steps->pdata[0];
-	for (guint i = 0; i < steps->len; i++) {
-		Step *step = steps->pdata[i];
-		if (!step->started_ms) {
-			step->started_ms = rg_clock_monotonic_ms();
-			emit(apply, RG_EVENT_START, step, NULL, NULL);
-		}
-		step_set(apply, step, STEP_RUNNING);
-	}
-	Job *job = first->kind == STEP_CREATE
-			   ? create_prepare(apply, steps)
-			   : change_prepare(apply,
-				     first->kind == STEP_UPDATE ? JOB_UPDATE : JOB_REMOVE, steps);
-	if (job)
-		jobs_submit(apply, job);
-}
-
-unsigned free_slots(const Apply *apply)
-{
-	unsigned limit = apply->options->parallelism ? apply->options->parallelism : 10;
-	unsigned busy = apply->running - apply->looking;
-	return busy < limit ? limit - busy : 0;
-}
-
-void batches_start(Apply *apply)
-{
-	while (!apply->stopping && !apply->store_failed) {
-		local_steps(apply);
-		if (!apply->ready.length || !free_slots(apply) || apply_interrupted(apply))
-			return;
-		Group *group = g_queue_pop_head(&apply->ready);
-		g_autoptr(GPtrArray) batch = take_batch(apply, group);
-		group->queued = group->next < group->steps->len;
-		if (group->queued)
-			g_queue_push_tail(&apply->ready, group);
-		if (batch->len)
-			start_batch(apply, batch);
-	}
+	Group *group = g_queue_pop_head(&apply->ready);
+	GPtrArray *batch = group_take(apply, group);
+	group->queued = group->next < group->steps->len;
+	if (group->queued)
+		g_queue_push_tail(&apply->ready, group);
+	return batch;
 }

@@ -20,66 +20,6 @@ static bool mark_all(Apply *apply, MarkFn mark, const GPtrArray *steps)
 	return false;
 }
 
-/* "marks" of what the cloud reported; NULL: they are not to be changed. */
-static const RgPlanAttr *changed_marks(const RgPlanChange *change)
-{
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgPlanAttr *attr = change->attrs->pdata[i];
-		if (g_str_equal(attr->name, RG_MARKS))
-			return attr;
-	}
-	return NULL;
-}
-
-static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
-{
-	json_t *marks = json_object();
-	rg_json_set_str(marks, "cluster", apply->plan->cluster);
-	rg_json_set_str(marks, "lineage", apply->options->lineage);
-	rg_json_set_str(marks, "pool", change->group);
-	return marks;
-}
-
-/* What an update gets in addition to what is known of the resource. */
-static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
-{
-	const RgPlanAttr *marks = changed_marks(change);
-	json_t *attributes = live_resolve(apply, change->desired, apply->diags);
-	if (!attributes)
-		return false;
-	json_object_set_new(item, "attributes", attributes);
-	json_t *names = json_array();
-	for (guint i = 0; i < change->attrs->len; i++)
-		json_array_append_new(
-			names, json_string(((RgPlanAttr *)change->attrs->pdata[i])->name));
-	json_object_set_new(item, "changed", names);
-	if (marks)
-		json_object_set_new(item, "marks", marks_new(apply, change));
-	if (marks && marks->before)
-		json_object_set(json_object_get(item, "observed"), RG_MARKS, marks->before);
-	return true;
-}
-
-Job *change_job(Apply *apply, JobKind verb, const GPtrArray *steps)
-{
-	const RgPlanChange *first = ((Step *)steps->pdata[0])->change;
-	g_autoptr(GPtrArray) going = g_ptr_array_new();
-	json_t *input = json_object(), *items = json_array();
-	rg_json_set_str(input, "kind", first->kind);
-	json_object_set_new(input, "items", items);
-	for (guint i = 0; i < steps->len; i++) {
-		Step *step = steps->pdata[i];
-		json_auto_t *item = live_item(apply, step->change);
-		if (verb == JOB_UPDATE && !add_wanted(apply, item, step->change)) {
-			step_fail(apply, step, last_diag(apply));
-			continue;
-		}
-		json_array_append(items, item);
-		g_ptr_array_add(going, step);
-	}
-	return job_new(verb, input, going);
-}
-
 /* A crash must leave neither a removal that is forgotten (decide.md rows 19, 20) nor a record that
  * an old view confirms. */
 Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps)
@@ -89,7 +29,7 @@ Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps)
 		if (live)
 			g_clear_pointer(&live->operation, g_free);
 	}
-	Job *job = change_job(apply, verb, steps);
+	Job *job = items_job(apply, verb, steps);
 	MarkFn mark = verb == JOB_UPDATE ? rg_store_updating : rg_store_leaving;
 	if (!job->steps->len || !mark_all(apply, mark, job->steps))
 		g_clear_pointer(&job, job_free);
@@ -259,9 +199,4 @@ void ready_finish(Apply *apply, Job *job)
 			poll_again(apply, job, step);
 	}
 	failures_tell(failures, apply, "could not start", NULL);
-	for (guint i = 0; i < job->steps->len; i++) {
-		Step *step = job->steps->pdata[i];
-		if (step->late && step->state == STEP_FAILED)
-			gang_gives_back(apply, step);
-	}
 }

@@ -4,23 +4,22 @@
  * creates start together, in calls that accept no fewer than all. When one of them fails for
  * certain, those that have not started don't, and what this run obtained of the same pool is given
  * back; nodes that were there before, and other pools, keep what they have. A failure that leaves
- * the fate of a node open gives nothing back: the next apply may find it. */
+ * the fate of a node open gives nothing back: the next apply may find it. Steps know nothing of
+ * this: the loop of apply.c has their states looked at before it starts anything. */
 
 struct Gang {
 	const char *pool;
 	GPtrArray *steps;    /* Step*: the creates */
-	GPtrArray *held;     /* Step*: ready, and waiting for the others to be */
-	unsigned coming;     /* of steps, those that are not ready yet */
+	bool begun;	     /* all were ready */
 	bool failed;	     /* no more of it is begun */
 	bool giving_back;    /* ... and what it has goes */
-	const char *culprit; /* address of the first that failed */
+	const char *culprit; /* address of the one that failed */
 };
 
 static void gang_free(void *data)
 {
 	Gang *gang = data;
 	g_ptr_array_unref(gang->steps);
-	g_ptr_array_unref(gang->held);
 	g_free(gang);
 }
 
@@ -44,7 +43,6 @@ static Gang *gang_for(Apply *apply, const char *pool)
 	Gang *gang = g_new0(Gang, 1);
 	gang->pool = pool;
 	gang->steps = g_ptr_array_new();
-	gang->held = g_ptr_array_new();
 	g_ptr_array_add(apply->gangs, gang);
 	return gang;
 }
@@ -58,23 +56,10 @@ void gangs_build(Apply *apply)
 			!is_gang(apply->plan, step->change->group))
 			continue;
 		step->gang = gang_for(apply, step->change->group);
-		step->gang->coming++;
+		step->held = true;
 		g_ptr_array_add(step->gang->steps, step);
 	}
 }
-
-void gang_add(Apply *apply, Step *step)
-{
-	Gang *gang = step->gang;
-	g_ptr_array_add(gang->held, step);
-	if (gang->coming && --gang->coming)
-		return;
-	for (guint i = 0; i < gang->held->len; i++)
-		batches_add(apply, gang->held->pdata[i]);
-	g_ptr_array_set_size(gang->held, 0);
-}
-
-/* ---- a member failed */
 
 bool gang_is_failed(const Step *step)
 {
@@ -100,28 +85,67 @@ static void stop_member(Apply *apply, Step *step)
 	const Gang *gang = step->gang;
 	if (step->state == STEP_WAITING || step->state == STEP_READY)
 		step_block(apply, step, gang->culprit);
-	else if (gang->giving_back && (step->state == STEP_DONE || (step->state == STEP_POLLED &&
-									   poll_drop(apply, step))))
+	else if (gang->giving_back &&
+		 (step->state == STEP_DONE || step->late ||
+			 (step->state == STEP_POLLED && poll_drop(apply, step))))
 		gang_gives_back(apply, step);
 }
 
-void gang_failed(Apply *apply, const Step *failed, bool definite)
+static void gang_fail(Apply *apply, Gang *gang, const Step *culprit)
 {
-	Gang *gang = failed->gang;
-	/* one that is not tried any more, perhaps by stop_member below, says nothing new */
-	bool told = !definite || (gang && gang->giving_back) || failed->state == STEP_BLOCKED;
-	if (!gang || apply->store_failed || (gang->failed && told))
-		return;
-	if (definite && !apply->stopping) {
+	gang->failed = true;
+	gang->culprit = culprit->change->address;
+	gang->giving_back = !culprit->in_doubt;
+	if (gang->giving_back && !apply->stopping) {
 		g_autofree char *text =
 			g_strdup_printf("Pool %s is a gang and cannot be completed: "
 					"removing what this run created of it.",
 				gang->pool);
 		emit(apply, RG_EVENT_GANG, NULL, NULL, text);
 	}
-	gang->failed = true;
-	gang->culprit = failed->change->address;
-	gang->giving_back = definite;
 	for (guint i = 0; i < gang->steps->len; i++)
 		stop_member(apply, gang->steps->pdata[i]);
+}
+
+/* The member that failed for certain, else the first of unknown fate. When the gang has failed,
+ * only the former is news: stop_member blocked the others. */
+static const Step *gang_find_culprit(const Gang *gang)
+{
+	const Step *doubtful = NULL;
+	for (guint i = 0; i < gang->steps->len; i++) {
+		const Step *step = gang->steps->pdata[i];
+		if (step->state != STEP_FAILED && (step->state != STEP_BLOCKED || gang->failed))
+			continue;
+		if (!step->in_doubt)
+			return step;
+		if (!doubtful && !gang->failed)
+			doubtful = step;
+	}
+	return doubtful;
+}
+
+static void gang_begin(Apply *apply, Gang *gang)
+{
+	for (guint i = 0; i < gang->steps->len; i++) {
+		if (((Step *)gang->steps->pdata[i])->state != STEP_READY)
+			return;
+	}
+	gang->begun = true;
+	for (guint i = 0; i < gang->steps->len; i++) {
+		Step *step = gang->steps->pdata[i];
+		step->held = false;
+		batches_add(apply, step);
+	}
+}
+
+void gangs_look(Apply *apply)
+{
+	for (guint i = 0; i < apply->gangs->len && !apply->store_failed; i++) {
+		Gang *gang = apply->gangs->pdata[i];
+		const Step *culprit = gang->giving_back ? NULL : gang_find_culprit(gang);
+		if (culprit)
+			gang_fail(apply, gang, culprit);
+		else if (!gang->begun && !gang->failed)
+			gang_begin(apply, gang);
+	}
 }

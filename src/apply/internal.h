@@ -1,5 +1,14 @@
 /* Private to src/apply: the parts of one running apply. All of it belongs to the caller's thread,
- * except a Job between jobs_submit and jobs_take, which belongs to its worker. */
+ * except a Job between jobs_submit and jobs_take, which belongs to its worker.
+ * The files call each other downwards only:
+ *   apply
+ *   create, change, recover
+ *   gang, local, failures, search
+ *   poll
+ *   items
+ *   steps
+ *   batch, events, jobs
+ *   live */
 #pragma once
 #include "apply/apply.h"
 
@@ -36,8 +45,9 @@ typedef struct {
 	int64_t started_ms, polled_ms, told_ms;
 	bool first, last;  /* of its change */
 	struct Gang *gang; /* of a create in a gang pool, else NULL */
+	bool held;	   /* ready, but not before all of its gang are */
 	bool in_doubt;	   /* failed, but it may be there */
-	bool late;	   /* the cloud did not finish in the kind's time */
+	bool late;	   /* failed, because the cloud did not finish in the kind's time */
 	bool gives_back;   /* removes what its gang doesn't use */
 } Step;
 
@@ -109,6 +119,8 @@ typedef struct {
 
 /* steps.c: the graph */
 void steps_build(Apply *apply);
+/* Those that wait for nothing are ready. */
+void steps_begin(Apply *apply);
 void step_set(Apply *apply, Step *step, StepState state);
 void step_done(Apply *apply, Step *step);
 void step_fail(Apply *apply, Step *step, const RgDiag *why);
@@ -123,21 +135,18 @@ void steps_report_stuck(Apply *apply);
 
 /* gang.c: pools whose new nodes come all or none */
 void gangs_build(Apply *apply);
-/* A member is ready: it goes on when all of them are. */
-void gang_add(Apply *apply, Step *step);
-/* A member failed or won't be tried. `definite`: what the others got is given back. */
-void gang_failed(Apply *apply, const Step *failed, bool definite);
+/* Starts those of which all members are ready; ends those of which one failed. */
+void gangs_look(Apply *apply);
 bool gang_is_failed(const Step *step);
 /* Its node is there, but its gang is giving back: begins the removal. false: it may stay. */
 bool gang_gives_back(Apply *apply, Step *step);
 
-/* batch.c: ready steps -> jobs */
+/* batch.c: ready steps, those of one call together */
 void batches_add(Apply *apply, Step *step);
 /* "0-3,7": the index mark that the resources of one create have in common; g_free. */
 char *indexes_text(const GPtrArray *steps);
-void batches_start(Apply *apply);
-bool batches_wait(const Apply *apply); /* something is ready and may start */
-unsigned free_slots(const Apply *apply);
+/* Steps* of the next call, perhaps none; free. */
+GPtrArray *batch_take(Apply *apply);
 void group_free(Group *group);
 
 /* create.c, change.c: what a job needs before, and what its answer means */
@@ -145,14 +154,15 @@ Job *create_prepare(Apply *apply, GPtrArray *steps);
 void create_finish(Apply *apply, Job *job);
 /* `verb`: JOB_UPDATE or JOB_REMOVE. NULL: none of the steps can be done, they have failed. */
 Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps);
-/* The same without a word to the state, of JOB_READY too: a look. */
-Job *change_job(Apply *apply, JobKind verb, const GPtrArray *steps);
 void update_finish(Apply *apply, Job *job);
 void remove_finish(Apply *apply, Job *job);
 void ready_finish(Apply *apply, Job *job);
 
+/* items.c: a call about resources that exist (provider.h). Steps that can't be put into words have
+ * failed and are left out. */
+Job *items_job(Apply *apply, JobKind verb, const GPtrArray *steps);
+
 /* local.c: steps that only touch the state */
-bool step_is_local(const Step *step);
 void local_steps(Apply *apply);
 
 /* poll.c: the cloud works on it, and `verb` asks how far it is */
@@ -203,6 +213,7 @@ void job_free(Job *job);
 void jobs_submit(Apply *apply, Job *job);
 /* A finished job, or NULL after wait_ms. The caller owns it again. */
 Job *jobs_take(Apply *apply, unsigned wait_ms);
+unsigned jobs_free_slots(const Apply *apply);
 
 /* live.c */
 Live *live_get(Apply *apply, const char *address);
@@ -216,8 +227,6 @@ void live_made(Live *live, const json_t *attrs);
 void live_learn(Apply *apply, const RgPlanChange *change, const RgItemResult *result);
 /* Its outputs, when the state doesn't have them yet: the caller records them. Else NULL. */
 const json_t *live_unsaved(Live *live);
-/* An item of ready, update, remove (provider.h). */
-json_t *live_item(Apply *apply, const RgPlanChange *change);
 /* Those of `attributes` that the cloud sets; a new reference, NULL for NULL. */
 json_t *computed_of(const RgKind *kind, const json_t *attributes);
 const RgKind *kind_of(const Apply *apply, const char *kind);

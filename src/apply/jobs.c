@@ -187,3 +187,10 @@ Job *jobs_take(Apply *apply, unsigned wait_ms)
 	}
 	return job;
 }
+
+unsigned jobs_free_slots(const Apply *apply)
+{
+	unsigned limit = apply->options->parallelism ? apply->options->parallelism : 10;
+	unsigned busy = apply->running - apply->looking;
+	return busy < limit ? limit - busy : 0;
+}

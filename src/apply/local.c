@@ -11,12 +11,6 @@ static bool is_secret(const Step *step)
 	return g_str_equal(step->change->kind, RG_SECRET_KIND);
 }
 
-bool step_is_local(const Step *step)
-{
-	return step->kind == STEP_RECORD || step->kind == STEP_FORGET ||
-	       step->kind == STEP_REPLAYED || is_secret(step);
-}
-
 /* A Ray token: 64 hex digits from the kernel's generator. Lives in the state only. */
 static bool mint_secret(Apply *apply, const Step *step)
 {

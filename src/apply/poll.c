@@ -50,9 +50,20 @@ static Poll *poll_of(Apply *apply, const RgKind *kind, JobKind verb)
 	return poll;
 }
 
+/* Of other kinds the cloud's answer to the create is all that there is to wait for. */
+static bool starts_slowly(const Apply *apply, const RgKind *kind)
+{
+	return kind && kind->ready_timeout_s > 0 && rg_provider_offers(apply->provider, "ready");
+}
+
 void poll_add(Apply *apply, Step *step, JobKind verb)
 {
-	Poll *poll = poll_of(apply, kind_of(apply, step->change->kind), verb);
+	const RgKind *kind = kind_of(apply, step->change->kind);
+	if (verb == JOB_READY && !starts_slowly(apply, kind)) {
+		step_done(apply, step);
+		return;
+	}
+	Poll *poll = poll_of(apply, kind, verb);
 	step_set(apply, step, STEP_POLLED);
 	step->polled_ms = rg_clock_monotonic_ms();
 	g_queue_push_tail(&poll->later, step);
@@ -127,12 +138,6 @@ bool poll_drop(Apply *apply, Step *step)
 	return false;
 }
 
-static bool is_waited_for(const Apply *apply, const Poll *poll)
-{
-	return poll->verb != JOB_READY || (poll->kind && poll->kind->ready_timeout_s > 0 &&
-						  rg_provider_offers(apply->provider, "ready"));
-}
-
 static void begin_round(Poll *poll, int64_t now)
 {
 	if (poll->todo.length || poll->looks || !poll->later.length || now < poll->round_ms)
@@ -147,7 +152,7 @@ static void begin_round(Poll *poll, int64_t now)
 
 static unsigned poll_one(Apply *apply, Poll *poll)
 {
-	if (apply->stopping || apply->store_failed || !is_waited_for(apply, poll)) {
+	if (apply->stopping || apply->store_failed) {
 		/* The end of the run ends the waiting. What starts is recorded and will start. What
 		 * is pending is not done: its record keeps the mark, and the next apply goes on. */
 		Step *step;
@@ -167,7 +172,7 @@ static unsigned poll_one(Apply *apply, Poll *poll)
 		g_autoptr(GPtrArray) steps = g_ptr_array_new();
 		while (poll->todo.length && steps->len < LOOK_MAX)
 			g_ptr_array_add(steps, g_queue_pop_head(&poll->todo));
-		Job *job = change_job(apply, poll->verb, steps);
+		Job *job = items_job(apply, poll->verb, steps);
 		job->poll = poll;
 		jobs_submit(apply, job);
 	}

@@ -272,7 +272,7 @@ static bool start_due(Apply *apply, const GPtrArray *recoveries)
 			   (recovery->look_ms && recovery->look_ms <= rg_clock_monotonic_ms());
 		if (recovery->busy)
 			continue;
-		if (due && free_slots(apply))
+		if (due && jobs_free_slots(apply))
 			submit(apply, recovery);
 		else
 			waiting |= due || recovery->look_ms;

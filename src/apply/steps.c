@@ -22,9 +22,7 @@ void step_set(Apply *apply, Step *step, StepState state)
 	apply->counts[step->state]--;
 	apply->counts[state]++;
 	step->state = state;
-	if (state == STEP_READY && step->gang)
-		gang_add(apply, step);
-	else if (state == STEP_READY)
+	if (state == STEP_READY && !step->held)
 		batches_add(apply, step);
 }
 
@@ -164,10 +162,13 @@ void steps_build(Apply *apply)
 			g_hash_table_insert(pairs, change->address, add_change(apply, change));
 	}
 	add_edges(apply, pairs);
-	gangs_build(apply);
+}
+
+void steps_begin(Apply *apply)
+{
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
-		if (!step->waiting)
+		if (step->state == STEP_WAITING && !step->waiting)
 			step_set(apply, step, STEP_READY);
 	}
 }
@@ -218,7 +219,6 @@ void step_block(Apply *apply, Step *step, const char *culprit)
 	}
 	emit(apply, RG_EVENT_BLOCKED, step, NULL, culprit);
 	step_block_dependents(apply, step, culprit);
-	gang_failed(apply, step, true);
 }
 
 void step_block_dependents(Apply *apply, const Step *failed, const char *culprit)
@@ -248,7 +248,6 @@ void step_fail(Apply *apply, Step *step, const RgDiag *why)
 		apply->result->added++; /* it is still there */
 	emit(apply, RG_EVENT_FAILED, step, why, NULL);
 	step_block_dependents(apply, step, step->change->address);
-	gang_failed(apply, step, !step->in_doubt);
 }
 
 void steps_report_stuck(Apply *apply)

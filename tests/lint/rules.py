@@ -87,6 +87,19 @@ def acyclic(rows):
         done.update(free)
 
 
+PUBLIC = re.compile(r'^(?!static\b)[A-Za-z_][^\n;{}=]*?\b(\w+)\([^;{}]*\)\n\{', re.M)
+
+
+def one_way(files, folder):
+    """The C files of a folder call each other in one direction."""
+    codes = {path: code_only(text) for path, text in files.items() if re.fullmatch(rf'{folder}/[^/]+\.c', path)}
+    homes = {name: path for path, code in codes.items() for name in PUBLIC.findall(code)}
+    calls = {path: {homes[word] for word in set(re.findall(r'\w+', code)) & set(homes)} - {path}
+             for path, code in codes.items()}
+    for complaint in acyclic({path: (needs, set()) for path, needs in calls.items()}):
+        yield complaint.replace('the table has a cycle', 'there is a cycle of calls')
+
+
 DOORS = {'curl/curl.h': ['src/http/'], 'git2.h': ['src/git/'], 'csv.h': ['src/catalog/'],
          'yaml.h': ['src/spec/'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'], 'xxhash.h': ['src/state/'],
          'microhttpd.h': ['src/sim/core/server.c'], 'libxml/parserInternals.h': ['providers/aws/'],

@@ -1,0 +1,109 @@
+#include "apply/internal.h"
+#include "resource/expr.h"
+
+/* The input of ready, update and remove: what a module is told of resources that exist. */
+
+/* Adds those that a module may be told: neither sensitive nor, as they may be long, unreadable.
+ * `recorded`: what references in them lead to; NULL: they have none, whatever they look like. */
+static void add_open(json_t *open, const RgKind *kind, const json_t *attrs, RgResourceSet *recorded)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach (rg_json_unconst(attrs), name, value) {
+		const RgAttribute *attribute = kind ? rg_kind_attribute(kind, name) : NULL;
+		if (!attribute || attribute->sensitive || attribute->unreadable)
+			continue;
+		if (!recorded) {
+			json_object_set(open, name, value);
+			continue;
+		}
+		json_auto_t *known = rg_expr_resolve_known(value, rg_resource_set_value, recorded);
+		if (known && !rg_expr_has_refs(known))
+			json_object_set(open, name, known);
+	}
+}
+
+static json_t *item_new(Apply *apply, const RgPlanChange *change)
+{
+	RgResourceSet *records = apply->snapshot->recorded;
+	const RgKind *kind = kind_of(apply, change->kind);
+	const RgResource *record = rg_resource_set_find(records, change->address);
+	const Live *live = live_get(apply, change->address);
+	json_t *recorded = json_object(), *observed = NULL, *item = json_object();
+	add_open(recorded, kind,
+		live && live->attrs ? live->attrs
+		: record	    ? record->attrs
+				    : NULL,
+		records);
+	if (live)
+		add_open(recorded, kind, live->outputs, NULL);
+	if (live && live->observed)
+		add_open(observed = json_object(), kind, live->observed, NULL);
+	rg_json_set_str(item, "address", change->address);
+	rg_json_set_str(item, "id", live && live->id ? live->id : change->id);
+	json_object_set_new(item, "recorded", recorded);
+	json_object_set_new(item, "observed", observed ? observed : json_null());
+	if (live && live->operation)
+		rg_json_set_str(item, "operation", live->operation);
+	return item;
+}
+
+/* "marks" of what the cloud reported; NULL: they are not to be changed. */
+static const RgPlanAttr *changed_marks(const RgPlanChange *change)
+{
+	for (guint i = 0; i < change->attrs->len; i++) {
+		const RgPlanAttr *attr = change->attrs->pdata[i];
+		if (g_str_equal(attr->name, RG_MARKS))
+			return attr;
+	}
+	return NULL;
+}
+
+static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
+{
+	json_t *marks = json_object();
+	rg_json_set_str(marks, "cluster", apply->plan->cluster);
+	rg_json_set_str(marks, "lineage", apply->options->lineage);
+	rg_json_set_str(marks, "pool", change->group);
+	return marks;
+}
+
+/* What an update gets in addition to what is known of the resource. */
+static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
+{
+	const RgPlanAttr *marks = changed_marks(change);
+	json_t *attributes = live_resolve(apply, change->desired, apply->diags);
+	if (!attributes)
+		return false;
+	json_object_set_new(item, "attributes", attributes);
+	json_t *names = json_array();
+	for (guint i = 0; i < change->attrs->len; i++)
+		json_array_append_new(
+			names, json_string(((RgPlanAttr *)change->attrs->pdata[i])->name));
+	json_object_set_new(item, "changed", names);
+	if (marks)
+		json_object_set_new(item, "marks", marks_new(apply, change));
+	if (marks && marks->before)
+		json_object_set(json_object_get(item, "observed"), RG_MARKS, marks->before);
+	return true;
+}
+
+Job *items_job(Apply *apply, JobKind verb, const GPtrArray *steps)
+{
+	const RgPlanChange *first = ((Step *)steps->pdata[0])->change;
+	g_autoptr(GPtrArray) going = g_ptr_array_new();
+	json_t *input = json_object(), *items = json_array();
+	rg_json_set_str(input, "kind", first->kind);
+	json_object_set_new(input, "items", items);
+	for (guint i = 0; i < steps->len; i++) {
+		Step *step = steps->pdata[i];
+		json_auto_t *item = item_new(apply, step->change);
+		if (verb == JOB_UPDATE && !add_wanted(apply, item, step->change)) {
+			step_fail(apply, step, last_diag(apply));
+			continue;
+		}
+		json_array_append(items, item);
+		g_ptr_array_add(going, step);
+	}
+	return job_new(verb, input, going);
+}
