@@ -37,18 +37,20 @@ static bool is_changeable(const AwsKind *kind, const json_t *item)
 static json_t *tag_need(const char *kind, const json_t *item)
 {
 	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
-	const json_t *prior = json_object_get(json_object_get(item, "observed"), "tags");
+	const json_t *there = json_object_get(json_object_get(item, "observed"), "tags");
+	const json_t *prior = json_object_get(json_object_get(item, "recorded"), "tags");
 	json_t *set = aws_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
 	json_t *unset = json_array(), *value;
 	const char *key;
 	if (!aws_is_changed(item, "tags"))
 		wanted = prior = NULL;
 	json_object_foreach (mod_unconst(wanted), key, value)
-		if (json_is_string(value) && !json_equal(json_object_get(prior, key), value))
+		if (json_is_string(value) && !json_equal(json_object_get(there, key), value))
 			json_array_append_new(
 				set, json_pack("{s:s, s:O}", "Key", key, "Value", value));
+	/* what neither the spec nor the record has is somebody else's */
 	json_object_foreach (mod_unconst(prior), key, value)
-		if (!json_object_get(wanted, key))
+		if (!json_object_get(wanted, key) && (!there || json_object_get(there, key)))
 			json_array_append_new(unset, json_pack("{s:s}", "Key", key));
 	return json_pack("{s:o, s:o}", "CreateTags", set, "DeleteTags", unset);
 }

@@ -68,6 +68,24 @@ static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
 	return marks;
 }
 
+/* What `ignore_tags` leaves to others is in no view of the labels: nothing of it is set, and
+ * nothing is removed. */
+static void leave_ignored(const Apply *apply, json_t *item, const RgPlanChange *change)
+{
+	static const char *const views[] = {"attributes", "recorded", "observed"};
+	const RgKind *kind = kind_of(apply, change->kind);
+	const RgAttribute *labels = kind ? rg_kind_with_role(kind, RG_ROLE_LABELS) : NULL;
+	for (size_t i = 0; labels && i < G_N_ELEMENTS(views); i++) {
+		json_t *view = json_object_get(item, views[i]);
+		const json_t *value = json_object_get(view, labels->name);
+		json_t *left = rg_attribute_without(labels, value, apply->plan->ignore_tags);
+		if (left)
+			json_object_set_new(view, labels->name, left);
+		else
+			json_object_del(view, labels->name);
+	}
+}
+
 /* What an update gets in addition to what is known of the resource. */
 static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
 {
@@ -76,6 +94,7 @@ static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
 	if (!attributes)
 		return false;
 	json_object_set_new(item, "attributes", attributes);
+	leave_ignored(apply, item, change);
 	json_t *names = json_array();
 	for (guint i = 0; i < change->attrs->len; i++)
 		json_array_append_new(

@@ -75,7 +75,8 @@ typedef struct {
 			* target are included */
 	const GPtrArray
 		*pools; /* char* names of the spec's pools, also of empty ones; may be NULL */
-	GStrv excludes; /* the opposite: these and what depends on them are left out */
+	const json_t *ignored; /* keys of labels that are left to others, patterns; NULL = none */
+	GStrv excludes;	       /* the opposite: these and what depends on them are left out */
 } RgDiffOptions;
 
 void rg_diff_free(RgDiff *diff);

@@ -84,7 +84,7 @@ static void add_attrs(RgDriftItem *item, const RgChange *change, const RgResourc
 		}
 		attr->desired = shown(recorded, change->desired, from->name);
 		attr->recorded = shown(recorded, change->recorded, from->name);
-		attr->observed = shown(recorded, change->observed, from->name);
+		attr->observed = json_incref(from->before);
 	}
 }
 

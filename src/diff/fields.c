@@ -131,19 +131,22 @@ static const json_t *raw_value(const RgResource *resource, const RgAttribute *at
 
 static void fill_field(const Differ *differ, Field *field, bool readable)
 {
+	const json_t *ignored = differ->options ? differ->options->ignored : NULL;
+	json_auto_t *desired = rg_attribute_without(field->attribute, field->desired, ignored);
+	json_auto_t *recorded = rg_attribute_without(field->attribute, field->recorded, ignored);
 	readable &= !field->attribute->unreadable;
-	if (field->desired) {
-		field->has_refs = rg_expr_has_refs(field->desired);
-		field->want = resolve(differ, field->desired, true, field);
+	if (desired) {
+		field->has_refs = rg_expr_has_refs(desired);
+		field->want = resolve(differ, desired, true, field);
 	}
-	if (field->recorded)
-		field->was = resolve(differ, field->recorded, false, field);
+	if (recorded)
+		field->was = resolve(differ, recorded, false, field);
 	/* what the cloud shows of a secret is neither compared nor shown */
 	readable &= !field->opaque;
 	field->readable = readable;
-	field->compare_want = readable && (!field->desired || field->want);
-	field->compare_was = readable && (!field->recorded || field->was);
-	field->moved = !rg_attribute_equal(field->attribute, field->desired, field->recorded);
+	field->compare_want = readable && (!desired || field->want);
+	field->compare_was = readable && (!recorded || field->was);
+	field->moved = !rg_attribute_equal(field->attribute, desired, recorded);
 	if (field->want && field->was)
 		field->moved |= !rg_attribute_equal(field->attribute, field->want, field->was) &&
 				field->has_refs;

@@ -9,6 +9,8 @@ bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags);
 /* RgPlanLimit*: the budgets of both; each may be NULL. */
 GPtrArray *pass_limits(const RgCluster *cluster, const RgProject *project);
+/* labels.c. `ignore_tags` of both, an array; NULL: none. */
+json_t *pass_ignored_tags(const RgCluster *cluster, const RgProject *project);
 /* RgPlanInput.carbon for all types of the pass; NULL with errors. */
 json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The pass's own, opened when first asked for. */

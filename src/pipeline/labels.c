@@ -102,3 +102,16 @@ bool pass_check_marks(const RgCluster *cluster, const RgSchema *schema, RgDiags 
 	}
 	return ok;
 }
+
+json_t *pass_ignored_tags(const RgCluster *cluster, const RgProject *project)
+{
+	json_t *ignored = json_array();
+	if (cluster && cluster->ignore_tags)
+		json_array_extend(ignored, cluster->ignore_tags);
+	if (project && json_object_get(project->view, "ignore_tags"))
+		json_array_extend(ignored, json_object_get(project->view, "ignore_tags"));
+	if (json_array_size(ignored))
+		return ignored;
+	json_decref(ignored);
+	return NULL;
+}

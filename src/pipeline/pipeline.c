@@ -239,8 +239,10 @@ static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 		return false;
 	}
 	g_autoptr(GPtrArray) order = pool_order(pass->cluster);
+	json_auto_t *ignored = pass_ignored_tags(pass->cluster, pass->project);
 	RgDiffOptions options = session->diff;
 	options.pools = order;
+	options.ignored = ignored;
 	pass->diff = rg_diff(rg_provider_get_schema(pass->provider), pass->desired,
 		pass->snapshot->recorded, pass->observed, &options, undecided);
 	if (rg_diags_has_errors(unread))
@@ -303,6 +305,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_autoptr(GPtrArray) order = pool_order(cluster), gangs = gangs_of(cluster);
 	g_autoptr(GPtrArray) limits =
 		session->diff.destroy || looking ? NULL : pass_limits(cluster, pass->project);
+	json_auto_t *ignored = pass_ignored_tags(cluster, pass->project);
 	json_auto_t *carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;
@@ -319,6 +322,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.region = cluster ? cluster->provider.region : snapshot->region,
 		.config = cluster ? cluster->provider.config : snapshot->config,
 		.fit = pass->fit,
+		.ignore_tags = ignored,
 		.facts = pass->facts ? pass->facts : snapshot->facts,
 		.protect = protect,
 		.protection = protection,

@@ -94,6 +94,7 @@ typedef struct {
 	char *provider, *region;
 	json_t *config, *facts; /* for the apply of a saved plan */
 	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
+	json_t *ignore_tags;	/* patterns of keys that updates leave alone; NULL: none */
 	json_t *fit;		/* of the workloads (src/fit/workloads.h); NULL without any */
 	json_t *protect;	/* pools that the state is to protect; NULL: as it is there */
 	/* what that changes: [{"pool", "before", "after"}]; NULL: nothing. No resource is touched
@@ -133,7 +134,8 @@ typedef struct {
 	const json_t *fitted; /* NULL when destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
 	const json_t *config, *facts, *protect, *protection;
-	const json_t *fit; /* NULL without workloads */
+	const json_t *fit;	   /* NULL without workloads */
+	const json_t *ignore_tags; /* NULL: none */
 	/* where "/pools/train" stands in the spec; may be NULL */
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;

@@ -9,6 +9,7 @@
 #define RG_ROLE_ZONE "zone"
 #define RG_ROLE_IMAGE "image"
 #define RG_ROLE_MARKET "market" /* "on-demand" or "spot" */
+#define RG_ROLE_LABELS "labels" /* the map with the spec's labels; others may add theirs */
 
 typedef struct {
 	const char *name, *type;
@@ -97,6 +98,11 @@ const json_t *rg_schema_config(const RgSchema *schema);
  * absent. */
 json_t *rg_attribute_cut(const RgAttribute *attribute, const json_t *observed, const json_t *wish,
 	const json_t *record);
+/* The value without what `ignore_tags` leaves to others: of a map of labels the keys that match one
+ * of `ignored` (an array of patterns, NULL: none). A new reference; NULL for NULL, and when nothing
+ * is left. */
+json_t *rg_attribute_without(
+	const RgAttribute *attribute, const json_t *value, const json_t *ignored);
 /* Whether two values of the attribute mean the same: lists of a `set` without order and doubles.
  * NULL is absent and equals only NULL; defaults are the caller's to put in. */
 bool rg_attribute_equal(const RgAttribute *attribute, const json_t *a, const json_t *b);

@@ -205,6 +205,7 @@ RgCluster *rg_cluster_build(RgDocument *document)
 	cluster->file = g_strdup(document->file);
 	cluster->digest = rg_json_digest(view);
 	cluster->labels = ref_object(view, "labels");
+	cluster->ignore_tags = json_incref(json_object_get(view, "ignore_tags"));
 	cluster->places = build_places(document);
 	rg_cluster_settle(cluster, 0);
 	rg_optimize_parse(rg_json_str(view, "optimize", "cost"), &cluster->optimize);
@@ -237,6 +238,7 @@ void rg_cluster_free(RgCluster *cluster)
 	g_free(cluster->file);
 	g_free(cluster->digest);
 	json_decref(cluster->labels);
+	json_decref(cluster->ignore_tags);
 	g_ptr_array_unref(cluster->places);
 	g_free(cluster->ray.version);
 	g_free(cluster->ray.python);

@@ -89,6 +89,7 @@ typedef struct RgCluster {
 	char *file;		/* as the user named it */
 	char *digest;		/* SHA-256 hex of the canonical JSON view of the file */
 	json_t *labels;		/* object of strings: tags on every cloud resource */
+	json_t *ignore_tags;	/* array of patterns: keys that others set too; NULL: none */
 	GPtrArray *places;	/* RgProviderRef*: the candidates in order; one without any_of */
 	RgProviderRef provider; /* the one of them that holds, borrowed; at first the first */
 	RgOptimize optimize;
