@@ -322,10 +322,12 @@ static void test_update(AwsFixture *f, gconstpointer data)
 		"{'kind': 'aws.instance', 'items': ["
 		"{'address': 'A', 'id': 'i-a', 'attributes': {'tags': {'k': 'v'}}, 'observed': "
 		"{'tags':"
-		" {'k': 'x', 'old': '1'}}, 'changed': ['tags']},"
+		" {'k': 'x', 'old': '1', 'org': 'theirs'}}, 'recorded': {'tags': {'k': 'v', 'old': "
+		"'1'}}, 'changed': ['tags']},"
 		"{'address': 'B', 'id': 'i-b', 'attributes': {'tags': {'k': 'v'}}, 'observed': "
 		"{'tags':"
-		" {'k': 'y', 'old': '2'}}, 'changed': ['tags', 'instance_state']},"
+		" {'k': 'y', 'old': '2', 'org': 'theirs'}}, 'recorded': {'tags': {'k': 'v', 'old': "
+		"'2'}}, 'changed': ['tags', 'instance_state']},"
 		"{'address': 'C', 'id': 'i-c', 'attributes': {}, 'observed': {}, 'changed':"
 		" ['instance_type', 'tags']}]}");
 	g_assert_cmpint(status, ==, RGP_OK);
@@ -340,6 +342,7 @@ static void test_update(AwsFixture *f, gconstpointer data)
 	aws_expect_field(f, 2, "Tag.1.Value", "v");
 	aws_expect_field(f, 3, "Tag.1.Key", "old");
 	aws_expect_field(f, 3, "Tag.1.Value", NULL);
+	aws_expect_field(f, 3, "Tag.2.Key", NULL); /* somebody else's stays */
 }
 
 static void test_update_failure_is_the_items_own(AwsFixture *f, gconstpointer data)
