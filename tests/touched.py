@@ -34,6 +34,7 @@ TABLE = [
     ('src/plan/', 'fit'),
     ('src/apply/', 'apply'),
     ('src/resource/', 'apply'),
+    ('src/ready/', 'ready'),
     ('src/render/', 'report'),
     ('src/pipeline/', 'adopt report'),
     ('src/adopt/', 'adopt state'),

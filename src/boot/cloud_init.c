@@ -131,6 +131,9 @@ static void write_config(Config *config, const RgBootNode *node, const json_t *r
 	add_scripts(config, node);
 	add_embedded(config, "/usr/local/lib/raygpu/report", "0644", "report.sh");
 	add_embedded(config, "/usr/local/lib/raygpu/watch-ray", "0644", "watch-ray.sh");
+	if (rg_boot_is_head(node))
+		add_embedded(
+			config, "/usr/local/lib/raygpu/report-nodes.py", "0644", "report-nodes.py");
 	add_embedded(config, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
 	add_embedded(
 		config, "/etc/systemd/system/raygpu-ray.service", "0644", "raygpu-ray.service");

@@ -59,5 +59,6 @@ try_again() {
 # How start-ray ended, whatever ended it.
 report_end() {
 	local status=$?
+	why=${why:-start-ray ended with status $status}
 	report failed code="$status" reason="${why:0:300}"
 }

@@ -6,10 +6,11 @@ set -euo pipefail
 # shellcheck source=/dev/null
 . /etc/raygpu/node.conf
 
+lib=/usr/local/lib/raygpu
 # shellcheck source=/dev/null
-. /usr/local/lib/raygpu/report
+. "$lib/report"
 # shellcheck source=/dev/null
-. /usr/local/lib/raygpu/watch-ray
+. "$lib/watch-ray"
 trap report_end EXIT
 
 # shellcheck disable=SC2317 # for what start-ray sources
@@ -21,9 +22,9 @@ metadata() {
 # What the fragment of the provider's module may replace (README.md).
 image_hint=
 read_identity() { instance_id=$(cat /var/lib/cloud/data/instance-id); }
-if [ -e /usr/local/lib/raygpu/cloud ]; then
+if [ -e "$lib/cloud" ]; then
 	# shellcheck source=/dev/null
-	. /usr/local/lib/raygpu/cloud
+	. "$lib/cloud"
 fi
 
 # With several interfaces: the address of the default route. No packet is sent to the address asked
@@ -54,9 +55,9 @@ check_gpus() {
 	seen=$(nvidia-smi --list-gpus | grep -c '^GPU ') || true
 	[ "$seen" -eq "$gpus" ] || try_again "nvidia-smi shows $seen GPUs of $gpus"
 	report gpus seen="$seen"
-	if [ -e /usr/local/lib/raygpu/cut-gpus ]; then
+	if [ -e "$lib/cut-gpus" ]; then
 		# shellcheck source=/dev/null
-		. /usr/local/lib/raygpu/cut-gpus
+		. "$lib/cut-gpus"
 		begin mig
 		cut_gpus
 	else
@@ -65,10 +66,10 @@ check_gpus() {
 }
 
 check_fast_network() {
-	[ -e /usr/local/lib/raygpu/open-fast-network ] || return 0
+	[ -e "$lib/open-fast-network" ] || return 0
 	begin fast-network
 	# shellcheck source=/dev/null
-	. /usr/local/lib/raygpu/open-fast-network
+	. "$lib/open-fast-network"
 	open_fast_network
 }
 
@@ -102,6 +103,8 @@ read_identity
 begin pull pulling image="$image"
 pull_image
 report pulled
+# Ray's own view has no drivers; the head repeats this one (report-nodes.py)
+[ -z "$driver" ] || ray_args=("${ray_args[@]/#--labels=/--labels=raygpu.io/driver=$driver,}")
 begin token
 share_token
 [ "$role" = head ] || ray_args+=("--address=$(cat /etc/raygpu/head):$gcs_port")

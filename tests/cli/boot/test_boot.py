@@ -118,10 +118,12 @@ def test_cloud_init_accepts_it(name, tmp_path):
 def test_shellcheck_is_content(name, tmp_path):
     for _, text in groups_of(fit(GOLDEN / f'boot/{name}.yaml')):
         files = files_of(text)
-        script, conf = tmp_path / 'start-ray', tmp_path / 'node.conf'
-        script.write_text(files['/usr/local/lib/raygpu/start-ray'][1])
+        conf = tmp_path / 'node.conf'
+        scripts = ('start-ray', 'report', 'watch-ray')
+        for name in scripts:
+            (tmp_path / name).write_text(files[f'/usr/local/lib/raygpu/{name}'][1])
         conf.write_text(files['/etc/raygpu/node.conf'][1])
-        subprocess.run(['shellcheck', script], check=True)
+        subprocess.run(['shellcheck', *scripts], check=True, cwd=tmp_path)
         # SC2034: these variables are for start-ray; SC2016: $ in quotes stays as it is
         subprocess.run(['shellcheck', '--shell=bash', '--exclude=SC2034,SC2016', conf], check=True)
 
@@ -494,7 +496,8 @@ def test_each_step_is_reported(tmp_path):
     ('docker', '[ $1 = info ]', 'pull', '1', "can't pull rayproject/ray:2.52.0-py311-cu121"),
     ('docker', 'case $1 in info|image) ;; *) exit 125 ;; esac', 'token', '1',
      'rayproject/ray:2.52.0-py311-cu121 does not run'),
-    ('install', 'case "$*" in *" -o "*) exit 3 ;; *-d*) exec /bin/mkdir -p "${@: -1}" ;; esac', 'token', '3', ''),
+    ('install', 'case "$*" in *" -o "*) exit 3 ;; *-d*) exec /bin/mkdir -p "${@: -1}" ;; esac', 'token', '3',
+     'start-ray ended with status 3'),
 ])
 def test_a_failure_names_its_step(program, body, step, code, reason, tmp_path):
     node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=8)

@@ -1,0 +1,62 @@
+/* What a node reports on its console, in lines of src/boot/report.sh (src/boot/README.md,
+ * "Reports"). Pure. The text comes from the node, where users' programs run: anything may be in it.
+ */
+#pragma once
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the order in which a node passes through them. "doing" changes only the step. */
+#define RG_NODE_STATES(X)                                                                          \
+	X(SILENT, "silent")                                                                        \
+	X(BOOTED, "booted")                                                                        \
+	X(DRIVER, "driver")                                                                        \
+	X(GPUS, "gpus")                                                                            \
+	X(PULLING, "pulling")                                                                      \
+	X(PULLED, "pulled")                                                                        \
+	X(JOINED, "joined")                                                                        \
+	X(FAILED, "failed")
+
+typedef enum {
+#define X(name, text) RG_NODE_##name,
+	RG_NODE_STATES(X)
+#undef X
+} RgNodeState;
+const char *rg_node_state_name(RgNodeState state);
+
+/* One node that the head reports as a member. */
+typedef struct {
+	int64_t gpus;
+	const char *driver; /* "": none; interned in the roster */
+} RgMember;
+
+/* What the head's Ray sees of the whole cluster. */
+typedef struct {
+	int64_t at;	     /* Unix seconds */
+	guint width;	     /* of the keys */
+	GHashTable *members; /* key -> RgMember* */
+	GStringChunk *texts;
+} RgRoster;
+/* NULL when it is not a member. `id`: the cloud's of the machine. */
+const RgMember *rg_roster_find(const RgRoster *roster, const char *id);
+
+typedef struct {
+	RgNodeState state;
+	char *step; /* what it does, or did last; "": nothing was reported */
+	/* of its last failure since it booted, unless it joined after it; NULL: none. The code is
+	 * the script's exit status. */
+	char *failed_step, *reason;
+	int64_t code;
+	int64_t gpus;	  /* once it joined; else -1 */
+	char *driver;	  /* NULL: not reported */
+	RgRoster *roster; /* the head's last whole one; else NULL */
+	GPtrArray *tail;  /* char*: the last lines that are no reports, cleaned, oldest first */
+} RgConsole;
+
+/* The exit status after which a node's script is not started again. */
+#define RG_NODE_GAVE_UP 78
+
+/* `text` may be NULL: nothing yet. Never fails; what can't be read is skipped. */
+RgConsole *rg_console_parse(const char *text);
+void rg_console_free(RgConsole *console);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgConsole, rg_console_free)

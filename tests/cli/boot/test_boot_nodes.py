@@ -1,0 +1,145 @@
+"""The head repeats on its console what its Ray sees of the cluster: the scripts run for real, against a dashboard that
+answers in the form of Ray's `GET /nodes?view=summary`."""
+import base64
+import hashlib
+import http.server
+import json
+import shutil
+import sys
+import threading
+import time
+
+import pytest
+
+from test_boot import GOLDEN, ROOT, Node, fit, option
+
+SCRIPT = ROOT / 'src/boot/report-nodes.py'
+
+
+def ray_node(instance, gpus=0, driver=None, state='ALIVE'):
+    """As Ray writes it: keys of maps in camel case, resources only where there are any, a dead node has little left."""
+    labels = {'raygpu.io/driver': driver} if driver else {}
+    return {'hostname': 'ip-10-0-1-1', 'ip': '10.0.1.1', 'gpus': [], 'raylet': {
+        'nodeId': '11', 'instanceId': instance, 'state': state, 'labels': labels,
+        'resourcesTotal': {'CPU': 8.0, **({'GPU': float(gpus)} if gpus else {})}}}
+
+
+class Dashboard(http.server.BaseHTTPRequestHandler):
+    nodes = []
+
+    def do_GET(self):
+        assert self.path == '/nodes?view=summary'
+        good = self.headers['Authorization'] == 'Bearer <token>' and self.headers['User-Agent'] == 'raygpu'
+        self.send_response(200 if good else 401)
+        self.end_headers()
+        if good:
+            self.wfile.write(json.dumps({'result': True, 'data': {'summary': type(self).nodes}}).encode())
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def dashboard():
+    class One(Dashboard):
+        pass
+
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), One)
+    threading.Thread(target=server.serve_forever, kwargs={'poll_interval': 0.01}, daemon=True).start()
+    One.url = f'http://127.0.0.1:{server.server_port}'
+    yield One
+    server.shutdown()
+    server.server_close()
+
+
+class Head(Node):
+    """Its container lives until the file `stop` is there."""
+
+    def __init__(self, folder, dashboard):
+        super().__init__(folder, fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+        (folder / 'healthz').write_text('success')
+        (folder / 'ray').write_text(f'until [ -e {folder}/stop ]; do /bin/sleep 0.02; done')
+        (self.bin / 'sleep').unlink()
+        self.program('sleep', 'exec /bin/sleep 0.02')
+        self.program('python3', f'exec {sys.executable} -I -S "$@"')
+        (self.bin / 'sed').symlink_to(shutil.which('sed'))
+        docker = (self.bin / 'docker').read_text()
+        (self.bin / 'docker').write_text(docker.replace('case "$1" in', f'''case "$1" in
+            exec) [ "$*" = "exec --interactive ray python3 -" ] || exit 2
+                  sed 's|http://127.0.0.1:8265|{dashboard.url}|' |
+                  RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH={folder}/run/raygpu/token python3 - ; exit ;;''', 1))
+
+    def run(self, *steps):
+        """Starts it; each step is called in turn when its condition holds."""
+        thread = threading.Thread(target=self.start)
+        thread.start()
+        try:
+            for ready, then in steps:
+                deadline = time.monotonic() + 20
+                while not ready():
+                    assert time.monotonic() < deadline, self.console.read_text()
+                    time.sleep(0.02)
+                then()
+        finally:
+            (self.folder / 'stop').touch()
+            thread.join()
+
+    def rosters(self):
+        return [said for state, said in self.reports() if state == 'nodes'] if self.console.exists() else []
+
+
+def key(instance, width=6):
+    return base64.b64encode(hashlib.sha256(instance.encode()).digest())[:width].decode()
+
+
+def test_the_head_reports_members_when_they_change(tmp_path, dashboard):
+    dashboard.nodes = [ray_node('i-head')]
+    head = Head(tmp_path / 'n', dashboard)
+
+    def join():
+        dashboard.nodes = [ray_node('i-head'), ray_node('i-a', 8, '550.90.07'), ray_node('i-b', 8, '550.90.07'),
+                           ray_node('i-dead', 8, '550.90.07', 'DEAD'), ray_node('', 8)]
+
+    head.run((head.rosters, join), (lambda: len(head.rosters()) >= 3, lambda: time.sleep(0.3)))
+    first, *second = head.rosters()
+    assert first['ids'] == key('i-head') and (first['part'], first['parts'], first['width']) == ('1', '1', '6')
+    assert [(said['gpus'], said['driver'], said['ids']) for said in second] == [
+        ('0', '', key('i-head')), ('8', '550.90.07', ''.join(sorted((key('i-a'), key('i-b')))))]
+    assert {said['parts'] for said in second} == {'2'} and second[0]['at'] == second[1]['at']
+
+
+def test_a_dashboard_that_does_not_answer_is_waited_for(tmp_path, dashboard):
+    head = Head(tmp_path / 'n', dashboard)
+    (head.folder / 'etc/raygpu/token').write_text('another')
+
+    def joined():
+        return any(state == 'joined' for state, _ in head.reports()) if head.console.exists() else False
+
+    head.run((joined, lambda: time.sleep(0.3)))
+    assert not head.rosters()
+    assert head.reports()[-1][0] == 'failed'
+
+
+def script_lines(nodes, tmp_path):
+    """What report-nodes.py prints of these nodes."""
+    body = SCRIPT.read_text().replace('summary()))', 'NODES))')
+    printed = []
+    exec(compile(body, SCRIPT, 'exec'), {'NODES': nodes, 'print': printed.append})
+    return printed[0].split('\n')
+
+
+@pytest.mark.parametrize('n,width,limit', [(1000, 6, 8192), (2500, 6, 19000), (10000, 4, 50000)])
+def test_a_large_cluster_stays_small(n, width, limit, tmp_path):
+    nodes = [ray_node(f'i-{i:017x}', 8 if i % 3 else 4, '550.90.07') for i in range(n)]
+    lines = script_lines(nodes, tmp_path)
+    assert sum(len(f'raygpu: v1 nodes boot=01234567 step=ray at=1790000000 {line} end\n') for line in lines) < limit
+    assert all(len(dict(w.split('=', 1) for w in line.split())['ids']) <= 1000 for line in lines)
+    assert ''.join(line.split('ids=')[1] for line in lines).count(key('i-' + '0' * 17, width)) >= 1
+    assert [line.split()[0] for line in lines] == [f'part={i}' for i in range(1, len(lines) + 1)]
+
+
+def test_the_driver_is_a_label_of_the_node(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=8)
+    assert node.start()[0] == 0
+    labels = option(node.docker_args(), '--labels').split(',')
+    assert 'raygpu.io/driver=550.90.07' in labels and 'ray.io/accelerator-type=A100' in labels
