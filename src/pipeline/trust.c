@@ -63,7 +63,7 @@ static void trust_report(const RgSession *session, size_t kind, const char *prov
 	const char *name, const char *value, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(
-		diags, "provider.not-admitted", "provider.%s \"%s\" is not admitted", name, value);
+		diags, "provider.not-admitted", "provider.%s \"%s\" is not allowed", name, value);
 	rg_diag_detail(diag, "a spec cannot set this on its own: %s", kinds[kind].why);
 	rg_diag_hint(diag, "add it to provider.%s in %s%s%s, or to %s in the environment",
 		kinds[kind].list, RG_PROJECT_FILE, session->trusted_ref ? " on " : "",

@@ -44,7 +44,7 @@ def with_setting(setting, **more):
 
 def refused(result, setting):
     flat = ' '.join(result.err.split())
-    assert f'provider.{setting} ' in flat and 'is not admitted [provider.not-admitted]' in flat, result
+    assert f'provider.{setting} ' in flat and 'is not allowed [provider.not-admitted]' in flat, result
     assert 'cluster.yaml:3:' in flat, result
 
 
