@@ -43,18 +43,10 @@ static rgp_status find_keys(const ModTalk *talk, const void *data, char **value,
 {
 	const AwsCall call = {*talk, (struct rgp_inst *)(uintptr_t)data};
 	g_auto(AwsKeys) keys = {0};
-	const char *profile = call.inst->profile;
-	bool env = !profile; /* a profile that the spec names beats it, as `aws --profile` does */
-	if (!profile)
-		profile = aws_keys_env(&call, "AWS_PROFILE");
-	AwsChain chain = {
-		.call = &call,
-		.profile = profile ? profile : "default",
-		.named = profile != NULL,
-	};
-	aws_chain_open(&chain);
+	bool env = !call.inst->profile; /* a profile that the spec names beats it, as `aws
+					 * --profile` does */
+	g_auto(AwsChain) chain = aws_chain_open(&call);
 	AwsSearch search = search_chain(&chain, env, &keys);
-	aws_chain_clear(&chain);
 	if (search != AWS_KEYS_FOUND)
 		return search == AWS_KEYS_CANCELED ? RGP_CANCELED : RGP_FAIL;
 	*value = aws_auth_format(&call, "", &keys);

@@ -44,13 +44,22 @@ AwsSearch aws_keys_from_json(const AwsCall *call, const char *source, struct rgp
 int64_t aws_keys_time(const char *text);
 void aws_keys_hide(const AwsCall *call, const char *secret);
 
+/* It becomes part of a host name (open.c). */
+bool aws_is_region(const char *region);
+
 /* keys_profile.c */
-void aws_chain_open(AwsChain *chain);
+/* Fills in the profile's name, the files and where was looked. */
+AwsChain aws_chain_open(const AwsCall *call);
 void aws_chain_clear(AwsChain *chain);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsChain, aws_chain_clear)
+/* A profile's setting, of the credentials file before the config file; one of a section of the
+ * config file, nested ones as "ec2.endpoint_url". g_free, NULL when not set. */
+char *aws_chain_value(const AwsChain *chain, const char *profile, const char *key);
+char *aws_chain_section_value(const AwsChain *chain, const char *section, const char *key);
 AwsSearch aws_keys_from_env(const AwsCall *call, AwsKeys *keys);
 /* The profile's role with source_profile or credential_source. */
 AwsSearch aws_keys_from_profile_role(AwsChain *chain, AwsKeys *keys);
-/* What else the profile has: web identity, keys, credential_process; SSO is refused. */
+/* What else the profile has: web identity, SSO, keys, credential_process. */
 AwsSearch aws_keys_from_profile(AwsChain *chain, AwsKeys *keys);
 
 /* keys_sts.c */
@@ -64,6 +73,9 @@ typedef struct {
 AwsSearch aws_keys_assume(
 	const AwsCall *call, const AwsRole *role, const AwsKeys *source, AwsKeys *keys);
 AwsSearch aws_keys_from_web_identity_env(const AwsCall *call, AwsKeys *keys);
+
+/* keys_sso.c */
+AwsSearch aws_keys_from_sso(const AwsChain *chain, const char *profile, AwsKeys *keys);
 
 /* keys_machine.c */
 AwsSearch aws_keys_from_container(AwsChain *chain, AwsKeys *keys);

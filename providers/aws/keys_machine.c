@@ -14,13 +14,20 @@
 static rgp_status ask(const AwsCall *call, const char *method, const char *url,
 	const char *const *headers, struct rgp_http_resp *resp)
 {
+	/* keys of the machine are for nobody on the way to it, whatever http_proxy says; the IPv6
+	 * addresses of these services are no link-local ones, which the host spares by itself */
+	json_auto_t *connection = call->inst->connection
+					  ? json_loads(call->inst->connection, 0, NULL)
+					  : json_object();
+	json_object_set_new(connection, "proxy_url", json_string(""));
+	g_autofree char *direct = json_dumps(connection, JSON_COMPACT);
 	const struct rgp_http_req http = {
 		.size = sizeof http,
 		.flags = RGP_HTTP_READING,
 		.method = method,
 		.url = url,
 		.headers = headers,
-		.connection = mod_bytes(call->inst->connection),
+		.connection = mod_bytes(direct),
 		.what = "GetMachineCredentials",
 		.timeout_ms = METADATA_TIMEOUT_MS,
 		.max_tries = 2,

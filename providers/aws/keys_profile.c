@@ -34,15 +34,24 @@ static GKeyFile *open_file(const AwsCall *call, const char *path)
 	return aws_profile_parse(text);
 }
 
-void aws_chain_open(AwsChain *chain)
+AwsChain aws_chain_open(const AwsCall *call)
 {
-	const char *shared = aws_keys_env(chain->call, "AWS_SHARED_CREDENTIALS_FILE");
-	const char *config = aws_keys_env(chain->call, "AWS_CONFIG_FILE");
-	chain->credentials_path = shared ? shared : "~/.aws/credentials";
-	chain->config_path = config ? config : "~/.aws/config";
-	chain->credentials_file = open_file(chain->call, chain->credentials_path);
-	chain->config_file = open_file(chain->call, chain->config_path);
-	chain->looked = g_string_new("looked in:");
+	const char *shared = aws_keys_env(call, "AWS_SHARED_CREDENTIALS_FILE");
+	const char *config = aws_keys_env(call, "AWS_CONFIG_FILE");
+	const char *profile = call->inst->profile;
+	if (!profile)
+		profile = aws_keys_env(call, "AWS_PROFILE");
+	AwsChain chain = {
+		.call = call,
+		.profile = profile ? profile : "default",
+		.named = profile != NULL,
+		.credentials_path = shared ? shared : "~/.aws/credentials",
+		.config_path = config ? config : "~/.aws/config",
+		.looked = g_string_new("looked in:"),
+	};
+	chain.credentials_file = open_file(call, chain.credentials_path);
+	chain.config_file = open_file(call, chain.config_path);
+	return chain;
 }
 
 void aws_chain_clear(AwsChain *chain)
@@ -58,11 +67,16 @@ static char *config_section(const char *profile)
 					  : g_strdup(profile);
 }
 
-static char *value_of(const AwsChain *chain, const char *profile, const char *key)
+char *aws_chain_value(const AwsChain *chain, const char *profile, const char *key)
 {
 	g_autofree char *section = config_section(profile);
 	char *value = aws_profile_value(chain->credentials_file, profile, key);
 	return value ? value : aws_profile_value(chain->config_file, section, key);
+}
+
+char *aws_chain_section_value(const AwsChain *chain, const char *section, const char *key)
+{
+	return aws_profile_value(chain->config_file, section, key);
 }
 
 static bool exists(const AwsChain *chain, const char *profile)
@@ -76,7 +90,8 @@ static bool exists(const AwsChain *chain, const char *profile)
 typedef struct {
 	const char *name;
 	char *role_arn, *source_profile, *credential_source, *token_file, *session, *external_id,
-		*duration, *mfa, *process, *sso, *asked_by;
+		*duration, *mfa, *process, *login, *asked_by;
+	bool sso;
 } Profile;
 
 static void profile_clear(Profile *profile)
@@ -90,29 +105,37 @@ static void profile_clear(Profile *profile)
 	g_free(profile->duration);
 	g_free(profile->mfa);
 	g_free(profile->process);
-	g_free(profile->sso);
+	g_free(profile->login);
 	g_free(profile->asked_by);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Profile, profile_clear)
+
+static bool profile_uses_sso(const AwsChain *chain, const char *name)
+{
+	static const char *const keys[] = {"sso_session", "sso_start_url", "sso_account_id", NULL};
+	g_autofree char *value = NULL;
+	for (size_t i = 0; keys[i] && !value; i++)
+		value = aws_chain_value(chain, name, keys[i]);
+	return value != NULL;
+}
 
 static void profile_init(const AwsChain *chain, const char *name, Profile *profile)
 {
 	*profile = (Profile){
 		.name = name,
-		.role_arn = value_of(chain, name, "role_arn"),
-		.source_profile = value_of(chain, name, "source_profile"),
-		.credential_source = value_of(chain, name, "credential_source"),
-		.token_file = value_of(chain, name, "web_identity_token_file"),
-		.session = value_of(chain, name, "role_session_name"),
-		.external_id = value_of(chain, name, "external_id"),
-		.duration = value_of(chain, name, "duration_seconds"),
-		.mfa = value_of(chain, name, "mfa_serial"),
-		.process = value_of(chain, name, "credential_process"),
-		.sso = value_of(chain, name, "sso_session"),
+		.role_arn = aws_chain_value(chain, name, "role_arn"),
+		.source_profile = aws_chain_value(chain, name, "source_profile"),
+		.credential_source = aws_chain_value(chain, name, "credential_source"),
+		.token_file = aws_chain_value(chain, name, "web_identity_token_file"),
+		.session = aws_chain_value(chain, name, "role_session_name"),
+		.external_id = aws_chain_value(chain, name, "external_id"),
+		.duration = aws_chain_value(chain, name, "duration_seconds"),
+		.mfa = aws_chain_value(chain, name, "mfa_serial"),
+		.process = aws_chain_value(chain, name, "credential_process"),
+		.login = aws_chain_value(chain, name, "login_session"),
 		.asked_by = g_strdup_printf("the AWS profile \"%s\"", name),
 	};
-	if (!profile->sso)
-		profile->sso = value_of(chain, name, "sso_start_url");
+	profile->sso = profile_uses_sso(chain, name);
 }
 
 static AwsRole role_of(const Profile *profile)
@@ -195,12 +218,14 @@ static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, Aws
 	return aws_keys_from_json(call, source, output, "SessionToken", keys);
 }
 
-static AwsSearch refuse_sso(const AwsChain *chain, const Profile *profile)
+/* `aws login` of 2025: its token is bound to a key of the CLI's own. */
+static AwsSearch refuse_login(const AwsChain *chain, const Profile *profile)
 {
-	return aws_keys_broken(chain->call,
-		"sign in with `aws sso login`, and set in another profile: credential_process = "
-		"aws configure export-credentials --profile NAME",
-		"%s uses SSO (IAM Identity Center), which raygpu does not support directly",
+	g_autofree char *hint = g_strdup_printf("set in another profile: credential_process = aws "
+						"configure export-credentials --profile %s",
+		profile->name);
+	return aws_keys_broken(chain->call, hint,
+		"%s uses `aws login` (login_session), which raygpu does not support directly",
 		profile->asked_by);
 }
 
@@ -216,11 +241,13 @@ static AwsSearch plain_keys(AwsChain *chain, const Profile *profile, AwsKeys *ke
 				profile->asked_by);
 		return aws_keys_assume(chain->call, &role, NULL, keys);
 	}
+	if (profile->sso)
+		return aws_keys_from_sso(chain, profile->name, keys);
 	AwsSearch search = static_keys(chain, profile->name, keys);
 	if (search != AWS_KEYS_NOT_HERE)
 		return search;
-	if (profile->sso)
-		return refuse_sso(chain, profile);
+	if (profile->login)
+		return refuse_login(chain, profile);
 	return profile->process ? process_keys(chain, profile, keys) : AWS_KEYS_NOT_HERE;
 }
 

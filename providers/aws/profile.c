@@ -46,7 +46,7 @@ static bool split_pair(char *line, char **key, char **value)
 typedef struct {
 	GString *clean;
 	bool in_section; /* a usable header was seen */
-	bool nested;	 /* the last key had no value: indented lines below it belong to it */
+	char *parent;	 /* the last key had no value: indented lines below it belong to it */
 } Cleaner;
 
 static void clean_line(Cleaner *cleaner, char *line)
@@ -58,16 +58,19 @@ static void clean_line(Cleaner *cleaner, char *line)
 	if (*text == '[') {
 		g_autofree char *name = section_name(text);
 		cleaner->in_section = name && *name;
-		cleaner->nested = false;
+		g_clear_pointer(&cleaner->parent, g_free);
 		if (cleaner->in_section)
 			g_string_append_printf(cleaner->clean, "[%s]\n", name);
 		return;
 	}
-	if (!cleaner->in_section || (indented && cleaner->nested))
+	if (!cleaner->in_section || !split_pair(text, &key, &value))
 		return;
-	if (!split_pair(text, &key, &value))
+	if (indented && cleaner->parent) {
+		g_string_append_printf(cleaner->clean, "%s.%s=%s\n", cleaner->parent, key, value);
 		return;
-	cleaner->nested = !*value;
+	}
+	g_free(cleaner->parent);
+	cleaner->parent = *value ? NULL : g_strdup(key);
 	g_string_append_printf(cleaner->clean, "%s=%s\n", key, value);
 }
 
@@ -85,6 +88,7 @@ GKeyFile *aws_profile_parse(struct rgp_bytes text)
 		g_key_file_load_from_data(
 			file, cleaner.clean->str, cleaner.clean->len, G_KEY_FILE_NONE, NULL);
 	g_string_free(cleaner.clean, TRUE);
+	g_free(cleaner.parent);
 	return file;
 }
 

@@ -5,7 +5,7 @@
 #include "common/talk.h"
 
 /* The text as a key file: section names stripped ("profile x"), keys in lower case, comments,
- * nested blocks and lines of no known form left out. Never NULL. */
+ * and lines of no known form left out; a setting of a nested block is "block.key". Never NULL. */
 GKeyFile *aws_profile_parse(struct rgp_bytes text);
 /* A value without blanks around it, NULL when absent or empty. g_free. */
 char *aws_profile_value(GKeyFile *file, const char *section, const char *key);

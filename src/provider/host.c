@@ -200,6 +200,19 @@ static rgp_status host_read_file(
 	return RGP_OK;
 }
 
+static rgp_status host_write_file(
+	struct rgp_call *handle, const char *path, struct rgp_bytes content)
+{
+	RgCall *call = rg_call_enter(handle);
+	if (!call || !path || !content.data || content.len > RG_CAP_FILE_BYTES ||
+		!may_read(call, "write_file"))
+		return RGP_FAIL;
+	g_autofree char *full = full_path(call, path);
+	bool written = full && g_file_set_contents_full(full, content.data, (gssize)content.len,
+				       G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL);
+	return written ? RGP_OK : RGP_FAIL;
+}
+
 static void host_secret(struct rgp_call *handle, struct rgp_bytes secret)
 {
 	if (rg_call_enter(handle) && secret.data && secret.len <= RG_CAP_FILE_BYTES)
@@ -227,4 +240,5 @@ const struct rgp_host rg_provider_services = {
 	.secret = host_secret,
 	.now = host_now,
 	.http_all = rg_provider_http_all,
+	.write_file = host_write_file,
 };

@@ -77,7 +77,8 @@ AT(rgp_host, exec, 80);
 AT(rgp_host, secret, 88);
 AT(rgp_host, now, 96);
 AT(rgp_host, http_all, 104);
-SIZE(rgp_host, 112);
+AT(rgp_host, write_file, 112);
+SIZE(rgp_host, 120);
 
 AT(rgp_args, size, 0);
 AT(rgp_args, flags, 4);

@@ -126,11 +126,11 @@ static void test_bad_lists(AwsFixture *f, gconstpointer data)
 	f->call->skew_s = 0;
 	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
 	expect_no_list(
-		f, RGP_CLASS_DENIED, "temporary credentials (a session token) have probably");
+		f, RGP_CLASS_DENIED, "the temporary credentials (session token) have expired");
 	f->call->skew_s = -30;
 	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
 	expect_no_list(
-		f, RGP_CLASS_DENIED, "temporary credentials (a session token) have probably");
+		f, RGP_CLASS_DENIED, "the temporary credentials (session token) have expired");
 	f->call->skew_s = 2;
 	aws_server_say_error(f->server, 401, "AuthFailure", "can't validate");
 	expect_no_list(f, RGP_CLASS_DENIED, "check the access key");

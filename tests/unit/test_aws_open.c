@@ -53,6 +53,61 @@ static void test_endpoints(void)
 	}
 }
 
+/* AWS SDKs and Tools Reference Guide, "Service-specific endpoints" and "Dual-stack and FIPS
+ * endpoints"; names of botocore's endpoints.json (1.43.11). */
+static void test_configured_endpoints(void)
+{
+	g_autoptr(AwsTestCall) call = aws_test_call_new();
+	static const struct {
+		const char *region, *config, *env, *ec2, *sts; /* ec2 NULL: refused */
+	} cases[] = {
+		{"us-east-1",
+			"[default]\nendpoint_url = https://all\nservices = s\n[services s]\nec2 "
+			"=\n  endpoint_url = https://one\nsts =\n",
+			"", "https://one/", "https://all/"},
+		{"us-east-1", "[default]\nendpoint_url = https://all\n",
+			"AWS_ENDPOINT_URL_STS=https://env", "https://all/", "https://env/"},
+		{"us-east-1", "[default]\nendpoint_url = https://all\n",
+			"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true",
+			"https://ec2.us-east-1.amazonaws.com/",
+			"https://sts.us-east-1.amazonaws.com/"},
+		{"us-east-1", "[default]\nignore_configured_endpoint_urls = true\n",
+			"AWS_ENDPOINT_URL=https://env", "https://ec2.us-east-1.amazonaws.com/",
+			"https://sts.us-east-1.amazonaws.com/"},
+		{"us-west-2", "", "AWS_USE_FIPS_ENDPOINT=true",
+			"https://ec2-fips.us-west-2.amazonaws.com/",
+			"https://sts-fips.us-west-2.amazonaws.com/"},
+		{"us-gov-west-1", "[default]\nuse_fips_endpoint = true\n", "",
+			"https://ec2.us-gov-west-1.amazonaws.com/",
+			"https://sts.us-gov-west-1.amazonaws.com/"},
+		{"eu-west-1", "[default]\nuse_dualstack_endpoint = true\n", "",
+			"https://ec2.eu-west-1.api.aws/", "https://sts.eu-west-1.api.aws/"},
+		{"eu-west-1", "[default]\nuse_dualstack_endpoint = true\n",
+			"AWS_USE_DUALSTACK_ENDPOINT=false", "https://ec2.eu-west-1.amazonaws.com/",
+			"https://sts.eu-west-1.amazonaws.com/"},
+		{"cn-north-1", "[default]\nuse_dualstack_endpoint = true\n",
+			"AWS_USE_FIPS_ENDPOINT=true",
+			"https://ec2-fips.cn-north-1.api.amazonwebservices.com.cn/",
+			"https://sts-fips.cn-north-1.api.amazonwebservices.com.cn/"},
+		{"us-east-1", "[default]\nuse_fips_endpoint = true\n",
+			"AWS_ENDPOINT_URL=https://env", NULL, NULL},
+		{"us-east-1", "[default]\nendpoint_url = nowhere\n", "", NULL, NULL},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(GStrv) pair = g_strsplit(cases[i].env, "=", 2);
+		g_hash_table_remove_all(call->env);
+		set(call->files, "~/.aws/config", cases[i].config);
+		if (pair[0])
+			set(call->env, pair[0], pair[1]);
+		g_autofree char *input =
+			g_strdup_printf("{'region': '%s', 'config': {}}", cases[i].region);
+		struct rgp_inst *inst = open_with(call, input);
+		g_assert_cmpstr(inst ? inst->endpoint : NULL, ==, cases[i].ec2);
+		g_assert_cmpstr(inst ? inst->sts_endpoint : NULL, ==, cases[i].sts);
+		aws_close(inst);
+	}
+}
+
 static void test_bad_settings(void)
 {
 	g_autoptr(AwsTestCall) call = aws_test_call_new();
@@ -195,6 +250,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/aws/open/endpoint-of-spec-then-environment-then-region", test_endpoints);
+	g_test_add_func("/aws/open/endpoint-of-the-config-file-fips-and-dual-stack",
+		test_configured_endpoints);
 	g_test_add_func("/aws/open/refuses-bad-settings", test_bad_settings);
 	g_test_add_func("/aws/credentials/environment-then-profile-in-two-files", test_chain);
 	g_test_add_func("/aws/credentials/files-with-odd-syntax-are-read", test_odd_files);

@@ -12,7 +12,7 @@
 
 /* ---- temporary credentials */
 
-static char *session_mark(const RgSim *sim, const char *purpose, const char *text)
+char *ec2_session_mark(const RgSim *sim, const char *purpose, const char *text)
 {
 	g_autofree char *key = g_strdup_printf("%s/%" G_GUINT64_FORMAT, purpose, sim->seed);
 	return g_compute_hmac_for_string(
@@ -21,7 +21,7 @@ static char *session_mark(const RgSim *sim, const char *purpose, const char *tex
 
 static char *secret_of(const RgSim *sim, const char *token)
 {
-	g_autofree char *digest = session_mark(sim, "secret", token);
+	g_autofree char *digest = ec2_session_mark(sim, "secret", token);
 	digest[SECRET_LENGTH] = '\0';
 	return g_steal_pointer(&digest);
 }
@@ -37,7 +37,7 @@ void ec2_session_mint(RgSim *sim, const char *arn, gint64 lifetime_s, Ec2Session
 		"expires", (json_int_t)session->expires_s);
 	g_autofree char *text = json_dumps(claims, JSON_COMPACT | JSON_SORT_KEYS);
 	g_autofree char *body = g_base64_encode((const guchar *)text, strlen(text));
-	g_autofree char *digest = session_mark(sim, "token", body);
+	g_autofree char *digest = ec2_session_mark(sim, "token", body);
 	session->token = g_strconcat(body, ".", digest, NULL);
 	session->secret = secret_of(sim, session->token);
 	sim->changes++; /* the counter behind ids moved */
@@ -52,7 +52,7 @@ static bool session_read(
 	if (!dot)
 		return false;
 	g_autofree char *body = g_strndup(token, (gsize)(dot - token));
-	g_autofree char *digest = session_mark(sim, "token", body);
+	g_autofree char *digest = ec2_session_mark(sim, "token", body);
 	if (!g_str_equal(digest, dot + 1))
 		return false;
 	gsize length;
@@ -297,7 +297,9 @@ static bool check_signature(RgSimCall *call, const Proof *proof)
 
 bool ec2_auth_check(RgSimCall *call, bool unsigned_allowed)
 {
-	if (unsigned_allowed && !g_hash_table_lookup(call->request->headers, "authorization")) {
+	bool is_signed = call->service != SSO_API &&
+			 g_hash_table_lookup(call->request->headers, "authorization");
+	if (unsigned_allowed && !is_signed) {
 		call->place_name = g_strdup(UNSIGNED_REGION);
 		return true;
 	}

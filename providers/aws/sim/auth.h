@@ -22,3 +22,9 @@ bool ec2_auth_check(RgSimCall *call, bool unsigned_allowed);
 /* New credentials for the ARN, `lifetime_s` from now. */
 void ec2_session_mint(RgSim *sim, const char *arn, gint64 lifetime_s, Ec2Session *session);
 void ec2_session_clear(Ec2Session *session);
+/* What only this world's seed makes of the text; g_free. */
+char *ec2_session_mark(const RgSim *sim, const char *purpose, const char *text);
+
+/* sso.c: requests of the sign-in portal and of OIDC, which carry no signature. */
+bool ec2_sso_claims(const RgSimRequest *request);
+json_t *ec2_sso_params(const RgSimRequest *request, char **problem);

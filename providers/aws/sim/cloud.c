@@ -4,7 +4,7 @@
 #include "aws/sim/ec2.h"
 #include "aws/sim/resources.h"
 
-/* Three protocols on one port: EC2's and STS's query forms, SSM's JSON 1.1. */
+/* Four protocols on one port: EC2's and STS's query forms, SSM's JSON 1.1, SSO's paths. */
 #define EC2_VERSION "2016-11-15"
 #define STS_VERSION "2011-06-15"
 #define EC2_NAMESPACE "http://ec2.amazonaws.com/doc/" EC2_VERSION "/"
@@ -43,6 +43,8 @@ static const RgSimKnob knobs[] = {
 	{"instance_profiles", .check = rg_sim_knob_is_words, .json = "[\"*\"]",
 		.form = "a list of names"},
 	{"roles", .check = rg_sim_knob_is_words, .json = "[\"*\"]", .form = "a list of ARNs"},
+	{"sso_tokens", .check = rg_sim_knob_is_texts, .json = "{}",
+		.form = "an object {token: access or refresh}"},
 	{"parameters", .check = rg_sim_knob_is_texts, .json = "{}",
 		.form = "an object {name: value}"},
 	{"account", .check = is_account, .json = "\"" EC2_ACCOUNT "\"", .form = "12 digits"},
@@ -60,6 +62,7 @@ static const RgSimAction *const actions[] = {
 	ec2_placement_group_actions,
 	ec2_rule_actions,
 	ec2_spot_actions,
+	ec2_sso_actions,
 	ec2_tag_actions,
 	ec2_type_actions,
 	sts_actions,
@@ -67,7 +70,7 @@ static const RgSimAction *const actions[] = {
 
 static const RgSimAction *find_action(const char *name, const char *version, int service)
 {
-	static const char *const versions[AWS_APIS] = {EC2_VERSION, STS_VERSION, NULL};
+	static const char *const versions[AWS_APIS] = {EC2_VERSION, STS_VERSION, NULL, NULL};
 	for (size_t i = 0; i < G_N_ELEMENTS(actions); i++) {
 		for (const RgSimAction *action = actions[i]; action->name; action++) {
 			if (g_strcmp0(action->name, name) == 0 && action->service == service &&
@@ -98,6 +101,8 @@ static const char *ssm_target(const RgSimRequest *request)
 /* By the target header or the form's Version; EC2 when nothing says otherwise. */
 static int service_of(const RgSimRequest *request, const json_t *params)
 {
+	if (ec2_sso_claims(request))
+		return SSO_API;
 	if (ssm_target(request))
 		return SSM_API;
 	return g_strcmp0(ec2_param_str(params, "Version"), STS_VERSION) == 0 ? STS_API : EC2_API;
@@ -147,6 +152,8 @@ static json_t *parse_json(const RgSimRequest *request, char **problem)
 /* The parameters as params.h has them, the action's name and version among them. */
 static json_t *params_of(const RgSimRequest *request, char **problem)
 {
+	if (ec2_sso_claims(request))
+		return ec2_sso_params(request, problem);
 	if (ssm_target(request))
 		return parse_json(request, problem);
 	if (strlen(request->body) != request->body_length) {
@@ -164,7 +171,7 @@ static bool cloud_claims(const RgSimRequest *request)
 
 static bool fail_syntax(RgSimCall *call, const char *problem)
 {
-	bool json = call->service == SSM_API;
+	bool json = call->service == SSM_API || call->service == SSO_API;
 	return rg_sim_fail(call, 400, json ? "SerializationException" : "MalformedQueryString",
 		"The %s contains a syntax error: %s", json ? "body" : "query string", problem);
 }
@@ -213,14 +220,14 @@ static void write_answer(const RgSimCall *call, GString *out)
 			"</%sResult><ResponseMetadata><RequestId>%s</RequestId>"
 			"</ResponseMetadata>",
 			name, call->request_id);
-	if (call->service != SSM_API)
+	if (call->service == EC2_API || call->service == STS_API)
 		g_string_append_printf(out, "</%sResponse>", name);
 }
 
 static void write_error(const RgSimCall *call, GString *out)
 {
 	bool sts = call->service == STS_API;
-	if (call->service == SSM_API) {
+	if (call->service == SSM_API || call->service == SSO_API) {
 		json_auto_t *error =
 			json_pack("{s:s, s:s}", "__type", call->code, "message", call->message);
 		g_autofree char *text = json_dumps(error, JSON_COMPACT);
@@ -248,7 +255,11 @@ static void cloud_answer(const RgSimCall *call)
 		write_answer(call, reply->body);
 	reply->status = call->status;
 	rg_sim_reply_header(reply, "Content-Type",
-		call->service == SSM_API ? "application/x-amz-json-1.1" : "text/xml;charset=UTF-8");
+		call->service == SSM_API   ? "application/x-amz-json-1.1"
+		: call->service == SSO_API ? "application/json"
+					   : "text/xml;charset=UTF-8");
+	if (call->service == SSO_API && call->code)
+		rg_sim_reply_header(reply, "x-amzn-ErrorType", call->code);
 	rg_sim_reply_header(reply, "x-amzn-RequestId", call->request_id);
 	const char *account = doc_str(call->sim->knobs, "account");
 	if (!g_str_equal(account, EC2_ACCOUNT))

@@ -284,6 +284,10 @@ struct rgp_host {
 	 * `classify` may be called from other threads, but never concurrently for one request. */
 	rgp_status (*http_all)(struct rgp_call *, const struct rgp_http_req *const *reqs, size_t n,
 		struct rgp_http_resp *const *resps);
+	/* Replaces a file at once, readable by its owner only; its folder must exist. For caches
+	 * that the cloud's other tools share, such as a renewed sign-in. "~/" is the user's home;
+	 * RGP_FAIL when it cannot be written (and no diagnostic). */
+	rgp_status (*write_file)(struct rgp_call *, const char *path, struct rgp_bytes content);
 };
 
 struct rgp_args {

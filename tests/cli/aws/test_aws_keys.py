@@ -225,8 +225,14 @@ def test_the_container_then_the_instance(user, cloud):
                  AWS_EC2_METADATA_SERVICE_ENDPOINT='http://127.0.0.1:9')
 
 
+def test_keys_of_the_machine_pass_no_proxy(user, cloud):
+    user.refusal('no AWS credentials found', AWS_EC2_METADATA_SERVICE_ENDPOINT='', http_proxy=cloud.url,
+                 AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE='ipv6')
+    assert not cloud.calls
+
+
 @pytest.mark.parametrize('config,words', [
-    ('[profile ci]\nsso_session = corp\n', ['uses SSO', 'export-credentials']),
+    ('[profile ci]\nlogin_session = arn:aws:iam::1:user/me\n', ['uses `aws login`', 'export-credentials --profile ci']),
     (f'[profile ci]\nrole_arn = {ROLE}\n', ['neither source_profile nor credential_source']),
     (f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = gone\n', ['the source_profile "gone"']),
     (f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = b\n[profile b]\nrole_arn = {ROLE}\n'

@@ -29,6 +29,8 @@ StopInstances TerminateInstances
 
 STS_ACTIONS = 'AssumeRole AssumeRoleWithWebIdentity GetCallerIdentity GetSessionToken'.split()
 SSM_ACTIONS = 'GetParameter GetParameters'.split()
+SSO_ACTIONS = ['GetRoleCredentials']
+OIDC_ACTIONS = ['CreateToken']
 
 # Longer enumerations (instance types above all) grow weekly: the handlers look those values up.
 MAX_ENUM = 40
@@ -78,7 +80,8 @@ def request_shape(shapes, name, protocol, path=()):
 
 def requests(contracts):
     out = {}
-    for service, names in (('ec2', EC2_ACTIONS), ('sts', STS_ACTIONS), ('ssm', SSM_ACTIONS)):
+    for service, names in (('ec2', EC2_ACTIONS), ('sts', STS_ACTIONS), ('ssm', SSM_ACTIONS),
+                           ('sso', SSO_ACTIONS), ('sso-oidc', OIDC_ACTIONS)):
         model = read_model(contracts, service)
         for name in names:
             shape = model['operations'][name].get('input', {}).get('shape')

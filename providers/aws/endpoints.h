@@ -1,0 +1,18 @@
+/* Where a service is reached: what the spec, the environment or the config file names, else the
+ * partition's public endpoint, also FIPS and dual-stack. The order is botocore's
+ * (ConfiguredEndpointProvider, 1.43). Reads files by way of the host; no network. */
+#pragma once
+#include "aws/keys.h"
+
+typedef struct {
+	const char *id;	  /* "sso_oidc": in [services NAME]; in capitals behind AWS_ENDPOINT_URL_ */
+	const char *host; /* first label of the public name: "oidc" */
+	const char *setting; /* the spec's, "" when it has none */
+} AwsService;
+
+/* Gives a URL that ends with a slash; g_free. `named` (may be NULL): it is no public endpoint.
+ * RGP_FAIL after a diagnostic. */
+rgp_status aws_endpoint_find(const AwsChain *chain, const AwsService *service, const char *region,
+	char **endpoint, bool *named);
+/* Whether the host is one of Amazon's. */
+bool aws_endpoint_is_public(const char *url);
