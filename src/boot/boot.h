@@ -3,7 +3,8 @@
  * starts it with. Pure; same input, same bytes. README.md beside this file says what runs on a node
  * and on which ports. */
 #pragma once
-#include "spec/cluster.h"
+#include "base/diag.h"
+#include <jansson.h>
 
 /* Bytes of `data` after gzip; rg_expr_gzip_size (src/resource) is one. */
 typedef size_t (*RgBootGzipSize)(const char *data, size_t len);
@@ -24,9 +25,8 @@ typedef struct {
 
 /* Changes `fitted` in place. A cloud-config that may exceed user_data_bytes is compressed;
  * boot.too-large when that doesn't help either, and boot.bad-value for what can't be carried into a
- * container (under the spec's lines). On false `fitted` is unchanged. */
-bool rg_boot_render(
-	const RgCluster *cluster, json_t *fitted, const RgBootOptions *options, RgDiags *diags);
+ * container (their origin is the pointer into the spec). On false `fitted` is unchanged. */
+bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags);
 
 /* What of the spec differs between two user data, expressions as they are recorded and wanted:
  * [{"field": "ray.image", "change": "added" | "removed" | "changed", "before", "after"}] by field.

@@ -151,7 +151,7 @@ static void report_too_large(const RgBootNode *node, size_t raw, size_t compress
 		"the user data of \"%s\" has %zu bytes, %zu compressed; the cloud accepts "
 		"%zu",
 		rg_json_str(node->node, "pool", ""), raw, compressed, limit);
-	rg_diag_at(diag, rg_cluster_source(node->cluster, env));
+	rg_diag_origin(diag, env);
 	rg_diag_hint(diag, "shorten `env`, or put large values into the container image");
 }
 

@@ -1,11 +1,10 @@
 /* Inside of boot: node.c says what a Ray node is, conf.c and cloud_init.c put it into a
  * cloud-config, render.c into what the cloud boots from. */
 #pragma once
+#include "base/json.h"
 #include "boot/boot.h"
 
-/* Where values of a node group stand in the spec. */
 typedef struct {
-	const RgCluster *cluster;
 	const RgBootOptions *options;
 	const json_t *fitted, *node;
 	RgDiags *diags;

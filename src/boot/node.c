@@ -128,7 +128,7 @@ static void refuse_label(const RgBootNode *node, const char *key, const char *va
 	g_autofree char *pointer = rg_json_pointer_add(base, key);
 	RgDiag *diag = rg_diags_error(
 		node->diags, "boot.bad-value", "\"%s: %s\" is not a Ray label", key, value);
-	rg_diag_at(diag, rg_cluster_source(node->cluster, pointer));
+	rg_diag_origin(diag, pointer);
 }
 
 static json_t *labels_of(const RgBootNode *node)

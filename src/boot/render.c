@@ -40,8 +40,7 @@ static json_t *boot_of(const RgBootNode *node)
 	return user_data ? json_incref(boot) : NULL;
 }
 
-bool rg_boot_render(
-	const RgCluster *cluster, json_t *fitted, const RgBootOptions *options, RgDiags *diags)
+bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags)
 {
 	json_t *nodes = json_object_get(fitted, "nodes");
 	json_auto_t *rendered = json_array();
@@ -50,7 +49,7 @@ bool rg_boot_render(
 	size_t i;
 	json_t *node;
 	json_array_foreach (nodes, i, node) {
-		const RgBootNode one = {cluster, options, fitted, node, diags};
+		const RgBootNode one = {options, fitted, node, diags};
 		void *origin = (void *)(uintptr_t)rg_json_str(node, "origin", "");
 		json_t *boot = g_hash_table_contains(failed, origin) ? NULL : boot_of(&one);
 		if (boot)

@@ -28,8 +28,11 @@ bool pass_boot(RgSession *session, RgPass *pass, RgDiags *diags)
 								      : RG_BOOT_NOTHING,
 		.user_data_bytes = (size_t)rg_json_int(boot, "user_data_bytes", 0),
 		.gzip_size = rg_expr_gzip_size};
-	return take_fragment(session->providers, provider, boot, "cloud", &options.cloud, diags) &&
-	       take_fragment(session->providers, provider, boot, "fast_network",
-		       &options.fast_network, diags) &&
-	       rg_boot_render(pass->cluster, pass->fitted, &options, diags);
+	bool ok =
+		take_fragment(session->providers, provider, boot, "cloud", &options.cloud, diags) &&
+		take_fragment(session->providers, provider, boot, "fast_network",
+			&options.fast_network, diags) &&
+		rg_boot_render(pass->fitted, &options, diags);
+	pass_locate(pass->cluster, diags);
+	return ok;
 }

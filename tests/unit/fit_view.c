@@ -61,6 +61,11 @@ static char *fragment(const char *module, const char *name)
 	return text;
 }
 
+static RgSource source_of(const void *cluster, const char *origin)
+{
+	return rg_cluster_source(cluster, origin);
+}
+
 static bool render(char **args, const RgCluster *cluster, json_t *fitted, RgDiags *diags)
 {
 	g_autofree char *cloud = fragment(args[1], "cloud.sh");
@@ -72,7 +77,9 @@ static bool render(char **args, const RgCluster *cluster, json_t *fitted, RgDiag
 		.cloud = cloud,
 		.fast_network = fast_network,
 		.gzip_size = rg_expr_gzip_size};
-	return rg_boot_render(cluster, fitted, &options, diags);
+	bool ok = rg_boot_render(fitted, &options, diags);
+	rg_diags_locate(diags, source_of, cluster);
+	return ok;
 }
 
 static json_t *run(char **args, RgDiags *diags)
