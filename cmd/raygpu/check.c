@@ -63,25 +63,17 @@ static json_t *read_config(Context *context, const CheckOptions *check)
 static bool run_script(Context *context, const char *dir, const char *name, const json_t *config,
 	const CheckOptions *check, Outlet *outlet)
 {
-	g_autoptr(RgHttp) http = NULL;
 	g_strfreev(context->provider_dirs);
 	context->provider_dirs = g_new0(char *, 2);
 	context->provider_dirs[0] = g_strdup(dir);
 	context_open_providers(context);
 	RgHttpOptions transport = {
 		.user_agent = "raygpu/" RG_VERSION, .trace_path = context->trace_path};
-	if (check->region || check->endpoint || check->config) {
-		http = rg_http_open(&transport, context->diags);
-		if (!http) {
-			const RgDiag *diag = rg_diags_get(context->diags, 0);
-			send_step(outlet, "opens the network", RG_CONFORM_FAIL, diag->summary);
-			return false;
-		}
-	}
+	bool network = check->region || check->endpoint || check->config;
 	RgConformOptions options = {.region = check->region,
 		.config = config,
 		.instance_type = check->type,
-		.http = http,
+		.http = network ? &transport : NULL,
 		.wait_ms = (unsigned)CLAMP(check->wait_s, 0, 3600) * 1000,
 		.told = send_step,
 		.data = outlet};

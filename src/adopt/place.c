@@ -52,7 +52,6 @@ static bool place_look(Rebuild *rebuild, const char *asked, guint *at, GString *
 			continue;
 		ok = read_here(rebuild, here);
 		g_clear_pointer(&pass->provider, rg_provider_close);
-		g_clear_pointer(&pass->http, rg_http_close);
 		g_autofree char *text = rg_place_text(place->name, place->region);
 		bool ours = ok && is_ours(here, asked);
 		if (ours && ++found == 1)

@@ -25,7 +25,6 @@ void rg_pass_free(RgPass *pass)
 	pass_forget_account(pass);
 	g_free(pass->account);
 	rg_provider_close(pass->provider);
-	rg_http_close(pass->http);
 	rg_snapshot_free(pass->snapshot);
 	rg_tables_free(pass->tables);
 	rg_provenance_free(pass->provenance);
@@ -45,17 +44,10 @@ static void stage_tell(RgSession *session, const char *stage, const char *what, 
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
 	const json_t *config, RgDiags *diags)
 {
-	const RgSchema *schema = rg_provider_schema(session->providers, name, diags);
-	if (!schema || (pass->cluster && !pass_check_trust(session, pass, name, config, diags)))
+	if (pass->cluster && !pass_check_trust(session, pass, name, config, diags))
 		return false;
-	session->http.requests_per_s = rg_schema_requests_per_s(schema);
-	session->http.burst = rg_schema_burst(schema);
-	session->http.secret_names = rg_schema_secrets(schema);
-	session->http.ca_bundle_env = rg_schema_ca_bundle_env(schema);
-	pass->http = rg_http_open(&session->http, diags);
-	if (pass->http)
-		pass->provider = rg_provider_open(
-			session->providers, name, region, config, pass->http, diags);
+	pass->provider =
+		rg_provider_open(session->providers, name, region, config, &session->http, diags);
 	return pass->provider != NULL;
 }
 

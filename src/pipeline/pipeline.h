@@ -17,7 +17,7 @@
 /* What one command works with; opened by cmd/, borrowed here. */
 typedef struct {
 	RgProviderHost *providers;
-	RgHttpOptions http; /* the rate limit is filled in from the provider's schema */
+	RgHttpOptions http; /* of the provider's transport */
 	RgStore *store;
 	const char *state_path;
 	/* a revision whose project file admits endpoints and profiles; NULL: that of the spec */
@@ -42,7 +42,6 @@ typedef struct {
 	RgProvenance *provenance;
 	struct RgTables *tables; /* tables.h; they borrow the project */
 	RgSnapshot *snapshot;
-	RgHttp *http;
 	RgProvider *provider;
 	struct RgAsking *asking; /* account.c */
 	char *account;		 /* of the credentials; NULL: unknown (yet) */

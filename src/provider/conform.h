@@ -21,7 +21,7 @@ typedef struct {
 	const char *region; /* NULL: none was given */
 	const json_t *config;
 	const char *instance_type; /* NULL: the first of the module's instance_types.csv */
-	RgHttp *http;		   /* borrowed; NULL: only what needs no cloud */
+	const RgHttpOptions *http; /* NULL: only what needs no cloud */
 	unsigned wait_ms;	   /* for a node to run, and for a removed one to go */
 	RgConformFn told;
 	void *data;

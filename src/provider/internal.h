@@ -45,7 +45,7 @@ struct RgProviderHost {
 struct RgProvider {
 	RgProviderHost *host;
 	RgModule *module;
-	RgHttp *http; /* borrowed; NULL: no network */
+	RgHttp *http; /* NULL: no network */
 	struct rgp_inst *inst;
 	pthread_mutex_t turn; /* held during a call unless the module is RGP_PARALLEL */
 };

@@ -191,9 +191,28 @@ static bool open_instance(
 	return ok;
 }
 
+static RgHttp *open_transport(const RgSchema *schema, const RgHttpOptions *options, RgDiags *diags)
+{
+	RgHttpOptions of_module = *options;
+	of_module.requests_per_s = rg_schema_requests_per_s(schema);
+	of_module.burst = rg_schema_burst(schema);
+	of_module.secret_names = rg_schema_secrets(schema);
+	of_module.ca_bundle_env = rg_schema_ca_bundle_env(schema);
+	return rg_http_open(&of_module, diags);
+}
+
+static void provider_free(RgProvider *provider)
+{
+	if (provider->inst)
+		provider->module->table->close(provider->inst);
+	rg_http_close(provider->http);
+	pthread_mutex_destroy(&provider->turn);
+	g_free(provider);
+}
+
 /* Needs the host's lock: modules are opened and closed one at a time. */
 static RgProvider *open_module(RgProviderHost *host, RgModule *module, const char *region,
-	const json_t *config, RgHttp *http, RgDiags *diags)
+	const json_t *config, const RgHttpOptions *http, RgDiags *diags)
 {
 	if (!rg_provider_module_make_ready(host, module)) {
 		report_refused(module, &module->refusal, diags);
@@ -204,19 +223,16 @@ static RgProvider *open_module(RgProviderHost *host, RgModule *module, const cha
 	RgProvider *provider = g_new0(RgProvider, 1);
 	provider->host = host;
 	provider->module = module;
-	provider->http = http;
 	pthread_mutex_init(&provider->turn, NULL);
-	if (open_instance(provider, region, config, diags))
+	provider->http = http ? open_transport(module->schema, http, diags) : NULL;
+	if ((!http || provider->http) && open_instance(provider, region, config, diags))
 		return provider;
-	if (provider->inst)
-		module->table->close(provider->inst);
-	pthread_mutex_destroy(&provider->turn);
-	g_free(provider);
+	provider_free(provider);
 	return NULL;
 }
 
 RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char *region,
-	const json_t *config, RgHttp *http, RgDiags *diags)
+	const json_t *config, const RgHttpOptions *http, RgDiags *diags)
 {
 	pthread_mutex_lock(&host->lock);
 	RgModule *module = rg_provider_module_find(host, name, diags);
@@ -230,11 +246,10 @@ void rg_provider_close(RgProvider *provider)
 {
 	if (!provider)
 		return;
-	pthread_mutex_lock(&provider->host->lock);
-	provider->module->table->close(provider->inst);
-	pthread_mutex_unlock(&provider->host->lock);
-	pthread_mutex_destroy(&provider->turn);
-	g_free(provider);
+	RgProviderHost *host = provider->host;
+	pthread_mutex_lock(&host->lock);
+	provider_free(provider);
+	pthread_mutex_unlock(&host->lock);
 }
 
 const char *rg_provider_name(const RgProvider *provider)

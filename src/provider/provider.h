@@ -51,10 +51,11 @@ json_t *rg_provider_host_list(RgProviderHost *host);
  */
 GStrv rg_provider_host_names(RgProviderHost *host);
 
-/* Loads and opens; `http` is borrowed and must outlive it. `region`, `config` from the spec.
- * NULL and provider.not-found | provider.refused | provider.bad-config. */
+/* Loads and opens. `region`, `config` from the spec. `http`: of its transport, whose rate limits,
+ * secrets and hints are filled in from the module's schema; NULL: no network. NULL and
+ * provider.not-found | provider.refused | provider.bad-config | http.module. */
 RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char *region,
-	const json_t *config, RgHttp *http, RgDiags *diags);
+	const json_t *config, const RgHttpOptions *http, RgDiags *diags);
 void rg_provider_close(RgProvider *provider);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProvider, rg_provider_close)
 const char *rg_provider_name(const RgProvider *provider);

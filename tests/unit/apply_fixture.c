@@ -101,7 +101,6 @@ static RgResourceSet *desired_set(const Apply *f)
 
 typedef struct {
 	RgProviderHost *host;
-	RgHttp *http;
 	RgProvider *provider;
 	RgStore *store;
 	RgLock *lock;
@@ -146,12 +145,10 @@ static void open_provider(Apply *f, Pass *pass)
 		.user_agent = "test", .canceled = is_canceled, .canceled_data = f};
 	pass->host = rg_provider_host_new(&options);
 	g_free(directories[0]);
-	pass->http = rg_http_open(&transport, f->diags);
-	g_assert_nonnull(pass->http);
 	json_auto_t *config = json_pack("{s:O, s:s, s:s, s:s}", "script", f->script, "world",
 		f->world, "log", f->log, "state", f->state);
 	pass->provider =
-		rg_provider_open(pass->host, "cloud", "here", config, pass->http, f->diags);
+		rg_provider_open(pass->host, "cloud", "here", config, &transport, f->diags);
 	if (!pass->provider)
 		g_error("%s", rg_diags_get(f->diags, 0)->summary);
 }
@@ -207,7 +204,6 @@ static void pass_clear(Pass *pass)
 	rg_lock_release(pass->lock);
 	rg_store_close(pass->store);
 	rg_provider_close(pass->provider);
-	rg_http_close(pass->http);
 	rg_provider_host_free(pass->host);
 	g_free(pass->run);
 	g_free(pass->lineage);

@@ -49,15 +49,11 @@ Scripted *scripted_open(const char *script, bool network)
 	scripted->journal = new_journal();
 	scripted->host = rg_provider_host_new(&options);
 	g_free(directories[0]);
-	if (network) {
-		scripted->http = rg_http_open(&transport, scripted->diags);
-		g_assert_nonnull(scripted->http);
-	}
 	json_auto_t *config = json_object();
 	json_object_set_new(config, "script", scripted_json(script));
 	json_object_set_new(config, "journal", json_string(scripted->journal));
-	scripted->provider = rg_provider_open(
-		scripted->host, "scripted", "here", config, scripted->http, scripted->diags);
+	scripted->provider = rg_provider_open(scripted->host, "scripted", "here", config,
+		network ? &transport : NULL, scripted->diags);
 	if (!scripted->provider)
 		g_error("%s", rg_diags_get(scripted->diags, 0)->summary);
 	return scripted;
@@ -66,7 +62,6 @@ Scripted *scripted_open(const char *script, bool network)
 void scripted_free(Scripted *scripted)
 {
 	rg_provider_close(scripted->provider);
-	rg_http_close(scripted->http);
 	rg_provider_host_free(scripted->host);
 	rg_diags_free(scripted->diags);
 	g_unlink(scripted->journal);

@@ -6,7 +6,6 @@
 
 typedef struct {
 	RgProviderHost *host;
-	RgHttp *http; /* NULL without network */
 	RgProvider *provider;
 	RgDiags *diags;
 	char *journal; /* path of the file with one line a call */

@@ -86,8 +86,7 @@ static char *run_in_call(void (*body)(const ModTalk *talk))
 	RgProviderHostOptions options = {.builtins = builtins, .env = no_env, .home = "/"};
 	RgHttpOptions transport = {.user_agent = "test"};
 	RgProviderHost *host = rg_provider_host_new(&options);
-	RgHttp *http = rg_http_open(&transport, diags);
-	RgProvider *provider = rg_provider_open(host, "rest", "here", NULL, http, diags);
+	RgProvider *provider = rg_provider_open(host, "rest", "here", NULL, &transport, diags);
 	if (!provider)
 		g_error("%s", rg_diags_get(diags, 0)->summary);
 	g_autofree char *id = NULL;
@@ -97,7 +96,6 @@ static char *run_in_call(void (*body)(const ModTalk *talk))
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_string_append_printf(said, "%s\n", rg_diags_get(diags, i)->summary);
 	rg_provider_close(provider);
-	rg_http_close(http);
 	rg_provider_host_free(host);
 	return g_string_free(said, FALSE);
 }
