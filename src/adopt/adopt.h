@@ -4,6 +4,7 @@
  * to clouds. */
 #pragma once
 #include "pipeline/pipeline.h"
+#include "state/store.h"
 
 /* Enters a cluster that the state lost, from the marks of what runs, into the store (lock held), of
  * a pass that was loaded; `lineage` may be NULL, and so may `ray_token`, which is then read from

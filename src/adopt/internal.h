@@ -4,6 +4,7 @@
 #pragma once
 #include "adopt/adopt.h"
 #include "pipeline/pass.h"
+#include "provider/provider.h"
 
 typedef struct {
 	RgSession *session;

@@ -1,6 +1,7 @@
 /* Three sets -> changes. Pure: no clock, no I/O; same sets, same changes in the same order. What
  * happens in which case is src/diff/decide.md, by row number. */
 #pragma once
+#include "base/diag.h"
 #include "resource/graph.h"
 #include "resource/schema.h"
 

@@ -11,8 +11,11 @@
  * store and a reading transport. */
 #pragma once
 #include "apply/apply.h"
+#include "diff/diff.h"
+#include "plan/plan.h"
 #include "refresh/refresh.h"
 #include "specs/specs.h"
+#include "state/store.h"
 
 /* What one command works with; opened by cmd/, borrowed here. */
 typedef struct {

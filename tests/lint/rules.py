@@ -77,6 +77,16 @@ def layers(files, rows):
                 yield f'{path}: only the simulator may include {name}'
 
 
+def unused(files, rows):
+    """Rows of the table say no more than the code does."""
+    used = {(path.split('/')[1], name.split('/')[0]) for path, text in files.items() if path.startswith('src/')
+            for _, name in INCLUDE.findall(text)}
+    for folder, (needs, _) in rows.items():
+        for need in sorted(needs):
+            if (folder, need) not in used:
+                yield f'src/README.md: no file of {folder} includes a header of {need}'
+
+
 def acyclic(rows):
     done = set()
     while len(done) < len(rows):

@@ -30,6 +30,10 @@ def test_the_table_has_no_cycle():
     none(rules.acyclic(ROWS))
 
 
+def test_the_table_has_no_row_too_many():
+    none(rules.unused(FILES, ROWS))
+
+
 def test_folders_include_only_what_the_table_allows():
     none(rules.layers(FILES, ROWS))
 
@@ -111,6 +115,7 @@ def test_scripts_pass_shellcheck():
 
 BAD = {
     'layers': ({'src/diff/x.c': '#include "state/store.h"\n'}, lambda f: rules.layers(f, ROWS)),
+    'row too many': ({'src/diff/x.c': '#include "base/diag.h"\n'}, lambda f: rules.unused(f, {'diff': ({'base', 'plan'}, set())})),
     'provider': ({'providers/aws/x.c': '#include "base/json.h"\n'}, lambda f: rules.layers(f, ROWS)),
     'simulated cloud': ({'providers/aws/sim/x.c': '#include "aws/form.h"\n'}, lambda f: rules.layers(f, ROWS)),
     'simulated cloud in a provider': ({'providers/aws/x.c': '#include "aws/sim/ec2.h"\n'}, lambda f: rules.layers(f, ROWS)),
