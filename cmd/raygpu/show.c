@@ -37,10 +37,14 @@ static int show_state(Context *context, const ReportOptions *report)
 		return rg_diags_has_errors(context->diags) ? rg_diags_exit_code(context->diags)
 							   : EXIT_FINE;
 	if (report->kind == RG_REPORT_JSON) {
-		json_auto_t *document = rg_render_state_json(snapshot, schema);
+		json_auto_t *document = rg_render_state_json(snapshot->recorded, schema);
+		rg_json_set_str(document, "cluster", cluster);
+		rg_json_set_str(document, "lineage", snapshot->lineage);
+		json_object_set_new(document, "serial", json_integer(snapshot->serial));
 		out_json(document);
 	} else {
-		g_autofree char *text = rg_render_state(snapshot, schema, &context->out);
+		g_autofree char *text =
+			rg_render_state(cluster, snapshot->recorded, schema, &context->out);
 		out_text(text);
 	}
 	return EXIT_FINE;

@@ -11,30 +11,10 @@
  *    left as it is: its record says that it was begun, and the next run makes the call again.
  * 6. A gang pool gets all of its nodes or none. No other pool gives up a node for it. */
 #pragma once
+#include "plan/event.h"
 #include "plan/plan.h"
 #include "provider/provider.h"
 #include "state/store.h"
-
-typedef enum {
-	RG_EVENT_REPLAY,    /* an interrupted create is sent again */
-	RG_EVENT_START,	    /* a change begins (one event per change) */
-	RG_EVENT_STILL,	    /* it goes on; seconds since START */
-	RG_EVENT_TIME,	    /* another second has passed: of no change */
-	RG_EVENT_DONE,	    /* it ended well: id, seconds */
-	RG_EVENT_FAILED,    /* diag has the reason */
-	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */
-	RG_EVENT_GANG,	    /* a gang pool can't be completed: `text` says what becomes of it */
-	RG_EVENT_INTERRUPT, /* a signal came: nothing new starts; `text` says what is open */
-} RgEventType;
-
-typedef struct {
-	RgEventType type;
-	const char *address, *group, *id, *text; /* may be NULL */
-	RgAction action;
-	double seconds;
-	const RgDiag *diag;
-	unsigned done, total; /* changes ended, of all */
-} RgEvent;
 
 typedef struct {
 	unsigned parallelism; /* batches at a time; 0 = 10 */
@@ -47,12 +27,6 @@ typedef struct {
 	const char *lineage, *commit;
 	const json_t *labels; /* the cluster's labels, for the marks; may be NULL */
 } RgApplyOptions;
-
-typedef struct {
-	unsigned added, changed, destroyed, failed, blocked, open; /* open: left to the journal */
-	unsigned given_back; /* made and removed again, because their gang was not complete */
-	bool interrupted;
-} RgApplyResult;
 
 /* true when all changes of the plan were done. Diagnostics carry addresses and the spec's lines. */
 bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, const RgPlan *plan,

@@ -4,8 +4,9 @@
  * "No changes. Your infrastructure matches the configuration.", "# ADDR will be created",
  * "Apply complete! Resources: ...", "Error: ". Texts fit `width` columns as far as words allow. */
 #pragma once
-#include "apply/apply.h"
 #include "diff/drift.h"
+#include "plan/event.h"
+#include "plan/plan.h"
 
 typedef enum {
 	RG_DETAIL_NORMAL,  /* what resources have in common is shown once; constants are left out */
@@ -44,8 +45,10 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style);
 json_t *rg_render_drift_json(const RgDrift *drift);
 
 /* State: `show` without a plan, `state list`, `state show`. Sensitive values are never shown. */
-char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const RgStyle *style);
-json_t *rg_render_state_json(const RgSnapshot *snapshot, const RgSchema *schema);
+char *rg_render_state(const char *cluster, const RgResourceSet *recorded, const RgSchema *schema,
+	const RgStyle *style);
+/* In the keys of `terraform show -json`, format 1.0. */
+json_t *rg_render_state_json(const RgResourceSet *recorded, const RgSchema *schema);
 char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style);
 /* One row of rg_render_state_json. */
 json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema);

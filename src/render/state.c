@@ -67,16 +67,16 @@ char *rg_render_resource(const RgResource *resource, const RgSchema *schema, con
 	return text_finish(text, style);
 }
 
-char *rg_render_state(const RgSnapshot *snapshot, const RgSchema *schema, const RgStyle *style)
+char *rg_render_state(const char *cluster, const RgResourceSet *recorded, const RgSchema *schema,
+	const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
-	size_t n = rg_resource_set_size(snapshot->recorded);
+	size_t n = rg_resource_set_size(recorded);
 	if (!n)
-		g_string_append_printf(
-			text, "The state of cluster %s is empty.\n", snapshot->cluster);
+		g_string_append_printf(text, "The state of cluster %s is empty.\n", cluster);
 	for (size_t i = 0; i < n; i++) {
-		g_autofree char *one = rg_render_resource(
-			rg_resource_set_get(snapshot->recorded, i), schema, style);
+		g_autofree char *one =
+			rg_render_resource(rg_resource_set_get(recorded, i), schema, style);
 		g_string_append_printf(text, "%s%s", i ? "\n" : "", one);
 	}
 	return text_finish(text, style);
@@ -115,19 +115,14 @@ json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *sche
 	return row;
 }
 
-/* The keys of `terraform show -json`, format 1.0. */
-json_t *rg_render_state_json(const RgSnapshot *snapshot, const RgSchema *schema)
+json_t *rg_render_state_json(const RgResourceSet *recorded, const RgSchema *schema)
 {
 	json_t *document = json_object(), *values = json_object(), *root = json_object();
 	json_t *rows = json_array();
-	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++)
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++)
 		json_array_append_new(
-			rows, rg_render_resource_json(
-				      rg_resource_set_get(snapshot->recorded, i), schema));
+			rows, rg_render_resource_json(rg_resource_set_get(recorded, i), schema));
 	rg_json_set_str(document, "format_version", "1.0");
-	rg_json_set_str(document, "cluster", snapshot->cluster);
-	rg_json_set_str(document, "lineage", snapshot->lineage);
-	json_object_set_new(document, "serial", json_integer(snapshot->serial));
 	json_object_set_new(root, "resources", rows);
 	json_object_set_new(values, "root_module", root);
 	json_object_set_new(document, "values", values);
