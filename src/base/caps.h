@@ -1,11 +1,12 @@
-/* Every size that comes from outside is capped before memory is taken; all caps are here. */
+/* The maximum size of everything that comes from outside, checked before memory is allocated. All
+ * limits are here. */
 #pragma once
 
 #define RG_CAP_SPEC_BYTES (1024 * 1024)
 #define RG_CAP_YAML_NODES 200000
 #define RG_CAP_YAML_DEPTH 64
-#define RG_CAP_YAML_ALIAS_NODES 100000	      /* nodes that come out of aliases */
-#define RG_CAP_YAML_ALIAS_BYTES (1024 * 1024) /* text that comes out of aliases */
+#define RG_CAP_YAML_ALIAS_NODES 100000	      /* nodes that aliases produce */
+#define RG_CAP_YAML_ALIAS_BYTES (1024 * 1024) /* text that aliases produce */
 #define RG_CAP_YAML_KEY_BYTES 1024
 #define RG_CAP_YAML_POINTER_BYTES (32 * 1024 * 1024) /* of the JSON pointers of all values */
 #define RG_CAP_SPEC_FINDINGS 100		     /* errors of one file that are shown */

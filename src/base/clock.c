@@ -19,7 +19,7 @@ int64_t rg_clock_monotonic_ms(void)
 char *rg_clock_format(int64_t unix_s)
 {
 	g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(unix_s);
-	/* GLib knows the years 1 to 9999; a time outside is shown as its number. */
+	/* GLib supports the years 1 to 9999; a time outside is shown as a number. */
 	if (!date)
 		return g_strdup_printf("%" PRId64, unix_s);
 	return g_date_time_format(date, "%Y-%m-%dT%H:%M:%SZ");

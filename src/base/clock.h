@@ -1,4 +1,4 @@
-/* The one place that asks what time it is. No setting changes it: unit tests that would sleep link
+/* The only place that reads the clock. No setting changes it: unit tests that would sleep link
  * tests/unit/virtual_clock.c, whole programs run under libfaketime. Thread-safe. */
 #pragma once
 #include <stdint.h>

@@ -17,7 +17,7 @@ static const struct {
 #undef ROW
 };
 
-/* The row of a code, or -1: a code outside the list is a programmer's mistake. */
+/* The row of a code, or -1: a code that is not in the list is a programming error. */
 static int find_code(const char *code)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(codes); i++) {
@@ -108,7 +108,7 @@ RgDiag *rg_diag_at(RgDiag *diag, RgSource source)
 	return diag;
 }
 
-/* Takes `text`; the old text may have been an argument of the new one, so it goes last. */
+/* Takes `text`; the old text may have been an argument of the new one, so it is freed last. */
 static void replace(char **slot, char *text)
 {
 	g_free(*slot);

@@ -1,7 +1,7 @@
-/* Diagnostics: everything that people read about a problem goes through one RgDiags sink, handed
- * down explicitly as the last parameter. A sink collects errors and warnings of a whole stage;
- * rendering them (caret, colour, JSON) is src/render's job. Not thread-safe: one sink a thread,
- * joined with rg_diags_take_all. Codes come from diag_codes.h, the one list of them. */
+/* Diagnostics: everything that people read about a problem goes through one RgDiags sink, passed
+ * explicitly as the last parameter. A sink collects errors and warnings of a whole stage;
+ * src/render renders them (caret, colour, JSON). Not thread-safe: use one sink per thread and join
+ * them with rg_diags_take_all. Codes come from diag_codes.h. */
 #pragma once
 #include <glib.h>
 #include <stdbool.h>
@@ -16,13 +16,13 @@ typedef struct {
 
 typedef enum { RG_SEVERITY_ERROR, RG_SEVERITY_WARNING, RG_SEVERITY_NOTE } RgSeverity;
 
-/* One finding. Strings are owned by the diagnostic; NULL where there is nothing to say.
- * summary: one line, lower case, no full stop; user's words in quotes; never a secret. */
+/* One finding. The diagnostic owns its strings; NULL if there is no such text. summary: one line,
+ * lower case, no full stop; user's words in quotes; never a secret. */
 typedef struct {
 	RgSeverity severity;
 	const char *code; /* "spec.unknown-key", static */
 	char *summary;
-	char *detail; /* may hold several lines */
+	char *detail; /* may have several lines */
 	char *hint;   /* what to do, "did you mean `zones`?" */
 	RgSource source;
 	char *address;	  /* "cloud.node.train[3]" */
@@ -30,8 +30,8 @@ typedef struct {
 	char *provider;	  /* its name */
 	char *cloud_code; /* "InsufficientInstanceCapacity" */
 	char *request_id;
-	char *origin; /* JSON pointer into the spec, given by who does not know its lines */
-	/* a second place, "the policy": what the first collides with; line 0 = none */
+	char *origin; /* JSON pointer into the spec, for callers that do not know the line */
+	/* a second place that this one conflicts with, such as "the policy"; line 0 = none */
 	RgSource related;
 	char *related_text;
 } RgDiag;
@@ -42,8 +42,8 @@ RgDiags *rg_diags_new(void);
 void rg_diags_free(RgDiags *diags);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDiags, rg_diags_free)
 
-/* Adds a finding and returns it (borrowed, valid while the sink lives) so that the caller can
- * fill in more. `code` must stand in diag_codes.h. */
+/* Adds a finding and returns it (borrowed, valid while the sink exists) so that the caller can add
+ * details. `code` must be in diag_codes.h. */
 RgDiag *rg_diags_error(RgDiags *diags, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
 RgDiag *rg_diags_warning(RgDiags *diags, const char *code, const char *format, ...)
@@ -51,7 +51,7 @@ RgDiag *rg_diags_warning(RgDiags *diags, const char *code, const char *format, .
 RgDiag *rg_diags_note(RgDiags *diags, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
 
-/* Setters that return their argument, for chaining. Later calls replace earlier text. */
+/* Setters that return their argument, for chaining. A later call replaces the earlier text. */
 RgDiag *rg_diag_at(RgDiag *diag, RgSource source);
 RgDiag *rg_diag_detail(RgDiag *diag, const char *format, ...) G_GNUC_PRINTF(2, 3);
 RgDiag *rg_diag_hint(RgDiag *diag, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -61,10 +61,10 @@ RgDiag *rg_diag_cloud(
 
 RgDiag *rg_diag_origin(RgDiag *diag, const char *origin);
 
-/* The place that the finding's own place collides with; `what` is a word for it. */
+/* The place that the finding's own place conflicts with; `what` is a word for it. */
 RgDiag *rg_diag_related(RgDiag *diag, RgSource source, const char *what);
 
-/* Gives the findings that have an origin and no place yet the place that `source` gives. */
+/* Sets the place of findings that have an origin but no place, by asking `source`. */
 void rg_diags_locate(
 	RgDiags *diags, RgSource (*source)(const void *data, const char *origin), const void *data);
 
@@ -74,22 +74,20 @@ bool rg_diags_has_errors(const RgDiags *diags);
 size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity);
 /* Moves all of `from` to the end of `to`. */
 void rg_diags_take_all(RgDiags *to, RgDiags *from);
-/* The same, without those that `to` has already (equal code, summary and place): several parallel
- * readings that fail for the same reason are reported once. */
+/* The same, without findings that `to` already has (equal code, summary and place): concurrent
+ * reads that fail for the same reason are reported once. */
 void rg_diags_take_new(RgDiags *to, RgDiags *from);
-/* Forgets the findings of one code: another finding says the same better. */
+/* Removes the findings of one code, when another finding describes the problem better. */
 void rg_diags_drop(RgDiags *diags, const char *code);
-/* Forgets all findings (their pointers end); texts of files stay. */
+/* Removes all findings, which invalidates pointers to them; texts of files stay. */
 void rg_diags_clear(RgDiags *diags);
-/* The exit code that the errors ask for (diag_codes.h): 0 without errors; when several classes
- * meet, the first error's. */
+/* The exit code of the first error (diag_codes.h); 0 without errors. */
 int rg_diags_exit_code(const RgDiags *diags);
 
 /* Texts of files, kept so that a renderer can show the line. The sink copies. */
 void rg_diags_add_text(RgDiags *diags, const char *file, const char *text, size_t len);
-/* The line without its newline, or NULL when the text is not known; free with g_free. */
+/* The line without its newline, or NULL if the text is not known; free with g_free. */
 char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line);
 
-/* The entry of `words` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near.
- */
+/* The entry of `words` (NULL-ended) nearest to `word` by edit distance, or NULL if none is near. */
 const char *rg_nearest_word(const char *word, const char *const *words);

@@ -1,7 +1,7 @@
-/* The one list of diagnostic codes: code, exit code of the program when it is the (first) error.
- * Each has its paragraph in man/raygpu-diagnostics.7.scd; a test compares the two. Exit codes:
- * 1 error, 4 usage or spec, 5 locked, 6 stale plan, 7 credentials or permission, 8 capacity or
- * quota, 9 policy or budget. Append to your area; codes never change. */
+/* The list of diagnostic codes: each code, and the program's exit code if it is the (first) error.
+ * Each has a paragraph in man/raygpu-diagnostics.7.scd; a test compares the two. Exit codes: 1
+ * error, 4 usage or spec, 5 locked, 6 stale plan, 7 credentials or permission, 8 capacity or quota,
+ * 9 policy or budget. Append to your area; codes never change. */
 #pragma once
 
 #define RG_DIAG_CODES(X)                                                                           \

@@ -4,7 +4,7 @@
 
 #define REPLACEMENT "\357\277\275" /* U+FFFD */
 
-/* The character at a place and its bytes; a byte that is no UTF-8 is a character of its own. */
+/* The character at this place and its bytes; a byte that is not UTF-8 is a character of its own. */
 static gunichar character(const char *at, size_t *len)
 {
 	if ((guchar)*at < 0x80) {
@@ -17,7 +17,7 @@ static gunichar character(const char *at, size_t *len)
 	return valid ? c : 0xfffd;
 }
 
-/* The runner compares by the rules of a language, which pass over such characters. */
+/* The runner compares by linguistic rules, which ignore such characters. */
 static bool is_hidden(gunichar c)
 {
 	if (c < 0x80)
@@ -36,7 +36,7 @@ static bool is_word(gunichar c)
 	return c < 0x80 && (g_ascii_isalnum((char)c) || c == '.' || c == '_' || c == '-');
 }
 
-/* Whether `wanted` comes next, after a word when one is allowed. */
+/* Whether `wanted` comes next, after a word where one is allowed. */
 static bool comes(const char *at, gunichar wanted, bool after_word)
 {
 	while (*at) {
@@ -64,7 +64,7 @@ static char *disarm(const char *text, const char *colon, const char *hash)
 			g_string_append(out, hash);
 		else
 			g_string_append_len(out, at, (gssize)len);
-		/* white space before a command, and what the eye doesn't see */
+		/* white space before a command, and invisible characters */
 		margin = is_line_end(c) || (margin && (is_hidden(c) || g_unichar_isspace(c)));
 		after_hash = c == '#' || (after_hash && is_hidden(c));
 		at += len;

@@ -19,7 +19,8 @@ char *rg_json_canonical(const json_t *value)
 	GString *text = g_string_new(NULL);
 	int failed = json_dump_callback(
 		value, append, text, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-	/* jansson refuses only values nested over 2048 deep, which no capped input can make. */
+	/* jansson refuses only values nested more than 2048 deep, which no capped input can
+	 * contain. */
 	g_assert(failed == 0);
 	return g_string_free(text, FALSE);
 }
@@ -95,7 +96,7 @@ char *rg_json_step_name(const char *step, size_t len)
 	return g_string_free(name, FALSE);
 }
 
-/* One step of RFC 6901: NULL when it leads nowhere. */
+/* One step of RFC 6901: NULL if it leads nowhere. */
 static json_t *step(const json_t *value, const char *token, size_t len)
 {
 	g_autofree char *name = rg_json_step_name(token, len);

@@ -1,4 +1,4 @@
-/* Small helpers over jansson, the attribute representation everywhere inside. */
+/* Small helpers for jansson, which represents attributes everywhere inside raygpu. */
 #pragma once
 #include <glib.h>
 #include <jansson.h>
@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include "base/diag.h"
 
-/* jansson's functions take no const: for a value that they only read, or whose count they raise. */
+/* jansson's functions do not accept const: use this for a value that they only read, or whose count
+ * they raise. */
 static inline json_t *rg_json_unconst(const json_t *value)
 {
 	return (json_t *)(uintptr_t)value;
@@ -14,7 +15,7 @@ static inline json_t *rg_json_unconst(const json_t *value)
 /* json_decref as a GDestroyNotify. */
 void rg_json_unref(void *value);
 
-/* Compact text with sorted keys: equal values give equal bytes. g_free the result. */
+/* Compact text with sorted keys: equal values produce equal bytes. g_free the result. */
 char *rg_json_canonical(const json_t *value);
 /* Lower-case hex SHA-256 of the canonical text. g_free the result. */
 char *rg_json_digest(const json_t *value);
@@ -22,19 +23,19 @@ char *rg_json_digest(const json_t *value);
  * `what`, line and column). Rejects duplicate keys. Caps depth at RG_CAP_JSON_DEPTH. */
 json_t *rg_json_parse(
 	const char *text, size_t len, const char *what, const char *code, RgDiags *diags);
-/* Member look-ups that return the given default when the key is absent or of another type. */
+/* Member look-ups that return the given default if the key is absent or of another type. */
 const char *rg_json_str(const json_t *object, const char *key, const char *otherwise);
 int64_t rg_json_int(const json_t *object, const char *key, int64_t otherwise);
 bool rg_json_bool(const json_t *object, const char *key, bool otherwise);
-/* Whether `names`, one text or a list of them, has this text. */
+/* Whether `names`, a text or a list of texts, contains this text. */
 bool rg_json_has_text(const json_t *names, const char *text);
-/* The texts of a list, or the one text that it is; NULL when there is none. g_strfreev. */
+/* The texts of a list, or the one text; NULL if there is none. g_strfreev. */
 GStrv rg_json_texts(const json_t *list);
-/* RFC 6901 pointer look-up ("" = whole); borrowed, NULL when absent. */
+/* RFC 6901 pointer look-up ("" = whole); borrowed, NULL if absent. */
 json_t *rg_json_at(const json_t *value, const char *pointer);
-/* The name that one step of a pointer stands for ("ray.io~1x": "ray.io/x"). g_free. */
+/* The name in one step of a pointer ("ray.io~1x": "ray.io/x"). g_free. */
 char *rg_json_step_name(const char *step, size_t len);
 /* Appends "/key" to a pointer with RFC 6901 escaping. g_free the result. */
 char *rg_json_pointer_add(const char *pointer, const char *key);
-/* Sets a member that may be NULL text: JSON null then. Steals nothing. */
+/* Sets a member from a text that may be NULL, which becomes JSON null. Steals nothing. */
 void rg_json_set_str(json_t *object, const char *key, const char *text);

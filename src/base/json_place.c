@@ -23,7 +23,7 @@ static void skip_space(Cursor *cursor)
 		cursor->at++;
 }
 
-/* From one quotation mark behind the other. */
+/* From one quotation mark to after the other. */
 static void skip_string(Cursor *cursor)
 {
 	if (cursor->at < cursor->end)
@@ -36,7 +36,7 @@ static void skip_string(Cursor *cursor)
 		cursor->at++;
 }
 
-/* Behind the value at the cursor, whatever it is. */
+/* Moves past the value at the cursor, whatever it is. */
 static void skip_value(Cursor *cursor)
 {
 	size_t depth = 0;
@@ -66,7 +66,7 @@ static bool key_is(const Cursor *from, const char *behind, const char *name)
 	return g_strcmp0(json_string_value(key), name) == 0;
 }
 
-/* To the member or item of that name; false and unmoved when there is none. */
+/* Moves to the member or item of that name; false and unmoved if there is none. */
 static bool enter(Cursor *cursor, const char *name)
 {
 	Cursor inner = *cursor;

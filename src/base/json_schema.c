@@ -1,4 +1,4 @@
-/* Compiling: the whole schema is walked once, so that checking meets only known keywords with
+/* Compiling walks the whole schema once, so that checking meets only known keywords with
  * well-formed arguments, compiled patterns and references that lead to a subschema. */
 #include "base/json_schema_internal.h"
 
@@ -28,8 +28,8 @@ typedef enum {
 	TEXTS_MAP,
 } Shape;
 
-/* The subset: every keyword that may stand in a schema, and what its value must be. Keys that
- * begin with "x-raygpu" may hold anything. */
+/* The subset: every keyword that a schema may contain, and what its value must be. Keys that begin
+ * with "x-raygpu" may have any value. */
 static const struct {
 	const char *name;
 	Shape shape;
@@ -79,7 +79,7 @@ static const struct {
 
 typedef struct {
 	RgJsonSchema *schema;
-	GHashTable *seen; /* subschema objects met while walking */
+	GHashTable *seen; /* subschema objects found while walking */
 	GPtrArray *refs;  /* texts of "$ref", borrowed */
 	unsigned depth;
 	RgDiags *diags;
@@ -168,7 +168,7 @@ static bool are_dependents(json_t *value)
 	return json_is_object(value);
 }
 
-/* What is wrong with an argument, by its shape alone; NULL when nothing is. */
+/* What is wrong with the form of an argument; NULL if nothing is. */
 static const char *find_fault(json_t *value, Shape shape, bool is_root)
 {
 	switch (shape) {
@@ -294,7 +294,7 @@ static bool any_loops(
 	return false;
 }
 
-/* Whether checking one value against `at` would come back to `at` with the same value. */
+/* Whether checking one value against `at` would lead back to `at` with the same value. */
 static bool has_loop(const RgJsonSchema *schema, json_t *at, GHashTable *open, GHashTable *done)
 {
 	if (!json_is_object(at) || g_hash_table_contains(done, at))

@@ -1,17 +1,17 @@
-/* JSON Schema (draft 2020-12), a stated subset: the keywords listed in json_schema.c, and no
- * other: compiling a schema with an unknown keyword fails, so nothing is silently unchecked.
- * Pure; findings go to a callback so that the caller can put them where the value stands. */
+/* JSON Schema (draft 2020-12), a subset: only the keywords listed in json_schema.c. Compiling a
+ * schema with an unknown keyword fails, so nothing is silently unchecked. Pure; findings go to a
+ * callback so that the caller can place them. */
 #pragma once
 #include "base/embedded.h"
 #include "base/json.h"
 
 typedef struct RgJsonSchema RgJsonSchema;
 
-/* One violation. Where `name` is set (required, additionalProperties, dependentRequired,
- * propertyNames) `pointer` and `value` are the object and `name` is the key in it. A value that no
- * rule allows has keyword "false"; anyOf and oneOf are reported as such only when no single branch
- * is of the value's type, else that branch's findings are reported. All pointers are borrowed for
- * the time of the callback. */
+/* One violation. If `name` is set (required, additionalProperties, dependentRequired,
+ * propertyNames), `pointer` and `value` are the object and `name` is the key in it. A value that no
+ * rule allows has keyword "false"; anyOf and oneOf are reported as such only if no single branch
+ * has the value's type, else that branch's findings are reported. All pointers are borrowed for the
+ * duration of the callback. */
 typedef struct {
 	const char *pointer;  /* RFC 6901 pointer of the offending value */
 	const char *keyword;  /* "type", "required", "additionalProperties", "pattern", ... */
@@ -23,14 +23,14 @@ typedef struct {
 
 typedef void (*RgSchemaReport)(const RgSchemaFinding *finding, void *data);
 
-/* NULL and a diagnostic (catalog.bad-data) when the schema is not of the subset. `schema` is
+/* NULL and a diagnostic (catalog.bad-data) if the schema is not in the subset. `schema` is
  * referenced. */
 RgJsonSchema *rg_json_schema_compile(json_t *schema, RgDiags *diags);
-/* Of a file that the program carries; that one it has is a matter of the build. */
+/* Compiles an embedded file, which the build guarantees to exist. */
 RgJsonSchema *rg_json_schema_embedded(
 	const struct rg_embedded *files, const char *name, RgDiags *diags);
 void rg_json_schema_free(RgJsonSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgJsonSchema, rg_json_schema_free)
-/* Reports every violation; true when there was none. Safe for concurrent use. */
+/* Reports every violation; true if there is none. Safe for concurrent use. */
 bool rg_json_schema_check(
 	const RgJsonSchema *schema, const json_t *value, RgSchemaReport report, void *data);

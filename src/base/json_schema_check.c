@@ -1,18 +1,18 @@
-/* Checking: the schema is interpreted over the value. Findings are collected first, because
- * anyOf and oneOf decide afterwards whose findings help the reader. */
+/* Checking interprets the schema over the value. Findings are collected first, because anyOf and
+ * oneOf decide afterwards which findings help the reader. */
 #include "base/json_schema_internal.h"
 
 #include <string.h>
 
-/* Levels of subschemas at one time; the value's depth times the schema's in-place nesting. */
+/* Levels of subschemas at a time: the value's depth times the schema's in-place nesting. */
 #define DEPTH_MAX 1000
-/* Of one list of findings: a hostile value must not cost more memory for its faults than for
- * itself. One that is left out is still counted as a fault: there are others before it. */
+/* Limit of one list of findings: the faults of a hostile value must not use more memory than the
+ * value itself. A fault that is left out still counts, because others precede it. */
 #define FINDINGS_MAX 200000
 
 typedef struct {
 	const RgJsonSchema *schema;
-	GString *pointer;    /* of the value at hand */
+	GString *pointer;    /* of the current value */
 	GPtrArray *findings; /* Finding */
 	unsigned depth;
 } Check;
@@ -66,7 +66,7 @@ static void check_item(Check *check, const json_t *schema, const json_t *array, 
 	g_string_truncate(check->pointer, len);
 }
 
-/* The findings of one subschema on the value at hand, apart from the others. */
+/* The findings of one subschema on the current value, separate from the others. */
 static GPtrArray *try_schema(Check *check, const json_t *schema, const json_t *value)
 {
 	GPtrArray *kept = check->findings;
@@ -138,7 +138,7 @@ static void check_size(Check *check, const json_t *schema, const char *min, cons
 		add(check, schema, max, NULL, value);
 }
 
-/* A match that PCRE gives up on (its step limit) counts as none. */
+/* A match that PCRE gives up on (its step limit) counts as no match. */
 static bool does_match(const Check *check, const char *pattern, const char *text)
 {
 	const GRegex *regex = g_hash_table_lookup(check->schema->patterns, pattern);
@@ -248,7 +248,8 @@ static bool has_type_of(const json_t *value, const json_t *other)
 	       (json_is_boolean(value) && json_is_boolean(other));
 }
 
-/* Whether a branch was never meant for values of this type: then what else it finds is noise. */
+/* Whether a branch was never meant for values of this type, which makes its other findings
+ * irrelevant. */
 static bool is_of_another_type(const Check *check, const GPtrArray *findings)
 {
 	for (guint i = 0; i < findings->len; i++) {
@@ -270,7 +271,7 @@ static bool is_of_another_type(const Check *check, const GPtrArray *findings)
 	return false;
 }
 
-/* anyOf and oneOf. When no branch holds and one alone is of the value's type, its findings are
+/* anyOf and oneOf. If no branch matches and exactly one has the value's type, its findings are
  * reported, so that `nodes: {min: x}` is a wrong type in /nodes/min. */
 static void check_branches(
 	Check *check, const json_t *schema, const char *keyword, const json_t *value)

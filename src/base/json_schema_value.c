@@ -28,8 +28,8 @@ bool rg_json_schema_is_type(const json_t *value, const char *type)
 	return false;
 }
 
-/* Of an int64 and a double. Doubles from 2^63 on are above every int64; those between lose nothing
- * but their fraction by the cast. */
+/* Compares an int64 with a double. Doubles from 2^63 on are above every int64; in between, the cast
+ * loses only the fraction. */
 static int compare_mixed(json_int_t integer, double real)
 {
 	if (real >= 0x1p63)
@@ -104,7 +104,7 @@ guint rg_json_schema_hash(gconstpointer data)
 	case JSON_OBJECT: {
 		const char *key;
 		json_t *item;
-		/* a sum: the order of members is nothing */
+		/* a sum, because the order of members does not matter */
 		json_object_foreach (value, key, item)
 			hash += g_str_hash(key) * 31 + rg_json_schema_hash(item);
 		return hash;

@@ -23,8 +23,8 @@ RgLogLevel rg_log_level(void)
 	return sink.level;
 }
 
-/* One write a line keeps the lines of several threads whole (PIPE_BUF and O_APPEND); a log that
- * can't be written is nobody's error. */
+/* One write per line keeps the lines of several threads whole (PIPE_BUF and O_APPEND). A failed
+ * write is ignored. */
 static void write_line(const char *line, size_t len)
 {
 	while (len > 0) {

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* NULL and a reason (g_free) when it can't be loaded. */
+/* NULL and a reason (g_free) if it cannot be loaded. */
 static RgModuleEntry load_from(const char *path, const char *symbol, char **reason)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -13,7 +13,7 @@ static RgModuleEntry load_from(const char *path, const char *symbol, char **reas
 		*reason = g_strdup(text ? text : "symbol is null");
 		return NULL;
 	}
-	RgModuleEntry entry; /* dlsym's own example: C has no cast from object to function */
+	RgModuleEntry entry; /* dlsym's documented idiom: C has no cast from object to function */
 	memcpy(&entry, &address, sizeof entry);
 	return entry;
 }

@@ -35,7 +35,7 @@ bool rg_money_parse(const char *text, int64_t *microusd)
 	return true;
 }
 
-/* |INT64_MIN| is not an int64, hence unsigned. */
+/* |INT64_MIN| is not an int64, so the result is unsigned. */
 static uint64_t magnitude(int64_t value)
 {
 	return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;

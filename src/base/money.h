@@ -1,5 +1,5 @@
-/* Money is int64 micro-USD. Unknown prices are RG_MONEY_UNKNOWN, never zero; sums that meet an
- * unknown stay known and the caller counts the unknowns. */
+/* Money is int64 micro-USD. An unknown price is RG_MONEY_UNKNOWN, never zero; a sum ignores unknown
+ * prices, and the caller counts them. */
 #pragma once
 #include <glib.h>
 #include <stdint.h>
@@ -7,8 +7,8 @@
 
 #define RG_MONEY_UNKNOWN INT64_MIN
 
-/* "21.957642" -> 21957642; false on anything but an unsigned decimal with at most 6 decimals
- * that matter (further digits are rounded half up). */
+/* "21.957642" -> 21957642; false for anything but an unsigned decimal. Digits after the sixth
+ * decimal are rounded half up. */
 bool rg_money_parse(const char *text, int64_t *microusd);
 /* "$21.96" (rounded to cents; negative: "-$1.00"), or "unknown". g_free the result. */
 char *rg_money_format(int64_t microusd);

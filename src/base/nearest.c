@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-/* Words longer than this are no slip of the finger any more. */
+/* Longer words are not typing errors. */
 #define WORD_MAX 64
 
-/* Edit distance with neighbours swapped counted as one edit ("zoens" is 1 from "zones"). */
+/* Edit distance; swapping two neighbours counts as one edit ("zoens" is 1 from "zones"). */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t rows[3][WORD_MAX + 1];
@@ -24,7 +24,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return rows[a_len % 3][b_len];
 }
 
-/* Spelling, not letter case, is compared; a third of the letters may be wrong. */
+/* Compares spelling, not letter case; a third of the letters may differ. */
 const char *rg_nearest_word(const char *word, const char *const *words)
 {
 	size_t len = strlen(word);

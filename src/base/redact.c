@@ -26,7 +26,7 @@ static void add_form(const char *text, size_t len)
 		g_ptr_array_add(forms, g_steal_pointer(&form));
 }
 
-/* The text as it stands, in URLs and form bodies, in JSON strings and in XML. */
+/* The text as it is, in URLs and form bodies, in JSON strings and in XML. */
 static void add_escaped(const char *text)
 {
 	add_form(text, strlen(text));
@@ -41,8 +41,8 @@ static void add_escaped(const char *text)
 	}
 }
 
-/* Base64 of a text that holds the secret `shift` bytes after a group of three: only those digits
- * are taken that depend on the secret alone. */
+/* Base64 of a text that contains the secret `shift` bytes after a group of three: only the digits
+ * that depend on the secret alone. */
 static void add_base64(const char *secret, size_t len, size_t shift)
 {
 	g_autofree char *padded = g_malloc0(shift + len);

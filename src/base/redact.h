@@ -1,6 +1,6 @@
-/* Secrets that must never be shown: once registered, their literal, URL-encoded and base64 forms
- * (at all three alignments) are replaced by "[redacted]" in every log line, trace and diagnostic
- * that passes through rg_redact. Secrets below 8 bytes are ignored. Thread-safe. */
+/* Secrets that must never be shown. Once a secret is registered, rg_redact replaces its literal,
+ * URL-encoded and base64 forms (at all three alignments) by "[redacted]" in every log line, trace
+ * and diagnostic. Secrets below 8 bytes are ignored. Thread-safe. */
 #pragma once
 #include <glib.h>
 #include <stddef.h>

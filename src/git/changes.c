@@ -1,9 +1,9 @@
-/* What a branch touched since it left another: `git diff REV...HEAD`, the work tree included. */
+/* What a branch changed since it left another: `git diff REV...HEAD`, including the work tree. */
 #include <string.h>
 #include "git/repo.h"
 
-/* Whether `since` can be reached from `head` through the commits that are there: libgit2's own walk
- * ends with an error at the edge of a shallow clone. */
+/* Whether `head` can reach `since` through the commits that exist: libgit2's own walk fails at the
+ * edge of a shallow clone. */
 static bool is_ancestor(git_repository *repo, const git_oid *since, const git_oid *head)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -18,7 +18,7 @@ static bool is_ancestor(git_repository *repo, const git_oid *since, const git_oi
 		if (git_oid_equal(&oid, since))
 			return true;
 		if (git_commit_lookup(&commit, repo, &oid) != 0)
-			continue; /* beyond the edge */
+			continue; /* beyond the edge of the clone */
 		for (unsigned i = 0; i < git_commit_parentcount(commit); i++)
 			g_ptr_array_add(
 				queue, g_strdup(git_oid_tostr_s(git_commit_parent_id(commit, i))));

@@ -1,8 +1,8 @@
-/* The files of a folder as a commit has them; whether the index has one. */
+/* The files of a folder in a commit; whether the index has a file. */
 #include <string.h>
 #include "git/repo.h"
 
-/* git_treewalk_cb: a positive answer leaves a folder out. */
+/* git_treewalk_cb: a positive result skips a folder. */
 static int on_entry(const char *root, const git_tree_entry *entry, void *data)
 {
 	GPtrArray *paths = data;

@@ -1,5 +1,5 @@
-/* The seam between the program (load.c) and raygpu-git.so. Both sides are of one build; `version`
- * and `size` only catch a mixed installation. */
+/* The interface between the program (load.c) and raygpu-git.so. Both come from one build; `version`
+ * and `size` only detect a mixed installation. */
 #pragma once
 #include "git/git.h"
 
@@ -15,6 +15,6 @@ typedef struct {
 	bool (*tracks)(const char *path);
 } RgGitModule;
 
-/* The one symbol that the module exports; returns its RgGitModule. */
+/* The only symbol that the module exports; returns its RgGitModule. */
 #define RG_GIT_SYMBOL "raygpu_git_module"
 const void *raygpu_git_module(void);

@@ -25,7 +25,7 @@ RepoUse repo_begin(const char *path, RgDiags *diags)
 	return git_libgit2_init() >= 0 || repo_report_unreadable(path, diags);
 }
 
-/* The nearest folder upward that has a ".git"; `dir` itself when none has. */
+/* The nearest folder upward that has a ".git"; `dir` itself if none has. */
 static char *find_top(const char *dir)
 {
 	g_autofree char *at = g_strdup(dir);
@@ -67,15 +67,15 @@ bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
 			repo, found.ptr, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
 	if (code == 0)
 		return true;
-	/* libgit2 before 1.6 says "not found" instead of GIT_EOWNER when no safe.directory is
+	/* libgit2 before 1.6 reports "not found" instead of GIT_EOWNER if no safe.directory is
 	 * configured (libgit2 pull request 6408) */
 	bool is_not_owner = code == GIT_EOWNER ||
 			    (code == GIT_ENOTFOUND && strstr(repo_last_words(), "safe.directory"));
 	return is_not_owner ? report_not_owner(dir, diags) : repo_report_unreadable(dir, diags);
 }
 
-/* The file's path below the work tree, both without symbolic links; NULL when it is outside (in
- * a bare repository, or core.worktree points elsewhere). */
+/* The file's path below the work tree, both without symbolic links; NULL if it is outside (in a
+ * bare repository, or core.worktree points elsewhere). */
 static char *find_path(git_repository *repo, const char *file, char **root)
 {
 	const char *workdir = git_repository_workdir(repo);
@@ -112,7 +112,7 @@ static bool read_head(git_repository *repo, RgProvenance *provenance, RgDiags *d
 	return true;
 }
 
-/* Of that one file only: untracked, ignored, staged and changed are all "not what HEAD says". */
+/* For that one file only: untracked, ignored, staged and changed all mean "not as in HEAD". */
 static bool read_status(git_repository *repo, RgProvenance *provenance, RgDiags *diags)
 {
 	unsigned flags = GIT_STATUS_CURRENT;
@@ -123,7 +123,7 @@ static bool read_status(git_repository *repo, RgProvenance *provenance, RgDiags 
 	return true;
 }
 
-/* `file` is absolute and has no symbolic links. */
+/* `file` is absolute and contains no symbolic links. */
 static RgProvenance *read_provenance(const char *file, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = g_new0(RgProvenance, 1);
@@ -141,7 +141,7 @@ static RgProvenance *read_provenance(const char *file, RgDiags *diags)
 	return g_steal_pointer(&provenance);
 }
 
-/* A spec that is a symbolic link counts as the file that it leads to: that is what is read. */
+/* A spec that is a symbolic link counts as the file that it leads to, because that file is read. */
 static RgProvenance *provenance(const char *spec_path, RgDiags *diags)
 {
 	char *file = realpath(spec_path, NULL);

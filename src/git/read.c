@@ -1,4 +1,4 @@
-/* A file as a commit has it: out of the object store, past the work tree. */
+/* Reads a file of a commit from the object store, without the work tree. */
 #include <stdlib.h>
 #include <string.h>
 #include "git/repo.h"
@@ -21,14 +21,15 @@ static char *existing_folder(const char *file)
 	}
 }
 
-/* `file` (absolute, canonical) below the work tree; a bare repository has `path` as it is. */
+/* `file` (absolute, canonical) relative to the work tree; for a bare repository, `path`
+ * unchanged. */
 static char *path_below(git_repository *repo, const char *path, const char *file, char **root)
 {
 	const char *workdir = git_repository_workdir(repo);
 	char *real = workdir ? realpath(workdir, NULL) : NULL;
 	if (!real)
 		return workdir ? NULL : g_strdup(g_str_equal(path, ".") ? "" : path);
-	/* the folder may be named through a symbolic link */
+	/* the folder's name may contain a symbolic link */
 	g_autofree char *dir = g_path_get_dirname(file);
 	g_autofree char *base = g_path_get_basename(file);
 	char *real_dir = realpath(dir, NULL);

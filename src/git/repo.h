@@ -1,5 +1,5 @@
-/* Private to the git module: how its files find a repository and say what is wrong with it. The
- * only header that includes git2.h. */
+/* Private to the git module: how its files find a repository and report faults. The only header
+ * that includes git2.h. */
 #pragma once
 #include <git2.h>
 #include "git/git.h"
@@ -14,8 +14,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_diff, git_diff_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_index, git_index_free)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(git_buf, git_buf_dispose)
 
-/* libgit2 in use, until the end of the scope; false and a diagnostic when it can't be. Stands
- * before what it must outlive. */
+/* Initializes libgit2 until the end of the scope; false and a diagnostic if that fails. Declare it
+ * before anything that it must outlive. */
 typedef bool RepoUse;
 static inline void repo_end(const RepoUse *use)
 {
@@ -25,20 +25,20 @@ static inline void repo_end(const RepoUse *use)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RepoUse, repo_end)
 RepoUse repo_begin(const char *path, RgDiags *diags);
 
-/* The repository around `dir`; *repo stays NULL when there is none. False when one is there and
- * can't be read. */
+/* The repository around `dir`; *repo stays NULL if there is none. False if there is one that cannot
+ * be read. */
 bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags);
 /* false, for the caller to return. */
 bool repo_report_unreadable(const char *path, RgDiags *diags);
 /* "Name <mail>" of the commit; g_free it. */
 char *repo_author(const git_commit *commit);
 
-/* What libgit2 said last. */
+/* libgit2's last error text. */
 const char *repo_last_words(void);
 
 /* read.c */
-/* The repository around `path`, which need not be in its work tree; *below is its path there, of
- * the root "". NULL and a diagnostic when there is none. */
+/* The repository around `path`, which need not be in its work tree; *below is its path there, ""
+ * for the root. NULL and a diagnostic if there is none. */
 git_repository *repo_open_at(const char *path, char **below, char **root, RgDiags *diags);
 bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit, RgDiags *diags);
 char *repo_read_at(

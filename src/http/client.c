@@ -1,4 +1,4 @@
-/* The transport as a whole: counting, rate limit, tries, waits and messages. */
+/* The whole transport: counting, rate limit, tries, waits and messages. */
 #include "http/module.h"
 
 #include <curl/curl.h>
@@ -13,7 +13,7 @@
 #include "http/trace.h"
 
 #define MAX_TRIES 6u
-#define POLL_MS 50u /* how late a cancel may be seen during a wait */
+#define POLL_MS 50u /* how late a cancel may be noticed during a wait */
 
 typedef struct {
 	RgHttp base;
@@ -35,9 +35,8 @@ typedef struct {
 	RgHttpReply *reply;
 	RgTryResult last;
 	RgHttpVerdict verdict;
-	int64_t spent_ms; /* in tries and between them */
-	unsigned
-		asked_ms; /* the answer's Retry-After when it is longer than what is left; else 0 */
+	int64_t spent_ms;  /* in tries and between them */
+	unsigned asked_ms; /* the answer's Retry-After if it exceeds the remaining time; else 0 */
 } Exchange;
 
 static unsigned call_ms(const Exchange *exchange)
@@ -94,7 +93,7 @@ static RgHttpVerdict classify(const RgHttpRequest *request, const RgHttpReply *r
 		(const char *)reply->body->data, reply->body->len);
 }
 
-/* One try: waits for its turn, sends, notes. False when canceled before it was sent. */
+/* One try: waits for its turn, sends, records the result. False if canceled before it was sent. */
 static bool try_once(Exchange *exchange)
 {
 	Client *client = exchange->client;
@@ -151,7 +150,7 @@ static unsigned shorten(const Exchange *exchange, unsigned backoff_ms)
 	return MIN(backoff_ms, longest_ms);
 }
 
-/* Whether another try may help; the wait before it. */
+/* Whether another try may help; also the wait before it. */
 static bool may_help(Exchange *exchange, unsigned *wait_ms)
 {
 	unsigned tries = exchange->reply->tries;
@@ -186,7 +185,7 @@ static bool may_help(Exchange *exchange, unsigned *wait_ms)
 	return false;
 }
 
-/* Who demands a wait gets no request before it is over. */
+/* A server that requests a wait gets no request before it has passed. */
 static void report_asked(const Exchange *exchange, RgDiags *diags)
 {
 	unsigned asked_s = exchange->asked_ms / 1000;
@@ -254,7 +253,7 @@ static void http_report(const Exchange *exchange, RgDiags *diags)
 		exchange->reply->tries == 1 ? "try" : "tries");
 }
 
-/* Tries until an answer is final or nothing more may help. */
+/* Tries until an answer is final or no further try may help. */
 static bool exchange_run(Exchange *exchange, RgDiags *diags)
 {
 	for (;;) {
@@ -264,7 +263,7 @@ static bool exchange_run(Exchange *exchange, RgDiags *diags)
 			return false;
 		}
 		exchange->asked_ms = 0;
-		/* within the time that a call may take */
+		/* within the time limit of a call */
 		if (!may_help(exchange, &wait_ms) || wait_ms >= left_ms(exchange))
 			break;
 		g_autofree char *status = g_strdup_printf("status %d", exchange->reply->status);
@@ -282,7 +281,7 @@ static bool exchange_run(Exchange *exchange, RgDiags *diags)
 	return exchange->last.end == RG_TRY_ANSWERED && exchange->asked_ms == 0;
 }
 
-/* Keys that sign are secrets from the first request on, whoever brought them. */
+/* Signing keys count as secrets from the first request on, wherever they come from. */
 static void register_secrets(const RgHttpHost *host, const json_t *auth)
 {
 	static const char *const keys[] = {"secret_key", "session_token"};
@@ -364,7 +363,7 @@ static RgHttp *client_open(const RgHttpOptions *options, const RgHttpHost *host,
 		return NULL;
 	}
 	client->options = *options;
-	client->options.trace_path = NULL; /* borrowed; their work is done */
+	client->options.trace_path = NULL; /* borrowed; no longer needed */
 	client->options.secret_names = NULL;
 	client->options.user_agent = client->user_agent = g_strdup(options->user_agent);
 	rg_rate_init(

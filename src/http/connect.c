@@ -30,7 +30,7 @@ static void set_pem(CURL *curl, CURLoption option, const char *pem)
 	curl_easy_setopt(curl, option, &blob);
 }
 
-/* Verification can't be switched off. */
+/* Verification cannot be disabled. */
 static void set_tls(CURL *curl, const json_t *connection)
 {
 	const char *ca_file = rg_json_str(connection, "ca_file", NULL);
@@ -45,8 +45,8 @@ static void set_tls(CURL *curl, const json_t *connection)
 
 /* ---- where to */
 
-/* 127.0.0.0/8, 169.254.0.0/16 (RFC 3927), ::1, fe80::/10 (RFC 4291): never behind a proxy, which
- * would get the credentials of a metadata service to see. */
+/* 127.0.0.0/8, 169.254.0.0/16 (RFC 3927), ::1, fe80::/10 (RFC 4291): never through a proxy, which
+ * would see the credentials of a metadata service. */
 static bool is_near(const char *host)
 {
 	struct in_addr four;
@@ -68,13 +68,13 @@ static void set_proxy(CURL *curl, const char *host, const json_t *connection)
 	const char *proxy = rg_json_str(connection, "proxy_url", NULL);
 	if (proxy || is_near(host))
 		curl_easy_setopt(curl, CURLOPT_PROXY, proxy ? proxy : "");
-	/* NO_PROXY is about the environment's proxy */
+	/* NO_PROXY applies to the environment's proxy */
 	if (proxy)
 		curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
 }
 
-/* The certificate is that of another name than the URL's: that name is asked for, at the URL's
- * address. */
+/* The certificate is for a name other than the URL's: connect to the URL's address, but request
+ * that name. */
 static void set_server_name(
 	CURL *curl, CURLU *url, const char *host, const char *name, RgConnect *connect)
 {
@@ -109,7 +109,7 @@ static const char *set_place(CURL *curl, const RgHttpRequest *request, RgConnect
 	return NULL;
 }
 
-/* ---- as whom */
+/* ---- authentication */
 
 /* Signature Version 4 by libcurl, which adds X-Amz-Date itself and signs all headers. */
 static void set_sigv4(CURL *curl, const json_t *auth, RgConnect *connect)

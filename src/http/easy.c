@@ -115,7 +115,7 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *data)
 		return 0;
 	}
 	g_autofree char *line = g_strndup(bytes, len);
-	/* a status line begins the headers of another answer (100 Continue, a proxy's CONNECT) */
+	/* a status line starts the headers of another answer (100 Continue, a proxy's CONNECT) */
 	if (g_str_has_prefix(line, "HTTP/"))
 		json_object_clear(transfer->reply->headers);
 	else
@@ -136,14 +136,14 @@ static void set_transfer(CURL *curl, Transfer *transfer, const RgHttpRequest *re
 	const RgHttpOptions *options = transfer->options;
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-	/* one request at a time on a handle: HTTP/2 would bring nothing */
+	/* a handle carries one request at a time: HTTP/2 would have no benefit */
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
 		(long)(request->timeout_ms != 0 ? request->timeout_ms : RG_HTTP_TRY_MS));
-	/* Bodies over 1 MiB don't wait for a "100 Continue" that many servers never send. An empty
-	 * "Expect:" line would stop it too, but libcurl 7.88 signs that without sending it. */
+	/* Bodies over 1 MiB do not wait for a "100 Continue" that many servers never send. An empty
+	 * "Expect:" line would prevent that too, but libcurl 7.88 signs it without sending it. */
 	curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT,
 		options->user_agent ? options->user_agent : "raygpu/" RG_VERSION);
@@ -156,7 +156,7 @@ static void set_transfer(CURL *curl, Transfer *transfer, const RgHttpRequest *re
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 }
 
-/* The body is borrowed for the time of the transfer. */
+/* The body is borrowed for the duration of the transfer. */
 static void set_body(CURL *curl, const RgHttpRequest *request)
 {
 	if (g_str_equal(request->method, "HEAD")) {
@@ -220,7 +220,7 @@ static RgTryResult make_result(
 	else if (*words == '\0')
 		words = curl_easy_strerror(code);
 	result.reason = g_strchomp(g_strdup(words));
-	if (g_ascii_islower(result.reason[1])) /* "SSL certificate ..." stays */
+	if (g_ascii_islower(result.reason[1])) /* "SSL certificate ..." stays unchanged */
 		result.reason[0] = g_ascii_tolower(result.reason[0]);
 	return result;
 }

@@ -1,7 +1,7 @@
 #include "http/hide.h"
 #include <string.h>
 
-/* RFC 6749 (OAuth 2.0), RFC 7521 (assertions), and what every cloud calls so. */
+/* Names from RFC 6749 (OAuth 2.0), RFC 7521 (assertions), and those that all clouds use. */
 static const char *const always[] = {"access_token", "refresh_token", "id_token", "client_secret",
 	"assertion", "client_assertion", "subject_token", "password", "token"};
 
@@ -30,12 +30,12 @@ void rg_hide_init(RgHide *hide, const json_t *names)
 	g_autofree char *of_provider = g_strdup(pattern->len > 0 ? pattern->str : "(?!)");
 	for (i = 0; i < G_N_ELEMENTS(always); i++)
 		add_name(hide, pattern, always[i]);
-	/* a provider's name may be a part of a parameter's: LaunchSpecification.UserData */
+	/* a provider's name may be part of a parameter's: LaunchSpecification.UserData */
 	g_autofree char *form =
 		g_strdup_printf("((?:^|[?&])(?:[\\w.]*(?:%s)[\\w.]*|NAMES)=)[^&]*", of_provider);
 	hide->form = regex_of(form, pattern->str);
 	hide->xml = regex_of("(<(NAMES)>).*?(</\\2>|$)", pattern->str);
-	/* of a text that is no whole JSON */
+	/* in a text that is not a complete JSON document */
 	hide->member =
 		regex_of("(\"(?:NAMES)\"\\s*:\\s*)(?:\"(?:[^\"\\\\]|\\\\.)*(?:\"|$)|[\\[{].*$)",
 			pattern->str);
@@ -62,7 +62,7 @@ static void hide_members(const RgHide *hide, json_t *object)
 	const char *key;
 	json_t *member;
 	void *next;
-	/* {"key": "user-data", "value": ...} says the name in a member of its own */
+	/* {"key": "user-data", "value": ...} has the name in a member of its own */
 	bool named = is_secret(hide, json_string_value(json_object_get(object, "key"))) ||
 		     is_secret(hide, json_string_value(json_object_get(object, "name")));
 	json_object_foreach_safe (object, next, key, member) {
@@ -83,7 +83,7 @@ static void hide_in(const RgHide *hide, json_t *value)
 		hide_in(hide, member);
 }
 
-/* NULL when the text is no JSON object or list. */
+/* NULL if the text is not a JSON object or list. */
 static char *hide_json(const RgHide *hide, const char *text)
 {
 	if (text[strspn(text, " \t\r\n")] != '{' && text[strspn(text, " \t\r\n")] != '[')
@@ -98,7 +98,7 @@ static char *hide_json(const RgHide *hide, const char *text)
 	return shown;
 }
 
-/* Replaces what follows the first group; all of the text when PCRE gives up. */
+/* Replaces what follows the first group; all of the text if PCRE gives up. */
 static char *blank(const GRegex *regex, const char *replacement, const char *text)
 {
 	char *clean = g_regex_replace(regex, text, -1, 0, replacement, 0, NULL);

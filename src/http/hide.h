@@ -1,4 +1,4 @@
-/* What a trace must not show, found by its name: form parameters, XML elements, JSON members. */
+/* What a trace must not show, found by name: form parameters, XML elements, JSON members. */
 #pragma once
 #include "base/json.h"
 
@@ -9,7 +9,7 @@ typedef struct {
 	GHashTable *names; /* in lower case */
 } RgHide;
 
-/* `names`: those of the provider, a list of texts or NULL; some are always there. */
+/* `names`: those of the provider, a list of texts or NULL; some names are built in. */
 void rg_hide_init(RgHide *hide, const json_t *names);
 void rg_hide_clear(RgHide *hide);
 /* The text without the values of these names. g_free the result. */

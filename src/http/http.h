@@ -1,8 +1,8 @@
-/* The one HTTP transport. libcurl is costly to load, so this folder is an internal shared module
+/* The HTTP transport. libcurl is slow to load, so this folder is an internal shared module
  * (raygpu-http.so) that rg_http_load opens when a command first needs it; callers see only the
- * table below. One RgHttp serves all threads; each rg_http call uses an easy handle of its
- * thread. Retries throttled and transient answers with full jitter and Retry-After, keeps to the
- * rate limit, redacts, traces. */
+ * table below. One RgHttp serves all threads; each rg_http call uses an easy handle of its thread.
+ * It retries throttled and transient answers with full jitter and Retry-After, keeps to the rate
+ * limit, redacts and traces. */
 #pragma once
 #include "base/json.h"
 
@@ -11,11 +11,11 @@ typedef enum {
 	RG_HTTP_OK = 0,
 	RG_HTTP_THROTTLED,
 	RG_HTTP_TRANSIENT,
-	RG_HTTP_FAILED, /* final: the caller looks at status and body */
+	RG_HTTP_FAILED, /* final: the caller checks status and body */
 } RgHttpVerdict;
 
-/* What a caller says about an answer that came. NULL in a request means: 429 and 503 throttled,
- * 500, 502, 504 transient, everything else final. */
+/* How a caller classifies an answer. NULL in a request means: 429 and 503 throttled, 500, 502, 504
+ * transient, everything else final. */
 typedef RgHttpVerdict (*RgHttpClassify)(void *data, int status, const char *body, size_t len);
 
 #define RG_HTTP_TRY_MS 60000u
@@ -26,9 +26,9 @@ typedef struct {
 	const char *const *headers; /* "Name: value", NULL-ended; may be NULL */
 	const char *body;	    /* may be NULL */
 	size_t body_len;
-	bool reading;	     /* changes nothing at the server; a read-only transport lets only these
-				through */
-	bool hide_body;	     /* a trace shows neither its body nor the answer's */
+	bool reading;	/* changes nothing at the server; a read-only transport allows only these
+			   requests */
+	bool hide_body; /* a trace shows neither this body nor the answer's */
 	unsigned timeout_ms; /* of one try; 0 = RG_HTTP_TRY_MS */
 	unsigned max_tries;  /* 0 = 6 */
 	/* {"type": "aws_sigv4", "region", "service", "access_key", "secret_key", "session_token"?},
@@ -48,24 +48,24 @@ typedef struct {
 	GByteArray *body;
 	json_t *headers; /* lower-case name -> last value */
 	unsigned tries;
-	int64_t skew_s; /* server's Date minus our clock; 0 when unknown */
+	int64_t skew_s; /* server's Date minus our clock; 0 if unknown */
 } RgHttpReply;
 
 typedef struct {
 	bool read_only;
-	const char *trace_path; /* append JSON lines of every exchange, redacted; NULL = none */
+	const char *trace_path; /* append every exchange as a JSON line, redacted; NULL = none */
 	/* Names of form parameters, XML elements and JSON members that a trace must not show, a
-	 * list of texts; NULL = only those of all clouds. Needed until rg_http_open returns. */
+	 * list of texts; NULL = only the built-in ones. Needed until rg_http_open returns. */
 	const json_t *secret_names;
 	const char *user_agent;
-	const char *ca_bundle_env; /* for the hint on certificates; outlives the transport, NULL =
-				      none */
+	const char *ca_bundle_env; /* for the hint on certificates; must outlive the transport; NULL
+				      = none */
 	double requests_per_s;	   /* 0 = no limit */
 	unsigned burst;
-	/* The longest back-off towards a loopback address, for tests; 0 = as towards any other. It
-	 * has no effect on other hosts and none on Retry-After. */
+	/* The longest back-off for a loopback address, for tests; 0 = as for any other. It does not
+	 * affect other hosts or Retry-After. */
 	unsigned loopback_backoff_ms;
-	/* All tries of a request and the waits between them, without those for its turn; 0 =
+	/* All tries of a request and the waits between them, except waits for its turn; 0 =
 	 * RG_HTTP_CALL_MS. */
 	unsigned call_ms;
 	bool (*canceled)(void *data); /* polled during waits and transfers; may be NULL */
@@ -77,17 +77,17 @@ typedef struct {
 
 typedef struct RgHttp RgHttp;
 
-/* NULL and a diagnostic (http.module) when the module can't be loaded. */
+/* NULL and a diagnostic (http.module) if the module cannot be loaded. */
 RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags);
 void rg_http_close(RgHttp *http);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgHttp, rg_http_close)
 
-/* Sends and retries. true when an answer came (whatever its status); false: no answer, reason in
- * diags (http.connect, http.tls, http.timeout, http.bad-reply, provider.canceled,
- * provider.read-only). Always clear the reply. Any thread. */
+/* Sends and retries. true if an answer came (with any status); false: no answer, reason in diags
+ * (http.connect, http.tls, http.timeout, http.bad-reply, provider.canceled, provider.read-only).
+ * Always clear the reply. Any thread. */
 bool rg_http_send(RgHttp *http, const RgHttpRequest *request, RgHttpReply *reply, RgDiags *diags);
 void rg_http_reply_clear(RgHttpReply *reply);
-/* Sleeps up to ms, less when canceled; false when canceled. */
+/* Sleeps up to ms, less if canceled; false if canceled. */
 bool rg_http_sleep(RgHttp *http, unsigned ms);
-/* Requests sent so far: all, and those not marked reading. Any thread. */
+/* Number of requests sent: all, and those not marked as reading. Any thread. */
 void rg_http_counts(RgHttp *http, uint64_t *requests, uint64_t *mutating);

@@ -1,6 +1,7 @@
-/* The seam between the program (load.c) and raygpu-http.so. The module has its own private copy of
- * src/base, so what is one per process (registered secrets, the log) comes through RgHttpHost.
- * Both sides are of one build; `version` and `size` only catch a mixed installation. */
+/* The interface between the program (load.c) and raygpu-http.so. The module has its own private
+ * copy of src/base, so state that exists once per process (registered secrets, the log) comes
+ * through RgHttpHost. Both come from one build; `version` and `size` only detect a mixed
+ * installation. */
 #pragma once
 #include "base/log.h"
 #include "http/http.h"
@@ -23,11 +24,11 @@ typedef struct {
 	void (*counts)(RgHttp *http, uint64_t *requests, uint64_t *mutating);
 } RgHttpModule;
 
-/* What load.c sees of a transport; the module's own begins with it. */
+/* What load.c sees of a transport; the module's own struct begins with it. */
 struct RgHttp {
 	const RgHttpModule *module;
 };
 
-/* The one symbol that the module exports; returns its RgHttpModule. */
+/* The only symbol that the module exports; returns its RgHttpModule. */
 #define RG_HTTP_SYMBOL "raygpu_http_module"
 const void *raygpu_http_module(void);

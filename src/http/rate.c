@@ -2,8 +2,8 @@
 
 #include <glib.h>
 
-#define SLOWEST 0.1   /* share of the configured rate that throttling leaves at least */
-#define RECOVERY 0.02 /* share of it that each good answer gives back */
+#define SLOWEST 0.1   /* minimum share of the configured rate that throttling leaves */
+#define RECOVERY 0.02 /* share of it that each good answer restores */
 
 void rg_rate_init(RgRate *rate, double requests_per_s, unsigned burst, int64_t now_ms)
 {

@@ -1,14 +1,14 @@
-/* Token bucket over all threads of one transport. A thread reserves its token at once and learns
- * how long to wait for it, so waiting threads come in order. Throttling halves the rate, answers
- * bring it slowly back. Thread-safe. */
+/* Token bucket for all threads of one transport. A thread reserves its token at once and learns how
+ * long to wait for it, so waiting threads are served in order. Throttling halves the rate; answers
+ * raise it slowly. Thread-safe. */
 #pragma once
 #include <pthread.h>
 #include <stdint.h>
 
 typedef struct {
 	pthread_mutex_t lock;
-	double configured, rate; /* tokens a second; configured 0 = no limit */
-	double burst, tokens;	 /* tokens may be negative: reserved ahead */
+	double configured, rate; /* tokens per second; configured 0 = no limit */
+	double burst, tokens;	 /* tokens may be negative: reserved in advance */
 	int64_t filled_ms;	 /* on the monotonic clock */
 } RgRate;
 

@@ -23,7 +23,7 @@ RgHttpVerdict rg_retry_classify(int status)
 	}
 }
 
-/* Uniform in 0..max; without the system's randomness the whole wait. */
+/* Uniform in 0..max; without the system's random numbers, the full wait. */
 static unsigned random_upto(unsigned max)
 {
 	uint64_t bits;

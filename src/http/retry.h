@@ -1,18 +1,18 @@
-/* When and how long to wait before the next try: pure arithmetic, no clock of its own. */
+/* When to retry and how long to wait: pure arithmetic, without a clock. */
 #pragma once
 #include "http/http.h"
 
-/* The verdict without a caller's own classifier. */
+/* The classification for requests without a classifier. */
 RgHttpVerdict rg_retry_classify(int status);
 /* Full jitter: uniform in 0..min(cap, base * 2^(tries-1)). `tries` = tries made so far, from 1. */
 unsigned rg_retry_backoff_ms(RgHttpVerdict verdict, unsigned tries);
-/* For hosts that can't be reached: short, so that a wrong endpoint fails within 3 s. */
+/* For hosts that cannot be reached: short, so that a wrong endpoint fails within 3 s. */
 unsigned rg_retry_connect_ms(unsigned tries);
 /* Retry-After (RFC 9110, 10.2.3: seconds or a date), at most RG_RETRY_AFTER_MAX_S; 0 when
  * absent or past. */
 unsigned rg_retry_after_ms(const char *value, int64_t now_s);
-/* Whether a URL names this machine: localhost, 127.0.0.0/8 or ::1. */
+/* Whether a URL refers to this machine: localhost, 127.0.0.0/8 or ::1. */
 bool rg_retry_is_loopback(const char *url);
 
 #define RG_RETRY_CONNECT_TRIES 3
-#define RG_RETRY_AFTER_MAX_S 1000000 /* far beyond what a call may take */
+#define RG_RETRY_AFTER_MAX_S 1000000 /* far longer than a call may take */

@@ -9,7 +9,8 @@
 
 #define BODY_SHOWN_MAX (64 * 1024)
 
-/* New, or a regular file of ours: whoever can place a link could have us write into any file. */
+/* New, or a regular file of ours: otherwise anyone who can create a link could make us write to any
+ * file. */
 static int open_file(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);

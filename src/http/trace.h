@@ -1,5 +1,5 @@
-/* --trace FILE: one JSON object a line for every try, with everything secret taken out. Lines are
- * written whole under a lock. Thread-safe. */
+/* --trace FILE: one JSON object per line for every try, with all secrets removed. Lines are written
+ * whole under a lock. Thread-safe. */
 #pragma once
 #include <pthread.h>
 #include "http/hide.h"
@@ -10,10 +10,10 @@ typedef struct {
 	int fd; /* -1 = no trace */
 	const RgHttpHost *host;
 	RgHide hide;
-	bool failed; /* a write failed; said once in the log */
+	bool failed; /* a write failed; logged once */
 } RgTrace;
 
-/* What one try was and brought. */
+/* One try and its result. */
 typedef struct {
 	const RgHttpRequest *request;
 	const RgHttpReply *reply;
@@ -22,7 +22,7 @@ typedef struct {
 	const char *error; /* NULL when an answer came */
 } RgTraceEntry;
 
-/* Creates the file with mode 0600 or appends to it; false and a diagnostic when it can't. */
+/* Creates the file with mode 0600 or appends to it; false and a diagnostic if that fails. */
 bool rg_trace_open(
 	RgTrace *trace, const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags);
 void rg_trace_close(RgTrace *trace);

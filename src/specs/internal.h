@@ -1,5 +1,5 @@
 /* Private to src/specs: how the specs of the arguments are found (specs.c), and which of them a
- * branch touches (touched.c). */
+ * branch changes (touched.c). */
 #pragma once
 #include "specs/specs.h"
 
@@ -7,7 +7,7 @@ bool specs_is_yaml(const char *path);
 RgSpecFile *specs_file_new(const char *path, const char *cluster, RgSource source);
 /* What the file is, at from->ref or in the work tree. */
 bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *diags);
-/* Leaves the files that the branch touches, and fills `removed`. `arguments` as in rg_specs_find.
- */
+/* Keeps only the files that the branch changes, and fills `removed`. `arguments` as in
+ * rg_specs_find. */
 bool specs_keep_touched(
 	RgSpecs *specs, char *const *arguments, const RgSpecsFrom *from, RgDiags *diags);

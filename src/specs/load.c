@@ -1,8 +1,8 @@
 #include "specs/specs.h"
 
-/* Where a spec comes from: a file, standard input, or a commit; and the project file that holds for
- * it: beside it or above it, in the work tree, or in the commit that the spec is read from, because
- * its limits and prices are of that day too. */
+/* Where a spec comes from: a file, standard input, or a commit; and the project file that applies
+ * to it: beside it or above it, in the work tree or in the commit that the spec is read from,
+ * because its limits and prices belong to that commit too. */
 
 RgCluster *rg_specs_load(
 	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags)
@@ -27,7 +27,7 @@ RgCluster *rg_specs_load(
 
 /* ---- the project file */
 
-/* One candidate, by its name below the root; *there false: the commit has none of that name. */
+/* One candidate, by its name below the root; *there false: the commit has no such file. */
 static RgProject *load_below(
 	const char *below, const char *ref, const RgProvenance *spec, bool *there, RgDiags *diags)
 {

@@ -57,8 +57,8 @@ char *rg_specs_name(const char *path, const char *ref)
 
 /* ---- the files of a folder */
 
-/* Names relative to `top`, of all folders but hidden ones and those behind a symbolic link, which
- * may lead in a circle. */
+/* Names relative to `top`, in all folders except hidden ones and those behind a symbolic link,
+ * which may form a cycle. */
 static bool walk(const char *top, const char *below, GPtrArray *names, RgDiags *diags)
 {
 	g_autofree char *folder = g_build_filename(top, below, NULL);
@@ -85,7 +85,7 @@ static bool walk(const char *top, const char *below, GPtrArray *names, RgDiags *
 	return ok;
 }
 
-/* Names below the folder `path`, sorted; *is_file when it is none. NULL and diagnostics. */
+/* Names below the folder `path`, sorted; *is_file if it is a file. NULL and diagnostics. */
 static GPtrArray *list(const char *path, const char *ref, bool *is_file, RgDiags *diags)
 {
 	GPtrArray *names = NULL;
@@ -150,7 +150,7 @@ static bool add_argument(Finder *finder, const char *argument)
 			"standard input (-) can only be the one spec");
 		return false;
 	}
-	/* a file that is named, but that the branch removed, is a matter of specs_keep_touched */
+	/* specs_keep_touched handles a named file that the branch removed */
 	if (finder->from->changed_since && !finder->from->ref &&
 		!g_file_test(argument, G_FILE_TEST_EXISTS))
 		return true;
@@ -180,7 +180,7 @@ static void check_names(const RgSpecs *specs, RgDiags *diags)
 	}
 }
 
-/* Whether the arguments are one file, which needs no look into it. */
+/* Whether the arguments are one file, which need not be read. */
 static bool is_one_file(char *const *arguments, const RgSpecsFrom *from)
 {
 	if (arguments[1] || from->changed_since)

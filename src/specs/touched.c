@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --changed-since: of the specs that were found those that a branch touches, and the clusters whose
- * specs it took away. A cluster counts by its name: a spec that moved to another file is no loss.
- */
+/* --changed-since: which of the specs a branch changes, and the clusters whose specs it removed. A
+ * cluster is identified by its name: a spec that moved to another file is not lost. */
 
 typedef struct {
 	const RgSpecsFrom *from;
@@ -12,8 +11,8 @@ typedef struct {
 	RgDiags *diags;
 } Look;
 
-/* The path below the root, through symbolic links of folders, not of the file: git's own view of
- * it. NULL when it is outside. */
+/* The path below the root, through symbolic links of folders but not of the file: git's own view of
+ * it. NULL if it is outside. */
 static char *below_root(const Look *look, const char *path)
 {
 	if (!look->changes->root)
@@ -55,7 +54,7 @@ static bool project_changed(const Look *look, const char *below)
 	}
 }
 
-/* A link is touched with what it leads to. */
+/* A link is changed if its target is. */
 static bool target_changed(const Look *look, const char *path)
 {
 	char *real = look->from->ref ? NULL : realpath(path, NULL);
@@ -72,7 +71,7 @@ static bool is_touched(const Look *look, const char *path, bool *outside)
 				project_changed(look, below) || target_changed(look, path));
 }
 
-/* Whether `below` is what the argument names, or stands in that folder. */
+/* Whether `below` is what the argument names, or is in that folder. */
 static bool is_in_argument(const Look *look, const char *argument, const char *below)
 {
 	char *real = g_file_test(argument, G_FILE_TEST_IS_DIR) ? realpath(argument, NULL) : NULL;
@@ -92,8 +91,8 @@ static bool is_in_arguments(const Look *look, char *const *arguments, const char
 	return false;
 }
 
-/* An argument that is not there must be what the branch removed, not a slip of the pen: "nothing
- * was touched" would hide it. */
+/* An argument that does not exist must be what the branch removed, not a typing error: "nothing
+ * changed" would hide it. */
 static bool check_gone(const Look *look, char *const *arguments)
 {
 	bool ok = true;
@@ -114,7 +113,7 @@ static bool check_gone(const Look *look, char *const *arguments)
 }
 
 /* Names of all clusters that have a spec now: those that were found, and those that the branch
- * moved to where nobody looked. */
+ * moved elsewhere. */
 static GHashTable *names_now(const Look *look, const RgSpecs *specs)
 {
 	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -138,7 +137,7 @@ static GHashTable *names_now(const Look *look, const RgSpecs *specs)
 	return names;
 }
 
-/* The spec that stood at `below` before; false when that can't be read. */
+/* The spec that was at `below` before; false if that cannot be read. */
 static bool add_removed(const Look *look, const char *below, GHashTable *names, GPtrArray *removed)
 {
 	g_autofree char *path = on_disk(look, below);
