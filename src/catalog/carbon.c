@@ -39,7 +39,7 @@ void rg_carbon_free(RgCarbon *carbon)
 	g_free(carbon);
 }
 
-/* Takes key and value; a key that is there already is a fault of the file. */
+/* Takes key and value; a duplicate key is a fault of the file. */
 static bool put(
 	GHashTable *table, char *key, void *value, const RgTable *from, size_t row, RgDiags *diags)
 {
@@ -151,7 +151,7 @@ static double watts_at(const Power *power)
 	return power->idle + (power->full - power->idle) * RG_CARBON_UTILISATION_PERCENT / 100;
 }
 
-/* Of a model of the user's own by its TDP, at the shares of it that data/CARBON.md states. */
+/* For a user's own model: from its TDP, with the ratios in data/CARBON.md. */
 static bool find_gpu_power(const RgCarbon *carbon, const RgGpuModel *model, Power *power)
 {
 	const Power *row = g_hash_table_lookup(carbon->gpus, model->name);

@@ -1,29 +1,29 @@
-/* carbon: what an hour of a node emits, from power at an assumed utilisation, the provider's PUE
- * and the region's grid (data/CARBON.md: formula, assumptions, sources). Beside the catalog: plan,
- * offers and cost ask for it. Reads embedded tables, no I/O. Owns all it hands out, never changes
- * once opened, any thread. */
+/* carbon: what a node emits per hour, from power at an assumed utilisation, the provider's PUE and
+ * the region's grid (data/CARBON.md: formula, assumptions, sources). Separate from the catalog:
+ * plan, offers and cost use it. Reads embedded tables, no I/O. Owns everything it returns;
+ * immutable once opened, any thread. */
 #pragma once
 #include "catalog/catalog.h"
 
-/* Like money: unknown is said and counted, never taken as nothing. */
+/* Like money: an unknown value is reported and counted, never treated as zero. */
 #define RG_CARBON_UNKNOWN INT64_MIN
-/* For both GPUs and CPUs; the default of cloud-carbon-footprint. */
+/* For GPUs and CPUs; the default of cloud-carbon-footprint. */
 #define RG_CARBON_UTILISATION_PERCENT 50
 
 typedef struct RgCarbon RgCarbon;
 
 typedef struct {
-	int64_t mg_hour; /* milligrams of CO2e an hour, PUE included; RG_CARBON_UNKNOWN */
-	/* of the grid's figure: "2024", "cloud-carbon-footprint"; NULL without */
+	int64_t mg_hour; /* milligrams of CO2e per hour, including PUE; RG_CARBON_UNKNOWN */
+	/* of the grid's figure: "2024", "cloud-carbon-footprint"; NULL if none */
 	const char *year, *source;
-	double g_per_kwh; /* of the grid; 0 without */
-	const char
-		*missing; /* what has no figure: "region", "provider", "GPU model"; NULL: nothing */
+	double g_per_kwh;    /* of the grid; 0 if none */
+	const char *missing; /* what has no figure: "region", "provider", "GPU model"; NULL: all
+				have one */
 } RgCarbonHour;
 
-/* NULL with catalog.bad-data when an embedded table is broken. */
+/* NULL with catalog.bad-data if an embedded table is broken. */
 RgCarbon *rg_carbon_open(RgDiags *diags);
-/* The same over tables of the caller's (tests). */
+/* The same with the caller's tables (tests). */
 RgCarbon *rg_carbon_open_with(RgCatalogText text, void *data, RgDiags *diags);
 void rg_carbon_free(RgCarbon *carbon);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCarbon, rg_carbon_free)

@@ -84,7 +84,7 @@ static bool is_cheaper(const RgPrice *a, const RgPrice *b)
 	return a->microusd_hour != RG_MONEY_UNKNOWN && a->microusd_hour < b->microusd_hour;
 }
 
-/* At most a few dozen rows a type: a walk is as fast as an index. */
+/* At most a few dozen rows per type: a linear search is as fast as an index. */
 const RgPrice *rg_catalog_find_price_of(
 	const RgInstanceType *type, const char *region, RgPriceKind kind)
 {

@@ -38,7 +38,7 @@ static const char *keep(RgCompat *compat, const RgTable *table, size_t row, size
 	return g_string_chunk_insert_const(compat->texts, rg_table_cell(table, row, column));
 }
 
-/* Numbers between points; an empty cell only where `may_be_empty`. */
+/* Numbers separated by points; an empty cell only if `may_be_empty`. */
 static bool is_version(
 	const RgTable *table, size_t row, size_t column, bool may_be_empty, RgDiags *diags)
 {

@@ -1,6 +1,6 @@
-/* compat: which Ray runs with which Python and CUDA, and which CUDA and driver know which GPU
+/* compat: which Ray supports which Python and CUDA, and which CUDA and driver support which GPU
  * (data/COMPAT.md). Read by fit's check (src/fit/compat.c), opened only then. Embedded tables, no
- * I/O. Owns all it hands out, never changes once opened, may be read by any thread. */
+ * I/O. Owns everything it returns; immutable once opened, any thread. */
 #pragma once
 #include "catalog/catalog.h"
 
@@ -18,8 +18,8 @@ typedef struct {
 typedef struct {
 	const char *tag;	      /* "cu121" */
 	const char *cuda;	      /* "12.1" */
-	const char *min_driver;	      /* Linux driver of exactly that CUDA: "530.30.02" */
-	const char *min_driver_minor; /* oldest with which it still runs: "525.60.13" */
+	const char *min_driver;	      /* the Linux driver of exactly that CUDA: "530.30.02" */
+	const char *min_driver_minor; /* the oldest with which it still runs: "525.60.13" */
 } RgCudaRelease;
 
 typedef struct {
@@ -30,15 +30,15 @@ typedef struct {
 	unsigned last_driver;	  /* branch, 580; 0: none yet */
 } RgCudaArch;
 
-/* NULL and catalog.bad-data when a table is wrong. */
+/* NULL and catalog.bad-data if a table is wrong. */
 RgCompat *rg_compat_open(RgDiags *diags);
-/* The same over other texts of the files, for tests. */
+/* The same with other texts of the files, for tests. */
 RgCompat *rg_compat_open_with(RgCatalogText text, void *data, RgDiags *diags);
 void rg_compat_free(RgCompat *compat);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCompat, rg_compat_free)
 
-/* NULL when the table doesn't know the version, "2.52.0". */
+/* NULL if the table does not have the version, "2.52.0". */
 const RgRayRelease *rg_compat_ray(const RgCompat *compat, const char *version);
-/* NULL when not known. */
+/* NULL if unknown. */
 const RgCudaRelease *rg_compat_cuda(const RgCompat *compat, const char *tag);
 const RgCudaArch *rg_compat_arch(const RgCompat *compat, unsigned capability);

@@ -1,10 +1,10 @@
-/* Inside of a catalog: filled by load.c, then own_*.c; read by catalog.c and offer.c. */
+/* The inside of a catalog: filled by load.c, then own_*.c; read by catalog.c and offer.c. */
 #pragma once
 #include "catalog/catalog.h"
 #include "base/embedded.h"
 #include "catalog/table.h"
 
-/* The files of data/, made at build time. */
+/* The files of data/, generated at build time. */
 extern const struct rg_embedded rg_catalog_data[];
 
 struct RgGpus {
@@ -14,7 +14,7 @@ struct RgGpus {
 	GHashTable *models_of_word; /* lower-case char* -> GPtrArray of RgGpuModel*, borrowed */
 };
 
-/* Makes the model known by another word, in any case. */
+/* Adds another name for the model, in any case. */
 void rg_gpus_add_word(RgGpus *gpus, const char *word, RgGpuModel *model);
 
 struct RgCatalog {
@@ -27,29 +27,29 @@ struct RgCatalog {
 	GPtrArray *regions;	  /* char*, by name, NULL-ended for rg_nearest_word */
 	GHashTable *type_of_name; /* char* -> RgInstanceType*, borrowed */
 	GHashTable *region_known; /* char* -> GINT_TO_POINTER(offers_known) */
-	bool has_shapes;	  /* in place of instance types; any region may be */
+	bool has_shapes;	  /* instead of instance types; any region is possible */
 };
 
-/* What the loaders share: a text that lives as long as the catalog, and a table of the source. */
+/* Shared by the loaders: a text that lives as long as the catalog, and a table of the source. */
 const char *rg_catalog_keep(RgCatalog *catalog, const char *text);
 RgTable *rg_catalog_read_table(const RgCatalogSource *source, const char *name,
 	const char *const *columns, RgDiags *diags);
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
-/* shapes.c: in place of a table of types. */
+/* shapes.c: instead of a table of types. */
 void rg_catalog_add_shapes(RgCatalog *catalog);
 /* prices.c; after the types. */
 bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
-/* After its prices are there: their order, and what the table of types doesn't say. */
+/* After its prices are loaded: sorts them, and fills in what the table of types omits. */
 void rg_catalog_finish_type(RgInstanceType *type);
 
-/* One row of the project file, with what is said about it. */
+/* One row of the project file, with its source for findings. */
 typedef struct {
 	const RgOwnRows *own;
 	const json_t *row;
 	char *pointer; /* into own->rows */
 	RgDiags *diags;
 } RgOwnRow;
-/* Of its member, or of the row when `key` is NULL. */
+/* Source of its member, or of the row if `key` is NULL. */
 RgSource rg_own_source(const RgOwnRow *row, const char *key);
 /* catalog.bad-own-row. */
 RgDiag *rg_own_complain(const RgOwnRow *row, const char *key, char *what);
@@ -58,9 +58,9 @@ bool rg_own_has_all(
 	const RgOwnRow *row, const char *const *needed, const char *what, const char *name);
 /* "raygpu.yaml:4"; g_free the result. */
 char *rg_own_place(const RgOwnRow *row);
-/* Its size in GB or GiB, "288GB", "2TiB"; 0 when there is none. */
+/* Its size in GB or GiB, "288GB", "2TiB"; 0 if there is none. */
 double rg_own_size(const RgOwnRow *row, const char *key);
-/* Its number into `amount`, when there is one. */
+/* Stores its number in `amount`, if there is one. */
 void rg_own_amount(const RgOwnRow *row, const char *key, double *amount);
 /* own_gpus.c, own_types.c, own_prices.c: after the built-in rows. `own` may be NULL. */
 bool rg_own_add_gpus(RgGpus *gpus, const RgOwnRows *own, RgDiags *diags);

@@ -62,8 +62,8 @@ static bool read_gpu(
 	return true;
 }
 
-/* Figures in another unit than the column's, which no plan would show to be wrong: MiB for GiB,
- * Mbps for Gbps. A whole GPU reports 86 % (V710) to 100 % of what it is sold as. */
+/* Figures in another unit than the column's, which no plan would reveal: MiB for GiB, Mbps for
+ * Gbps. A whole GPU reports 86 % (V710) to 100 % of its marketed size. */
 static bool check_units(
 	const RgTable *table, size_t row, const RgInstanceType *type, RgDiags *diags)
 {
@@ -103,7 +103,7 @@ char *rg_catalog_list_markets(const RgInstanceType *type)
 	return g_string_free(list, FALSE);
 }
 
-/* Without a word about it: on demand and on spot, as most are. */
+/* If the row does not say: on demand and spot, like most types. */
 static bool read_markets(const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
 {
 	const char *cell = rg_table_cell(table, row, T_MARKETS);
@@ -123,7 +123,7 @@ static bool read_markets(const RgTable *table, size_t row, RgInstanceType *type,
 	return true;
 }
 
-/* Figures that a provider's table may leave out. */
+/* Figures that a provider's table may omit. */
 static bool read_rest(
 	RgCatalog *catalog, const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
 {
@@ -251,7 +251,8 @@ static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDi
 	return true;
 }
 
-/* refusals.csv: what an instance type can't be asked for. A module without the file has none. */
+/* refusals.csv: what cannot be requested of an instance type. A module without the file has
+ * none. */
 enum { R_TYPE, R_WISH };
 
 static bool read_refusal(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)

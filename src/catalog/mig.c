@@ -167,7 +167,7 @@ RgMig *rg_mig_open(const RgGpus *gpus, RgDiags *diags)
 
 /* ---- placing */
 
-/* What lies on the chip already. */
+/* What is already on the chip. */
 typedef struct {
 	const RgMigProfile *const *wish;
 	size_t n;
@@ -175,7 +175,7 @@ typedef struct {
 	unsigned taken; /* memory slices, one bit each */
 } Chip;
 
-/* Equal profiles side by side take ascending places: their order makes no other layout. */
+/* Equal profiles get ascending places: their order makes no difference. */
 static bool place_from(Chip *chip, size_t i)
 {
 	if (i == chip->n)

@@ -1,14 +1,14 @@
 #include <string.h>
 #include "catalog/internal.h"
 
-/* One way to get the wished GPUs, with what it is compared by. */
+/* One way to get the requested GPUs, and what it is compared by. */
 typedef struct {
 	const RgInstanceType *type;
 	RgOfferState state;
-	int64_t price; /* of the region; else the lowest anywhere; else INT64_MAX */
+	int64_t price; /* in the region; else the lowest anywhere; else INT64_MAX */
 } Candidate;
 
-/* The nearest word, or where one that is right and not known can be stated. */
+/* Suggests the nearest name, or where to define a correct but unknown one. */
 static void hint_word(RgDiag *diag, const char *near)
 {
 	if (near)
@@ -24,7 +24,7 @@ bool rg_catalog_check_region(
 	if (rg_catalog_has_region(catalog, region))
 		return true;
 	if (!*region)
-		return false; /* that the spec lacks one is reported before */
+		return false; /* a spec without one is reported earlier */
 	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-region",
 		"%s has no %s \"%s\" in raygpu's catalog", catalog->provider, catalog->words.region,
 		region);
@@ -48,7 +48,7 @@ const RgInstanceType *rg_catalog_get_type(
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
 	for (guint i = 0; i < catalog->types->len; i++) {
 		const RgInstanceType *known = catalog->types->pdata[i];
-		/* types begin with the letter of their class: c5 is no misspelled g5 */
+		/* types begin with the letter of their class: c5 is not a misspelled g5 */
 		if (g_ascii_tolower(known->name[0]) == g_ascii_tolower(name[0]))
 			g_ptr_array_add(words, (void *)(uintptr_t)known->name);
 	}
@@ -57,7 +57,7 @@ const RgInstanceType *rg_catalog_get_type(
 	return NULL;
 }
 
-/* Whole GPUs of that model on a host that the default images run on. */
+/* Whole GPUs of that model on a host that the default images support. */
 static bool carries(const RgInstanceType *type, const GPtrArray *models)
 {
 	return type->gpu && type->gpu_fraction == 1 && g_str_equal(type->arch, "x86_64") &&
@@ -89,7 +89,7 @@ static bool is_better(const Candidate *a, const Candidate *b)
 	return strcmp(a->type->name, b->type->name) < 0;
 }
 
-/* "g4dn.xlarge (1), g4dn.12xlarge (4)": what the region has of these models, by count. */
+/* "g4dn.xlarge (1), g4dn.12xlarge (4)": the region's types with these models, by count. */
 static char *list_counts(const RgCatalog *catalog, const GPtrArray *models, const char *region)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -116,7 +116,7 @@ static char *list_counts(const RgCatalog *catalog, const GPtrArray *models, cons
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* "east-1, west-2": where the data show a type with exactly that many. */
+/* "east-1, west-2": where the data have a type with exactly that many. */
 static char *list_regions(const RgCatalog *catalog, const GPtrArray *models, unsigned count)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

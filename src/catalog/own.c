@@ -1,4 +1,4 @@
-/* What the three kinds of rows of the project file share. */
+/* Shared by the three kinds of rows of the project file. */
 #include "catalog/own.h"
 #include "catalog/internal.h"
 

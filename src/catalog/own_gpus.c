@@ -1,4 +1,4 @@
-/* GPU models of the project file: new ones, and other figures for those of the table. */
+/* GPU models of the project file: new ones, and changed figures of those in the table. */
 #include <string.h>
 #include "catalog/internal.h"
 
@@ -16,7 +16,7 @@ static char *list_names(const GPtrArray *models)
 	return g_strdup(text->str);
 }
 
-/* A new model takes its own name as its word; a word of others would mean all of them. */
+/* A new model's name is its own word; a word of other models would mean all of them. */
 static bool is_free(const RgGpus *gpus, const RgOwnRow *row, const char *name)
 {
 	const GPtrArray *others = rg_gpus_named(gpus, name);

@@ -1,4 +1,4 @@
-/* Prices of the project file: those of single types first, then discounts on what is built in. */
+/* Prices of the project file: those of single types first, then discounts on built-in prices. */
 #include <math.h>
 #include <string.h>
 #include "catalog/internal.h"
@@ -126,7 +126,7 @@ static bool matches_any_region(const RgCatalog *catalog, const json_t *row)
 	return false;
 }
 
-/* A discount on nothing is a slip of the pen that would cost money unseen. */
+/* A discount that matches nothing is a typing error that would cost money unnoticed. */
 static bool check_discount(const RgCatalog *catalog, const RgOwnRow *row)
 {
 	bool has_type = matches_any_type(catalog, row->row);
@@ -143,7 +143,7 @@ static bool check_discount(const RgCatalog *catalog, const RgOwnRow *row)
 	return has_type && has_region;
 }
 
-/* Of several, the last one of the file holds. */
+/* Of several, the last one in the file applies. */
 static void put_discount(
 	RgCatalog *catalog, const RgInstanceType *type, RgPrice *price, const RgOwnRow *row)
 {
@@ -181,7 +181,7 @@ static bool read_row(const Reader *reader, size_t i, bool discounts)
 	return true;
 }
 
-/* Discounts from the last to the first: what has one keeps it. */
+/* Discounts from last to first: a price that has one keeps it. */
 bool rg_own_add_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
 	size_t n = json_array_size(rg_own_prices(source));

@@ -1,8 +1,8 @@
-/* Instance types of the project file: new ones, and other figures for those of the table. */
+/* Instance types of the project file: new ones, and changed figures of those in the table. */
 #include <string.h>
 #include "catalog/internal.h"
 
-/* The model that a word means; NULL with a finding when it means none, or several. */
+/* The model that a name means; NULL with a finding if it means none, or several. */
 static const RgGpuModel *find_model(const RgCatalog *catalog, const RgOwnRow *row, const char *word)
 {
 	const RgGpuModel *model = rg_gpus_find(catalog->gpus, word);
@@ -57,7 +57,7 @@ static void put_figures(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType 
 		type->refuses_placement = !rg_json_bool(row->row, "placement", true);
 }
 
-/* Where there are prices of the new type, they say where it is offered. */
+/* If the new type has prices, they determine where it is offered. */
 static bool has_price(const RgCatalogSource *source, const char *type)
 {
 	const json_t *prices = rg_own_prices(source);

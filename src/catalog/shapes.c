@@ -1,5 +1,5 @@
-/* A provider without a table of instance types: nodes are shapes that are named by what they carry,
- * "cpu", "T4:1", "A100-80GB:8". How many CPUs and how much memory they have is not known. */
+/* A provider without a table of instance types: nodes are shapes named by their GPUs, "cpu",
+ * "T4:1", "A100-80GB:8". Their CPUs and memory are unknown. */
 #include "catalog/internal.h"
 
 #define MOST_GPUS 16

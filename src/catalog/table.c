@@ -6,18 +6,18 @@
 #include "base/caps.h"
 
 #define MAX_COLUMNS 32
-#define MOST 1000000 /* of every figure: no column counts bytes or the like */
+#define MOST 1000000 /* maximum of every figure: no column counts bytes or the like */
 
 struct RgTable {
 	const char *file; /* interned */
 	const char *const *columns;
 	GStringChunk *texts;
-	GPtrArray *cells; /* width of them a row */
+	GPtrArray *cells; /* width of them per row */
 	GArray *lines;	  /* unsigned: where each row starts */
-	size_t width;	  /* columns asked for */
+	size_t width;	  /* requested columns */
 };
 
-/* What the callbacks of libcsv share while one text is read. */
+/* State shared by the callbacks of libcsv while one text is read. */
 typedef struct {
 	RgTable *table;
 	RgDiags *diags;
@@ -27,7 +27,7 @@ typedef struct {
 	const char *first; /* rows that start with another cell are skipped; NULL: none */
 	size_t first_len;
 	unsigned line,
-		row_line; /* the line being fed; the one where the row began, 0 = between rows */
+		row_line; /* the current line, and the one where the row began; 0 = between rows */
 	bool has_header, failed;
 } Reader;
 
@@ -111,7 +111,7 @@ static bool is_skipped(const Reader *reader, const char *line, size_t len)
 	       memcmp(line, reader->first, reader->first_len) != 0;
 }
 
-/* libcsv reports no positions, so it is fed line by line. */
+/* libcsv does not report positions, so it gets one line at a time. */
 static void feed(Reader *reader, struct csv_parser *parser, const char *text, size_t len)
 {
 	const char *end = text + len;
@@ -237,7 +237,7 @@ bool rg_table_amount(const RgTable *table, size_t row, size_t column, bool may_b
 	if (may_be_empty && cell[0] == '\0')
 		return true;
 	char *end = NULL;
-	/* strtod alone would take "nan", "inf", "0x1p3", " 1" and "-1" */
+	/* strtod alone would accept "nan", "inf", "0x1p3", " 1" and "-1" */
 	bool plain = cell[0] != '\0' && strspn(cell, "0123456789.") == strlen(cell);
 	double number = plain ? g_ascii_strtod(cell, &end) : 0;
 	if (!plain || *end != '\0' || !isfinite(number) || number <= 0 || number > MOST) {

@@ -8,7 +8,7 @@ char *rg_address_format(const char *kind, const char *name, int64_t index)
 	return g_strdup_printf("%s.%s[%" G_GINT64_FORMAT "]", kind, name, index);
 }
 
-/* The parts of an address inside its text. */
+/* The parts of an address within its text. */
 typedef struct {
 	size_t kind_len;
 	const char *name;
@@ -24,7 +24,7 @@ static bool is_word(const char *text, size_t len)
 	return len > 0;
 }
 
-/* "[12]": no sign, no leading zero, so that one thing has one address. */
+/* "[12]": no sign, no leading zero, so that each resource has one address. */
 static bool parse_index(const char *text, int64_t *index)
 {
 	size_t digits = strspn(text, "0123456789");

@@ -62,7 +62,7 @@ bool rg_expr_valid(const json_t *value)
 	return !json_is_object(value) || plain_object_valid(value);
 }
 
-/* Calls `found` for each reference at any depth until it returns true; true then. */
+/* Calls `found` for each reference at any depth until it returns true, and then returns true. */
 static bool walk_refs(
 	const json_t *value, bool (*found)(const char *address, void *data), void *data)
 {
@@ -134,8 +134,8 @@ bool rg_expr_has_refs(const json_t *value)
 	return walk_refs(value, any_address, NULL);
 }
 
-/* gzip with a header without time and machine, so that the same text gives the same
- * bytes everywhere (RFC 1952: mtime 0, OS 255 = unknown). Hands the bytes to `sink` or counts. */
+/* gzip with a header without time and machine, so that the same text gives the same bytes
+ * everywhere (RFC 1952: mtime 0, OS 255 = unknown). Passes the bytes to `sink`, or counts them. */
 static size_t gzip(const char *data, size_t len, GByteArray *sink)
 {
 	z_stream stream = {0};
@@ -169,7 +169,7 @@ size_t rg_expr_gzip_size(const char *data, size_t len)
 typedef struct {
 	RgExprLookup lookup;
 	void *data;
-	bool lenient;	/* what can't be resolved stays */
+	bool lenient;	/* what cannot be resolved stays */
 	RgDiags *diags; /* NULL when lenient */
 } Resolver;
 
@@ -187,13 +187,13 @@ static json_t *resolve_ref(const json_t *expr, const Resolver *resolver)
 	return value;
 }
 
-/* A text out of a text or an expression; NULL when it is none (yet). */
+/* The text of a text or an expression; NULL if there is none (yet). */
 static json_t *resolve_text(const json_t *part, const Resolver *resolver)
 {
 	json_t *text = resolve(part, resolver);
 	if (!text || json_is_string(text))
 		return text;
-	/* when lenient, an expression that stayed is not an error */
+	/* when lenient, an unresolved expression is not an error */
 	if (resolver->diags)
 		rg_diags_error(resolver->diags, "apply.blocked",
 			"a part of a text is not a string once it is known");
@@ -201,8 +201,8 @@ static json_t *resolve_text(const json_t *part, const Resolver *resolver)
 	return NULL;
 }
 
-/* When lenient it goes on behind a part that is not known: who looks for what is unknown, or
- * secret, must hear of all. */
+/* When lenient it continues after an unknown part: code that looks for what is unknown, or secret,
+ * must see everything. */
 static json_t *resolve_join(const json_t *expr, const Resolver *resolver)
 {
 	g_autoptr(GString) joined = g_string_new(NULL);

@@ -1,30 +1,31 @@
 /* Expressions inside desired attributes, resolved at apply:
- *   {"$ref": ADDRESS, "attr": NAME}     an attribute of another resource
- *   {"$join": [text or expression...]}  concatenation
+ *   {"$ref": ADDRESS, "attr": NAME}      an attribute of another resource
+ *   {"$join": [text or expression...]}   concatenation
  *   {"$gzip_base64": text or expression} gzip (mtime 0, so the same bytes each time), base64
  * Pure. */
 #pragma once
 #include "base/json.h"
 
-bool rg_expr_is(const json_t *value); /* a well-formed one of the three above, nothing beside */
-/* false when a key that starts with "$" stands anywhere but in a well-formed expression. */
+bool rg_expr_is(
+	const json_t *value); /* a well-formed one of the three above, without other members */
+/* false if a key that starts with "$" occurs outside a well-formed expression. */
 bool rg_expr_valid(const json_t *value);
 /* Adds (g_strdup) every address that `value` refers to, at any depth, to `addresses` (set). */
 void rg_expr_refs(const json_t *value, GHashTable *addresses);
 /* The value with other addresses in its references: `renamed` is char* -> char*. A new reference,
- * to `value` itself when none of them stands in it. */
+ * to `value` itself if it contains none of them. */
 json_t *rg_expr_rename_refs(const json_t *value, GHashTable *renamed);
 bool rg_expr_has_refs(const json_t *value);
 
-/* Gives the value of `attr` of `address`, a new reference, or NULL when not known. */
+/* Returns the value of `attr` of `address`, a new reference, or NULL if unknown. */
 typedef json_t *(*RgExprLookup)(void *data, const char *address, const char *attr);
-/* A new value with every expression replaced; NULL and a diagnostic (apply.blocked) when a
- * reference has no value or is not a string inside $join. */
+/* A new value with every expression replaced; NULL and a diagnostic (apply.blocked) if a reference
+ * has no value or is not a string inside $join. */
 json_t *rg_expr_resolve(const json_t *value, RgExprLookup lookup, void *data, RgDiags *diags);
-/* As far as possible: unresolvable expressions stay as they are. `lookup` is asked for every
- * reference, also behind one that has no value. */
+/* As far as possible: unresolvable expressions stay as they are. `lookup` is called for every
+ * reference, even after one without a value. */
 json_t *rg_expr_resolve_known(const json_t *value, RgExprLookup lookup, void *data);
-/* The text that a $gzip_base64 was made of; NULL when it is none, or larger than `max` bytes. */
+/* The text inside a $gzip_base64; NULL if it is not one, or is larger than `max` bytes. */
 char *rg_expr_gunzip(const char *base64, size_t max);
-/* Bytes of gzip at level 9, without keeping them. */
+/* The number of bytes of gzip at level 9, without keeping them. */
 size_t rg_expr_gzip_size(const char *data, size_t len);

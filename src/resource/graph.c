@@ -84,7 +84,7 @@ typedef struct {
 	const RgResource *resource;
 	GStrv dependencies; /* of the cache */
 	GArray *dependents; /* positions, guint; NULL = none */
-	unsigned open;	    /* dependencies inside the set that are not placed yet */
+	unsigned open;	    /* dependencies inside the set that are not yet placed */
 } Node;
 
 typedef struct {
@@ -140,7 +140,7 @@ static void graph_init(Graph *graph, const RgResourceSet *set)
 	}
 }
 
-/* Each unplaced node has an unplaced dependency, so following them must come back somewhere. */
+/* Each unplaced node has an unplaced dependency, so following them must lead to a cycle. */
 static void report_cycle(const Graph *graph, RgDiags *diags)
 {
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(guint));

@@ -1,5 +1,5 @@
-/* The way back from a $gzip_base64: what a cloud reports of user data. Its bytes come from outside,
- * so the size is capped before anything is kept. */
+/* The reverse of $gzip_base64, for user data that a cloud reports. Its bytes come from outside, so
+ * the size is checked before anything is kept. */
 #include "resource/expr.h"
 #include <zlib.h>
 

@@ -1,6 +1,6 @@
 #include "resource/schema.h"
 
-/* `ignore_tags`: keys that raygpu sets when it creates something, and then leaves to others. */
+/* `ignore_tags`: keys that raygpu sets at creation and then leaves to others. */
 
 static bool is_ignored(const char *key, const json_t *ignored)
 {

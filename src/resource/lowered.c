@@ -1,11 +1,11 @@
-/* The array that a module's `lower` gives (provider.h), taken in with every check that diff and
+/* Reads the array that a module's `lower` returns (provider.h), with every check that diff and
  * apply rely on. */
 #include "resource/expr.h"
 #include "resource/nodes.h"
 
 #define CODE "provider.bad-result"
 
-/* false: neither text nor null nor absent. */
+/* false: present, but neither text nor null. */
 static bool text_or_null(const json_t *item, const char *key, const char **text)
 {
 	const json_t *value = json_object_get(item, key);
@@ -31,7 +31,7 @@ static bool take_dependencies(const json_t *item, RgResource *resource)
 	return true;
 }
 
-/* What is wrong with the address, or NULL; gives its index. */
+/* What is wrong with the address, or NULL; also its index. */
 static const char *check_address(const json_t *item, const char *address, int64_t *index)
 {
 	g_autofree char *kind = NULL, *name = NULL;
@@ -48,7 +48,7 @@ static const char *check_address(const json_t *item, const char *address, int64_
 	return NULL;
 }
 
-/* NULL, and `wrong` reported, when the item is malformed. */
+/* NULL, and `wrong` reported, if the item is malformed. */
 static RgResource *take_item(RgResourceSet *set, const json_t *item, const char **wrong)
 {
 	const char *address = rg_json_str(item, "address", NULL), *group, *origin;
@@ -83,7 +83,7 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 	return g_steal_pointer(&resource);
 }
 
-/* The item stands for one resource an index. What is wrong, or NULL. */
+/* The item stands for one resource per index. What is wrong, or NULL. */
 static const char *add_copies(RgResourceSet *set, const RgResource *first, const json_t *indexes)
 {
 	size_t i;
@@ -95,7 +95,7 @@ static const char *add_copies(RgResourceSet *set, const RgResource *first, const
 	json_array_foreach (indexes, i, index) {
 		if (!json_is_integer(index) || json_integer_value(index) < 0)
 			return "has `indexes` that are not a list of numbers";
-		/* One of a pool's nodes: all but the index is as in `first`. */
+		/* One node of a pool: everything except the index is as in `first`. */
 		RgResource *resource =
 			rg_resource_new(first->kind, first->name, json_integer_value(index));
 		resource->group = first->group;

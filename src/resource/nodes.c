@@ -54,10 +54,10 @@ static const json_t *entries_of(const RgResource *resource)
 					      : json_object_get(resource->pin, "nodes");
 }
 
-/* A state or a plan file may say anything. */
+/* A state or a plan file may contain anything. */
 static int64_t bounded(const json_t *entry, const char *key, int64_t otherwise)
 {
-	int64_t n = rg_json_int(entry, key, otherwise); /* CLAMP would look it up three times */
+	int64_t n = rg_json_int(entry, key, otherwise); /* CLAMP would evaluate it three times */
 	return CLAMP(n, 0, RG_CAP_NODES);
 }
 

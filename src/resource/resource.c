@@ -54,8 +54,8 @@ static gboolean equal_id(gconstpointer a, gconstpointer b)
 	return g_str_equal(x->kind, y->kind) && g_str_equal(x->id, y->id);
 }
 
-/* Long texts (user data) are sampled: equality is settled by json_equal, the hash only has to be
- * quick and to distinguish usual values. */
+/* Long texts (user data) are sampled: json_equal decides equality, the hash only has to be fast and
+ * to distinguish typical values. */
 static guint hash_text(const char *text, size_t len)
 {
 	guint hash = (guint)len;
@@ -184,8 +184,8 @@ RgResource *rg_resource_set_get(const RgResourceSet *set, size_t i)
 {
 	RgResourceSet *own = (RgResourceSet *)(uintptr_t)set;
 	if (!g_atomic_int_get(&own->sorted)) {
-		/* Sorting is put off until somebody reads; the lock lets several threads be the
-		 * first reader. */
+		/* Sorting is delayed until the first read; the lock allows several threads to be
+		 * the first reader. */
 		pthread_mutex_lock(&own->sorting);
 		if (!g_atomic_int_get(&own->sorted)) {
 			g_ptr_array_sort(own->items, compare_items);

@@ -10,8 +10,8 @@ struct RgSchema {
 	GPtrArray *listings; /* GStrv */
 };
 
-/* The one kind that raygpu keeps itself: apply mints the value, the state holds it, `$ref`
- * delivers it. */
+/* The only kind that raygpu keeps itself: apply generates the value, the state holds it, `$ref`
+ * resolves to it. */
 static const char *const secret_kind =
 	"{\"version\": 1, \"batch\": {\"create\": 1, \"update\": 1, \"remove\": 1}, "
 	"\"attributes\": {"
@@ -87,7 +87,7 @@ static void add_kind(RgSchema *schema, RgKind *kind)
 	g_hash_table_insert(schema->kinds, (gpointer)(uintptr_t)kind->name, kind);
 }
 
-/* The kinds of one listing, from the n-th on; NULL when an earlier kind has that listing. */
+/* The kinds of one listing, from the n-th on; NULL if an earlier kind has that listing. */
 static GStrv kinds_of_listing(const RgSchema *schema, size_t n)
 {
 	const RgKind *first = rg_schema_kind(schema, schema->names[n]);
@@ -114,8 +114,8 @@ static GPtrArray *make_listings(const RgSchema *schema)
 	return listings;
 }
 
-/* Two attributes in one role would make it a matter of chance which one is read; members of a set
- * have no place by which they could be compared in part. */
+/* If two attributes had one role, chance would decide which one is read. Members of a set have no
+ * position by which they could be compared in part. */
 static bool check_attributes(const RgKind *kind, RgDiags *diags)
 {
 	GHashTableIter iter;

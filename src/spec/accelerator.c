@@ -9,7 +9,7 @@ static void accelerator_free(gpointer data)
 	g_free(accelerator);
 }
 
-/* What stands before the number; the shape is checked. */
+/* What precedes the number; the form has been checked. */
 static const char *read_kind(const char *text, RgBoundKind *kind)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* What a pool asks its nodes to carry: `accelerators`, one way of several. Made by
+/* The GPUs that a pool requests: `accelerators`, as one of several alternatives. Built by
  * rg_accelerators_build from the checked spec, read by fit; owned by the pool, immutable. */
 #pragma once
 #include "base/json.h"
@@ -21,9 +21,9 @@ typedef struct {
 /* "A100:8" names one model; {gpu_memory: ">=40GB", count: 8} none. */
 typedef struct {
 	char *text;	    /* as the user wrote it, a mapping as JSON: for messages */
-	GStrv names;	    /* models as written, any of them will do; NULL: any */
-	unsigned count;	    /* whole GPUs a node, >= 1 */
-	RgBound memory_gb;  /* as the model is sold */
+	GStrv names;	    /* models as written, any of them matches; NULL: any */
+	unsigned count;	    /* whole GPUs per node, >= 1 */
+	RgBound memory_gb;  /* as marketed */
 	RgBound memory_gib; /* as the cloud reports it */
 	RgBound capability; /* tenths: 80 is 8.0 */
 	RgSource source;

@@ -14,7 +14,7 @@ int64_t rg_disk_gib(const json_t *size)
 	return (int64_t)number * (strchr(unit, 'T') ? 1024 : 1);
 }
 
-/* A new reference to a mapping, an empty one where the spec has none. */
+/* A new reference to a mapping, an empty one if the spec has none. */
 static json_t *ref_object(const json_t *parent, const char *key)
 {
 	json_t *object = json_object_get(parent, key);

@@ -1,16 +1,16 @@
-/* A document without errors -> RgCluster. src/spec only. */
+/* Turns a document without errors into an RgCluster. src/spec only. */
 #pragma once
 #include "spec/cluster.h"
 #include "spec/document.h"
 
-/* What becomes of a checked document: an object of its own, or NULL with errors. */
+/* The result of a checked document: an object, or NULL with errors. */
 typedef void *(*SpecBuild)(RgDocument *document, RgDiags *diags);
-/* load.c: reads a file ("-": standard input), reports its findings in the order of its lines. */
+/* load.c: reads a file ("-": standard input) and reports its findings in the order of its lines. */
 void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags);
 void *spec_load_text(
 	const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags);
 
-/* Takes the document's JSON and its table of sources over. */
+/* Takes ownership of the document's JSON and its table of sources. */
 RgCluster *rg_cluster_build(RgDocument *document);
 
 /* Parts of it (workload.c). */

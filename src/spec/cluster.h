@@ -1,5 +1,5 @@
-/* The checked, typed, located cluster: what a spec file means. Made by rg_spec_load (spec.h),
- * read by fit and boot. Owns everything it points to, immutable once returned, freed once by the
+/* The checked, typed, located cluster: what a spec file means. Made by rg_spec_load (spec.h), read
+ * by fit and boot. Owns everything it points to, immutable once returned, freed once by the
  * pipeline. Safe to read from any thread. */
 #pragma once
 #include "base/json.h"
@@ -8,14 +8,14 @@
 
 typedef struct {
 	int64_t size_gb; /* 0 = the provider's default */
-	char *type;	 /* the cloud's word; NULL = the provider's default */
+	char *type;	 /* the cloud's name for it; NULL = the provider's default */
 	RgSource source;
 } RgDisk;
 
-/* How each GPU is shared; all members empty: not at all. */
+/* How each GPU is shared; all members empty: it is not. */
 typedef struct {
 	GStrv mig;	      /* one profile, or the slices of one GPU; NULL: no MIG */
-	bool mig_is_list;     /* false: as many of mig[0] as the GPU takes */
+	bool mig_is_list;     /* false: as many of mig[0] as fit on the GPU */
 	unsigned time_slices; /* 0: none */
 	RgSource source;
 } RgShare;
@@ -23,7 +23,7 @@ typedef struct {
 /* How nodes are bought. */
 typedef struct {
 	bool is_spot;
-	int64_t max_microusd; /* an hour, of one spot node; 0: the spec has no limit */
+	int64_t max_microusd; /* per hour, of one spot node; 0: the spec has no limit */
 	RgSource source;      /* of the limit, else of `market` */
 } RgMarket;
 
@@ -33,45 +33,46 @@ typedef struct {
 	char *origin; /* JSON pointer into the spec: "/head", "/pools/train" */
 	bool is_head;
 	RgSource source;	 /* the pool's key */
-	GPtrArray *accelerators; /* RgAccelerator*, best first; NULL when instance_type is given */
-	char *instance_type;	 /* NULL when accelerators is given */
+	GPtrArray *accelerators; /* RgAccelerator*, best first; NULL if instance_type is given */
+	char *instance_type;	 /* NULL if accelerators is given */
 	RgSource shape_source;	 /* value of accelerators or instance_type */
 	unsigned nodes;		 /* fixed count, 0 is allowed for workers; 1 for the head */
-	unsigned nodes_max;	 /* more than `nodes` in an elastic pool, whose min `nodes` is */
+	unsigned nodes_max;	 /* above `nodes` in an elastic pool, whose minimum is `nodes` */
 	bool is_elastic;	 /* nodes: {min, max} */
 	RgSource nodes_source;
 	GStrv zones; /* candidates in order; NULL = any */
 	RgSource zones_source;
 	char *image; /* cloud image id; NULL = the provider's default GPU image */
 	RgSource image_source;
-	char *driver; /* of NVIDIA, that `image` holds, "535.183.01"; NULL = not stated */
+	char *driver; /* of NVIDIA, in `image`, "535.183.01"; NULL = not stated */
 	RgDisk disk;
 	RgShare share;
 	double min_gbps; /* sustained bandwidth of each node; 0: any */
 	bool public_ip;	 /* each node gets a public address */
-	bool placement;	 /* all nodes in one zone, as near to each other as the cloud can */
+	bool placement;	 /* all nodes in one zone, as close to each other as the cloud allows */
 	RgSource placement_source;
 	bool rdma; /* each node gets the RDMA adapters of its type; all in one zone */
 	RgSource rdma_source;
 	RgMarket market;
-	bool gang;	   /* its new nodes come all or none */
-	bool protect;	   /* no plan may destroy or replace its nodes */
-	json_t *labels;	   /* object of strings: Ray node labels of this pool, without defaults */
+	bool gang;	/* its new nodes are created all or none */
+	bool protect;	/* no plan may destroy or replace its nodes */
+	json_t *labels; /* object of strings: Ray node labels of this pool, without the default ones
+			 */
 	json_t *resources; /* object of numbers: Ray custom resources */
 	json_t *env;	   /* object of strings: environment of the Ray container */
 } RgPool;
 
 typedef struct {
 	char *version;	 /* "2.52.0" */
-	char *python;	 /* "3.11"; NULL when not stated */
+	char *python;	 /* "3.11"; NULL if not stated */
 	char *image;	 /* container image, pinned tag */
-	bool auth_token; /* false only by `auth: none` */
+	bool auth_token; /* false only with `auth: none` */
 	RgSource source;
 } RgRay;
 
 typedef struct {
 	char *name;	/* of the module */
-	char *region;	/* empty: none is given */
+	char *region;	/* empty if not given */
 	char *origin;	/* "/provider", or "/provider/any_of/0" */
 	json_t *config; /* the rest of its mapping (endpoint, profile), object */
 	RgSource source, region_source;
@@ -86,34 +87,34 @@ typedef enum {
 
 typedef struct RgCluster {
 	char *name;
-	char *file;		/* as the user named it */
-	char *digest;		/* SHA-256 hex of the canonical JSON view of the file */
-	json_t *labels;		/* object of strings: tags on every cloud resource */
-	json_t *ignore_tags;	/* array of patterns: keys that others set too; NULL: none */
-	GPtrArray *places;	/* RgProviderRef*: the candidates in order; one without any_of */
-	RgProviderRef provider; /* the one of them that holds, borrowed; at first the first */
+	char *file;	     /* as the user named it */
+	char *digest;	     /* SHA-256 hex of the canonical JSON view of the file */
+	json_t *labels;	     /* object of strings: tags on every cloud resource */
+	json_t *ignore_tags; /* array of patterns: keys that others also set; NULL: none */
+	GPtrArray *places; /* RgProviderRef*: the candidates in order; one if there is no any_of */
+	RgProviderRef provider; /* the chosen one, borrowed; initially the first */
 	RgOptimize optimize;
 	RgRay ray;
 	RgPool *head;
 	GPtrArray *pools;     /* RgPool*, in the order of the file */
 	GPtrArray *workloads; /* RgWorkload*, in the order of the file */
-	GHashTable *sources;  /* JSON pointer (char*) -> RgSource*: where each value of the file
-				 stands */
+	GHashTable *sources;  /* JSON pointer (char*) -> RgSource*: the place of each value in the
+				 file */
 	json_t *view;	      /* the file as JSON (validate --json prints it) */
 } RgCluster;
 
 void rg_cluster_free(RgCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCluster, rg_cluster_free)
 
-/* Makes places[i] the one that holds: the one change to a cluster after it was made, by who chooses
- * (src/pipeline/place.c), before others read it. */
+/* Chooses places[i]: the only change to a cluster after it was built, made by src/pipeline/place.c
+ * before others read it. */
 void rg_cluster_settle(RgCluster *cluster, guint i);
-/* "on-demand" or "spot", as fitted document, pins and plans call it. */
+/* "on-demand" or "spot", as in the fitted document, pins and plans. */
 const char *rg_market_word(const RgMarket *market);
-/* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent.
- * "/provider/endpoint" is that of the place that holds. */
+/* The place of the value at `pointer`, or, if it is not in the file, of its nearest parent.
+ * "/provider/endpoint" is that of the chosen candidate. */
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
 /* "cost", "carbon" or "balanced"; false for another word. */
 bool rg_optimize_parse(const char *text, RgOptimize *optimize);
-/* Head and workers: nodes of the whole cluster. */
+/* Head and workers: the number of nodes of the whole cluster. */
 unsigned rg_cluster_nodes(const RgCluster *cluster);

@@ -7,10 +7,10 @@
 
 typedef struct {
 	RgDocument *document;
-	GString *pointer; /* of the value at hand */
+	GString *pointer; /* of the current value */
 	unsigned depth, in_alias;
 	size_t alias_nodes, alias_bytes, pointer_bytes;
-	bool stopped; /* a cap was passed */
+	bool stopped; /* a limit was exceeded */
 	RgDiags *diags;
 } Converter;
 
@@ -24,7 +24,7 @@ static void stop(Converter *converter, const RgNode *node, const char *code, con
 	converter->stopped = true;
 }
 
-/* Counts what aliases make of a small file; a "billion laughs" ends here. */
+/* Counts what aliases expand a small file to; this stops a "billion laughs" attack. */
 static bool count_alias(Converter *converter, const RgNode *node)
 {
 	if (converter->in_alias == 0)
@@ -43,7 +43,7 @@ static void put_source(GHashTable *table, const char *pointer, RgSource source)
 	g_hash_table_replace(table, g_strdup(pointer), g_memdup2(&source, sizeof source));
 }
 
-/* `place` is the alias where one stands for the node. */
+/* `place` is the place of the alias if there is one for the node. */
 static bool enter(Converter *converter, const RgNode *node, RgSource place)
 {
 	converter->depth++;
@@ -118,7 +118,7 @@ static bool is_merge_key(const RgNode *key)
 	return key->kind == RG_NODE_SCALAR && key->plain && g_str_equal(key->text, "<<");
 }
 
-/* The key's text, or NULL and a finding: JSON knows text keys only. */
+/* The key's text, or NULL and a finding: JSON has only text keys. */
 static const char *find_key_text(Converter *converter, const RgNode *key)
 {
 	const RgNode *node = resolve_alias(key);
@@ -163,7 +163,7 @@ static void report_duplicate(Converter *converter, const char *name, const RgNod
 		*first);
 }
 
-/* Adds one member; `merged` ones yield silently to what is there already. */
+/* Adds one member; `merged` ones silently yield to existing ones. */
 static void add_member(
 	Converter *converter, json_t *object, const RgNode *key, const RgNode *value, bool merged)
 {
@@ -193,8 +193,8 @@ static void report_bad_merge(Converter *converter, const RgNode *node)
 	rg_diag_hint(diag, "write `<<: *anchor`; to use a key named <<, put it in quotes");
 }
 
-/* The members of the mapping (or the list of them) that a `<<` names; the first to give a key
- * wins, as https://yaml.org/type/merge.html says. */
+/* The members of the mapping (or list of mappings) that a `<<` names; the first to give a key wins,
+ * according to https://yaml.org/type/merge.html. */
 static void merge(Converter *converter, json_t *object, const RgNode *value, bool in_list)
 {
 	const RgNode *node = resolve_alias(value);
@@ -262,7 +262,7 @@ static void merge_members(Converter *converter, json_t *object, const RgNode *ma
 	converter->depth--;
 }
 
-/* NULL only when a cap was passed. */
+/* NULL only if a limit was exceeded. */
 static json_t *convert(Converter *converter, const RgNode *node)
 {
 	bool is_alias = node->kind == RG_NODE_ALIAS;

@@ -5,27 +5,27 @@
 
 typedef struct {
 	const char *file;    /* interned */
-	const char *what;    /* how findings call the whole of it; NULL: "the spec" */
+	const char *what;    /* what findings call the whole file; NULL: "the spec" */
 	json_t *value;	     /* merged and with aliases resolved: what `validate --json` shows */
 	GHashTable *sources; /* JSON pointer -> RgSource*: the value */
 	GHashTable *keys;    /* JSON pointer -> RgSource*: the key of the member there */
-	GHashTable *words;   /* JSON pointer -> char*: unquoted scalars that are no plain text
-				(numbers, booleans, nulls, YAML 1.1 words), as they were typed */
-	GHashTable *spoiled; /* set of JSON pointers about which something was reported: what is
-				found at or under them afterwards is a consequence */
+	GHashTable *words;   /* JSON pointer -> char*: unquoted scalars that are not plain text
+				(numbers, booleans, nulls, YAML 1.1 words), as written */
+	GHashTable *spoiled; /* set of JSON pointers about which something was reported: any later
+				finding at or under them is a consequence */
 } RgDocument;
 
-/* NULL when the text is no YAML or beyond the caps (base/caps.h); smaller findings go to `diags`
- * and a document still comes back. `text` is UTF-8 without a byte order mark. */
+/* NULL if the text is not YAML or exceeds the limits (base/caps.h); smaller findings go to `diags`
+ * and a document is still returned. `text` is UTF-8 without a byte order mark. */
 RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgDiags *diags);
 void rg_document_free(RgDocument *document);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDocument, rg_document_free)
 
 void rg_document_spoil(RgDocument *document, const char *pointer);
 bool rg_document_is_spoiled(const RgDocument *document, const char *pointer);
-/* Where the value at `pointer` stands, or its nearest parent that is in the file. */
+/* The place of the value at `pointer`, or of its nearest parent in the file. */
 RgSource rg_document_source(const RgDocument *document, const char *pointer);
-/* Where its key stands; the value's place for list items and the root. */
+/* The place of its key; for list items and the root, of the value. */
 RgSource rg_document_key_source(const RgDocument *document, const char *pointer);
-/* Nearest entry of a pointer -> RgSource* table at or above `pointer`; NULL when none. */
+/* Nearest entry of a pointer -> RgSource* table at or above `pointer`; NULL if none. */
 const RgSource *rg_source_find(GHashTable *sources, const char *pointer);

@@ -1,5 +1,5 @@
-/* One fault of a spec's shape, on its way from the schema check to words: value.c says what is
- * wrong with a value, shape.c with a mapping's keys and a list's items. src/spec only. */
+/* One fault of a spec's shape, on its way from the schema check to a message: value.c describes
+ * faults of a value, shape.c those of a mapping's keys and a list's items. src/spec only. */
 #pragma once
 #include "base/json_schema.h"
 #include "spec/document.h"
@@ -12,7 +12,7 @@ typedef struct {
 	RgDiags *diags;
 } RgFinding;
 
-/* False when the keyword is not about a value by itself; nothing is reported then. */
+/* False if the keyword does not apply to a value by itself; nothing is reported then. */
 bool rg_value_report(RgFinding *finding);
 /* A word such as `no` without quotes. */
 void rg_value_report_word11(RgFinding *finding, bool wants_boolean);

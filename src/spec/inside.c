@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Without symbolic links, g_free it; NULL: there is no such path. */
+/* Without symbolic links, g_free it; NULL: no such path exists. */
 static char *real_path(const char *path)
 {
 	char *found = realpath(path, NULL);
@@ -16,9 +16,10 @@ static char *real_path(const char *path)
 
 bool spec_is_inside(const char *path)
 {
-	/* what exists and has no path is a pipe, behind a link to /dev/stdin for instance */
+	/* something that exists without a path is a pipe, for instance behind a link to
+	 * /dev/stdin */
 	bool exists = g_file_test(path, G_FILE_TEST_EXISTS);
-	/* from "/" as it is named: its links count, those of the working folder are the user's */
+	/* from "/" as named: its links count; those of the working folder are the user's choice */
 	char here[PATH_MAX];
 	g_autofree char *file = real_path(path);
 	g_autofree char *folder =

@@ -11,7 +11,7 @@
 #include "spec/inside.h"
 #include "spec/node.h"
 
-/* A finding with the place by which it is ordered: a note keeps to the error before it. */
+/* A finding with the place by which it is ordered: a note stays with the error before it. */
 typedef struct {
 	const RgDiag *diag;
 	RgSource order;
@@ -91,7 +91,7 @@ static RgSource first_place(const char *file)
 	return (RgSource){.file = g_intern_string(file), .line = 1, .column = 1};
 }
 
-/* libyaml would take these for line ends, no editor does: marks would point astray. */
+/* libyaml would treat these as line ends, no editor does: line numbers would be wrong. */
 static bool refuse_line_ends(const char *file, const char *text, size_t len, RgDiags *diags)
 {
 	static const struct {
@@ -151,7 +151,7 @@ static void *build_cluster(RgDocument *document, RgDiags *diags)
 	return rg_diags_has_errors(diags) ? NULL : rg_cluster_build(document);
 }
 
-/* `build` gets the document, and takes what it needs out of it. */
+/* `build` gets the document, and takes what it needs from it. */
 void *spec_load_text(
 	const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags)
 {
@@ -160,7 +160,7 @@ void *spec_load_text(
 		text += 3;
 		len -= 3;
 	}
-	/* NUL-ended, which the look-ahead of the checks counts on. */
+	/* NUL-ended, as the look-ahead of the checks requires. */
 	g_autofree char *copy = g_malloc(MIN(len, RG_CAP_SPEC_BYTES) + 1);
 	memcpy(copy, text, MIN(len, RG_CAP_SPEC_BYTES));
 	copy[MIN(len, RG_CAP_SPEC_BYTES)] = '\0';
@@ -213,7 +213,7 @@ static GString *read_stream_of(const char *path, int *error)
 	GString *text = g_string_new(NULL);
 	char buffer[16384];
 	size_t n;
-	/* one byte over the cap tells that there is more */
+	/* one byte over the limit shows that there is more */
 	while (text->len <= RG_CAP_SPEC_BYTES && (n = fread(buffer, 1, sizeof buffer, stream)) > 0)
 		g_string_append_len(text, buffer, (gssize)n);
 	bool read = ferror(stream) == 0;
@@ -225,7 +225,7 @@ static GString *read_stream_of(const char *path, int *error)
 	return text;
 }
 
-/* NULL and diagnostics when the file can't or may not be read. */
+/* NULL and diagnostics if the file cannot or may not be read. */
 static GString *read_path(const char *path, RgDiags *diags)
 {
 	int error = 0;

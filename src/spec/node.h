@@ -1,6 +1,6 @@
-/* A YAML file as a tree of marked nodes: what libyaml's events say, before anything is decided
- * about types. Between the text and document.h's JSON; used by src/spec only. The tree owns its
- * nodes, whose aliases point across it, never back up: a node cannot hold itself. */
+/* A YAML file as a tree of nodes with places: libyaml's events, before any decision about types.
+ * Between the text and document.h's JSON; used by src/spec only. The tree owns its nodes, whose
+ * aliases point across it, never back up: a node cannot contain itself. */
 #pragma once
 #include "base/diag.h"
 
@@ -9,12 +9,12 @@ typedef enum { RG_NODE_SCALAR, RG_NODE_LIST, RG_NODE_MAP, RG_NODE_ALIAS } RgNode
 typedef struct RgNode RgNode;
 struct RgNode {
 	RgNodeKind kind;
-	bool plain;    /* a scalar without quotes: its text decides its type */
-	bool is_open;  /* only while parsing: its end has not come yet */
-	bool reported; /* a finding about it was made already */
+	bool plain;    /* a scalar without quotes: its text determines its type */
+	bool is_open;  /* only while parsing: its end has not been reached */
+	bool reported; /* it already has a finding */
 	RgSource source;
 	char *text;	      /* of a scalar, UTF-8 without NUL */
-	GPtrArray *items;     /* RgNode*: of a list; keys and values in turn of a map */
+	GPtrArray *items;     /* RgNode*: of a list; alternating keys and values of a map */
 	const RgNode *target; /* of an alias */
 };
 
@@ -23,11 +23,11 @@ typedef struct {
 	RgNode *root;
 } RgTree;
 
-/* NULL when the text is no YAML of one document, or beyond the caps. `file` is interned. Smaller
+/* NULL if the text is not one YAML document, or exceeds the limits. `file` is interned. Smaller
  * findings (a tag, an unknown anchor) are added to `diags` and a tree is still returned. */
 RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *diags);
 void rg_tree_free(RgTree *tree);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTree, rg_tree_free)
 
-/* Moves a place over one byte of UTF-8 text. */
+/* Moves a place past one byte of UTF-8 text. */
 void rg_source_pass(RgSource *source, char byte);

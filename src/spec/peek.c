@@ -5,12 +5,12 @@
 #include "base/caps.h"
 #include "spec/document.h"
 
-/* Which of the YAML files of a folder are specs: by keys at the top of the first document, read
+/* Which YAML files of a folder are specs: decided by the keys at the top of the first document,
  * before anything is checked. */
 
 typedef struct {
 	bool cluster, manifest_version, manifest_kind, is_map, broken;
-	unsigned others; /* of the keys that only a spec has together */
+	unsigned others; /* keys that only a spec has together */
 } Keys;
 
 static bool is_word(const yaml_event_t *event, const char *word)
@@ -71,7 +71,7 @@ static Keys keys_of(const char *text, size_t len)
 }
 
 /* A Kubernetes manifest, a Ray launcher's file, values of a chart, settings of another tool: none
- * has `cluster` or two of the other keys. */
+ * of these has `cluster` or two of the other keys. */
 static bool is_spec(const Keys *keys)
 {
 	if (keys->manifest_version && keys->manifest_kind)

@@ -4,7 +4,7 @@
 #include "spec/build.h"
 #include "spec/check.h"
 
-#define LEVELS 64 /* folders above the spec that are looked into */
+#define LEVELS 64 /* maximum number of folders above the spec to search */
 
 void rg_project_free(RgProject *project)
 {
@@ -58,7 +58,7 @@ char *rg_project_home(const char *spec_path)
 {
 	bool has_path = spec_path && !g_str_equal(spec_path, "-");
 	g_autofree char *dir = has_path ? g_path_get_dirname(spec_path) : g_strdup(".");
-	char *real = realpath(dir, NULL); /* NULL: only a commit has the folder */
+	char *real = realpath(dir, NULL); /* NULL: the folder exists only in a commit */
 	g_autofree char *own = real ? g_strdup(real) : g_canonicalize_filename(dir, NULL);
 	g_autofree char *folder = g_strdup(own);
 	free(real);

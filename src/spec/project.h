@@ -1,6 +1,6 @@
-/* The project file, raygpu.yaml: what holds for every spec in its folder and below. Found and read
- * beside the spec, before fit and plan, which take its budget and policy as they take the spec's.
- * Owns all it points to, immutable once loaded, any thread. */
+/* The project file, raygpu.yaml: settings for every spec in its folder and below. Found and read
+ * together with the spec, before fit and plan, which use its budget and policy like the spec's.
+ * Owns everything it points to, immutable once loaded, any thread. */
 #pragma once
 #include "spec/cluster.h"
 
@@ -16,24 +16,24 @@ void rg_project_free(RgProject *project);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProject, rg_project_free)
 
 /* The nearest raygpu.yaml in the spec's folder or above, up to the top of the git repository, or of
- * the file system outside of one; NULL: there is none. `spec_path` NULL or "-": from the working
- * folder. g_free it. */
+ * the file system outside a repository; NULL: there is none. `spec_path` NULL or "-": from the
+ * working folder. g_free it. */
 char *rg_project_find(const char *spec_path);
 /* The folder that the spec belongs to, absolute, the same from every working directory: the project
  * file's if there is one, else the top of the git work tree, else the spec's own. g_free it. */
 char *rg_project_home(const char *spec_path);
-/* NULL and diagnostics when it says what it may not. `file` is the name used in diagnostics. */
+/* NULL and diagnostics if it has faults. `file` is the name used in diagnostics. */
 RgProject *rg_project_load(const char *file, const char *text, size_t len, RgDiags *diags);
-/* The same of a file, which may also be unreadable. */
+/* The same for a file, which may also be unreadable. */
 RgProject *rg_project_load_file(const char *path, RgDiags *diags);
 
 /* A file that sets limits: the spec or the project file. Borrowed. */
 typedef struct {
-	const json_t *view; /* "budget" and "policy" of it count */
+	const json_t *view; /* its "budget" and "policy" count */
 	GHashTable *sources;
 	const char *file;
 } RgLimits;
 RgLimits rg_limits_of_cluster(const RgCluster *cluster);
 RgLimits rg_limits_of_project(const RgProject *project);
-/* Where "/policy/max_nodes" stands. */
+/* The place of "/policy/max_nodes". */
 RgSource rg_limits_source(const RgLimits *limits, const char *pointer);

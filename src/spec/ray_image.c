@@ -16,7 +16,7 @@ void rg_ray_tag_clear(RgRayTag *tag)
 	g_clear_pointer(&tag->arch, g_free);
 }
 
-/* The tag's text inside "host:port/name:tag@digest", NULL when there is none. g_free. */
+/* The tag's text inside "host:port/name:tag@digest", NULL if there is none. g_free. */
 static char *dup_tag(const char *image)
 {
 	g_autofree char *name = g_strndup(image, strcspn(image, "@"));
@@ -25,7 +25,7 @@ static char *dup_tag(const char *image)
 	return colon ? g_strdup(colon + 1) : NULL;
 }
 
-/* Also behind a mirror's host: "registry.example.com/rayproject/ray". */
+/* Also on a mirror's host: "registry.example.com/rayproject/ray". */
 static bool is_rays_own(const char *image)
 {
 	g_autofree char *name = g_strndup(image, strcspn(image, "@"));
@@ -39,7 +39,7 @@ static bool is_rays_own(const char *image)
 	return known && (g_str_equal(name, "rayproject") || g_str_has_suffix(name, "/rayproject"));
 }
 
-/* NULL when the group took no part. */
+/* NULL if the group did not participate. */
 static char *fetch(const GMatchInfo *match, int group)
 {
 	char *text = g_match_info_fetch(match, group);

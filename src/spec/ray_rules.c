@@ -5,14 +5,14 @@
 #include "spec/ray_image.h"
 #include "spec/words.h"
 
-/* Token authentication came with it: Ray's docs, ray-security/token-auth. */
+/* The first version with token authentication: Ray's docs, ray-security/token-auth. */
 #define FIRST_WITH_TOKEN "2.52.0"
 /* Its images are the first with CUDA 12.1 (-cu121): ray-project/ray issue 37907. */
 #define FIRST_WITH_CU121 "2.7.0"
 
 typedef struct {
 	RgDocument *document;
-	const char *version, *python, *image, *auth; /* NULL when absent or wrong */
+	const char *version, *python, *image, *auth; /* NULL if absent or wrong */
 	RgDiags *diags;
 } Ray;
 
@@ -66,7 +66,7 @@ static void check_image(const Ray *ray)
 	rg_diag_hint(diag, "make ray.image and ray.%s agree", what);
 }
 
-/* Without an image one is derived, when it is known to exist. */
+/* Without an image, one is derived if it is known to exist. */
 static void check_derived(const Ray *ray)
 {
 	if (!ray->version)

@@ -69,8 +69,8 @@ static const char *judge_variable(const char *name, const char **hint)
 	return NULL;
 }
 
-/* Nothing here is a place for secrets; one that was still put here must not be shown with
- * the line that is refused. */
+/* No field here is meant for secrets; if someone put one here, it must not be shown with the
+ * refused line. */
 static void hide_secrets(const json_t *place)
 {
 	const char *endpoint = rg_json_str(place, "endpoint", NULL);
@@ -146,7 +146,7 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 	report_key(document, "/pools", "spec.out-of-range", summary, NULL, diags);
 }
 
-/* Which of two candidates of one region holds could not be told by what the state keeps. */
+/* The state could not distinguish which of two candidates of one region was chosen. */
 static void check_twice(RgDocument *document, const json_t *any_of, size_t i, RgDiags *diags)
 {
 	const json_t *place = json_array_get(any_of, i);
@@ -173,7 +173,7 @@ static void check_places(RgDocument *document, RgDiags *diags)
 		check_twice(document, any_of, i, diags);
 }
 
-/* A limit of a pool that isn't there would limit nothing, and nobody would know. */
+/* A limit of a pool that does not exist would limit nothing, and nobody would notice. */
 static void check_budget(RgDocument *document, RgDiags *diags)
 {
 	json_t *limits = rg_json_at(document->value, "/budget/pools"), *limit;

@@ -14,7 +14,7 @@ static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
 static const char *const trues[] = {"true", "True", "TRUE", NULL};
 static const char *const falses[] = {"false", "False", "FALSE", NULL};
 static const char *const infinities[] = {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN", NULL};
-/* YAML 1.1's boolean type, https://yaml.org/type/bool.html, without what 1.2 kept. */
+/* YAML 1.1's boolean type, https://yaml.org/type/bool.html, without the words that 1.2 kept. */
 static const char *const words11[] = {"y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO",
 	"on", "On", "ON", "off", "Off", "OFF", NULL};
 

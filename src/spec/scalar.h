@@ -5,11 +5,11 @@
 
 typedef enum {
 	RG_SCALAR_TEXT,
-	RG_SCALAR_WORD11, /* text here, a boolean to readers of YAML 1.1: yes, no, on, off, y, n */
+	RG_SCALAR_WORD11, /* text here, a boolean for YAML 1.1 parsers: yes, no, on, off, y, n */
 	RG_SCALAR_NULL,
 	RG_SCALAR_BOOLEAN,
 	RG_SCALAR_NUMBER,
-	RG_SCALAR_TOO_LARGE,  /* a number that no 64-bit integer or double can hold */
+	RG_SCALAR_TOO_LARGE,  /* a number that does not fit a 64-bit integer or double */
 	RG_SCALAR_NOT_FINITE, /* .inf and .nan */
 } RgScalarKind;
 

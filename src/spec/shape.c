@@ -79,7 +79,7 @@ static const char *branch_name(const json_t *rule, size_t i)
 static void report_one_of(RgFinding *finding)
 {
 	const json_t *rule = finding->found->rule;
-	/* On anything but a mapping the `type` finding says it all. */
+	/* For anything but a mapping the `type` finding is sufficient. */
 	if (!json_is_object(finding->found->value))
 		return;
 	g_autoptr(GString) names = g_string_new(NULL);
@@ -99,7 +99,7 @@ static void report_one_of(RgFinding *finding)
 				    "add accelerators: A100:8, or the cloud's instance_type"));
 }
 
-/* Known keys, NULL-ended; `now` leaves out those that come later. */
+/* Known keys, NULL-ended; `now` omits those for a later release. */
 static GPtrArray *known_keys(const json_t *properties, bool now)
 {
 	GPtrArray *keys = g_ptr_array_new();
@@ -113,7 +113,7 @@ static GPtrArray *known_keys(const json_t *properties, bool now)
 	return keys;
 }
 
-/* `keys`: known_keys, made once for all the names of an object, of which there may be 100,000. */
+/* `keys`: known_keys, built once for all names of an object, of which there may be 100,000. */
 static const char *find_meant(const RgFinding *finding, const GPtrArray *keys, const char *name)
 {
 	const char *const *words = (const char *const *)keys->pdata;
@@ -140,14 +140,14 @@ static void hint_known_key(const RgFinding *finding, RgDiag *diag)
 	rg_diag_hint(diag, "valid keys: %s", list);
 }
 
-/* Whether a key of the object was meant to be, or takes the place of, the missing one: then what
- * is said about that key is enough. */
+/* Whether a key of the object was meant to be, or replaces, the missing one: then the finding about
+ * that key is sufficient. */
 static bool has_stand_in(const RgFinding *finding, json_t *properties)
 {
 	const RgSchemaFinding *found = finding->found;
 	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
 	const char *key;
-	/* An open object's unknown keys are judged elsewhere, and not reported here. */
+	/* Unknown keys of an open object are checked elsewhere, and not reported here. */
 	bool closed = json_is_false(json_object_get(found->schema, "additionalProperties"));
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	json_object_foreach (object, key, member) {
@@ -196,7 +196,7 @@ static void report_missing(RgFinding *finding)
 		rg_json_str(json_object_get(properties, found->name), "description", "a value"));
 }
 
-/* A key of a map whose names are the user's own, but not of any form. */
+/* A key of a map whose names the user chooses, but not in the required form. */
 static void report_bad_name(RgFinding *finding, const char *pointer, const json_t *rule)
 {
 	const char *name = finding->found->name, *what = rg_json_str(rule, "what", "name");
@@ -214,7 +214,7 @@ static void report_bad_name(RgFinding *finding, const char *pointer, const json_
 	rg_diag_at(diag, rg_document_key_source(finding->document, pointer));
 }
 
-/* A key that has no place where another one stands. */
+/* A key that is not allowed together with another one. */
 static void report_beside(RgFinding *finding, const char *pointer, const json_t *rule)
 {
 	g_autofree char *path = rg_spec_path(finding->document, pointer);
@@ -259,7 +259,7 @@ static const struct {
 static void take_finding(const RgSchemaFinding *found, void *data)
 {
 	RgFinding finding = *(const RgFinding *)data;
-	/* One word on a value is enough: its type, or its length, or its pattern. */
+	/* One finding per value is enough: its type, its length, or its pattern. */
 	if (rg_document_is_spoiled(finding.document, found->pointer))
 		return;
 	g_autofree char *path = rg_spec_path(finding.document, found->pointer);
@@ -271,12 +271,12 @@ static void take_finding(const RgSchemaFinding *found, void *data)
 	while (row < G_N_ELEMENTS(reporters) &&
 		!g_str_equal(reporters[row].keyword, found->keyword))
 		row++;
-	/* A keyword that the schema uses and no table has is a programmer's mistake. */
+	/* A keyword that the schema uses and no table has is a programming error. */
 	g_assert(row < G_N_ELEMENTS(reporters));
 	reporters[row].report(&finding);
 }
 
-/* Words such as `no` that passed as text: the user may have meant a boolean. */
+/* Words such as `no` that were accepted as text: the user may have meant a boolean. */
 static void check_words11(RgDocument *document, RgDiags *diags)
 {
 	GHashTableIter iter;

@@ -1,25 +1,25 @@
-/* spec: YAML text -> JSON view with marks -> schema check -> RgCluster. Pure but for
+/* spec: YAML text -> JSON view with places -> schema check -> RgCluster. Pure except for
  * rg_spec_load_file, which reads one file. All findings of a file are reported at once. */
 #pragma once
 #include "spec/cluster.h"
 
-/* NULL when there was any error. `file` is the name used in diagnostics. */
+/* NULL if there was any error. `file` is the name used in diagnostics. */
 RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags);
 /* "-" reads standard input. */
 RgCluster *rg_spec_load_file(const char *path, RgDiags *diags);
 
-/* A wish by itself, as it may stand after `accelerators:` ("A100:8", '{gpu_memory: ">=40GB"}'): a
- * cluster of which only the head's accelerators mean anything. NULL when there was any error. */
+/* A value of `accelerators:` by itself ("A100:8", '{gpu_memory: ">=40GB"}'): returns a cluster of
+ * which only the head's accelerators have a meaning. NULL if there was any error. */
 RgCluster *rg_spec_load_query(const char *query, RgDiags *diags);
 
-/* What a YAML file among others is, by its top-level keys; a file with faults counts as a spec
+/* What a YAML file of a folder is, by its top-level keys. A file with faults counts as a spec
  * unless it is clearly something else, so that its faults are reported. */
 typedef struct {
 	bool is_spec;
-	char *cluster; /* NULL when it is not known */
+	char *cluster; /* NULL if unknown */
 	RgSource source;
 } RgSpecPeek;
-/* Makes no findings, but gives `diags` the text for those that name the place. g_free the name. */
+/* Makes no findings, but gives `diags` the text for findings that refer to it. g_free the name. */
 RgSpecPeek rg_spec_peek(const char *file, const char *text, size_t len, RgDiags *diags);
-/* The same of a file of the disk; false when it can't be read. */
+/* The same for a file on disk; false if it cannot be read. */
 bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags);

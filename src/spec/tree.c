@@ -9,7 +9,7 @@ typedef struct {
 	const char *file, *text;
 	size_t len;
 	RgTree *tree;
-	GPtrArray *stack;    /* RgNode*: collections whose end has not come yet */
+	GPtrArray *stack;    /* RgNode*: collections whose end has not been reached */
 	GHashTable *anchors; /* name -> RgNode*; the last definition counts */
 	unsigned documents;
 	RgDiags *diags;
@@ -53,7 +53,7 @@ static RgSource source_of(const Parser *parser, yaml_mark_t start, yaml_mark_t e
 	};
 }
 
-/* Hangs a node under the collection that is open, or makes it the root. */
+/* Adds a node to the open collection, or makes it the root. */
 static bool add_node(Parser *parser, RgNode *node)
 {
 	RgTree *tree = parser->tree;
@@ -73,7 +73,7 @@ static bool add_node(Parser *parser, RgNode *node)
 	return true;
 }
 
-/* Every tag is refused: the field says the type, and a tag could ask for anything. */
+/* Every tag is refused: the field determines the type, and a tag could request anything. */
 static void check_tag(Parser *parser, RgNode *node, const yaml_char_t *tag)
 {
 	if (!tag)
@@ -117,7 +117,7 @@ static bool add_scalar(Parser *parser, const yaml_event_t *event)
 static bool open_collection(Parser *parser, const yaml_event_t *event)
 {
 	bool is_map = event->type == YAML_MAPPING_START_EVENT;
-	/* Both kinds of start event have the same members, in structs of their own. */
+	/* Both kinds of start event have the same members, in separate structs. */
 	RgNode *node =
 		is_map ? new_node(parser, RG_NODE_MAP, event, event->data.mapping_start.anchor,
 				 event->data.mapping_start.tag)
@@ -156,7 +156,7 @@ static bool add_alias(Parser *parser, const yaml_event_t *event)
 			: "the anchor \"&%s\" marks a value that contains the alias \"*%s\"",
 		name, name);
 	rg_diag_at(diag, node->source);
-	/* Stands in for the value that the user meant. */
+	/* Stands for the value that the user meant. */
 	node->kind = RG_NODE_SCALAR;
 	node->text = g_strdup("");
 	node->reported = true;
@@ -201,7 +201,8 @@ static bool take_event(Parser *parser, const yaml_event_t *event)
 	return true;
 }
 
-/* libyaml gives its reader's errors (a control character) a byte offset instead of a mark. */
+/* For its reader's errors (a control character), libyaml reports a byte offset instead of a
+ * mark. */
 static RgSource source_at_byte(const Parser *parser, size_t offset)
 {
 	RgSource source = {.file = parser->file, .line = 1, .column = 1};
@@ -210,7 +211,7 @@ static RgSource source_at_byte(const Parser *parser, size_t offset)
 	return source;
 }
 
-/* What to do about the syntax errors that people make most. */
+/* What to do about the most common syntax errors. */
 static const struct {
 	const char *problem, *hint;
 } syntax_hints[] = {
@@ -241,7 +242,7 @@ static size_t byte_of(const Parser *parser, size_t characters)
 	return MIN(at, parser->len - 1);
 }
 
-/* libyaml also gives up on some YAML that is valid, so no message says that it isn't. */
+/* libyaml also rejects some valid YAML, so no message says that the YAML is invalid. */
 static void report_syntax(Parser *parser)
 {
 	const yaml_parser_t *yaml = &parser->yaml;
@@ -264,7 +265,7 @@ static void report_syntax(Parser *parser)
 		rg_diag_hint(diag, "indent with spaces, not tabs");
 }
 
-/* False when there is no tree to go on with. */
+/* False if there is no tree to continue with. */
 static bool parse_events(Parser *parser)
 {
 	bool go_on = true, ended = false;

@@ -23,8 +23,8 @@ static char *last_name(const char *pointer)
 	return slash ? rg_json_step_name(slash + 1, strlen(slash + 1)) : g_strdup("");
 }
 
-/* `python: "3.10"`: how to write a value as text, in its place; what would be refused as text, too,
- * gets the form that is right. */
+/* `python: "3.10"`: how to write a value as text at this place; if that text would be refused too,
+ * the correct form. */
 static void hint_quotes(RgDiag *diag, const RgFinding *finding, const char *typed)
 {
 	const RgDocument *document = finding->document;

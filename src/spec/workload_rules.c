@@ -4,10 +4,10 @@
 #include "spec/words.h"
 
 #define ZONE_LABEL "ray.io/availability-zone"
-/* Ray counts resources in steps of this size (its FixedPoint): less is nothing. */
+/* Ray counts resources in steps of this size (its FixedPoint); smaller amounts become zero. */
 #define LEAST_PART 0.0001
 
-/* The member of a workload, NULL when it is absent or spoiled. */
+/* The member of a workload, NULL if it is absent or spoiled. */
 static const json_t *find_good(RgDocument *document, const char *pointer, const char *key)
 {
 	g_autofree char *member = rg_json_pointer_add(pointer, key);
@@ -82,7 +82,7 @@ static void check_pool_names(RgDocument *document, const char *pointer, RgDiags 
 	}
 }
 
-/* Which zone a pool's nodes get is settled with the cloud, after fit has looked at workloads. */
+/* The cloud determines which zone a pool's nodes get, after fit has checked the workloads. */
 static void check_zone_label(RgDocument *document, const char *pointer, RgDiags *diags)
 {
 	g_autofree char *labels = rg_json_pointer_add(pointer, "labels");
