@@ -184,9 +184,8 @@ json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray)
 	for (size_t i = 0; ports_all[i]; i++)
 		json_array_append_new(args, json_string(ports_all[i]));
 	g_autofree char *gpus = g_strdup_printf("%" G_GINT64_FORMAT, rg_json_int(ray, "gpus", 0));
-	/* 15 digits, so that 0.1 stays 0.1 */
-	g_autofree char *resources = json_dumps(json_object_get(ray, "resources"),
-		JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(15));
+	g_autofree char *resources =
+		json_dumps(json_object_get(ray, "resources"), JSON_SORT_KEYS | JSON_COMPACT);
 	g_autofree char *pairs = labels_text(labels);
 	add_option(args, "--num-gpus=", gpus);
 	add_option(args, "--resources=", resources);

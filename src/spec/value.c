@@ -135,6 +135,9 @@ static void report_type(RgFinding *finding)
 		if (json_is_boolean(found->value) && rg_json_has_text(found->rule, "string") &&
 			typed)
 			hint_quotes(diag, finding, typed);
+		else if (json_is_real(found->value) &&
+			 json_object_get(found->schema, "x-raygpu-hint"))
+			rg_diag_hint(diag, "%s", rg_json_str(found->schema, "x-raygpu-hint", ""));
 	}
 }
 

@@ -425,7 +425,7 @@ def test_hostile_values_arrive_unchanged(tmp_path):
         assert env.pop(name) == value, name
     assert sorted(env) == ['NVIDIA_VISIBLE_DEVICES', 'RAY_AUTH_MODE', 'RAY_CLOUD_INSTANCE_ID',
                            'RAY_CLOUD_INSTANCE_TYPE_NAME', 'RAY_NODE_TYPE_NAME']
-    assert json.loads(option(node.docker_args(), '--resources')) == {'special.thing': 0.1}
+    assert json.loads(option(node.docker_args(), '--resources')) == {'special.thing': 1}
 
 
 @pytest.mark.parametrize('missing,status,said', [
