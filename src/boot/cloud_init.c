@@ -97,17 +97,39 @@ static void add_ref_file(
 	add_text(config, "\"}");
 }
 
+static const char *embedded(const char *name)
+{
+	const struct rg_embedded *file = rg_boot_data;
+	while (file->name && !g_str_equal(file->name, name))
+		file++;
+	g_assert(file->name != NULL);
+	return file->data;
+}
+
 static void add_embedded(Config *config, const char *path, const char *mode, const char *name)
 {
-	for (const struct rg_embedded *file = rg_boot_data; file->name != NULL; file++) {
-		if (g_str_equal(file->name, name))
-			add_file(config, path, mode, file->data);
+	add_file(config, path, mode, embedded(name));
+}
+
+/* The codes alone, in one line. */
+static void add_fatal_xids(Config *config)
+{
+	g_auto(GStrv) rows = g_strsplit(embedded("fatal_xids.csv"), "\n", -1);
+	g_autoptr(GString) codes = g_string_new(NULL);
+	for (char **row = rows + 1; *row; row++) {
+		if (**row)
+			g_string_append_printf(codes, "%.*s ", (int)strcspn(*row, ","), *row);
 	}
+	add_file(config, "/usr/local/lib/raygpu/fatal-xids", "0644", codes->str);
 }
 
 /* Files that start-ray sources, of raygpu and of the provider's module. */
 static void add_scripts(Config *config, const RgBootNode *node)
 {
+	if (rg_boot_health_of(node)) {
+		add_embedded(config, "/usr/local/lib/raygpu/gate", "0644", "gate.sh");
+		add_fatal_xids(config);
+	}
 	if (rg_boot_slices_of(node))
 		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
 	if (rg_boot_rdma_of(node) && node->options->fast_network)

@@ -70,6 +70,18 @@ static void add_slices(const RgBootNode *node, GString *text)
 	g_string_append(text, ")\n");
 }
 
+static void add_gate(const RgBootNode *node, GString *text)
+{
+	const json_t *health = rg_boot_health_of(node);
+	int64_t diag = rg_json_int(health, "diag", 0);
+	if (health)
+		g_string_append(text, "gate=true\n");
+	if (json_is_true(json_object_get(health, "nvlink")))
+		g_string_append(text, "nvlink=1\n");
+	if (diag)
+		g_string_append_printf(text, "diag=%" G_GINT64_FORMAT "\n", diag);
+}
+
 char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 {
 	const json_t *said = json_object_get(node->fitted, "ray");
@@ -86,6 +98,7 @@ char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 		RG_BOOT_GCS_PORT, rg_boot_gpus_of(node), shm_mib);
 	if (rg_boot_rdma_of(node))
 		g_string_append_printf(text, "rdma=%" G_GINT64_FORMAT "\n", rg_boot_rdma_of(node));
+	add_gate(node, text);
 	add_slices(node, text);
 	add_container_args(text, json_object_get(ray, "env"));
 	g_string_append(text, "ray_args=(\n");

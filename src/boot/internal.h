@@ -35,6 +35,8 @@ bool rg_boot_is_head(const RgBootNode *node);
 int64_t rg_boot_gpus_of(const RgBootNode *node);
 /* What Ray hands out: slices where the GPUs are cut. */
 int64_t rg_boot_ray_gpus_of(const RgBootNode *node);
+/* The checks before Ray starts; NULL: none. */
+const json_t *rg_boot_health_of(const RgBootNode *node);
 /* The MIG slices that each GPU is cut into; NULL: it stays whole. */
 const json_t *rg_boot_slices_of(const RgBootNode *node);
 /* Adapters of the fast network of each node; 0: none. */

@@ -41,6 +41,11 @@ int64_t rg_boot_rdma_of(const RgBootNode *node)
 	return rg_json_int(json_object_get(node->node, "network"), "rdma", 0);
 }
 
+const json_t *rg_boot_health_of(const RgBootNode *node)
+{
+	return json_object_get(node->node, "health");
+}
+
 const json_t *rg_boot_slices_of(const RgBootNode *node)
 {
 	return json_object_get(json_object_get(node->node, "share"), "mig");

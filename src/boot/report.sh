@@ -8,6 +8,7 @@ read -r boot_id </proc/sys/kernel/random/boot_id
 boot_id=${boot_id%%-*}
 step=start
 why=
+clues=() # KEY=VALUE of what failed
 
 write_boot_log() { { install -d -m 0755 "${boot_log%/*}" && printf '%s\n' "$1" >>"$boot_log"; } 2>/dev/null || true; }
 
@@ -60,5 +61,5 @@ try_again() {
 report_end() {
 	local status=$?
 	why=${why:-start-ray ended with status $status}
-	report failed code="$status" reason="${why:0:300}"
+	report failed code="$status" reason="${why:0:300}" ${clues[@]+"${clues[@]}"}
 }

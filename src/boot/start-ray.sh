@@ -41,6 +41,24 @@ check_docker() {
 	docker info >/dev/null 2>&1 || try_again "docker does not answer"
 }
 
+# The driver may need a minute to find them all.
+count_gpus() {
+	local seen tries
+	for ((tries = 0; tries < 12; tries++)); do
+		seen=$(nvidia-smi --list-gpus | grep -c '^GPU ') || true
+		[ "$seen" -ne "$gpus" ] || break
+		sleep 10
+	done
+	if [ "$seen" -eq "$gpus" ]; then
+		report gpus seen="$seen"
+	elif [ -e "$lib/gate" ]; then
+		begin gate
+		give_up "nvidia-smi shows $seen GPUs of $gpus"
+	else
+		try_again "nvidia-smi shows $seen GPUs of $gpus"
+	fi
+}
+
 check_gpus() {
 	[ "$gpus" -gt 0 ] || return 0
 	begin driver
@@ -51,10 +69,12 @@ check_gpus() {
 	[ -n "$driver" ] || try_again "nvidia-smi shows no driver"
 	report driver driver="$driver"
 	begin gpus
-	local seen
-	seen=$(nvidia-smi --list-gpus | grep -c '^GPU ') || true
-	[ "$seen" -eq "$gpus" ] || try_again "nvidia-smi shows $seen GPUs of $gpus"
-	report gpus seen="$seen"
+	count_gpus
+	if [ -e "$lib/gate" ]; then
+		# shellcheck source=/dev/null
+		. "$lib/gate"
+		admit_gpus
+	fi
 	if [ -e "$lib/cut-gpus" ]; then
 		# shellcheck source=/dev/null
 		. "$lib/cut-gpus"

@@ -250,6 +250,20 @@ static json_t *network_json(const RgPool *pool, const RgInstanceType *type)
 	return network;
 }
 
+/* NULL: no gate. */
+static json_t *health_json(const RgPool *pool, const RgInstanceType *type)
+{
+	if (!pool->gate || !type->gpu || type->gpus == 0)
+		return NULL;
+	json_t *health = json_object();
+	if (pool->diag)
+		json_object_set_new(health, "diag", json_integer(pool->diag));
+	/* slices do not use it */
+	if (type->gpus > 1 && type->gpu->nvlink_gb_s > 0 && !pool->share.mig)
+		json_object_set_new(health, "nvlink", json_true());
+	return health;
+}
+
 static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *group)
 {
 	const RgPool *pool = shape->pool;
@@ -261,12 +275,13 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 		group->image_id, "root_device", root);
 	bool numbered = !pool->is_head && !pool->is_elastic;
 	json_t *document = json_pack(
-		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*}", "pool",
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*, s:o*}", "pool",
 		pool->name, "role", pool->is_head ? "head" : "worker", "origin", pool->origin,
 		"indexes", numbered ? json_incref(group->indexes) : json_null(), "offer",
 		offer_json(shape, group), "image", image, "disk", disk_json(fit, shape), "network",
 		network, "labels", rg_fit_labels(fit->cluster, shape, group->zone), "resources",
-		rg_fit_resources(shape), "env", env, "share", rg_fit_share_json(shape));
+		rg_fit_resources(shape), "env", env, "share", rg_fit_share_json(shape), "health",
+		health_json(pool, shape->type));
 	if (pool->is_elastic)
 		json_object_update_new(document, json_pack("{s:i, s:i}", "min", (int)pool->nodes,
 							 "max", (int)pool->nodes_max));

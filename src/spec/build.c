@@ -87,6 +87,9 @@ static RgPool *build_pool(
 	pool->disk.type = dup_str(disk, "type");
 	pool->disk.source = member_source(document, pointer, "disk");
 	rg_share_build(&pool->share, document, pointer, json_object_get(value, "share"));
+	const json_t *health = json_object_get(value, "health");
+	pool->gate = !json_is_false(json_object_get(health, "gate"));
+	pool->diag = (unsigned)json_number_value(json_object_get(health, "diag"));
 	const json_t *near = json_object_get(value, "network");
 	pool->min_gbps = json_number_value(json_object_get(near, "min_gbps"));
 	pool->public_ip = json_is_true(json_object_get(value, "public_ip"));

@@ -47,6 +47,8 @@ typedef struct {
 	char *driver; /* of NVIDIA, in `image`, "535.183.01"; NULL = not stated */
 	RgDisk disk;
 	RgShare share;
+	bool gate;	 /* bad GPUs keep a node out of Ray */
+	unsigned diag;	 /* level of `dcgmi diag` that each node must pass; 0: none */
 	double min_gbps; /* sustained bandwidth of each node; 0: any */
 	bool public_ip;	 /* each node gets a public address */
 	bool placement;	 /* all nodes in one zone, as close to each other as the cloud allows */

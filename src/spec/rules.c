@@ -112,13 +112,25 @@ static void check_disk(RgDocument *document, const char *pointer, RgDiags *diags
 		"%s must be at most %d GiB, not %s", path, RG_DISK_MAX_GIB, got);
 }
 
+static void check_health(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	const json_t *health = rg_json_at(document->value, pointer);
+	g_autofree char *diag = rg_json_pointer_add(pointer, "diag");
+	if (json_is_false(json_object_get(health, "gate")) && json_object_get(health, "diag"))
+		report_key(document, diag, "spec.conflict",
+			"health.diag is a part of the gate, and health.gate is false",
+			"remove one of them", diags);
+}
+
 static void check_pool(RgDocument *document, const char *pointer, RgDiags *diags)
 {
 	g_autofree char *labels = rg_json_pointer_add(pointer, "labels");
 	g_autofree char *resources = rg_json_pointer_add(pointer, "resources");
 	g_autofree char *env = rg_json_pointer_add(pointer, "env");
 	g_autofree char *size = g_strconcat(pointer, "/disk/size", NULL);
+	g_autofree char *health = rg_json_pointer_add(pointer, "health");
 	check_disk(document, size, diags);
+	check_health(document, health, diags);
 	check_names(document, labels, judge_node_label, "spec.reserved-label", "label", diags);
 	check_names(document, resources, judge_resource, "spec.reserved-name", "resource", diags);
 	check_names(document, env, judge_variable, "spec.reserved-name", "variable", diags);

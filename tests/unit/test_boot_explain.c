@@ -61,6 +61,16 @@ static void test_fields(void)
 		"{\"after\":\"4\",\"change\":\"added\",\"field\":\"share.time_slices\"}]");
 }
 
+static void test_health(void)
+{
+	g_autofree char *text = explained(user_data("", "gate=true\ndiag=1\nnvlink=1\n", "s"),
+		user_data("", "diag=2\n", "s"));
+	g_assert_cmpstr(text, ==,
+		"[{\"after\":\"2\",\"before\":\"1\",\"change\":\"changed\",\"field\":\"health."
+		"diag\"},"
+		"{\"before\":\"true\",\"change\":\"removed\",\"field\":\"health.gate\"}]");
+}
+
 /* A value of several lines goes as an argument; it may look like anything. */
 static void test_values_of_several_lines(void)
 {
@@ -94,6 +104,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/fields", test_fields);
+	g_test_add_func("/explain/health", test_health);
 	g_test_add_func("/explain/several-lines", test_values_of_several_lines);
 	g_test_add_func("/explain/compressed-and-foreign", test_compressed_and_foreign);
 	return g_test_run();

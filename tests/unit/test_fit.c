@@ -227,6 +227,30 @@ static void test_a_public_address_is_the_pools_wish(void)
 	g_assert_null(json_object_get(node_at(&o, 2), "network"));
 }
 
+static void assert_health(const Outcome *o, size_t i, const char *expected)
+{
+	const json_t *health = json_object_get(node_at(o, i), "health");
+	char *text = health ? json_dumps(health, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
+	g_assert_cmpstr(text, ==, expected);
+	free(text);
+}
+
+static void test_gpus_are_checked_unless_the_spec_says_otherwise(void)
+{
+	g_auto(Outcome) o =
+		run(CPU_HEAD "pools:\n"
+			     "  t: {accelerators: T4, nodes: 1, health: {diag: 2}}\n"
+			     "  u: {accelerators: T4, nodes: 1, health: {gate: false}}\n"
+			     "  v: {accelerators: V100:4, nodes: 1}\n"
+			     "  w: {instance_type: m5.2xlarge, nodes: 1, health: {diag: 1}}\n",
+			FACTS, NULL);
+	assert_health(&o, 0, NULL);
+	assert_health(&o, 1, "{\"diag\":2}");
+	assert_health(&o, 2, NULL);
+	assert_health(&o, 3, "{\"nvlink\":true}");
+	assert_health(&o, 4, NULL);
+}
+
 static void test_equal_zones_are_taken_by_name(void)
 {
 	g_auto(Outcome) o =
@@ -594,6 +618,7 @@ int main(int argc, char **argv)
 	ADD(test_gathers_in_the_zone_that_serves_most);
 	ADD(test_another_network_is_asked_for_once);
 	ADD(test_a_public_address_is_the_pools_wish);
+	ADD(test_gpus_are_checked_unless_the_spec_says_otherwise);
 	ADD(test_equal_zones_are_taken_by_name);
 	ADD(test_pinned_nodes_stay_and_ask_nothing);
 	ADD(test_new_nodes_join_their_pool);

@@ -1,8 +1,9 @@
-"""A stand-in for nvidia-smi on a machine with A100-40GB GPUs: the calls that cut-gpus makes, with
+"""A stand-in for nvidia-smi on a machine with A100-40GB GPUs: the calls that gate and cut-gpus make, with
 the state that a real one keeps. State in a JSON file; a boot (`boot`) forgets slices, keeps modes.
 
 Knobs in the state: `reset` (whether a GPU can be reset), `mode` (Enabled, Disabled, [N/A]),
-`broken` (creating slices fails).
+`broken` (creating slices fails), `unknown` (a query that this driver does not know); of a GPU: `errors`
+(uncorrectable, since boot), `remap` (pending, failure), `retire` (pending), `links` (up; None: no NVLink).
 """
 import csv
 import json
@@ -23,7 +24,8 @@ def placements():
 
 def new(path, gpus, mode='Disabled', reset=False):
     path.write_text(json.dumps({'reset': reset, 'broken': False, 'calls': [], 'gpus': [
-        {'mode': mode, 'pending': mode, 'slices': []} for _ in range(gpus)]}))
+        {'mode': mode, 'pending': mode, 'slices': [], 'errors': '0', 'remap': ['0', '0'], 'retire': '[N/A]',
+         'links': 12} for _ in range(gpus)], 'unknown': ''}))
 
 
 def boot(path):
@@ -34,9 +36,13 @@ def boot(path):
     path.write_text(json.dumps(state))
 
 
+def uuid(i):
+    return f'GPU-{i:08x}-aaaa-bbbb-cccc-0123456789ab'
+
+
 def listing(state):
     for i, gpu in enumerate(state['gpus']):
-        print(f'GPU {i}: NVIDIA A100-SXM4-40GB (UUID: GPU-{i:08x}-aaaa-bbbb-cccc-0123456789ab)')
+        print(f'GPU {i}: NVIDIA A100-SXM4-40GB (UUID: {uuid(i)})')
         for k, piece in enumerate(sorted(gpu['slices'], key=lambda s: s['start'])):
             if piece['compute']:
                 print(f'  MIG {piece["profile"]:<11} Device  {k}: (UUID: MIG-{i:08x}-{piece["start"]:04x}'
@@ -78,12 +84,39 @@ def mig(state, args):
     return create(state, gpu, wish, '--default-compute-instance' in args)
 
 
+def links(state):
+    for i, gpu in enumerate(state['gpus']):
+        if gpu['links'] is None:
+            continue
+        print(f'GPU {i}: NVIDIA A100-SXM4-40GB (UUID: {uuid(i)})')
+        if gpu['links'] == 0:
+            print('NVML: Unable to retrieve NVLink information as all links are inActive')
+        for k in range(12 if gpu['links'] else 0):
+            print(f'\t Link {k}: ' + ('25 GB/s' if k < gpu['links'] else '<inactive>'))
+
+
+QUERIES = {
+    '--query-gpu=driver_version': lambda i, gpu: '550.90.07',
+    '--query-gpu=index,uuid,serial,pci.bus_id,ecc.errors.uncorrected.volatile.total': lambda i, gpu:
+        f'{i}, {uuid(i)}, 132052400{i}, 00000000:{16 + i:02X}:1C.0, {gpu["errors"]}',
+    '--query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure': lambda i, gpu:
+        ', '.join([uuid(i), *gpu['remap']]),
+    '--query-gpu=uuid,retired_pages.pending': lambda i, gpu: f'{uuid(i)}, {gpu["retire"]}',
+}
+
+
 def run(state, args):
+    if state['unknown'] and state['unknown'] in args[0]:
+        print(f'Field "{state["unknown"]}" is not a valid field to query.')
+        return 2
+    if args[0] in QUERIES and args[1:] == ['--format=csv,noheader']:
+        print('\n'.join(QUERIES[args[0]](i, gpu) for i, gpu in enumerate(state['gpus'])))
+        return 0
+    if args == ['nvlink', '--status']:
+        links(state)
+        return 0
     if args == ['--list-gpus']:
         listing(state)
-        return 0
-    if args == ['--query-gpu=driver_version', '--format=csv,noheader']:
-        print('\n'.join('550.90.07' for _ in state['gpus']))
         return 0
     if args[0] == 'mig':
         return mig(state, args[1:])

@@ -2,7 +2,6 @@
 stand-in for nvidia-smi that keeps modes and slices as a real one does (nvidia_smi.py)."""
 import json
 import shutil
-import sys
 
 import pytest
 
@@ -18,9 +17,7 @@ class CutNode(Node):
     def __init__(self, folder, pool, gpus=8, **state):
         self.user_data = {n['pool']: t for n, t in groups_of(fit(SPEC))}[pool]
         super().__init__(folder, self.user_data, gpus)
-        self.state = folder / 'nvidia.json'
         nvidia_smi.new(self.state, gpus, **state)
-        self.program('nvidia-smi', f'exec {sys.executable} -I -S {nvidia_smi.__file__} {self.state} "$@"')
         self.program('systemctl', f'echo "$*" >>{folder}/systemctl.log')
         for word in ('sort', 'paste', 'tr', 'rm'):
             (self.bin / word).symlink_to(shutil.which(word))

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import http.server
 import json
-import shutil
 import sys
 import threading
 import time
@@ -59,10 +58,8 @@ class Head(Node):
         super().__init__(folder, fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
         (folder / 'healthz').write_text('success')
         (folder / 'ray').write_text(f'until [ -e {folder}/stop ]; do /bin/sleep 0.02; done')
-        (self.bin / 'sleep').unlink()
         self.program('sleep', 'exec /bin/sleep 0.02')
         self.program('python3', f'exec {sys.executable} -I -S "$@"')
-        (self.bin / 'sed').symlink_to(shutil.which('sed'))
         docker = (self.bin / 'docker').read_text()
         (self.bin / 'docker').write_text(docker.replace('case "$1" in', f'''case "$1" in
             exec) [ "$*" = "exec --interactive ray python3 -" ] || exit 2
