@@ -24,7 +24,7 @@ static const char full[] =
 	"    image: ami-0123456789abcdef0\n"
 	"    disk: {size: 2 TiB}\n"
 	"    labels: {stage: training}\n"
-	"    resources: {slots: 1.5}\n"
+	"    resources: {slots: 15}\n"
 	"    env: {NCCL_DEBUG: WARN}\n"
 	"  a-serve: {accelerators: T4, nodes: 0}\n"
 	"  cpu: {<<: *h, nodes: 0x3}\n";
@@ -111,7 +111,7 @@ static void pools_keep_the_files_order(void)
 	g_assert_null(train->zones[2]);
 	g_assert_cmpstr(train->image, ==, "ami-0123456789abcdef0");
 	g_assert_cmpint(train->disk.size_gb, ==, 2048);
-	g_assert_cmpfloat(json_number_value(json_object_get(train->resources, "slots")), ==, 1.5);
+	g_assert_cmpint(json_integer_value(json_object_get(train->resources, "slots")), ==, 15);
 	g_assert_cmpstr(rg_json_str(train->env, "NCCL_DEBUG", NULL), ==, "WARN");
 	g_assert_cmpstr(wish_of(pool_at(cluster, 1))->names[0], ==, "T4");
 	g_assert_cmpuint(wish_of(pool_at(cluster, 1))->count, ==, 1);
