@@ -26,9 +26,8 @@ typedef struct {
 	RgPriceKind kind;
 	int64_t microusd_hour; /* RG_MONEY_UNKNOWN: offered there, price unknown */
 	const char *quality;   /* "list", "derived", "observed", "negotiated", "unknown" */
-	const char
-		*date;	 /* "2026-07-20", "2026-05", "2026"; NULL: the user's own, without a date */
-	const char *own; /* "raygpu.yaml:7", if the project file sets it; else NULL */
+	const char *date;      /* "2026-07-20", "2026"; NULL: own, without date */
+	const char *own;       /* "raygpu.yaml:7", if the project file sets it; else NULL */
 } RgPrice;
 
 typedef struct {

@@ -1,12 +1,12 @@
-/* Which instance type a pool gets: the one that the spec names, the pinned one while the spec
- * admits it, else the best offer; and the reason, which plan and state keep. */
+/* Which instance type a pool gets: the one that the spec names; the pinned one while the spec
+ * allows it; else the best offer. Plan and state keep the reason. */
 #include <string.h>
 #include "fit/internal.h"
 #include "fit/offers.h"
 
 #define NEAR_LISTED 5
 
-/* What all steps of one choice share. */
+/* Shared by all steps of one choice. */
 typedef struct {
 	const RgCluster *cluster;
 	const RgShapes *shapes;
@@ -15,7 +15,7 @@ typedef struct {
 	RgDiags *diags;
 } Choice;
 
-/* An explicit type may be anything in the catalog, also what raygpu can't run Ray on yet. */
+/* An explicit type may be anything in the catalog, even if raygpu cannot run Ray on it yet. */
 static bool check_type(const Choice *choice, const RgInstanceType *type)
 {
 	const RgPool *pool = choice->shape->pool;
@@ -79,15 +79,15 @@ static const RgInstanceType *named_type(const Choice *choice)
 
 /* ---- pinned */
 
-/* What was best on one market is not on the other, and the nodes can't stay anyway. */
+/* The best type of one market is not the best of another, and the nodes cannot stay anyway. */
 static bool is_of_market(const RgShape *shape, const json_t *pin)
 {
 	return g_str_equal(
 		rg_json_str(pin, "market", "on-demand"), rg_market_word(&shape->pool->market));
 }
 
-/* A pinned type holds while it is what the spec asks for, whatever is best today. The first node's
- * that does, for all. */
+/* A pinned type applies while it matches the spec, whatever is best today. The first node's
+ * matching one, for all nodes. */
 static const RgInstanceType *pinned_type(const Choice *choice, const char **reason)
 {
 	const RgShape *shape = choice->shape;
@@ -133,7 +133,7 @@ static int by_nearness(gconstpointer left, gconstpointer right)
 	return strcmp(a->type->name, b->type->name);
 }
 
-/* "p4d.24xlarge (8 GPUs, not 4), ...": those that came nearest. */
+/* "p4d.24xlarge (8 GPUs, not 4), ...": the nearest ones. */
 static void list_nearest(const Choice *choice, const RgPlace *place, RgDiag *diag)
 {
 	RgWish wish = choice->wish;
@@ -157,7 +157,8 @@ static bool wants_network(const RgWish *wish)
 	return wish->min_gbps > 0 || wish->placement || wish->rdma;
 }
 
-/* One model and a count, without further wishes: rg_catalog_offer says best what there is. */
+/* One model and a count, without other requirements: rg_catalog_offer describes best what
+ * exists. */
 static bool is_plain(const Choice *choice)
 {
 	const GPtrArray *asked = choice->wish.accelerators;
@@ -176,7 +177,7 @@ static void report_none(const Choice *choice, const RgPlace *place)
 	if (plain && !rg_catalog_offer(choice->shapes->catalog, place->region, first->names[0],
 			     first->count, pool->shape_source, choice->diags))
 		return;
-	/* what there is is not sold on the pool's market */
+	/* what exists is not sold on the pool's market */
 	const char *market = !plain ? "" : pool->market.is_spot ? " on spot" : " on demand";
 	const char *network =
 		wants_network(&choice->wish) ? " with the network that the pool requires" : "";
@@ -191,7 +192,7 @@ static void report_none(const Choice *choice, const RgPlace *place)
 		rg_diag_hint(diag, "`raygpu offers` lists what other %ss have", words->region);
 }
 
-/* By what the best came first. Without carbon figures it is the price. */
+/* What made the best one first. Without carbon figures it is the price. */
 static const char *rank_word(const Choice *choice, const RgMerit *best, bool priced)
 {
 	RgOptimize by =

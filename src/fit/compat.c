@@ -12,7 +12,7 @@ typedef struct {
 	const RgCluster *cluster;
 	const RgCompat *compat;
 	const RgRayRelease *ray;   /* NULL: newer than the table */
-	const RgCudaRelease *cuda; /* NULL: the image has none, or doesn't say */
+	const RgCudaRelease *cuda; /* NULL: the image has none, or its name does not say */
 	const RgRayTag *tag;	   /* of Ray's own image; its fields are NULL otherwise */
 	const json_t *facts;
 	RgDiags *diags;
@@ -64,7 +64,7 @@ static void check_platform(const Check *check)
 	}
 }
 
-/* A tag without platform is the CPU image: ray_image_tags of ray-project/ray. */
+/* A tag without a platform is the CPU image: ray_image_tags of ray-project/ray. */
 static void check_cpu_image(const Check *check, bool has_gpus)
 {
 	const RgRayTag *tag = check->tag;
@@ -116,7 +116,7 @@ static RgDiag *pool_warning(
 	return rg_diag_at(diag, shape->pool->shape_source);
 }
 
-/* Ray's tags without an architecture are x86_64 images; both are not one tag. */
+/* Ray's tags without an architecture are x86_64 images; no tag covers both. */
 static void check_host(const Check *check, const RgShape *shape)
 {
 	if (!check->tag->version)
@@ -137,7 +137,7 @@ static void check_gpu(const Check *check, const RgShape *shape)
 {
 	const RgGpuModel *gpu = shape->type->gpu;
 	const RgCudaArch *arch = rg_compat_arch(check->compat, gpu->compute_capability);
-	/* a model of the project file may be of an architecture that the table doesn't know */
+	/* a model of the project file may have an architecture that the table lacks */
 	const RgCudaArch own = {
 		.architecture = *gpu->architecture != '\0' ? gpu->architecture : "not built in",
 		.first_cuda = gpu->min_cuda,
@@ -172,7 +172,7 @@ static const json_t *image_of(const Check *check, const RgShape *shape)
 	return json_object_get(json_object_get(check->facts, "images"), shape->image_key);
 }
 
-/* What the node image contains: the spec's word, or the module's. */
+/* What the node image contains, from the spec or the module. */
 static const char *find_driver(const Check *check, const RgShape *shape)
 {
 	const json_t *driver = json_object_get(image_of(check, shape), "driver");

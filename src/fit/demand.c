@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Ray keeps 30 % of a node's memory for its object store and gives out the rest (its default,
+/* Ray reserves 30 % of a node's memory for its object store and offers the rest (its default,
  * ray_constants.py). */
 #define MEMORY_SHARE 0.7
-#define NOT_KNOWN (INT64_MAX / 2) /* no task is refused for what nobody knows */
+#define NOT_KNOWN (INT64_MAX / 2) /* an unknown amount never rejects a task */
 enum { CPU, MEMORY, CUSTOM };
 
 const RgShape *rg_demand_shape(const RgDemand *demand, unsigned pool)
@@ -36,7 +36,7 @@ static bool names_model(const RgShapes *shapes, const RgWorkload *workload, cons
 	return false;
 }
 
-/* "value", "!value", "in(a,b)", "!in(a,b)"; a label that is not there is none of them. */
+/* "value", "!value", "in(a,b)", "!in(a,b)"; a missing label has no value. */
 static bool selects(const char *selector, const char *value)
 {
 	bool negated = selector[0] == '!', found = false;
@@ -81,7 +81,7 @@ static char *judge_gpu(
 	return NULL;
 }
 
-/* Of one GPU: what is asked for, and not less than its share of the memory or of the turns. */
+/* Of one GPU: what is requested, but not less than its share of the memory or of the turns. */
 static void set_part(
 	const RgWorkload *workload, unsigned memory_gb, unsigned time_slices, RgPlaceNeed *need)
 {
@@ -151,7 +151,7 @@ static char *judge(RgDemand *demand, const RgWorkload *workload, unsigned p, RgP
 	if (!why)
 		why = judge_resources(demand, workload, &demand->problem.pools[p]);
 	need->admitted = !why;
-	/* it would run there, if there were any */
+	/* it would run there if the pool had any */
 	if (!why && shape->pool->nodes_max == 0)
 		why = g_strdup("has no nodes");
 	return why;
@@ -201,8 +201,8 @@ static void make_pools(RgDemand *demand)
 	problem->pools = pools;
 }
 
-/* Whether a pool is the better one to take for a GPU task: the smaller and fewer GPUs, which
- * leaves the large ones for those that need them; for CPU work, no GPUs. */
+/* Which pool is better for a GPU task: the one with smaller and fewer GPUs, which leaves the large
+ * ones for tasks that need them; for CPU work, one without GPUs. */
 static bool is_modest(const RgDemand *demand, unsigned a, unsigned b)
 {
 	const RgShape *x = rg_demand_shape(demand, a), *y = rg_demand_shape(demand, b);
@@ -283,7 +283,7 @@ uint64_t rg_demand_alone(const RgPlaceProblem *problem, const RgWorkload *worklo
 {
 	if (!workload->gang || workload->nodes > 0)
 		return rg_place_alone(problem, task);
-	/* a group that may share nodes is as many single ones */
+	/* a group that may share nodes counts as that many single ones */
 	RgPlaceTask single = problem->tasks[task];
 	single.bundles = 1;
 	RgPlaceProblem one = *problem;

@@ -23,8 +23,8 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 			json_object_set(offerings, type, zones);
 	}
 	json_t *merged = json_pack("{s:O, s:O}", "images", images, "offerings", offerings);
-	/* Zones and the module's own document, of the reply with the settings that it answers, or
-	 * as they were known before. */
+	/* Zones and the module's own document: from the reply, with the settings that it answers,
+	 * or as known before. */
 	static const char *const members[] = {"zones", "module"};
 	bool answered = json_is_array(json_object_get(facts, "zones"));
 	const json_t *from = answered ? facts : shapes->moved ? NULL : known;

@@ -2,9 +2,9 @@
 #include <string.h>
 #include "fit/internal.h"
 
-/* Root disk without a wish: room for the driver image, a Ray image and its layers, some data. */
+/* Default root disk: room for the driver image, a Ray image and its layers, some data. */
 #define DEFAULT_DISK_GB 100
-/* What all steps of one fitting share. */
+/* Shared by all steps of one fitting. */
 typedef struct {
 	const RgCluster *cluster;
 	const RgShapes *shapes;
@@ -12,7 +12,7 @@ typedef struct {
 	RgDiags *diags;
 } Fit;
 
-/* Nodes of a pool that are equal in all that the document says. Borrowed texts. */
+/* Nodes of a pool that are equal in everything that the document contains. Borrowed texts. */
 typedef struct {
 	const char *zone, *image_id, *price_date, *price_quality, *reason;
 	int64_t price;
@@ -35,13 +35,13 @@ static bool is_at_home(const Fit *fit, const RgShape *shape, const RgFitNode *no
 {
 	if (!node->zone)
 		return false;
-	/* a network of the user's own may lack the zone in which the node was */
+	/* a user's own network may lack the zone in which the node was */
 	if (node->same_type)
 		return !fit->shapes->moved || rg_fit_has_zone(fit->facts, node->zone);
 	return rg_fit_zone_works(fit->facts, shape->type, node->zone);
 }
 
-/* `chosen` NULL: all nodes are at home. Nodes with a placement go together. */
+/* `chosen` NULL: all nodes have their zone. Nodes with a placement move together. */
 static const char *zone_of(
 	const Fit *fit, const RgShape *shape, const RgFitNode *node, const char *chosen)
 {
@@ -50,7 +50,7 @@ static const char *zone_of(
 	return is_at_home(fit, shape, node) ? node->zone : chosen;
 }
 
-/* Where the first pool with nodes is, or will be: Ray's head talks to all of them. */
+/* Where the first pool with nodes is, or will be: Ray's head communicates with all of them. */
 static const char *first_pool_zone(const Fit *fit, const char *const *chosen)
 {
 	for (guint i = 1; i < fit->shapes->shapes->len; i++) {
@@ -73,7 +73,7 @@ static bool has_homeless(const Fit *fit, const RgShape *shape)
 }
 
 /* Fills `chosen` with the zone of each shape's homeless nodes; the head's comes last, because it
- * goes where the workers are. */
+ * follows the workers. */
 static bool choose_zones(const Fit *fit, const char **chosen)
 {
 	const GPtrArray *shapes = fit->shapes->shapes;
@@ -127,7 +127,7 @@ static bool check_image(const Fit *fit, const RgShape *shape)
 	return true;
 }
 
-/* Pinned for nodes that stay as they are, today's for all others. */
+/* Pinned for nodes that do not change, today's for all others. */
 static void set_price(const Fit *fit, const RgShape *shape, const RgFitNode *node, Group *group)
 {
 	const json_t *pin = node->pin;
@@ -235,7 +235,7 @@ static json_t *disk_json(const Fit *fit, const RgShape *shape)
 	return json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", disk->type);
 }
 
-/* NULL without wishes. */
+/* NULL without requirements. */
 static json_t *network_json(const RgPool *pool, const RgInstanceType *type)
 {
 	if (!pool->public_ip && !pool->placement && !pool->rdma)
@@ -288,7 +288,7 @@ static json_t *node_json(const Fit *fit, const RgShape *shape, const Group *grou
 	return document;
 }
 
-/* Prices of spot move: the cloud alone knows whether it sells at the limit now. */
+/* Spot prices change: only the cloud knows whether it sells at the limit now. */
 static void warn_above_limit(const Fit *fit, const RgShape *shape, const Group *group)
 {
 	const RgMarket *market = &shape->pool->market;

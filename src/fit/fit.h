@@ -1,19 +1,19 @@
-/* fit: cluster + catalog + what the cloud says -> the fitted document (README.md beside this
- * file), which boot completes and a module lowers. Pure, in two steps, because facts come from
- * the cloud in between; the caller owns all results. Safe from any thread on results of its own.
+/* fit: cluster + catalog + facts from the cloud -> the fitted document (README.md beside this
+ * file), which boot completes and a module lowers. Pure, in two steps, because facts come from the
+ * cloud in between; the caller owns all results. Any thread may use it on its own results.
  *
- * `pins` is what the state remembers, so that neither tomorrow's catalog nor a newer default
- * image changes running nodes. One object, or NULL before the first apply:
+ * `pins` is what the state remembers, so that neither tomorrow's catalog nor a newer default image
+ * changes running nodes. One object, or NULL before the first apply:
  *   {"facts": the `facts` of the last fitted document, or null,
  *    "nodes": {"head" or "POOL/INDEX":
  *        {"instance_type": text, "zone": text, "image_key": text, "image_id": text,
  *         "price_microusd_hour": integer or null, "price_date": text or null,
  *         "price_quality": text or null, "reason": text or null}},
- *    "settings": those of the spec's provider settings on which the facts depend; absent: none,
- *    "zone_maps": [those whose keys are the zones that may be used]; absent: none,
+ *    "settings": the spec's provider settings on which the facts depend; absent: none,
+ *    "zone_maps": [those whose keys are the allowed zones]; absent: none,
  *    "image": the rules of the provider's schema.json; absent: none,
- *    "reoptimize": true where pinned instance types don't hold}
- * A member that is missing counts as not pinned. The rules are in README.md. */
+ *    "reoptimize": true to ignore pinned instance types}
+ * A missing member counts as not pinned. The rules are in README.md. */
 #pragma once
 #include "catalog/catalog.h"
 #include "spec/cluster.h"
@@ -21,18 +21,18 @@
 /* Each pool with its instance type. Borrows the cluster, the catalog and the pins. */
 typedef struct RgShapes RgShapes;
 
-/* NULL and diagnostics (catalog.*, fit.*) under the spec's lines when a pool fits nothing. */
+/* NULL and diagnostics (catalog.*, fit.*) at the spec's lines if a pool has no suitable type. */
 RgShapes *rg_fit_shapes(
 	const RgCluster *cluster, const RgCatalog *catalog, const json_t *pins, RgDiags *diags);
 void rg_fit_shapes_free(RgShapes *shapes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgShapes, rg_fit_shapes_free)
-/* The input of the provider's `resolve` (provider.h): only what the pins don't answer. Borrowed;
- * NULL when there is nothing to ask. */
+/* The input of the provider's `resolve` (provider.h): only what the pins do not answer. Borrowed;
+ * NULL if there is nothing to ask. */
 const json_t *rg_fit_request(const RgShapes *shapes);
 
-/* The fitted document, a new reference. `facts`: the reply of resolve, NULL when nothing was
- * asked. `lineage`: 32 hex digits, or NULL before the first apply. NULL and diagnostics on
- * error; unknown prices are warnings (catalog.no-price). */
+/* The fitted document, a new reference. `facts`: the reply of resolve, NULL if nothing was asked.
+ * `lineage`: 32 hex digits, or NULL before the first apply. NULL and diagnostics on error; unknown
+ * prices are warnings (catalog.no-price). */
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,
 	const json_t *pins, const char *lineage, RgDiags *diags);
 

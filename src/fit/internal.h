@@ -1,13 +1,13 @@
-/* Inside of fit: shapes.c fills, facts.c merges, zone.c chooses, fit.c writes the document. */
+/* Inside fit: shapes.c fills, facts.c merges, zone.c chooses, fit.c writes the document. */
 #pragma once
 #include "catalog/carbon.h"
 #include "catalog/mig.h"
 #include "fit/fit.h"
 
-/* One node: what its pin says of it, borrowed; NULL where it is not pinned. */
+/* One node: the contents of its pin, borrowed; NULL where it is not pinned. */
 typedef struct {
 	const json_t *pin;
-	const char *zone;     /* pinned and admitted by the spec */
+	const char *zone;     /* pinned and allowed by the spec */
 	const char *image_id; /* pinned under the pool's image key */
 	bool same_type;
 } RgFitNode;
@@ -15,28 +15,28 @@ typedef struct {
 typedef struct {
 	const RgPool *pool;
 	const RgInstanceType *type;
-	char *reason;		  /* why this type; NULL: an older state's pin, which has none */
-	unsigned preference;	  /* which of the accelerators asked for it has, from 0 */
-	const char *image_key;	  /* borrowed from the pool, or static */
+	char *reason;	       /* why this type; NULL: a pin of an older state, without a reason */
+	unsigned preference;   /* which of the requested accelerators it has, from 0 */
+	const char *image_key; /* borrowed from the pool, or static */
 	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
 	RgFitNode *nodes;	  /* rg_fit_count of the pool */
-	unsigned homeless;	  /* nodes whose zone is open */
-	const char *gathered;	  /* zone of a pool with a placement, of which nodes are there;
-				     NULL: none */
-	GHashTable *nodes_in;	  /* zone -> how many keep it; keys borrowed */
+	unsigned homeless;	  /* nodes without a zone yet */
+	const char
+		*gathered; /* zone of a pool with a placement that already has nodes; NULL: none */
+	GHashTable *nodes_in; /* zone -> number of nodes that keep it; keys borrowed */
 	GPtrArray *slices; /* of each GPU, RgMigProfile* borrowed from the catalog; NULL: whole */
-	unsigned starts[RG_MIG_MAX_SLICES]; /* where each lies */
+	unsigned starts[RG_MIG_MAX_SLICES]; /* where each is */
 } RgShape;
 
 struct RgShapes {
 	const RgCatalog *catalog;
 	GPtrArray *shapes; /* RgShape*: head, then pools in the order of the file */
 	json_t *settings, *zone_maps, *image; /* of the pins; NULL: none */
-	bool moved;			      /* the pinned facts answer other settings */
+	bool moved; /* the pinned facts were resolved with other settings */
 	json_t *request;
-	RgMig *mig;	  /* opened when a pool asks for it */
-	RgCarbon *carbon; /* opened when the spec optimizes for it */
-	bool reoptimize;  /* pinned types don't hold */
+	RgMig *mig;	  /* opened when a pool requests it */
+	RgCarbon *carbon; /* opened if the spec optimizes for it */
+	bool reoptimize;  /* pinned types are ignored */
 };
 
 /* How many nodes of a pool are fitted: the first stands for all of an elastic pool. */
@@ -48,51 +48,53 @@ static inline unsigned rg_fit_count(const RgPool *pool)
 #define RG_FIT_DEFAULT_IMAGE "default/x86_64"
 #define RG_FIT_OLD_GPU_IMAGE "default/x86_64/proprietary"
 
-/* choose.c: sets the shape's type and reason. False with catalog.* or fit.* under the spec's lines.
- */
+/* choose.c: sets the shape's type and reason. False with catalog.* or fit.* at the spec's lines. */
 bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, RgDiags *diags);
 
-/* offers.c: the price that a spot node of the zone is counted with: the zone's own where the
- * catalog has one, else the dearest of the region's zones, as a cloud that numbers its zones for
- * each account says which one is meant only after the purchase. NULL: none is known. */
+/* offers.c: the price assumed for a spot node of the zone: the zone's own if the catalog has one,
+ * else that of the region's most expensive zone, because a cloud that names zones differently for
+ * each account reveals the zone only after the purchase. NULL: none is known. */
 const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region, const char *zone);
 
-/* Whether the GPU works with NVIDIA's open kernel modules, which are for Turing and later (NVIDIA's
- * driver README, "Open Linux Kernel Modules"); older ones need the proprietary ones. */
+/* Whether NVIDIA's open kernel modules support the GPU: they are for Turing and later (NVIDIA's
+ * driver README, "Open Linux Kernel Modules"); older GPUs need the proprietary ones. */
 bool rg_fit_takes_open_driver(const RgInstanceType *type);
 
-/* Facts of the reply over those of the pins, cut to what the shapes use; new reference. */
+/* Facts of the reply merged over those of the pins, reduced to what the shapes use; new
+ * reference. */
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins);
 
-/* False and fit.no-placement where the type can't be placed as the pool requires (placement.c). */
+/* False and fit.no-placement if the type cannot be placed as the pool requires (placement.c). */
 bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
-/* False and fit.no-rdma where the pool requires RDMA and the type has no adapters (placement.c). */
+/* False and fit.no-rdma if the pool requires RDMA and the type has no adapters (placement.c). */
 bool rg_fit_check_rdma(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
-/* Whether the pool's nodes have to stand in one zone (placement.c). */
+/* Whether the pool's nodes must be in one zone (placement.c). */
 bool rg_fit_is_gathered(const RgPool *pool);
-/* A pool with a placement or RDMA stands in one zone: nodes pinned elsewhere become homeless. */
+/* A pool with a placement or RDMA is in one zone: nodes pinned elsewhere become homeless. */
 void rg_fit_gather(RgShape *shape);
 
 bool rg_fit_has_zone(const json_t *facts, const char *zone);
-/* Nodes can be placed in the zone, and the type is offered there as far as the facts say. */
+/* Whether nodes can be placed in the zone, and the type is offered there as far as the facts
+ * say. */
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone);
 /* Where the pool's homeless nodes go; borrowed from facts or cluster. NULL with fit.no-zone or
- * fit.zone-not-offered. `beside`: the zone to prefer when the spec lists none, or NULL. */
+ * fit.zone-not-offered. `beside`: the zone to prefer if the spec lists none, or NULL. */
 const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
 	const char *beside, const char *region, RgDiags *diags);
 
-/* share.c: cuts the shape's GPUs as its pool says. False with fit.mig-* or fit.no-gpu-to-share. */
+/* share.c: divides the shape's GPUs as its pool requests. False with fit.mig-* or
+ * fit.no-gpu-to-share. */
 bool rg_fit_share(RgShapes *shapes, RgShape *shape, RgDiags *diags);
 
-/* ray.c: what Ray sees of a node. GPUs are slices where the GPUs are cut. */
+/* ray.c: what Ray sees of a node. Divided GPUs count as their slices. */
 unsigned rg_fit_ray_gpus(const RgShape *shape);
-/* Of each of them, as sold; of different slices the smallest, because Ray can't distinguish them.
- */
+/* The marketed size of each; of different slices the smallest, because Ray cannot distinguish
+ * them. */
 unsigned rg_fit_gpu_memory_gb(const RgShape *shape);
 /* "1g.5gb", "mixed", or NULL without slices. g_free the result. */
 char *rg_fit_slice_word(const RgShape *shape);
-/* New references; without the zone's label when `zone` is NULL. */
+/* New references; without the zone's label if `zone` is NULL. */
 json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char *zone);
 json_t *rg_fit_resources(const RgShape *shape);
-/* NULL when the GPUs are not shared. */
+/* NULL if the GPUs are not shared. */
 json_t *rg_fit_share_json(const RgShape *shape);

@@ -61,7 +61,7 @@ void rg_layout_free(RgLayout *layout)
 	g_free(layout);
 }
 
-/* Raises one GPU's use and keeps the order: fuller ones in front. */
+/* Raises one GPU's use and keeps the order, fuller ones first. */
 static void fill_gpu(int64_t *gpus, unsigned device, int64_t part)
 {
 	int64_t used = gpus[device] + part;
@@ -86,7 +86,7 @@ static bool add_gpus(int64_t *gpus, unsigned n, const RgPlaceNeed *need, int dev
 		idle++;
 	if (idle < need->whole)
 		return false;
-	/* the idle ones are last; the full ones belong in front */
+	/* idle ones are last; full ones belong first */
 	for (unsigned i = 0; i < need->whole; i++)
 		fill_gpu(gpus, n - 1, RG_PLACE_ONE);
 	return true;

@@ -2,11 +2,11 @@
 #include <string.h>
 #include "fit/internal.h"
 
-/* What all steps of one search share. */
+/* Shared by all steps of one search. */
 typedef struct {
 	const RgWish *wish;
 	GPtrArray *offers;
-	RgMerit *least; /* of the satisfying ones, by preference */
+	RgMerit *least; /* of the matching ones, by preference */
 	guint preferences;
 } Search;
 
@@ -17,14 +17,14 @@ static void free_offer(void *data)
 	g_free(offer);
 }
 
-/* Tables may have prices of types that are not sold so. */
+/* Tables may have prices of types that are not sold that way. */
 static const RgPrice *price_of(const RgInstanceType *type, const char *region, RgPriceKind kind)
 {
 	return (type->markets & RG_SOLD(kind)) ? rg_catalog_find_price_of(type, region, kind)
 					       : NULL;
 }
 
-/* In no zone of the region was it seen at the limit. */
+/* No zone of the region was seen at or below the limit. */
 static char *reject_price(const RgWish *wish, const RgOffer *offer)
 {
 	if (wish->market != RG_PRICE_SPOT || wish->max_microusd == 0 ||
@@ -109,8 +109,8 @@ static bool is_like(const RgOffer *offer, const RgOffer *other)
 	       offer->preference == other->preference && offer->nearness == other->nearness;
 }
 
-/* Whether an unknown price keeps the limit nobody can say: where the data have prices of others
- * that would do, it is not taken in their stead. */
+/* If the price is unknown, nobody can say whether it is within the limit: such an offer is not used
+ * if others with a known price match. */
 static void reject_unknown(const Search *search)
 {
 	const RgWish *wish = search->wish;

@@ -1,12 +1,12 @@
 /* Ray's options that let a workload run where it was placed: num_gpus, label_selector, resources,
- * placement groups. Names as of Ray 2.49 (docs.ray.io, "Use labels to control scheduling";
+ * placement groups. Names as in Ray 2.49 (docs.ray.io, "Use labels to control scheduling";
  * ray.util.placement_group). */
 #include <string.h>
 #include "fit/demand.h"
 
 #define POOL_LABEL "ray.io/node-group"
 
-/* label_selector came with 2.49, bundle_label_selector of placement groups with it. */
+/* 2.49 introduced label_selector and the bundle_label_selector of placement groups. */
 static bool has_selectors(const RgCluster *cluster)
 {
 	char *rest = NULL;
@@ -21,7 +21,7 @@ static json_t *number(double value)
 						  : json_real(value);
 }
 
-/* Parts are whole steps of 1/10000; written so, 3333 is 0.3333. */
+/* Fractions are whole steps of 1/10000: 3333 is written 0.3333. */
 static json_t *gpus_of(const RgPlaceNeed *need)
 {
 	return need->whole > 0 || need->part == 0 ? json_integer(need->whole)
@@ -33,7 +33,7 @@ static bool same_need(const RgPlaceNeed *a, const RgPlaceNeed *b)
 	return a->whole == b->whole && a->part == b->part;
 }
 
-/* Pools from `from` on that take the same; marks them in `done`. */
+/* Pools from `from` on that need the same options; marks them in `done`. */
 static json_t *alike(
 	const RgDemand *demand, unsigned task, const bool *use, bool *done, unsigned from)
 {
@@ -64,7 +64,7 @@ static json_t *selector_of(
 	return selector;
 }
 
-/* Before label selectors, a trace of a resource that only nodes with the GPU have. */
+/* Before label selectors: a tiny amount of a resource that only nodes with the GPU have. */
 static void add_trace(const RgDemand *demand, unsigned pool, json_t *resources)
 {
 	const RgGpuModel *gpu = rg_demand_shape(demand, pool)->type->gpu;

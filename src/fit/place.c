@@ -35,8 +35,8 @@ uint64_t rg_place_per_node(const RgPlaceProblem *problem, unsigned task, unsigne
 	return rg_nodes_room(layout, layout->groups->pdata[0], task);
 }
 
-/* U units that spread can be there when the nodes, each giving at most U and no unit two, hold
- * all their bundles: sum of min(room, U) over the nodes >= U * bundles (Gale and Ryser). */
+/* U units that spread fit if the nodes, each with at most U bundles and none with two of one unit,
+ * hold all their bundles: sum of min(room, U) over the nodes >= U * bundles (Gale and Ryser). */
 static uint64_t spread_units(const RgPlaceProblem *problem, const uint64_t *room, unsigned bundles)
 {
 	uint64_t all = 0;
@@ -70,7 +70,7 @@ uint64_t rg_place_alone(const RgPlaceProblem *problem, unsigned task)
 
 /* ---- all together */
 
-/* The most that a bundle takes of any pool's GPUs. */
+/* The most that a bundle needs of any pool's GPUs. */
 static unsigned size_of(const RgPlaceProblem *problem, unsigned task)
 {
 	unsigned size = 0;
@@ -90,7 +90,7 @@ static unsigned choices_of(const RgPlaceProblem *problem, unsigned task)
 	return choices;
 }
 
-/* Groups before single tasks, large before small, tied before free. */
+/* Groups before single tasks, large before small, restricted before unrestricted. */
 static bool goes_before(const RgPlaceProblem *problem, unsigned a, unsigned b)
 {
 	const RgPlaceTask *x = &problem->tasks[a], *y = &problem->tasks[b];
@@ -118,7 +118,8 @@ unsigned *rg_place_order(const RgPlaceProblem *problem)
 	return order;
 }
 
-/* The group to take next: of the pool, the one that has the least left but takes the task. */
+/* The group to use next: of the pool, the one with the least left that still has room for the
+ * task. */
 static RgNodes *fullest(const RgLayout *layout, unsigned pool, unsigned task)
 {
 	RgNodes *best = NULL;
@@ -132,7 +133,7 @@ static RgNodes *fullest(const RgLayout *layout, unsigned pool, unsigned task)
 	return best;
 }
 
-/* Up to `wanted` bundles anywhere; how many found a place. */
+/* Up to `wanted` bundles anywhere; returns how many were placed. */
 static uint64_t fill(RgLayout *layout, unsigned task, uint64_t wanted, uint64_t *on_pool)
 {
 	const RgPlaceProblem *problem = layout->problem;
@@ -173,7 +174,7 @@ static RgNodes *roomiest(const RgLayout *layout, unsigned task, const GHashTable
 	return best;
 }
 
-/* One unit over distinct nodes: where the most room is, so that later units find nodes too. */
+/* One unit over distinct nodes: where the most room is, so that later units also find nodes. */
 static bool spread_unit(RgLayout *layout, unsigned task, uint64_t *on_pool)
 {
 	unsigned left = layout->problem->tasks[task].bundles;
@@ -189,7 +190,8 @@ static bool spread_unit(RgLayout *layout, unsigned task, uint64_t *on_pool)
 		g_ptr_array_add(picks, GUINT_TO_POINTER(count));
 		left -= count;
 	}
-	/* nodes that change may fall into a group picked here too; the counts keep them apart */
+	/* nodes that change may join a group that is also picked here; the counts keep them
+	 * apart */
 	for (guint i = 0; i < picks->len; i += 2) {
 		RgNodes *nodes = picks->pdata[i];
 		unsigned count = GPOINTER_TO_UINT(picks->pdata[i + 1]);
@@ -199,7 +201,7 @@ static bool spread_unit(RgLayout *layout, unsigned task, uint64_t *on_pool)
 	return true;
 }
 
-/* Up to `wanted` units; how many found a place. */
+/* Up to `wanted` units; returns how many were placed. */
 static unsigned add_units(RgLayout **layout, unsigned task, unsigned wanted, uint64_t *on_pool)
 {
 	const RgPlaceProblem *problem = (*layout)->problem;
@@ -257,7 +259,7 @@ static bool is_small(const RgPlaceProblem *problem)
 	return nodes <= RG_PLACE_SMALL && units <= RG_PLACE_SMALL;
 }
 
-/* A task that can't even run alone settles the question. */
+/* A task that cannot even run alone decides the question. */
 static bool is_hopeless(const RgPlaceProblem *problem)
 {
 	for (unsigned t = 0; t < problem->n_tasks; t++) {

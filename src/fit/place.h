@@ -1,6 +1,6 @@
-/* The arithmetic of placing: tasks on nodes of pools, as Ray counts resources (in steps of
- * 1/10000, its FixedPoint) and gives out GPUs: whole ones, or a part of one, which never spans two.
- * Knows neither specs nor catalogs; workloads.c translates. Pure, same input, same answer. */
+/* The arithmetic of placement: tasks on nodes of pools, as Ray counts resources (in steps of
+ * 1/10000, its FixedPoint) and assigns GPUs: whole ones, or a fraction of one, which never spans
+ * two. Independent of specs and catalogs; workloads.c translates. Pure: same input, same answer. */
 #pragma once
 #include <glib.h>
 #include <stdbool.h>
@@ -14,20 +14,20 @@ typedef struct {
 	const int64_t *amounts; /* what a node has of each other resource; n_amounts of them */
 } RgPlacePool;
 
-/* What one bundle takes of a node's GPUs: `whole` of them, or `part` (1..9999) of one, or none. */
+/* What one bundle needs of a node's GPUs: `whole` of them, or `part` (1..9999) of one, or none. */
 typedef struct {
 	bool admitted;
 	unsigned whole, part;
 } RgPlaceNeed;
 
-/* `units` times `bundles`, all bundles of a unit at once or none; `spread`: each of them on
- * another node. */
+/* `units` times `bundles`, all bundles of a unit at once or none; `spread`: each of them on a
+ * different node. */
 typedef struct {
 	unsigned units, bundles;
 	bool spread;
 	const RgPlaceNeed *on;	/* for each pool */
 	const int64_t *amounts; /* of a bundle, n_amounts of them */
-	const unsigned *order;	/* pools, those to take first in front; n_pools of them */
+	const unsigned *order;	/* pools in order of preference; n_pools of them */
 } RgPlaceTask;
 
 typedef struct {
@@ -43,25 +43,26 @@ typedef struct {
 } RgPlaceUse;
 
 typedef struct {
-	unsigned *units;   /* placed of each task */
+	unsigned *units;   /* placed units of each task */
 	uint64_t *bundles; /* of task t on pool p: [t * n_pools + p] */
 	RgPlaceUse *use;   /* of each pool */
 	bool all;	   /* every unit is placed */
 	bool exact;	   /* `all` is certain; else a placement may exist that was not found */
 } RgPlaced;
 
-/* Bundles of a task that an empty node of a pool holds. */
+/* Bundles of a task that fit on an empty node of a pool. */
 uint64_t rg_place_per_node(const RgPlaceProblem *problem, unsigned task, unsigned pool);
-/* Units of one task that run at once while nothing else does; exact. */
+/* Units of one task that run at once if nothing else does; exact. */
 uint64_t rg_place_alone(const RgPlaceProblem *problem, unsigned task);
-/* All tasks at once: the large and the tied ones first, each on the nodes that it leaves the least
- * of (those that spread over nodes: where the most is left). When that does not place everything
- * and the problem is small (RG_PLACE_SMALL nodes and units), all placements are tried. */
+/* All tasks at once: large and restricted ones first, each on the nodes where it leaves the least
+ * (if they spread over nodes: where the most is left). If that does not place everything and the
+ * problem is small (RG_PLACE_SMALL nodes and units), all placements are tried. */
 #define RG_PLACE_SMALL 32
 RgPlaced *rg_place_together(const RgPlaceProblem *problem);
-/* Whether gangs (tasks of more than one unit of which none is of use before all run) can each get
- * some units and none all of them: each in turn gets one, but never its last. `gangs`: indexes of
- * tasks. held[i] (of n) is how many units each holds then. A found deadlock is a real one. */
+/* Whether gangs (tasks of several units that are useful only if all run) can reach a state in which
+ * each has some units and none has all: each in turn gets one, but never its last. `gangs`: indexes
+ * of tasks. held[i] (of n) is how many units each then holds. A deadlock that is found is a real
+ * one. */
 bool rg_place_deadlock(
 	const RgPlaceProblem *problem, const unsigned *gangs, size_t n, unsigned *held);
 

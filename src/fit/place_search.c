@@ -1,14 +1,14 @@
-/* All placements of a small problem, with what was tried before remembered. */
+/* All placements of a small problem; remembers what was already tried. */
 #include <string.h>
 #include "fit/place_internal.h"
 
-/* Above it the answer is "not found", not "there is none". */
+/* Above this the answer is "not found", not "does not exist". */
 #define MAX_STEPS 20000
 
 typedef struct {
 	const RgPlaceProblem *problem;
 	unsigned *order;
-	GHashTable *seen; /* GBytes of (task, unit, layout) that led nowhere */
+	GHashTable *seen; /* GBytes of (task, unit, layout) that failed */
 	unsigned steps;
 	bool sure;
 	RgLayout *found;
@@ -69,8 +69,8 @@ static bool try_single(Search *search, const RgLayout *layout, unsigned at, unsi
 	return false;
 }
 
-/* The bundles of one unit that spreads: from group `from` on, `left` more nodes. Picks are made on
- * `layout` as it was before the unit, and carried out on `next`. */
+/* The bundles of one unit that spreads: `left` more nodes, from group `from` on. Nodes are selected
+ * in `layout` as it was before the unit, and changed in `next`. */
 static bool try_spread(Search *search, const RgLayout *layout, unsigned at, unsigned unit,
 	unsigned *picks, guint from, unsigned left)
 {
@@ -95,7 +95,7 @@ static bool try_spread(Search *search, const RgLayout *layout, unsigned at, unsi
 	if (from == layout->groups->len)
 		return false;
 	const RgNodes *nodes = layout->groups->pdata[from];
-	/* which GPU of a node a part goes to is not tried here */
+	/* does not try which GPU of a node a fraction goes to */
 	search->sure &= problem->tasks[task].on[nodes->pool].part == 0;
 	unsigned most = rg_nodes_room(layout, nodes, task) > 0 ? MIN(nodes->count, left) : 0;
 	for (unsigned take = most + 1; take-- > 0;) {
@@ -116,8 +116,8 @@ static bool branch(Search *search, const RgLayout *layout, unsigned at, unsigned
 	return try_spread(search, layout, at, unit, picks, 0, task->bundles);
 }
 
-/* Units of a task are counted one by one; those that must be there together but may share nodes
- * are as good as single ones here, where all are wanted. */
+/* Units of a task are counted one by one. Units that must run together but may share nodes count as
+ * single ones here, because all are required. */
 static bool go(Search *search, const RgLayout *layout, unsigned at, unsigned unit)
 {
 	const RgPlaceProblem *problem = search->problem;

@@ -1,5 +1,5 @@
-/* Pools with `placement: cluster` or `rdma: true`: all nodes in one zone, of a type that can. RDMA
- * traffic is not routed between zones. */
+/* Pools with `placement: cluster` or `rdma: true`: all nodes in one zone, of a type that supports
+ * it. RDMA traffic is not routed between zones. */
 #include <string.h>
 #include "fit/internal.h"
 
@@ -30,7 +30,7 @@ bool rg_fit_is_gathered(const RgPool *pool)
 	return pool->placement || pool->rdma;
 }
 
-/* Where `zone` stands in the spec's list; without a list all are equal. */
+/* The position of `zone` in the spec's list; without a list all are equal. */
 static guint wish_rank(const RgPool *pool, const char *zone)
 {
 	guint rank = 0;
@@ -39,7 +39,7 @@ static guint wish_rank(const RgPool *pool, const char *zone)
 	return rank;
 }
 
-/* The zone that keeps most nodes where they are; then the spec's order, then the name. */
+/* The zone that keeps most nodes in place; then the spec's order, then the name. */
 static const char *fullest_zone(const RgShape *shape)
 {
 	const char *best = NULL;

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "fit/internal.h"
 
-/* One policy of one file against one cluster. */
+/* One policy of one file applied to one cluster. */
 typedef struct {
 	const RgCluster *cluster;
 	const RgShapes *shapes;
@@ -48,7 +48,7 @@ static bool is_same(const Check *check, const char *name, const char *pattern, c
 	return is_like(name, pattern);
 }
 
-/* Any word for the model, "A100" for an A100-40GB, or a pattern over its names. */
+/* Any name of the model, "A100" for an A100-40GB, or a pattern over its names. */
 static bool is_gpu(const Check *check, const char *name, const char *pattern, const void *model)
 {
 	const RgGpuModel *gpu = model;
@@ -56,7 +56,7 @@ static bool is_gpu(const Check *check, const char *name, const char *pattern, co
 	       is_like(name, pattern) || is_like(gpu->ray_type, pattern);
 }
 
-/* What is held against allow_THING and deny_THING; `what` NULL: the provider has a word for it. */
+/* What allow_THING and deny_THING are compared with; `what` NULL: use the provider's term. */
 typedef struct {
 	const char *allow, *deny, *code, *what;
 	bool (*matches)(
@@ -144,7 +144,7 @@ static void check_pool(Check *check, const RgShape *shape)
 static void check_nodes(Check *check)
 {
 	const json_t *most = rule_of(check, "max_nodes");
-	/* Ray's autoscaler may take an elastic pool to its max at any time. */
+	/* Ray's autoscaler may grow an elastic pool to its max at any time. */
 	unsigned nodes = check->cluster->head->nodes;
 	for (guint i = 0; i < check->cluster->pools->len; i++) {
 		const RgPool *pool = check->cluster->pools->pdata[i];
@@ -183,7 +183,7 @@ static void check_labels(Check *check)
 	}
 }
 
-/* What an image is whose content changes with time; NULL: it stays what it is. */
+/* Why an image's content can change with time; NULL: it is fixed. */
 static const char *moving_image(const json_t *rules, const char *image)
 {
 	size_t i;
@@ -198,7 +198,7 @@ static const char *moving_image(const json_t *rules, const char *image)
 	return NULL;
 }
 
-/* A digest names one content for ever; a tag, an alias and a default may move. */
+/* A digest always names the same content; a tag, an alias and a default may move. */
 static void check_images(Check *check)
 {
 	const RgCluster *cluster = check->cluster;
@@ -224,7 +224,7 @@ static void check_images(Check *check)
 	}
 }
 
-/* A word that no GPU has would deny, or allow, nothing, and nobody would know. */
+/* A name that no GPU has would deny, or allow, nothing, and nobody would notice. */
 static void check_words(Check *check, const char *rule)
 {
 	const RgGpus *gpus = rg_catalog_get_gpus(check->shapes->catalog);

@@ -39,7 +39,8 @@ void rg_merit_add(RgMerit *sum, const RgMerit *each, unsigned n)
 	sum->carbon_mg_hour = add_times(sum->carbon_mg_hour, each->carbon_mg_hour, n);
 }
 
-/* Half the price and half the carbon, each as a multiple of the least; DBL_MAX: not both known. */
+/* Half the price and half the carbon, each as a multiple of the lowest; DBL_MAX: not both are
+ * known. */
 static double balance(const RgMerit *least, const RgMerit *merit)
 {
 	if (merit->microusd_hour == INT64_MAX || merit->carbon_mg_hour == INT64_MAX ||

@@ -17,7 +17,7 @@ unsigned rg_fit_gpu_memory_gb(const RgShape *shape)
 	return least;
 }
 
-/* "1g.5gb+me" as Ray's labels and resources may say it, and as Kubernetes does: "1g.5gb.me". */
+/* "1g.5gb+me" in the form that Ray's labels and resources, and Kubernetes, allow: "1g.5gb.me". */
 static char *plain_name(const RgMigProfile *profile)
 {
 	return g_strdelimit(g_strdup(profile->name), "+", '.');
@@ -57,7 +57,7 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 	return labels;
 }
 
-/* How many slices of each profile a node has: "mig-1g.5gb": 56. */
+/* The number of slices of each profile on a node: "mig-1g.5gb": 56. */
 static void add_slices(json_t *resources, const RgShape *shape)
 {
 	for (guint i = 0; shape->slices && i < shape->slices->len; i++) {
@@ -83,8 +83,8 @@ json_t *rg_fit_resources(const RgShape *shape)
 	return resources;
 }
 
-/* The slices of one GPU, each with its place on the chip where different profiles share it: a
- * list of one profile finds its places alone. */
+/* The slices of one GPU, each with its place on the chip if different profiles share it; a list of
+ * one profile finds its places by itself. */
 static json_t *slices_json(const RgShape *shape)
 {
 	json_t *list = json_array();

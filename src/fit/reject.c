@@ -1,4 +1,5 @@
-/* Why a type doesn't satisfy a wish: one reason, that of the accelerator which it comes nearest. */
+/* Why a type does not satisfy a request: one reason, for the accelerator that it comes closest
+ * to. */
 #include <string.h>
 #include "fit/offers.h"
 
@@ -26,7 +27,7 @@ static const char *sign(RgBoundKind kind)
 	return ">=";
 }
 
-/* Of the host, whatever accelerator is asked for. */
+/* About the host, whatever accelerator is requested. */
 static char *reject_host(const RgWish *wish, const RgInstanceType *type)
 {
 	if (!type->gpu)
@@ -78,7 +79,7 @@ static bool names_model(const RgAccelerator *asked, const RgGpus *gpus, const Rg
 	return !asked->names;
 }
 
-/* Of `nearness`: the host, then the model, then what it must have, then their number, then the
+/* Of `nearness`: the host, then the model, then its requirements, then their number, then the
  * network, then the region. */
 enum { NEAR_HOST, NEAR_MODEL, NEAR_BOUND, NEAR_COUNT, NEAR_NETWORK, NEAR_REGION };
 
@@ -106,7 +107,7 @@ static RgVerdict judge_accelerator(
 	return (RgVerdict){why, 0, NEAR_COUNT};
 }
 
-/* The first accelerator that the type satisfies, else the one that it comes nearest. */
+/* The first accelerator that the type satisfies, else the one that it comes closest to. */
 static RgVerdict judge_gpus(const RgWish *wish, const RgGpus *gpus, const RgInstanceType *type)
 {
 	RgVerdict nearest = {NULL, 0, wish->accelerators ? NEAR_HOST : NEAR_NETWORK};

@@ -1,4 +1,4 @@
-/* What would let a workload run, at the least cost an hour: more nodes of a pool, or a new pool of
+/* What would let a workload run at the lowest hourly cost: more nodes of a pool, or a new pool of
  * another instance type of the catalog in this region. */
 #include <string.h>
 #include "fit/demand.h"
@@ -23,7 +23,8 @@ static int64_t price_of(const Remedy *remedy, const RgInstanceType *type)
 	return price ? price->microusd_hour : RG_MONEY_UNKNOWN;
 }
 
-/* Fewest nodes of pool `p` (of `pools`, changed meanwhile) with which enough run; 0: no number. */
+/* The fewest nodes of pool `p` (of `pools`, temporarily changed) with which enough replicas run; 0:
+ * no number. */
 static unsigned nodes_needed(
 	const Remedy *remedy, RgPlaceProblem *problem, RgPlacePool *pools, unsigned p, unsigned now)
 {
@@ -48,7 +49,7 @@ static void offer(Remedy *remedy, const RgInstanceType *type, const char *pool, 
 	if (nodes == 0 || price == RG_MONEY_UNKNOWN)
 		return;
 	int64_t cost = price * nodes;
-	/* at the same cost more of what is there, then by name */
+	/* at the same cost prefer more nodes of an existing pool, then by name */
 	bool as_good = cost == remedy->best_cost;
 	bool first = !remedy->best || ((pool != NULL) == remedy->best_is_pool &&
 					      strcmp(name, remedy->best_name) < 0);
@@ -91,7 +92,7 @@ static bool is_wished(const Remedy *remedy, const RgInstanceType *type)
 	return named;
 }
 
-/* A pool beside the others, whose labels and resources may be made to suit. */
+/* An additional pool, whose labels and resources can be chosen to match. */
 static void try_type(Remedy *remedy, const RgInstanceType *type)
 {
 	const RgPlaceProblem *given = &remedy->demand->problem;

@@ -51,7 +51,7 @@ bool rg_fit_takes_open_driver(const RgInstanceType *type)
 	return !type->gpu || type->gpu->compute_capability >= 75;
 }
 
-/* By the pool's list, and by the zones that the provider's settings are given for. */
+/* By the pool's list, and by the zones for which the provider's settings are given. */
 static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *zone)
 {
 	size_t i;
@@ -63,7 +63,7 @@ static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *
 	return !pool->zones || g_strv_contains((const char *const *)pool->zones, zone);
 }
 
-/* The zone stays while the spec admits it, the image while it was chosen for the same wish. */
+/* The zone stays while the spec allows it, the image while it was chosen for the same request. */
 static void read_pins(const RgShapes *shapes, RgShape *shape)
 {
 	const RgPool *pool = shape->pool;
@@ -140,9 +140,9 @@ static bool knows_type(const RgShape *shape, const json_t *known)
 	return json_object_get(json_object_get(known, "offerings"), shape->type->name) != NULL;
 }
 
-/* Whether what is known leaves the pool's open nodes a zone to go to. Where it doesn't, the cloud
- * may by now: somebody opens the network there as advised, or a type comes to another zone. For a
- * type that nobody has asked about, only an existing node shows it. */
+/* Whether a known zone is left for the pool's open nodes. If not, the cloud may have one by now:
+ * someone extended the network as advised, or a zone now offers the type. For a type that was never
+ * asked about, only an existing node proves it. */
 static bool pins_suffice(const RgShape *shape, const json_t *known)
 {
 	const RgPool *pool = shape->pool;
@@ -161,7 +161,7 @@ static bool pins_suffice(const RgShape *shape, const json_t *known)
 	return false;
 }
 
-/* NULL when the pins answer everything, so that a plan without changes asks nothing. */
+/* NULL if the pins answer everything, so that a plan without changes asks nothing. */
 static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 {
 	const json_t *known = json_object_get(pins, "facts");

@@ -1,4 +1,5 @@
-/* `share` of a pool against what its GPUs can do: which MIG slices each GPU is cut into. */
+/* Compares `share` of a pool with what its GPUs support: which MIG slices each GPU is divided
+ * into. */
 #include <string.h>
 #include "fit/internal.h"
 
@@ -9,8 +10,8 @@ static RgDiag *complain(const RgPool *pool, RgDiags *diags, const char *code, ch
 	return rg_diag_at(diag, pool->share.source);
 }
 
-/* The profile meant by somebody who thinks of another GPU: of the same compute slices (1g) and
- * kind (+me), the smallest that has the memory, or else the largest. */
+/* The profile that a user of another GPU probably means: with the same compute slices (1g) and kind
+ * (+me), the smallest that has the memory, or else the largest. */
 static const RgMigProfile *nearest(const GPtrArray *profiles, const char *wish)
 {
 	const RgMigProfile *best = NULL;
@@ -40,7 +41,7 @@ static const RgMigProfile *find_profile(
 	if (found)
 		return found;
 	const GPtrArray *profiles = rg_mig_profiles(mig, model);
-	/* "1g.5gb (7), 2g.10gb (3)": what the model has, and how many of each. */
+	/* "1g.5gb (7), 2g.10gb (3)": the model's profiles, and how many of each. */
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (guint i = 0; i < profiles->len; i++) {
 		const RgMigProfile *profile = profiles->pdata[i];

@@ -3,10 +3,10 @@
 #include "spec/ray_image.h"
 
 /* A gang shares its gradients after every step. raygpu's own rule of thumb: a node should have this
- * much bandwidth for each dense FP16 TFLOPS of its GPUs. p4d (0.16) and p3dn (0.1) keep it, the
- * p3 types of 10 and 25 Gbps (0.02), which are known to wait for their network, don't. */
+ * much bandwidth for each dense FP16 TFLOPS of its GPUs. p4d (0.16) and p3dn (0.1) satisfy it; the
+ * p3 types with 10 and 25 Gbps (0.02), which are known to wait for their network, do not. */
 #define GBPS_A_TFLOPS 0.05
-/* What the message counts: gradients of a model of 7 billion parameters in 16 bits. */
+/* What the message is based on: gradients of a model of 7 billion parameters in 16 bits. */
 #define GRADIENTS_GB 14.0
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
 	unsigned nodes;
 } Gang;
 
-/* ---- what of the document belongs to a pool */
+/* ---- what in the document belongs to a pool */
 
 static const char *zone_of(const json_t *node)
 {
@@ -80,7 +80,7 @@ static bool find_gang(const Topology *topology, const char *pool, Gang *gang)
 
 /* ---- findings */
 
-/* The slowest type of the catalog with as many of the same GPUs and enough bandwidth. */
+/* The slowest type in the catalog with as many of the same GPUs and enough bandwidth. */
 static const RgInstanceType *faster_type(
 	const Topology *topology, const RgInstanceType *type, double gbps)
 {
@@ -176,7 +176,7 @@ static void check_placement(
 		without ? "; " : "", without ? without : "");
 }
 
-/* What Ray's own images contain the module's words say; of other images raygpu knows nothing. */
+/* The module's words say what Ray's own images contain; raygpu knows nothing about others. */
 static void check_rdma_image(const Topology *topology, const RgPool *pool)
 {
 	const RgWords *words = rg_catalog_words(topology->catalog);
@@ -194,7 +194,7 @@ static void check_rdma_image(const Topology *topology, const RgPool *pool)
 			   "one of these, or to your own image");
 }
 
-/* Ray's control store is on the head: all tasks and objects are announced to it. */
+/* Ray's control store is on the head: all tasks and objects are registered there. */
 static void check_head(const Topology *topology)
 {
 	size_t i, near = 0, far = 0;

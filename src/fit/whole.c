@@ -3,8 +3,8 @@
 #include "fit/internal.h"
 #include "fit/offers.h"
 
-/* Of one node of the shape. Spot as plans count it: where the pool's first zone has no price of its
- * own, with the dearest zone's. */
+/* For one node of the shape. Spot as plans count it: if the pool's first zone has no price of its
+ * own, that of the most expensive zone. */
 static const RgPrice *price_of(const RgCluster *cluster, const RgShape *shape)
 {
 	const RgPool *pool = shape->pool;
@@ -70,9 +70,9 @@ RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const 
 			continue;
 		const RgPrice *price = price_of(cluster, shape);
 		RgOffer offer = offer_of(cluster, shapes, shape, price, carbon);
-		/* Beside GPUs, what the hosts without any cost decides little: where it is not
-		 * known, it doesn't make the place less sure, and the lowest price known anywhere
-		 * stands in for it. */
+		/* Compared with GPUs, the price of hosts without any matters little: if it is
+		 * unknown, the place does not count as less certain, and the lowest price known
+		 * anywhere is used. */
 		RgMerit merit = rg_offer_merit(&offer);
 		if (offer.price == RG_MONEY_UNKNOWN && !shape->type->gpu && has_gpus(shapes) &&
 			merit.microusd_hour != INT64_MAX) {

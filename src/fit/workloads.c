@@ -3,7 +3,7 @@
 #include <string.h>
 #include "fit/demand.h"
 
-/* What all steps of one judgement share. */
+/* Shared by all steps of one evaluation. */
 typedef struct {
 	RgDemand *demand;
 	const RgPlaceProblem *problem;
@@ -23,7 +23,7 @@ static const char *pool_name(const Judge *judge, unsigned pool)
 	return rg_demand_shape(judge->demand, pool)->pool->name;
 }
 
-/* Units of a group that is placed whole are one; people count replicas. */
+/* Units of a group that is placed whole count as one; people count replicas. */
 static uint64_t placed_replicas(const Judge *judge, unsigned task)
 {
 	const RgWorkload *workload = workload_of(judge, task);
@@ -31,7 +31,7 @@ static uint64_t placed_replicas(const Judge *judge, unsigned task)
 	return judge->placed->units[task] * (packed ? workload->replicas : 1);
 }
 
-/* ---- words of findings */
+/* ---- texts of findings */
 
 static bool can_take(const Judge *judge, unsigned task, unsigned pool)
 {
@@ -54,7 +54,7 @@ static char *why_not(const Judge *judge, unsigned task)
 static RgDiag *report_never(const Judge *judge, unsigned task)
 {
 	const RgWorkload *workload = workload_of(judge, task);
-	/* When no GPU of the cluster has the memory, that says it all. */
+	/* If no GPU of the cluster has the memory, that is the only reason to show. */
 	const RgShape *largest = NULL;
 	for (unsigned p = 0; p < judge->problem->n_pools; p++) {
 		const RgShape *shape = rg_demand_shape(judge->demand, p);
@@ -180,7 +180,7 @@ static void report_deadlock(const Judge *judge, unsigned a, unsigned b, const un
 	rg_diag_hint(diag, "add nodes, or remove `gang` from the one that can wait");
 }
 
-/* Two tasks alone with each other; whether all of both fit, surely not, and who holds what. */
+/* Two tasks by themselves: whether both fit completely, certainly do not, and which holds what. */
 static void check_pair(const Judge *judge, unsigned a, unsigned b)
 {
 	RgPlaceTask pair[] = {judge->problem->tasks[a], judge->problem->tasks[b]};
@@ -284,7 +284,7 @@ static json_t *workload_json(const Judge *judge, unsigned task)
 	json_object_set_new(json, "together", json_integer((json_int_t)together));
 	json_object_set_new(json, "pools", on_pools_json(judge, task));
 	json_object_set_new(json, "remedy", remedy ? remedy : json_null());
-	/* Where it was placed; where it could be, when nothing of it was. */
+	/* Where it was placed, or, if nothing of it was placed, where it could be. */
 	unsigned n = judge->problem->n_pools;
 	g_autofree bool *use = g_new0(bool, MAX(n, 1));
 	bool any = judge->placed->units[task] > 0;

@@ -1,11 +1,11 @@
-/* Ray needs its nodes close together, so the cluster gathers in one zone where it can. */
+/* Ray needs its nodes close together, so the cluster uses one zone where possible. */
 #include <string.h>
 #include "fit/internal.h"
 #include "base/words.h"
 
-/* How good a zone is for a pool without wishes; compared in this order. */
+/* How good a zone is for a pool without a preference; compared in this order. */
 typedef struct {
-	guint own, cluster; /* nodes of the pool, of the cluster, that are there already */
+	guint own, cluster; /* existing nodes of the pool, of the cluster */
 	guint serves;	    /* pools that could be there */
 } Rank;
 
@@ -14,7 +14,7 @@ static const json_t *offered_zones(const json_t *facts, const RgInstanceType *ty
 	return json_object_get(json_object_get(facts, "offerings"), type->name);
 }
 
-/* A type that the facts don't mention counts as offered: the cloud will say so if it isn't. */
+/* A type that the facts do not mention counts as offered: if it is not, the cloud will say so. */
 static bool is_offered(const json_t *facts, const RgInstanceType *type, const char *zone)
 {
 	const json_t *zones = offered_zones(facts, type);

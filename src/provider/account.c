@@ -1,4 +1,4 @@
-/* account: whose resources the credentials of an instance reach. */
+/* account: which account the credentials of an instance belong to. */
 #include "provider/internal.h"
 
 bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags)

@@ -1,5 +1,5 @@
-/* One call into a module from beginning to end. Whatever the module does with the handle after
- * the return, or on another thread, is refused: handles are never used twice. */
+/* One call into a module from beginning to end. If the module uses the handle after the return, or
+ * on another thread, that is refused: handles are never reused. */
 #include "provider/internal.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ const char *rg_call_provider(const RgCall *call)
 
 void rg_call_bad(RgCall *call, const char *format, ...)
 {
-	/* A hostile module could fill the memory with complaints. */
+	/* A hostile module could fill the memory with messages. */
 	if (call->bad_count++ >= BAD_MAX)
 		return;
 	va_list args;
@@ -130,7 +130,8 @@ static const RgDiag *newest_error(const RgDiags *diags, size_t from)
 	return NULL;
 }
 
-/* Why the whole failed: the module's word, else the transport's, else what the status tells. */
+/* Why the whole call failed: the module's message, else the transport's, else what the status
+ * implies. */
 static void explain_failure(RgCall *call)
 {
 	const RgDiag *reason = newest_error(call->reasons, 0);

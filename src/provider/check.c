@@ -1,15 +1,15 @@
-/* Checks what a module declares (schema.json). The shape comes from schemas/provider-schema.json,
- * embedded; here is only what a JSON Schema can't say. */
+/* Checks what a module declares (schema.json). schemas/provider-schema.json, embedded, defines its
+ * form; this file checks only what a JSON Schema cannot express. */
 #include "provider/internal.h"
 
 #include <string.h>
 
 extern const struct rg_embedded rg_schemas[];
 
-/* Findings that are put into words; more help nobody. */
+/* Findings that are reported; more would not help. */
 #define FINDINGS_MAX 5
 
-/* One finding in words: "/kinds/x.y/batch: create is missing". */
+/* One finding as text: "/kinds/x.y/batch: create is missing". */
 static void put_finding(const RgSchemaFinding *finding, void *data)
 {
 	GPtrArray *lines = data;

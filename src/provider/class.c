@@ -49,7 +49,8 @@ RgClass rg_class_of_code(const char *diag_code)
 	if (g_str_equal(diag_code, "provider.credentials") ||
 		g_str_equal(diag_code, "provider.read-only"))
 		return RG_CLASS_DENIED;
-	/* A request without an answer; trying again later may help, but for a broken TLS set-up. */
+	/* A request without an answer; trying again later may help, except after a failed TLS
+	 * set-up. */
 	if (!g_str_equal(diag_code, "http.tls") && g_str_has_prefix(diag_code, "http."))
 		return RG_CLASS_TRANSIENT;
 	return RG_CLASS_UNKNOWN;

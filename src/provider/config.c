@@ -1,6 +1,6 @@
-/* What a spec says to its module, judged by the settings' schema in the module's schema.json and
- * reported in the words of the spec: provider.profile, not /profile. A schema may help with
- * x-raygpu-expected ("the id of a network such as ...") and, for maps with names of the user's own,
+/* What a spec sets for its module, checked against the settings' schema in the module's schema.json
+ * and reported with the spec's names: provider.profile, not /profile. A schema may help with
+ * x-raygpu-expected ("the id of a network such as ...") and, for maps with user-chosen names,
  * x-raygpu-name {what, expected}. */
 #include "provider/internal.h"
 
@@ -11,7 +11,7 @@ typedef struct {
 	RgDiags *diags;
 } ConfigCheck;
 
-/* The names that the object with the unknown member may have; g_free the array only. */
+/* The allowed names of the object with the unknown member; g_free the array only. */
 static const char **allowed_names(const json_t *schema)
 {
 	json_t *properties = json_object_get(schema, "properties");
@@ -24,7 +24,7 @@ static const char **allowed_names(const json_t *schema)
 	return names;
 }
 
-/* The finding's place in the spec: settings stand in its provider mapping. */
+/* The finding's place in the spec: settings are in its provider mapping. */
 static void say_origin(RgDiag *diag, const char *pointer, const char *name)
 {
 	g_autofree char *inner = name ? rg_json_pointer_add(pointer, name) : g_strdup(pointer);
@@ -71,7 +71,7 @@ static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, cons
 	rg_diag_cloud(diag, check->provider, NULL, NULL);
 }
 
-/* What a value must be, in words; g_free the result. */
+/* A description of the expected value; g_free the result. */
 static char *wanted(const RgSchemaFinding *finding)
 {
 	static const struct {
@@ -104,7 +104,7 @@ static char *wanted(const RgSchemaFinding *finding)
 	return g_strdup_printf("%s %.200s", finding->keyword, rule);
 }
 
-/* The item of a list that is there twice, or NULL. */
+/* The item of a list that occurs twice, or NULL. */
 static const char *find_repeated(const json_t *list)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);

@@ -50,7 +50,7 @@ static bool has_node_kind(const RgSchema *schema)
 	return false;
 }
 
-/* What raygpu writes into marks by itself; names are held against the schema with each spec. */
+/* Marks that raygpu writes by itself; names are checked against the schema with each spec. */
 static void check_marks(RgConform *c, const RgSchema *schema)
 {
 	static const char *const values[][2] = {{"the lineage", "0123456789abcdef0123456789abcdef"},
@@ -67,7 +67,7 @@ static void check_marks(RgConform *c, const RgSchema *schema)
 	rg_conform_tell(c, "its ownership tags can hold raygpu's values", !why, why, NULL);
 }
 
-/* Without them no node boots. */
+/* No node boots without these. */
 static void check_fragments(RgConform *c, const char *name, const RgSchema *schema)
 {
 	static const char *const members[] = {"cloud", "fast_network"};
@@ -85,7 +85,7 @@ static void check_fragments(RgConform *c, const char *name, const RgSchema *sche
 	}
 }
 
-/* The loader's own checks, and what the core needs beside them. */
+/* The loader's own checks, and what else the core needs. */
 static bool check_module(RgConform *c, const char *name)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -121,7 +121,7 @@ static bool check_module(RgConform *c, const char *name)
 	return true;
 }
 
-/* First cell of the first row behind the header of instance_types.csv. */
+/* First cell of the first row after the header of instance_types.csv. */
 static bool choose_type(RgConform *c, const char *name)
 {
 	size_t len;
@@ -157,7 +157,7 @@ static void check_account(RgConform *c)
 		ok ? "the second answer differs" : NULL, diags);
 }
 
-/* Asks about everything that the script is going to make. */
+/* Asks about everything that the script will create. */
 static void check_preflight(RgConform *c)
 {
 	static const char step[] = "preflight reports findings about creates";

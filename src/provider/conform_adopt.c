@@ -1,9 +1,9 @@
-/* What `import` and `state rebuild` need to know of a thing: they read it by its id alone, price a
- * node by the roles of its attributes, and find the Ray token in what no list reports. */
+/* What `import` and `state rebuild` need: they read a resource by its id alone, price a node by the
+ * roles of its attributes, and look for the Ray token in what no list reports. */
 #include "provider/conform_internal.h"
 #include "resource/expr.h"
 
-/* Even under a cluster's name that nothing has, a known id is read. */
+/* A known id is read even under a cluster name that nothing has. */
 static void check_import(RgConform *c, const RgConformMade *made)
 {
 	const char *const kinds[] = {made->wanted->kind, NULL};
@@ -40,7 +40,7 @@ static char *judge_role(const RgConform *c, const RgConformMade *made, const RgA
 		attribute->role, told, wanted);
 }
 
-/* A node is pinned by what these attributes report. */
+/* The pin of a node consists of what these attributes report. */
 static void check_roles(RgConform *c, const RgConformMade *made)
 {
 	static const char *const roles[] = {
@@ -64,7 +64,7 @@ static void check_roles(RgConform *c, const RgConformMade *made)
 	rg_conform_tell(c, step, read && !why, why, NULL);
 }
 
-/* What is revealed is what the thing was made with. */
+/* What is revealed is what the resource was created with. */
 static char *judge_revealed(RgConform *c, const RgConformMade *made, const RgItemResult *result)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();

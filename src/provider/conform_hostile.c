@@ -1,6 +1,6 @@
-/* Input that raygpu never sends: a module that reads it must fail the call, or do nothing; it must
- * not fall, hang, hand over wrong things, or make anything. A fall ends the process: the caller
- * runs the script in a child and names the step. */
+/* Input that raygpu never sends: the module must fail the call, or do nothing; it must not crash,
+ * hang, return invalid data, or create anything. A crash ends the process: the caller runs the
+ * script in a child and names the step. */
 #include <string.h>
 #include "provider/conform_internal.h"
 
@@ -17,7 +17,7 @@ static const char *const inputs[] = {"", "[]", "{}", "null", "\"text\"",
 	"{\"kind\":", "{\"nodes\":[{\"role\":\"worker\",\"indexes\":[-1,1e300,null]}]}"};
 
 typedef struct {
-	bool made; /* it says that something was made */
+	bool made; /* it reports that something was created */
 } Sink;
 
 static void swallow(RgCall *call, const char *slot, json_t *value)
@@ -29,7 +29,7 @@ static void swallow(RgCall *call, const char *slot, json_t *value)
 		sink->made = true;
 }
 
-/* One call with these bytes and no right to change anything. NULL, or what is wrong (g_free). */
+/* One call with these bytes, not allowed to change anything. NULL, or what is wrong (g_free). */
 static char *try_input(RgConform *c, const char *verb, const char *input)
 {
 	RgProvider *provider = c->provider;

@@ -1,11 +1,11 @@
-/* What the files of the conformance script share. Lives on the stack of rg_provider_conform. */
+/* Shared by the files of the conformance script. On the stack of rg_provider_conform. */
 #pragma once
 #include "provider/conform.h"
 #include "provider/internal.h"
 
-#define RG_CONFORM_LOOK_MS 200 /* between two looks at a cloud that takes its time */
+#define RG_CONFORM_LOOK_MS 200 /* between two reads of a cloud that needs time */
 
-/* One thing that the script made and has to remove. */
+/* One resource that the script created and must remove. */
 typedef struct {
 	const RgResource *wanted; /* of `desired` */
 	char *id, *token;
@@ -24,44 +24,44 @@ typedef struct {
 	unsigned failed;
 } RgConform;
 
-/* Reports the step; the reason of a failure is `why` or the first error of `diags` (may be NULL).
- */
+/* Reports the step; `why`, or the first error of `diags` (may be NULL), is the reason of a
+ * failure. */
 bool rg_conform_tell(RgConform *c, const char *step, bool passed, const char *why, RgDiags *diags);
 void rg_conform_skip(RgConform *c, const char *step, const char *why);
 const RgConformMade *rg_conform_find(const RgConform *c, const char *address);
 
-/* conform_lower.c: resolve and lower. False when there is nothing to build on. */
+/* conform_lower.c: resolve and lower. False if the script cannot continue. */
 bool rg_conform_lower(RgConform *c);
 /* conform_life.c: create, ready, list, find, update, remove. */
 void rg_conform_make_token(char token[33]); /* of random hex digits */
 void rg_conform_life(RgConform *c);
-/* For rg_expr_resolve: what was reported of the things made so far; a new reference. */
+/* For rg_expr_resolve: what was reported about the resources created so far; a new reference. */
 json_t *rg_conform_look_up(void *data, const char *address, const char *attr);
-/* RgResource by id, owned; and what puts one there for rg_provider_list. */
+/* RgResource by id, owned; and the callback of rg_provider_list that adds one. */
 GHashTable *rg_conform_seen_new(void);
 void rg_conform_take_seen(void *data, RgResource *resource);
-/* Lists the script's things of a kind, and the known id. */
+/* Lists the script's resources of a kind, and the known id. */
 bool rg_conform_list(
 	RgConform *c, const char *kind, const char *known, GHashTable *seen, RgDiags *diags);
-/* conform_item.c: what list reports of the thing, a new reference, or NULL; `read`: whether the
- * listing was complete. */
+/* conform_item.c: what list reports about the resource, a new reference, or NULL; `read`: whether
+ * the listing was complete. */
 json_t *rg_conform_see(RgConform *c, const RgConformMade *made, bool *read);
 /* Its item for ready, update and remove (provider.h). */
 json_t *rg_conform_item(RgConform *c, const RgConformMade *made);
-/* One of these three calls, made again while the module says "pending" and the time is not over:
- * the results in the order of the items. Computed attributes are kept with what was made. */
+/* One of these three calls, repeated while the module returns "pending", up to the time limit: the
+ * results in the order of the items. Computed attributes are kept with the resource. */
 typedef GPtrArray *(*RgConformCall)(RgProvider *provider, const json_t *input, RgDiags *diags);
 GPtrArray *rg_conform_call(
 	RgConform *c, RgConformCall call, const char *kind, json_t *items, RgDiags *diags);
-/* conform_adopt.c: what import and `state rebuild` ask about the thing. */
+/* conform_adopt.c: what import and `state rebuild` ask about the resource. */
 void rg_conform_adopt(RgConform *c, const RgConformMade *made);
-/* conform_update.c: of the thing, in place. */
+/* conform_update.c: of the resource, in place. */
 void rg_conform_update(RgConform *c, const RgConformMade *made);
-/* conform_manners.c: the process as a module found it; and NULL while it is as then, else what the
- * module did to it (g_free). Main thread. */
+/* conform_manners.c: a snapshot of the process; then NULL if nothing has changed, else what the
+ * module changed (g_free). Main thread. */
 typedef struct RgManners RgManners;
 RgManners *rg_manners_new(void);
 char *rg_manners_broken(const RgManners *before);
 void rg_manners_free(RgManners *manners);
-/* conform_hostile.c: what no raygpu would send; the module must answer, not fall. */
+/* conform_hostile.c: input that raygpu never sends; the module must answer, not crash. */
 void rg_conform_hostile(RgConform *c);

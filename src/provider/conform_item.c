@@ -1,4 +1,4 @@
-/* Items of ready, update and remove as apply has them, and the waiting for what is pending. */
+/* Items of ready, update and remove as in apply, and waiting for pending ones. */
 #include "base/clock.h"
 #include "provider/conform_internal.h"
 #include "resource/expr.h"
@@ -32,7 +32,7 @@ json_t *rg_conform_item(RgConform *c, const RgConformMade *made)
 		"recorded", recorded, "observed", seen ? json_copy(seen) : json_null());
 }
 
-/* What the answer says goes into the item of the next call. */
+/* The answer's contents go into the item of the next call. */
 static void learn(const RgConform *c, json_t *item, const RgItemResult *result)
 {
 	const RgConformMade *made = rg_conform_find(c, result->address);

@@ -1,5 +1,5 @@
-/* A cluster's life: everything is made, made again with the same tokens, listed, found, removed and
- * removed again. What was made is removed also when a step fails. */
+/* A cluster's life: everything is created, created again with the same tokens, listed, found,
+ * removed and removed again. What was created is removed even if a step fails. */
 #include <string.h>
 #include "base/clock.h"
 #include "provider/conform_internal.h"
@@ -33,7 +33,7 @@ static bool is_makeable(const RgConform *c, const RgResource *resource)
 	return !rg_conform_find(c, resource->address);
 }
 
-/* The next batch: one resource, or the members of a pool that may go in one call. */
+/* The next batch: one resource, or the members of a pool that may be sent in one call. */
 static GPtrArray *next_batch(const RgConform *c)
 {
 	GPtrArray *batch = g_ptr_array_new();
@@ -113,7 +113,8 @@ static bool is_repeated(const GPtrArray *first, const GPtrArray *second)
 	return true;
 }
 
-/* Waits until each of the batch is ready and keeps what it reports; NULL when all are, else why. */
+/* Waits until all of the batch are ready and keeps what they report; NULL on success, else the
+ * reason. */
 static char *wait_ready(RgConform *c, const GPtrArray *batch)
 {
 	const RgResource *first = batch->pdata[0];
@@ -194,7 +195,7 @@ bool rg_conform_list(
 	return rg_provider_list(c->provider, &listing, rg_conform_take_seen, seen, diags);
 }
 
-/* What a plan made right now would call drift; NULL when there is none. */
+/* What a plan made now would call drift; NULL if there is none. */
 static char *find_drift(const RgConform *c, const RgConformMade *made, const RgResource *seen)
 {
 	const RgKind *kind =
@@ -251,8 +252,8 @@ static void check_list(RgConform *c, const char *kind)
 	rg_conform_tell(c, step, ok && !why, why, diags);
 }
 
-/* What another state of the same cluster's name must see of what was made here: `lineage` is that
- * state's, NULL for one that has none yet. */
+/* What another state of the same cluster name must see of the resources created here: `lineage` is
+ * that state's, NULL for a state without one. */
 static char *judge_names(
 	const RgConform *c, GHashTable *seen, const char *kind, const char *lineage)
 {
@@ -313,7 +314,7 @@ static void take_kind(void *data, RgResource *resource)
 	rg_resource_free(resource);
 }
 
-/* What the schema lists together comes in one call, each page of one kind. */
+/* Kinds that the schema lists together are returned by one call, each page with one kind. */
 static void check_listing(RgConform *c, GStrv kinds)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -388,7 +389,7 @@ static bool is_present(RgConform *c, const RgConformMade *made)
 	return seen || !read;
 }
 
-/* Begun and left there, as by an interrupted run: the next call comes without the operation. */
+/* Started and abandoned, as by an interrupted run: the next call comes without the operation. */
 static bool begin_removal(RgConform *c, const RgConformMade *made)
 {
 	const RgKind *kind =

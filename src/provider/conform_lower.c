@@ -1,4 +1,5 @@
-/* resolve and lower: facts of a small cluster, and resources made of them without the cloud. */
+/* resolve and lower: facts of a small cluster, and resources derived from them without the
+ * cloud. */
 #include <string.h>
 #include "provider/conform_internal.h"
 
@@ -25,7 +26,7 @@ static bool check_resolve(RgConform *c)
 	return true;
 }
 
-/* A usable zone that has the type; NULL when there is none. */
+/* A usable zone that offers the type; NULL if there is none. */
 static const char *choose_zone(const RgConform *c)
 {
 	size_t i;
@@ -39,7 +40,7 @@ static const char *choose_zone(const RgConform *c)
 	return NULL;
 }
 
-/* As src/boot makes it, for what the schema says that a node boots from. */
+/* As src/boot renders it, for what the schema's nodes boot from. */
 static json_t *boot(const RgConform *c, bool is_head)
 {
 	const json_t *said = rg_schema_boot(rg_provider_get_schema(c->provider));
@@ -107,7 +108,7 @@ static bool is_same(const RgResourceSet *a, const RgResourceSet *b)
 	return same;
 }
 
-/* A range stays with one resource, whatever runs. */
+/* A range stays with one resource, however many nodes run. */
 static void check_elastic(RgConform *c, const char *zone)
 {
 	static const char step[] = "lower accepts an elastic pool";

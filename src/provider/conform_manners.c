@@ -1,5 +1,5 @@
-/* What a module must leave alone in the process that it lives in (raygpu-provider(7)): compared
- * before it is loaded and after the script. */
+/* What a module must not change in its process (raygpu-provider(7)): compared before it is loaded
+ * and after the script. */
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -43,7 +43,8 @@ void rg_manners_free(RgManners *manners)
 	g_free(manners);
 }
 
-/* Has the process children, running or not waited for? The host's helpers are all waited for. */
+/* Whether the process has children, running or not waited for. The host waits for all its
+ * helpers. */
 static bool has_children(void)
 {
 	siginfo_t info = {0};

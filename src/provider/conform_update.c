@@ -1,10 +1,10 @@
-/* Changes in place: done, reported by list, and each item's own. */
+/* Changes in place: they are done, listed, and independent per item. */
 #include <string.h>
 #include "base/clock.h"
 #include "provider/conform_internal.h"
 #include "resource/expr.h"
 
-/* A map that may be changed in place, such as tags; NULL when the kind has none. */
+/* A map that can be changed in place, such as tags; NULL if the kind has none. */
 static const char *find_changeable(const RgKind *kind, const json_t *attributes)
 {
 	const char *name;
@@ -29,7 +29,8 @@ static bool is_told(RgConform *c, const RgConformMade *made, const char *name, j
 	return rg_attribute_equal(attribute, part, value);
 }
 
-/* What update is asked for the thing: `wanted`, in which `changed` differs from what is there. */
+/* The update requested of the resource: `wanted`, in which `changed` differs from the current
+ * value. */
 static json_t *item(RgConform *c, const RgConformMade *made, json_t *wanted, const char *changed)
 {
 	json_t *one = rg_conform_item(c, made);
@@ -38,14 +39,14 @@ static json_t *item(RgConform *c, const RgConformMade *made, json_t *wanted, con
 	return one;
 }
 
-/* In one call the thing that is there is changed, and the one that isn't fails by itself: else a
- * node that vanished would keep a whole pool from its update. */
+/* One call changes the existing resource, and the missing one fails by itself: otherwise a node
+ * that disappeared would block the update of a whole pool. */
 static void check_missing(RgConform *c, const RgConformMade *made, const char *name)
 {
 	const char *kind = made->wanted->kind;
 	g_autofree char *step =
 		g_strdup_printf("update %s in one call with an id that does not exist", kind);
-	g_autofree char *missing = g_strdup(made->id); /* of the same form; nobody has it */
+	g_autofree char *missing = g_strdup(made->id); /* of the same form; no resource has it */
 	char *last = missing + strlen(missing) - 1;
 	*last = *last == '0' ? '1' : '0';
 	g_autoptr(RgDiags) diags = rg_diags_new();

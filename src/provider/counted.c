@@ -1,9 +1,9 @@
-/* The nodes that lowered resources stand for are those of the fitted cluster: costs, budgets and
+/* Lowered resources must stand for exactly the nodes of the fitted cluster: costs, budgets and
  * policies count them, so a pool that a module forgets would cost nothing. */
 #include "provider/internal.h"
 #include "resource/nodes.h"
 
-/* Nodes of a pool as the fitted cluster has them, and as the resources do. */
+/* Nodes of a pool in the fitted cluster, and in the resources. */
 typedef struct {
 	bool is_head;
 	uint64_t min, max, counted_min, counted_max;

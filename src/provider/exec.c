@@ -1,7 +1,7 @@
-/* host->exec: credential helpers. No shell, nothing inherited but the environment; ends with its
- * time, its output's cap or a cancel, together with its children (own process group). What a
- * helper does in the cloud can't be seen from here: calls that only read run those alone that the
- * module says only read. */
+/* host->exec: credential helpers. No shell; only the environment is inherited. Ends at its time
+ * limit, at the limit of its output or on cancel, together with its children (own process group).
+ * raygpu cannot see what a helper does in the cloud: calls that only read run only helpers that the
+ * module marks as reading. */
 #include "provider/internal.h"
 
 #include <errno.h>
@@ -20,13 +20,13 @@
 #define ERRORS_MAX 4096
 #define ARGS_MAX 256
 #define DEFAULT_TIMEOUT_MS 60000
-#define SLICE_MS 50 /* how often a cancel is looked for */
+#define SLICE_MS 50 /* how often cancellation is checked */
 
 typedef struct {
 	pid_t pid;
-	int out, err; /* reading ends; -1: closed */
+	int out, err; /* end of reading; -1: closed */
 	GString *output, *errors;
-	const char *why; /* NULL: it went well so far */
+	const char *why; /* NULL: no failure so far */
 } Helper;
 
 static void close_fd(int *fd)
@@ -57,8 +57,7 @@ static int set_up_signals(posix_spawnattr_t *attributes)
 		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
-/* What it reads as its standard input: a file in memory, so that nobody has to feed a pipe. -1 and
- * errno. */
+/* Its standard input: a file in memory, so that nobody has to feed a pipe. -1 and errno. */
 static int open_input(struct rgp_bytes input)
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);
@@ -95,7 +94,7 @@ static int spawn(const struct rgp_exec_req *req, int in, int out, int err, pid_t
 	posix_spawnattr_init(&attributes);
 	int failed = set_up_files(&actions, in, out, err);
 	failed = failed != 0 ? failed : set_up_signals(&attributes);
-	/* posix_spawnp takes char *const[] for history's sake; it changes nothing. */
+	/* posix_spawnp takes char *const[] for historical reasons; it changes nothing. */
 	char *const *args = (char *const *)(uintptr_t)req->argv;
 	if (failed == 0)
 		failed = posix_spawnp(pid, args[0], &actions, &attributes, args, environment);
@@ -122,7 +121,8 @@ static bool start(const struct rgp_exec_req *req, Helper *helper)
 	return !helper->why;
 }
 
-/* Takes what is there; closes at the end. Past the cap it goes on reading but keeps nothing. */
+/* Reads what is available; closes at the end. Past the limit it continues reading but keeps
+ * nothing. */
 static bool drain(int *fd, GString *into, size_t cap)
 {
 	char chunk[16384];
@@ -153,7 +153,7 @@ static void read_all(RgCall *call, Helper *helper, int64_t deadline_ms)
 	}
 }
 
-/* Its exit status; kills it when it is to be given up. */
+/* Its exit status; kills it if it is abandoned. */
 static int finish(RgCall *call, Helper *helper, int64_t deadline_ms)
 {
 	int status = 0;
@@ -171,7 +171,7 @@ static int finish(RgCall *call, Helper *helper, int64_t deadline_ms)
 	}
 }
 
-/* The reason stays in the call's `reasons`: people see it when the call fails in the end. */
+/* The reason is kept in the call's `reasons`: it is shown if the call fails in the end. */
 static void explain(RgCall *call, const char *const *argv, const Helper *helper, int status)
 {
 	g_autofree char *name = rg_text_clean(argv[0]);
@@ -216,7 +216,7 @@ static rgp_status exec_run(RgCall *call, const struct rgp_exec_req *req, struct 
 	return RGP_OK;
 }
 
-/* May this call run it? */
+/* Whether this call may run it. */
 static bool is_allowed(RgCall *call, const struct rgp_exec_req *req)
 {
 	size_t args = 0, names = 0;

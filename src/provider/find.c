@@ -1,7 +1,7 @@
-/* Search order: each directory in turn for NAME.so, then the linked-in modules. The first file of
- * a name decides, also when it is refused: a user who put it there must learn about it. Data
- * files lie in DIR/NAME/, DIR being the directory of NAME.so (`DIR/NAME/schema.json`);
- * those of a linked-in module are embedded. The two are never mixed. */
+/* Search order: each directory in turn for NAME.so, then the linked-in modules. The first file of a
+ * name decides, even if it is refused: the user who put it there must know. Data files are in
+ * DIR/NAME/, where DIR is the directory of NAME.so (`DIR/NAME/schema.json`); those of a linked-in
+ * module are embedded. The two are never mixed. */
 #include "provider/internal.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ bool rg_provider_module_dir_is_usable(const char *dir, char **why)
 	return *why == NULL;
 }
 
-/* The directory that holds NAME.so, or NULL; the reasons of skipped ones go to `skipped`. */
+/* The directory that contains NAME.so, or NULL; `skipped` gets the reasons of skipped ones. */
 static const char *find_dir(const RgProviderHost *host, const char *name, GString *skipped)
 {
 	g_autofree char *file = g_strconcat(name, ".so", NULL);

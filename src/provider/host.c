@@ -1,5 +1,5 @@
-/* The services of struct rgp_host but for http (http.c) and exec (exec.c). All that a module says
- * here is hostile until checked. */
+/* The services of struct rgp_host except http (http.c) and exec (exec.c). All data from a module is
+ * hostile until checked. */
 #include "provider/internal.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/redact.h"
 
-/* Diagnostics of one call that are kept; a module that says more is not being read any more. */
+/* Diagnostics that are kept per call; nobody reads more. */
 #define DIAGS_MAX 200
 #define SLOT_MAX 64
 #define PATH_CAP 4096
@@ -64,7 +64,7 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 	}
 }
 
-/* Parsed, or NULL after a complaint. */
+/* Parsed, or NULL after reporting an error. */
 static json_t *parse_result(RgCall *call, const char *slot, struct rgp_bytes bytes)
 {
 	bool pages = (call->flags & RG_CALL_PAGES) != 0;
@@ -102,7 +102,7 @@ static rgp_status host_result(struct rgp_call *handle, const char *slot, struct 
 	g_autofree char *name = rg_text_clean(slot);
 	json_auto_t *value = parse_result(call, name, bytes);
 	if ((call->flags & RG_CALL_PAGES) == 0)
-		rg_call_has_news(call); /* of pages only those that are not empty */
+		rg_call_has_news(call); /* for pages, only if not empty */
 	if (value)
 		call->slot(call, name, value);
 	return call->bad_count == bad ? RGP_OK : RGP_FAIL;
@@ -132,7 +132,7 @@ static rgp_status host_sleep(struct rgp_call *handle, uint32_t ms)
 	return rg_call_sleep(call, ms) ? RGP_OK : RGP_CANCELED;
 }
 
-/* True when the call may look at the machine it runs on; schema and lower are pure. */
+/* True if the call may read the machine it runs on; schema and lower are pure. */
 static bool may_read(RgCall *call, const char *service)
 {
 	if ((call->flags & RG_CALL_READS) != 0)
@@ -149,7 +149,7 @@ static const char *host_env(struct rgp_call *handle, const char *name)
 	return call->host->env(name);
 }
 
-/* At most RG_CAP_FILE_BYTES, followed by a NUL; NULL when unreadable. */
+/* At most RG_CAP_FILE_BYTES, followed by a NUL; NULL if unreadable. */
 static char *read_capped(int fd, size_t *len)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -184,7 +184,7 @@ static rgp_status host_read_file(
 	if (!call || !path || !content || !may_read(call, "read_file"))
 		return RGP_FAIL;
 	g_autofree char *full = full_path(call, path);
-	/* Not blocking: a pipe put in the place of a credentials file must not hang us. */
+	/* Non-blocking: a pipe in place of a credentials file must not hang us. */
 	int fd = full ? open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return RGP_FAIL;

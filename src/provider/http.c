@@ -1,5 +1,5 @@
-/* host->http and http_all: from the ABI's requests to rg_http_send and back. What a call may send
- * is decided here: nothing in schema and lower, only reading requests in resolve, list, ready,
+/* host->http and http_all: from the ABI's requests to rg_http_send and back. This file decides what
+ * a call may send: nothing in schema and lower, only reading requests in resolve, list, ready,
  * find, open. */
 #include "provider/internal.h"
 
@@ -7,19 +7,19 @@
 #include "base/clock.h"
 
 #define HEADERS_MAX 100
-#define TOGETHER_MAX 64 /* requests of one http_all */
+#define TOGETHER_MAX 64 /* requests per http_all */
 /* A server whose list never ends: this many answers without anything new, or this much time. A
- * filter that finds little in a huge account makes empty pages too. */
+ * filter that matches little in a huge account also produces empty pages. */
 #define BARREN_MAX 200
 #define BARREN_MAX_MS (10 * 60 * 1000)
 
-/* One request under way. A thread of its own may run it: everything else is the call's. */
+/* One request in flight. It may run on its own thread: everything else belongs to the call. */
 typedef struct {
 	RgHttp *http;
 	const struct rgp_http_req *req;
 	struct rgp_http_resp *resp;
 	json_t *auth, *connection;
-	int32_t told; /* what the module's classify said last; -1: nothing */
+	int32_t told; /* the last result of the module's classify; -1: none */
 	RgHttpReply reply;
 	char *headers; /* of the reply, as JSON */
 	RgDiags *reasons;
@@ -58,7 +58,7 @@ static bool headers_are_sound(const char *const *headers)
 	return true;
 }
 
-/* The members that `auth` must have, by its type; those in brackets may be missing. */
+/* The members of `auth` by its type; those in brackets are optional. */
 static const char *const auth_members[][8] = {
 	{"aws_sigv4", "region", "service", "access_key", "secret_key", "[session_token]"},
 	{"bearer", "token"},
@@ -69,7 +69,7 @@ static const char *const connection_members[] = {"[ca_file]", "[ca_pem]", "[cert
 	"[cert_pem]", "[key_file]", "[key_pem]", "[server_name]", "[proxy_url]", "[unix_socket]",
 	NULL};
 
-/* Every member is text, has a name of the list, and none of the list is missing. */
+/* Every member is text with a name from the list, and no required one is missing. */
 static bool has_members(const json_t *object, const char *const *members)
 {
 	size_t optional = 0, found = 0, known = 0;
@@ -101,8 +101,8 @@ static bool connection_is_right(const json_t *connection)
 	return has_members(connection, connection_members);
 }
 
-/* One JSON object of a request; true and NULL when empty. Parser's words could quote a secret, so
- * they are not shown. */
+/* One JSON object of a request; true and NULL if empty. The parser's message could quote a secret,
+ * so it is not shown. */
 static bool parse_part(RgCall *call, const char *name, struct rgp_bytes bytes,
 	bool (*is_right)(const json_t *), json_t **part)
 {
@@ -201,7 +201,7 @@ static void *run_exchange(void *data)
 	return NULL;
 }
 
-/* The first of them on the call's own thread. */
+/* The first of them runs on the call's own thread. */
 static void run_exchanges(const GPtrArray *exchanges)
 {
 	pthread_t threads[TOGETHER_MAX];
@@ -221,7 +221,7 @@ static RgClass class_of(const Exchange *exchange)
 {
 	int status = exchange->reply.status;
 	bool told = exchange->told >= RGP_CLASS_OK && exchange->told <= RGP_CLASS_CANCELED;
-	/* No module may turn a refusal into a yes. */
+	/* No module may turn a refusal into a success. */
 	if ((status == 401 || status == 403) && exchange->told != RGP_CLASS_THROTTLED)
 		return RG_CLASS_DENIED;
 	if (told)
@@ -233,7 +233,7 @@ static RgClass class_of(const Exchange *exchange)
 	return status < 400 ? RG_CLASS_OK : RG_CLASS_INVALID;
 }
 
-/* How one ended: into the module's answer and what is known of the call. */
+/* Stores the result of one in the module's answer and in the call. */
 static rgp_status finish_exchange(RgCall *call, Exchange *exchange)
 {
 	rg_diags_take_all(call->reasons, exchange->reasons);
@@ -251,7 +251,7 @@ static rgp_status finish_exchange(RgCall *call, Exchange *exchange)
 	return RGP_OK;
 }
 
-/* Adds the request to the call's exchanges; false when it must not be sent. */
+/* Adds the request to the call's exchanges; false if it must not be sent. */
 static bool prepare(RgCall *call, const struct rgp_http_req *req, struct rgp_http_resp *resp)
 {
 	if (!req || !resp || !RGP_HAS(req, classify_data) || !RGP_HAS(resp, tries) ||

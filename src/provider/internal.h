@@ -1,7 +1,7 @@
-/* What the files of src/provider share: a module as found and loaded, an opened instance, and one
- * running call. Order on the path of data: find -> load -> check -> call (host, http, exec serve
- * it) -> items | pages | lower. A host owns its modules and the handles of all calls; a call lives
- * on the stack of the thread that makes it. */
+/* Shared by the files of src/provider: a module as found and loaded, an opened instance, and one
+ * running call. Order: find -> load -> check -> call (host, http, exec serve it) -> items | pages |
+ * lower. A host owns its modules and the handles of all calls; a call is on the stack of the thread
+ * that makes it. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,12 +9,12 @@
 #include "base/json_schema.h"
 #include "provider/provider.h"
 
-/* Why a module can't be used, and what to do about it. Both NULL: it can. */
+/* Why a module cannot be used, and what to do about it. Both NULL: it can. */
 typedef struct {
 	char *reason, *remedy;
 } RgRefusal;
 void rg_refusal_clear(RgRefusal *refusal);
-/* Sets reason (`format`) and remedy once; false, so that a check can return it. */
+/* Sets reason (`format`) and remedy once; returns false, so that a check can return it. */
 bool rg_refuse(RgRefusal *refusal, const char *remedy, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 /* One provider by name: the first file of that name in the directories, or the linked-in one. */
@@ -22,11 +22,11 @@ typedef struct {
 	char *name;
 	char *file;			  /* NULL: built in */
 	const RgBuiltinProvider *builtin; /* NULL: a file */
-	bool loaded;			  /* tried: table or refusal is set */
+	bool loaded;			  /* loading was tried: table or refusal is set */
 	const struct rgp_provider *table;
 	RgRefusal refusal;
-	RgSchema *data_schema; /* of the data file, without loading the module */
-	RgSchema *schema;      /* of the module's own `schema` call */
+	RgSchema *data_schema; /* from the data file, without loading the module */
+	RgSchema *schema;      /* from the module's own `schema` call */
 	bool checked;	       /* `schema` or refusal is set */
 } RgModule;
 
@@ -39,7 +39,7 @@ struct RgProviderHost {
 	GHashTable *modules;  /* name -> RgModule* */
 	GHashTable *files;    /* path -> GBytes* */
 	pthread_mutex_t handles_lock;
-	GPtrArray *handles; /* struct rgp_call*: never given twice, so that a stale one is known */
+	GPtrArray *handles; /* struct rgp_call*: never reused, so that a stale one is recognized */
 };
 
 struct RgProvider {
@@ -47,42 +47,43 @@ struct RgProvider {
 	RgModule *module;
 	RgHttp *http; /* NULL: no network */
 	struct rgp_inst *inst;
-	pthread_mutex_t turn; /* held during a call unless the module is RGP_PARALLEL */
+	pthread_mutex_t turn; /* held during a call unless the module sets RGP_PARALLEL */
 };
 
 /* find.c */
 bool rg_provider_module_name_is_valid(const char *name);
-/* NULL and why (what was looked for and where) when there is none. */
+/* NULL and the reason (what was searched, and where) if there is none. */
 RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiags *diags);
-/* True when modules may be loaded from the directory; else `why` (g_free) unless it is absent. */
+/* True if modules may be loaded from the directory; else `why` (g_free) unless it does not
+ * exist. */
 bool rg_provider_module_dir_is_usable(const char *dir, char **why);
 void rg_provider_module_free(RgModule *module);
-/* The data file, borrowed from the host's cache; NULL when there is none. */
+/* The data file, borrowed from the host's cache; NULL if there is none. */
 const char *rg_provider_module_data(
 	RgProviderHost *host, const char *name, const char *file, size_t *len);
 
 /* load.c: sets table or refusal, once. */
 bool rg_provider_module_load(RgModule *module);
 
-/* provider.c: loads and checks once; false when refused. Needs the host's lock. */
+/* provider.c: loads and checks once; false if refused. Requires the host's lock. */
 bool rg_provider_module_make_ready(RgProviderHost *host, RgModule *module);
 
 /* check.c */
-/* Checks a schema.json against schemas/provider-schema.json and what that can't say. */
+/* Checks a schema.json against schemas/provider-schema.json and for what that cannot express. */
 RgSchema *rg_provider_module_check_schema(
 	const char *name, const char *where, json_t *document, RgRefusal *why);
 bool rg_provider_module_check_config(
 	const char *name, const RgSchema *schema, const json_t *config, RgDiags *diags);
 
 typedef struct RgCall RgCall;
-/* Gets each result of a running call, already parsed; it may change `value` but not keep it
- * without a reference. Says what is wrong through rg_call_bad. */
+/* Gets each result of a running call, already parsed; it may change `value` but needs a reference
+ * to keep it. Reports faults through rg_call_bad. */
 typedef void (*RgSlotFn)(RgCall *call, const char *slot, json_t *value);
 
-/* What a call may ask of the host. */
-#define RG_CALL_READS 1u   /* environment, files, helpers, requests that read */
+/* What a call may use of the host. */
+#define RG_CALL_READS 1u   /* environment, files, helpers, reading requests */
 #define RG_CALL_CHANGES 2u /* also requests that change something */
-#define RG_CALL_PAGES 4u   /* results are handed on as they come: the cap is for each */
+#define RG_CALL_PAGES 4u   /* results are passed on as they come: the limit applies to each */
 
 struct rgp_call {
 	pthread_t thread;
@@ -101,47 +102,48 @@ struct RgCall {
 	const char *result; /* the only one, for rg_call_take_one */
 	void *data;
 	RgDiags *diags;
-	RgDiags *reasons; /* why requests and helpers failed: reported only when the call fails */
+	RgDiags *reasons; /* why requests and helpers failed: reported only if the call fails */
 	struct rgp_call *handle;
 	GPtrArray *kept;      /* memory lent to the module until the call returns */
 	GPtrArray *exchanges; /* the newest requests and their answers: http.c */
 	size_t result_bytes;
-	unsigned barren;   /* answers in a row that brought nothing new: http.c */
+	unsigned barren;   /* consecutive answers with nothing new: http.c */
 	int64_t barren_ms; /* since when */
 	unsigned bad_count, diag_count, errors;
 	RgClass last;			   /* how the newest request ended */
 	int last_status;		   /* its HTTP status; 0: no answer or no request */
-	rgp_status status;		   /* of the whole, after rg_call_end */
-	RgClass class_;			   /* of the failure of the whole */
+	rgp_status status;		   /* of the whole call, after rg_call_end */
+	RgClass class_;			   /* of the failure of the whole call */
 	char *message, *code, *request_id; /* of that failure; may be NULL */
 };
 
 /* call.c */
-/* The module's function, NULL when it doesn't offer the call; what it may ask of the host. */
+/* The module's function, NULL if it does not offer the call; and what it may use of the host. */
 rgp_fn rg_call_function(const struct rgp_provider *table, const char *verb, unsigned *flags);
-/* Prepares `call`; everything not named here is set by the caller before. */
+/* Prepares `call`; the caller first sets everything not named here. */
 void rg_call_begin(RgCall *call);
-/* Judges how it ended: adds diagnostics when it failed without a word, sets status, class_, and
- * makes the module's handle dead. True when the call as a whole went well. */
+/* Evaluates how it ended: adds diagnostics if it failed without a message, sets status, class_, and
+ * invalidates the module's handle. True if the call as a whole succeeded. */
 bool rg_call_end(RgCall *call, rgp_status status);
 void rg_call_clear(RgCall *call);
-/* begin, the module's function, end. `call` may be NULL-initialised but for slot and data; clear
+/* begin, the module's function, end. `call` may be NULL-initialised except for slot and data; clear
  * it afterwards. */
 bool rg_call_make(
 	RgCall *call, RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags);
-/* The module broke a promise: provider.bad-result, and the call fails as a whole. */
+/* The module broke a rule: provider.bad-result, and the call fails as a whole. */
 void rg_call_bad(RgCall *call, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* The running call behind a handle, or NULL when it may not be used (here, now). */
+/* The running call of a handle, or NULL if it may not be used (here, now). */
 RgCall *rg_call_enter(struct rgp_call *handle);
-/* Keeps memory until the call returns; gives it back. */
+/* Keeps memory until the call returns; returns it. */
 void *rg_call_keep(RgCall *call, void *memory);
-/* Something new came of the answers: a list that goes on is no endless one. */
+/* The answers contained something new, so the list is not an endless one. */
 void rg_call_has_news(RgCall *call);
 /* The newest request of the call got no answer or was refused (401, 403). */
 bool rg_call_was_refused(const RgCall *call);
-/* A handler for calls that give one result, or none: stores it (json_t **data), refuses others. */
+/* A handler for calls that return one result, or none: stores it (json_t **data), refuses
+ * others. */
 void rg_call_take_one(RgCall *call, const char *slot, json_t *value);
-/* counted.c: false with rg_call_bad where lowered resources don't stand for the fitted nodes. */
+/* counted.c: false with rg_call_bad if lowered resources do not stand for the fitted nodes. */
 bool rg_lowered_nodes_are_counted(RgCall *call, const RgResourceSet *set, const json_t *fitted);
 const char *rg_call_provider(const RgCall *call);
 /* Not empty, not huge, no control characters. NULL is not sound. */
@@ -162,13 +164,13 @@ rgp_status rg_provider_exec(
 RgClass rg_class_find(const char *name, bool *known);
 RgClass rg_class_of_code(const char *diag_code);
 
-/* text.c: a module's text made fit to show: valid UTF-8, no control characters but line feeds,
+/* text.c: makes a module's text safe to show: valid UTF-8, no control characters except line feeds,
  * short, secrets replaced. NULL stays NULL. */
 char *rg_text_clean(const char *text);
 
 /* attrs.c */
-/* Takes what is null, unknown or of the wrong type out of `attributes`; each of the latter two is
- * rg_call_bad. True when nothing was wrong. `whose` is for the message. */
+/* Removes null, unknown and wrongly typed members from `attributes`; each of the latter two is
+ * rg_call_bad. True if nothing was wrong. `whose` is for the message. */
 bool rg_attributes_verify(RgCall *call, const RgKind *kind, json_t *attributes, const char *whose);
-/* Value of the attribute's type, or (when allowed) an expression. */
+/* Value of the attribute's type, or (if allowed) an expression. */
 bool rg_attribute_fits(const RgAttribute *attribute, const json_t *value);

@@ -1,5 +1,5 @@
-/* create, ready, update, remove: one result an item, verified. An id that the module reported is
- * never discarded, whatever else is wrong with its result: it may cost money. */
+/* create, ready, update, remove: one result per item, verified. An id that the module reported is
+ * never discarded, whatever else is wrong with its result: the resource may cost money. */
 #include "provider/internal.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@ typedef struct {
 	const char *verb;
 	const RgKind *kind;
 	GHashTable *asked; /* address -> RgItemResult* */
-	GHashTable *given; /* addresses that have their result */
+	GHashTable *given; /* addresses that have a result */
 	GHashTable *ids;   /* done in this call */
 } Items;
 
-/* What a verb's items may say became of them. */
+/* Which outcomes the items of a verb may have. */
 static const struct {
 	const char *name;
 	RgOutcome outcome;
@@ -87,7 +87,7 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 		rg_call_bad(call, "\"%s\" of %s is not a failure class", name, result->address);
 		result->class_ = RG_CLASS_UNKNOWN;
 	}
-	/* A word that is not understood proves nothing, and what a create gives an id was made. */
+	/* An unknown word proves nothing, and an item of a create with an id was created. */
 	result->definite = known && rg_json_bool(item, "definite", false);
 	if (result->definite && result->id && g_str_equal(items->verb, "create")) {
 		rg_call_bad(call, "%s is reported as not created, but has an id", result->address);
@@ -114,7 +114,7 @@ static void read_id(RgCall *call, const Items *items, const json_t *item, RgItem
 		g_hash_table_add(items->ids, result->id);
 }
 
-/* Attributes that are wrong are left out; the rest, and above all the id, stays. */
+/* Invalid attributes are dropped; the rest, and above all the id, is kept. */
 static void read_attributes(
 	RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
@@ -202,7 +202,7 @@ static GPtrArray *new_results(const json_t *input, GHashTable *asked)
 	return results;
 }
 
-/* Items without a result of their own carry the failure of the whole. */
+/* Items without a result of their own get the failure of the whole call. */
 static void fill_missing(
 	const RgCall *call, const Items *items, bool ok, RgOutcome outcome, RgItemResult *result)
 {
@@ -222,7 +222,7 @@ static void fill_missing(
 	}
 }
 
-/* A failed item without a word gets the transport's. */
+/* A failed item without a message gets the transport's. */
 static void fill_message(const RgCall *call, RgItemResult *result)
 {
 	if (result->outcome != RG_OUTCOME_FAILED || (result->message && *result->message != '\0'))
@@ -233,7 +233,8 @@ static void fill_message(const RgCall *call, RgItemResult *result)
 		n > 0 ? rg_diags_get(call->reasons, n - 1)->summary : "the module gave no reason");
 }
 
-/* "Done" after a refused request is not believed of a removal: the thing may run on and cost. */
+/* "done" after a refused request is not believed for a removal: the resource may keep running and
+ * costing money. */
 static void doubt_removals(RgCall *call, GPtrArray *results)
 {
 	if (!rg_call_was_refused(call))
@@ -255,7 +256,8 @@ static void call_module(
 {
 	RgCall call = {.slot = take_item, .data = items};
 	bool ok = rg_call_make(&call, provider, items->verb, input, diags);
-	/* without the call there is nothing to wait for, and no change can be made in place */
+	/* if the module lacks the call, there is nothing to wait for, or no change can be made in
+	 * place */
 	bool lacks = call.status == RGP_UNSUPPORTED;
 	RgOutcome missing = lacks && g_str_equal(items->verb, "ready")	  ? RG_OUTCOME_DONE
 			    : lacks && g_str_equal(items->verb, "update") ? RG_OUTCOME_UNSUPPORTED

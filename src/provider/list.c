@@ -1,6 +1,5 @@
-/* `raygpu providers list`: every file of the directories and every linked-in module as a row,
- * ok, refused (and why), or hidden by another of its name. Nothing here is an error of the command.
- */
+/* `raygpu providers list`: a row for every file of the directories and every linked-in module: ok,
+ * refused (and why), or hidden by another of its name. None of this is an error of the command. */
 #include "provider/internal.h"
 
 #include <string.h>
@@ -33,8 +32,8 @@ static void add_module(RgProviderHost *host, RgModule *module, json_t *rows)
 	add_row(rows, module->name, version, module->file, &module->refusal);
 }
 
-/* A file or linked-in module of a name that was found before: nothing is wrong with it, and it is
- * not used. A raygpu that is installed with its modules as files hides its own linked-in ones. */
+/* A file or linked-in module with a name that was found before: it is correct, but not used. An
+ * installation with modules as files hides its own linked-in ones. */
 static void add_hidden(json_t *rows, const RgModule *first, const char *name, const char *file)
 {
 	RgRefusal refusal = {0};

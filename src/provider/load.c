@@ -1,12 +1,12 @@
-/* Opens a module and refuses what this host can't call, naming file, both versions, remedy. A
- * refused file stays mapped like any other: code of it may already have run. */
+/* Opens a module and refuses what this host cannot call, with file, both versions and remedy. A
+ * refused file stays mapped like any other: its code may already have run. */
 #include "provider/internal.h"
 
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Majors looked for when ours is missing, to distinguish "too new" from "not a provider". */
+/* Majors tried if ours is missing, to distinguish "too new" from "not a provider". */
 #define NEIGHBOUR_MAX 9
 
 typedef const struct rgp_provider *(*EntryFn)(void);
@@ -88,7 +88,7 @@ static EntryFn open_entry(const char *file, RgRefusal *why)
 		refuse_no_entry(file, handle, why);
 		return NULL;
 	}
-	/* POSIX promises that a function's address fits a void *; ISO C has no cast for it. */
+	/* POSIX guarantees that a function's address fits a void *; ISO C has no cast for it. */
 	EntryFn entry;
 	memcpy(&entry, &symbol, sizeof(entry));
 	return entry;
@@ -144,7 +144,7 @@ static bool table_is_sound(
 	if (!table)
 		return rg_refuse(why, "report it to the module's author: it refused to start",
 			"%s returned no table of calls", file);
-	/* size and abi_major stand first in every version, so they can always be read. */
+	/* size and abi_major come first in every version, so they can always be read. */
 	if (table->size >= offsetof(struct rgp_provider, flags) &&
 		table->abi_major != RGP_ABI_MAJOR)
 		return refuse_version(file, table->abi_major, why);

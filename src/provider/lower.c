@@ -1,11 +1,11 @@
-/* resolve and lower: documents of the module, checked before anybody builds on them. */
+/* resolve and lower: documents of the module, checked before anything uses them. */
 #include "provider/internal.h"
 
 #include <string.h>
 #include "resource/expr.h"
 #include "resource/graph.h"
 
-/* Each image that was asked for is there with an id. */
+/* Every requested image has an id. */
 static bool images_are_right(RgCall *call, const json_t *wants, const json_t *facts)
 {
 	size_t i;
@@ -59,7 +59,7 @@ static bool offerings_are_right(RgCall *call, const json_t *wants, const json_t 
 	return true;
 }
 
-/* What the module need not report because its schema says it: zones, and that types are offered. */
+/* What the module need not report because its schema has it: zones, and that types are offered. */
 static void fill_zones(const RgSchema *schema, const json_t *wants, json_t *facts)
 {
 	const json_t *fixed = rg_schema_zones(schema);
@@ -67,7 +67,7 @@ static void fill_zones(const RgSchema *schema, const json_t *wants, json_t *fact
 		return;
 	json_auto_t *zones = json_deep_copy(fixed);
 	if (json_array_size(zones) == 0)
-		json_array_append_new(zones, json_string("")); /* the one zone of all nodes */
+		json_array_append_new(zones, json_string("")); /* the single zone of all nodes */
 	json_object_set(facts, "zones", zones);
 	if (!json_object_get(facts, "offerings"))
 		json_object_set_new(facts, "offerings", json_object());
@@ -143,7 +143,7 @@ static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
 				resource->address);
 			return false;
 		}
-		/* Nodes of a pool share one object and stand side by side. */
+		/* Nodes of a pool share one object and are adjacent. */
 		if (resource->attrs != checked && !wanted_is_right(call, kind, resource))
 			return false;
 		checked = resource->attrs;
@@ -151,7 +151,7 @@ static bool kinds_are_right(RgCall *call, const RgResourceSet *set)
 	return true;
 }
 
-/* Nodes of a pool stand side by side and need the same. */
+/* Nodes of a pool are adjacent and have the same dependencies. */
 static bool needs_the_same(const RgResource *a, const RgResource *b)
 {
 	static const char *const none[] = {NULL};

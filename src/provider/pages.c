@@ -1,12 +1,12 @@
-/* list and find: pages of observed things, verified one by one and handed on. */
+/* list and find: pages of observed resources, verified one by one and passed on. */
 #include "provider/internal.h"
 
 #include <string.h>
 #include "base/caps.h"
 
 typedef struct {
-	const char *const *kinds; /* that were asked for */
-	const RgKind *kind;	  /* of the page that is being read */
+	const char *const *kinds; /* that were requested */
+	const RgKind *kind;	  /* of the current page */
 	RgObservedFn observed;
 	void *data;
 	GHashTable *seen; /* "KIND ID" of this call */
@@ -33,7 +33,7 @@ static bool members_are_known(RgCall *call, const json_t *item, const char *id)
 	return true;
 }
 
-/* Text, or NULL when absent or null; anything else is a bad result. */
+/* Text, or NULL if absent or null; anything else is a bad result. */
 static bool read_text(RgCall *call, const json_t *item, const char *key, const char **text)
 {
 	const json_t *value = json_object_get(item, key);
@@ -44,7 +44,7 @@ static bool read_text(RgCall *call, const json_t *item, const char *key, const c
 	return false;
 }
 
-/* How many nodes run, by pool. */
+/* Number of running nodes, by pool. */
 static bool read_nodes(RgCall *call, const json_t *item, const char *id, json_t **nodes)
 {
 	json_t *runs = json_object_get(item, "nodes"), *n;
@@ -68,8 +68,8 @@ static bool read_presence(RgCall *call, const json_t *item, const char *id, RgPr
 	return false;
 }
 
-/* Marks are tags that anybody in the account may rewrite: an address of another kind counts as
- * absent, so that one damaged tag can't stop all reading. */
+/* Marks are tags that anyone in the account may rewrite: an address of another kind counts as
+ * absent, so that one damaged tag cannot stop all reading. */
 static RgResource *new_observed(const RgKind *kind, const char *address)
 {
 	g_autofree char *address_kind = NULL, *name = NULL;
@@ -102,8 +102,8 @@ static const char *check_id(RgCall *call, const Pages *pages, const json_t *item
 	return NULL;
 }
 
-/* The item's own attributes and those that it shares with others of its page: a new reference,
- * checked; NULL when they are not of the form. The shared ones are checked already. */
+/* The item's own attributes together with those that it shares with others of its page: a new
+ * reference, checked; NULL if they are malformed. The shared ones have already been checked. */
 static json_t *read_attributes(
 	RgCall *call, const Pages *pages, const json_t *item, const json_t *page_shared)
 {
@@ -169,7 +169,7 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item, const 
 	pages->observed(pages->data, resource);
 }
 
-/* The kind of the page's resources: what it says, or the one that was asked for. */
+/* The kind of the page's resources: its own, or the requested one. */
 static bool read_kind(RgCall *call, Pages *pages, const json_t *page)
 {
 	const char *kind;
@@ -214,7 +214,7 @@ static void take_page(RgCall *call, const char *slot, json_t *value)
 	if (json_array_size(resources) > 0)
 		rg_call_has_news(call);
 	json_array_foreach (resources, i, item) {
-		/* After the first fault the whole reading is thrown away anyway. */
+		/* After the first fault the whole read is discarded anyway. */
 		if (call->bad_count == 0)
 			take_resource(call, pages, item, shared);
 	}

@@ -1,4 +1,4 @@
-/* preflight: what the cloud says beforehand of things that are to be created. */
+/* preflight: what the cloud reports in advance about planned creations. */
 #include "provider/internal.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ typedef struct {
 	RgDiags *findings;
 } Preflight;
 
-/* Of what is to be created under the address; NULL when it was not asked about. */
+/* Of the creation at the address; NULL if it was not asked about. */
 static const char *origin_of(const json_t *creates, const char *address)
 {
 	size_t i, k;

@@ -1,4 +1,4 @@
-/* The host and its opened instances: what the public header names, by the steps of find, load,
+/* The host and its opened instances: the functions of the public header, in terms of find, load,
  * check and call. */
 #include "provider/internal.h"
 
@@ -77,7 +77,8 @@ static json_t *ask_schema(RgProviderHost *host, RgModule *module)
 	return NULL;
 }
 
-/* A schema.json of another release beside the module would make plans for kinds it can't make. */
+/* A schema.json of another release beside the module would produce plans for kinds that it cannot
+ * create. */
 static bool data_is_its_own(RgProviderHost *host, RgModule *module, const json_t *document)
 {
 	size_t len;
@@ -124,7 +125,7 @@ static RgSchema *read_data_schema(RgModule *module, const char *text, size_t len
 	json_auto_t *document = rg_json_parse(text, len, where, "provider.refused", diags);
 	if (!document)
 		return NULL;
-	/* built in: checked in full when the module is asked for it, which `validate` does not */
+	/* built in: checked completely when the module is opened, which `validate` does not do */
 	RgSchema *schema = module->file ? rg_provider_module_check_schema(
 						  module->name, where, document, &refusal)
 					: rg_schema_new(document, diags);
@@ -210,7 +211,7 @@ static void provider_free(RgProvider *provider)
 	g_free(provider);
 }
 
-/* Needs the host's lock: modules are opened and closed one at a time. */
+/* Requires the host's lock: modules are opened and closed one at a time. */
 static RgProvider *open_module(RgProviderHost *host, RgModule *module, const char *region,
 	const json_t *config, const RgHttpOptions *http, RgDiags *diags)
 {

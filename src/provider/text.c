@@ -3,15 +3,15 @@
 #include <string.h>
 #include "base/redact.h"
 
-/* What people read of one text of a module, at most. */
+/* The maximum length of a module's text that is shown. */
 #define TEXT_MAX 4096
 
 char *rg_text_clean(const char *text)
 {
 	if (!text)
 		return NULL;
-	/* Redacted before the cut: half a secret would not be known any more. Past the first of
-	 * 16 texts nothing can be shown, so it need not be looked at. */
+	/* Redacted before it is cut: half a secret would not be recognized. Nothing beyond 16 times
+	 * the maximum can be shown, so it need not be checked. */
 	g_autofree char *valid = g_utf8_make_valid(text, (gssize)strnlen(text, 16 * TEXT_MAX));
 	char *clean = rg_redact(valid, strlen(valid));
 	if (strlen(clean) > TEXT_MAX) {

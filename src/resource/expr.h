@@ -6,8 +6,7 @@
 #pragma once
 #include "base/json.h"
 
-bool rg_expr_is(
-	const json_t *value); /* a well-formed one of the three above, without other members */
+bool rg_expr_is(const json_t *value); /* well-formed, without other members */
 /* false if a key that starts with "$" occurs outside a well-formed expression. */
 bool rg_expr_valid(const json_t *value);
 /* Adds (g_strdup) every address that `value` refers to, at any depth, to `addresses` (set). */

@@ -16,10 +16,9 @@ typedef struct {
 	const char *name, *type;
 	const char *role; /* what the core may read from it: one of RG_ROLE_*; NULL = nothing */
 	bool required, computed, force_new, sensitive, unreadable, create_only, ignore_drift, set;
-	const char
-		*field; /* the field of the spec that sets it, "disk.size"; NULL = no single one */
-	bool detail;	/* nothing that a user chose: shown only on request */
-	bool partial;	/* the cloud adds its own members to the value */
+	const char *field;	     /* spec field that sets it, "disk.size"; or NULL */
+	bool detail;		     /* nothing that a user chose: shown only on request */
+	bool partial;		     /* the cloud adds its own members to the value */
 	bool gzip_base64;	     /* a compressed text */
 	const json_t *default_value; /* NULL = none */
 } RgAttribute;
