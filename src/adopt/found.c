@@ -1,11 +1,11 @@
-/* Things that run and have no record: what `state rebuild` and `import` have in common before they
- * record them. Reads only. */
+/* Running resources without a record: what `state rebuild` and `import` share before they record
+ * them. Reads only. */
 #include "adopt/internal.h"
 #include "base/redact.h"
 #include "resource/nodes.h"
 #include <string.h>
 
-/* ---- pins: what a node is decides its desired attributes, as if it had been recorded */
+/* ---- pins: what a node is determines its desired attributes, as if it had been recorded */
 
 static const RgKind *kind_of(const Rebuild *rebuild, const RgResource *found)
 {
@@ -30,7 +30,7 @@ static json_t *pin_observed(const Rebuild *rebuild, const RgResource *found)
 	return pin;
 }
 
-/* Of nodes of the pools that the cloud reports; the desired resources say more. */
+/* Of nodes of the pools that the cloud reports; the desired resources have more. */
 static json_t *pin_of_pools(const Rebuild *rebuild, const RgResource *found)
 {
 	json_t *entries = json_array(), *n;
@@ -70,15 +70,15 @@ static bool has_index(const json_t *indexes, int64_t index)
 	return !json_is_array(indexes) && index < 0;
 }
 
-/* Image (`chosen`: raygpu's choice of another day), accelerator and price of the fitted group that
- * the node is in. An image that the spec names itself is no pin: it would hide that the node has
+/* Image (`chosen`: raygpu's earlier choice), accelerator and price of the fitted group that the
+ * node is in. An image that the spec itself names is not pinned: that would hide that the node has
  * another. */
 static void pin_fitted(json_t *pin, const json_t *node, bool chosen)
 {
 	static const char *const same[] = {"price_microusd_hour", "price_date", "price_quality"};
 	const json_t *offer = json_object_get(node, "offer"),
 		     *image = json_object_get(node, "image");
-	/* where no attribute has the role, the spec alone knows */
+	/* if no attribute has the role, only the spec knows */
 	if (!json_object_get(pin, "instance_type"))
 		json_object_set(pin, "instance_type", json_object_get(offer, "instance_type"));
 	const char *type = rg_json_str(pin, "instance_type", "");
@@ -118,7 +118,7 @@ static void pin_as_wanted(const Rebuild *rebuild, RgResource *found)
 	const RgResource *wanted = rg_resource_set_find(rebuild->pass->desired, found->address);
 	if (!wanted || rg_nodes_are_plain(wanted))
 		return;
-	/* others may share the list of what is wanted */
+	/* others may share the list of desired nodes */
 	json_auto_t *nodes = rg_nodes_json(wanted);
 	json_t *entries = json_array(), *entry;
 	size_t i;
@@ -153,7 +153,8 @@ static void pin_from_fitted(Rebuild *rebuild)
 	}
 }
 
-/* Twice: the first shows by which key each pool's image was chosen, the second keeps the image. */
+/* Twice: the first shows the key by which each pool's image was chosen, the second keeps the
+ * image. */
 bool found_fit(Rebuild *rebuild)
 {
 	RgPass *pass = rebuild->pass;
@@ -223,7 +224,7 @@ bool found_reveal(Rebuild *rebuild)
 			continue;
 		json_auto_t *input = reveal_input(rebuild, kinds[i]);
 		g_autoptr(GPtrArray) results = rg_provider_reveal(provider, input, rebuild->diags);
-		/* the first refusal says it for all */
+		/* one refusal is enough */
 		for (guint r = 0; ok && r < results->len; r++)
 			ok = take_revealed(rebuild, results->pdata[r]);
 	}

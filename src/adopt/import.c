@@ -1,11 +1,10 @@
-/* `import`: things that exist, and what of the spec each of them is. They are read by their ids and
- * held against the spec; the records that would come of it go into the snapshot in memory, of which
- * the plan is made. Only reading calls: the marks are written by the next apply, as any other
- * attribute, so that there is no instant at which a thing carries our marks and no record has it.
- */
+/* `import`: existing resources, and their addresses in the spec. They are read by their ids and
+ * compared with the spec; the resulting records go into the snapshot in memory, from which the plan
+ * is made. Only reading calls: the next apply writes the marks like any other attribute, so that no
+ * resource ever carries our marks without a record. */
 #include "adopt/internal.h"
 
-/* Nothing carries it: a cluster that the state doesn't have yet is read by known ids alone. */
+/* Nothing carries it: a cluster that the state does not have yet is read only by known ids. */
 #define NO_LINEAGE "00000000000000000000000000000000"
 
 typedef struct {
@@ -42,7 +41,7 @@ static char *kind_of(const RgImport *import)
 	return rg_address_parse(import->address, &kind, &name, &index) ? kind : NULL;
 }
 
-/* What needs no look at the cloud. */
+/* Checks that do not need the cloud. */
 static bool check_request(const Importing *importing, size_t i)
 {
 	const RgPass *pass = importing->rebuild.pass;
@@ -62,7 +61,7 @@ static bool check_request(const Importing *importing, size_t i)
 	if (recorded)
 		return import_refuse(importing, import, "`raygpu state rm` forgets that record",
 			"%s is already recorded, as %s", import->address, recorded->id);
-	/* the same thing under two records would be removed by the one while the other needs it */
+	/* if two records had the same resource, one would remove it while the other needs it */
 	g_autofree char *holder = rg_store_find_holder(importing->rebuild.session->store,
 		pass->cluster->provider.name, pass->cluster->provider.region, kind, import->id,
 		importing->rebuild.diags);
@@ -87,7 +86,7 @@ static void take_read(void *data, RgResource *resource)
 	g_hash_table_replace(importing->read, key_of(resource->kind, resource->id), resource);
 }
 
-/* {kind: [id]} of what is to be imported. */
+/* {kind: [id]} of the resources to import. */
 static json_t *ids_by_kind(const Importing *importing)
 {
 	json_t *known = json_object();
@@ -101,7 +100,7 @@ static json_t *ids_by_kind(const Importing *importing)
 	return known;
 }
 
-/* One reading a kind. */
+/* One read per kind. */
 static bool read_all(Importing *importing)
 {
 	RgPass *pass = importing->rebuild.pass;
@@ -145,7 +144,7 @@ static const RgResource *check_read(const Importing *importing, const RgImport *
 	return NULL;
 }
 
-/* As if its marks had named the requested address. */
+/* As if its marks contained the requested address. */
 static RgResource *found_new(const RgImport *import, const RgResource *read)
 {
 	g_autofree char *kind = NULL, *name = NULL;
@@ -194,7 +193,7 @@ static bool check_wanted(const Importing *importing)
 	return ok;
 }
 
-/* Records go into the snapshot when all are made: each may refer to others. */
+/* Records go into the snapshot when all exist: each may refer to others. */
 static GPtrArray *add_records(Rebuild *rebuild)
 {
 	RgResourceSet *recorded = rebuild->pass->snapshot->recorded;
@@ -229,7 +228,7 @@ static GPtrArray *find_and_plan(Importing *importing)
 	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||
 		!found_reveal(rebuild))
 		return NULL;
-	/* the token that joins new nodes to those that run: recorded, else out of our user data */
+	/* the token that joins new nodes to the running ones: recorded, else from our user data */
 	const RgResource *secret =
 		rg_resource_set_find(pass->snapshot->recorded, RG_SECRET_RAY_TOKEN);
 	rebuild->token = g_strdup(rg_json_str(secret ? secret->outputs : NULL, "value", NULL));

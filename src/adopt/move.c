@@ -1,5 +1,5 @@
-/* Moves: one record, or all of a pool, under another address; what other records say of it goes
- * along. The cloud isn't asked; the next apply writes the marks in place. */
+/* Moves: one record, or all of a pool, to another address; references in other records follow. The
+ * cloud is not called; the next apply writes the marks in place. */
 #include "adopt/adopt.h"
 #include "boot/boot.h"
 #include "resource/expr.h"
@@ -39,7 +39,7 @@ static const char *moved_origin(const RgResource *from, const char *name)
 	return g_intern_string(origin);
 }
 
-/* Nodes that it stands for go along with their pool; NULL: it says nothing of them. */
+/* The nodes that it stands for move with their pool; NULL: it has none. */
 static const json_t *moved_pin(Moving *moving, const RgResource *from, const char *name)
 {
 	if (!from->group || !json_is_array(json_object_get(from->pin, "nodes")))
@@ -69,7 +69,7 @@ static void add_move(Moving *moving, const RgResource *from, const char *name, i
 	}
 }
 
-/* Its attributes under the new name of its pool and with the new addresses of others; borrowed. */
+/* Its attributes with the new name of its pool and the new addresses of others; borrowed. */
 static json_t *edited_attrs(Moving *moving, const RgResource *resource)
 {
 	const char *group = g_hash_table_lookup(moving->groups, resource->address);
@@ -98,7 +98,7 @@ static json_t *edited_needs(Moving *moving, const RgResource *resource)
 	return moves ? needs : NULL;
 }
 
-/* A creation that is open carries the old addresses in what was sent. */
+/* An open creation has the old addresses in what was sent. */
 static bool add_edit(Moving *moving, const RgResource *resource)
 {
 	const char *to = g_hash_table_lookup(moving->renamed, resource->address);
@@ -120,7 +120,7 @@ static bool add_edit(Moving *moving, const RgResource *resource)
 	return true;
 }
 
-/* What stands beside the nodes of a pool under its name, such as its placement group. */
+/* Other resources of a pool under its name, such as its placement group. */
 static bool goes_along(const RgResource *resource, const char *kind, const char *pool)
 {
 	g_autofree char *origin = g_strconcat("/pools/", pool, "/", NULL);

@@ -1,5 +1,5 @@
-/* Where a cluster whose state was lost is, when its spec leaves a choice: nobody but the clouds
- * knows, so every candidate is looked at. */
+/* Where a cluster whose state was lost is, if its spec leaves a choice: only the clouds know, so
+ * every candidate is checked. */
 #include <string.h>
 #include "pipeline/place.h"
 #include "adopt/internal.h"
@@ -34,7 +34,7 @@ static bool place_report(Rebuild *rebuild, const GString *places, bool none)
 	return false;
 }
 
-/* Of each candidate in turn; `at`: where it was, the candidates' number when nowhere. */
+/* Each candidate in turn; `at`: where it was found, the number of candidates if nowhere. */
 static bool place_look(Rebuild *rebuild, const char *asked, guint *at, GString *places)
 {
 	RgPass *pass = rebuild->pass;

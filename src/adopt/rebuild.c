@@ -1,8 +1,8 @@
-/* The state out of the cloud's marks: what carries the cluster's name is read, fitted with what it
- * is as pins, and recorded as it is. Writes to the state alone, once, at the end. */
+/* The state from the cloud's marks: resources with the cluster's name are read, fitted with their
+ * values as pins, and recorded as they are. Writes only the state, once, at the end. */
 #include "adopt/internal.h"
 
-/* ---- what carries the cluster's marks */
+/* ---- resources with the cluster's marks */
 
 static void take_marked(void *data, RgResource *resource)
 {
@@ -13,7 +13,7 @@ static void take_marked(void *data, RgResource *resource)
 		rg_resource_free(resource);
 }
 
-/* Kinds that not every API knows are left out with a warning: a plan that needs one reads it. */
+/* Kinds that not every API supports are skipped with a warning: a plan that needs one reads it. */
 static void warn_unread(Rebuild *rebuild, GStrv kinds, const RgDiags *why)
 {
 	g_autofree char *names = g_strjoinv(", ", kinds);
@@ -55,7 +55,7 @@ bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked)
 	return true;
 }
 
-/* The one lineage of all, or the one asked for. NULL and a diagnostic. */
+/* The only lineage of all, or the requested one. NULL and a diagnostic. */
 static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const char *asked)
 {
 	g_autoptr(GPtrArray) lineages = g_ptr_array_new();
@@ -95,7 +95,7 @@ static void report_twice(Rebuild *rebuild, const RgResource *one, const RgResour
 	rg_diag_hint(diag, "remove the unused one manually, then try again");
 }
 
-/* Moves what has the lineage and an address into the snapshot. */
+/* Moves resources with the lineage and an address into the snapshot. */
 static bool sort_out(Rebuild *rebuild, GPtrArray *marked, const char *lineage)
 {
 	bool ok = true;

@@ -7,8 +7,8 @@
 
 /* ---- the token, out of user data */
 
-/* What stands on the token's line before it: long enough to be found in user data of an older spec
- * too. NULL when the expression has no token, or nothing before it. */
+/* What precedes the token on its line: long enough to be found in user data of an older spec too.
+ * NULL if the expression has no token, or nothing before it. */
 static const char *line_before_token(const json_t *pieces)
 {
 	size_t i;
@@ -46,7 +46,7 @@ char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const jso
 			line_before_token(json_object_get(inner ? inner : expression, "$join"));
 		const char *told;
 		json_t *value;
-		/* compressed then and not now, or the other way round: any attribute may have it */
+		/* compressed then and not now, or the reverse: any attribute may have it */
 		json_object_foreach (rg_json_unconst(revealed), told, value) {
 			const RgAttribute *attribute = rg_kind_attribute(kind, told);
 			const char *shown = json_string_value(value);
@@ -114,9 +114,8 @@ static bool is_same(const RgAttribute *attribute, const json_t *wanted, const js
 	return json_equal(rg_json_unconst(wanted), rg_json_unconst(told));
 }
 
-/* User data as it was made by another spec: the value holds the token and must not stand in a
- * record, so its digest does. It differs from every desired one, which is what the plan must say.
- */
+/* User data rendered from another spec: the value contains the token and must not be in a record,
+ * so its digest is. It differs from every desired one, and the plan must show that. */
 static json_t *digest_of(const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -125,7 +124,7 @@ static json_t *digest_of(const json_t *value)
 	return *text ? json_string(shown) : json_null();
 }
 
-/* One unreadable attribute: as the cloud revealed it, else as the spec says. */
+/* One unreadable attribute: as the cloud revealed it, else as in the spec. */
 static json_t *unreadable_value(
 	Rebuild *rebuild, const RgAttribute *attribute, const json_t *revealed, json_t *wanted)
 {
@@ -137,7 +136,7 @@ static json_t *unreadable_value(
 	json_auto_t *value = rg_expr_resolve_known(wanted, record_look_up, rebuild);
 	if (json_equal(value, rg_json_unconst(told)))
 		return json_incref(wanted);
-	/* another zlib gives other bytes for the same text */
+	/* another zlib compresses the same text to other bytes */
 	g_autofree char *a = attribute->gzip_base64 && json_is_string(value)
 				     ? rg_expr_gunzip(json_string_value(value), USER_DATA_MAX)
 				     : NULL;
@@ -156,7 +155,7 @@ static json_t *wanted_or_told(
 	return own ? json_incref(own) : json_null();
 }
 
-/* Adds what the cloud reports beyond the desired attributes. */
+/* Adds what the cloud reports in addition to the desired attributes. */
 static void add_told(const RgKind *kind, const RgResource *found, bool computed, json_t *to)
 {
 	const char *name;
@@ -214,7 +213,7 @@ static bool mentions(const json_t *value, const char *id)
 	return false;
 }
 
-/* What the spec no longer has is deleted in the order of who uses whose id. */
+/* Resources that the spec no longer has are deleted in the order of who uses whose id. */
 static GStrv users_order(const Rebuild *rebuild, const RgResource *found)
 {
 	g_autoptr(GStrvBuilder) addresses = g_strv_builder_new();

@@ -3,12 +3,12 @@
 
 /* decide.md, row by row. */
 
-/* What one attribute of a present resource asks for. */
+/* The result for one attribute of an existing resource. */
 typedef struct {
 	RgAction action; /* NONE, RECORD, UPDATE, REPLACE */
 	bool moved;	 /* spec */
 	bool drift;	 /* cloud */
-	bool listed;	 /* belongs into RgChange.attrs */
+	bool listed;	 /* belongs in RgChange.attrs */
 } Verdict;
 
 static void settle(RgChange *change, RgAction action, RgGrade grade, int row)
@@ -31,7 +31,7 @@ void change_stop(RgChange *change, RgGrade grade, int row, const char *note)
 	set_note(change, note);
 }
 
-/* As it is compared; a new reference, NULL = absent. */
+/* In the form in which it is compared; a new reference, NULL = absent. */
 static json_t *observed_value(const RgChange *change, const Field *field)
 {
 	const RgResource *observed = change->observed;
@@ -90,7 +90,7 @@ static RgAttrChange *add_attr(RgChange *change, const Field *field, const Verdic
 	return attr;
 }
 
-/* Of what is created only values that came or will come from elsewhere are worth a word. */
+/* For a creation, only values that come from elsewhere are worth listing. */
 static void list_references(Differ *differ, RgChange *change)
 {
 	const GArray *fields = fields_of(differ, change->desired, NULL);
@@ -102,7 +102,7 @@ static void list_references(Differ *differ, RgChange *change)
 	}
 }
 
-/* Whether the spec asks for something else than what the record (or the journal) has. */
+/* Whether the spec differs from the record (or the journal). */
 static bool spec_moved(Differ *differ, const RgChange *change)
 {
 	const GArray *fields = fields_of(differ, change->desired, change->recorded);
@@ -114,7 +114,7 @@ static bool spec_moved(Differ *differ, const RgChange *change)
 	return false;
 }
 
-/* Row 1b: `make` is the row that would have made it. */
+/* Row 1b: `make` is the row that would have created it. */
 static bool blocked_by_stray(Differ *differ, RgChange *change)
 {
 	const GPtrArray *strays = g_hash_table_lookup(differ->strays, change->address);
@@ -254,7 +254,7 @@ static int severity(RgAction action)
 					    : 0;
 }
 
-/* What all attributes together ask for. */
+/* The result of all attributes together. */
 typedef struct {
 	RgAction action;
 	bool moved, drift;
@@ -281,7 +281,7 @@ static json_t *text_or_null(const char *text)
 	return text ? json_string(text) : NULL;
 }
 
-/* decide.md "Marks": an attribute of every kind whose module can write them anew. */
+/* decide.md "Marks": an attribute of every kind whose module can rewrite them. */
 static void judge_marks(Differ *differ, RgChange *change, Worst *worst)
 {
 	const RgKind *kind = rg_schema_kind(differ->schema, change->recorded->kind);
@@ -354,7 +354,7 @@ static void decide_present(Differ *differ, RgChange *change)
 	}
 }
 
-/* Rows 19 and 20: what the cloud still shows, or shows no longer, proves nothing. */
+/* Rows 19 and 20: whatever the cloud still shows, or no longer shows, proves nothing. */
 static void decide_half_removed(Differ *differ, RgChange *change, RgPresence found)
 {
 	if (!change->desired) {
@@ -373,7 +373,8 @@ static void decide_half_removed(Differ *differ, RgChange *change, RgPresence fou
 		list_references(differ, change);
 }
 
-/* The crashed create itself among what has our marks but no record; it is no stray then. */
+/* Finds the interrupted create among the unmanaged resources with our marks; it is then not
+ * unmanaged. */
 static const RgResource *take_crashed(Differ *differ, const RgResource *recorded)
 {
 	GPtrArray *strays = g_hash_table_lookup(differ->strays, recorded->address);
@@ -387,7 +388,7 @@ static const RgResource *take_crashed(Differ *differ, const RgResource *recorded
 	return NULL;
 }
 
-/* What the cloud says of a recorded resource. A record that the refresh said nothing about was
+/* What the cloud reports about a recorded resource. A record that the refresh did not mention was
  * not read. */
 static RgPresence presence(
 	const Differ *differ, const RgResource *recorded, const RgResource **observed)

@@ -66,8 +66,8 @@ static gint compare_strays(gconstpointer a, gconstpointer b)
 	return order != 0 ? order : g_strcmp0(x->id, y->id);
 }
 
-/* Ours by its marks, but no record has it: the extras, and what stands under an address that has
- * no record. */
+/* Ours by its marks, but without a record: the extras, and resources at an address without a
+ * record. */
 static void find_strays(Differ *differ)
 {
 	const GPtrArray *extras = rg_resource_set_extras(differ->observed);
@@ -193,8 +193,7 @@ static void add_change(Differ *differ, const char *address)
 static bool decide_all(Differ *differ)
 {
 	g_autoptr(GPtrArray) making = rg_graph_order(differ->desired, differ->diags);
-	/* What leaves, as a set of its own: dependencies among the leaving are all that orders
-	 * them. */
+	/* Removals as a separate set: only dependencies among them order them. */
 	g_autoptr(RgResourceSet) leaving = rg_resource_set_new();
 	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
 		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
@@ -215,7 +214,7 @@ static bool decide_all(Differ *differ)
 	return true;
 }
 
-/* One diagnostic a kind: a reading that failed affects all of them. */
+/* One diagnostic per kind: a failed read affects all of its resources. */
 static void report_unread(Differ *differ)
 {
 	g_autoptr(GList) kinds = g_hash_table_get_keys(differ->unread);
@@ -253,7 +252,7 @@ static void report_strays(Differ *differ)
 	g_ptr_array_sort(unmanaged, compare_strays);
 	for (guint i = 0; i < unmanaged->len; i++) {
 		const RgResource *stray = unmanaged->pdata[i];
-		/* Told already, by the error that says what it blocks. */
+		/* Already reported, by the error that lists what it blocks. */
 		const GPtrArray *strays =
 			g_hash_table_lookup(differ->strays, stray->address ? stray->address : "");
 		const RgChange *change =

@@ -1,19 +1,19 @@
-/* Three sets -> changes. Pure: no clock, no I/O; same sets, same changes in the same order. What
- * happens in which case is src/diff/decide.md, by row number. */
+/* Three sets -> changes. Pure: no clock, no I/O; same sets, same changes in the same order.
+ * src/diff/decide.md defines each case, by row number. */
 #pragma once
 #include "base/diag.h"
 #include "resource/graph.h"
 #include "resource/schema.h"
 
 typedef enum {
-	RG_ACTION_NONE, /* in order as it is */
+	RG_ACTION_NONE, /* nothing to do */
 	RG_ACTION_CREATE,
 	RG_ACTION_UPDATE,
 	RG_ACTION_REPLACE, /* delete, then create under the next generation */
 	RG_ACTION_DELETE,
-	RG_ACTION_RECORD, /* the state learns something, no call to the cloud */
-	RG_ACTION_FORGET, /* the record goes, there is nothing in the cloud */
-	RG_ACTION_STOP,	  /* conflict or unknown: this and its dependents are not touched */
+	RG_ACTION_RECORD, /* only the state changes, no call to the cloud */
+	RG_ACTION_FORGET, /* the record is removed, nothing is in the cloud */
+	RG_ACTION_STOP,	  /* conflict or unknown: neither this nor its dependents are changed */
 } RgAction;
 
 typedef enum {
@@ -25,15 +25,15 @@ typedef enum {
 	RG_GRADE_UNKNOWN,
 } RgGrade;
 
-/* RgChange.row of what --target or --exclude leaves as it is */
+/* RgChange.row of what --target or --exclude leaves out */
 #define RG_ROW_LEFT_OUT 0
 
 /* Why one attribute is part of the change. Values are borrowed from the resources or owned, always
- * with a reference of their own; NULL = absent. */
+ * with their own reference; NULL = absent. */
 typedef struct {
 	const char *name;
 	json_t *before,
-		*after;	    /* sensitive values are never put here: both NULL and `sensitive` set */
+		*after; /* sensitive values are never stored here: both NULL and `sensitive` set */
 	bool after_unknown; /* known after apply */
 	bool force_new, sensitive;
 	bool drift;	  /* the cloud differs from the record */
@@ -48,36 +48,36 @@ typedef struct {
 	int row; /* decide.md; 1 stands for 1b, RG_ROW_LEFT_OUT: left out */
 	/* borrowed from the sets; NULL = absent. observed: PRESENT or UNKNOWN, never ABSENT */
 	const RgResource *desired, *recorded, *observed;
-	/* the cloud's own word for a vanished thing that it still shows, "terminated"; borrowed
-	 * from the observed set; NULL = it shows nothing */
+	/* the cloud's own term for a resource that no longer exists but is still shown,
+	 * "terminated"; borrowed from the observed set; NULL = it is not shown */
 	const char *gone_status;
-	GPtrArray *attrs;   /* RgAttrChange*, sorted by name. CREATE: only those whose value
-			     * holds references; DELETE: only drifted ones (row 13); NONE: empty */
+	GPtrArray *attrs; /* RgAttrChange*, sorted by name. CREATE: only those whose value contains
+			     references; DELETE: only drifted ones (row 13); NONE: empty */
 	const char *reason; /* Terraform's action_reason ("replace_because_cannot_update",
 			     * "delete_because_no_resource_config", "replace_by_request") or NULL */
-	bool drifted;	    /* belongs into resource_drift[] */
+	bool drifted;	    /* belongs in resource_drift[] */
 	bool replay;	    /* an open journal row is sent again first (rows 16 to 18) */
 	GPtrArray *after;   /* RgChange* that must be done first, borrowed (decide.md "Order") */
 	char *note;	    /* one line for people, or NULL */
 } RgChange;
 
 typedef struct {
-	GPtrArray *changes; /* RgChange*, owned: every address of the three sets, NONE included, in
-			     * an order that apply may follow */
+	GPtrArray *changes; /* RgChange*, owned: every address of the three sets, including NONE, in
+			       an order that apply may follow */
 	GPtrArray *unmanaged; /* const RgResource*: carries our lineage, no record (row 1b) */
 } RgDiff;
 
 typedef struct {
-	bool destroy;  /* desired is taken as empty */
-	bool looking;  /* for drift: what blocks a creation is no error of looking, and what could
-			* not be read stops nothing else */
+	bool destroy;  /* desired is treated as empty */
+	bool looking;  /* for drift: what would block a creation is not an error, and an unreadable
+			  resource stops nothing else */
 	GStrv replace; /* addresses to replace by request; NULL = none */
 	GStrv targets; /* addresses, or "kind.name" for all indexes; NULL = all. Dependencies of a
-			* target are included */
+			  target are included */
 	const GPtrArray
 		*pools; /* char* names of the spec's pools, also of empty ones; may be NULL */
-	const json_t *ignored; /* keys of labels that are left to others, patterns; NULL = none */
-	GStrv excludes;	       /* the opposite: these and what depends on them are left out */
+	const json_t *ignored; /* patterns of label keys that are left to others; NULL = none */
+	GStrv excludes;	       /* the opposite: these and their dependents are left out */
 } RgDiffOptions;
 
 void rg_diff_free(RgDiff *diff);

@@ -1,11 +1,11 @@
-/* What somebody changed behind our back: a view of a diff (pure), for `raygpu drift`. Only the
- * cloud against the record counts; a spec that was not applied yet is no drift. */
+/* What was changed outside raygpu: a view of a diff (pure), for `raygpu drift`. Only differences
+ * between cloud and record count; a spec that has not been applied yet is not drift. */
 #pragma once
 #include "diff/diff.h"
 
 typedef enum { RG_DRIFT_MISSING, RG_DRIFT_CHANGED, RG_DRIFT_UNMANAGED } RgDriftType;
 
-/* One attribute three times; NULL = absent. Sensitive values are never here. */
+/* The three values of one attribute; NULL = absent. Sensitive values are never here. */
 typedef struct {
 	char *name;
 	json_t *desired, *recorded, *observed;
@@ -13,18 +13,20 @@ typedef struct {
 
 typedef struct {
 	RgDriftType type;
-	char *address; /* NULL: an unmanaged thing whose marks name no address */
+	char *address; /* NULL: an unmanaged resource whose marks contain no address */
 	char *kind, *group, *id, *status, *origin; /* may be NULL */
-	unsigned nodes;	  /* of a missing resource that is not one machine: Ray nodes that it was */
+	unsigned
+		nodes; /* for a missing resource that is not one machine: its number of Ray nodes */
 	RgSource source;  /* line of the spec; line 0 = none */
 	GPtrArray *attrs; /* RgDriftAttr*, for CHANGED; else empty */
 } RgDriftItem;
 
 typedef struct {
 	char *cluster;
-	unsigned checked; /* recorded resources that were looked at */
+	unsigned checked; /* recorded resources that were checked */
 	unsigned unread;  /* recorded resources whose state in the cloud could not be read */
-	GPtrArray *items; /* RgDriftItem*: missing, changed, unmanaged; by address within */
+	GPtrArray *
+		items; /* RgDriftItem*: missing, changed, unmanaged; by address within each group */
 } RgDrift;
 
 RgDrift *rg_drift_new(const RgDiff *diff, const RgResourceSet *recorded, const char *cluster,

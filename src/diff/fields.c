@@ -2,7 +2,7 @@
 #include "resource/expr.h"
 #include <string.h>
 
-/* Attributes of spec and record side by side, resolved; decide.md "Attributes". */
+/* Attributes of spec and record in parallel, resolved; decide.md "Attributes". */
 
 typedef struct {
 	const char *kind;
@@ -36,18 +36,18 @@ void fields_free(gpointer fields)
 	g_array_free(array, TRUE);
 }
 
-/* What one resolving met. */
+/* What one resolution found. */
 typedef struct {
 	const Differ *differ;
-	bool wanted; /* resolve to what will be, not to what is recorded */
+	bool wanted; /* resolve to future values, not to recorded ones */
 	bool unknown, opaque;
 	unsigned depth;
 } Lookup;
 
 static json_t *field_look_up(void *data, const char *address, const char *attr);
 
-/* A reference may lead to a value that is itself an expression; circles were refused by the graph,
- * the depth only guards records that no graph ever saw. */
+/* A reference may lead to a value that is itself an expression. The graph refused cycles; the depth
+ * limit only guards records that no graph has checked. */
 static json_t *resolve_nested(Lookup *lookup, const json_t *value)
 {
 	if (!value || json_is_null(value) || lookup->depth > 32)
@@ -108,7 +108,7 @@ static json_t *field_look_up(void *data, const char *address, const char *attr)
 	return value;
 }
 
-/* NULL when the value may not be held against the cloud: not known, or not to be read. */
+/* NULL if the value cannot be compared with the cloud: unknown, or unreadable. */
 static json_t *resolve(const Differ *differ, const json_t *value, bool wanted, Field *field)
 {
 	Lookup lookup = {.differ = differ, .wanted = wanted};
@@ -141,7 +141,7 @@ static void fill_field(const Differ *differ, Field *field, bool readable)
 	}
 	if (recorded)
 		field->was = resolve(differ, recorded, false, field);
-	/* what the cloud shows of a secret is neither compared nor shown */
+	/* the cloud's view of a secret is neither compared nor shown */
 	readable &= !field->opaque;
 	field->readable = readable;
 	field->compare_want = readable && (!desired || field->want);

@@ -23,27 +23,27 @@ typedef struct {
 	GHashTable *unread; /* kind -> GPtrArray of RgChange*: row 15 */
 } Differ;
 
-/* One attribute as spec and record have it. Equal for all nodes that share both attribute
- * objects, so it is made once for them; only the observed value is looked at per node. */
+/* One attribute in the spec and the record. Equal for all nodes that share both attribute objects,
+ * so it is computed once for them; only the observed value is checked per node. */
 typedef struct {
 	const RgAttribute *attribute;
-	const json_t *desired, *recorded; /* raw, defaults put in; NULL = absent */
-	json_t *want, *was;		  /* resolved; NULL = absent or not known */
-	bool compare_want, compare_was;	  /* the resolved value may be held against the cloud */
+	const json_t *desired, *recorded; /* raw, with defaults; NULL = absent */
+	json_t *want, *was;		  /* resolved; NULL = absent or unknown */
+	bool compare_want, compare_was;	  /* the resolved value can be compared with the cloud */
 	bool moved;			  /* the spec moved */
-	bool unknown;			  /* want is known after apply only */
+	bool unknown;			  /* want is known only after apply */
 	bool opaque;			  /* refers to a sensitive output */
-	bool readable;			  /* what the cloud reports may be looked at */
-	bool has_refs;			  /* the desired value holds references */
+	bool readable;			  /* the cloud's value may be used */
+	bool has_refs;			  /* the desired value contains references */
 } Field;
 
-/* Either may be NULL. Borrowed, GArray of Field. Whatever desired attributes refer to must be
- * decided before. */
+/* Either may be NULL. Borrowed, GArray of Field. Everything that desired attributes refer to must
+ * be decided first. */
 const GArray *fields_of(Differ *differ, const RgResource *desired, const RgResource *recorded);
 void fields_free(gpointer fields);
 GHashTable *fields_table_new(void);
 
-/* decide.c: fills in action, grade, row, attributes of a change whose dependencies are decided. */
+/* decide.c: sets action, grade, row and attributes of a change whose dependencies are decided. */
 void decide(Differ *differ, RgChange *change);
 void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
 

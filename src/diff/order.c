@@ -45,7 +45,7 @@ static void stop_one(RgChange *change, const RgChange *cause, const char *why, G
 	g_ptr_array_add(queue, change);
 }
 
-/* What is merely kept, because something may still use it, does not hold up deletions. */
+/* A resource that is kept only because something may still use it does not block deletions. */
 static void stop_dependent(
 	Differ *differ, RgChange *change, const RgChange *cause, GPtrArray *queue)
 {

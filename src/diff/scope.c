@@ -1,7 +1,7 @@
 #include "diff/internal.h"
 #include <string.h>
 
-/* --target, --exclude, --replace: which addresses a run leaves alone. */
+/* --target, --exclude, --replace: which addresses a run leaves out. */
 
 static const RgResource *any_of(const Differ *differ, const char *address)
 {
@@ -9,7 +9,7 @@ static const RgResource *any_of(const Differ *differ, const char *address)
 	return desired ? desired : rg_resource_set_find(differ->recorded, address);
 }
 
-/* Calls `found` for all resources that are desired or recorded, each once. */
+/* Calls `found` once for each resource that is desired or recorded. */
 static void each_resource(
 	const Differ *differ, void (*found)(const RgResource *, void *), void *data)
 {
@@ -39,7 +39,7 @@ static void add_name(const RgResource *resource, void *data)
 	g_free(names[1]);
 }
 
-/* "KIND.POOL" of a pool that has no nodes, and keeps none. */
+/* "KIND.POOL" of a pool without nodes, now and afterwards. */
 static bool is_empty_pool(const Differ *differ, const char *word)
 {
 	const char *dot = strrchr(word, '.');
@@ -86,7 +86,7 @@ static void report_unknown(
 		rg_diag_hint(diag, "did you mean `%s`?", nearest);
 }
 
-/* Puts the addresses that the words mean into `found`, an owned set. */
+/* Adds the addresses that the words mean to `found`, an owned set. */
 static bool find_words(
 	const Differ *differ, GHashTable *names, const char *option, GStrv words, GHashTable *found)
 {
@@ -106,8 +106,8 @@ static bool find_words(
 	return good;
 }
 
-/* address -> GPtrArray of addresses: who depends on it. Wanted things by what they will refer to,
- * leaving ones by what was recorded. */
+/* address -> GPtrArray of addresses: its dependents. For desired resources by what they will refer
+ * to, for removals by what was recorded. */
 static void add_dependents(const RgResource *resource, void *data)
 {
 	g_auto(GStrv) names = rg_resource_dependencies(resource);
@@ -134,9 +134,8 @@ static void push(const Differ *differ, GHashTable *set, GPtrArray *queue, const 
 		g_ptr_array_add(queue, resource->address);
 }
 
-/* Widens the set until it holds all that has to go with its members. A target includes what a
- * desired resource needs and what still depends on a leaving one; an exclusion the other way round.
- */
+/* Extends the set to everything that must accompany its members. A target includes what a desired
+ * resource needs and what still depends on a removed one; an exclusion the reverse. */
 static void widen(const Differ *differ, GHashTable *dependents, GHashTable *set, bool exclusion)
 {
 	g_autoptr(GPtrArray) queue = g_ptr_array_new();
@@ -161,7 +160,7 @@ static void widen(const Differ *differ, GHashTable *dependents, GHashTable *set,
 }
 
 typedef struct {
-	GHashTable *targets, *excludes; /* NULL = not asked */
+	GHashTable *targets, *excludes; /* NULL = not requested */
 	GHashTable *left_out;
 } Choice;
 
@@ -206,8 +205,8 @@ bool scope_replaces(const Differ *differ, const char *address)
 	return differ->replaced && g_hash_table_contains(differ->replaced, address);
 }
 
-/* What has vanished and is created again is another thing under the same address: something that
- * stands and is left out would go on with the old one, and nothing would show it later. */
+/* A resource that no longer exists and is created again is another one at the same address: a
+ * dependent that is left out would keep using the old one, and nothing would show it later. */
 static const char *moves_away(const RgChange *change, const RgChange *left)
 {
 	switch (change->action) {
@@ -241,7 +240,7 @@ static void guard(Differ *differ, RgChange *change, const RgChange *left)
 		change, RG_GRADE_CONFLICT, RG_ROW_LEFT_OUT, "an excluded resource depends on it");
 }
 
-/* What something left out leans on must stay as it is. */
+/* What a left-out resource depends on must not change. */
 void scope_guard(Differ *differ)
 {
 	GPtrArray *changes = differ->diff->changes;

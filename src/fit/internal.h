@@ -21,9 +21,8 @@ typedef struct {
 	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
 	RgFitNode *nodes;	  /* rg_fit_count of the pool */
 	unsigned homeless;	  /* nodes without a zone yet */
-	const char
-		*gathered; /* zone of a pool with a placement that already has nodes; NULL: none */
-	GHashTable *nodes_in; /* zone -> number of nodes that keep it; keys borrowed */
+	const char *gathered;	  /* zone of a pool with a placement and nodes; NULL: none */
+	GHashTable *nodes_in;	  /* zone -> number of nodes that keep it; keys borrowed */
 	GPtrArray *slices; /* of each GPU, RgMigProfile* borrowed from the catalog; NULL: whole */
 	unsigned starts[RG_MIG_MAX_SLICES]; /* where each is */
 } RgShape;

@@ -1,7 +1,7 @@
 #include "plan/internal.h"
 #include <string.h>
 
-/* User data alone is 16 KiB and the same for all nodes of a pool: a plan file holds each long
+/* User data alone is 16 KiB and the same for all nodes of a pool: a plan file contains each long
  * value once, under the SHA-256 of its canonical text. */
 
 #define KEY "$blob"

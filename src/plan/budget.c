@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-/* How many requests the apply will make: by batches or by items, as the schema says, and looks at
- * what the cloud works on. The pages of the refresh are not counted: that is over. An estimate. */
+/* An estimate of the requests that apply will make: per batch or per item, as the schema says, plus
+ * the polling of pending operations. It does not count the pages of the refresh, which is over. */
 
-/* Looks at a thing until the cloud is done with it: a guess. apply/poll.c makes the first after
- * 250 ms and then waits twice as long each time, up to 5 s. */
+/* How often a pending resource is polled: a guess. apply/poll.c polls first after 250 ms and then
+ * doubles the wait each time, up to 5 s. */
 #define LOOKS 6
 
 typedef struct {
@@ -37,8 +37,8 @@ static void count_change(
 		g_hash_table_insert(works, (gpointer)(uintptr_t)change->kind, work);
 	}
 	if (creates) {
-		/* One request makes things alike only; apply tells batches apart by pool and wanted
-		 * attributes. */
+		/* One request creates only equal resources; apply separates batches by pool and
+		 * desired attributes. */
 		const char *digest = g_hash_table_lookup(digests, change->desired);
 		if (!digest) {
 			digest = rg_json_digest(change->desired);
@@ -79,7 +79,7 @@ static uint64_t calls_of(const KindWork *work)
 	uint64_t updates = requests_of(work->updates, kind->requests.update, kind->batch_update);
 	uint64_t removes = requests_of(work->removes, kind->requests.remove, kind->batch_remove);
 	uint64_t looks = requests_of(work->creates, kind->requests.ready, kind->list_page);
-	/* a look at what is pending is the same call again */
+	/* polling what is pending is the same call again */
 	return creates_of(work) + updates * (kind->update_timeout_s ? 1 + LOOKS : 1) +
 	       removes * (kind->remove_timeout_s ? 1 + LOOKS : 1) +
 	       (kind->ready_timeout_s ? LOOKS * looks : 0);

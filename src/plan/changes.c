@@ -79,8 +79,8 @@ static bool refers_to_secret(const Maker *maker, const json_t *value)
 	return search.found;
 }
 
-/* The recorded attributes as one can look at them: references replaced by what the cloud shows,
- * where it may be shown. */
+/* The recorded attributes in readable form: references replaced by what the cloud shows, where it
+ * may be shown. */
 static json_t *shown_before(const Maker *maker, const RgChange *change)
 {
 	const RgResource *recorded = change->recorded, *observed = change->observed;
@@ -118,7 +118,7 @@ static json_t *with_drift(json_t *shown, const RgChange *change)
 	return copy;
 }
 
-/* Attributes mean something only together with their kind. */
+/* Attributes have a meaning only together with their kind. */
 static GHashTable *cache_of(GHashTable *kinds, const char *kind)
 {
 	GHashTable *cache = g_hash_table_lookup(kinds, kind);
@@ -254,7 +254,7 @@ static void take_source(const Maker *maker, RgPlanChange *to, const char *origin
 		to->source.file = g_intern_string(input->spec_file);
 }
 
-/* Price and GPUs: of the fitted offers for what is wanted, of the pin for what is only recorded. */
+/* Price and GPUs: from the fitted offers for desired resources, from the pin for recorded ones. */
 static void take_offers(Maker *maker, RgPlanChange *to, const RgChange *from)
 {
 	const RgResource *resource = from->desired ? from->desired : from->recorded;
@@ -284,7 +284,7 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 {
 	RgPlanChange *to = g_new0(RgPlanChange, 1);
 	const RgResource *resource = change->desired ? change->desired : change->recorded;
-	g_assert(resource != NULL); /* what is in the cloud only is nobody's change */
+	g_assert(resource != NULL); /* what is only in the cloud is nobody's change */
 	const RgResource *holder =
 		change->recorded && change->recorded->id ? change->recorded : change->observed;
 	to->address = g_strdup(change->address);

@@ -1,7 +1,7 @@
 #include "plan/internal.h"
 #include <string.h>
 
-/* What of the spec stands behind a change of a long text such as user data. */
+/* Which fields of the spec caused a change of a long text such as user data. */
 
 /* Two values; equal nodes share them. */
 typedef struct {
@@ -65,7 +65,7 @@ static json_t *explain_texts(Maker *maker, const RgChange *change)
 	return found;
 }
 
-/* Attributes that one field of the spec decides (`field` of the provider's schema). */
+/* Attributes that a single field of the spec determines (`field` of the provider's schema). */
 static void add_fields(Maker *maker, const RgChange *change, json_t *items)
 {
 	const RgKind *kind = rg_schema_kind(maker->schema, change->desired->kind);

@@ -1,4 +1,4 @@
-/* Private to src/plan. Everything belongs to the caller's thread until the plan is handed out. */
+/* Private to src/plan. Everything belongs to the caller's thread until the plan is returned. */
 #pragma once
 #include "plan/plan.h"
 #include "resource/nodes.h"
@@ -9,9 +9,9 @@ typedef struct {
 } Offers;
 
 typedef struct {
-	json_t *pin; /* what the state remembers of such a node (src/fit/fit.h), owned */
+	json_t *pin; /* what the state keeps about such a node (src/fit/fit.h), owned */
 	const char *instance_type, *accelerator, *price_date, *reason; /* may be NULL; of `pin` */
-	const char *market; /* "on-demand" when the pin is silent */
+	const char *market; /* "on-demand" if the pin does not say */
 	int64_t price;	    /* RG_MONEY_UNKNOWN */
 	unsigned gpus;
 } Offer;
@@ -19,7 +19,7 @@ typedef struct {
 void offers_init(Offers *offers, const json_t *fitted);
 void offers_clear(Offers *offers);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Offers, offers_clear)
-/* Out of a pin; nothing of it is owned but `pin`. */
+/* From a pin; owns only `pin`. */
 void offer_from_pin(Offer *offer, const json_t *pin);
 
 /* What rg_plan_new works with. */
@@ -29,20 +29,19 @@ typedef struct {
 	const RgPlanInput *input;
 	Offers offers;
 	RgPlan *plan;
-	/* kind -> attributes object -> json_t*: equal nodes share what is made from them */
+	/* kind -> attributes object -> json_t*: equal nodes share the results */
 	GHashTable *befores, *computed;
-	GHashTable *explained; /* Pair* of such values -> what explain said of them */
+	GHashTable *explained; /* Pair* of such values -> result of explain */
 	RgDependencies *dependencies;
 } Maker;
 
 /* offers.c */
-/* The resource that is there after the change: what is stopped or left out stays as it is recorded.
- */
+/* The resource that exists after the change: what is stopped or left out stays as recorded. */
 const RgResource *resource_after(const RgChange *change);
-/* Of nodes of the change's resource, as fitted when they are desired, otherwise as pinned. Borrowed
+/* Of nodes of the change's resource, as fitted if they are desired, otherwise as pinned. Borrowed
  * from the maker and the change. */
 Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes, bool wanted);
-/* What the state is to remember of the nodes of the desired resources: a new reference, NULL:
+/* What the state must remember of the nodes of the desired resources: a new reference, NULL:
  * nothing. */
 json_t *pin_after(const Maker *maker, const RgChange *change);
 
@@ -50,10 +49,10 @@ json_t *pin_after(const Maker *maker, const RgChange *change);
 RgPlanChange *plan_change_new(Maker *maker, const RgChange *change);
 void plan_change_free(gpointer change);
 void plan_attr_free(gpointer attr);
-/* explain.c: what of the spec stands behind the change's attributes. A new reference or NULL. */
+/* explain.c: which fields of the spec caused the change of attributes. A new reference or NULL. */
 json_t *plan_explain(Maker *maker, const RgChange *change);
 GHashTable *plan_explained_new(void);
-/* A node that is there now / that will be there after the apply. */
+/* A node that exists now / that will exist after the apply. */
 bool node_before(const RgChange *change);
 bool node_after(const RgChange *change);
 
@@ -76,22 +75,22 @@ bool grade_parse(const char *name, RgGrade *grade);
 typedef struct {
 	json_t *table;	    /* digest -> value */
 	GHashTable *packed; /* json_t* object -> json_t* the same with long members replaced */
-	GHashTable *refs;   /* json_t* -> json_t* reference or NULL when short; keys are held */
+	GHashTable *refs;   /* json_t* -> json_t* reference or NULL if short; keys are held */
 } Blobs;
 void blobs_init(Blobs *blobs);
 void blobs_clear(Blobs *blobs);
-/* Longer values of ours than this stand there. */
+/* Longer values of ours are stored there. */
 #define LONG_VALUE 96
-/* Longer texts than this stand there wherever they are met. */
+/* Longer texts are stored there wherever they occur. */
 #define LONG_TEXT 512
-/* New reference: the value itself, or {"$blob": digest} when its text is longer than `limit`. */
+/* New reference: the value itself, or {"$blob": digest} if its text is longer than `limit`. */
 json_t *blobs_put(Blobs *blobs, const json_t *value, size_t limit);
-/* The same for an object of values, each of which may be long itself: nodes of two pools share
- * their user data, if nothing else. */
+/* The same for an object of values, each of which may itself be long: nodes of two pools may share
+ * only their user data. */
 json_t *blobs_put_object(Blobs *blobs, const json_t *object, size_t limit);
-/* New reference to the object with such members put back; NULL when one leads nowhere. */
+/* New reference to the object with such members restored; NULL if one leads nowhere. */
 json_t *blobs_unpack(const json_t *table, const json_t *object);
-/* Borrowed: the value, or what a reference in it leads to; NULL when that leads nowhere. */
+/* Borrowed: the value, or what a reference in it leads to; NULL if that leads nowhere. */
 const json_t *blobs_get(const json_t *table, const json_t *value);
 
 /* terraform.c: the part of a change that Terraform's tools read */

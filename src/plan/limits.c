@@ -2,10 +2,10 @@
 #include "plan/internal.h"
 #include <string.h>
 
-/* The plan's cost against the budget. What grows above a limit is refused; what is already above it
- * and doesn't grow is reported, but goes on: a cluster that costs too much must be able to shrink,
- * and to be repaired on the way. A price that is not known can't be held against anything, so nodes
- * of unknown price are not added under a budget either. */
+/* Compares the plan's cost with the budget. A cost that grows above a limit is refused. One that is
+ * already above it and does not grow is reported but allowed: a cluster that costs too much must be
+ * able to shrink, and to be repaired on the way. An unknown price cannot be compared, so under a
+ * budget nodes of unknown price cannot be added either. */
 
 RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source)
 {
@@ -54,7 +54,7 @@ RgPlanSide rg_plan_sum(const RgPlan *plan, const char *name, bool after)
 	return sum;
 }
 
-/* What a limit is about: its sums in the limit's own unit of time. */
+/* What a limit applies to: its sums in the limit's own unit of time. */
 typedef struct {
 	const RgPlanLimit *limit;
 	RgPlanSum before, after;
@@ -63,8 +63,8 @@ typedef struct {
 	const char *override;
 	const char *place;
 	GString *types;		/* "g6e.xlarge, p5e.48xlarge": those without a price */
-	const RgPlanSum *least; /* `after` is the most, where a pool has a range */
-	bool planned;		/* by a plan, not by `fit` */
+	const RgPlanSum *least; /* `after` is the maximum, if a pool has a range */
+	bool planned;		/* for a plan, not for `fit` */
 	RgDiags *diags;
 } Judged;
 
@@ -73,7 +73,7 @@ static int64_t in_unit(const RgPlanLimit *limit, int64_t microusd_hour)
 	return microusd_hour * (limit->month ? RG_MONTH_HOURS : 1);
 }
 
-/* Of pools with a range, what they would cost at the least. */
+/* For pools with a range, what they would cost at the minimum. */
 static void tell_least(const Judged *judged, RgDiag *diag)
 {
 	g_autofree char *least =
@@ -162,7 +162,7 @@ static GString *unpriced_types_of_range(const GArray *pools, const char *name)
 	return types;
 }
 
-/* True: refused, but for a reason. */
+/* True: refused unless a reason is given. */
 static bool judge(const Judged *judged)
 {
 	bool over = judged->cost > judged->limit->microusd;

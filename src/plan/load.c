@@ -3,11 +3,11 @@
 #include "resource/expr.h"
 #include <string.h>
 
-/* JSON -> plan. Files come from elsewhere: nothing is believed. What apply uses is taken from
- * "raygpu"; then the plan is written again and must give the same document, so that what people,
- * policies and hashes saw is what apply does, and nothing beside it. */
+/* JSON -> plan. Files come from elsewhere and are not trusted. What apply uses is read from
+ * "raygpu"; then the plan is written again and must give the same document, so that apply does
+ * exactly what people, policies and hashes saw. */
 
-/* Of one pool, in micro-USD or milligrams an hour: 200 pools and 730 hours stay within 63 bits. */
+/* Of one pool, in micro-USD or milligrams per hour: 200 pools and 730 hours stay within 63 bits. */
 #define MOST INT64_C(10000000000000)
 
 static GPtrArray *load_addresses(Loader *loader, const json_t *object, const char *key)
@@ -63,7 +63,7 @@ static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 	return change;
 }
 
-/* What apply takes for granted of a change. */
+/* What apply assumes about a change. */
 static void check_change(Loader *loader, const RgPlanChange *change)
 {
 	bool wanted = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_UPDATE ||
@@ -89,8 +89,8 @@ static void check_change(Loader *loader, const RgPlanChange *change)
 				"apply without a saved plan");
 }
 
-/* Changes wait for earlier ones only, and what is made depends on what is made before it (what
- * leaves: on what leaves after it): so there is no circle that apply would wait in forever. */
+/* Changes wait only for earlier ones, and a creation depends only on earlier ones (a removal: on
+ * later ones), so apply cannot wait in a cycle forever. */
 static void check_order(Loader *loader, const RgPlanChange *change, GHashTable *later)
 {
 	for (guint i = 0; i < change->after->len; i++)
@@ -137,7 +137,7 @@ static void load_changes(Loader *loader, RgPlan *plan, const json_t *list)
 	}
 }
 
-/* A sum of unknowns is no sum: only known amounts may stand where sums are made. */
+/* Only known amounts may occur where sums are made. */
 static void load_sum(Loader *loader, const json_t *from, RgPlanSum *sum)
 {
 	members_take(loader, sum_members, sum, from);
@@ -208,7 +208,7 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 	const json_t *basis =
 		load_value(loader, json_object_get(own, "carbon"), "basis", JSON_OBJECT);
 	plan->carbon = json_incref(rg_json_unconst(basis));
-	/* What people are shown must be what is then recorded. */
+	/* What people are shown must be what is recorded afterwards. */
 	const json_t *item, *name;
 	size_t i, n;
 	json_array_foreach (plan->protection, i, item) {
@@ -237,7 +237,7 @@ static void load_unmanaged(Loader *loader, RgPlan *plan, const json_t *own)
 	}
 }
 
-/* Every row must be named, or a stale plan could pass as fresh. */
+/* Every row must be listed, or a stale plan could be accepted as fresh. */
 static void check_touched(Loader *loader, const RgPlan *plan)
 {
 	for (guint i = 0; i < plan->changes->len; i++) {

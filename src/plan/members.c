@@ -91,7 +91,7 @@ static json_t *long_json(const Member *row, const json_t *value, Blobs *blobs)
 	return blobs_put(blobs, value, row->type == MEMBER_LONG ? LONG_TEXT : LONG_VALUE);
 }
 
-/* A new reference; NULL: it is left out. */
+/* A new reference; NULL: it is omitted. */
 static json_t *member_json(const Member *row, const void *member, Blobs *blobs)
 {
 	const char *text;
@@ -225,7 +225,7 @@ static RgSource take_source(Loader *loader, const json_t *value)
 		.column = take_count(loader, value, "column")};
 }
 
-/* An object of values, some of which may lead to blobs themselves. */
+/* An object of values, some of which may refer to blobs themselves. */
 static json_t *take_object(Loader *loader, const json_t *object, const char *key)
 {
 	const json_t *packed = load_value(loader, object, key, JSON_OBJECT);

@@ -1,27 +1,27 @@
-/* Private to src/plan: the members of a plan's structs as they stand in a plan file. One table a
- * struct, by which they are written, read and freed, so that a member is named once. */
+/* Private to src/plan: the members of a plan's structs in a plan file. One table per struct drives
+ * writing, reading and freeing, so each member is named once. */
 #pragma once
 #include "plan/internal.h"
 
 typedef enum {
 	MEMBER_END,
-	MEMBER_TEXT,   /* char*; left out when NULL */
+	MEMBER_TEXT,   /* char*; omitted if NULL */
 	MEMBER_NEEDED, /* the same, never NULL */
-	MEMBER_FLAG,   /* bool; left out when false */
+	MEMBER_FLAG,   /* bool; omitted if false */
 	MEMBER_BOOL,   /* bool */
 	MEMBER_COUNT,  /* unsigned */
-	MEMBER_SOME,   /* unsigned; left out when 0 */
-	MEMBER_NUMBER, /* int64_t, never left out */
-	MEMBER_AMOUNT, /* int64_t, null when it is RG_MONEY_UNKNOWN */
-	MEMBER_PRICE,  /* the same; left out when 0 */
-	MEMBER_SOURCE, /* RgSource; left out without a line */
-	/* json_t*, left out when NULL; an object or an array */
+	MEMBER_SOME,   /* unsigned; omitted if 0 */
+	MEMBER_NUMBER, /* int64_t, never omitted */
+	MEMBER_AMOUNT, /* int64_t, null for RG_MONEY_UNKNOWN */
+	MEMBER_PRICE,  /* the same; omitted if 0 */
+	MEMBER_SOURCE, /* RgSource; omitted without a line */
+	/* json_t*, omitted if NULL; an object or an array */
 	MEMBER_MAP,
 	MEMBER_LIST,
-	MEMBER_SHARED_MAP, /* the same, in "blobs" when it is long */
+	MEMBER_SHARED_MAP, /* the same, in "blobs" if it is long */
 	MEMBER_SHARED_LIST,
-	MEMBER_LONG,   /* the same when it is longer, and of any type */
-	MEMBER_OBJECT, /* an object of values, each of which may be in "blobs" too */
+	MEMBER_LONG,   /* the same if it is longer, and of any type */
+	MEMBER_OBJECT, /* an object of values, each of which may also be in "blobs" */
 } MemberType;
 
 typedef struct {
@@ -50,7 +50,7 @@ typedef struct {
 /* plan.bad-file, once. */
 void load_fail(Loader *loader, const char *where, const char *what);
 void members_take(Loader *loader, const Member *members, void *record, const json_t *object);
-/* A value of ours, found in "blobs" where it is long; of the type wanted. Borrowed, or NULL. */
+/* A value of ours, looked up in "blobs" if it is long; of the requested type. Borrowed, or NULL. */
 const json_t *load_value(Loader *loader, const json_t *object, const char *key, json_type type);
-/* Borrowed; NULL when absent, anything but a text fails. */
+/* Borrowed; NULL if absent, anything but a text fails. */
 const char *load_text(Loader *loader, const json_t *object, const char *key);

@@ -25,7 +25,7 @@ static void copy_member(json_t *to, const char *name, const json_t *from, const 
 	json_object_set_new(to, name, value ? json_incref(rg_json_unconst(value)) : json_null());
 }
 
-/* GPUs as Ray will see them: "A100 1g.5gb", 7 a GPU; different slices are all listed. */
+/* GPUs as Ray will see them: "A100 1g.5gb", 7 per GPU; different slices are all listed. */
 static void set_slices(json_t *pin, const json_t *share)
 {
 	const json_t *slices = json_object_get(share, "mig"), *slice;
@@ -57,7 +57,7 @@ json_t *rg_plan_own_labels(const json_t *node)
 	return own;
 }
 
-/* The form that fit reads back, plus what counting GPUs of recorded nodes needs. */
+/* The form that fit reads, plus what is needed to count GPUs of recorded nodes. */
 static json_t *pin_of(const json_t *node)
 {
 	const json_t *offer = json_object_get(node, "offer"),
@@ -125,7 +125,7 @@ void offers_clear(Offers *offers)
 	g_clear_pointer(&offers->pools, g_hash_table_destroy);
 }
 
-/* By the first of the nodes; one offer stands for all of an elastic pool. */
+/* By the first of the nodes; one offer stands for a whole elastic pool. */
 static const Offer *offer_find(const Offers *offers, const RgPoolNodes *nodes)
 {
 	GHashTable *members = g_hash_table_lookup(offers->pools, nodes->pool);
@@ -140,7 +140,7 @@ const RgResource *resource_after(const RgChange *change)
 	return change->desired && !stays ? change->desired : change->recorded;
 }
 
-/* What the state remembers of such nodes of the change's resource. */
+/* What the state keeps about such nodes of the change's resource. */
 static const json_t *recorded_pin(const RgChange *change, const char *pool)
 {
 	const RgResource *recorded = change->recorded;

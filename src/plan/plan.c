@@ -100,7 +100,7 @@ static GPtrArray *unmanaged_of(const RgDiff *diff)
 	return list;
 }
 
-/* A row as it stood: its generation, when it changed, and the run that left it open. */
+/* A row at that time: its generation, when it changed, and the run that left it open. */
 static json_t *row_stamp(const RgResource *recorded)
 {
 	if (!recorded)
@@ -158,8 +158,8 @@ RgPlan *rg_plan_new(
 	pools_make(&maker);
 	plan->details = details_of(plan, schema);
 	plan->unmanaged = unmanaged_of(diff);
-	/* Every row of the cluster, as it stood, and null where there is none. Also those that the
-	 * plan leaves as they are: its cost, its budget and its policy count them. */
+	/* Every row of the cluster at that time, and null where there is none. Also those that the
+	 * plan leaves unchanged: its cost, its budget and its policy include them. */
 	json_t *rows = json_object();
 	for (guint i = 0; i < diff->changes->len; i++) {
 		const RgChange *change = diff->changes->pdata[i];
@@ -219,7 +219,7 @@ static bool check_lineage(const RgPlan *plan, const char *lineage, RgDiags *diag
 	return false;
 }
 
-/* The first row that is not as the plan saw it, and how many more there are. */
+/* The first row that has changed since, and how many more there are. */
 static const char *find_moved(const RgPlan *plan, const RgResourceSet *recorded, unsigned *others)
 {
 	const char *address, *moved = NULL;

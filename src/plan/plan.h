@@ -1,7 +1,7 @@
 /* The plan: what a run would do, why, what it costs, what Ray will see. Made from a diff by
- * rg_plan_new (pure), carried to apply in memory or as a saved JSON file (schemas/plan.schema.json,
+ * rg_plan_new (pure), passed to apply in memory or as a saved JSON file (schemas/plan.schema.json,
  * Terraform's keys plus ours). Deterministic: same commit, same world, same bytes; no time stamp,
- * no absolute path, no branch, no secret. Owns all it points to; immutable; any thread. */
+ * no absolute path, no branch, no secret. Owns everything it points to; immutable; any thread. */
 #pragma once
 #include "diff/diff.h"
 
@@ -9,7 +9,7 @@
 typedef struct {
 	char *name;
 	json_t *before, *after; /* NULL = absent */
-	json_t *recorded;	/* what the record has; only with `drift` */
+	json_t *recorded;	/* the recorded value; only with `drift` */
 	bool after_unknown, force_new, sensitive, drift;
 } RgPlanAttr;
 
@@ -23,66 +23,67 @@ typedef struct {
 	char *id;	     /* the cloud's id now, or NULL */
 	bool drifted, replay;
 	GPtrArray *attrs;     /* RgPlanAttr*; CREATE: only those with references */
-	json_t *spec_changes; /* why attrs' long texts differ, RgPlanInput.explain's answer; or NULL
-			       */
+	json_t *spec_changes; /* why attrs' long texts differ, the result of RgPlanInput.explain; or
+				 NULL */
 	json_t *computed;  /* CREATE, REPLACE: array of the attributes that the cloud will set; or
 			      NULL */
-	json_t *sensitive; /* object: attribute -> true, whose values must not be shown; or NULL */
+	json_t *sensitive; /* object: attribute -> true, if its values must not be shown; or NULL */
 	json_t *desired;   /* desired attributes with expressions; NULL for delete and forget */
-	json_t *before;	   /* recorded attributes with drift put in, or NULL */
-	json_t *observed;  /* UPDATE, REPLACE, DELETE: what the cloud reported, computed attributes
-			      included, without what must not be shown; NULL: not seen */
+	json_t *before;	   /* recorded attributes updated with drift, or NULL */
+	json_t *observed;  /* UPDATE, REPLACE, DELETE: what the cloud reported, including computed
+			      attributes, without what must not be shown; NULL: not seen */
 	json_t *pin;	   /* offer and price for the state, or NULL */
-	GStrv depends_on; /* addresses (of desired, else of recorded), those referred to included */
-	GPtrArray *after; /* char* addresses of changes of this plan that must be done first */
-	RgSource source;  /* line of the spec that asks for it; line 0 = none */
+	GStrv depends_on;  /* addresses (of desired, else of recorded), including those that it
+			      refers to */
+	GPtrArray *after;  /* char* addresses of changes of this plan that must be done first */
+	RgSource source;   /* line of the spec that requests it; line 0 = none */
 	char *origin;
-	/* of all nodes that it stands for, of elastic pools those that run; RG_MONEY_UNKNOWN, 0 for
-	 * what costs nothing */
+	/* of all nodes that it stands for, of elastic pools the running ones; RG_MONEY_UNKNOWN, 0
+	 * for resources without cost */
 	int64_t price_microusd_hour;
 	char *accelerator; /* Ray's name; NULL: none, or several */
 	unsigned gpus;	   /* of all those nodes */
-	/* which nodes it stands for, as `lower` says it (provider.h); NULL: one of its group, or
-	 * none */
+	/* which nodes it stands for, in the form of `lower` (provider.h); NULL: one of its group,
+	 * or none */
 	json_t *nodes;
 } RgPlanChange;
 
-/* What nodes come to; `unpriced` and `uncounted` ones, whose price or carbon is not known, are in
- * no sum. */
+/* Sums over nodes; `unpriced` and `uncounted` nodes, whose price or carbon is unknown, are in no
+ * sum. */
 typedef struct {
 	unsigned nodes, unpriced, uncounted;
 	int64_t microusd_hour, carbon_mg_hour; /* milligrams of CO2e */
 	unsigned gpus;
 } RgPlanSum;
-/* The same of a pool that Ray's autoscaler moves between least and most; of others all three are
- * equal. */
+/* The same for a pool whose size Ray's autoscaler changes between least and most; for others all
+ * three are equal. */
 typedef struct {
-	RgPlanSum now; /* what runs; after the apply: as many as now, or else the least */
+	RgPlanSum now; /* what runs; after the apply: as many as now, or else the minimum */
 	RgPlanSum least, most;
 } RgPlanSide;
 
-/* Sums of one pool, before (recorded and still there) and after. */
+/* Sums of one pool, before (recorded and existing) and after. */
 typedef struct {
 	char *pool;
 	char *instance_type, *accelerator; /* of after, else before; accelerator may be NULL */
 	char *market, *reason; /* the same: "on-demand", "spot", "mixed"; why this type, or NULL */
 	char *instance_type_before, *market_before; /* where they change; else NULL */
-	bool gang;				    /* apply makes all of its new nodes or none */
+	bool gang;				    /* apply creates all of its new nodes or none */
 	RgPlanSide before, after;
 } RgPlanPool;
 
-/* A limit of a budget that the plan was held against. */
+/* A limit of a budget that the plan was compared with. */
 typedef struct {
 	char *pool; /* NULL: the whole cluster */
-	bool month; /* a month of RG_MONTH_HOURS, else an hour */
+	bool month; /* per month of RG_MONTH_HOURS, else per hour */
 	int64_t microusd;
 	RgSource source; /* its line in the spec or the project file */
 } RgPlanLimit;
 
-/* As the clouds' own calculators have it. */
+/* As in the clouds' own calculators. */
 #define RG_MONTH_HOURS 730
 
-/* What all nodes bought on one market cost, before and after. */
+/* What all nodes of one market cost, before and after. */
 typedef struct {
 	char *market; /* "on-demand", "spot" */
 	RgPlanSum before, after;
@@ -96,26 +97,28 @@ typedef struct {
 	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
 	json_t *ignore_tags;	/* patterns of keys that updates leave alone; NULL: none */
 	json_t *fit;		/* of the workloads (src/fit/workloads.h); NULL without any */
-	json_t *protect;	/* pools that the state is to protect; NULL: as it is there */
-	/* what that changes: [{"pool", "before", "after"}]; NULL: nothing. No resource is touched
-	 * for it, but it has to be applied. */
+	json_t *protect;	/* pools that the state must protect; NULL: as recorded */
+	/* what changes in that: [{"pool", "before", "after"}]; NULL: nothing. It changes no
+	 * resource, but must be applied. */
 	json_t *protection;
-	int64_t serial; /* of the state that it was made from */
+	int64_t serial; /* of the state that the plan was made from */
 	char *state;	/* identity of the state store as the user gave it */
 	char *spec_file, *spec_digest;
 	char *commit; /* NULL: not in git or no commit */
 	bool dirty, in_git;
 	char *catalog_date; /* newest price date used, or NULL */
 	GPtrArray *changes; /* RgPlanChange*: NONE included, in apply order */
-	GPtrArray *pools;   /* RgPlanPool*, head first, then as in the spec, then vanished ones */
+	GPtrArray
+		*pools; /* RgPlanPool*, head first, then as in the spec, then pools that left it */
 	GPtrArray *markets; /* RgPlanMarket*, by name */
 	GPtrArray *limits;  /* RgPlanLimit* */
-	char *override;	    /* why the budget may be exceeded; NULL: it is not */
-	json_t *carbon; /* what the carbon figures rest on: {"year", "source", ...}; NULL: none */
+	char *override;	    /* why the budget may be exceeded; NULL: it may not */
+	json_t *carbon; /* what the carbon figures are based on: {"year", "source", ...}; NULL: none
+			 */
 	GPtrArray *unmanaged; /* json_t*: {"address","kind","id","status"} */
-	json_t *details; /* {kind: [attributes that say nothing that anybody chose]}; NULL: none */
-	/* {address: [generation, updated_s], with the run when pending; null = no row}: all rows of
-	 * the cluster, none of which may have moved */
+	json_t *details; /* {kind: [attributes that show nothing that a user chose]}; NULL: none */
+	/* {address: [generation, updated_s], with the run if pending; null = no row}: all rows of
+	 * the cluster, none of which may change before apply */
 	json_t *touched;
 	unsigned api_calls; /* request budget of the apply */
 	unsigned api_seconds;
@@ -136,62 +139,61 @@ typedef struct {
 	const json_t *config, *facts, *protect, *protection;
 	const json_t *fit;	   /* NULL without workloads */
 	const json_t *ignore_tags; /* NULL: none */
-	/* where "/pools/train" stands in the spec; may be NULL */
+	/* the place of "/pools/train" in the spec; may be NULL */
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;
-	/* what of the spec differs between two values of an attribute, an array of {"field",
-	 * "change", "before", "after", "hidden"} (src/boot/boot.h); NULL: not known. May be
-	 * NULL */
+	/* what in the spec differs between two values of an attribute, an array of {"field",
+	 * "change", "before", "after", "hidden"} (src/boot/boot.h); NULL: unknown. May be NULL */
 	json_t *(*explain)(const json_t *before, const json_t *after);
 	GPtrArray *pool_order; /* char* names as in the spec; may be NULL */
 	GPtrArray *gangs;      /* char* names of gang pools; may be NULL */
 	GPtrArray *limits;     /* RgPlanLimit*, copied; may be NULL */
-	const char *override;  /* the user's reason to pass them, or NULL */
-	/* {"types": {instance type: mg CO2e an hour or null}, "basis": what becomes plan->carbon};
-	 * NULL: carbon is not asked for */
+	const char *override;  /* the user's reason to exceed them, or NULL */
+	/* {"types": {instance type: mg CO2e per hour or null}, "basis": becomes plan->carbon};
+	 * NULL: without carbon */
 	const json_t *carbon;
 } RgPlanInput;
 
-/* Of a node of the fitted document, what the spec says in the pool's `labels`: kept with the price,
- * so that cost can be computed from it later. A new reference; NULL: nothing. */
+/* The pool's `labels` in the spec for a node of the fitted document: kept with the price, so that
+ * cost can be computed by label later. A new reference; NULL: nothing. */
 json_t *rg_plan_own_labels(const json_t *node);
-/* Pure. Takes nothing over; the plan copies or references what it needs. */
+/* Pure. Takes ownership of nothing; the plan copies or references what it needs. */
 RgPlan *rg_plan_new(
 	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags);
-/* Something to do for apply: any create, update, replace, delete, record, forget, or a change of
- * the protection of pools. */
+/* Whether apply has something to do: any create, update, replace, delete, record, forget, or a
+ * change of the protection of pools. */
 bool rg_plan_has_changes(const RgPlan *plan);
-/* "No changes." is true: nothing to do and nothing stopped or unmanaged-blocking. One function
- * decides what the text says and what the exit code is. */
+/* Whether "No changes." is true: nothing to do and nothing stopped or blocked by unmanaged
+ * resources. One function decides both the text and the exit code. */
 bool rg_plan_is_noop(const RgPlan *plan);
 
 bool rg_plan_is_range(const RgPlanSide *side);
 /* Over the pools; `pool` NULL: of all. */
 RgPlanSide rg_plan_sum(const RgPlan *plan, const char *pool, bool after);
-/* The plan, with elastic pools at their most, against its own limits: budget.exceeded and
+/* Compares the plan, with elastic pools at their maximum, with its own limits: budget.exceeded and
  * budget.unknown as errors, or as warnings with a reason in `override` and where the plan raises
- * nothing. *passed (may be NULL): the reason was needed. A saved plan is held against them again
- * before it is applied. */
+ * nothing. *passed (may be NULL): the reason was needed. A saved plan is compared again before it
+ * is applied. */
 bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags);
-/* What a pool costs at the least and at the most of its nodes, made from nothing. */
+/* What a pool costs at the minimum and at the maximum of its nodes, starting from nothing. */
 typedef struct {
 	const char *pool; /* borrowed; NULL: of several */
 	RgPlanSum least, most;
-	const char *unpriced_type; /* borrowed: the pool's type, when its price is unknown */
+	const char *unpriced_type; /* borrowed: the pool's type, if its price is unknown */
 } RgPlanRange;
 /* Of all RgPlanRange of `pools`, or of the one of that name. */
 RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool);
-/* Their most against the limits (RgPlanLimit*), as if it were planned: Ray's autoscaler may take an
- * elastic pool there at any time, and asks nobody. */
+/* Compares their maximum with the limits (RgPlanLimit*), as if it were planned: Ray's autoscaler
+ * may grow an elastic pool to it at any time without asking. */
 bool rg_plan_check_range(
 	const GArray *pools, const GPtrArray *limits, const char *place, RgDiags *diags);
 RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source);
 void rg_plan_limit_free(gpointer limit);
 
-/* Saved form; deterministic. `rg_plan_from_json` checks shape and caps (plan.bad-file). */
+/* Saved form; deterministic. `rg_plan_from_json` checks form and limits (plan.bad-file). */
 json_t *rg_plan_to_json(const RgPlan *plan);
 RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags);
-/* plan.stale | plan.wrong-state when the lineage or any row of the cluster moved since; `recorded`
- * and `lineage` are of the state now. */
+/* plan.stale | plan.wrong-state if the lineage or any row of the cluster has changed since;
+ * `recorded` and `lineage` are the state's current ones. */
 bool rg_plan_check_fresh(
 	const RgPlan *plan, const char *lineage, const RgResourceSet *recorded, RgDiags *diags);

@@ -49,7 +49,7 @@ static RgPlanMarket *find_market(RgPlan *plan, const char *name)
 	return market;
 }
 
-/* Of n nodes. What is not known is counted, never taken as nothing. */
+/* Of n nodes. Unknown values are counted, never treated as zero. */
 static void add_sum(const Maker *maker, RgPlanSum *sum, const Offer *offer, unsigned n)
 {
 	const json_t *types = json_object_get(maker->input->carbon, "types");
@@ -87,7 +87,7 @@ static void name_pool(RgPlanPool *pool, const Offer *offer)
 	pool->reason = g_strdup(offer->reason);
 }
 
-/* Nodes of one pool are on two markets while only some of them are to be replaced. */
+/* Nodes of one pool are on two markets only while some of them are being replaced. */
 static void mix_market(char **market, const Offer *offer)
 {
 	if (!*market) {
@@ -98,7 +98,7 @@ static void mix_market(char **market, const Offer *offer)
 	}
 }
 
-/* What it is before, only where it is something else afterwards. */
+/* The value before, only if it is different afterwards. */
 static void keep_changes(gpointer item, G_GNUC_UNUSED gpointer data)
 {
 	RgPlanPool *pool = item;

@@ -1,9 +1,9 @@
 #include "plan/members.h"
 
-/* plan -> JSON (schemas/plan.schema.json). Terraform's keys first; everything that apply needs
- * stands under "raygpu", at the top and in each change. No build version: two builds that decide
- * the same write the same bytes, so that a plan can be approved by its hash; "raygpu_format" shows
- * whether the file can be read. */
+/* plan -> JSON (schemas/plan.schema.json). Terraform's keys first; everything that apply needs is
+ * under "raygpu", at the top and in each change. No build version: two builds that decide the same
+ * write the same bytes, so that a plan can be approved by its hash; "raygpu_format" shows whether
+ * the file can be read. */
 
 /* Steals `list`. */
 static void put_list(json_t *object, const char *key, json_t *list, Blobs *blobs)
@@ -13,8 +13,8 @@ static void put_list(json_t *object, const char *key, json_t *list, Blobs *blobs
 	json_decref(list);
 }
 
-/* Values that must not be shown are not saved either, references to them are; a plan that lacks
- * one can't be applied from a file. */
+/* Values that must not be shown are not saved either, but references to them are; a plan that lacks
+ * such a value cannot be applied from a file. */
 static json_t *without_sensitive(const RgPlanChange *change)
 {
 	json_t *copy = json_copy(change->desired), *yes;
@@ -52,7 +52,7 @@ static json_t *own_change(const RgPlanChange *change, Blobs *blobs)
 	return object;
 }
 
-/* Carbon only where it was asked for. */
+/* Carbon only if it was requested. */
 static json_t *nodes_sum_json(const RgPlan *plan, const RgPlanSum *sum)
 {
 	json_t *object = members_json(sum_members, sum, NULL);
@@ -115,7 +115,7 @@ static json_t *cost_side(const RgPlanSide *side)
 	return object;
 }
 
-/* null where a node without a price stands on either side: the difference isn't known then. */
+/* null if a node without a price is on either side: the difference is then unknown. */
 static json_t *delta_json(int64_t before, int64_t after, bool known)
 {
 	return known ? json_integer(after - before) : json_null();
@@ -165,7 +165,7 @@ static json_t *own_plan(const RgPlan *plan)
 	json_t *object = members_json(plan_members, plan, NULL), *unmanaged = json_array();
 	json_object_set_new(object, "spec", members_json(spec_members, plan, NULL));
 	json_object_set_new(object, "git", members_json(git_members, plan, NULL));
-	/* What it costs and emits, and what it was held against. */
+	/* What it costs and emits, and what it was compared with. */
 	members_put(money_members, plan, object, NULL);
 	json_object_set_new(object, "pools", pools_json(plan));
 	json_object_set_new(object, "cost", cost_json(plan));

@@ -94,7 +94,7 @@ static RgSpendRow *find_row(RgSpend *spend, const json_t *life, const char *key)
 	return row;
 }
 
-/* Micro-USD for a number of seconds, half up; a price is capped where it is read. */
+/* Micro-USD for a number of seconds, rounded half up; prices are limited where they are read. */
 static int64_t cost_of(int64_t microusd_hour, int64_t seconds)
 {
 	return (int64_t)(((__int128)microusd_hour * seconds + 1800) / 3600);
@@ -108,7 +108,7 @@ static void add_to(
 	const char *ending = rg_json_str(life, "ending", "");
 	int64_t from = MAX(rg_json_int(life, "began_s", 0), spend->since_s);
 	int64_t to = MIN(rg_json_int(life, "ended_s", spend->now_s), spend->now_s);
-	int64_t seconds = MAX(to - from, 0); /* a clock that went back lengthens nothing */
+	int64_t seconds = MAX(to - from, 0); /* a clock that went back extends nothing */
 	bool known = price != RG_MONEY_UNKNOWN && price >= 0;
 	row->nodes += lives ? n : 0;
 	row->unpriced += lives && !known ? n : 0;
@@ -120,8 +120,8 @@ static void add_to(
 	row->forgotten += g_str_equal(ending, "forgotten") ? n : 0;
 }
 
-/* Nodes of an elastic pool as many as ran when they were recorded: nobody notes when Ray adds and
- * removes some. */
+/* For an elastic pool, the number of nodes that ran when they were recorded: nobody records when
+ * Ray adds and removes some. */
 static void add_life(RgSpend *spend, const json_t *life)
 {
 	const RgResource record = {.name = rg_json_str(life, "pool", "?"),

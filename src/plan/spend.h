@@ -1,6 +1,6 @@
-/* spend: what nodes cost now, and cost since a time, out of the lifetimes that the state keeps
- * (state/store.h, rg_store_lifetimes) at the prices frozen in them. Beside the plan: `raygpu cost`
- * asks for it. Pure: the time is an argument. The caller owns the result. */
+/* spend: what nodes cost now, and have cost since a time, from the lifetimes in the state
+ * (state/store.h, rg_store_lifetimes) at the prices frozen in them. Outside the pipeline: `raygpu
+ * cost` uses it. Pure: the time is an argument. The caller owns the result. */
 #pragma once
 #include "base/json.h"
 
@@ -14,12 +14,13 @@ typedef enum {
 typedef struct {
 	char *key; /* name of the cluster, pool or market, or the label's value; NULL: no label */
 	char *cluster;		    /* of a pool; else NULL */
-	unsigned nodes, unpriced;   /* that live now; unpriced ones are not in the money */
-	int64_t microusd_hour;	    /* of those that live now */
-	int64_t microusd_spent;	    /* since the time asked for; each lifetime rounded once */
-	int64_t node_s, unpriced_s; /* seconds lived; of those, without a known price */
-	unsigned gone;	    /* lifetimes until a node was found missing: their end is too late */
-	unsigned forgotten; /* lifetimes until a record was taken out of the state */
+	unsigned nodes, unpriced;   /* that exist now; unpriced ones are not in the money */
+	int64_t microusd_hour;	    /* of those that exist now */
+	int64_t microusd_spent;	    /* since the requested time; each lifetime is rounded once */
+	int64_t node_s, unpriced_s; /* seconds of existence; of those, without a known price */
+	unsigned gone; /* lifetimes that ended when a node was found missing: their end is too late
+			*/
+	unsigned forgotten; /* lifetimes that ended when a record was removed from the state */
 } RgSpendRow;
 
 typedef struct {
@@ -30,7 +31,7 @@ typedef struct {
 	int64_t since_s, now_s; /* since_s 0: from the beginning */
 } RgSpend;
 
-/* "cluster", "pool", "market" or "label:KEY"; false otherwise. *label gets KEY (g_free) or NULL. */
+/* "cluster", "pool", "market" or "label:KEY"; otherwise false. *label gets KEY (g_free) or NULL. */
 bool rg_spend_by_parse(const char *text, RgSpendBy *by, char **label);
 RgSpend *rg_spend_new(RgSpendBy by, const char *label, int64_t since_s, int64_t now_s);
 /* Adds the lifetimes of a cluster; what ended before `since_s` adds nothing. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The keys of `terraform show -json PLAN` (internal/command/jsonplan/plan.go, format 1.2), with
- * Terraform's meaning: what policies, tfcmt, Atlantis and GitLab's widget read. */
+ * Terraform's meaning: for policies, tfcmt, Atlantis and GitLab's widget. */
 
 static const char *const actions[][2] = {
 	[RG_ACTION_NONE] = {"no-op"},
@@ -11,7 +11,7 @@ static const char *const actions[][2] = {
 	[RG_ACTION_UPDATE] = {"update"},
 	[RG_ACTION_REPLACE] = {"delete", "create"},
 	[RG_ACTION_DELETE] = {"delete"},
-	/* no call to the cloud: Terraform has no word for it */
+	/* no call to the cloud: Terraform has no action for it */
 	[RG_ACTION_RECORD] = {"no-op"},
 	[RG_ACTION_FORGET] = {"forget"},
 	[RG_ACTION_STOP] = {"no-op"},
@@ -97,7 +97,7 @@ static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 	json_object_foreach (change->desired, name, value)
 		put_after(view, change, name, value, blobs);
 	for (guint a = 0; a < change->attrs->len; a++) {
-		/* a default that is restored is in no desired attribute */
+		/* a restored default is in no desired attribute */
 		const RgPlanAttr *attr = change->attrs->pdata[a];
 		if (attr->after && !json_object_get(change->desired, attr->name))
 			put_after(view, change, attr->name, attr->after, blobs);
@@ -153,7 +153,7 @@ static json_t *or_null(json_t *value)
 	return value ? value : json_null();
 }
 
-/* An attribute that is merely recorded (decide.md row 9) forces nothing. */
+/* An attribute that is only recorded (decide.md row 9) forces nothing. */
 static bool attr_moves(const RgPlanAttr *attr)
 {
 	if (attr->after_unknown || attr->sensitive)
@@ -172,7 +172,7 @@ static json_t *replace_paths(const RgPlanChange *change)
 	return paths;
 }
 
-/* What resource_changes[] and resource_drift[] begin with. */
+/* The first members of resource_changes[] and resource_drift[]. */
 static json_t *entry_new(const RgPlan *plan, const RgPlanChange *change)
 {
 	bool core = g_str_equal(change->kind, RG_SECRET_KIND);
@@ -206,7 +206,7 @@ json_t *terraform_change(const RgPlan *plan, const RgPlanChange *change, Blobs *
 	return entry;
 }
 
-/* As recorded: what the cloud shows, with the drifted attributes turned back. */
+/* As recorded: the cloud's values, with the drifted attributes reverted. */
 static json_t *undrifted(const RgPlanChange *change, const json_t *shown, Blobs *blobs)
 {
 	json_t *object = json_copy(rg_json_unconst(shown));

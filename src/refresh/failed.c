@@ -1,4 +1,4 @@
-/* No kind could be read, and all for one reason: the cloud refuses the caller, or there is no
+/* No kind could be read, all for one reason: the cloud refuses the caller, or there is no
  * connection. Then there is nothing to compare, and the reason is reported once. */
 #include "refresh/internal.h"
 #include <string.h>
@@ -13,14 +13,14 @@ static const RgDiag *first_error(const RgReader *reader)
 	return NULL;
 }
 
-/* By the cloud's own code, because its text names the call; without one by the text. */
+/* By the cloud's own code, because its text names the call; without a code, by the text. */
 static bool is_alike(const RgDiag *a, const RgDiag *b)
 {
 	return g_str_equal(a->code, b->code) && g_strcmp0(a->cloud_code, b->cloud_code) == 0 &&
 	       (a->cloud_code || g_str_equal(a->summary, b->summary));
 }
 
-/* Another kind of failure may concern some kinds only. */
+/* Any other failure may affect only some kinds. */
 static bool concerns_all(const RgDiag *error)
 {
 	return g_str_equal(error->code, rg_class_code(RG_CLASS_DENIED)) ||

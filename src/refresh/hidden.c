@@ -1,9 +1,9 @@
-/* A cluster that isn't there as a whole, dead nodes and all: it is more likely that somebody looks
- * into another account than that all of it has gone. To believe it would forget nodes that go on
- * costing money, or take their removal for done. */
+/* The whole cluster is missing, including dead nodes: it is more likely that the credentials belong
+ * to another account than that all of it is gone. Otherwise raygpu would forget nodes that keep
+ * costing money, or assume that their removal is done. */
 #include "refresh/internal.h"
 
-/* What a removal has begun on may be gone with it. */
+/* A resource whose removal has started may be gone as well. */
 static guint count_standing(const GPtrArray *readers)
 {
 	guint standing = 0;
@@ -67,7 +67,7 @@ void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, Rg
 		cluster, cluster);
 }
 
-/* Listings with few records first: one call usually suffices. */
+/* Listings with few records first: one call is usually enough. */
 static gint by_records(gconstpointer a, gconstpointer b)
 {
 	const RgReader *x = *(const RgReader *const *)a, *y = *(const RgReader *const *)b;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "base/clock.h"
 
-/* People see a count grow; more often than this they can't read it. */
+/* People watch a count grow; more often than this they cannot read it. */
 #define PROGRESS_STEP 100
 
 static void free_resource(gpointer resource)
@@ -69,7 +69,7 @@ RgResource *rg_reader_find(const RgReader *reader, const RgResource *recorded)
 	return g_hash_table_lookup(reader->by_id, recorded);
 }
 
-/* Takes the array of kinds over. */
+/* Takes ownership of the array of kinds. */
 static RgReader *new_reader(RgProvider *provider, const RgRefreshInput *input, GStrv kinds)
 {
 	RgReader *reader = g_new0(RgReader, 1);
@@ -132,7 +132,7 @@ static void wait_for_all(GPtrArray *readers)
 	}
 }
 
-/* A stand-in for a record of which there is nothing to show. */
+/* A placeholder for a record without anything to show. */
 static void add_unseen(RgResourceSet *set, const RgResource *recorded, RgPresence presence)
 {
 	RgResource *resource = rg_resource_new(recorded->kind, recorded->name, recorded->index);
@@ -142,7 +142,7 @@ static void add_unseen(RgResourceSet *set, const RgResource *recorded, RgPresenc
 	rg_resource_set_add(set, resource);
 }
 
-/* Puts an observed thing under the address of its record. Its attributes are not interned: each has
+/* Puts an observed resource at the address of its record. Its attributes are not interned: each has
  * ids and addresses of its own. */
 static void add_seen(RgResourceSet *set, const RgResource *recorded, RgResource *observed)
 {
@@ -160,7 +160,7 @@ static void add_seen(RgResourceSet *set, const RgResource *recorded, RgResource 
 
 static void judge_record(RgReader *reader, const RgResource *recorded, RgResourceSet *set)
 {
-	/* Takes an observed thing out of the reader, so that it is not freed with it. */
+	/* Takes an observed resource out of the reader, so that it is not freed with it. */
 	RgResource *observed = rg_reader_find(reader, recorded);
 	if (observed)
 		g_hash_table_remove(reader->by_id, observed);
@@ -197,8 +197,8 @@ static const RgResource *find_pending(
 	return other ? NULL : recorded;
 }
 
-/* What carries the cluster's name but is no record's id. False: nothing came of it, the caller
- * frees. */
+/* A resource with the cluster's name that is no record's id. False: it was not used, the caller
+ * frees it. */
 static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet *set)
 {
 	if (observed->presence != RG_PRESENT)
@@ -228,8 +228,8 @@ static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet
 	return true;
 }
 
-/* Strangers in the order of their ids: which of two gets a pending address must not depend on
- * the order of pages. */
+/* Unmanaged resources in the order of their ids: which of two gets a pending address must not
+ * depend on the order of pages. */
 static gint by_id(gconstpointer a, gconstpointer b)
 {
 	const RgResource *x = *(const RgResource *const *)a, *y = *(const RgResource *const *)b;
@@ -238,7 +238,7 @@ static gint by_id(gconstpointer a, gconstpointer b)
 
 static void judge_strangers(RgReader *reader, RgResourceSet *set)
 {
-	/* From here on `seen` owns nothing: what has a record went to the set, the rest is in
+	/* From here on `seen` owns nothing: resources with a record went to the set, the rest is in
 	 * by_id. */
 	g_autoptr(GPtrArray) strangers = g_ptr_array_new();
 	GHashTableIter iter;
@@ -259,7 +259,7 @@ static void judge_strangers(RgReader *reader, RgResourceSet *set)
 
 static void report_incomplete(RgReader *reader)
 {
-	/* Who canceled knows why. */
+	/* The caller knows why it canceled. */
 	for (size_t i = 0; i < rg_diags_count(reader->diags); i++) {
 		if (g_str_equal(rg_diags_get(reader->diags, i)->code, "provider.canceled"))
 			return;
@@ -293,7 +293,7 @@ static void judge(RgReader *reader, RgResourceSet *set)
 	judge_strangers(reader, set);
 }
 
-/* The core's own kind lies in the state alone: what is recorded is what there is. */
+/* The core's own kind exists only in the state: what is recorded exists. */
 static void add_secrets(const RgRefreshInput *input, RgResourceSet *set)
 {
 	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
@@ -310,7 +310,7 @@ static void add_secrets(const RgRefreshInput *input, RgResourceSet *set)
 	}
 }
 
-/* Records of a kind that the module doesn't have (any more). */
+/* Records of a kind that the module does not have (any more). */
 static void add_strange_kinds(
 	RgProvider *provider, const RgRefreshInput *input, RgResourceSet *set, RgDiags *diags)
 {
@@ -377,7 +377,7 @@ void rg_readers_add(GPtrArray *readers, RgProvider *provider, const RgRefreshInp
 	}
 }
 
-/* In the schema's order, so that diagnostics don't depend on who was first. */
+/* In the schema's order, so that diagnostics do not depend on which thread was first. */
 static gint by_kind(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const RgReader *x = *(const RgReader *const *)a, *y = *(const RgReader *const *)b;

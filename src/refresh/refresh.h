@@ -1,24 +1,24 @@
-/* clouds -> observed: one `list` per kind, kinds in parallel; settles what is too young to be
- * trusted. Writes nothing. A kind whose reading failed gives RG_UNKNOWN for every recorded resource
- * of it, plus diagnostics (refresh.incomplete); it never gives "absent". So does a cloud that shows
- * nothing at all of a cluster of several resources (refresh.nothing-there). */
+/* clouds -> observed: one `list` per kind, kinds in parallel; waits until recent changes have
+ * settled. Writes nothing. If reading a kind fails, every recorded resource of it is RG_UNKNOWN,
+ * with diagnostics (refresh.incomplete), never "absent". The same holds if the cloud shows nothing
+ * at all of a cluster of several resources (refresh.nothing-there). */
 #pragma once
 #include "provider/provider.h"
 
 typedef struct {
-	const char *cluster, *lineage; /* lineage NULL: nothing was ever applied */
+	const char *cluster, *lineage; /* lineage NULL: nothing has ever been applied */
 	const RgResourceSet *recorded;
 	const RgResourceSet *desired; /* only which kinds are desired; NULL: nothing (yet) */
-	const GHashTable *tombstones; /* ids (char*) removed a short while ago: seeing them still is
-				       * not "unmanaged" */
-	GPtrArray *strangers; /* gets what carries the cluster's name under another lineage and has
-			       * no record (RgResource*, owned by it); NULL: nobody asks */
-	bool removing;	      /* all is to go: what is seen need not be as recorded */
+	const GHashTable *tombstones; /* ids (char*) removed recently: seeing them does not yet mean
+					 "unmanaged" */
+	GPtrArray *strangers; /* gets resources with the cluster's name under another lineage and
+				 without a record (RgResource*, owned by it); NULL: not needed */
+	bool removing; /* everything is to be destroyed: what is seen need not match the record */
 	int64_t now_s;
-	unsigned settle_ms; /* how long to wait for young things that are missing or show the old
-			       view */
-	/* asked before each wait, from any thread: true when it would be for nothing; may be NULL
-	 */
+	unsigned settle_ms; /* how long to wait for recent resources that are missing or show the
+			       old view */
+	/* called before each wait, from any thread: true if waiting would be useless; may be
+	 * NULL */
 	bool (*in_vain)(const void *data);
 	const void *in_vain_data;
 	void (*progress)(
@@ -26,22 +26,24 @@ typedef struct {
 	void *progress_data;
 } RgRefreshInput;
 
-/* NULL when nothing could be read for one reason (no access, no connection), which `diags` has.
- * Observed resources stand under the address of the record with their id; what has
- * our lineage but no record is an extra with `unmanaged` set (address: as the marks say, or NULL).
- * Recorded ones with an id that the cloud doesn't know: ABSENT, or UNKNOWN with refresh.unsettled
- * when they are younger than the kind's consistency_s and settle_ms was not enough. */
+/* NULL if nothing could be read for one reason (no access, no connection), which `diags` has.
+ * Observed resources are at the address of the record with their id; a resource with our lineage
+ * but without a record is an extra with `unmanaged` set (address: from the marks, or NULL).
+ * Recorded resources with an id that the cloud does not know are ABSENT, or UNKNOWN with
+ * refresh.unsettled if they are more recent than the kind's consistency_s and settle_ms was not
+ * enough. */
 RgResourceSet *rg_refresh(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags);
 
-/* The same beside what the caller does meanwhile. The input is copied, and what it points to has to
- * stay as it is until the end. */
+/* The same, concurrently with the caller. The input is copied, and what it points to must not
+ * change until the end. */
 typedef struct RgRefresh RgRefresh;
 RgRefresh *rg_refresh_begin(RgProvider *provider, const RgRefreshInput *input);
-/* Reads what only `desired` has beside the rest, waits for all, and frees the refresh. */
+/* Reads in addition what only `desired` has, waits for all, and frees the refresh. */
 RgResourceSet *rg_refresh_end(RgRefresh *refresh, const RgResourceSet *desired, RgDiags *diags);
-/* Nobody needs it any more: ends waits, and throws away what was read. May be NULL. */
+/* Nobody needs it any more: ends waits, and discards what was read. May be NULL. */
 void rg_refresh_drop(RgRefresh *refresh);
 
-/* Whether the cloud shows anything of a cluster of several resources, by as few calls as may be;
- * for those who act on an older view. False with refresh.nothing-there, or when reading failed. */
+/* Whether the cloud shows anything of a cluster of several resources, with as few calls as
+ * possible; for callers that act on an older view. False with refresh.nothing-there, or if the read
+ * failed. */
 bool rg_refresh_is_there(RgProvider *provider, const RgRefreshInput *input, RgDiags *diags);

@@ -1,6 +1,6 @@
-/* Clouds are consistent in the end only: for consistency_s after a change they may still show what
- * was before. A view that contradicts something so young is read again, with growing waits, before
- * it is believed. */
+/* Clouds are eventually consistent: for consistency_s after a change they may still show the old
+ * state. A view that contradicts such a recent change is read again, with growing waits, before it
+ * is believed. */
 #include "refresh/internal.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ const RgKind *rg_reader_kind(const RgReader *reader, const RgResource *resource)
 int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded)
 {
 	int64_t passed_s = (reader->read_ms - reader->begin_ms) / 1000;
-	/* that its removal began is no reason for the cloud not to show it */
+	/* the start of its removal is no reason for the cloud not to show it */
 	int64_t changed_s = recorded->leaving ? recorded->created_s
 					      : MAX(recorded->created_s, recorded->updated_s);
 	const RgKind *kind = rg_reader_kind(reader, recorded);
@@ -63,7 +63,7 @@ static bool shows_record(
 	json_t *wanted;
 	if (!shows_marks(reader, recorded, observed))
 		return false;
-	/* The set is only looked at; the callback's type can't say so. */
+	/* The set is only read; the callback's type cannot express that. */
 	void *set = (void *)(uintptr_t)reader->input->recorded;
 	json_object_foreach (recorded->attrs, name, wanted) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
@@ -85,7 +85,7 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 	const RgResource *observed = rg_reader_find(reader, recorded);
 	if (!observed)
 		return false;
-	/* "gone" is the cloud's own word, no old view of something new. */
+	/* "gone" is the cloud's own statement, not an old view of a new resource. */
 	return observed->presence == RG_ABSENT || reader->input->removing ||
 	       shows_record(reader, recorded, observed);
 }
@@ -93,7 +93,7 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 bool rg_reader_is_doubtful(
 	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
-	/* an update that was begun may have been pending, and may be yet */
+	/* an update that was started may have been pending, and may still be */
 	const RgKind *kind = rg_reader_kind(reader, recorded);
 	int64_t pending_s = recorded->updating ? kind->update_timeout_s : 0;
 	if (rg_reader_young_for_s(reader, recorded) + pending_s <= 0 ||

@@ -2,7 +2,7 @@
 
 /* What all new resources of a kind have in common is shown once, above the first of them. */
 
-/* The members that both have with equal values; of maps in them, these maps' members. */
+/* The members that both have with equal values; for maps in them, these maps' members. */
 static json_t *common_of(const json_t *one, const json_t *other, bool deep)
 {
 	json_t *common = json_object(), *value;
@@ -22,7 +22,7 @@ static json_t *common_of(const json_t *one, const json_t *other, bool deep)
 
 json_t *alike_rest(const json_t *alike, const char *name, json_t *value)
 {
-	/* What of `value` is not in `common`; NULL: nothing. A new reference. */
+	/* The part of `value` that is not in `common`; NULL: nothing. A new reference. */
 	const json_t *common = json_object_get(alike, name);
 	json_t *rest, *member;
 	const char *key;
@@ -38,7 +38,7 @@ json_t *alike_rest(const json_t *alike, const char *name, json_t *value)
 	return rest;
 }
 
-/* {kind: its common attributes} of what is created; a kind with one block has none. */
+/* {kind: its common attributes} of the creations; a kind with one block has none. */
 json_t *alike_of(const RgPlan *plan)
 {
 	json_auto_t *all = json_object(), *more = json_object();

@@ -1,8 +1,8 @@
 #include "render/paint.h"
 #include <string.h>
 
-/* Why a pool has its instance type, where there was something to choose: the reason that fit gave
- * and the state keeps ("cheapest of 4 offers of T4:1 in east-1"). */
+/* Why a pool has its instance type, if there was a choice: the reason from fit that the state keeps
+ * ("cheapest of 4 offers of T4:1 in east-1"). */
 
 bool is_choice(const char *reason)
 {

@@ -12,7 +12,7 @@ static const char *by_word(const RgSpend *spend)
 	return words[spend->by];
 }
 
-/* "12.5": hours to the hundredth, as many as a bill shows. */
+/* "12.5": hours to the hundredth, as on a bill. */
 static char *hours_text(int64_t seconds)
 {
 	int64_t hundredths = (seconds + 18) / 36;
@@ -28,7 +28,7 @@ static char *money_text(int64_t microusd, bool least, bool most)
 
 static void spend_add_row(GPtrArray *rows, const RgSpendRow *row, const char *name)
 {
-	/* both at once say nothing about either side; the notes have them */
+	/* both at once are no bound on either side; the notes have them */
 	bool least = row->unpriced_s > 0 || row->forgotten > 0, most = row->gone > 0;
 	g_autofree char *what =
 		row->cluster ? g_strdup_printf("%s/%s", row->cluster, name) : g_strdup(name);

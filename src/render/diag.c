@@ -2,12 +2,12 @@
 #include "base/redact.h"
 #include <string.h>
 
-/* Diagnostics: the form of Terraform's (CI tools look for "Error: " and "Warning: " at the start
- * of a line), with the line of the spec and a caret under the place. */
+/* Diagnostics in Terraform's form (CI tools look for "Error: " and "Warning: " at the start of a
+ * line), with the line of the spec and a caret under the place. */
 
-#define LINE_BYTES 4096 /* of a line of a spec that is still shown */
+#define LINE_BYTES 4096 /* maximum length of a line of a spec that is shown */
 
-/* The line as it can be shown: secrets redacted, nothing that moves the cursor but tabs. */
+/* The line in a form that can be shown: secrets redacted, no control characters except tabs. */
 static char *shown_line(const RgDiags *diags, const RgSource *at)
 {
 	g_autofree char *line = rg_diags_dup_line(diags, at->file, at->line);
@@ -23,7 +23,7 @@ static char *shown_line(const RgDiags *diags, const RgSource *at)
 	return g_strjoinv("\t", parts);
 }
 
-/* Cuts the line to `room` columns around the character at `column`, which moves along. */
+/* Cuts the line to `room` columns around the character at `column`, which is adjusted. */
 static char *window(const char *line, unsigned *column, unsigned room)
 {
 	glong length = g_utf8_strlen(line, -1);
@@ -38,7 +38,7 @@ static char *window(const char *line, unsigned *column, unsigned room)
 	return g_strconcat(from > 0 ? "..." : "", part, to < length ? "..." : "", NULL);
 }
 
-/* Blanks as wide as the text before the caret; a tab stays a tab, or the caret would slip. */
+/* As many blanks as the text before the caret is wide; a tab stays a tab, to align the caret. */
 static const char *add_blanks(GString *text, const char *from, unsigned column)
 {
 	for (unsigned i = 1; i < column && *from; i++, from = next_char(from)) {
@@ -59,7 +59,7 @@ static unsigned caret_width(const char *from, unsigned characters)
 	return MAX(width, 1);
 }
 
-/* The line at a place with a caret under it, when the text is at hand. */
+/* The line at a place with a caret under it, if the text is available. */
 static void add_line(GString *text, const RgDiags *diags, const RgSource *at, const char *color,
 	const RgStyle *style)
 {
@@ -107,7 +107,7 @@ static void add_diag(GString *text, const RgDiags *diags, const RgDiag *diag, co
 	static const char *const colors[] = {RED, YELLOW, CYAN};
 	g_string_append_c(text, '\n');
 	paint(text, style, colors[diag->severity], words[diag->severity]);
-	/* a line break in a summary must not begin a line of its own: tools look for "Error: " */
+	/* a line break in a summary must not start a new line: tools look for "Error: " */
 	g_autofree char *summary = clean(diag->summary);
 	g_autofree char *whole =
 		g_strdup_printf("%s%s [%s]", words[diag->severity], summary, diag->code);

@@ -21,7 +21,7 @@ static void add_attrs(GString *text, const RgDriftItem *item, const RgStyle *sty
 	}
 }
 
-/* Terraform's phrases; which attributes changed stands below, in three lines each. */
+/* Terraform's phrases, followed by the changed attributes, three lines each. */
 static void add_item(GString *text, const RgDriftItem *item, const RgStyle *style)
 {
 	g_autofree char *name = drift_name(item), *id = clean(item->id ? item->id : "?");

@@ -1,11 +1,11 @@
 #include "render/paint.h"
 
-/* What of the spec stands behind a change: RgPlanChange.spec_changes. */
+/* Which fields of the spec caused a change: RgPlanChange.spec_changes. */
 
 static char *values_text(const json_t *item)
 {
 	json_t *before = json_object_get(item, "before"), *after = json_object_get(item, "after");
-	/* What raygpu itself puts on nodes goes by its path. */
+	/* What raygpu itself puts on nodes is shown by its path. */
 	if (*rg_json_str(item, "field", "") == '/')
 		return g_strdup("(from another version of raygpu)");
 	if (json_is_true(json_object_get(item, "hidden")) || (!before && !after))
@@ -42,7 +42,7 @@ void add_spec_changes(GString *text, const RgPlanChange *change, const RgStyle *
 	bool begun = false;
 	json_array_foreach (change->spec_changes, i, item) {
 		if (json_object_get(item, "attribute"))
-			continue; /* stands beside its attribute */
+			continue; /* shown next to its attribute */
 		if (!begun)
 			g_string_append(text, "        # because of:\n");
 		begun = true;

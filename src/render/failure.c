@@ -1,10 +1,9 @@
 #include "render/report.h"
 
-/* What a command with --json prints when it could not make its document:
- * schemas/failure.schema.json.
- */
+/* What a command with --json prints if it could not create its document:
+ * schemas/failure.schema.json. */
 
-/* A path needn't be UTF-8. */
+/* A path need not be UTF-8. */
 static void set_text(json_t *document, const char *key, const char *text)
 {
 	g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;

@@ -98,7 +98,7 @@ static RgSeverity severity_of(const RgPlanChange *change)
 		       : RG_SEVERITY_NOTE;
 }
 
-/* Nodes of a pool that change in the same way for the same line. */
+/* Nodes of a pool that change in the same way because of the same line. */
 static bool is_like(const RgPlanChange *a, const RgPlanChange *b)
 {
 	return a->action == b->action && a->index >= 0 && b->index >= 0 &&
@@ -129,7 +129,7 @@ static void add_plan(GPtrArray *findings, const RgPlan *plan)
 	}
 }
 
-/* Lifting a guard is what a reviewer must not overlook. */
+/* A reviewer must not overlook that protection is removed. */
 static void add_protection(GPtrArray *findings, const RgPlan *plan)
 {
 	size_t i;
@@ -166,7 +166,8 @@ static int by_severity(gconstpointer a, gconstpointer b)
 	return (x->severity > y->severity) - (x->severity < y->severity);
 }
 
-/* What came in since `from` belongs to that cluster; in a report over several its name leads. */
+/* What was added since `from` belongs to that cluster; in a report on several, its name comes
+ * first. */
 static void mark(GPtrArray *findings, guint from, const RgReports *reports, const RgReport *report)
 {
 	for (guint i = from; i < findings->len; i++) {
@@ -200,7 +201,7 @@ GPtrArray *findings_of(const RgReports *reports)
 			add_drift(findings, report->drift);
 		mark(findings, from, reports, report);
 	}
-	g_ptr_array_sort(findings, by_severity); /* stable: the order of the plan within */
+	g_ptr_array_sort(findings, by_severity); /* stable: otherwise in the order of the plan */
 	return findings;
 }
 

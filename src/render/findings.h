@@ -10,25 +10,25 @@ typedef struct {
 	char *message;
 	RgSource source; /* line 0: none */
 	RgSource related;
-	char *related_text;  /* of the place that it collides with; NULL: none */
+	char *related_text;  /* of the place that it conflicts with; NULL: none */
 	unsigned count;	     /* resources that it stands for */
-	const char *cluster; /* "?" when it is not known; borrowed */
-	const char *file;    /* where it stands without a place; may be NULL; borrowed */
+	const char *cluster; /* "?" if unknown; borrowed */
+	const char *file;    /* file of a finding without a place; may be NULL; borrowed */
 } Finding;
 
-/* " (policy: raygpu.yaml:3)", or "", where a format has room for one place only; g_free it. */
+/* " (policy: raygpu.yaml:3)", or "", for formats with only one place; g_free it. */
 char *related_phrase(const RgDiag *diag);
 GPtrArray *findings_of(const RgReports *reports);   /* Finding*, owned */
-const char *report_cluster(const RgReport *report); /* "?" when it is not known */
+const char *report_cluster(const RgReport *report); /* "?" if unknown */
 /* "Plan: 1 to add, ...", "Drift: ...", or that it failed. */
 char *report_headline(const RgReports *reports, const RgReport *report);
 
-/* tally.c: what the overviews of several clusters say of one, or of all */
+/* tally.c: what the overviews of several clusters show for one, or for all */
 typedef struct {
 	unsigned add, change, replace, destroy; /* drift: missing, changed, 0, unmanaged */
 	unsigned gpus_before, gpus_after, unpriced;
 	int64_t microusd_hour_before, microusd_hour_after;
-	GHashTable *accelerators; /* char* -> GpuCount*; NULL: not asked for */
+	GHashTable *accelerators; /* char* -> GpuCount*; NULL: not needed */
 } Tally;
 typedef struct {
 	unsigned before, after;

@@ -1,4 +1,4 @@
-/* What fit found, as text: workloads, what stays unused, and Ray's options. */
+/* fit's results as text: workloads, what stays unused, and Ray's options. */
 #include "render/fit.h"
 #include <string.h>
 #include "render/paint.h"

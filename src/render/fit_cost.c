@@ -1,4 +1,4 @@
-/* What fit found of money: each pool at its least and at its most nodes. */
+/* fit's results about cost: each pool at its minimum and maximum number of nodes. */
 #include "render/fit.h"
 #include "base/money.h"
 #include "render/paint.h"
@@ -18,7 +18,7 @@ static char *number_of(const json_t *side)
 	return g_strdup_printf("%" G_GINT64_FORMAT, rg_json_int(side, "nodes", 0));
 }
 
-/* ">= $1.05": without the nodes whose price is not known. */
+/* ">= $1.05": without the nodes whose price is unknown. */
 static char *money_of(const json_t *side, int64_t hours)
 {
 	g_autofree char *money = rg_money_format(rg_json_int(side, "microusd_hour", 0) * hours);

@@ -1,5 +1,5 @@
 /* A fit report as a Python module: data and two functions, no import, so that it compiles and runs
- * anywhere. The values are numbers, texts, lists and maps, whose JSON is Python as well. */
+ * anywhere. The values are numbers, texts, lists and maps, whose JSON is valid Python too. */
 #include "render/fit.h"
 
 static const char head[] = "\"\"\"Ray options of the workloads of cluster %s, for Ray %s.\n"

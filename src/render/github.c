@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* GitHub's workflow commands: "::error file=F,line=L,col=C,title=T::MESSAGE" with %, CR and LF
- * escaped everywhere and : and , in properties too. A step shows 10 annotations of a kind and drops
- * the rest without a word (github.com/orgs/community/discussions/26680), so the tenth says how many
+ * escaped everywhere, and : and , in properties too. A step shows 10 annotations of a kind and
+ * silently drops the rest (github.com/orgs/community/discussions/26680), so the tenth says how many
  * there are. */
 
 #define OF_A_KIND 10
@@ -77,8 +77,8 @@ char *rg_report_github(const RgReports *reports)
 {
 	g_autoptr(GPtrArray) findings = findings_of(reports);
 	GString *out = g_string_new(NULL);
-	/* The log's text between stop-commands: a name in it can't give orders to the runner. The
-	 * word that ends it comes from the text itself, which therefore can't contain it. */
+	/* The log's text between stop-commands: a name in it cannot send commands to the runner.
+	 * The word that ends it is derived from the text itself, so the text cannot contain it. */
 	const RgStyle plain = {false, 100};
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (size_t i = 0; i < reports->n; i++)

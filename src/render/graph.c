@@ -1,10 +1,10 @@
 #include "render/paint.h"
 
-/* A plan as Graphviz' DOT language (graphviz.org/doc/info/lang.html): a box for the nodes of a pool
- * that go the same way, an arrow to what it needs, as Terraform's graph has it, and a dashed one to
- * what is done first without being needed. */
+/* A plan in Graphviz' DOT language (graphviz.org/doc/info/lang.html): a box for nodes of a pool
+ * with the same change, an arrow to each dependency, as in Terraform's graph, and a dashed one to
+ * what is done first without being a dependency. */
 
-/* In double quotes only the quote and the backslash mean something. */
+/* Inside double quotes only the quote and the backslash are special. */
 static char *quoted(const char *text)
 {
 	g_autofree char *line = clean(text);
@@ -22,7 +22,7 @@ typedef struct {
 	const RgPlan *plan;
 	GString *text;
 	GHashTable *boxes; /* address -> name of its box, owned */
-	GHashTable *edges; /* lines that stand there already, owned */
+	GHashTable *edges; /* lines already written, owned */
 } Graph;
 
 static bool is_elastic(const RgPlanChange *change)
@@ -36,7 +36,7 @@ static bool is_elastic(const RgPlanChange *change)
 	return false;
 }
 
-/* Of a change that stands for other than one node: at the most of its elastic pools. */
+/* For a change that does not stand for exactly one node: at the maximum of its elastic pools. */
 static guint most_nodes(const RgPlanChange *change)
 {
 	guint n = 0;

@@ -3,16 +3,17 @@
 #include "base/redact.h"
 #include <string.h>
 
-/* JUnit's XML as Jenkins, GitLab and GitHub's actions read it (the Ant task's format: testsuites,
- * testsuite with its counts, testcase with failure, error or skipped). */
+/* JUnit XML for Jenkins, GitLab and GitHub's actions (the Ant task's format: testsuites, testsuite
+ * with its counts, testcase with failure, error or skipped). */
 
 typedef struct {
 	GString *cases;
-	const char *prefix; /* of the groups: the cluster's name and a dot among several; "" */
+	const char *prefix; /* of the groups: with several clusters, the cluster's name and a dot;
+			       else "" */
 	unsigned tests, failures, errors, skipped;
 } Suite;
 
-/* Characters that XML 1.0 has no way to write are replaced. */
+/* Replaces characters that XML 1.0 cannot represent. */
 static char *xml(const char *text)
 {
 	g_autofree char *line = clean(text ? text : "");
@@ -137,7 +138,7 @@ static void add_suite(GString *to, Suite *all, const RgReports *reports, const R
 	all->skipped += suite.skipped;
 }
 
-/* A removed spec fails a case of its own: its cluster is in no other suite. */
+/* A removed spec fails a case of its own, because its cluster is in no other suite. */
 static void add_removed(GString *to, Suite *all, const RgReports *reports)
 {
 	g_autoptr(GString) cases = g_string_new(NULL);

@@ -8,7 +8,7 @@ static const char *outcome_color(const char *outcome)
 
 static void add_head(GString *text, const json_t *run, unsigned cluster_width, const RgStyle *style)
 {
-	/* no end: it is under way, or it was killed and no other run came after it */
+	/* no end: it is still running, or it was killed and no other run came after it */
 	const char *outcome = rg_json_str(run, "outcome", "not ended");
 	g_autofree char *when = rg_clock_format(rg_json_int(run, "started_s", 0));
 	g_autofree char *command = clean(rg_json_str(run, "command", "?"));
@@ -26,7 +26,7 @@ static void add_head(GString *text, const json_t *run, unsigned cluster_width, c
 	g_string_append_c(text, '\n');
 }
 
-/* "    author  A <a@example.org>", nothing without a value. */
+/* "    author  A <a@example.org>"; nothing without a value. */
 static void add_line(GString *text, const char *word, const char *value, const char *more)
 {
 	g_autofree char *shown = clean(value);

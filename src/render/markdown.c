@@ -3,10 +3,10 @@
 #include "base/money.h"
 #include <string.h>
 
-/* A comment for a pull or merge request. Words from outside are escaped: they make no link,
- * mention, table cell or heading, and can't end the fence of the text. */
+/* A comment for a pull or merge request. Text from outside is escaped: it cannot create a link,
+ * mention, table cell or heading, or end the fence of the text. */
 
-/* What becomes a link or calls a person without any mark-up, also after a backslash. */
+/* What becomes a link or a mention without any mark-up, even after a backslash. */
 static bool links_itself(const char *word)
 {
 	g_autofree char *lower = g_ascii_strdown(word, -1);
@@ -18,7 +18,7 @@ static char *fence_for(const char *text, size_t least);
 static void add_word(GString *to, const char *word)
 {
 	if (links_itself(word)) {
-		/* In code nothing is a link and nobody is called; "|" would still end a table's
+		/* Inside code there are no links and no mentions; "|" would still end a table
 		 * cell. */
 		g_autofree char *fence = fence_for(word, 1);
 		g_auto(GStrv) parts = g_strsplit(word, "|", -1);
@@ -130,7 +130,7 @@ static void add_money(GString *to, const RgPlan *plan)
 	g_string_append_c(to, '\n');
 }
 
-/* Why nodes are replaced, in the words of the spec. */
+/* Why nodes are replaced, in terms of the spec. */
 static void add_reasons(GString *to, const RgPlan *plan)
 {
 	g_autoptr(GPtrArray) lines = spec_change_lines(plan, true);
@@ -147,7 +147,7 @@ static void add_reasons(GString *to, const RgPlan *plan)
 		g_string_append_printf(to, "- and %u more\n", lines->len - 20);
 }
 
-/* What an approver must not overlook, and what failed; the rest stands in the fold. */
+/* What an approver must not overlook, and what failed; the rest is folded. */
 static void add_findings(GString *to, GPtrArray *findings)
 {
 	static const char *const words[] = {"**Error:** ", "**Warning:** "};
@@ -170,7 +170,7 @@ static void add_findings(GString *to, GPtrArray *findings)
 		g_string_append_printf(to, "- and %u more\n", total - shown);
 }
 
-/* Longer than any run of backticks in the text, which thereby can't end it. */
+/* Longer than any run of backticks in the text, so the text cannot end it. */
 static char *fence_for(const char *text, size_t least)
 {
 	size_t longest = least - 1;
@@ -182,7 +182,7 @@ static char *fence_for(const char *text, size_t least)
 	return g_strnfill(longest + 1, '`');
 }
 
-/* `bytes`: what all of `to` may have afterwards. */
+/* `bytes`: the maximum length of all of `to` afterwards. */
 static void add_fold(GString *to, const RgReport *report, const char *summary, size_t bytes)
 {
 	const RgStyle plain = {false, 100};
@@ -193,12 +193,12 @@ static void add_fold(GString *to, const RgReport *report, const char *summary, s
 	g_autoptr(GString) inner = g_string_new(NULL);
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	guint n = g_strv_length(lines), i = 0;
-	/* the words around the lines, below */
+	/* size of the text around the lines, below */
 	size_t frame = 2 * strlen(fence) + strlen(summary) + 200;
 	for (; i < n; i++) {
 		gsize before = inner->len;
-		/* A line of the text with its sign in column 0, where the "diff" colouring looks;
-		 * "~" is "!". */
+		/* A line of the text with its sign in column 0, where the "diff" highlighting
+		 * expects it; "~" is "!". */
 		size_t blanks = strspn(lines[i], " ");
 		const char *word = lines[i] + blanks;
 		char sign = g_str_has_prefix(word, "-/+ ") || g_str_has_prefix(word, "~ ") ? '!'
@@ -250,7 +250,7 @@ static char *one(const RgReports *reports, size_t bytes)
 		add_reasons(out, report->plan);
 	}
 	add_findings(out, findings);
-	if (out->len + 1000 > bytes) /* 200 pools with names as long as they may be */
+	if (out->len + 1000 > bytes) /* 200 pools with the longest possible names */
 		cut(out, bytes / 2);
 	if (!report->plan || !rg_plan_is_noop(report->plan))
 		add_fold(out, report, "All of it", bytes);
@@ -282,7 +282,7 @@ static void markdown_add_row(GString *to, const RgReports *reports, const RgRepo
 	g_string_append_printf(to, "%s |\n", report_status(report));
 }
 
-/* Clusters without content come last, and are dropped first when there is no room. */
+/* Clusters without content come last, and are dropped first if there is no room. */
 static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 {
 	size_t left = 0;
@@ -309,7 +309,7 @@ static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 		g_string_append_printf(to, "\n%zu more clusters are in the job's log.\n", left);
 }
 
-#define FOLD_LEAST 600 /* bytes in which a fold says something */
+#define FOLD_LEAST 600 /* minimum useful size of a fold */
 
 /* Each with content gets an equal part of the remaining room. */
 static void add_folds(GString *to, const RgReports *reports, size_t bytes)
@@ -325,7 +325,7 @@ static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 		folds--;
 		g_autofree char *headline = report_headline(reports, report);
 		g_autoptr(GString) summary = g_string_new(NULL);
-		/* A name in the line of a <summary>, where Markdown doesn't hold. */
+		/* A name inside <summary>, where Markdown is not parsed. */
 		g_autofree char *line = clean(report_cluster(report));
 		g_autofree char *escaped = g_markup_escape_text(line, -1);
 		bool code = links_itself(line);
@@ -352,7 +352,7 @@ static char *all(const RgReports *reports, size_t bytes)
 	add_findings(out, findings);
 	if (out->len + 1000 > bytes)
 		cut(out, bytes / 2);
-	add_folds(out, reports, bytes - 200); /* the words about those that found no room */
+	add_folds(out, reports, bytes - 200); /* the text about those that did not fit */
 	return text_finish(out, &(RgStyle){0});
 }
 

@@ -2,7 +2,7 @@
 #include "render/paint.h"
 #include "base/money.h"
 
-/* The end of a report over several clusters, as text: a row a cluster, the sums, what failed. */
+/* The end of a report on several clusters, as text: a row per cluster, the sums, what failed. */
 
 #define COLUMNS_MOST 8
 

@@ -36,7 +36,7 @@ unsigned columns_of_char(gunichar c)
 	return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
 }
 
-/* Bytes of an escape code as paint writes them, 0 when it is another one. */
+/* Length of an escape code that paint writes, 0 for any other. */
 static size_t own_code(const char *at)
 {
 	if (at[0] != '\033' || at[1] != '[')

@@ -1,6 +1,7 @@
-/* Colours, widths and cleaning of the texts in this folder. Texts are built from outside words
+/* Colours, widths and cleaning of the texts in this folder. Texts contain words from outside
  * (names, clouds' answers, lines of specs), so all of them leave through text_finish, and a word
- * that must stay on its line goes through clean first. Pure; results are the caller's (g_free). */
+ * that must stay on its line goes through clean first. Pure; the caller owns the results
+ * (g_free). */
 #pragma once
 #include "render/render.h"
 
@@ -17,7 +18,7 @@ void paintf(GString *to, const RgStyle *style, const char *code, const char *for
 	G_GNUC_PRINTF(4, 5);
 /* Appends words of `text` wrapped to the width, every line after `indent`. */
 void wrap(GString *to, const RgStyle *style, const char *indent, const char *text);
-/* The same for one paragraph: a new line in an argument begins no line. */
+/* The same for one paragraph: a line feed in an argument does not start a line. */
 void wrapf(GString *to, const RgStyle *style, const char *indent, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);
 unsigned style_width(const RgStyle *style);
@@ -25,35 +26,34 @@ unsigned style_width(const RgStyle *style);
 /* A copy on one line: valid UTF-8, every control and format character (escape sequences, new
  * lines, changes of direction) replaced by U+FFFD. NULL gives NULL. */
 char *clean(const char *text);
-/* Columns on a terminal, colours not counted: 2 for a wide character, 0 for a combining one, 1 for
+/* Columns on a terminal, not counting colours: 2 for a wide character, 0 for a combining one, 1 for
  * a tab. */
 unsigned columns_of(const char *text);
 unsigned columns_of_char(gunichar c);
 int columns_of_names(const json_t *object); /* of the widest */
 const char *next_char(const char *at);	    /* of valid UTF-8 */
-/* Takes the text over: secrets redacted, no control character left but new lines, tabs and (with
- * colours) the codes of paint, no command for a CI system (base/disarm.h). */
+/* Takes ownership of the text: secrets redacted, no control characters except line feeds, tabs and
+ * (with colours) the codes of paint, no command for a CI system (base/disarm.h). */
 char *text_finish(GString *text, const RgStyle *style);
 
 /* value.c */
 /* One attribute value on one line: JSON, references as "address.attr", long texts by their size and
  * the first digits of their digest, so that two of them can be distinguished. */
 char *value_text(json_t *value);
-/* Whether it is an object with members, and no expression. */
+/* Whether it is an object with members, and not an expression. */
 bool value_is_map(const json_t *value);
-/* "PREFIX VALUE" with its new line; a map or list that is too wide gets a line for each member. */
+/* "PREFIX VALUE" and a line feed; a map or list that is too wide gets a line for each member. */
 void add_value(GString *to, const RgStyle *style, const char *prefix, json_t *value);
-/* "PREFIX BEFORE -> AFTER NOTE" with its new line; of maps and lists only the members that differ.
- */
+/* "PREFIX BEFORE -> AFTER NOTE" and a line feed; of maps and lists only the members that differ. */
 void add_difference(GString *to, const RgStyle *style, const char *prefix, json_t *before,
 	json_t *after, const char *note);
 
-/* pools.c. "$1.00 -> $3.00 (+$2.00)", "$1.00 -> at least $3.00": without the difference where a
- * price is missing; g_free both. */
+/* pools.c. "$1.00 -> $3.00 (+$2.00)", "$1.00 -> at least $3.00": without the difference if a price
+ * is missing; g_free both. */
 /* The pool's nodes, before and after: "2 -> 4", "3 of 2-8"; g_free it. */
 char *nodes_change(const RgPlanPool *pool);
 char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours);
-/* "m5.large -> m5.xlarge", or the second alone when the first is NULL; g_free. */
+/* "m5.large -> m5.xlarge", or only the second if the first is NULL; g_free. */
 char *word_change(const char *before, const char *after);
 /* "0.036 -> 0.106 (+0.070) kg CO2e per hour" */
 char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);
@@ -63,26 +63,26 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
 /* chosen.c: whether fit's reason for an instance type means a choice among several */
 bool is_choice(const char *reason);
 void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
-/* place.c: why the cluster is where it is; nothing when the spec left no choice */
+/* place.c: why the cluster is where it is; nothing if the spec left no choice */
 void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
 
 /* alike.c: {kind: attributes that all its new resources have in common; of maps their members}. A
  * new reference. */
 json_t *alike_of(const RgPlan *plan);
-/* What of an attribute's value is not in `alike` (of the kind; may be NULL); NULL: nothing. A new
- * reference. */
+/* The part of an attribute's value that is not in `alike` (of the kind; may be NULL); NULL:
+ * nothing. A new reference. */
 json_t *alike_rest(const json_t *alike, const char *name, json_t *value);
 
-/* explained.c: what of the spec stands behind a change, a line a field */
+/* explained.c: which fields of the spec caused a change, one line per field */
 void add_spec_changes(GString *text, const RgPlanChange *change, const RgStyle *style);
-/* The field of the spec that decides an attribute which replaces its resource; NULL: not known. */
+/* The field of the spec that determines an attribute which replaces its resource; NULL: unknown. */
 const char *spec_field_of(const RgPlanChange *change, const char *attribute);
-/* "ray.image, env.TOKEN"; NULL: nothing of the spec that is known. g_free. */
+/* "ray.image, env.TOKEN"; NULL: no known field of the spec. g_free. */
 char *spec_changes_phrase(const RgPlanChange *change);
 /* char*: "train: ray.image \"a\" -> \"b\"", each once; with the pool or without */
 GPtrArray *spec_change_lines(const RgPlan *plan, bool pools);
 
-/* words.c: what the formats share */
+/* words.c: shared by the formats */
 /* "will be created"; Terraform's phrase for the action of a change. */
 const char *change_phrase(const RgPlanChange *change);
 /* "+", "~", "-/+", "-", "." */
@@ -100,7 +100,7 @@ void table_add(GPtrArray *table, ...) G_GNUC_NULL_TERMINATED;
 void paint_rows(GString *text, const GPtrArray *table, const RgStyle *style);
 typedef struct {
 	const char *indent;
-	unsigned numbers; /* that many columns after the first stand at their right */
+	unsigned numbers; /* number of columns after the first that are right-aligned */
 	bool total;	  /* the last row is in bold too */
 } TableLook;
 void paint_table(

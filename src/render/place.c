@@ -1,11 +1,11 @@
 #include "render/paint.h"
 #include "base/money.h"
 
-/* Why the cluster is where it is, when its spec left a choice (src/pipeline/place.h). */
+/* Why the cluster is where it is, if its spec left a choice (src/pipeline/place.h). */
 
 #define OTHERS_SHOWN 3
 
-/* "$45.35 per hour"; "about": with prices of other places for what has none there */
+/* "$45.35 per hour"; "about": uses prices of other places where a price is missing */
 static char *price_text(const json_t *row)
 {
 	const json_t *known = json_object_get(row, "microusd_hour");

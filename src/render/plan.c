@@ -23,7 +23,7 @@ static const char *color_of(const RgPlanChange *change)
 	return CYAN;
 }
 
-/* What the blocks of one plan need to know. */
+/* Shared by the blocks of one plan. */
 typedef struct {
 	GString *text;
 	const RgPlan *plan;
@@ -64,7 +64,8 @@ static int name_width(const RgPlanChange *change)
 	return (int)width;
 }
 
-/* The name of an attribute, in its column; what is colourless has `symbol` alone painted. */
+/* The name of an attribute, in its column; only `symbol` is painted if the attribute has no
+ * colour. */
 static char *prefix_of(
 	const RgStyle *style, const char *color, const char *symbol, const char *name, int width)
 {
@@ -159,7 +160,7 @@ static void add_attr(
 
 #define IDS_SHOWN 8
 
-/* Which things in the cloud a block is about. */
+/* Which resources in the cloud a block is about. */
 static void add_ids(GString *text, GPtrArray *changes, guint from, guint to, const RgStyle *style)
 {
 	const RgPlanChange *first = changes->pdata[from];
@@ -258,7 +259,7 @@ static void add_changes(GString *text, const RgPlan *plan, const RgStyle *style)
 	}
 }
 
-/* As Terraform has its outputs: no resource changes, but the state does. */
+/* Like Terraform's outputs: no resource changes, but the state does. */
 static void add_protection(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	size_t i;
@@ -367,7 +368,7 @@ static void add_actions(GString *text, const RgPlan *plan, const RgStyle *style)
 	add_changes(text, plan, style);
 }
 
-/* What stands around the changes: where it comes from and what it takes. */
+/* What surrounds the changes: where the plan comes from and what it needs. */
 static void add_context(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	if (plan->fit) {
@@ -383,7 +384,7 @@ static void add_context(GString *text, const RgPlan *plan, const RgStyle *style)
 	g_string_append_c(text, '\n');
 }
 
-/* Nothing happens and nothing is to be known. */
+/* Nothing changes and there is nothing to report. */
 static bool is_quiet(const RgPlan *plan, const RgStyle *style)
 {
 	return rg_plan_is_noop(plan) && !plan->drifted && !plan->unmanaged->len &&

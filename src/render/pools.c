@@ -12,7 +12,7 @@ static char *arrow(unsigned before, unsigned after)
 			       : g_strdup_printf("%u -> %u", before, after);
 }
 
-/* "3", or "3 of 2-8" where Ray moves it between 2 and 8. */
+/* "3", or "3 of 2-8" if Ray changes it between 2 and 8. */
 static char *count_text(const RgPlanSide *side)
 {
 	return rg_plan_is_range(side) ? g_strdup_printf("%u of %u-%u", side->now.nodes,
@@ -127,7 +127,7 @@ char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hour
 	return g_strdup_printf("%s -> %s (%s%s)", was, is, to > from ? "+" : "", delta);
 }
 
-/* Which markets the money goes to: said in two words when there is one. */
+/* The markets that the money goes to: only the market's name if there is one. */
 static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
@@ -242,7 +242,7 @@ static char *replaced_nodes(const RgPlan *plan, bool *head)
 		if (!nodes)
 			continue;
 		g_string_append(line, line->len ? ", " : "");
-		if (i == 0) /* the head stands first */
+		if (i == 0) /* the head comes first */
 			g_string_append(line, pool);
 		else
 			g_string_append_printf(line, "%u of %s", nodes, pool);

@@ -1,8 +1,8 @@
 #include "render/paint.h"
 #include "base/clock.h"
 
-/* Progress of an apply. Elsewhere than on a terminal: Terraform's lines, one an address. On a
- * terminal: what failed, and one line that is redrawn, with a count for each pool. */
+/* Progress of an apply. Not on a terminal: Terraform's lines, one per address. On a terminal: what
+ * failed, and one line that is redrawn, with a count for each pool. */
 
 #define REDRAW_MS 100
 
@@ -85,7 +85,7 @@ static void erase(RgProgress *progress)
 	progress->shown = false;
 }
 
-/* As much of a line as `room` columns hold: a longer one would wrap and could not be erased. */
+/* The part of a line that fits `room` columns: a longer one would wrap and could not be erased. */
 static char *cut(const char *line, unsigned room)
 {
 	g_autofree char *safe = clean(line);
@@ -204,7 +204,8 @@ void rg_progress_event(RgProgress *progress, const RgEvent *event)
 		g_autofree char *raw = event_text(event);
 		g_autofree char *text = clean(g_strchomp(raw));
 		g_autoptr(GString) whole = g_string_new(NULL);
-		if (progress->live) /* elsewhere one line an event, as tools read Terraform's */
+		if (progress->live) /* otherwise one line per event, for tools that read Terraform's
+				     */
 			wrap(whole, &progress->style, "", text);
 		else
 			g_string_append_printf(whole, "%s\n", text);

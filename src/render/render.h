@@ -1,17 +1,17 @@
 /* What people and CI read: texts and JSON of diagnostics, plans, drift, state; live progress. Pure:
- * gives strings (g_free) or json_t (new reference); printing is cmd's. Terraform's phrases stand
- * byte for byte where tools parse them (research: tfcmt, Atlantis): "Plan: N to add, ...",
- * "No changes. Your infrastructure matches the configuration.", "# ADDR will be created",
- * "Apply complete! Resources: ...", "Error: ". Texts fit `width` columns as far as words allow. */
+ * returns strings (g_free) or json_t (new reference); cmd prints them. Terraform's phrases are kept
+ * byte for byte where tools parse them (research: tfcmt, Atlantis): "Plan: N to add, ...", "No
+ * changes. Your infrastructure matches the configuration.", "# ADDR will be created", "Apply
+ * complete! Resources: ...", "Error: ". Texts fit `width` columns as far as words allow. */
 #pragma once
 #include "diff/drift.h"
 #include "plan/event.h"
 #include "plan/plan.h"
 
 typedef enum {
-	RG_DETAIL_NORMAL,  /* what resources have in common is shown once; constants are left out */
-	RG_DETAIL_SUMMARY, /* pools, cost and what must be known, without resources */
-	RG_DETAIL_VERBOSE, /* every attribute, and what nothing depends on */
+	RG_DETAIL_NORMAL,  /* what resources have in common is shown once; constants are omitted */
+	RG_DETAIL_SUMMARY, /* pools, cost and important notes, without resources */
+	RG_DETAIL_VERBOSE, /* every attribute, and less important details */
 } RgDetail;
 
 typedef struct {
@@ -20,9 +20,9 @@ typedef struct {
 	RgDetail detail; /* of plans */
 } RgStyle;
 
-/* What may go to a terminal or the log of a CI job: valid UTF-8, no control character but new
- * lines, tabs and our colours, no line that a CI system obeys (base/disarm.h). All texts of this
- * folder are like that. */
+/* Makes a text safe for a terminal or the log of a CI job: valid UTF-8, no control characters
+ * except line feeds, tabs and our colours, no line that a CI system executes (base/disarm.h). All
+ * texts of this folder are like that. */
 char *rg_render_printable(const char *text);
 
 /* "Error: summary" blocks with file:line:column, the line, a caret, detail, hint, code. */
@@ -30,15 +30,15 @@ char *rg_render_diags(const RgDiags *diags, const RgStyle *style);
 /* Array in the form of `terraform validate -json` diagnostics, plus "code" and "hint". */
 json_t *rg_render_diags_json(const RgDiags *diags);
 
-/* The plan as people read it: the table of pools (nodes, GPUs, cost before and after) and what must
- * be known, then drift and the changes (nodes of a pool with the same change share one block; every
- * address stands on a line of its own that tools can parse), the summary last. Without changes it
- * is the summary alone, unless verbose. */
+/* The plan as people read it: the table of pools (nodes, GPUs, cost before and after) and important
+ * notes, then drift and the changes (nodes of a pool with the same change share one block; every
+ * address is on a line of its own that tools can parse), the summary last. Without changes only the
+ * summary, unless verbose. */
 char *rg_render_plan(const RgPlan *plan, const RgStyle *style);
 /* "No changes. ..." or "Plan: N to add, N to change, N to destroy." */
 char *rg_render_plan_summary(const RgPlan *plan);
 
-/* DOT: what is done to what, and in which order. */
+/* DOT: the changes and their order. */
 char *rg_render_graph(const RgPlan *plan);
 
 char *rg_render_drift(const RgDrift *drift, const RgStyle *style);
@@ -47,23 +47,23 @@ json_t *rg_render_drift_json(const RgDrift *drift);
 /* State: `show` without a plan, `state list`, `state show`. Sensitive values are never shown. */
 char *rg_render_state(const char *cluster, const RgResourceSet *recorded, const RgSchema *schema,
 	const RgStyle *style);
-/* In the keys of `terraform show -json`, format 1.0. */
+/* With the keys of `terraform show -json`, format 1.0. */
 json_t *rg_render_state_json(const RgResourceSet *recorded, const RgSchema *schema);
 char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style);
 /* One row of rg_render_state_json. */
 json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema);
 
 /* One run as rg_store_runs returns it; `changes` (rg_store_run_changes) may be NULL.
- * `cluster_width`: columns of the clusters' names, 0: leave them out. */
+ * `cluster_width`: columns of the clusters' names, 0: omit them. */
 char *rg_render_run(
 	const json_t *run, const json_t *changes, unsigned cluster_width, const RgStyle *style);
 
 /* "Apply complete! Resources: 1 added, 0 changed, 0 destroyed." and what is open or failed. */
 char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style);
 
-/* Progress of an apply. On a terminal: one live line a pool, redrawn in place, and a line for each
- * failure; elsewhere plain lines: "cloud.node.train[0-3]: Creating...",
- * "cloud.node.train[0]: Creation complete after 3s [id=...]". `write` gets whole pieces. */
+/* Progress of an apply. On a terminal: one live line per pool, redrawn in place, and a line for
+ * each failure; otherwise plain lines: "cloud.node.train[0-3]: Creating...", "cloud.node.train[0]:
+ * Creation complete after 3s [id=...]". `write` gets whole pieces. */
 typedef struct RgProgress RgProgress;
 typedef void (*RgWrite)(void *data, const char *text);
 RgProgress *rg_progress_new(

@@ -1,8 +1,8 @@
 #include "render/findings.h"
 #include <string.h>
 
-/* SARIF 2.1.0 (OASIS, sections 3.13 to 3.30): the members that are required and those that GitHub
- * code scanning reads. GitHub shows 5,000 results of a run. */
+/* SARIF 2.1.0 (OASIS, sections 3.13 to 3.30): the required members and those that GitHub code
+ * scanning reads. GitHub shows 5,000 results per run. */
 
 #define RESULTS 5000
 
@@ -18,8 +18,8 @@ static json_t *place_of(const char *file, const RgSource *at)
 	return json_pack("{s:{s:s}, s:o}", "artifactLocation", "uri", uri, "region", region);
 }
 
-/* Where the spec asks for it; what no line asks for stands at the first line of the spec, because
- * GitHub drops a result without a place. */
+/* The line of the spec that requests it; a finding without a line gets the first line of the spec,
+ * because GitHub drops a result without a place. */
 static json_t *location_of(const Finding *finding)
 {
 	const char *file = finding->source.line ? finding->source.file : finding->file;
@@ -27,7 +27,7 @@ static json_t *location_of(const Finding *finding)
 		    : NULL;
 }
 
-/* The place that it collides with: a policy's line. */
+/* The place that it conflicts with: a policy's line. */
 static json_t *related_of(const Finding *finding)
 {
 	if (!finding->related_text || !finding->related.file)
@@ -36,7 +36,7 @@ static json_t *related_of(const Finding *finding)
 		"physicalLocation", place_of(finding->related.file, &finding->related));
 }
 
-/* The same finding in the next run has the same print, wherever its line has moved to. */
+/* The same finding in the next run has the same fingerprint, wherever its line has moved. */
 static json_t *print_of(const Finding *finding)
 {
 	g_autofree char *key = g_strdup_printf("%s\n%s\n%s", finding->cluster, finding->rule,

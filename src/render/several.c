@@ -1,7 +1,7 @@
 #include "render/findings.h"
 #include "render/paint.h"
 
-/* The JSON document over several clusters: schemas/plans.schema.json, drifts.schema.json. */
+/* The JSON document on several clusters: schemas/plans.schema.json, drifts.schema.json. */
 
 static void set_pair(json_t *to, const char *key, json_int_t before, json_int_t after)
 {
@@ -105,8 +105,8 @@ json_t *rg_report_json(const RgReports *reports)
 }
 
 /* GitLab, "Terraform integration in merge requests": artifacts:reports:terraform is an object of
- * three counts, made in its documentation by counting the words in
- * resource_changes[].change.actions, so that a replacement is one create and one delete. */
+ * three counts. Its documentation computes it by counting the words in
+ * resource_changes[].change.actions, so a replacement is one create and one delete. */
 json_t *rg_report_gitlab(const RgReports *reports)
 {
 	Tally all = {0};

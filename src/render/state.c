@@ -5,7 +5,7 @@
 static void add_values(
 	GString *text, const RgResource *resource, const RgSchema *schema, const RgStyle *style)
 {
-	/* What was asked for and what the cloud told, once each: the cloud's word counts. */
+	/* Requested and reported attributes, once each: the cloud's value counts. */
 	json_auto_t *values = resource->attrs ? json_copy(resource->attrs) : json_object();
 	json_object_update(values, resource->outputs);
 	if (resource->id)
@@ -25,7 +25,7 @@ static void add_values(
 	}
 }
 
-/* Which nodes it stands for, where it isn't one of its group, and why they are what they are. */
+/* The nodes that it stands for, if it is not one of its group, and the reason for their type. */
 static void add_nodes(GString *text, const RgResource *resource)
 {
 	for (size_t i = 0; i < rg_nodes_pools(resource, NULL); i++) {

@@ -1,8 +1,7 @@
 #include "render/findings.h"
 #include "render/paint.h"
 
-/* What the overviews of several clusters count: the numbers are those of each plan's own summary.
- */
+/* What the overviews of several clusters count: the numbers in each plan's own summary. */
 
 static void add_gpus(Tally *tally, const RgPlanPool *pool)
 {

@@ -2,9 +2,9 @@
 #include "resource/expr.h"
 #include <string.h>
 
-/* Values of attributes, in the notation that readers of Terraform's plans know. */
+/* Attribute values, in Terraform's notation. */
 
-#define WHOLE_TEXT 120 /* characters of a text that is still shown whole */
+#define WHOLE_TEXT 120 /* maximum length of a text that is shown whole */
 #define DIGITS 8       /* of a digest */
 
 static char *size_text(const json_t *value, size_t bytes, const char *about)
@@ -55,7 +55,7 @@ static GList *sorted_keys(json_t *value)
 	return g_list_sort(keys, by_name);
 }
 
-/* Names stand bare, as in Terraform; a key that is not a plain name is quoted. */
+/* Names are unquoted, as in Terraform; a key that is not a plain name is quoted. */
 static char *key_text(const char *key)
 {
 	if (*key && !key[strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -112,7 +112,7 @@ static bool fits(const RgStyle *style, const char *prefix, const char *text)
 	return columns_of(prefix) + 1 + columns_of(text) <= style_width(style);
 }
 
-/* Spaces before a member of a value whose line begins as `prefix` does. */
+/* Spaces before a member of a value whose line begins with `prefix`. */
 static char *inner_indent(const char *prefix)
 {
 	return g_strnfill(strspn(prefix, " ") + 6, ' ');
@@ -167,7 +167,7 @@ static bool holds(const json_t *list, const json_t *wanted)
 	return false;
 }
 
-/* "- item," and "+ item," of what only one of two lists holds; the number of the others. */
+/* "- item," and "+ item," for what only one of two lists has; the number of the others. */
 static size_t add_list_changes(
 	GString *to, const char *indent, const json_t *list, const json_t *other, const char *sign)
 {

@@ -1,7 +1,7 @@
 #include "render/paint.h"
 
-/* What the formats have in common. The phrases are Terraform's, byte for byte: tfcmt and others
- * look for them at the end of a line that begins with "# ADDRESS". */
+/* Shared by the formats. The phrases are Terraform's, byte for byte: tfcmt and others look for them
+ * at the end of a line that begins with "# ADDRESS". */
 
 const char *change_symbol(const RgPlanChange *change)
 {
