@@ -249,6 +249,7 @@ int cmd_graph(Context *context, int argc, char **argv);
 int cmd_import(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);
 int cmd_log(Context *context, int argc, char **argv);
+int cmd_logs(Context *context, int argc, char **argv);
 int cmd_offers(Context *context, int argc, char **argv);
 int cmd_plan(Context *context, int argc, char **argv);
 int cmd_providers(Context *context, int argc, char **argv);

@@ -30,6 +30,8 @@ static const Command commands[] = {
 	{"log", "[RUN]", "list earlier runs: what they did, and who ran them",
 		"Newest first. With RUN, an id or its beginning: each change of that run.",
 		cmd_log},
+	{"logs", "ADDRESS", "print a node's console: what its start script reported",
+		"The cloud is only read; nothing connects to the node.", cmd_logs},
 	{"offers", "[SPEC | QUERY]", "compare instance types that have the requested GPUs",
 		"QUERY is a value of `accelerators` in a spec, such as A100:8 or\n"
 		"'{gpu_memory: \">=40GB\", count: 8}'. With SPEC: a list for each pool, in its\n"

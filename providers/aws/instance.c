@@ -208,4 +208,5 @@ const AwsKind aws_instance_kind = {
 	.update = instance_update,
 	.remove = remove_items,
 	.reveal = aws_instance_reveal,
+	.has_console = true,
 };

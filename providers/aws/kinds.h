@@ -47,6 +47,7 @@ typedef struct {
 	rgp_status (*remove)(const AwsCall *, const json_t *items);
 	/* attributes that Describe doesn't report, a new reference; NULL: all are reported */
 	json_t *(*reveal)(const AwsCall *, const char *id, ModFailure *failure);
+	bool has_console; /* GetConsoleOutput knows it */
 } AwsKind;
 
 extern const AwsKind aws_group_kind, aws_interface_kind, aws_instance_kind, aws_placement_kind;
@@ -62,6 +63,7 @@ rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *inpu
 rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_reveal(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_console(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_resolve(const AwsCall *call, const json_t *input);
 rgp_status aws_lower(const AwsCall *call, const json_t *input);
 

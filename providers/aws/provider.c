@@ -90,6 +90,7 @@ CALL(ready, NULL, aws_ready)
 CALL(find, NULL, aws_find)
 CALL(reveal, NULL, aws_reveal)
 CALL(account, aws_account, NULL)
+CALL(console, NULL, aws_console)
 
 static const struct rgp_provider provider = {
 	.size = sizeof provider,
@@ -111,6 +112,7 @@ static const struct rgp_provider provider = {
 	.find = call_find,
 	.reveal = call_reveal,
 	.account = call_account,
+	.console = call_console,
 };
 
 #ifdef RGP_STATIC

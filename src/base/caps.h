@@ -19,5 +19,6 @@
 #define RG_CAP_HTTP_BODY (64 * 1024 * 1024)
 #define RG_CAP_HTTP_HEADERS (256 * 1024)
 #define RG_CAP_PROVIDER_RESULT (64 * 1024 * 1024)
+#define RG_CAP_CONSOLE (256 * 1024)	     /* of one machine */
 #define RG_CAP_FILE_BYTES (16 * 1024 * 1024) /* credentials and config files */
 #define RG_CAP_LABELS 40

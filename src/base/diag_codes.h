@@ -170,6 +170,8 @@
 	X("apply.blocked", 1)                                                                      \
 	X("apply.declined", 1)                                                                     \
 	X("apply.no-terminal", 4)                                                                  \
+	/* ready */                                                                                \
+	X("ready.no-console", 1)                                                                   \
 	/* git */                                                                                  \
 	X("git.not-owner", 1)                                                                      \
 	X("git.unreadable", 1)                                                                     \

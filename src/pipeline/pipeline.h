@@ -75,6 +75,8 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 /* Only what is recorded of the cluster and what the cloud reports of it: nothing is desired, so
  * there is no diff and no plan. */
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags);
+/* Only what is recorded of the cluster, and its provider opened: nothing is read yet. */
+RgPass *rg_pipeline_open_recorded(RgSession *session, const char *cluster, RgDiags *diags);
 /* For the apply of a saved plan: state, transport and module, nothing else. NULL when the plan is
  * stale or of another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);

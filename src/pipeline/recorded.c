@@ -19,8 +19,7 @@ static RgResourceSet *as_recorded(const RgResourceSet *recorded)
 	return desired;
 }
 
-/* A pass that begins with what is recorded, and where that is. */
-static RgPass *open_recorded(RgSession *session, const char *cluster, RgDiags *diags)
+RgPass *rg_pipeline_open_recorded(RgSession *session, const char *cluster, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->snapshot = rg_store_load(session->store, cluster, diags);
@@ -42,7 +41,7 @@ static RgPass *open_recorded(RgSession *session, const char *cluster, RgDiags *d
 
 RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
 {
-	g_autoptr(RgPass) pass = open_recorded(session, cluster, diags);
+	g_autoptr(RgPass) pass = rg_pipeline_open_recorded(session, cluster, diags);
 	if (!pass || !rg_specs_project(NULL, NULL, NULL, &pass->project, diags))
 		return NULL;
 	pass->desired = session->diff.destroy ? rg_resource_set_new()
@@ -55,7 +54,7 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags)
 {
-	g_autoptr(RgPass) pass = open_recorded(session, cluster, diags);
+	g_autoptr(RgPass) pass = rg_pipeline_open_recorded(session, cluster, diags);
 	if (!pass)
 		return NULL;
 	g_autoptr(RgDiags) unread = rg_diags_new();

@@ -82,6 +82,24 @@ static char *judge_revealed(RgConform *c, const RgConformMade *made, const RgIte
 	return json_object_size(result->attributes) ? NULL : g_strdup("nothing was revealed");
 }
 
+static void check_console(RgConform *c, const RgConformMade *made)
+{
+	g_autofree char *step = g_strdup_printf("console %s: a text", made->wanted->kind);
+	if (!rg_provider_offers(c->provider, "console")) {
+		rg_conform_skip(c, step,
+			"the module does not implement console: raygpu does not wait for nodes to "
+			"join Ray");
+		return;
+	}
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *input = json_pack("{s:s, s:[{s:s, s:s}]}", "kind", made->wanted->kind, "items",
+		"address", made->wanted->address, "id", made->id);
+	g_autoptr(GPtrArray) results = rg_provider_console(c->provider, input, diags);
+	const RgItemResult *result = results->pdata[0];
+	rg_conform_tell(c, step, result->outcome == RG_OUTCOME_DONE && !rg_diags_has_errors(diags),
+		result->message, diags);
+}
+
 static void check_reveal(RgConform *c, const RgConformMade *made)
 {
 	g_autofree char *step = g_strdup_printf("reveal %s: user data as sent", made->wanted->kind);
@@ -108,4 +126,5 @@ void rg_conform_adopt(RgConform *c, const RgConformMade *made)
 		return;
 	check_roles(c, made);
 	check_reveal(c, made);
+	check_console(c, made);
 }

@@ -3,6 +3,7 @@
 #include "provider/internal.h"
 
 #include <string.h>
+#include "base/caps.h"
 
 #define ID_MAX 1024
 #define OPERATION_MAX 4096
@@ -34,6 +35,7 @@ static void item_free(gpointer data)
 	g_free(result->address);
 	g_free(result->id);
 	g_free(result->operation);
+	g_free(result->text);
 	g_free(result->code);
 	g_free(result->message);
 	g_free(result->hint);
@@ -140,6 +142,20 @@ static void read_operation(RgCall *call, const json_t *item, RgItemResult *resul
 			result->address, OPERATION_MAX);
 }
 
+/* Only the end of it is of interest: what was printed last. */
+static void read_text(RgCall *call, const json_t *item, RgItemResult *result)
+{
+	const char *text = json_string_value(json_object_get(item, "text"));
+	if (!text) {
+		rg_call_bad(call, "the console of %s has no text", result->address);
+		return;
+	}
+	size_t len = strlen(text), skipped = len > RG_CAP_CONSOLE ? len - RG_CAP_CONSOLE : 0;
+	while (skipped && (text[skipped] & 0xc0) == 0x80)
+		skipped++; /* not the middle of a character */
+	result->text = g_strdup(text + skipped);
+}
+
 static void read_item(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
 	const char *outcome = json_string_value(json_object_get(item, "outcome"));
@@ -162,6 +178,8 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 		return;
 	}
 	result->class_ = RG_CLASS_OK;
+	if (g_str_equal(items->verb, "console"))
+		read_text(call, item, result);
 	if (g_str_equal(items->verb, "create") && !result->id) {
 		rg_call_bad(call, "%s is done but has no id", result->address);
 		result->outcome = RG_OUTCOME_FAILED;
@@ -323,4 +341,9 @@ GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags
 GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
 	return items_run(provider, "reveal", input, diags);
+}
+
+GPtrArray *rg_provider_console(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return items_run(provider, "console", input, diags);
 }

@@ -98,6 +98,7 @@ typedef struct {
 	char *id;
 	json_t *attributes; /* may be NULL */
 	char *operation;    /* the cloud's operation, for the next call; or NULL */
+	char *text;	    /* console: what the machine printed, UTF-8; else NULL */
 	RgClass class_;
 	bool definite;					      /* the cloud certainly did nothing */
 	char *code, *message, *hint, *request_id, *attribute; /* each may be NULL */
@@ -114,6 +115,9 @@ GPtrArray *rg_provider_remove(RgProvider *provider, const json_t *input, RgDiags
 /* Unreadable attributes from the cloud ("" = none), in `attributes`, which may contain secrets.
  * Only if the module offers "reveal". */
 GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags *diags);
+
+/* What machines printed on their consoles, in `text`. Only if the module offers "console". */
+GPtrArray *rg_provider_console(RgProvider *provider, const json_t *input, RgDiags *diags);
 
 /* The account of the credentials: *id (g_free) stays NULL if the module does not report it. False
  * and diagnostics if it could not be determined. */

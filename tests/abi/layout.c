@@ -105,7 +105,8 @@ AT(rgp_provider, find, 112);
 AT(rgp_provider, preflight, 120);
 AT(rgp_provider, reveal, 128);
 AT(rgp_provider, account, 136);
-SIZE(rgp_provider, 144);
+AT(rgp_provider, console, 144);
+SIZE(rgp_provider, 152);
 
 int main(void)
 {

@@ -5,9 +5,9 @@
  *
  * VALUE is JSON, a bare word, or ->ADDRESS/attr for a reference. Words: :id=X :group=X :origin=X
  * :gen=N :updated=N :run=X :token=X :status=X :after=ADDRESS (depends_on), :out.name=VALUE (an
- * output), :pin={...}; :leaving, :pending, :absent, :unknown (presence), :extra (unmanaged; ADDRESS may be
- * KIND.?). `@options`: --destroy, --target X, --exclude X, --replace X, one a line. With --update
- * the @expect section is rewritten from what came out. */
+ * output), :pin={...}; :leaving, :pending, :absent, :unknown (presence), :extra (unmanaged; ADDRESS
+ * may be KIND.?). `@options`: --destroy, --target X, --exclude X, --replace X, one a line. With
+ * --update the @expect section is rewritten from what came out. */
 #pragma once
 #include "diff/diff.h"
 

@@ -47,11 +47,16 @@ static const RgSimKnob knobs[] = {
 		.form = "an object {token: access or refresh}"},
 	{"parameters", .check = rg_sim_knob_is_texts, .json = "{}",
 		.form = "an object {name: value}"},
+	{"join_ms", 0, 0, 24 * 3600 * 1000LL}, /* from running to a member of Ray */
+	{"node_faults", .check = ec2_are_node_faults, .json = "[]",
+		.form = "a list of {how: fail, retry, hang, silent or impaired, type, count, step, "
+			"reason}"},
 	{"account", .check = is_account, .json = "\"" EC2_ACCOUNT "\"", .form = "12 digits"},
 	{NULL},
 };
 
 static const RgSimAction *const actions[] = {
+	ec2_console_actions,
 	ec2_group_actions,
 	ec2_image_actions,
 	ec2_instance_actions,

@@ -46,10 +46,11 @@ bool ec2_is_id(unsigned kind, const char *id);
 enum { EC2_API, STS_API, SSM_API, SSO_API, AWS_APIS };
 
 /* Each family's actions; the tables end with a NULL name. */
-extern const RgSimAction ec2_group_actions[], ec2_image_actions[], ec2_instance_actions[],
-	ec2_interface_actions[], ec2_launch_actions[], ec2_lifecycle_actions[],
-	ec2_network_actions[], ec2_placement_group_actions[], ec2_rule_actions[],
-	ec2_spot_actions[], ec2_sso_actions[], ec2_tag_actions[], ec2_type_actions[], sts_actions[];
+extern const RgSimAction ec2_console_actions[], ec2_group_actions[], ec2_image_actions[],
+	ec2_instance_actions[], ec2_interface_actions[], ec2_launch_actions[],
+	ec2_lifecycle_actions[], ec2_network_actions[], ec2_placement_group_actions[],
+	ec2_rule_actions[], ec2_spot_actions[], ec2_sso_actions[], ec2_tag_actions[],
+	ec2_type_actions[], sts_actions[];
 #define PAGED " DryRun Filter MaxResults NextToken"
 
 /* ---- facts (data/, and the types of a scenario: types.c) */

@@ -180,9 +180,12 @@ static void write_statuses(RgSimCall *call, const GPtrArray *page)
 		const json_t *instance = g_ptr_array_index(page, i);
 		bool runs = g_str_equal(ec2_instance_state(instance), "running");
 		json_auto_t *check =
-			runs ? json_pack("{s:[{s:s, s:s}], s:s}", "details", "name", "reachability",
-				       "status", "passed", "status", "ok")
-			     : json_pack("{s:s}", "status", "not-applicable");
+			runs && ec2_is_impaired(instance)
+				? json_pack("{s:[{s:s, s:s}], s:s}", "details", "name",
+					  "reachability", "status", "failed", "status", "impaired")
+			: runs ? json_pack("{s:[{s:s, s:s}], s:s}", "details", "name",
+					 "reachability", "status", "passed", "status", "ok")
+			       : json_pack("{s:s}", "status", "not-applicable");
 		const json_t *placement = json_object_get(instance, "placement");
 		json_auto_t *status = json_pack("{s:s, s:s, s:O, s:O, s:O}", "availabilityZone",
 			doc_str(placement, "availabilityZone"), "instanceId",

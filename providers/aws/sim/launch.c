@@ -81,6 +81,7 @@ static void set_own_members(
 	const char *behaviour = call_str(call, "InstanceInitiatedShutdownBehavior");
 	json_object_set_new(instance, "_reservationId", json_string(reservation));
 	json_object_set_new(instance, "_ownerId", json_string(EC2_ACCOUNT));
+	ec2_console_give_fault(call, instance);
 	json_object_set_new(
 		instance, "_shutdownBehavior", json_string(behaviour ? behaviour : "stop"));
 	json_object_set_new(instance, "_disableApiTermination",

@@ -57,6 +57,8 @@ static void instance_apply(RgSimPlace *region, json_t *instance, const char *sta
 		ec2_spot_take(region, instance);
 	else
 		ec2_instance_set_state(instance, state);
+	if (g_str_equal(state, "running"))
+		json_object_set_new(instance, "_bootedMs", json_integer(region->sim->now_ms));
 	if (g_str_equal(state, "stopped"))
 		ec2_instance_drop_public(region, instance);
 	if (g_str_equal(state, "terminated")) {

@@ -52,6 +52,15 @@ bool ec2_own_types_check(const void *data, const json_t *types, char **problem);
 /* Of a checked object. A type of an earlier scenario is replaced; NULL forgets all. */
 void ec2_own_types_add(void *data, const json_t *types);
 
+/* ---- console.c: what runs on machines */
+
+/* The knob node_faults. */
+bool ec2_are_node_faults(const json_t *value);
+/* Of a machine that is launched: the first rule of the knob that means it and is not used up. */
+void ec2_console_give_fault(const RgSimCall *call, json_t *instance);
+/* Its status checks fail. */
+bool ec2_is_impaired(const json_t *instance);
+
 /* ---- network.c, groups.c, rules.c, permission.c, images.c */
 
 /* The default VPC and its subnets (one a zone), which every account has. */

@@ -122,6 +122,11 @@
  * account  input {}   returns "account": {"id": text}: the account that the credentials belong to, as the
  *          cloud names it; reading calls only. The host records it in the state, and refuses to work on
  *          the cluster with credentials of another account. It runs concurrently with `list`.
+ * console  input {"kind", "items": [{"address", "id"}]}
+ *          returns "item": {"address", "outcome": "done" | "failed", "text": what the machine printed on its
+ *          console, in order, as current as the cloud has it; "" = nothing yet}; at most the last 64 KiB or
+ *          so; reading calls only. Nodes that boot by cloud_init report there what they do
+ *          (src/boot/README.md): raygpu waits for them after an apply only if the module offers the call.
  * preflight input {"creates": [{"kind", "group": pool or null, "count": n, "addresses": [...],
  *                 "attributes": {desired ones, with expressions}, "origin": JSON pointer into the
  *                 spec, "replaces": true if as many are removed for it}]}
@@ -310,6 +315,7 @@ struct rgp_provider {
 	/* optional: NULL = not offered */
 	rgp_fn update, ready, find, preflight, reveal;
 	rgp_fn account; /* since ABI 1.1 */
+	rgp_fn console; /* since ABI 1.1 */
 			/* append below this line */
 };
 

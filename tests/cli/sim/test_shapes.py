@@ -74,6 +74,7 @@ def test_all_answers_have_the_published_shape():
                 sim.ok(action)
         for attribute in ('userData', 'instanceType', 'disableApiTermination', 'groupSet'):
             sim.ok('DescribeInstanceAttribute', {'InstanceId': wanted, 'Attribute': attribute})
+        sim.ok('GetConsoleOutput', {'InstanceId': wanted, 'Latest': 'true'})
         sim.ok('ModifyInstanceMetadataOptions', {'InstanceId': brief, 'HttpTokens': 'required'})
         request = sim.world(sim.region)['spot_requests'][0]['spotInstanceRequestId']
         sim.ok('CancelSpotInstanceRequests', {'SpotInstanceRequestId.1': request})
