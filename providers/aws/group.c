@@ -235,8 +235,7 @@ static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 
 static rgp_status group_remove(const AwsCall *call, const json_t *items)
 {
-	static const Ec2Code busy[] = {
-		{"DependencyViolation", NULL, 600}, {"InvalidGroup.InUse", NULL, 600}, {0}};
+	static const Ec2Code busy[] = {{"DependencyViolation"}, {"InvalidGroup.InUse"}, {0}};
 	static const Ec2Code gone[] = {
 		{"InvalidGroup.NotFound", NULL, 10}, {"InvalidGroupId.Malformed", NULL, 0}, {0}};
 	return aws_delete_each(call, items, "DeleteSecurityGroup", "GroupId", busy, gone);

@@ -151,9 +151,9 @@ static rgp_status interface_remove(const AwsCall *call, const json_t *items)
 {
 	/* an interface is free when the instance that holds it is terminated */
 	static const Ec2Code busy[] = {
-		{"InvalidNetworkInterface.InUse", NULL, 600},
-		{"InvalidParameterValue", "in use", 600},
-		{"DependencyViolation", NULL, 600},
+		{"InvalidNetworkInterface.InUse"},
+		{"InvalidParameterValue", "in use"},
+		{"DependencyViolation"},
 		{0},
 	};
 	static const Ec2Code gone[] = {{"InvalidNetworkInterfaceID.NotFound", NULL, 10}, {0}};

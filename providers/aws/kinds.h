@@ -75,7 +75,7 @@ rgp_status aws_fail_items(const AwsCall *call, const json_t *items, const ModFai
 rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update);
 bool aws_is_changed(const json_t *item, const char *attribute);
 
-/* remove.c: deletes one id a request, waiting while it is `busy`; `gone` after a while counts as
- * done (limit_s of its row: how long EC2 may not know a young thing). */
+/* remove.c: deletes one id a request; `busy` is pending, `gone` after a while counts as done
+ * (limit_s of its row: how long EC2 may not know a young thing). */
 rgp_status aws_delete_each(const AwsCall *call, const json_t *items, const char *action,
 	const char *param, const Ec2Code *busy, const Ec2Code *gone);

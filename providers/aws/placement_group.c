@@ -127,8 +127,8 @@ static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 static rgp_status group_remove(const AwsCall *call, const json_t *items)
 {
 	/* it is free when the last instance in it is terminated */
-	static const Ec2Code busy[] = {{"InvalidPlacementGroup.InUse", NULL, 600},
-		{"DependencyViolation", NULL, 600}, {0}};
+	static const Ec2Code busy[] = {
+		{"InvalidPlacementGroup.InUse"}, {"DependencyViolation"}, {0}};
 	static const Ec2Code gone[] = {{"InvalidPlacementGroup.Unknown", NULL, 10}, {0}};
 	return aws_delete_each(call, items, "DeletePlacementGroup", "GroupName", busy, gone);
 }

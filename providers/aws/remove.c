@@ -1,4 +1,5 @@
-/* Deleting things that EC2 takes one by one. */
+/* Deleting things that EC2 takes one by one. What others still use is pending: the host asks again.
+ */
 #include "aws/kinds.h"
 
 static rgp_status delete_one(const AwsCall *call, const json_t *item, const Ec2Request *request,
@@ -9,7 +10,7 @@ static rgp_status delete_one(const AwsCall *call, const json_t *item, const Ec2R
 	int64_t start_s = backoff.deadline_s;
 	const Ec2Code *missing;
 	for (;;) {
-		rgp_status status = ec2_send_waiting(call, request, busy, &reply);
+		rgp_status status = ec2_send(call, request, &reply);
 		if (status != RGP_OK)
 			return status;
 		/* not known: gone, or so young that not all of EC2 knows it */
@@ -24,6 +25,8 @@ static rgp_status delete_one(const AwsCall *call, const json_t *item, const Ec2R
 			break;
 	}
 	const char *address = mod_str(item, "address"), *id = mod_str(item, "id");
+	if (ec2_match(&reply.failure, busy))
+		return mod_give_pending(&call->talk, address, id, &reply.failure);
 	if (reply.failure.class_ == RGP_CLASS_OK || missing)
 		return mod_give_item(&call->talk, address, "done", id, NULL);
 	return mod_give_failed(&call->talk, address, id, &reply.failure);

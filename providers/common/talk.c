@@ -173,6 +173,14 @@ rgp_status mod_give_item(const ModTalk *talk, const char *address, const char *o
 	return mod_give(talk, "item", item);
 }
 
+rgp_status mod_give_pending(
+	const ModTalk *talk, const char *address, const char *id, const ModFailure *why)
+{
+	return mod_give(talk, "item",
+		json_pack("{s:s, s:s, s:s, s:s?, s:s?}", "address", address, "outcome", "pending",
+			"id", id, "code", why->code, "message", why->message));
+}
+
 rgp_status mod_give_failed(
 	const ModTalk *talk, const char *address, const char *id, const ModFailure *failure)
 {

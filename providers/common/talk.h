@@ -56,6 +56,9 @@ rgp_status mod_give_complete(const ModTalk *talk);
 /* One item's "done" or "pending"; id may be NULL; steals `attributes`, which may be NULL. */
 rgp_status mod_give_item(const ModTalk *talk, const char *address, const char *outcome,
 	const char *id, json_t *attributes);
+/* The cloud refuses for now: `why` is shown if the host's time expires. */
+rgp_status mod_give_pending(
+	const ModTalk *talk, const char *address, const char *id, const ModFailure *why);
 rgp_status mod_give_failed(
 	const ModTalk *talk, const char *address, const char *id, const ModFailure *failure);
 

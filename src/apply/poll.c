@@ -7,7 +7,7 @@
 
 #define ROUND_FIRST_MS 250
 #define ROUND_MAX_MS 5000
-#define LOOK_MAX 200 /* ids a look */
+#define LOOK_MAX 200
 #define LOOKS_AT_ONCE 4
 
 struct Poll {
@@ -83,13 +83,13 @@ void poll_again(Apply *apply, const Job *job, Step *step)
 static void expire(const Job *job, RgItemResult *result)
 {
 	bool starts = job->kind == JOB_READY;
-	g_free(result->message);
+	g_autofree char *why = result->message;
 	g_free(result->hint);
 	result->outcome = RG_OUTCOME_FAILED;
 	result->class_ = RG_CLASS_TRANSIENT;
-	result->message = g_strdup_printf("%s after %" G_GINT64_FORMAT " s",
+	result->message = g_strdup_printf("%s after %" G_GINT64_FORMAT " s%s%s",
 		starts ? "it is not running" : "the cloud has not finished",
-		limit_s(job->poll->kind, job->kind));
+		limit_s(job->poll->kind, job->kind), why ? ": " : "", why ? why : "");
 	result->hint = g_strdup(starts ? "it is recorded; `raygpu plan` shows its current state"
 				       : "it may still finish: run apply again");
 }
@@ -150,6 +150,14 @@ static void begin_round(Poll *poll, int64_t now)
 	poll->todo = taken;
 }
 
+/* Ids a look; of the calls that change something, no more than their batches have. */
+static int64_t look_max(const Poll *poll)
+{
+	return poll->verb == JOB_READY	  ? LOOK_MAX
+	       : poll->verb == JOB_UPDATE ? CLAMP(poll->kind->batch_update, 1, LOOK_MAX)
+					  : CLAMP(poll->kind->batch_remove, 1, LOOK_MAX);
+}
+
 static unsigned poll_one(Apply *apply, Poll *poll)
 {
 	if (apply->stopping || apply->store_failed) {
@@ -170,7 +178,7 @@ static unsigned poll_one(Apply *apply, Poll *poll)
 	while (poll->todo.length && poll->looks < LOOKS_AT_ONCE) {
 		poll->looks++;
 		g_autoptr(GPtrArray) steps = g_ptr_array_new();
-		while (poll->todo.length && steps->len < LOOK_MAX)
+		while (poll->todo.length && steps->len < look_max(poll))
 			g_ptr_array_add(steps, g_queue_pop_head(&poll->todo));
 		Job *job = items_job(apply, poll->verb, steps);
 		job->poll = poll;

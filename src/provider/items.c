@@ -177,6 +177,10 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 		read_failure(call, items, item, result);
 		return;
 	}
+	if (result->outcome == RG_OUTCOME_PENDING) {
+		result->message = dup_text(item, "message");
+		result->code = dup_text(item, "code");
+	}
 	result->class_ = RG_CLASS_OK;
 	if (g_str_equal(items->verb, "console"))
 		read_text(call, item, result);

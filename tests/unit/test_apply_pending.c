@@ -253,7 +253,7 @@ static void test_a_removal_that_takes_too_long_stays_begun(Apply *f, gconstpoint
 	script(f, always);
 	g_assert_false(apply_once(f));
 	const RgDiag *error = the_error(f, "provider.transient");
-	g_assert_nonnull(strstr(error->summary, "has not finished after 20 s"));
+	g_assert_nonnull(strstr(error->summary, "has not finished after 20 s: others use it"));
 	g_assert_cmpuint(f->result.failed, ==, 2);
 	g_autoptr(RgSnapshot) now = snapshot(f);
 	g_assert_true(rg_resource_set_find(now->recorded, "cloud.node.a[0]")->leaving);
@@ -292,6 +292,20 @@ static void test_a_pending_update_is_recorded_when_it_is_done(Apply *f, gconstpo
 }
 
 /* A look that is lost says nothing: the next one asks for the same operation. */
+static void test_looks_are_no_larger_than_batches(Apply *f, gconstpointer unused)
+{
+	want(f, "cloud.node", "a", 60, TAGGED);
+	g_assert_true(apply_once(f));
+	want_nothing(f);
+	want(f, "cloud.node", "a", 60, RETAGGED);
+	script(f, "{'update':[{'pending':true},{'pending':true}]}");
+	g_assert_true(apply_once(f));
+	g_assert_cmpuint(f->result.changed, ==, 60);
+	json_auto_t *world = world_of(f);
+	const json_t *last = json_object_get(world, "update");
+	g_assert_cmpuint(json_array_size(json_object_get(last, "items")), <=, 50);
+}
+
 static void test_a_lost_look_begins_no_update_anew(Apply *f, gconstpointer unused)
 {
 	make_two(f);
@@ -336,6 +350,7 @@ int main(int argc, char **argv)
 	APPLY_TEST("pending/too-long", test_a_removal_that_takes_too_long_stays_begun);
 	APPLY_TEST("pending/refused", test_a_removal_that_ends_refused_keeps_the_record);
 	APPLY_TEST("pending/update", test_a_pending_update_is_recorded_when_it_is_done);
+	APPLY_TEST("pending/look-size", test_looks_are_no_larger_than_batches);
 	APPLY_TEST("pending/lost-look", test_a_lost_look_begins_no_update_anew);
 	APPLY_TEST("pending/update-killed", test_a_killed_update_is_sent_again);
 	return g_test_run();

@@ -102,10 +102,11 @@
  *                 returned in this run; null if it was not seen. Without sensitive ones. Take the
  *                 version that guards a change (an ETag, a resourceVersion) from here.
  *          "operation": the text that the module last returned, see below; absent in the first call.
- *          "pending": the cloud is working on it. Check once, do not wait: the host repeats the call
- *          after a while, with the current item, until it is "done" or "failed", or the kind's
- *          ready_timeout_s, update_timeout_s or remove_timeout_s expires. update and remove may return
- *          "pending" only for kinds that have the time-out. A "failed" ready is final if it has the "id",
+ *          "pending": the cloud is working on it, or refuses it while others use it. Its "code" and
+ *          "message" may say why. Check once, do not wait: the host repeats the call after a while,
+ *          with the current item, until it is "done" or "failed", or the kind's ready_timeout_s,
+ *          update_timeout_s or remove_timeout_s expires. update and remove may return "pending"
+ *          only for kinds that have the time-out. A "failed" ready is final if it has the "id",
  *          is "definite" or of class denied; otherwise the host checks again.
  *          "operation" in an outcome (text, at most 4096 bytes): the cloud's name of the operation. The
  *          host passes it to the next call for the same resource: the same call after "pending", ready

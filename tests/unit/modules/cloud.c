@@ -405,8 +405,9 @@ static void give_pending(Run *run, json_t *thing, const json_t *item)
 	json_t *computed = json_object();
 	tell_version(thing, computed);
 	give(run, "item",
-		json_pack("{s:s, s:s, s:s, s:o}", "address", text_of(item, "address"), "outcome",
-			"pending", "operation", operation, "attributes", computed));
+		json_pack("{s:s, s:s, s:s, s:s, s:o}", "address", text_of(item, "address"),
+			"outcome", "pending", "message", "others use it", "operation", operation,
+			"attributes", computed));
 }
 
 static rgp_status change(Run *run)
