@@ -1,4 +1,5 @@
-/* raygpu-sim: options in, one line on stderr when it listens, a clean end on SIGTERM and SIGINT. */
+/* raygpu-sim: parses options, prints one line on stderr when it listens, and ends cleanly on
+ * SIGTERM and SIGINT. */
 #include <glib.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ typedef struct {
 	gint64 numbers[10];
 } Options;
 
-/* Options that are knobs under another spelling. */
+/* Options that set a knob. */
 static const struct {
 	const char *option;
 	const char *knob;
@@ -108,7 +109,7 @@ static json_t *parse_json(const char *option, const char *text)
 	return value;
 }
 
-/* {id: secret}; NULL after saying what is wrong. */
+/* {id: secret}; NULL after reporting what is wrong. */
 static json_t *access_keys(const Options *options)
 {
 	json_auto_t *keys = json_object();
@@ -123,7 +124,7 @@ static json_t *access_keys(const Options *options)
 	return g_steal_pointer(&keys);
 }
 
-/* What the options say, those of their own above --knobs; NULL after saying what is wrong. */
+/* The knobs of the options, which override --knobs; NULL after reporting what is wrong. */
 static json_t *knob_changes(const Options *options)
 {
 	json_auto_t *changes =
@@ -210,7 +211,7 @@ static bool tell_port(const Options *options, unsigned port)
 	return false;
 }
 
-/* Listens until a signal comes. */
+/* Listens until a signal arrives. */
 static int serve(const Options *options, RgSim *sim, const sigset_t *signals)
 {
 	g_autofree char *certificate = read_text(options->tls_certificate);
@@ -286,7 +287,7 @@ static bool options_fit(const Options *options)
 
 int main(int argc, char **argv)
 {
-	/* Blocked before any thread starts, so that only sigwait gets them. */
+	/* Blocked before any thread starts, so that only sigwait receives them. */
 	sigset_t signals;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

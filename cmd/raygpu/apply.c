@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* apply and destroy: which clusters, the question, and one after the other. */
+/* apply and destroy: selects the clusters, asks, and processes one after the other. */
 
-/* Signals are counted on a thread, so reading must not sleep through Ctrl-C. */
+/* A thread counts signals, so reading must not block Ctrl-C. */
 static bool read_line(char *line, int size)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -35,7 +35,7 @@ static void put_question(bool destroy, bool several, size_t n)
 			where);
 }
 
-/* Terraform's question: only the whole word counts. */
+/* Terraform's question: only the complete word counts. */
 static bool ask(Context *context, const ApplyOptions *options, size_t n)
 {
 	if (!isatty(STDIN_FILENO)) {
@@ -64,8 +64,7 @@ static void turn_release(gpointer turn)
 	turn_free(turn);
 }
 
-/* The plans that `plan --out FOLDER` left there; none when it is another folder. false: an error.
- */
+/* The plans that `plan --out FOLDER` wrote there; none for any other folder. false: an error. */
 static bool add_saved_folder(Context *context, const char *folder, GPtrArray *turns)
 {
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
@@ -107,7 +106,7 @@ static bool add_saved(Context *context, char *const *arguments, GPtrArray *turns
 	return true;
 }
 
-/* Folders in which plans and specs lie together could mean either. */
+/* A folder with both plans and specs is ambiguous. */
 static bool has_specs(char *const *arguments)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();
@@ -123,7 +122,7 @@ static bool has_specs(char *const *arguments)
 	return false;
 }
 
-/* What was approved is done, all of it: an option that asks for less must not pass unheard. */
+/* A saved plan is applied completely: an option that selects less must not be ignored silently. */
 static bool saved_allows(Context *context, const ChangeOptions *options)
 {
 	const char *option = options->targets	 ? "--target"
@@ -161,7 +160,7 @@ static bool check_saved(Context *context, char *const *arguments, GPtrArray *tur
 	return true;
 }
 
-/* Nobody destroys a folder by a slip of the pen: specs are named one by one. */
+/* Nobody should destroy a folder by mistake: specs must be named one by one. */
 static bool check_destroy(Context *context, const RgSpecs *specs)
 {
 	if (!specs->folder)
@@ -199,7 +198,7 @@ static bool find_turns(Context *context, ApplyOptions *options, int argc, char *
 		g_ptr_array_add(turns, turn_new(context->cluster, argc > 1 ? argv[1] : NULL, NULL));
 		return true;
 	}
-	/* a saved plan has its commit in it: with --ref the argument is a spec's path */
+	/* a saved plan contains its commit: with --ref the argument is a spec's path */
 	if (argc > 1 && !options->destroy && !context->ref && !context->changed_since &&
 		!add_saved(context, argv + 1, turns, &others))
 		return false;
@@ -289,7 +288,7 @@ static void execute_all(Context *context, const ApplyOptions *options, GPtrArray
 	}
 }
 
-/* What became of all, and the worst exit code. */
+/* The result of all, and the worst exit code. */
 static int finish(Context *context, const ApplyOptions *options, GPtrArray *turns)
 {
 	int code = rg_diags_exit_code(context->diags);
@@ -336,7 +335,7 @@ static void apply_work(
 	if (options->several && specs && !signals_came(NULL))
 		show_overview(context, turns, specs);
 	size_t ready = count_ready(turns);
-	/* a saved plan was approved when it was handed over */
+	/* a saved plan was approved when it was passed */
 	bool approved = options->auto_approve || (!specs && !context->cluster);
 	if (ready && !approved && !signals_came(NULL) && !ask(context, options, ready))
 		return;
@@ -357,7 +356,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		REF_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
 		DETAIL_ENTRIES(context),
-		/* a branch that touches a spec is no order to destroy its cluster */
+		/* removing a spec on a branch does not mean destroying its cluster */
 		destroy ? end : (GOptionEntry)CHANGED_ENTRY(context),
 		destroy ? end : (GOptionEntry)OVERRIDE_ENTRY(options.change),
 		destroy ? end : (GOptionEntry)PREFLIGHT_ENTRY(options.change),

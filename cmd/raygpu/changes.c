@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define REASON_MAX 500 /* characters of why a budget may be exceeded */
+#define REASON_MAX 500 /* maximum length of the reason for exceeding a budget */
 
-/* What plan, apply, destroy and drift share: the pass over the arrows, and plan files. */
+/* Shared by plan, apply, destroy and drift: the pass through the pipeline, and plan files. */
 
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy)
 {
@@ -103,7 +103,7 @@ RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan)
 	return document ? rg_plan_from_json(document, context->diags) : NULL;
 }
 
-/* Written whole or not at all; 0600, because attributes may reveal more than a log should. */
+/* Written completely or not at all; 0600, because attributes may reveal more than a log should. */
 bool plan_file_save(Context *context, const char *path, const RgPlan *plan)
 {
 	json_auto_t *document = rg_plan_to_json(plan);

@@ -1,6 +1,6 @@
-/* `raygpu providers check`: the conformance script in a child process, so that a module that falls
- * or hangs takes only the child with it; each step comes through a pipe as a line of JSON. What the
- * child prints goes into a file, because a module must not print. */
+/* `raygpu providers check`: runs the conformance script in a child process, so that a module that
+ * crashes or hangs takes only the child with it; each step comes through a pipe as a line of JSON.
+ * The child's output goes to a file, because a module must not print. */
 #include "command.h"
 #include <errno.h>
 #include <signal.h>
@@ -30,14 +30,13 @@ static void send_step(void *data, const char *step, RgConformOutcome outcome, co
 	g_autofree char *whole = g_strconcat(text, "\n", NULL);
 	size_t len = strlen(whole), sent = 0;
 	const Outlet *outlet = data;
-	alarm(outlet->limit_s); /* SIGALRM ends the child: the parent reports which step it was at
-				 */
+	alarm(outlet->limit_s); /* SIGALRM ends the child: the parent reports the current step */
 	while (sent < len) {
 		ssize_t n = write(outlet->steps, whole + sent, len - sent);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return; /* the parent is gone; nobody reads on */
+			return; /* the parent is gone; nobody reads any more */
 		sent += (size_t)n;
 	}
 }
@@ -90,7 +89,7 @@ static void print_step(const json_t *step)
 	out_text(line);
 }
 
-/* Keeps all but the beginnings; `begun` is the step that runs now. */
+/* Keeps everything except BEGIN lines; `begun` is the current step. */
 static json_t *read_steps(Context *context, FILE *stream, char **begun)
 {
 	json_t *steps = json_array();
@@ -114,7 +113,7 @@ static json_t *read_steps(Context *context, FILE *stream, char **begun)
 	return steps;
 }
 
-/* A module that ended the process is a failed step of its own. */
+/* A module that ends the process is a failed step of its own. */
 static void add_fall(Context *context, json_t *steps, int status, const char *begun)
 {
 	const json_t *last = json_array_get(steps, json_array_size(steps) - 1);
@@ -145,7 +144,7 @@ static unsigned count(const json_t *steps, const char *outcome)
 	return n;
 }
 
-/* A child's own endings; 0 and 1 tell whether a step failed, anything else is a fall. */
+/* A child's normal exit codes: 0 and 1 show whether a step failed; anything else is a crash. */
 static pid_t start_child(Context *context, const char *dir, const char *name, const json_t *config,
 	const CheckOptions *check, Outlet *outlet)
 {
@@ -157,7 +156,7 @@ static pid_t start_child(Context *context, const char *dir, const char *name, co
 	dup2(outlet->printed, STDERR_FILENO);
 	alarm(outlet->limit_s);
 	bool passed = run_script(context, dir, name, config, check, outlet);
-	/* In the child: whether nothing came through the standard streams, told as a step. */
+	/* In the child: a step that checks that nothing was written to the standard streams. */
 	struct stat info;
 	bool silent = fstat(outlet->printed, &info) != 0 || info.st_size == 0;
 	send_step(outlet, "prints nothing", silent ? RG_CONFORM_PASS : RG_CONFORM_FAIL,
@@ -166,7 +165,7 @@ static pid_t start_child(Context *context, const char *dir, const char *name, co
 	_exit(passed ? 0 : 1);
 }
 
-/* Runs the child to its end; the steps that it told, NULL when it could not be started. */
+/* Runs the child to its end; returns the reported steps, NULL if it could not be started. */
 static json_t *run_child(Context *context, const char *dir, const char *name, const json_t *config,
 	const CheckOptions *check)
 {
@@ -177,7 +176,7 @@ static json_t *run_child(Context *context, const char *dir, const char *name, co
 			fclose(printed);
 		return NULL;
 	}
-	/* What one step may take: a module waits by itself for what takes long. */
+	/* Time limit of one step: a module waits inside a call only for short operations. */
 	Outlet outlet = {fds[1], fileno(printed), (unsigned)CLAMP(check->wait_s, 1, 360) * 10};
 	pid_t child = start_child(context, dir, name, config, check, &outlet);
 	close(fds[1]);
@@ -189,8 +188,8 @@ static json_t *run_child(Context *context, const char *dir, const char *name, co
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (steps && (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || begun)) {
-		/* What the child printed is shown when it fell: a sanitizer's or the loader's last
-		 * words. */
+		/* The child's output is shown if it crashed: the last words of a sanitizer or the
+		 * loader. */
 		char buffer[4096];
 		size_t len;
 		g_autoptr(GString) text = g_string_new(NULL);

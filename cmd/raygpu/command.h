@@ -1,5 +1,5 @@
 /* The command line: one file per subcommand, each a row of the table in main.c. Only this folder
- * knows argv, the environment, the terminal and exit codes. */
+ * deals with argv, the environment, the terminal and exit codes. */
 #pragma once
 #include "adopt/adopt.h"
 #include "render/report.h"
@@ -26,11 +26,12 @@ typedef struct Context {
 	RgSession session;
 	RgProgress *progress; /* of a running apply */
 	bool told_old_place;  /* of the state */
-	bool several;	      /* one of several clusters is at hand */
+	bool several;	      /* one of several clusters is being processed */
 	bool live;	      /* stderr is a terminal: a status line is redrawn */
 	bool status_shown;
 	RgStyle out, err;
-	/* set by `raygpu completion`: options_parse hands each option over and the command ends */
+	/* set by `raygpu completion`: options_parse passes each option to it and the command
+	 * ends */
 	void (*list)(void *data, const GOptionEntry *entry);
 	void *list_data;
 } Context;
@@ -61,40 +62,40 @@ typedef struct Command {
 
 const Command *commands_get(void); /* ends with a NULL name */
 
-/* options.c: takes `entries` plus the common ones out of argv. false: usage error reported, or
+/* options.c: takes `entries` plus the common options out of argv. false: usage error reported, or
  * help was printed (*exit_code says which). argv keeps the positional arguments, from argv[1]. */
 bool options_parse(Context *context, const GOptionEntry *entries, int *argc, char ***argv,
 	int min_arguments, int max_arguments, int *exit_code);
 
-/* help.c: `words` (ends with NULL) may name a subcommand, whose help it is then */
+/* help.c: `words` (ends with NULL) may name a subcommand; then its help is printed */
 void print_program_help(void);
 void print_command_help(const Command *command, const GOptionEntry *entries,
 	const GOptionEntry *common, char **words);
 
-/* subcommands.c: what -h prints of `state list`, and which of the command's options it takes */
+/* subcommands.c: what -h prints for `state list`, and which of the command's options it has */
 typedef struct {
 	const char *command, *name, *arguments, *summary, *details;
-	const char *options; /* long names, a space between two */
+	const char *options; /* long names, separated by blanks */
 } Subcommand;
 /* `name` NULL: the first of the command's, the others follow. NULL: it has none. */
 const Subcommand *subcommand_find(const char *command, const char *name);
 bool subcommand_has_option(const Subcommand *sub, const char *option);
-/* A diagnostic that names the nearest. */
+/* A diagnostic that names the nearest one. */
 void subcommand_unknown(Context *context, const char *command, const char *name);
 
 /* context.c */
 void context_init(Context *context);
 void context_clear(Context *context);
 bool context_open_providers(Context *context);
-/* Session for a command that reads only, or one that changes things (store and transport). */
+/* Session for a command that only reads, or one that changes things (store and transport). */
 bool context_open_session(Context *context, RgStoreMode mode);
-/* Whether the state, which is open, records a cluster of this name; else a diagnostic. */
+/* Whether the open state records a cluster of this name; else a diagnostic. */
 bool context_has_cluster(Context *context, const char *name);
 /* The cluster that a state command means: --cluster, or the only one. NULL and a diagnostic. */
 char *context_one_cluster(Context *context);
 
 /* where.c: the state of a spec, of several, or of a saved plan, unless one was named; before it is
- * opened. false: they have no state in common. */
+ * opened. false: they have no common state. */
 void context_use_spec(Context *context, const char *spec);
 bool context_use_specs(Context *context, const RgSpecs *specs);
 bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first);
@@ -103,36 +104,37 @@ const char *context_state_path(Context *context);
 
 /* output.c */
 void out_text(const char *text);
-void out_script(const char *text); /* as it is: our own words, or commands for a CI system */
+void out_script(const char *text); /* unchanged: our own text, or commands for a CI system */
 void out_document(const char *json);
 bool out_has_document(void); /* one was printed */
 void out_json(const json_t *value);
 void err_text(Context *context, const char *text);
 void print_diags(Context *context, const RgDiags *diags);
-/* What GLib says of a file, in our words. */
+/* GLib's error about a file, in our words. */
 void report_unwritable(Context *context, const char *path, const GError *error);
 void report_unreadable(Context *context, const char *path, const GError *error);
-/* true when everything written to stdout got there */
+/* true if everything written to stdout arrived */
 bool out_close(void);
 void status_progress(void *data, const char *stage, const char *what, size_t n, bool done);
-/* RgHttpOptions.on_retry: a wait that somebody would wonder about; any thread */
+/* RgHttpOptions.on_retry: a wait long enough to be noticed; any thread */
 void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why);
 void status_clear(Context *context);
 
-/* guards.c: out of memory, limits on files, core files; first of all */
+/* guards.c: out of memory, limits on files, core files; called first */
 void guards_start(void);
 
-/* signals.c: SIGINT and SIGTERM, counted on a thread of their own. After the first one nothing new
- * starts and requests in flight may end; the second one stops at once (apply/apply.h, rule 5). */
+/* signals.c: SIGINT and SIGTERM, counted by a separate thread. After the first one nothing new
+ * starts and requests in flight may end; the second one stops immediately (apply/apply.h, rule
+ * 5). */
 void signals_start(void);
-/* From now on a first signal lets requests end; before, only reading is cut short. */
+/* From now on a first signal lets requests end; before, it only interrupts reads. */
 void signals_now_changing(void);
 int signals_level(void *unused); /* 0, 1, 2 */
 bool signals_came(void *unused);
 bool signals_cut_requests(void *unused); /* second signal, or 4.5 s after the first */
 
-/* changes.c: what plan, apply, destroy and drift share */
+/* changes.c: shared by plan, apply, destroy and drift */
 typedef struct {
 	char **targets, **excludes, **replaces;
 	char *override; /* of the budget */
@@ -164,23 +166,23 @@ typedef struct {
 void change_options_use(Context *context, const ChangeOptions *options, bool destroy);
 void change_options_clear(ChangeOptions *options);
 bool change_options_check(Context *context, ChangeOptions *options);
-/* The pass for SPEC, or for --cluster from the state; `loaded`: of rg_pipeline_load, when the spec
- * was read already (taken over; may be NULL). */
+/* The pass for SPEC, or for --cluster from the state; `loaded`: from rg_pipeline_load, if the spec
+ * has already been read (takes ownership; may be NULL). */
 RgPass *make_pass(Context *context, const char *spec_path, RgPass *loaded, RgDiags *diags);
 
 /* specs.c */
-/* The specs that the arguments name, cluster.yaml without any, and a note on what was passed over.
- * NULL and a diagnostic; also when a folder has none. */
+/* The specs that the arguments name, cluster.yaml without any, and a note about skipped files. NULL
+ * and a diagnostic, also if a folder has none. */
 #define DEFAULT_SPEC "cluster.yaml"
 bool spec_is_here(Context *context); /* the default one; else a diagnostic */
 RgSpecs *specs_of(Context *context, int argc, char **argv);
-/* The same, and the state that they have in common. */
+/* The same, and their common state. */
 RgSpecs *specs_with_state(Context *context, int argc, char **argv);
 
-/* note.c: a run of `raygpu log` for a command that changes the state alone. Its id, g_free it; NULL
+/* note.c: a run of `raygpu log` for a command that changes only the state. Its id, g_free it; NULL
  * and diagnostics. `place`: cluster, provider, region, config. */
 char *note_begin(Context *context, const char *command, const RgRunBegin *place);
-json_t *note_meta(const char *command); /* who runs it, new reference */
+json_t *note_meta(const char *command); /* the user, new reference */
 /* true when `done` and written */
 bool note_end(Context *context, const char *run, bool done);
 
@@ -199,7 +201,7 @@ int state_orphans(Context *context);
 int state_rebuild(Context *context, const char *spec, const char *lineage, const char *token_file,
 	unsigned timeout_ms);
 
-/* report.c: what plan and drift print, and write beside it */
+/* report.c: what plan and drift print, and write to files in addition */
 typedef struct {
 	char *format, *json_into, *gitlab;
 	char **reports; /* "FORMAT=FILE" */
@@ -219,24 +221,24 @@ typedef struct {
 bool report_options_check(Context *context, ReportOptions *options);
 void report_options_clear(ReportOptions *options);
 bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports);
-/* The same of one cluster. plan and drift may be NULL: then the diagnostics are the report. false:
- * a file can't be written. */
+/* The same for one cluster. plan and drift may be NULL: then the diagnostics are the report. false:
+ * a file cannot be written. */
 bool report_write(Context *context, const ReportOptions *options, const char *spec,
 	const RgPlan *plan, const RgDrift *drift);
 
-/* several.c: plan and drift over several clusters, and what apply has of it */
+/* several.c: plan and drift over several clusters, and the parts that apply shares */
 /* Makes the report of one cluster: sets report->plan or report->drift, which the caller frees, and
  * adds to context->diags. Returns the exit code. */
 typedef int (*Step)(Context *context, RgReport *report, void *data);
 int several_run(Context *context, const ReportOptions *options, const RgSpecs *specs, Step step,
 	void *data);
-/* 130, 3, 1, 4, 7, 8, 9, 5, 6, 2, 0: the first of them that is among the two. */
+/* The first of 130, 3, 1, 4, 7, 8, 9, 5, 6, 2, 0 that is one of the two. */
 int worst_exit_code(int a, int b);
 /* "[2/5] research (clusters/research.yaml)" to standard error. */
 void tell_turn(Context *context, size_t i, size_t n, const char *cluster, const char *spec);
 /* RgRemoved*, with a warning for each that runs; needs the store. Borrows from `specs`. */
 GPtrArray *removed_clusters(Context *context, const RgSpecs *specs);
-/* false and a diagnostic when an option means one cluster. */
+/* false and a diagnostic if an option is for one cluster only. */
 bool several_allows(Context *context, const ChangeOptions *options);
 
 int cmd_apply(Context *context, int argc, char **argv);
@@ -264,12 +266,12 @@ int cmd_state(Context *context, int argc, char **argv);
 int cmd_validate(Context *context, int argc, char **argv);
 int cmd_version(Context *context, int argc, char **argv);
 
-/* The plan file at `path`, or NULL with a diagnostic. `is_plan` (may be NULL): false when it is a
+/* The plan file at `path`, or NULL with a diagnostic. `is_plan` (may be NULL): false if it is a
  * spec and no diagnostic was made. */
 RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan);
 bool plan_file_save(Context *context, const char *path, const RgPlan *plan);
 
-/* places.c: the candidates of provider.any_of as `raygpu offers SPEC` compares them
+/* places.c: the candidates of provider.any_of, as compared by `raygpu offers SPEC`
  * (pipeline/place.h) */
 void places_print(const json_t *choice);
 bool places_have(const RgCluster *cluster, const char *provider, const char *region);

@@ -1,8 +1,8 @@
 #include "command.h"
 #include <string.h>
 
-/* `raygpu completion SHELL`: scripts made from the tables that -h prints. Each command is asked for
- * its options through options_parse, which hands them over and ends the command there. */
+/* `raygpu completion SHELL`: scripts generated from the tables that -h prints. Each command is
+ * asked for its options through options_parse, which passes them on and ends the command there. */
 
 typedef struct {
 	char short_name;
@@ -12,7 +12,7 @@ typedef struct {
 typedef struct {
 	const Command *command;
 	GPtrArray *options; /* Option* */
-	GStrv words;	    /* "list", "show" of state; empty when it takes files */
+	GStrv words;	    /* "list", "show" of state; empty if it takes files */
 } Listed;
 
 static void option_free(gpointer data)
@@ -308,8 +308,8 @@ static void write_fish(GString *out, GPtrArray *all)
 	}
 }
 
-/* For the scripts: the addresses of all clusters of the state. Says nothing of what it can't read:
- * the Tab key is no place for errors. */
+/* For the scripts: the addresses of all clusters of the state. Does not report what it cannot read:
+ * nobody wants errors from the Tab key. */
 static int print_addresses(Context *context)
 {
 	g_autoptr(RgDiags) quiet = rg_diags_new();

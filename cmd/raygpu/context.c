@@ -114,8 +114,7 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->http.on_retry = status_retry;
 	session->http.on_retry_data = context;
 	session->http.canceled = signals_cut_requests;
-	/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: towards any other host the transport ignores it.
-	 */
+	/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: for any other host the transport ignores it. */
 	guint64 ms = 0;
 	const char *value = getenv("RAYGPU_LOOPBACK_BACKOFF_MS");
 	session->http.loopback_backoff_ms =

@@ -3,7 +3,7 @@
 #include "render/cost.h"
 #include <string.h>
 
-/* What clusters cost, out of the state alone: no spec's word, no cloud. */
+/* What clusters cost, from the state alone: without specs or a cloud. */
 
 typedef struct {
 	char *by, *since, *format;
@@ -25,7 +25,7 @@ static int64_t duration_of(const char *text)
 	return -1;
 }
 
-/* A date is its first second in UTC, as is a time without a zone. */
+/* A date means its first second in UTC; a time without a zone is UTC. */
 static bool parse_since(Context *context, const char *text, int64_t now_s, int64_t *since_s)
 {
 	int64_t seconds = duration_of(text);
@@ -49,7 +49,7 @@ static bool parse_since(Context *context, const char *text, int64_t now_s, int64
 	return false;
 }
 
-/* The clusters that the argument means: a spec's, the one of that name, or all. NULL with a
+/* The clusters that the argument means: a spec's, the one with that name, or all. NULL with a
  * diagnostic. */
 static GStrv find_clusters(Context *context, const char *argument)
 {

@@ -10,7 +10,7 @@ static RgSource source_of(const void *data, const char *pointer)
 	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
 }
 
-/* Among several clusters one that was never applied is no mistake when the state has others. */
+/* Among several clusters, one that was never applied is not an error if the state has others. */
 static bool is_new_among_others(Context *context, const char *cluster)
 {
 	g_auto(GStrv) names =
@@ -45,7 +45,7 @@ static RgPass *make(Context *context, const ChangeOptions *options, const char *
 	return pass && is_recorded(context, pass) ? g_steal_pointer(&pass) : NULL;
 }
 
-/* spec_path NULL: --cluster. The report is the caller's. */
+/* spec_path NULL: --cluster. The caller owns the report. */
 static int drift_one(
 	Context *context, const Options *options, const char *spec_path, RgDrift **drift)
 {
@@ -53,7 +53,7 @@ static int drift_one(
 	*drift = pass ? rg_drift_new(pass->diff, pass->snapshot->recorded, pass->plan->cluster,
 				source_of, pass->cluster)
 		      : NULL;
-	/* a reading that failed is an error, whatever drift was seen */
+	/* a failed read is an error, whatever drift was seen */
 	if (!*drift || rg_diags_has_errors(context->diags))
 		return rg_diags_exit_code(context->diags);
 	return (*drift)->items->len ? EXIT_CHANGES : EXIT_FINE;

@@ -25,7 +25,7 @@ static int fit_run(Context *context, const char *path, const char *emit)
 			json_auto_t *found = rg_render_diags_json(context->diags);
 			json_object_set(fit, "diagnostics", found);
 			out_json(fit);
-			rg_diags_clear(context->diags); /* they stand in the report */
+			rg_diags_clear(context->diags); /* the report contains them */
 		} else {
 			g_autofree char *text = rg_render_fit(fit, &context->out);
 			out_text(text);

@@ -1,6 +1,6 @@
 #include "command.h"
 
-/* What a plan would do and in which order, for Graphviz: `raygpu graph | dot -Tsvg`. */
+/* The changes of a plan and their order, for Graphviz: `raygpu graph | dot -Tsvg`. */
 
 static int print_graph(Context *context, const RgPlan *plan)
 {

@@ -2,16 +2,16 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* What the system may do to the process, turned into errors (out of memory: memory.c). The next
- * apply goes on wherever this one ends, but a crash explains nothing. */
+/* Turns what the system may do to the process into errors (out of memory: memory.c). The next apply
+ * continues wherever this one ends, but a crash explains nothing. */
 
 void guards_start(void)
 {
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit gives EFBIG */
-	/* Core files would hold the keys. Not PR_SET_DUMPABLE, which covers a little more (other
-	 * processes of the same user): it takes /proc/self away from users, and with it /dev/stdout
-	 * and <(...). */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit returns EFBIG */
+	/* Core files would contain the keys. Not PR_SET_DUMPABLE, which covers slightly more (other
+	 * processes of the same user): it makes /proc/self inaccessible to users, and with it
+	 * /dev/stdout and <(...). */
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_CORE, &limit) != 0)
 		return;

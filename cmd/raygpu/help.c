@@ -1,7 +1,7 @@
 #include "command.h"
 #include <string.h>
 
-/* Exit codes that only some commands have; those of all are in print_program_help. */
+/* Exit codes that only some commands have; print_program_help has those of all. */
 static const struct {
 	const char *command, *subcommand, *text;
 } own_exits[] = {
@@ -38,7 +38,7 @@ static void add_own_exits(GString *text, const char *command, const char *subcom
 
 #define COLUMNS 80
 
-/* "  LEFT  text", the text from column `at` on in as many lines as it needs. */
+/* "  LEFT  text", the text from column `at` on, on as many lines as necessary. */
 static void help_add_row(GString *text, const char *left, size_t at, const char *words)
 {
 	g_auto(GStrv) list = g_strsplit(words, " ", -1);

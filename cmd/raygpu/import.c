@@ -1,8 +1,8 @@
 #include "command.h"
 #include <string.h>
 
-/* raygpu import: what exists becomes part of a cluster. Writes to the state alone: the transport
- * lets only reading calls through, and the next apply writes the marks. */
+/* raygpu import: existing resources become part of a cluster. Writes only the state: the transport
+ * allows only reading calls, and the next apply writes the marks. */
 
 typedef struct {
 	gboolean dry_run, as_is;

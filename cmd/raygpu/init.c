@@ -1,10 +1,10 @@
 #include "command.h"
 #include <errno.h>
 
-/* A spec to begin with, beside a module's schema.json. */
+/* A starter spec beside a module's schema.json. */
 #define STARTER "starter.yaml"
 
-/* With --json standard output is the document's. */
+/* With --json, standard output is for the document. */
 static void init_tell(const Context *context, const char *text)
 {
 	if (!context->json)
@@ -35,7 +35,7 @@ static bool write_starter(Context *context, const char *path, const char *provid
 		init_tell(context, text);
 		return true;
 	}
-	/* the text beside the module called so, or beside the first that has one */
+	/* the text beside the module of that name, or beside the first that has one */
 	size_t i = 0, len;
 	context_open_providers(context);
 	g_auto(GStrv) names = rg_provider_host_names(context->providers);
@@ -58,7 +58,7 @@ static bool write_starter(Context *context, const char *path, const char *provid
 	return true;
 }
 
-/* Whether the state can be written is said now, and not when the first node is there. */
+/* Reports now whether the state can be written, not when the first node exists. */
 static bool prepare_state(Context *context, const char *spec, bool *made)
 {
 	context_use_spec(context, spec);

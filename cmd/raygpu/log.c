@@ -1,7 +1,7 @@
 #include "command.h"
 #include <string.h>
 
-/* Shorter ones would name another run sooner or later. */
+/* Shorter prefixes would soon match another run. */
 #define MIN_RUN_PREFIX 4
 
 /* The one run whose id begins with `prefix`, borrowed. */
@@ -26,7 +26,7 @@ static const json_t *find_run(Context *context, const json_t *runs, const char *
 	return NULL;
 }
 
-/* Columns of the names, 0 when all runs are of one cluster anyway. */
+/* Columns of the names, 0 if all runs are of one cluster. */
 static unsigned cluster_width(GStrv clusters)
 {
 	size_t width = 0;
@@ -75,7 +75,7 @@ static int show_all(Context *context, const json_t *runs, unsigned width, size_t
 	return EXIT_FINE;
 }
 
-/* The clusters whose runs are asked for: one, or all. NULL and a diagnostic. */
+/* The clusters whose runs are requested: one, or all. NULL and a diagnostic. */
 static GStrv find_clusters(Context *context)
 {
 	if (context->cluster) {
@@ -85,7 +85,7 @@ static GStrv find_clusters(Context *context)
 	g_auto(GStrv) names = rg_store_clusters(context->store, context->diags);
 	if (!names || names[0])
 		return g_steal_pointer(&names);
-	g_free(context_one_cluster(context)); /* says that there is none */
+	g_free(context_one_cluster(context)); /* reports that there is none */
 	return NULL;
 }
 

@@ -80,7 +80,7 @@ static void unknown_command(Context *context, const char *name)
 		rg_diag_hint(diag, "`raygpu -h` lists the commands");
 }
 
-/* -C DIR before the command, as git and make have it. Returns the index of the command word. */
+/* -C DIR before the command, like in git and make. Returns the index of the command word. */
 static int take_directory(Context *context, int argc, char **argv)
 {
 	int at = 1;
@@ -100,7 +100,7 @@ static int take_directory(Context *context, int argc, char **argv)
 	return at;
 }
 
-/* `raygpu help`, `help COMMAND`, `help state mv`: the command does what its -h does. */
+/* `raygpu help`, `help COMMAND`, `help state mv`: the same as the command's -h. */
 static int help(Context *context, int argc, char **argv)
 {
 	static char flag[] = "-h";
@@ -159,7 +159,7 @@ static int dispatch(Context *context, int argc, char **argv)
 	return context->command->run(context, argc - at, argv + at);
 }
 
-/* Who asked for JSON reads JSON, also of what went wrong. */
+/* Users of --json also get errors as JSON. */
 static void print_failure(const Context *context, int code)
 {
 	if (!context->json || out_has_document() || !rg_diags_has_errors(context->diags))

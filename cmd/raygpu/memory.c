@@ -1,7 +1,7 @@
-/* Out of memory is an error with a clear text, not a crash: hardly a library checks all of its
- * allocations, and GLib 2.74 recurses without end when it can't allocate its own message. So the
- * program's malloc never gives NULL. Not in builds with sanitizers, which have a malloc of their
- * own (meson.build). */
+/* Out of memory is an error with a clear text, not a crash: hardly any library checks all of its
+ * allocations, and GLib 2.74 recurses without end if it cannot allocate its own message. So the
+ * program's malloc never returns NULL. Not in builds with sanitizers, which have their own malloc
+ * (meson.build). */
 #include "command.h"
 #include <errno.h>
 #include <stdlib.h>

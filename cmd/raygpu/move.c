@@ -1,6 +1,6 @@
 #include "command.h"
 
-/* raygpu state mv: one record, or all of a pool, under another address (src/adopt/move.c). */
+/* raygpu state mv: one record, or all of a pool, to another address (src/adopt/move.c). */
 
 static void move_warn(Context *context, const RgSnapshot *snapshot, const RgMoves *moves)
 {

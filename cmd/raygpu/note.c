@@ -1,7 +1,7 @@
 #include "command.h"
 #include <sys/utsname.h>
 
-/* Commands that change the state alone leave a run in `raygpu log` too. */
+/* Commands that change only the state also record a run in `raygpu log`. */
 
 json_t *note_meta(const char *command)
 {

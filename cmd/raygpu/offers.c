@@ -1,5 +1,5 @@
-/* `raygpu offers [SPEC | QUERY]`: which instance types satisfy a wish, where, and what they cost.
- */
+/* `raygpu offers [SPEC | QUERY]`: which instance types satisfy a request, where, and what they
+ * cost. */
 #include "command.h"
 #include "base/money.h"
 #include "pipeline/place.h"
@@ -12,7 +12,7 @@ typedef struct {
 	char *provider, *region, *market, *optimize;
 	gint limit;
 	gboolean all, csv;
-	const RgCluster *among; /* whose candidates alone count; NULL: all places */
+	const RgCluster *among; /* only its candidates count; NULL: all places */
 } Options;
 
 /* ---- one list */
@@ -94,7 +94,7 @@ static json_t *offer_json(const RgTables *tables, const RgOffer *offer)
 	return row;
 }
 
-/* "1.2300" to so many digits behind the point, half up, or "-". */
+/* "1.2300" with that many decimals, rounded half up, or "-". */
 static char *dollars(int64_t microusd, unsigned digits)
 {
 	int64_t one = digits == 4 ? 10000 : 100, unit = 1000000 / one;
@@ -105,8 +105,8 @@ static char *dollars(int64_t microusd, unsigned digits)
 				 (int)(rounded % one));
 }
 
-/* Which of the row's figures the project file states, and where: never a built-in row in disguise.
- * "type raygpu.yaml:5, price raygpu.yaml:7"; g_free the result. */
+/* Which of the row's figures come from the project file, and their lines, so that none looks built
+ * in. "type raygpu.yaml:5, price raygpu.yaml:7"; g_free the result. */
 static char *list_own(const RgOffer *offer)
 {
 	const struct {
@@ -124,7 +124,7 @@ static char *list_own(const RgOffer *offer)
 	return g_string_free(text, FALSE);
 }
 
-/* Two lines where one would not fit in 80 columns: long type names (hosts with attached GPUs). */
+/* Two lines if one would not fit in 80 columns: long type names (hosts with attached GPUs). */
 static void offers_add_row(GString *text, const RgOffer *offer)
 {
 	const RgInstanceType *type = offer->type;
@@ -225,7 +225,7 @@ static json_t *list_json(
 		"{s:s, s:I, s:o}", "wish", title, "found", (json_int_t)offers->len, "offers", rows);
 }
 
-/* ---- what is asked */
+/* ---- the query */
 
 typedef struct {
 	RgTables *tables;
@@ -331,7 +331,7 @@ static void offers_look_up(
 	if (!carbon)
 		return;
 	const Market market = {tables, carbon, (const RgPlace *)(void *)places->data, places->len};
-	/* `query` NULL: the cluster is of a spec. `choice` NULL: the spec leaves none. */
+	/* `query` NULL: the cluster comes from a spec. `choice` NULL: the spec leaves none. */
 	if (choice && !context->json && !options->csv)
 		places_print(choice);
 	json_auto_t *lists = json_array();

@@ -38,7 +38,7 @@ static RgDiag *report_value(Context *context, const char *option, const GOptionE
 						  : "another value");
 }
 
-/* GOption's messages are its own: only what they are about is taken. */
+/* GOption has its own messages: only their subject is used. */
 static void options_report(Context *context, const GError *error, const GOptionEntry *entries,
 	const GOptionEntry *common)
 {

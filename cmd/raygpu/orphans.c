@@ -1,13 +1,13 @@
 #include "command.h"
 
-/* raygpu state orphans: what carries our lineage, but no record has. Reads only. */
+/* raygpu state orphans: resources with our lineage but without a record. Reads only. */
 
 static json_t *row_of(const RgResource *orphan)
 {
 	json_t *row = json_object();
 	rg_json_set_str(row, "kind", orphan->kind);
 	rg_json_set_str(row, "id", orphan->id);
-	/* as its marks say: another state, or an earlier life of the address, made it */
+	/* from its marks: another state, or an earlier resource at the address, created it */
 	rg_json_set_str(row, "address", orphan->address);
 	rg_json_set_str(row, "status", orphan->status);
 	rg_json_set_str(row, "token", orphan->token);
@@ -26,7 +26,7 @@ static void print_text(const RgPass *pass, json_t *rows)
 			rg_json_str(row, "id", ""), address ? ", tagged as " : "",
 			address ? address : "", status ? ", " : "", status ? status : "");
 	}
-	if (!text->len && !pass->strangers->len) /* those stand in a warning */
+	if (!text->len && !pass->strangers->len) /* a warning lists those */
 		g_string_append_printf(text,
 			"No orphans: everything with the ownership tags of cluster %s is "
 			"recorded.\n",
@@ -53,7 +53,7 @@ int state_orphans(Context *context)
 	}
 	if (context->json)
 		out_json(rows);
-	/* what could not be read may hold orphans: "none" would be a lie */
+	/* what could not be read may contain orphans: "none" would be false */
 	else if (json_array_size(rows) || !rg_diags_has_errors(context->diags))
 		print_text(pass, rows);
 	if (rg_diags_has_errors(context->diags))

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Everything that is printed goes through here, for no name, path or answer of a server may begin
- * a line that a CI system or a terminal obeys. */
+/* All output goes through here, because no name, path or answer of a server may start a line that a
+ * CI system or a terminal executes. */
 static void put_text(const char *text, FILE *to)
 {
 	g_autofree char *shown = rg_render_printable(text);
@@ -67,7 +67,7 @@ bool out_close(void)
 	return ok || errno == EPIPE;
 }
 
-/* GLib's own texts name temporary files and begin in upper case: only its reason is taken. */
+/* GLib's own texts name temporary files and begin in upper case: only the reason is used. */
 static const char *reason_of(const GError *error)
 {
 	static const struct {
@@ -106,7 +106,7 @@ void status_clear(Context *context)
 	context->status_shown = false;
 }
 
-/* What is being read, on a terminal only: a CI log gets the result, not the wait. */
+/* Shows what is being read, on a terminal only: a CI log gets only the result. */
 void status_progress(void *data, const char *stage, const char *what, size_t n, bool done)
 {
 	Context *context = data;

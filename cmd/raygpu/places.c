@@ -1,10 +1,10 @@
 #include "command.h"
 #include "base/money.h"
 
-/* The candidates of provider.any_of, compared: what `raygpu offers SPEC` shows before the offers of
+/* Compares the candidates of provider.any_of: what `raygpu offers SPEC` shows before the offers of
  * each pool. */
 
-/* "$1.44"; "~": with prices of other places for what has none there; ">=": without them. */
+/* "$1.44"; "~": uses prices of other places where one is missing; ">=": without them. */
 static char *money_of(const json_t *row, int64_t hours)
 {
 	const json_t *known = json_object_get(row, "microusd_hour");

@@ -20,7 +20,7 @@ static void tell_saved(const Options *options)
 	out_text(saved);
 }
 
-/* spec_path NULL: --cluster. The plan is the caller's; `out` (may be NULL): where it is saved. */
+/* spec_path NULL: --cluster. The caller owns the plan; `out` (may be NULL): where it is saved. */
 static int plan_one(Context *context, const Options *options, const char *spec_path,
 	const char *out, RgPlan **plan)
 {
@@ -62,7 +62,8 @@ static int plan_step(Context *context, RgReport *report, void *data)
 	return code;
 }
 
-/* A plan that an earlier run left in the folder would be applied with those of this one. */
+/* A plan that an earlier run left in the folder would be applied together with those of this
+ * one. */
 static bool prepare_folder(Context *context, const char *out)
 {
 	g_autoptr(GDir) dir = g_dir_open(out, 0, NULL);

@@ -11,7 +11,7 @@ static const RgSchema *schema_of(void *data, const char *provider, RgDiags *diag
 	return rg_provider_schema(context->providers, provider, diags);
 }
 
-/* What was a secret in one place is none in another. */
+/* Text that is secret in one place may not be in another. */
 static char *text_of(const json_t *document, bool redact)
 {
 	char *text = json_dumps(document, JSON_INDENT(2));

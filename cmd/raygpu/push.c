@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* raygpu state push: a document takes the place of what the state has of its clusters. Whatever can
- * be reported without writing is reported before the state is opened for writing. */
+/* raygpu state push: a document replaces the clusters that it contains in the state. Everything
+ * that can be reported without writing is reported before the state is opened for writing. */
 
-/* One byte over the cap shows that there is more. */
+/* One byte over the limit shows that there is more. */
 static GString *read_document(Context *context, const char *path)
 {
 	bool is_stdin = g_str_equal(path, "-");
@@ -53,7 +53,7 @@ static bool any_changed(const json_t *reports)
 	return false;
 }
 
-/* Reading alone. What it warns of is kept only when nothing is written afterwards. */
+/* Reads only. Its warnings are kept only if nothing is written afterwards. */
 static json_t *push_look(Context *context, const json_t *document, const PushOptions *options)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -69,7 +69,7 @@ static void release(gpointer lock)
 	rg_lock_release(lock);
 }
 
-/* In the order of their names, so that two pushes can't wait for each other. */
+/* In the order of their names, so that two pushes cannot wait for each other. */
 static bool lock_all(
 	Context *context, const json_t *document, const PushOptions *options, GPtrArray *locks)
 {

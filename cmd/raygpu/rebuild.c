@@ -2,8 +2,8 @@
 #include "base/redact.h"
 #include <string.h>
 
-/* raygpu state rebuild: a lost state, out of the cloud's marks. Writes to the state alone: the
- * transport lets only reading calls through. */
+/* raygpu state rebuild: restores a lost state from the cloud's marks. Writes only the state: the
+ * transport allows only reading calls. */
 
 static json_t *report_new(const RgPass *pass)
 {
@@ -61,7 +61,7 @@ static RgPass *rebuild(Context *context, const char *spec, const char *lineage, 
 	return run && note_end(context, run, true) ? g_steal_pointer(&pass) : NULL;
 }
 
-/* As it stands in /etc/raygpu/token of a node; a line feed at its end does no harm. */
+/* As in /etc/raygpu/token of a node; a line feed at its end is accepted. */
 static bool read_token(Context *context, const char *path, char **token)
 {
 	g_autoptr(GError) error = NULL;

@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 /* --format, --json-into and --report-gitlab of plan, drift and show PLANFILE: what is printed and
- * what is written beside it in the same run. */
+ * what is written to files in the same run. */
 
-/* "junit=FILE": the format and where it goes; false, and text to nowhere, when it is something
- * else. */
+/* "junit=FILE": the format and its file; false if it is anything else, or text without a file. */
 static bool split_report(const char *word, RgReportFormat *format, const char **path)
 {
 	const char *mark = strchr(word, '=');
@@ -59,7 +58,7 @@ void report_options_clear(ReportOptions *options)
 	g_strfreev(options->reports);
 }
 
-/* Whole or not at all. */
+/* Completely or not at all. */
 static bool write_json(Context *context, const char *path, const json_t *document, int mode)
 {
 	char *text = json_dumps(document, JSON_INDENT(2));
@@ -72,7 +71,7 @@ static bool write_json(Context *context, const char *path, const json_t *documen
 	return ok;
 }
 
-/* A plan that must not be applied says why. */
+/* A plan that must not be applied shows why. */
 static json_t *plan_document(const RgReport *report)
 {
 	json_t *document = rg_plan_to_json(report->plan);
@@ -91,8 +90,8 @@ static json_t *document_of(const RgReports *reports)
 						    : NULL;
 }
 
-/* GitHub shows the file that GITHUB_STEP_SUMMARY names under the step, and refuses all of it above
- * 1 MiB: what an earlier command of the step wrote there counts too. */
+/* GitHub shows the file in GITHUB_STEP_SUMMARY below the step, and rejects it above 1 MiB: output
+ * of earlier commands of the step counts too. */
 static bool add_step_summary(Context *context, const RgReports *reports)
 {
 	const char *path = getenv("GITHUB_STEP_SUMMARY");
@@ -121,7 +120,7 @@ static bool add_step_summary(Context *context, const RgReports *reports)
 	return ok;
 }
 
-/* With several clusters each was printed when it was made (several.c). */
+/* With several clusters, each was printed when it was ready (several.c). */
 static void print_text(Context *context, const RgReports *reports)
 {
 	const RgReport *report = reports->items;
@@ -132,7 +131,7 @@ static void print_text(Context *context, const RgReports *reports)
 	out_text(text);
 }
 
-/* As it goes to a file or to standard output; NULL: there is nothing of the kind. */
+/* In the form for a file or standard output; NULL: the format has nothing. */
 static char *format_report(const RgReports *reports, RgReportFormat format)
 {
 	json_auto_t *document = NULL;
@@ -197,7 +196,7 @@ static bool write_reports(Context *context, const ReportOptions *options, const 
 	return ok;
 }
 
-/* GitHub's format has the diagnostics in it, where no line of them is a command: they are not
+/* GitHub's format contains the diagnostics, in a form in which no line is a command: they are not
  * printed again. */
 bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports)
 {
@@ -225,7 +224,8 @@ bool reports_write(Context *context, const ReportOptions *options, const RgRepor
 bool report_write(Context *context, const ReportOptions *options, const char *spec,
 	const RgPlan *plan, const RgDrift *drift)
 {
-	/* what failed goes by the name in its spec: a comment of an earlier run is found again */
+	/* a failed cluster is named by its spec, so that the comment of an earlier run is found
+	 * again */
 	g_autofree char *cluster =
 		spec && !plan && !drift ? rg_specs_name(spec, context->ref) : NULL;
 	const RgReport report = {.cluster = cluster ? cluster : context->cluster,

@@ -4,12 +4,12 @@
 #include "resource/nodes.h"
 #include <stdio.h>
 
-/* plan and drift over several clusters: one after the other, each with diagnostics of its own, so
- * that one that fails stops no other; then one report. */
+/* plan and drift over several clusters: one after the other, each with its own diagnostics, so that
+ * one that fails does not stop the others; then one report. */
 
 int worst_exit_code(int a, int b)
 {
-	/* what a pipeline has to look at first; 2 is no failure */
+	/* the order of importance for a pipeline; 2 is not a failure */
 	static const int order[] = {EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_ERROR, EXIT_USAGE, 7, 8, 9,
 		5, EXIT_STALE, EXIT_CHANGES, EXIT_FINE};
 	for (size_t i = 0; i < G_N_ELEMENTS(order); i++) {
@@ -27,7 +27,7 @@ void tell_turn(Context *context, size_t i, size_t n, const char *cluster, const 
 	err_text(context, line);
 }
 
-/* What nobody plans any more, but the state still records. */
+/* Clusters without a spec that the state still records. */
 static RgRemoved *removed_of(Context *context, const RgSpecFile *file)
 {
 	g_autoptr(RgSnapshot) snapshot =
@@ -93,7 +93,7 @@ bool several_allows(Context *context, const ChangeOptions *options)
 	return !context->cluster && !option;
 }
 
-/* One cluster: its text comes at once, so that a long run can be watched. */
+/* One cluster: its text is printed immediately, so that a long run can be watched. */
 static void run_one(Context *context, const ReportOptions *options, RgReport *report, Step step,
 	void *data, RgDiags *own)
 {
@@ -112,7 +112,7 @@ static void run_one(Context *context, const ReportOptions *options, RgReport *re
 		out_text(heading);
 		out_text(text);
 	}
-	if (options->kind != RG_REPORT_GITHUB) /* they stand in the report */
+	if (options->kind != RG_REPORT_GITHUB) /* the report contains them */
 		print_diags(context, own);
 	context->diags = common;
 }

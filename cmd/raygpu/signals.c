@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* CI runners kill 7.5 to 10 s after they ask to stop: requests get 4.5 s to end. */
+/* CI runners kill the process 7.5 to 10 s after they ask it to stop: requests get 4.5 s to end. */
 #define GRACE_MS 4500
 
 static atomic_int level;

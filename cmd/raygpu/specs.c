@@ -1,8 +1,8 @@
 #include "command.h"
 
-/* SPEC arguments: which files they stand for, and what is said about the rest. */
+/* SPEC arguments: which files they mean, and what is reported about the others. */
 
-#define NAMED 8 /* of the files that were passed over */
+#define NAMED 8 /* of the skipped files */
 
 bool spec_is_here(Context *context)
 {
@@ -33,7 +33,7 @@ static void tell_skipped(Context *context, const RgSpecs *specs)
 	rg_diag_detail(diag, "%s", names->str);
 }
 
-/* A folder without specs is a slip of the pen, unless a branch took the last one away. */
+/* A folder without specs is a mistake, unless a branch removed the last one. */
 static bool is_empty(Context *context, const RgSpecs *specs, char *const *arguments)
 {
 	if (specs->files->len || specs->untouched || specs->removed->len || context->changed_since)

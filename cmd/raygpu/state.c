@@ -36,7 +36,7 @@ static const RgResource *state_find(Call *call, const char *address)
 	return NULL;
 }
 
-/* A pool by its name: its nodes, and what else is there for it. */
+/* A pool by its name: its nodes, and its other resources. */
 static GPtrArray *members_of(const RgResourceSet *recorded, const char *pool)
 {
 	GPtrArray *members = g_ptr_array_new();
@@ -48,7 +48,7 @@ static GPtrArray *members_of(const RgResourceSet *recorded, const char *pool)
 	return members;
 }
 
-/* Borrowed resources; NULL and a diagnostic: there is nothing of that name. */
+/* Borrowed resources; NULL and a diagnostic: nothing has that name. */
 static GPtrArray *shown_of(Call *call)
 {
 	const char *word = call->n ? call->addresses[0] : NULL;
@@ -75,7 +75,7 @@ static int state_show(Call *call)
 	if (!schema)
 		return rg_diags_exit_code(context->diags);
 	if (context->json) {
-		/* An address gives an object, everything else a list. */
+		/* An address prints an object, everything else a list. */
 		json_auto_t *rows = json_array();
 		for (guint i = 0; i < shown->len; i++)
 			json_array_append_new(
@@ -149,7 +149,7 @@ static int usage(Context *context, const Subcommand *verb)
 	return EXIT_USAGE;
 }
 
-/* What the words after `state` ask for. */
+/* What the words after `state` mean. */
 typedef struct {
 	const char *name;
 	int (*action)(Call *);
@@ -214,7 +214,7 @@ static int push(Context *context, const char *file, const Options *options)
 	return state_push(context, file, &told);
 }
 
-/* An option that another verb has must not pass for one that does something. */
+/* An option of another subcommand must not be ignored silently. */
 static bool options_fit(Context *context, const Subcommand *verb, const Options *options)
 {
 	const struct {

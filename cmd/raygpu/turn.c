@@ -38,7 +38,7 @@ void say(Context *context, const char *text)
 		out_text(text);
 }
 
-/* Prints what was found and keeps it for the document; what comes later still shows its lines,
+/* Prints the diagnostics and keeps them for the document; later ones can still show their lines,
  * because the texts of files stay. */
 static void turn_tell(Context *context, Turn *turn)
 {
@@ -57,7 +57,7 @@ static void turn_fail(Turn *turn)
 
 /* ---- the lock */
 
-/* Whose lock: the cluster's name, before anything of its state is read. */
+/* Which lock: the cluster's name, before anything of its state is read. */
 static bool find_name(Context *context, Turn *turn)
 {
 	if (turn->cluster)
@@ -87,7 +87,7 @@ void turn_lock(Context *context, const ApplyOptions *options, Turn *turn)
 
 /* ---- the plan */
 
-/* A saved plan carries the limits that it was held against, and the reason that passed them. */
+/* A saved plan contains its limits, and the reason for overriding them. */
 static bool check_saved_budget(const ApplyOptions *options, RgPlan *plan, RgDiags *diags)
 {
 	const char *reason = options->change.override ? options->change.override : plan->override;
@@ -144,11 +144,11 @@ bool turn_is_ready(const Turn *turn)
 	return !turn->code && turn->pass && rg_plan_has_changes(turn->pass->plan);
 }
 
-/* ---- doing it */
+/* ---- applying */
 
 static void write_progress(void *data, const char *text)
 {
-	fflush(stdout); /* the plan comes first also where both go into one log */
+	fflush(stdout); /* the plan comes first even if both go to one log */
 	fputs(text, stderr);
 	fflush(stderr);
 }
@@ -173,7 +173,7 @@ static int exit_code_of(const Turn *turn, bool done)
 	return code ? code : EXIT_ERROR;
 }
 
-/* What the next run has to clear up, as the journal has it. */
+/* What the next run must complete, from the journal. */
 static void tell_left(Context *context, Turn *turn)
 {
 	const RgResourceSet *recorded = turn->run.left->recorded;

@@ -1,5 +1,5 @@
-/* One cluster in an apply or destroy: from its lock to what became of it. Private to apply.c and
- * turn.c, main thread. Its diagnostics are its own. */
+/* One cluster in an apply or destroy: from its lock to its result. Private to apply.c and turn.c,
+ * main thread. It has its own diagnostics. */
 #pragma once
 #include "command.h"
 
@@ -9,34 +9,34 @@ typedef struct {
 	int parallelism;
 	int lock_timeout_s;
 	bool destroy;
-	bool several; /* among others, or of a folder */
+	bool several; /* one of several, or in a folder */
 } ApplyOptions;
 
 typedef struct {
-	char *cluster; /* NULL: not known yet */
+	char *cluster; /* NULL: unknown yet */
 	char *file;    /* the spec or the saved plan; NULL: --cluster */
 	RgPlan *saved; /* until it is opened */
 	RgDiags *diags;
 	json_t *told; /* array: diagnostics that were printed */
 	RgLock *lock;
-	RgPass *pass; /* from the lock on when the spec had to be read for its name */
+	RgPass *pass; /* set from the lock on if the spec had to be read for its name */
 	int code;
 	bool tried;
 	RgRun run;    /* its outcome is that of RgApplied */
-	json_t *open; /* array: addresses that the next apply has to clear up */
+	json_t *open; /* array: addresses that the next apply must complete or clean up */
 } Turn;
 
 Turn *turn_new(const char *cluster, const char *file, RgPlan *saved);
 void turn_free(Turn *turn);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Turn, turn_free)
-/* Each reports into the turn; one that failed does nothing. */
+/* Each reports into the turn; after a failure it does nothing. */
 void turn_lock(Context *context, const ApplyOptions *options, Turn *turn);
 /* Makes the plan, or opens the saved one; the text of a new one is printed. */
 void turn_plan(Context *context, const ApplyOptions *options, Turn *turn);
 /* There is something to do and nothing forbids it. */
 bool turn_is_ready(const Turn *turn);
 void turn_execute(Context *context, const ApplyOptions *options, Turn *turn);
-/* For those with nothing to do. */
+/* For turns with nothing to do. */
 void turn_keep(Context *context, const ApplyOptions *options, Turn *turn);
-/* What people read: with --json standard output is the document's, so it goes to stderr. */
+/* What people read: with --json, standard output is for the document, so it goes to stderr. */
 void say(Context *context, const char *text);

@@ -58,7 +58,7 @@ static int validate_run(Context *context, int argc, char **argv)
 		json_object_set_new(report, "diagnostics", rg_render_diags_json(context->diags));
 		json_object_set(report, "specs", views);
 		out_json(report);
-		rg_diags_clear(context->diags); /* they stand in the report */
+		rg_diags_clear(context->diags); /* the report contains them */
 	} else if (specs && !specs->files->len && !code)
 		out_text("No spec has changed.\n");
 	return code;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which state a command works with: --state, RAYGPU_STATE, or .raygpu/state.db in the folder that
- * the spec belongs to (rg_project_home), whatever the working directory. */
+/* Which state a command uses: --state, RAYGPU_STATE, or .raygpu/state.db in the folder that the
+ * spec belongs to (rg_project_home), whatever the working directory. */
 
 #define DEFAULT_STATE ".raygpu/state.db"
 
@@ -13,7 +13,7 @@ static const char *given(const Context *context)
 	return context->state_path ? context->state_path : set && *set ? set : NULL;
 }
 
-/* As the working directory sees it, which is how people name files. */
+/* Relative to the working directory, as people name files. */
 static char *relative(const char *path)
 {
 	g_autofree char *here = g_get_current_dir();
@@ -22,7 +22,7 @@ static char *relative(const char *path)
 	guint same = 0;
 	while (from[same] && to[same] && g_str_equal(from[same], to[same]))
 		same++;
-	if (same < 2) /* nothing in common but the root */
+	if (same < 2) /* only the root in common */
 		return g_strdup(path);
 	for (guint i = same; from[i]; i++)
 		g_string_append(text, "../");
@@ -36,8 +36,8 @@ static bool exists(const char *path)
 	return g_file_test(path, G_FILE_TEST_EXISTS) || g_file_test(path, G_FILE_TEST_IS_SYMLINK);
 }
 
-/* Whether the state in the working directory has the spec's cluster; one that can't be read has,
- * and its error is shown when it is opened. */
+/* Whether the state in the working directory has the spec's cluster; one that cannot be read counts
+ * as having it, and its error is shown when it is opened. */
 static bool has_cluster(const Context *context, const char *spec)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();
@@ -50,7 +50,7 @@ static bool has_cluster(const Context *context, const char *spec)
 	return !names || g_strv_contains((const char *const *)names, cluster->name);
 }
 
-/* Earlier versions had it in the working directory; such a state goes on working. */
+/* Earlier versions had it in the working directory; such a state stays in use. */
 static char *where_find(Context *context, const char *spec)
 {
 	g_autofree char *home = rg_project_home(spec);
@@ -125,8 +125,8 @@ bool context_use_specs(Context *context, const RgSpecs *specs)
 	return true;
 }
 
-/* The plan names the state as its own working directory saw it. Where the two differ and neither
- * file is there, the wrong one would get a second cluster. */
+/* The plan names the state relative to its own working directory. If the two differ and neither
+ * file exists, the wrong one would get a second cluster. */
 bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first)
 {
 	if (plan != first && g_strcmp0(plan->state, first->state) != 0)

@@ -1,6 +1,6 @@
 #include "common/exchange.h"
 
-/* clouds refuse requests at a skew of 5 minutes and more; below this the clock is not to blame */
+/* clouds refuse requests at a skew of 5 minutes and more; below this the clock is not the cause */
 #define SKEW_TOLD_S 240
 
 static int32_t exchange_classify(void *data, int32_t status, struct rgp_bytes body)
@@ -12,8 +12,8 @@ static int32_t exchange_classify(void *data, int32_t status, struct rgp_bytes bo
 	ModFailure failure = {0};
 	tries->reader->read(tries->reader->data, status, body, &failure);
 	int32_t class_ = failure.class_;
-	/* a code that a cloud gives instead of acting comes as 4xx, and capacity and quota as 500
-	 */
+	/* a refusal that proves that nothing was done comes as 4xx; for capacity and quota, as
+	 * 500 */
 	if (status >= 500 && class_ != RGP_CLASS_CAPACITY && class_ != RGP_CLASS_QUOTA &&
 		class_ != RGP_CLASS_THROTTLED)
 		tries->doubtful = true;
@@ -21,8 +21,8 @@ static int32_t exchange_classify(void *data, int32_t status, struct rgp_bytes bo
 	return class_;
 }
 
-/* A wrong clock shows as one of several refusals; only the distance distinguishes it from a wrong
- * key, or from temporary credentials that have expired. */
+/* A wrong clock shows as one of several refusals; only the skew distinguishes it from a wrong key,
+ * or from expired temporary credentials. */
 static void exchange_explain_skew(
 	const struct rgp_http_resp *answer, const char *cloud, ModFailure *failure)
 {

@@ -44,7 +44,7 @@ static void form_add_value(GString *form, const char *name, const json_t *value)
 	case JSON_OBJECT:
 		form_add_object(form, name, value);
 		break;
-	case JSON_REAL: /* no parameter of ours is one */
+	case JSON_REAL: /* none of our parameters is one */
 	case JSON_NULL:
 		break;
 	}

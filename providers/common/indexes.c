@@ -1,6 +1,6 @@
 #include "common/indexes.h"
 
-/* A non-negative decimal number of at most nine digits at *at, which is moved behind it. */
+/* A non-negative decimal number of at most nine digits at *at, which is moved past it. */
 static bool take_number(const char **at, uint64_t *number)
 {
 	const char *start = *at;

@@ -1,11 +1,11 @@
-/* The `indexes` mark: which members of a pool one create call made, "0-3,7". A member's place in
- * the batch (EC2's launch index) gives its index, so that an address can be read from marks alone
- * although all members of a batch have the same marks. Pure. */
+/* The `indexes` mark: which members of a pool one create call created, "0-3,7". A member's position
+ * in the batch (EC2's launch index) determines its index, so that an address can be derived from
+ * marks alone although all members of a batch have the same marks. Pure. */
 #pragma once
 #include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The index of the `place`-th member; false when the text is malformed or has fewer members. */
+/* The index of the `place`-th member; false if the text is malformed or has fewer members. */
 bool mod_indexes_at(const char *text, uint64_t place, int64_t *index);

@@ -10,7 +10,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(BIO, BIO_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EVP_PKEY, EVP_PKEY_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EVP_MD_CTX, EVP_MD_CTX_free)
 
-/* Without it OpenSSL asks on the terminal for the password of an encrypted key. */
+/* Without it OpenSSL prompts on the terminal for the password of an encrypted key. */
 static int jwt_no_password(char *buffer, int size, int writing, void *data)
 {
 	return -1;
@@ -21,7 +21,7 @@ static EVP_PKEY *jwt_read_key(struct rgp_bytes pem, char **problem)
 	g_autoptr(BIO) bio = BIO_new_mem_buf(pem.data, (int)MIN(pem.len, INT_MAX));
 	g_autoptr(EVP_PKEY) key =
 		bio ? PEM_read_bio_PrivateKey(bio, NULL, jwt_no_password, NULL) : NULL;
-	ERR_clear_error(); /* its words may quote the key */
+	ERR_clear_error(); /* its message may quote the key */
 	if (!key)
 		*problem = g_strdup("the private key is not PEM, or is encrypted");
 	else if (!EVP_PKEY_is_a(key, "RSA"))

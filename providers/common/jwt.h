@@ -6,6 +6,6 @@
 
 /* The token: header and claims as compact JSON in the order of their members, signed with an RSA
  * key in PEM (PKCS#8 or PKCS#1). The header needs "alg": "RS256". NULL and *problem, a sentence
- * without a word of the key, when it cannot be made. g_free both. */
+ * that contains nothing of the key, if it cannot be created. g_free both. */
 char *mod_jwt_sign(
 	const json_t *header, const json_t *claims, struct rgp_bytes key_pem, char **problem);

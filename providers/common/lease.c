@@ -1,8 +1,8 @@
 #include "common/lease.h"
 #include <pthread.h>
 
-/* Values are renewed this long before they end, so that no request is sent with one that ends on
- * the way. Some last for less: those are renewed once in RENEW_AGAIN_S. */
+/* Values are renewed this long before they expire, so that none expires while a request is in
+ * flight. Values that last less are renewed once in RENEW_AGAIN_S. */
 #define RENEW_BEFORE_S 300
 #define RENEW_AGAIN_S 60
 
@@ -36,8 +36,8 @@ static bool lease_is_due(const ModLease *lease, int64_t before_s, int64_t now_s)
 	return !lease->value || (lease->expires_s && now_s >= lease->expires_s - before_s);
 }
 
-/* Under the lock. A value that is still valid serves on when there is no new one: whoever gives it
- * may be back before it ends. */
+/* Under the lock. If no new value is available, a valid one stays in use: its source may recover
+ * before it expires. */
 static bool lease_renew(ModLease *lease, const ModTalk *talk)
 {
 	int64_t now_s = talk->host->now(talk->call), expires_s = 0;

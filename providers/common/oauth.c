@@ -74,7 +74,7 @@ rgp_status mod_oauth_read(const ModTalk *talk, const char *source, struct rgp_by
 	return RGP_OK;
 }
 
-/* RFC 6749, section 5.2: "invalid_grant", and words for people. */
+/* RFC 6749, section 5.2: "invalid_grant", and a text for people. */
 static void oauth_report_refusal(
 	const ModTalk *talk, const char *url, const struct rgp_http_resp *answer)
 {

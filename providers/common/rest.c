@@ -41,8 +41,8 @@ static bool rest_same_origin(GUri *a, GUri *b)
 char *mod_rest_url(const char *base, const char *url)
 {
 	g_autofree char *folder = g_strconcat(base, g_str_has_suffix(base, "/") ? "" : "/", NULL);
-	/* as it stands, so that what curl reads is what was compared; a backslash is the one
-	 * character on which readers of URLs disagree */
+	/* unchanged, so that curl parses what was compared; URL parsers disagree only about
+	 * backslashes */
 	GUriFlags flags = G_URI_FLAGS_ENCODED;
 	g_autoptr(GUri) root = g_uri_parse(folder, flags, NULL);
 	g_autoptr(GUri) whole = root && !strpbrk(url, "\\ \t\r\n")
@@ -65,7 +65,7 @@ static char *rest_target(const ModTalk *talk, const ModRest *rest, const ModRest
 	return NULL;
 }
 
-/* ---- what an answer says */
+/* ---- reading an answer */
 
 static const char *rest_text_at(const json_t *body, const char *pointer)
 {

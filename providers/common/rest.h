@@ -1,36 +1,36 @@
-/* Requests to a cloud's REST API: JSON both ways, with a lease's credentials, which are renewed
- * once after a 401 and never sent to another server than the API's. */
+/* Requests to a cloud's REST API: JSON in both directions, with a lease's credentials, which are
+ * renewed once after a 401 and sent only to the API's own server. */
 #pragma once
 #include "common/errors.h"
 #include "common/lease.h"
 
-/* An API; all of it lives as long as the instance, any thread. */
+/* An API; all of it must live as long as the instance; any thread. */
 typedef struct {
 	const char *cloud;	/* for messages: "Azure" */
 	const char *base;	/* "https://management.azure.com/", or with a path */
-	const char *connection; /* as of struct rgp_http_req, or NULL */
-	ModLease *lease;	/* whose value is the `auth`; NULL: none */
+	const char *connection; /* as in struct rgp_http_req, or NULL */
+	ModLease *lease;	/* its value is the `auth`; NULL: none */
 	const ModErrors *errors;
-	/* JSON pointers into an error's answer, NULL-ended. The first code that the table has is
-	 * the failure's; without one, the first that is there. */
+	/* JSON pointers into an error's answer, NULL-ended. The failure's code is the first one
+	 * that is in the table; if none is, the first one that exists. */
 	const char *const *codes, *const *messages;
-	const char *request_id; /* the header that has it, in lower case; or NULL */
+	const char *request_id; /* the header that contains it, in lower case; or NULL */
 } ModRest;
 
 typedef struct {
 	const char *what, *method; /* "VirtualMachines.Delete", "DELETE" */
-	/* Relative to the base, with its query, or a link that an answer named: an absolute URL. */
+	/* Relative to the base, with its query, or a link from an answer: an absolute URL. */
 	const char *url;
-	const char *const *headers; /* more of them, or NULL */
+	const char *const *headers; /* additional headers, or NULL */
 	const json_t *body;	    /* or NULL */
 	const char *content_type;   /* of the body; NULL: application/json */
 	bool reading, hide_body;
 } ModRestRequest;
 
-/* What came back; failure.class_ RGP_CLASS_OK: done. */
+/* The result; failure.class_ RGP_CLASS_OK: done. */
 typedef struct {
 	int32_t status;
-	json_t *body;	 /* NULL: the answer had none */
+	json_t *body;	 /* NULL: the answer had no body */
 	json_t *headers; /* lower-case name -> value */
 	ModFailure failure;
 } ModRestAnswer;
@@ -38,30 +38,28 @@ typedef struct {
 void mod_rest_answer_clear(ModRestAnswer *answer);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ModRestAnswer, mod_rest_answer_clear)
 
-/* The value that a JSON pointer (RFC 6901, without escapes) leads to, borrowed; NULL: there is
- * none.
- */
+/* The value at a JSON pointer (RFC 6901, without escapes), borrowed; NULL: there is none. */
 json_t *mod_at(const json_t *value, const char *pointer);
-/* The URL for a relative or absolute one; NULL when it is none, or leads to another origin (scheme,
- * host and port) than the base. g_free. */
+/* The URL for a relative or absolute one; NULL if it is invalid, or leads to another origin
+ * (scheme, host and port) than the base. g_free. */
 char *mod_rest_url(const char *base, const char *url);
 
-/* RGP_OK: an answer came, look at answer->failure. RGP_FAIL: none came, there are no credentials,
- * or the URL leads to another server; the diagnostics have the reason. RGP_CANCELED. */
+/* RGP_OK: an answer came, check answer->failure. RGP_FAIL: none came, there are no credentials, or
+ * the URL leads to another server; the diagnostics have the reason. RGP_CANCELED. */
 rgp_status mod_rest_send(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request,
 	ModRestAnswer *answer);
 
-/* How an API continues a list: the pointer to what leads to the next page, and the query parameter
- * that carries it; NULL: it is a link. */
+/* How an API continues a list: the pointer to the next page's token or link, and the query
+ * parameter for the token; NULL: it is a link. */
 typedef struct {
 	const char *next, *parameter;
 } ModRestPaging;
 
 /* Sends a reading request and follows it to the end; `page` gets each answer's body. Any failure is
- * reported and gives RGP_FAIL, also a page that leads to one that was there before. */
+ * reported and returns RGP_FAIL, including a page that leads back to an earlier one. */
 rgp_status mod_rest_pages(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request,
 	const ModRestPaging *paging, rgp_status (*page)(void *data, const json_t *body),
 	void *data);
-/* The whole call fails with this answer: a diagnostic, and RGP_FAIL. */
+/* The whole call fails because of this answer: a diagnostic, and RGP_FAIL. */
 rgp_status mod_rest_report(
 	const ModTalk *talk, const ModRest *rest, const char *what, const ModFailure *failure);

@@ -1,14 +1,14 @@
-/* What every provider module needs to talk to its host: input as JSON, results and failures of
- * items, diagnostics, waiting. Stands between a module's code and raygpu/provider.h; keeps
- * nothing between calls. A ModTalk lives on the stack of one call and is used by its thread only.
- */
+/* What every provider module needs to communicate with its host: input as JSON, results and
+ * failures of items, diagnostics, waiting. Between a module's code and raygpu/provider.h; keeps
+ * nothing between calls. A ModTalk is on the stack of one call and is used only by its thread. */
 #pragma once
 #include <glib.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include "raygpu/provider.h"
 
-/* jansson's functions take no const: for a value that they only read, or whose count they raise. */
+/* jansson's functions do not accept const: use this for a value that they only read, or whose count
+ * they raise. */
 static inline json_t *mod_unconst(const json_t *value)
 {
 	return (json_t *)(uintptr_t)value;
@@ -17,12 +17,12 @@ static inline json_t *mod_unconst(const json_t *value)
 typedef struct {
 	const struct rgp_host *host;
 	struct rgp_call *call;
-	bool quiet;	    /* what is reported goes into the log alone: the call goes on */
-	const char *origin; /* where in the spec an invalid value of the call stands, or NULL */
+	bool quiet;	    /* reports go only to the log: the call continues */
+	const char *origin; /* where in the spec an invalid value of the call is, or NULL */
 } ModTalk;
 
-/* Why something did not work. Strings are owned; attribute and hint are borrowed from data that
- * lives as long as the module. class_ RGP_CLASS_OK = no failure. */
+/* Why something failed. Strings are owned; attribute and hint are borrowed from data that lives as
+ * long as the module. class_ RGP_CLASS_OK = no failure. */
 typedef struct {
 	int32_t class_;
 	bool definite; /* the cloud certainly did nothing */
@@ -31,27 +31,27 @@ typedef struct {
 } ModFailure;
 
 void mod_failure_clear(ModFailure *failure);
-/* Replaces what stands in `failure`. */
+/* Replaces the contents of `failure`. */
 void mod_failure_set(ModFailure *failure, int32_t class_, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);
 void mod_failure_copy(ModFailure *to, const ModFailure *from);
-/* The ABI's name of a class: "capacity". */
+/* The ABI's name for a class: "capacity". */
 const char *mod_class_name(int32_t class_);
 /* The class of a name; RGP_CLASS_UNKNOWN for any other word. */
 int32_t mod_class_parse(const char *name);
 
 /* The call's input as a JSON object, a new reference; NULL after a diagnostic. */
 json_t *mod_input(const ModTalk *talk, const struct rgp_args *args);
-/* Member look-ups; "" or 0 when absent or of another type. Borrowed. */
+/* Member look-ups; "" or 0 if absent or of another type. Borrowed. */
 const char *mod_str(const json_t *object, const char *key);
 int64_t mod_int(const json_t *object, const char *key);
 struct rgp_bytes mod_bytes(const char *text);
-/* Byte order of the texts that two pointers point to: for g_ptr_array_sort. */
+/* Compares the texts of two pointers by bytes: for g_ptr_array_sort. */
 int mod_compare_texts(gconstpointer a, gconstpointer b);
 
-/* Hands a value over; RGP_FAIL when the host refuses it. Steals `value`. */
+/* Passes a value to the host; RGP_FAIL if the host refuses it. Steals `value`. */
 rgp_status mod_give(const ModTalk *talk, const char *slot, json_t *value);
-/* The end of list and find: all was shown. */
+/* The end of list and find: everything was reported. */
 rgp_status mod_give_complete(const ModTalk *talk);
 /* One item's "done" or "pending"; id may be NULL; steals `attributes`, which may be NULL. */
 rgp_status mod_give_item(const ModTalk *talk, const char *address, const char *outcome,
@@ -62,9 +62,9 @@ rgp_status mod_give_pending(
 rgp_status mod_give_failed(
 	const ModTalk *talk, const char *address, const char *id, const ModFailure *failure);
 
-/* A diagnostic of the whole call. `what` begins the summary ("EC2 refused DescribeVpcs"). */
+/* A diagnostic of the whole call. `what` starts the summary ("EC2 refused DescribeVpcs"). */
 void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what);
-/* With a JSON pointer into the spec to put it under; NULL or "" = none. */
+/* With a JSON pointer to its place in the spec; NULL or "" = none. */
 void mod_report_origin(const ModTalk *talk, int32_t class_, const char *origin, const char *summary,
 	const char *hint);
 void mod_report_text(const ModTalk *talk, int32_t class_, const char *summary, const char *detail,

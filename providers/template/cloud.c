@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The cloud's error codes; for others the status decides. */
+/* The cloud's error codes; for other codes the status decides. */
 static const struct {
 	const char *code, *class_name;
 	int32_t class_;
@@ -91,7 +91,8 @@ void read_failure(int32_t status, const json_t *reply, Failure *why)
 	else if (class_ == RGP_CLASS_UNKNOWN && status >= 500)
 		class_ = RGP_CLASS_TRANSIENT;
 	set_failure(why, class_, code, *message ? message : text);
-	/* A 5xx may come after the deed; so may anything that our cloud did not write. */
+	/* A 5xx may come after the change was made; so may any answer that our cloud did not
+	 * write. */
 	why->definite = status < 500 && *code != '\0';
 }
 

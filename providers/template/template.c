@@ -1,8 +1,9 @@
-/* A whole provider module for the smallest cloud there can be: nodes, behind HTTP and JSON
- * (README.md has its API). Copy the folder, rename it, and put your cloud in its place.
+/* A complete provider module for the smallest possible cloud: nodes, behind HTTP and JSON
+ * (README.md has its API). Copy the folder, rename it, and replace this cloud with yours.
  *
- * Everything goes through the host: the module opens no socket, reads no environment by itself,
- * starts no thread, prints nothing. raygpu/provider.h says what each call gets and gives. */
+ * Everything goes through the host: the module opens no socket, does not read the environment
+ * itself, starts no thread, prints nothing. raygpu/provider.h defines the input and result of each
+ * call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define HEAD "template.node.head"
 #define PAGE 100
 
-/* `path` with a word of the cloud's at its end: an id, or the name of an operation. */
+/* `path` with a name from the cloud at its end: an id, or the name of an operation. */
 static json_t *request_at(const Call *c, const char *what, const char *method, const char *path,
 	const char *word, const char *query, const json_t *body, Failure *why)
 {
@@ -31,8 +32,8 @@ static json_t *get_node(const Call *c, const char *id, Failure *why)
 	return request_at(c, "GetNode", "GET", "/v1/nodes/", id, "", NULL, why);
 }
 
-/* A change of the node as the plan saw it, or as the last answer reported it: the cloud refuses
- * another version, so nobody's change is overwritten unseen. */
+/* A change of the node in the version that the plan saw, or that the last answer reported. The
+ * cloud refuses any other version, so nobody's change is overwritten silently. */
 static json_t *change_node(const Call *c, const char *what, const char *method, const json_t *item,
 	const json_t *body, Failure *why)
 {
@@ -84,7 +85,7 @@ static rgp_status call_open(const struct rgp_host *host, struct rgp_call *call,
 	return RGP_OK;
 }
 
-/* ---- resolve, lower: what exists, and what we want */
+/* ---- resolve, lower: what exists, and what is desired */
 
 static rgp_status resolve(const Call *c)
 {
@@ -116,7 +117,8 @@ static rgp_status resolve(const Call *c)
 	return give(c, "facts", facts);
 }
 
-/* boot writes "@head" for the head's address: which attribute of which resource that is. */
+/* boot writes "@head" for the head's address: this is the resource and attribute that it stands
+ * for. */
 static void point_at_head(json_t *value)
 {
 	const char *key;
@@ -169,9 +171,9 @@ static rgp_status lower(const Call *c)
 	return give(c, "resources", list);
 }
 
-/* ---- list, find: what there is */
+/* ---- list, find: what exists */
 
-/* The lineage of a node's marks, when it is not the one that the input asks for; else NULL. */
+/* The lineage in a node's marks, if it differs from the input's; else NULL. */
 static const char *other_lineage(const Call *c, const json_t *marks)
 {
 	const json_t *asked = json_object_get(c->input, "lineage");
@@ -182,8 +184,8 @@ static const char *other_lineage(const Call *c, const json_t *marks)
 	return *lineage ? lineage : NULL;
 }
 
-/* A node in the form of the ABI; NULL when it is none. Only the schema's attributes. What another
- * state made has no address for this one. */
+/* A node in the form of the ABI; NULL if it is invalid. Only the schema's attributes. A resource
+ * that another state created has no address here. */
 static json_t *observed(const Call *c, const json_t *node)
 {
 	const json_t *marks = json_object_get(node, "marks"),
@@ -249,10 +251,10 @@ static rgp_status list(const Call *c)
 	json_t *id, *seen = json_object();
 	size_t i;
 	Failure why;
-	/* Whatever the lineage: a name that another state uses must show. */
+	/* Whatever the lineage: a name that another state uses must be visible. */
 	snprintf(search, sizeof(search), "cluster=%.64s", str(c->input, "cluster"));
 	rgp_status status = give_pages(c, search, seen);
-	/* Ids that the search doesn't know: somebody may have changed the marks. */
+	/* Ids that the search did not return: someone may have changed the marks. */
 	const json_t *known = json_object_get(json_object_get(c->input, "known"), KIND);
 	json_array_foreach (known, i, id) {
 		if (status != RGP_OK || json_object_get(seen, json_string_value(id)) != NULL)
@@ -280,11 +282,12 @@ static rgp_status find(const Call *c)
 	return status == RGP_OK ? give(c, "done", json_pack("{s:b}", "complete", 1)) : status;
 }
 
-/* ---- create, ready, update, remove: item by item */
+/* ---- create, ready, update, remove: one item at a time */
 
 static rgp_status give_failed(const Call *c, const json_t *item, const Failure *why)
 {
-	/* With its id it is the last word of a node that ended; without, the host asks again. */
+	/* With its id, this is the final answer for a node that ended; without, the host asks
+	 * again. */
 	const char *id = why->class_ == RGP_CLASS_GONE ? str(item, "id") : "";
 	return give(c, "item",
 		json_pack("{s:s, s:s, s:s*, s:s, s:s, s:s, s:b}", "address", str(item, "address"),
@@ -305,8 +308,8 @@ static rgp_status give_item(
 			json_object_get(node, "version")));
 }
 
-/* One request for all items, made safe to send again by the token. The cloud gives as many nodes
- * as it can, in the order of `indexes`, and says under "error" why it gave no more. */
+/* One request for all items; the token makes it safe to send again. The cloud creates as many nodes
+ * as it can, in the order of `indexes`, and gives the reason for missing ones under "error". */
 static rgp_status create(const Call *c)
 {
 	static const char *const sent[] = {
@@ -336,7 +339,7 @@ static rgp_status create(const Call *c)
 	return RGP_OK;
 }
 
-/* One look; the host comes back while something is "pending". */
+/* Checks once; the host repeats the call while something is "pending". */
 static void ready_item(const Call *c, const json_t *item)
 {
 	Failure why;
@@ -353,7 +356,7 @@ static void ready_item(const Call *c, const json_t *item)
 	json_decref(node);
 }
 
-/* The cloud takes its time for some changes and names an operation to ask for. */
+/* Some changes take time: the cloud returns an operation to ask about. */
 static void update_item(const Call *c, const json_t *item)
 {
 	Failure why;
@@ -371,7 +374,7 @@ static void update_item(const Call *c, const json_t *item)
 	json_decref(node);
 }
 
-/* Sent again while the node stops, which the cloud answers like the first time. */
+/* Sent again while the node stops; the cloud answers as the first time. */
 static void remove_item(const Call *c, const json_t *item)
 {
 	Failure why;
@@ -393,7 +396,7 @@ static rgp_status each(const Call *c, void (*act)(const Call *c, const json_t *i
 	return RGP_OK;
 }
 
-/* ---- preflight: what the cloud says before anything is made */
+/* ---- preflight: what the cloud reports in advance */
 
 static rgp_status check_create(const Call *c, const json_t *create)
 {
@@ -455,7 +458,7 @@ static const struct rgp_provider provider = {
 	.size = sizeof(provider),
 	.abi_major = RGP_ABI_MAJOR,
 	.abi_minor = RGP_ABI_MINOR,
-	.flags = RGP_PARALLEL, /* nothing of an instance changes after open */
+	.flags = RGP_PARALLEL, /* an instance is immutable after open */
 	.name = "template",
 	.version = VERSION,
 	.schema = call_schema,

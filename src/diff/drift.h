@@ -15,8 +15,7 @@ typedef struct {
 	RgDriftType type;
 	char *address; /* NULL: an unmanaged resource whose marks contain no address */
 	char *kind, *group, *id, *status, *origin; /* may be NULL */
-	unsigned
-		nodes; /* for a missing resource that is not one machine: its number of Ray nodes */
+	unsigned nodes;	  /* if missing and not one machine: its Ray nodes */
 	RgSource source;  /* line of the spec; line 0 = none */
 	GPtrArray *attrs; /* RgDriftAttr*, for CHANGED; else empty */
 } RgDriftItem;
@@ -25,8 +24,7 @@ typedef struct {
 	char *cluster;
 	unsigned checked; /* recorded resources that were checked */
 	unsigned unread;  /* recorded resources whose state in the cloud could not be read */
-	GPtrArray *
-		items; /* RgDriftItem*: missing, changed, unmanaged; by address within each group */
+	GPtrArray *items; /* RgDriftItem*: missing, changed, unmanaged; each by address */
 } RgDrift;
 
 RgDrift *rg_drift_new(const RgDiff *diff, const RgResourceSet *recorded, const char *cluster,

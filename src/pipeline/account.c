@@ -1,5 +1,5 @@
-/* Whose account the credentials are of: asked beside the reading, held against the state's. What
- * another account doesn't show must not count as gone. */
+/* The account of the credentials: requested while the cloud is read, and compared with the state's.
+ * What another account does not show must not count as gone. */
 #include <pthread.h>
 #include <string.h>
 #include "pipeline/internal.h"
@@ -11,7 +11,7 @@ struct RgAsking {
 	RgDiags *diags;
 	char *id;
 	bool ok;
-	int answered; /* atomic: id and ok are there */
+	int answered; /* atomic: id and ok are set */
 };
 
 static void *ask(void *data)
@@ -92,7 +92,7 @@ bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
 		return account_refuse(pass, diags);
 	if (!is_pinned(pass->snapshot) || asking->ok || !warn)
 		return true;
-	/* the other guards hold all the same, so it is no reason to stop */
+	/* the other guards still apply, so this is no reason to stop */
 	RgDiag *diag = rg_diags_warning(diags, "plan.wrong-account",
 		"could not check whether the credentials belong to account %s, where cluster %s is",
 		pass->snapshot->account, pass->snapshot->cluster);

@@ -1,9 +1,10 @@
-/* What the nodes of a fitted cluster boot from, as the module's schema says: fitted -> fitted. */
+/* What the nodes of a fitted cluster boot from, as the module's schema defines: fitted ->
+ * fitted. */
 #include "boot/boot.h"
 #include "pipeline/internal.h"
 #include "resource/expr.h"
 
-/* A fragment that lies beside the schema; *text NULL: it names none. */
+/* A fragment beside the schema; *text NULL: it names none. */
 static bool take_fragment(RgProviderHost *providers, const char *provider, const json_t *boot,
 	const char *member, const char **text, RgDiags *diags)
 {

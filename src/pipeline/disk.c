@@ -1,4 +1,4 @@
-/* Root disks, as the provider's cloud has them: "disk" in the module's schema.json. */
+/* Root disks in the provider's cloud: "disk" in the module's schema.json. */
 #include "pipeline/internal.h"
 
 static bool disk_check(

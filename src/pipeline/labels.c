@@ -1,4 +1,4 @@
-/* The spec's labels and names, held against what the provider's cloud can carry: "labels" and
+/* Compares the spec's labels and names with what the provider's cloud can carry: "labels" and
  * "marks" in the module's schema.json. */
 #include "pipeline/internal.h"
 
@@ -76,7 +76,7 @@ bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags
 	return ok;
 }
 
-/* The cluster's and the pools' names stand in the ownership marks of each resource. */
+/* The cluster's and the pools' names are in the ownership marks of each resource. */
 static bool check_mark(const RgCluster *cluster, const json_t *form, const char *what,
 	const char *name, RgSource source, RgDiags *diags)
 {

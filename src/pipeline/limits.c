@@ -3,7 +3,7 @@
 #include "fit/policy.h"
 #include "resource/nodes.h"
 
-/* What the spec and the project file limit, and the figures that plans are held against. */
+/* The limits of the spec and the project file, and the figures that plans are compared with. */
 
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags)
@@ -30,7 +30,7 @@ static void add_limits(GPtrArray *to, const RgLimits *limits, const char *pool, 
 	}
 }
 
-/* A project file's limit of a pool counts for the clusters that have such a pool. */
+/* A project file's limit of a pool applies to the clusters that have such a pool. */
 static void add_budget(GPtrArray *to, const RgLimits *limits)
 {
 	json_t *pools = rg_json_at(limits->view, "/budget/pools"), *pool;

@@ -1,5 +1,5 @@
-/* What a plan does that its changes alone don't say: every job ends with the head, and a pool under
- * another name is another pool. */
+/* Consequences of a plan that its changes alone do not show: every job ends with the head, and a
+ * pool under another name is another pool. */
 #include "pipeline/internal.h"
 #include "resource/nodes.h"
 

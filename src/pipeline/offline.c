@@ -1,10 +1,10 @@
-/* What a spec shows without a cloud and without a state: whether it is sound, and what runs on it.
- */
+/* What can be said about a spec without a cloud and without a state: whether it is valid, and what
+ * runs on it. */
 #include "fit/compat.h"
 #include "fit/workloads.h"
 #include "pipeline/internal.h"
 
-/* Without a commit nobody asks for the provenance, and libgit2 stays where it is. */
+/* Without a commit nobody needs the provenance, so libgit2 is not loaded. */
 static RgCluster *offline_load(
 	const char *spec_path, const char *ref, RgProvenance **provenance, RgDiags *diags)
 {
@@ -18,7 +18,7 @@ RgCluster *rg_pipeline_validate(
 	g_autoptr(RgProvenance) provenance = NULL;
 	g_autoptr(RgCluster) cluster = offline_load(spec_path, ref, &provenance, diags);
 	g_autoptr(RgProject) project = NULL;
-	/* a spec that could not be read leaves the file of the work tree to be looked at */
+	/* if the spec could not be read, the work tree's project file is used */
 	bool readable =
 		rg_specs_project(spec_path, cluster ? ref : NULL, provenance, &project, diags);
 	g_autoptr(RgTables) tables = rg_tables_new(providers, project);
@@ -29,7 +29,7 @@ RgCluster *rg_pipeline_validate(
 		cluster && readable ? pass_fit_shapes(tables, cluster, NULL, diags) : NULL;
 	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
 	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
-	ok = cluster && pass_check_elastic(providers, cluster, diags) && ok; /* as a plan would */
+	ok = cluster && pass_check_elastic(providers, cluster, diags) && ok; /* as in a plan */
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
 

@@ -70,8 +70,8 @@ static void refuse_move(const RgCluster *cluster, const char *pointer, const cha
 		cluster->name);
 }
 
-/* Settings that the module's schema marks with x-raygpu-place: with another value, the cluster
- * would be somewhere else. */
+/* Settings marked with x-raygpu-place in the module's schema: with another value, the cluster would
+ * be somewhere else. */
 static bool same_settings(const RgSchema *schema, const RgCluster *cluster,
 	const RgSnapshot *snapshot, RgDiags *diags)
 {
@@ -127,7 +127,7 @@ RgTables *pass_tables(RgSession *session, RgPass *pass)
 	return pass->tables;
 }
 
-/* What of the catalog satisfies the spec, its policy and what is kept; NULL with diagnostics. */
+/* What in the catalog satisfies the spec, its policy and what is kept; NULL with diagnostics. */
 static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_clear_pointer(&pass->fit, json_decref); /* of an earlier fit */
@@ -177,14 +177,14 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 	return pass->desired != NULL;
 }
 
-/* `read`: while the cloud is read; neither needs the other. */
+/* `read`: while the cloud is read; the two are independent. */
 static bool fit_pass(RgSession *session, RgPass *pass, bool read, RgDiags *diags)
 {
 	g_autoptr(RgShapes) shapes = make_shapes(session, pass, diags);
 	if (shapes && read)
 		pass_begin_refresh(session, pass);
 	bool ok = shapes && fit_shapes(session, pass, shapes, diags);
-	if (!ok && read) /* or it goes on telling how far it is */
+	if (!ok && read) /* otherwise it would keep reporting progress */
 		rg_refresh_drop(g_steal_pointer(&pass->reading));
 	return ok;
 }
@@ -217,7 +217,7 @@ static GPtrArray *gangs_of(const RgCluster *cluster)
 	return names;
 }
 
-/* Reads and decides; what was read before is thrown away. */
+/* Reads and decides; discards what was read before. */
 static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new(), undecided = rg_diags_new();
@@ -225,7 +225,7 @@ static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_clear_pointer(&pass->observed, rg_resource_set_free);
 	pass_refresh(session, pass, unread);
 	if (!rg_pass_check_account(pass, !rg_diags_has_errors(unread), diags))
-		return false; /* what it shows, or refuses, says nothing of this cluster */
+		return false; /* what it shows, or refuses, says nothing about this cluster */
 	if (!pass->observed) {
 		rg_diags_take_all(diags, unread);
 		return false;
@@ -238,14 +238,14 @@ static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->diff = rg_diff(rg_provider_get_schema(pass->provider), pass->desired,
 		pass->snapshot->recorded, pass->observed, &options, undecided);
 	if (rg_diags_has_errors(unread))
-		rg_diags_drop(undecided, "diff.unknown"); /* the reading has already reported why */
+		rg_diags_drop(undecided, "diff.unknown"); /* the read has already reported why */
 	rg_diags_take_new(diags, unread);
 	rg_diags_take_new(diags, undecided);
 	return pass->diff != NULL;
 }
 
-/* Seconds until the cloud must show what an update did that nothing could be decided without
- * (decide.md row 15); 0: there is none. */
+/* Seconds until the cloud must show the result of an update that blocks a decision (decide.md row
+ * 15); 0: there is none. */
 static int64_t doubtful_for_s(const RgPass *pass)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
@@ -264,7 +264,7 @@ static int64_t doubtful_for_s(const RgPass *pass)
 	return longest_s;
 }
 
-/* Two views in a row may be old ones, so nothing shorter than the cloud's own time will do. */
+/* Two consecutive views may be old ones, so only the cloud's own period is long enough. */
 static bool look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgDiags) first = rg_diags_new();
@@ -289,7 +289,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	const RgCluster *cluster = pass->cluster;
 	if (!look_until_sure(session, pass, diags) || !pass_check_name(session, pass, diags))
 		return false;
-	bool looking = session->diff.looking; /* nothing of it is done: nothing is refused */
+	bool looking = session->diff.looking; /* none of it is carried out, so nothing is refused */
 	if (!looking)
 		pass_check_protection(session, pass, diags);
 	json_auto_t *protection = NULL;
@@ -336,8 +336,8 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	return pass->plan != NULL;
 }
 
-/* Who can read the repository could join the Ray cluster; and a clone has a copy that goes stale.
- */
+/* Anyone who can read the repository could join the Ray cluster; and a clone has a copy that
+ * becomes stale. */
 static void warn_of_tracked_state(
 	const RgSession *session, const RgProvenance *provenance, RgDiags *diags)
 {

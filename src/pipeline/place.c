@@ -5,9 +5,9 @@
 #include "fit/workloads.h"
 #include "pipeline/internal.h"
 
-/* One candidate, tried. */
+/* One candidate and its evaluation. */
 typedef struct {
-	char *rejected; /* why not; NULL: admitted */
+	char *rejected; /* why not; NULL: it qualifies */
 	bool known;	/* whole is filled in */
 	RgWhole whole;
 	char *price_date;
@@ -18,7 +18,7 @@ typedef struct {
 	const RgPlacing *placing;
 	RgCluster *cluster;
 	const RgCarbon *carbon;
-	Trial *trials; /* one a candidate */
+	Trial *trials; /* one per candidate */
 	RgDiags *diags;
 } Choosing;
 
@@ -39,7 +39,7 @@ static char *first_error(const RgDiags *diags)
 	return NULL;
 }
 
-/* Only a provider that has data to compare can be without a module. */
+/* Only a provider with data to compare can be used without a module. */
 static char *reject_provider(const Choosing *choosing, const char *name)
 {
 	if (rg_tables_have(choosing->placing->tables, name, "schema.json"))
@@ -51,7 +51,7 @@ static char *reject_provider(const Choosing *choosing, const char *name)
 		name);
 }
 
-/* Mistakes in what the candidate itself says, which no other candidate makes good. */
+/* Faults in a candidate's own settings, which no other candidate compensates for. */
 static bool check_settings(const Choosing *choosing)
 {
 	g_autoptr(RgDiags) found = rg_diags_new();
@@ -79,7 +79,7 @@ static void weigh(Choosing *choosing, Trial *trial, RgDiags *found)
 		json_decref(rg_fit_workloads(cluster, shapes, found));
 }
 
-/* False: the spec or the data are wrong, whatever else is on the list. */
+/* False: the spec or the data are wrong, whatever the other candidates are. */
 static bool try_place(Choosing *choosing, guint i)
 {
 	rg_cluster_settle(choosing->cluster, i);
@@ -134,7 +134,7 @@ static json_t *candidates_json(const Choosing *choosing)
 }
 
 /* Price and carbon are compared only between places that have the same choice of accelerators, and
- * know their prices as well. */
+ * that know their prices equally well. */
 static char *reason_of(
 	const Choosing *choosing, const RgMerit *merits, const bool *admitted, guint best)
 {
@@ -170,7 +170,7 @@ static guint best_of(const Choosing *choosing, const RgMerit *merits, const bool
 	int kept = choosing->placing->kept;
 	if (best == n || kept < 0 || !admitted[kept])
 		return best;
-	RgMerit least = merits[best]; /* equal to the best is as good, by whatever scale */
+	RgMerit least = merits[best]; /* equal to the best is as good, on any scale */
 	return rg_merit_compare(optimize, &least, &merits[best], &merits[kept]) == 0 ? (guint)kept
 										     : best;
 }

@@ -1,5 +1,5 @@
-/* What the cloud says beforehand of what a plan would create: quota and permissions, before
- * anything is made or approved. Only where the module offers it, once a command. */
+/* What the cloud reports in advance about the creations of a plan: quota and permissions, before
+ * anything is created or approved. Only if the module offers it, once per command. */
 #include <pthread.h>
 #include <string.h>
 #include "pipeline/internal.h"
@@ -13,7 +13,7 @@ struct RgPreflight {
 	bool running, ok;
 };
 
-/* One entry for all that is created alike. */
+/* One entry for all equal creations. */
 static json_t *creates_of(const RgPlan *plan)
 {
 	g_autoptr(GHashTable) entries =
@@ -92,8 +92,8 @@ void pass_preflight_free(RgPreflight *preflight)
 	g_free(preflight);
 }
 
-/* The line of the change that a pointer into the spec is about, or lies below: all that a saved
- * plan knows of its spec. */
+/* The line of the change that contains, or is above, a pointer into the spec: a saved plan has no
+ * more of its spec. */
 static RgSource source_of_change(const void *data, const char *origin)
 {
 	const RgPlan *plan = data;

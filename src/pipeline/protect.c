@@ -1,7 +1,7 @@
 #include "pipeline/internal.h"
 #include "resource/nodes.h"
 
-/* `protect: true`: by the spec for the pools that it has, by the state for those that left it. */
+/* `protect: true`: from the spec for its pools, from the state for those that left it. */
 
 static const RgPool *find_pool(const RgCluster *cluster, const char *name)
 {
@@ -15,14 +15,14 @@ static const RgPool *find_pool(const RgCluster *cluster, const char *name)
 	return NULL;
 }
 
-/* A destroy ignores the spec: protection must have been lifted before. */
+/* A destroy ignores the spec: protection must have been removed before. */
 static const RgCluster *spec_of(const RgSession *session, const RgPass *pass)
 {
 	return session->diff.destroy ? NULL : pass->cluster;
 }
 
-/* How many nodes of the pool the resource has at most; of its group it counts as one, whatever it
- * is. */
+/* The maximum number of nodes of the pool that the resource stands for; for its own group it counts
+ * as at least one. */
 static unsigned most_of(const RgResource *resource, const char *pool)
 {
 	for (size_t i = 0; resource && i < rg_nodes_pools(resource, NULL); i++) {
@@ -41,7 +41,7 @@ static bool loses(const RgChange *change, const char *pool)
 	return most_of(change->recorded, pool) > (goes ? 0 : most_of(change->desired, pool));
 }
 
-/* A resource that nodes of several pools share is protected with any of them. */
+/* A resource shared by nodes of several pools is protected with any of them. */
 static bool is_held_for_another(
 	const RgCluster *cluster, const RgResource *recorded, const char *pool)
 {
@@ -63,7 +63,7 @@ static bool is_protected(const RgSession *session, const RgPass *pass, const RgR
 		    : recorded->protect && !is_held_for_another(cluster, recorded, pool_name);
 }
 
-/* The protected pool that the change would take nodes from; NULL: none. */
+/* The protected pool that the change would remove nodes from; NULL: none. */
 static const char *refused_pool(
 	const RgSession *session, const RgPass *pass, const RgChange *change)
 {
@@ -113,12 +113,12 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 	}
 }
 
-/* ---- what the state is to say */
+/* ---- what the state must record */
 
 typedef struct {
-	bool recorded;	    /* something of the pool is in the state */
-	bool planned;	    /* the plan doesn't leave all of it out */
-	bool on, off;	    /* recorded protection of what stays; both: an apply was cut short */
+	bool recorded; /* something of the pool is in the state */
+	bool planned;  /* the plan does not leave all of it out */
+	bool on, off;  /* recorded protection of what remains; both: an apply was interrupted */
 	bool was_protected; /* any of it */
 } PoolNow;
 
@@ -146,7 +146,7 @@ static PoolNow pool_now(const RgPass *pass, const char *pool)
 	return now;
 }
 
-/* What a plan leaves out stays as it is, its protection too. */
+/* What a plan leaves out stays as it is, including its protection. */
 static void add_pool(
 	const RgPass *pass, const char *pool, bool wanted, json_t *names, json_t *changes)
 {
@@ -159,7 +159,8 @@ static void add_pool(
 						       !after, "after", after));
 }
 
-/* Protected by the state alone: lifted by no plan that leaves their nodes out. */
+/* Protected only by the state: a plan that leaves their nodes out does not remove the
+ * protection. */
 static void add_recorded(const RgPass *pass, json_t *names)
 {
 	const RgResourceSet *recorded = pass->snapshot->recorded;

@@ -1,5 +1,5 @@
-/* What elastic pools cost at their least and at their most, against the budgets: Ray's autoscaler
- * moves between the two without a plan, so only here it can be reported beforehand. */
+/* What elastic pools cost at their minimum and maximum, compared with the budgets: Ray's autoscaler
+ * moves between the two without a plan, so this is the only place to report it in advance. */
 #include "fit/whole.h"
 #include "pipeline/internal.h"
 

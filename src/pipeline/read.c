@@ -1,5 +1,5 @@
-/* clouds -> observed: begun as soon as it is known what is recorded, and waited for when it is to
- * be compared. */
+/* clouds -> observed: starts as soon as the records are known, and ends when the comparison needs
+ * it. */
 #include "base/clock.h"
 #include "pipeline/internal.h"
 

@@ -68,7 +68,8 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
 	return g_steal_pointer(&pass);
 }
 
-/* A state without a node may be the wrong one by now: another may have made the cluster since. */
+/* A state without a node may be the wrong one by now: another may have created the cluster
+ * since. */
 static bool name_is_free(const RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
@@ -98,8 +99,8 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		return NULL;
 	if (!pass_open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
 		return NULL;
-	/* who approved the plan had the right account, who applies it may not: there, what is to be
-	 * removed counts as gone */
+	/* whoever approved the plan had the right account; whoever applies it may not: in another
+	 * account, what is to be removed would count as gone */
 	const RgRefreshInput input = {.cluster = pass->snapshot->cluster,
 		.lineage = pass->snapshot->lineage,
 		.recorded = pass->snapshot->recorded,

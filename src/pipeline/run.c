@@ -1,4 +1,4 @@
-/* The last arrow: a plan is carried out, and the state says who did it and what became of it. */
+/* The last step: carries out a plan, and records in the state who did it and the result. */
 #include "pipeline/pipeline.h"
 
 /* What `raygpu log` shows of the run. */
@@ -60,7 +60,7 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	bool done = rg_apply(
 		pass->provider, session->store, pass->snapshot, plan, &apply, &run->result, diags);
 	run->outcome = outcome_of(&run->result, done);
-	/* what the spec says of protection must hold when the pool is taken out of the spec */
+	/* the spec's protection must still apply when the pool leaves the spec */
 	bool kept = !plan->protect ||
 		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
 	done = rg_store_end_run(session->store, run->id, run->outcome, diags) && kept && done;

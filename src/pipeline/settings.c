@@ -1,6 +1,5 @@
-/* What a spec says to its provider module, held against what the module's schema.json allows:
- * before the module is loaded, so that `validate` reports it too, and under the lines of the spec.
- */
+/* Compares a spec's settings for its provider module with what the module's schema.json allows:
+ * before the module is loaded, so that `validate` reports it too, and at the lines of the spec. */
 #include <string.h>
 #include "pipeline/internal.h"
 
@@ -30,7 +29,7 @@ static char *zone_list(const json_t *zones)
 	return g_strdup(list->str);
 }
 
-/* A zone of a pool that the provider's schema.json rules out; NULL: it does not. */
+/* A zone of a pool that the provider's schema.json excludes; NULL: none. */
 static RgDiag *check_zone(
 	const RgProviderRef *place, const RgSchema *schema, const char *zone, RgDiags *diags)
 {
@@ -81,7 +80,7 @@ static void report_no_region(const RgProviderRef *place, const RgWords *words, R
 			place->name);
 }
 
-/* A spec names a region exactly when its provider has regions. */
+/* A spec names a region if and only if its provider has regions. */
 static bool check_region(const RgProviderRef *place, const RgSchema *schema, RgDiags *diags)
 {
 	const RgWords *words = rg_schema_words(schema);
@@ -96,8 +95,8 @@ static bool check_region(const RgProviderRef *place, const RgSchema *schema, RgD
 	return named == needed;
 }
 
-/* A setting whose keys are zones (x-raygpu-zones in the module's schema.json): they lie in the
- * region, and no two have one value: what is given by zone lies in its zone. */
+/* A setting whose keys are zones (x-raygpu-zones in the module's schema.json): they are in the
+ * region, and no two have the same value, because what is given for a zone is in that zone. */
 static bool check_zone_map(const RgCluster *cluster, const RgWords *words, const char *name,
 	json_t *map, RgDiags *diags)
 {
@@ -148,8 +147,8 @@ static bool check_zone_maps(const RgCluster *cluster, const RgSchema *schema, Rg
 	return ok;
 }
 
-/* Without an attribute in the role of the market, a module would make spot nodes on demand,
- * whatever the plan says. */
+/* Without an attribute for the market, a module would create spot nodes on demand, whatever the
+ * plan says. */
 static bool sells_spot(const RgSchema *schema)
 {
 	GStrv kinds = rg_schema_kinds(schema);
@@ -182,7 +181,7 @@ static bool check_markets(const RgCluster *cluster, const RgSchema *schema, RgDi
 
 bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
-	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings reports it */
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
 	bool good = true;
 	for (guint i = 0; schema && !rg_schema_elastic(schema) && i < cluster->pools->len; i++) {
@@ -250,7 +249,7 @@ bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDi
 	return ok;
 }
 
-/* Of the head and each pool. */
+/* For the head and each pool. */
 static bool check_pools(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags,
 	bool (*check)(const RgCluster *, const RgSchema *, const RgPool *, RgDiags *))
 {

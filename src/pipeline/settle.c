@@ -1,5 +1,5 @@
-/* Where a cluster lives when its spec leaves a choice: what is recorded stays where it is; only
- * what is not there yet is placed. */
+/* Where a cluster is if its spec leaves a choice: recorded resources stay where they are; only a
+ * cluster that does not exist yet is placed. */
 #include <string.h>
 #include "pipeline/internal.h"
 #include "pipeline/place.h"
@@ -9,8 +9,7 @@ static bool is_at(const char *provider, const char *region, const RgProviderRef 
 	return g_strcmp0(provider, place->name) == 0 && g_strcmp0(region, place->region) == 0;
 }
 
-/* The choice as the state has it; clusters that were there before their spec had any_of have none.
- */
+/* The recorded choice; clusters that existed before their spec had any_of have none. */
 static json_t *recorded_choice(const RgSnapshot *snapshot)
 {
 	json_t *choice = json_object_get(snapshot->facts, "place");
@@ -54,9 +53,8 @@ static char *price_of(const json_t *row)
 	return g_strdup_printf("%s%s per hour", about, money);
 }
 
-/* Nothing of another region can be made by the instance of a provider that takes away what is in
- * this one: one apply has one scope. So a move is two runs, and the first of them says what ends.
- */
+/* An instance of a provider that removes resources in one region cannot create any in another: one
+ * apply has one scope. So a move is two runs, and the first of them shows what it destroys. */
 static bool report_move(const RgPass *pass, const json_t *choice, guint from, RgDiags *diags)
 {
 	guint to = 0;
@@ -117,7 +115,7 @@ bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags)
 	return true;
 }
 
-/* To destroy what isn't there needs any place that can be asked. */
+/* To destroy what does not exist, any place that can be asked will do. */
 static bool settle_somewhere(RgSession *session, RgPass *pass)
 {
 	const GPtrArray *places = pass->cluster->places;
@@ -161,8 +159,8 @@ bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	return true;
 }
 
-/* What was resolved in one place says nothing of another: images, networks and what is sold where.
- */
+/* What was resolved in one place says nothing about another: images, networks and what is sold
+ * where. */
 json_t *rg_pass_pins(RgPass *pass)
 {
 	if (pass->pins)

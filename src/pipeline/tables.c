@@ -6,7 +6,7 @@ struct RgTables {
 	RgProviderHost *providers;
 	const RgProject *project;
 	RgOwnRows own;
-	RgGpus *gpus; /* NULL: nothing was opened yet */
+	RgGpus *gpus; /* NULL: nothing has been opened yet */
 	RgCarbon *carbon;
 	GHashTable *catalogs; /* "PROVIDER REGION" -> RgCatalog* */
 };
@@ -63,7 +63,7 @@ static RgSource own_source(const void *data, const char *pointer)
 	return rg_limits_source(&project, at);
 }
 
-/* Rows of a provider that nobody opens would be overlooked in silence. */
+/* Rows for a provider that nobody opens would silently be ignored. */
 static bool own_check_section(const RgTables *tables, const char *section, RgDiags *diags)
 {
 	json_t *named = json_object_get(tables->own.rows, section), *value;
@@ -86,7 +86,7 @@ static bool own_check_section(const RgTables *tables, const char *section, RgDia
 	return good;
 }
 
-/* What all catalogs stand on; false with diagnostics. */
+/* What all catalogs are based on; false with diagnostics. */
 static bool open_base(RgTables *tables, RgDiags *diags)
 {
 	if (tables->gpus)
@@ -113,10 +113,10 @@ static const char *data_text(void *data, const char *file, size_t *len)
 	return rg_provider_data(source->providers, source->name, file, len);
 }
 
-/* NULL for a provider that has tables and no module yet. */
+/* NULL for a provider that has tables but no module yet. */
 static const RgSchema *schema_of(const RgTables *tables, const char *provider)
 {
-	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings says it */
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings reports it */
 	return rg_provider_schema(tables->providers, provider, unsaid);
 }
 
@@ -194,7 +194,7 @@ RgShapes *pass_fit_shapes(
 	const RgProviderRef *place = &cluster->provider;
 	if (!rg_tables_have(tables, place->name, "schema.json"))
 		return NULL;
-	/* the pins, with what the module's schema says of the spec's settings */
+	/* the pins, together with the spec's settings that the module's schema marks */
 	const RgSchema *schema = schema_of(tables, place->name);
 	json_auto_t *pins = known ? json_copy(rg_json_unconst(known)) : json_object();
 	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;

@@ -1,6 +1,6 @@
 /* The tables that a command works with: the catalogs of providers, with the rows of the project
- * file (src/catalog/own.h), the GPU models and the carbon figures. Each is opened once, when it is
- * first asked for. What is given out is borrowed. Main thread only. */
+ * file (src/catalog/own.h), the GPU models and the carbon figures. Each is opened once, when first
+ * needed. Everything returned is borrowed. Main thread only. */
 #pragma once
 #include "catalog/carbon.h"
 #include "fit/offers.h"
@@ -18,8 +18,8 @@ const RgProject *rg_tables_project(const RgTables *tables);
 /* Whether a provider has this data file: "schema.json" (there is a module), "instance_types.csv".
  */
 bool rg_tables_have(const RgTables *tables, const char *provider, const char *file);
-/* Of one region, which is read in a fraction of the time, or (NULL) of all. NULL: without a
- * diagnostic when there is no such provider. */
+/* For one region, which loads much faster, or (NULL) for all. NULL, without a diagnostic if there
+ * is no such provider. */
 const RgCatalog *rg_tables_catalog(
 	RgTables *tables, const char *provider, const char *region, RgDiags *diags);
 const RgCarbon *rg_tables_carbon(RgTables *tables, RgDiags *diags);

@@ -1,6 +1,6 @@
-/* A cluster's name that is taken: what carries it under another lineage was made with another
- * state, or with this one before it was lost. To create the cluster beside it would pay for it
- * twice. */
+/* A cluster name that is taken: resources that carry it under another lineage were created with
+ * another state, or with this one before it was lost. Creating the cluster in addition would mean
+ * paying for it twice. */
 #include <string.h>
 #include "pipeline/internal.h"
 
@@ -60,8 +60,8 @@ static char *quoted(const char *word)
 	return word[strspn(word, plain)] ? g_shell_quote(word) : g_strdup(word);
 }
 
-/* The command that records what was found. It needs a state without this cluster, and a lineage
- * where things of several carry the name. */
+/* The command that records what was found. It needs a state without this cluster, and a lineage if
+ * resources of several carry the name. */
 static char *rebuild_command(const RgSession *session, const RgPass *pass)
 {
 	const GPtrArray *strangers = pass->strangers;

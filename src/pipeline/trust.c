@@ -1,7 +1,7 @@
 /* Settings of a spec that decide where requests with credentials go, or which credentials they
- * carry (x-raygpu-trust in the module's schema.json: "endpoint" or "profile"). Whoever can change a
- * spec could otherwise send them anywhere: such a value counts only when it is one of the cloud's
- * own (x-raygpu-official), or when the project file or the environment admits it. */
+ * carry (x-raygpu-trust in the module's schema.json: "endpoint" or "profile"). Otherwise anyone who
+ * can change a spec could send them anywhere. Such a value is used only if it is one of the cloud's
+ * own (x-raygpu-official), or if the project file or the environment allows it. */
 #include <string.h>
 #include "pipeline/internal.h"
 
@@ -44,8 +44,8 @@ static bool project_admits(const RgProject *project, size_t kind, const char *va
 	return found;
 }
 
-/* The project file that may admit: that of the branch a change is compared with, which the change
- * itself can't touch; else the pass's. false: it can't be read. */
+/* The project file that may allow values: that of the branch that a change is compared with, which
+ * the change itself cannot modify; else the pass's. false: it cannot be read. */
 static bool find_judge(const RgSession *session, const RgPass *pass, RgProject **own,
 	const RgProject **judge, RgDiags *diags)
 {
@@ -73,7 +73,7 @@ static void trust_report(const RgSession *session, size_t kind, const char *prov
 	rg_diag_cloud(diag, provider, NULL, NULL);
 }
 
-/* The kind of trust that a setting needs for its value; the number of kinds when none. */
+/* The kind of trust that a setting requires for its value; the number of kinds if none. */
 static size_t kind_needed(const RgSession *session, const json_t *rule, const char *value)
 {
 	const char *trust = rg_json_str(rule, "x-raygpu-trust", "");
@@ -102,7 +102,7 @@ bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *
 	json_object_foreach (settings, name, rule) {
 		const char *value = rg_json_str(config, name, NULL);
 		size_t kind = kind_needed(session, rule, value);
-		/* what the state records was admitted when it was applied */
+		/* what the state records was allowed when it was applied */
 		if (kind == G_N_ELEMENTS(kinds) ||
 			g_strcmp0(rg_json_str(recorded, name, NULL), value) == 0)
 			continue;

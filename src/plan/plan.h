@@ -108,8 +108,7 @@ typedef struct {
 	bool dirty, in_git;
 	char *catalog_date; /* newest price date used, or NULL */
 	GPtrArray *changes; /* RgPlanChange*: NONE included, in apply order */
-	GPtrArray
-		*pools; /* RgPlanPool*, head first, then as in the spec, then pools that left it */
+	GPtrArray *pools;   /* RgPlanPool*, head first, then by spec, then pools that left it */
 	GPtrArray *markets; /* RgPlanMarket*, by name */
 	GPtrArray *limits;  /* RgPlanLimit* */
 	char *override;	    /* why the budget may be exceeded; NULL: it may not */

@@ -21,7 +21,7 @@ const char *rg_node_state_name(RgNodeState state)
 	return state_names[state];
 }
 
-/* A report, read: words as a shell splits them, "KEY=VALUE" each but the first. */
+/* A parsed report: words as a shell splits them, "KEY=VALUE" each except the first. */
 typedef struct {
 	char **words;
 } Report;
@@ -44,7 +44,7 @@ static int64_t report_int(const Report *report, const char *key, int64_t most)
 										    : -1;
 }
 
-/* What follows the last mark of a line that ends as reports do; NULL: it is none. */
+/* What follows the last mark in a line that ends like a report; NULL: it is not a report. */
 static char **report_words(const char *line)
 {
 	const char *mark = g_strrstr(line, MARK);
@@ -89,7 +89,7 @@ const RgMember *rg_roster_find(const RgRoster *roster, const char *id)
 	return g_hash_table_lookup(roster->members, key);
 }
 
-/* Parts of one roster come in their order; one that is missing makes all of them worthless. */
+/* Parts of a roster arrive in order; if one is missing, all of them are useless. */
 typedef struct {
 	RgRoster *roster; /* being collected; NULL: none */
 	int64_t parts, next;
@@ -115,7 +115,7 @@ static void roster_add(RgRoster *roster, const Report *report)
 	}
 }
 
-/* The roster, when this was its last part; the caller's. */
+/* The roster, if this was its last part; owned by the caller. */
 static RgRoster *roster_take(Collection *collection, const Report *report)
 {
 	int64_t at = report_int(report, "at", G_MAXINT64 / 1000);
@@ -185,7 +185,7 @@ static void take_state(RgConsole *console, RgNodeState state, const Report *repo
 		take_failure(console, report);
 }
 
-/* The machine booted again: what was reported before no longer holds. */
+/* The machine rebooted: earlier reports no longer apply. */
 static void take_boot(Reading *reading, const char *boot)
 {
 	if (g_strcmp0(boot, reading->boot) == 0)

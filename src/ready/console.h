@@ -1,12 +1,12 @@
-/* What a node reports on its console, in lines of src/boot/report.sh (src/boot/README.md,
- * "Reports"). Pure. The text comes from the node, where users' programs run: anything may be in it.
- */
+/* Parses what a node reports on its console, in lines from src/boot/report.sh (src/boot/README.md,
+ * "Reports"). Pure. The text comes from the node, where users' programs run, so it may contain
+ * anything. */
 #pragma once
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the order in which a node passes through them. "doing" changes only the step. */
+/* In the order in which a node goes through them. "doing" changes only the step. */
 #define RG_NODE_STATES(X)                                                                          \
 	X(SILENT, "silent")                                                                        \
 	X(BOOTED, "booted")                                                                        \
@@ -37,26 +37,26 @@ typedef struct {
 	GHashTable *members; /* key -> RgMember* */
 	GStringChunk *texts;
 } RgRoster;
-/* NULL when it is not a member. `id`: the cloud's of the machine. */
+/* NULL if it is not a member. `id`: the cloud's id of the machine. */
 const RgMember *rg_roster_find(const RgRoster *roster, const char *id);
 
 typedef struct {
 	RgNodeState state;
-	char *step; /* what it does, or did last; "": nothing was reported */
-	/* of its last failure since it booted, unless it joined after it; NULL: none. The code is
+	char *step; /* the current or last step; "": nothing was reported */
+	/* of its last failure since it booted, unless it joined afterwards; NULL: none. The code is
 	 * the script's exit status. */
 	char *failed_step, *reason;
 	int64_t code;
 	int64_t gpus;	  /* once it joined; else -1 */
 	char *driver;	  /* NULL: not reported */
-	RgRoster *roster; /* the head's last whole one; else NULL */
-	GPtrArray *tail;  /* char*: the last lines that are no reports, cleaned, oldest first */
+	RgRoster *roster; /* the head's last complete one; else NULL */
+	GPtrArray *tail;  /* char*: the last lines that are not reports, cleaned, oldest first */
 } RgConsole;
 
 /* The exit status after which a node's script is not started again. */
 #define RG_NODE_GAVE_UP 78
 
-/* `text` may be NULL: nothing yet. Never fails; what can't be read is skipped. */
+/* `text` may be NULL: nothing yet. Never fails; skips what it cannot read. */
 RgConsole *rg_console_parse(const char *text);
 void rg_console_free(RgConsole *console);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgConsole, rg_console_free)

@@ -3,7 +3,7 @@
 #include "sim/core/control.h"
 #include "sim/core/world.h"
 
-#define STOP_SEEN_US 50000 /* how late a sleeping request sees that the server stops */
+#define STOP_SEEN_US 50000 /* how late a sleeping request notices that the server stops */
 
 typedef struct {
 	double tokens;
@@ -110,7 +110,7 @@ static gint64 choose_latency(RgSim *sim, const char *action)
 	return latency + (jitter ? (gint64)(g_rand_double(sim->random) * (double)jitter) : 0);
 }
 
-/* Words the true answer, or the one that the fault puts in its place. */
+/* Writes the true answer, or the one that the fault replaces it with. */
 static void call_answer(RgSimCall *call, const json_t *fault)
 {
 	RgSimReply *reply = call->reply;
@@ -140,7 +140,7 @@ static void call_answer(RgSimCall *call, const json_t *fault)
 		rg_sim_reply_header(reply, "Retry-After", wait);
 }
 
-/* First turn under the lock: admission, and what is going to happen to the request. */
+/* First turn under the lock: admission, and what will happen to the request. */
 static bool call_arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
 {
 	RgSim *sim = call->sim;
@@ -159,8 +159,7 @@ static bool call_arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
 	return admitted;
 }
 
-/* Half of the latency lies before the action and half behind it, as on a real way there and back.
- */
+/* Half of the latency comes before the action and half after it, as on a real network. */
 static void call_travel(RgSim *sim, gint64 latency_ms)
 {
 	gint64 end_us = g_get_monotonic_time() + latency_ms * 500, left_us;
@@ -179,7 +178,7 @@ static void call_carry_out(RgSimCall *call, const json_t *fault)
 	Outcome outcome = fault ? INJECTED : OK;
 	if (!fault || rg_sim_fault_is_late(fault)) {
 		bool done = (!cloud->check || cloud->check(call)) && call->action->run(call);
-		if (!done && !call->code) /* a hand-made world lacks something */
+		if (!done && !call->code) /* a manually written world lacks something */
 			rg_sim_fail(call, 500, "InternalError", "An internal error has occurred");
 		outcome = !done && !fault ? FAILED : outcome;
 	}

@@ -1,5 +1,5 @@
-/* What a simulated cloud gives to the engine: one struct in the table of cmd/raygpu-sim. README.md
- * beside this file says how to write one. The engine calls all but `claims`
+/* What a simulated cloud provides to the engine: one struct in the table of cmd/raygpu-sim.
+ * README.md beside this file explains how to write one. The engine calls everything except `claims`
  * under its lock. */
 #pragma once
 #include "sim/core/call.h"
@@ -18,7 +18,7 @@ struct RgSimCloud {
 	const char *section; /* its member of the world file: {place: {table: [document]}} */
 	const RgSimKind *kinds;
 	unsigned n_kinds;
-	const RgSimKnob *knobs; /* beside the engine's own; ends with a NULL name. NULL: none */
+	const RgSimKnob *knobs; /* in addition to the engine's; ends with a NULL name; or NULL */
 
 	/* The facts that it starts from, read once. Both NULL: none. */
 	void *(*data_new)(void);
@@ -26,34 +26,35 @@ struct RgSimCloud {
 
 	/* Places: regions, projects, namespaces. */
 	bool (*has_place)(const void *data, const char *name);
-	/* Before each use of a place: adds what it has from the start, if that is missing. May be
+	/* Before each use of a place: adds its initial documents if they are missing. May be
 	 * NULL. */
 	void (*seed)(RgSimPlace *place);
 	/* Frees place->own. May be NULL. */
 	void (*place_clear)(RgSimPlace *place);
-	/* What rg_sim_plan announced is due now; the document is still as it was announced. May be
+	/* What rg_sim_plan announced is due now; the document still has the announced state. May be
 	 * NULL. */
 	void (*due)(RgSimPlace *place, unsigned kind, const char *id, const char *what);
 
-	/* A request's way. `claims`: is it one of this cloud's? Clouds are asked in order. */
+	/* The steps of a request. `claims`: does it belong to this cloud? Clouds are asked in
+	 * order. */
 	bool (*claims)(const RgSimRequest *request);
-	/* Reads the request into the call (service, params, dry_run), checks who asks (caller) and
-	 * where (place_name), finds the action. False after rg_sim_fail; then the call has an
-	 * action only if the caller was known and let in. */
+	/* Parses the request into the call (service, params, dry_run), determines the caller and
+	 * the place (place_name), finds the action. False after rg_sim_fail; then the call has an
+	 * action only if the caller was known and admitted. */
 	bool (*admit)(RgSimCall *call);
-	/* Checks the parameters, before the action runs in its place. May be NULL. */
+	/* Checks the parameters before the action runs. May be NULL. */
 	bool (*check)(RgSimCall *call);
-	/* Writes status, headers and body of call->reply: of call->body, or of the error in
+	/* Writes status, headers and body of call->reply: from call->body, or from the error in
 	 * call->code. */
 	void (*answer)(const RgSimCall *call);
 
 	/* What scenarios and the control endpoint can do to it. Each may be NULL. */
 	bool (*is_quota)(const char *code); /* is it a key of the knob `quotas`? */
-	/* Announces the end of spot machines of the place that the rule means; counts it down and
-	 * appends their ids to `hit`. */
+	/* Announces the end of spot machines of the place that match the rule; decrements its count
+	 * and appends their ids to `hit`. */
 	void (*reclaim)(RgSimPlace *place, RgSimReclaim *rule, json_t *hit);
-	/* `instance_types` of a scenario: false and *problem (g_free) when they are none; adds them
-	 * to the facts, or forgets all that were added (NULL). */
+	/* `instance_types` of a scenario: false and *problem (g_free) if they are invalid; adds
+	 * them to the facts, or removes all added ones (NULL). */
 	bool (*types_check)(const void *data, const json_t *types, char **problem);
 	void (*types_add)(void *data, const json_t *types);
 };

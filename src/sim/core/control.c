@@ -7,9 +7,9 @@
 typedef struct {
 	RgSim *sim;
 	const RgSimRequest *request;
-	const json_t *given; /* the request's JSON; NULL without a body, and of a scenario */
+	const json_t *given; /* the request's JSON; NULL without a body, and for a scenario */
 	char *problem;	     /* set by a handler that returns NULL */
-	char *text;	     /* in place of what a handler returns */
+	char *text;	     /* instead of the handler's result */
 } Control;
 
 /* The answer, which the caller owns. */
@@ -157,7 +157,7 @@ static Handler find_handler(const RgSimRequest *request, bool *path_known)
 	return NULL;
 }
 
-/* Runs the handler under the lock; NULL and control->problem when it refuses. */
+/* Runs the handler under the lock; NULL and control->problem if it refuses. */
 static json_t *control_handle(Control *control, Handler handler)
 {
 	RgSim *sim = control->sim;

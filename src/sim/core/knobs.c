@@ -79,14 +79,14 @@ bool rg_sim_knob_is_words(const json_t *value)
 static const RgSimKnob own_knobs[] = {
 	{"boot_ms", 200, 0, DAY_MS},
 	{"shutdown_ms", 200, 0, DAY_MS},
-	{"terminated_ms", 3600 * 1000, 0, DAY_MS}, /* how long an ended machine is shown */
+	{"terminated_ms", 3600 * 1000, 0, DAY_MS}, /* how long a terminated machine is shown */
 	{"consistency_ms", 0, 0, DAY_MS},
 	{"latency_ms", 0, 0, 600 * 1000},
 	{"latency_jitter_ms", 0, 0, 600 * 1000},
-	{"page_size", 0, 0, 1000 * 1000}, /* 0: no cap */
+	{"page_size", 0, 0, 1000 * 1000}, /* 0: no limit */
 	{"clock_offset_s", 0, -10 * DAY_MS, 10 * DAY_MS},
 	{"throttle", 0, 0, 1},
-	{"verify", 1, 0, 1}, /* 0: credentials are looked at for form only */
+	{"verify", 1, 0, 1}, /* 0: only the form of credentials is checked */
 	{"page_before_filter", 0, 0, 1},
 	{"latency_by_action", .check = is_counts, .json = "{}", .form = "an object {action: ms}"},
 	{"capacity", .check = is_capacity, .json = "{}", .form = "an object {type: {zone: count}}"},
@@ -97,8 +97,7 @@ static const RgSimKnob own_knobs[] = {
 	{NULL},
 };
 
-/* The next of all knobs, of the engine first: *cloud begins with -1, *at with 0. NULL at the end.
- */
+/* Iterates over all knobs, the engine's first: *cloud starts at -1, *at at 0. NULL at the end. */
 static const RgSimKnob *next_knob(const RgSimCloud *const *clouds, int *cloud, unsigned *at)
 {
 	for (;;) {
@@ -138,7 +137,7 @@ static bool are_quotas(const RgSimCloud *const *clouds, const json_t *quotas)
 	return true;
 }
 
-/* The value as it is kept; NULL and *problem when it is not one of the knob's. */
+/* The value as stored; NULL and *problem if it is not valid for the knob. */
 static json_t *read_value(
 	const RgSimCloud *const *clouds, const RgSimKnob *knob, const json_t *given, char **problem)
 {

@@ -1,4 +1,4 @@
-/* How the simulator behaves: set by command-line options, changed while it runs through the control
+/* How the simulator behaves: set by command-line options, changed at run time through the control
  * endpoint. One object {name: value} in RgSim; raygpu-sim(1) explains each knob. */
 #pragma once
 #include <glib.h>
@@ -13,7 +13,7 @@ typedef struct {
 	gint64 initial, min, max;
 	bool (*check)(const json_t *value); /* NULL: a number */
 	const char *json;		    /* its initial value */
-	const char *form;		    /* what the check expects, for people */
+	const char *form;		    /* what the check expects, for messages */
 } RgSimKnob;
 
 /* Initial values of the engine's knobs and the clouds'. */
@@ -23,9 +23,9 @@ json_t *rg_sim_knobs_new(const struct RgSimCloud *const *clouds);
 json_t *rg_sim_knobs_change(const struct RgSimCloud *const *clouds, const json_t *knobs,
 	const json_t *changes, char **problem);
 
-/* Machines of the type that fit in the zone at all; -1 when unlimited. */
+/* The number of machines of the type that fit in the zone; -1 if unlimited. */
 gint64 rg_sim_knobs_capacity(const json_t *knobs, const char *type, const char *zone);
-/* Does the list have the word, or "*"? */
+/* Does the list contain the word, or "*"? */
 bool rg_sim_knobs_lists(const json_t *list, const char *word);
 
 /* Checks for the clouds' knobs: a list of texts; {name: text}. */

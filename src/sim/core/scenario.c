@@ -18,23 +18,24 @@ typedef struct {
 
 struct RgSimScenario {
 	json_t *document;
-	RgSimRealm *realm;   /* the cloud that `types` are of */
+	RgSimRealm *realm;   /* the cloud that `types` belong to */
 	const json_t *types; /* may be NULL */
-	GArray *steps;	     /* of Step, in order of time; the first is the start */
+	GArray *steps;	     /* of Step, ordered by time; the first is the start */
 	unsigned done;
 	gint64 started_ms;
 };
 
 /* ---- reading */
 
-/* A scenario that is being read: what is wrong, and the JSON pointer of where. */
+/* The scenario being read: what is wrong, and the JSON pointer of the place. */
 typedef struct {
 	const RgSim *sim;
 	char *problem;
 	GString *pointer;
 } Reading;
 
-/* Says that it was found in this member, or in this entry of it. false for the caller to return. */
+/* Adds the member, or the entry of it, to the problem's path. Returns false for the caller to
+ * return. */
 static bool reading_fail(Reading *reading, const char *name, gssize index, char *why)
 {
 	g_autofree char *entry = index < 0 ? g_strdup("") : g_strdup_printf("[%zd]", index);
@@ -83,7 +84,7 @@ static bool check_fault(const json_t *rule, char **problem)
 
 typedef bool (*Check)(const json_t *value, char **problem);
 
-/* `list` may be NULL. The problem gets the entry's path. */
+/* `list` may be NULL. Adds the entry's path to the problem. */
 static bool check_list(Reading *reading, const json_t *list, const char *name, Check check)
 {
 	if (list && !json_is_array(list)) {
@@ -149,12 +150,12 @@ static bool read_steps(Reading *reading, RgSimScenario *scenario, const json_t *
 				reading, "steps", (gssize)i, g_steal_pointer(&reading->problem));
 		g_array_append_val(scenario->steps, step);
 	}
-	/* Steps of the same instant keep their order. */
+	/* Steps with the same time keep their order. */
 	g_array_sort(scenario->steps, compare_steps);
 	return true;
 }
 
-/* `instance_types` are of the cloud that `cloud` names, or of the first. */
+/* `instance_types` belong to the cloud that `cloud` names, or to the first. */
 static bool read_types(
 	Reading *reading, RgSimScenario *scenario, const char *cloud, const json_t *types)
 {
@@ -248,7 +249,7 @@ void rg_sim_scenario_free(RgSimScenario *scenario)
 	g_free(scenario);
 }
 
-/* ---- playing */
+/* ---- running */
 
 json_t *rg_sim_reclaim(RgSim *sim, const json_t *rule, char **problem)
 {
@@ -267,7 +268,7 @@ json_t *rg_sim_reclaim(RgSim *sim, const json_t *rule, char **problem)
 	return hit;
 }
 
-/* Everything was checked when the document was read, so nothing here can be refused. */
+/* Everything was checked when the document was read, so nothing can be refused here. */
 static void step_carry_out(const Step *step, RgSim *sim)
 {
 	g_autofree char *problem = NULL;
@@ -301,7 +302,7 @@ void rg_sim_scenario_run(RgSimScenario *scenario, RgSim *sim)
 		const Step *step = &g_array_index(scenario->steps, Step, scenario->done);
 		if (scenario->started_ms + step->at_ms > now_ms)
 			break;
-		/* In its own time: what was due before comes first, what it sets off later. */
+		/* At its own time: what was due before comes first, what it causes comes later. */
 		sim->now_ms = scenario->started_ms + step->at_ms;
 		rg_sim_world_run(sim);
 		step_carry_out(step, sim);
@@ -314,7 +315,7 @@ json_t *rg_sim_scenario_json(const RgSimScenario *scenario, gint64 now_ms)
 {
 	if (!scenario)
 		return json_pack("{s:b}", "started", 0);
-	/* The start is no step of the file. */
+	/* The start is not a step of the file. */
 	return json_pack("{s:b, s:f, s:i, s:i}", "started", 1, "elapsed_s",
 		(double)(now_ms - scenario->started_ms) / 1000, "done",
 		(int)MAX(scenario->done, 1) - 1, "steps", (int)scenario->steps->len - 1);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "sim/core/call.h"
 
-/* Clouds take less; a client that sends more is broken. */
+/* Clouds accept less; a client that sends more is broken. */
 #define MAX_BODY (4 * 1024 * 1024)
 #define MAX_CONNECTIONS 2000
 #define IDLE_S 120
@@ -18,7 +18,7 @@ struct RgSimServer {
 	unsigned port;
 };
 
-/* What is known of a request while its body comes in. */
+/* The state of a request while its body arrives. */
 typedef struct {
 	char *path;
 	char *query;
@@ -50,7 +50,8 @@ static void incoming_end(void *data, struct MHD_Connection *connection, void **c
 	*context = NULL;
 }
 
-/* A body that ends early: libmicrohttpd has promised its whole length and then has to hang up. */
+/* A body that ends early: libmicrohttpd has announced the full length and then has to close the
+ * connection. */
 typedef struct {
 	char *text;
 	size_t length;
@@ -145,7 +146,7 @@ static enum MHD_Result server_finish(RgSimServer *server, struct MHD_Connection 
 
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
 
-/* Called at the headers, for each piece of the body, and a last time to answer. */
+/* Called at the headers, for each piece of the body, and finally to answer. */
 static enum MHD_Result server_handle(void *data, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *piece, size_t *piece_size,
 	void **context)

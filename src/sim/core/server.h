@@ -1,5 +1,5 @@
-/* The HTTP(S) listener: the one file that knows libmicrohttpd. A thread a connection, kept alive,
- * so that a request that sleeps (latency) holds up nobody else. */
+/* The HTTP(S) listener: the only file that uses libmicrohttpd. One thread per connection, kept
+ * alive, so that a request that sleeps (latency) does not delay others. */
 #pragma once
 #include "sim/core/sim.h"
 
@@ -12,8 +12,8 @@ typedef struct {
 
 typedef struct RgSimServer RgSimServer;
 
-/* NULL and *problem (g_free) when it can't listen. `sim` must outlive the server. */
+/* NULL and *problem (g_free) if it cannot listen. `sim` must outlive the server. */
 RgSimServer *rg_sim_server_start(RgSim *sim, const RgSimListen *listen, char **problem);
 unsigned rg_sim_server_port(const RgSimServer *server);
-/* Lets requests in flight end, at once if they sleep. */
+/* Lets requests in flight end, immediately if they sleep. */
 void rg_sim_server_stop(RgSimServer *server);

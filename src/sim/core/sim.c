@@ -47,7 +47,7 @@ static void sim_free(RgSim *sim)
 RgSim *rg_sim_new(const RgSimCloud *const *clouds, guint64 seed, json_t *knobs,
 	const char *world_path, char **problem)
 {
-	json_set_alloc_funcs(g_malloc, g_free); /* so that g_free frees json_dumps' results too */
+	json_set_alloc_funcs(g_malloc, g_free); /* so that g_free also frees json_dumps' results */
 	RgSim *sim = g_new0(RgSim, 1);
 	*sim = (RgSim){.clouds = clouds,
 		.first_seed = seed,

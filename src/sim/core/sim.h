@@ -1,6 +1,6 @@
 /* The simulator as a whole, without HTTP: the world of each cloud, knobs, faults, counters, and the
- * file that keeps the world. One lock guards all of it; requests are short, so they take turns.
- * Made by cmd/raygpu-sim, served by server.h, asked through call.h and control.h. */
+ * world file. One lock guards all of it; requests are short, so they take turns. Created by
+ * cmd/raygpu-sim, served by server.h, used through call.h and control.h. */
 #pragma once
 #include <pthread.h>
 #include "sim/core/faults.h"
@@ -12,9 +12,9 @@ typedef struct RgSimScenario RgSimScenario;
 
 typedef struct RgSim {
 	const RgSimCloud *const *clouds; /* ends with NULL */
-	gint stopping; /* atomic: requests in flight end without the rest of their latency */
+	gint stopping; /* atomic: requests in flight skip the rest of their latency */
 	guint64 first_seed;
-	json_t *first_knobs;  /* what a reset goes back to */
+	json_t *first_knobs;  /* what a reset restores */
 	pthread_mutex_t lock; /* guards everything below */
 	json_t *knobs;	      /* {name: value}, never changed in place */
 	RgSimFaults faults;
@@ -26,13 +26,13 @@ typedef struct RgSim {
 	RgSimSaver *saver; /* NULL without a world file */
 
 	/* The world. */
-	GPtrArray *realms; /* of RgSimRealm, one a cloud */
+	GPtrArray *realms; /* of RgSimRealm, one per cloud */
 	guint64 seed;
-	guint64 counter; /* behind every generated id */
+	guint64 counter; /* part of every generated id */
 	gint64 now_ms;	 /* Unix time of the current request; never runs backwards */
 	gint64 keep_since_ms;
 	GSequence *due;	 /* world.c's */
-	guint64 changes; /* grows with each change; what the saver compares */
+	guint64 changes; /* increases with each change; the saver compares it */
 } RgSim;
 
 /* A cloud in this simulator: its facts and its places. */
@@ -54,17 +54,18 @@ typedef struct {
 } RgSimPlace;
 
 /* Takes the knobs (NULL: the initial ones). `world_path` may be NULL; an existing file is loaded.
- * NULL and *problem (g_free) when it can't be. */
+ * NULL and *problem (g_free) if that fails. */
 RgSim *rg_sim_new(const RgSimCloud *const *clouds, guint64 seed, json_t *knobs,
 	const char *world_path, char **problem);
-/* Writes the world a last time. False and *problem when that failed. */
+/* Writes the world one last time. False and *problem if that fails. */
 bool rg_sim_close(RgSim *sim, char **problem);
 
-/* Locks and brings the world to the present; unlocks and wakes the saver if something changed. */
+/* Locks and advances the world to the present; unlocks and wakes the saver if something changed. */
 void rg_sim_enter(RgSim *sim);
 void rg_sim_leave(RgSim *sim);
-/* Under the lock: takes the scenario (NULL: none any more) and starts it. */
+/* Under the lock: takes the scenario (NULL: removes it) and starts it. */
 void rg_sim_play(RgSim *sim, RgSimScenario *scenario);
-/* Under the lock: an empty world, first knobs, no faults, counters at 0; a scenario starts over. */
+/* Under the lock: an empty world, initial knobs, no faults, counters at 0; a scenario starts
+ * over. */
 void rg_sim_reset(RgSim *sim);
 json_t *rg_sim_counters_new(void);

@@ -59,7 +59,7 @@ json_t *rg_sim_item_view(const RgSimItem *item, gint64 as_of_ms)
 		if (version->at_ms <= as_of_ms)
 			return version->doc;
 	}
-	/* Older ones were dropped under a shorter delay: the oldest kept is the best there is. */
+	/* Older ones were dropped under a shorter delay: the oldest kept is the best available. */
 	return g_array_index(item->versions, RgSimVersion, 0).doc;
 }
 

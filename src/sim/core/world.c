@@ -118,7 +118,7 @@ RgSimPlace *rg_sim_place(RgSimRealm *realm, const char *name)
 	RgSimPlace *place = rg_sim_place_bare(realm, name);
 	if (!place || !realm->cloud->seed)
 		return place;
-	/* What every account has from the start was there long before any reader's delay. */
+	/* What every account has from the start existed long before any reader's delay. */
 	gint64 now_ms = realm->sim->now_ms;
 	realm->sim->now_ms = 0;
 	realm->cloud->seed(place);
@@ -223,7 +223,7 @@ void rg_sim_plan(RgSimPlace *place, unsigned kind, json_t *doc, gint64 at_ms, co
 	rg_sim_plan_known(place, kind, doc);
 }
 
-/* An event counts only while the document still expects it. */
+/* An event applies only while the document still expects it. */
 static bool is_expected(const json_t *doc, const Event *event)
 {
 	const json_t *due = json_object_get(doc, "_due");
@@ -239,7 +239,7 @@ void rg_sim_world_run(RgSim *sim)
 		const Event *event = g_sequence_get(first);
 		if (event->at_ms > now_ms)
 			break;
-		/* Late readers must see it as of its own time, not of when somebody looked. */
+		/* Delayed readers must see it as of its own time, not of when somebody asked. */
 		sim->now_ms = event->at_ms;
 		RgSimPlace *place = g_hash_table_lookup(event->realm->places, event->place);
 		if (place && is_expected(rg_sim_find(place, event->kind, event->id), event))

@@ -4,9 +4,9 @@
 #include "sim/core/world.h"
 
 #define FORMAT 1
-/* Changes of this long are written together. */
+/* Changes within this time are written together. */
 #define COALESCE_MS 10
-/* How long the thread sleeps at most, so that life-cycle events reach the file without requests. */
+/* The longest sleep of the thread, so that life-cycle events reach the file without requests. */
 #define POLL_MS 20
 
 struct RgSimSaver {
@@ -15,7 +15,7 @@ struct RgSimSaver {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards `known`, `stop` */
 	pthread_cond_t wake;
-	guint64 known; /* the newest state of the world that was passed to us */
+	guint64 known; /* the newest state of the world that was passed on */
 	bool stop;
 	pthread_mutex_t writing; /* one writer at a time; guards `written` */
 	guint64 written;
@@ -115,7 +115,7 @@ static bool load_world(RgSim *sim, const json_t *file, char **problem)
 	}
 	sim->seed = (guint64)seed;
 	sim->counter = (guint64)counter;
-	/* What was there before the start is old news for every reader. */
+	/* What existed before the start is not new for any reader. */
 	gint64 now_ms = sim->now_ms;
 	sim->now_ms = 0;
 	bool loaded = true;
@@ -192,7 +192,7 @@ static void *save_on(void *data)
 		wait_until(saver, POLL_MS);
 		pthread_mutex_unlock(&saver->lock);
 		g_usleep(COALESCE_MS * 1000);
-		/* A failure is reported to whoever asks for the world, and at the end. */
+		/* A failure is reported to anyone who requests the world, and at the end. */
 		rg_sim_saver_flush(saver, NULL);
 		pthread_mutex_lock(&saver->lock);
 	}
