@@ -90,19 +90,39 @@ static rgp_status instance_update(const AwsCall *call, AwsUpdate *update)
 /* A removal under way. */
 typedef struct {
 	const AwsCall *call;
-	json_t *items; /* those without a result */
+	json_t *items;	   /* those without a result */
+	GHashTable *ended; /* ids that EC2 says are terminated */
 	ModBackoff backoff;
 } Removal;
 
-static rgp_status give_done(Removal *removal)
+static const AwsShape state_members[] = {{"name"}, {0}};
+static const AwsShape change_members[] = {{"instanceId"}, {"currentState", state_members}, {0}};
+static const AwsShape change_set[] = {{"item", change_members, AWS_RECORD}, {0}};
+static const AwsShape terminate_members[] = {{"instancesSet", change_set}, {0}};
+static const AwsShape terminate_instances = {"TerminateInstancesResponse", terminate_members};
+
+static void on_terminated(void *data, const json_t *record)
+{
+	Removal *removal = data;
+	if (g_str_equal(mod_str(json_object_get(record, "currentState"), "name"), "terminated"))
+		g_hash_table_add(removal->ended, g_strdup(mod_str(record, "instanceId")));
+}
+
+/* An instance counts against the quota, and holds its place in a reservation, until it is
+ * terminated: one that is replaced is pending until then. `gone`: EC2 does not know them. */
+static rgp_status give_removed(Removal *removal, bool gone)
 {
 	rgp_status status = RGP_OK;
 	size_t i;
 	const json_t *item;
-	json_array_foreach (removal->items, i, item)
+	json_array_foreach (removal->items, i, item) {
+		const char *id = mod_str(item, "id");
+		bool done = gone || !json_is_true(json_object_get(item, "replaced")) ||
+			    g_hash_table_contains(removal->ended, id);
 		if (status == RGP_OK)
 			status = mod_give_item(&removal->call->talk, mod_str(item, "address"),
-				"done", mod_str(item, "id"), NULL);
+				done ? "done" : "pending", id, NULL);
+	}
 	return status;
 }
 
@@ -146,14 +166,20 @@ static rgp_status remove_others(Removal *removal, const char *message)
 static rgp_status run_removal(Removal *removal)
 {
 	static const Ec2Code unknown_codes[] = {{"InvalidInstanceID.NotFound"}, {0}};
+	bool gone = true;
 	while (json_array_size(removal->items)) {
 		g_auto(Ec2Reply) reply = {0};
 		json_auto_t *params = json_pack("{s:o}", "InstanceId", ids_of(removal->items));
-		const Ec2Request request = {.action = "TerminateInstances", .params = params};
+		const Ec2Request request = {.action = "TerminateInstances",
+			.params = params,
+			.shape = &terminate_instances,
+			.record = on_terminated,
+			.data = removal};
 		rgp_status status = ec2_send(removal->call, &request, &reply);
 		if (status != RGP_OK)
 			return status;
-		if (reply.failure.class_ == RGP_CLASS_OK)
+		gone = reply.failure.class_ != RGP_CLASS_OK;
+		if (!gone)
 			break;
 		if (!ec2_match(&reply.failure, unknown_codes))
 			return json_array_size(removal->items) > 1
@@ -169,7 +195,7 @@ static rgp_status run_removal(Removal *removal)
 		if (status == RGP_FAIL)
 			break;
 	}
-	return give_done(removal);
+	return give_removed(removal, gone);
 }
 
 #define UNKNOWN_WAIT_S 10
@@ -179,11 +205,13 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 	Removal removal = {
 		.call = call,
 		.items = json_array(),
+		.ended = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.backoff = mod_backoff_start(&call->talk, UNKNOWN_WAIT_S),
 	};
 	json_array_extend(removal.items, mod_unconst(items));
 	rgp_status status = run_removal(&removal);
 	json_decref(removal.items);
+	g_hash_table_unref(removal.ended);
 	return status;
 }
 

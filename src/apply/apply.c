@@ -60,6 +60,7 @@ static void start_ready(Apply *apply)
 {
 	for (;;) {
 		gangs_look(apply);
+		rollings_look(apply);
 		if (apply->stopping || apply->store_failed)
 			return;
 		local_steps(apply);
@@ -128,6 +129,7 @@ static void clear(Apply *apply)
 	g_ptr_array_unref(apply->polls);
 	g_ptr_array_unref(apply->open);
 	g_ptr_array_unref(apply->gangs);
+	g_ptr_array_unref(apply->rollings);
 	g_ptr_array_unref(apply->steps);
 	g_hash_table_unref(apply->changes);
 	g_hash_table_unref(apply->groups);
@@ -151,6 +153,7 @@ bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, 
 	recover_open_rows(&apply);
 	steps_build(&apply);
 	gangs_build(&apply);
+	rollings_build(&apply);
 	fail_unsettled(&apply);
 	steps_begin(&apply);
 	run_steps(&apply);

@@ -3,7 +3,7 @@
  * The files call each other downwards only:
  *   apply
  *   create, change, recover
- *   gang, local, failures, search
+ *   gang, local, rolling, failures, search
  *   poll
  *   items
  *   steps
@@ -45,10 +45,12 @@ typedef struct {
 	int64_t started_ms, polled_ms, told_ms;
 	bool first, last;  /* of its change */
 	struct Gang *gang; /* of a create in a gang pool, else NULL */
-	bool held;	   /* ready, but not before all of its gang are */
-	bool in_doubt;	   /* failed, but it may be there */
-	bool late;	   /* failed, because the cloud did not finish in the kind's time */
-	bool gives_back;   /* removes what its gang doesn't use */
+	struct Rolling
+		*rolling; /* of a replace in a pool that is replaced node by node, else NULL */
+	bool held;	  /* ready, but not before all of its gang are */
+	bool in_doubt;	  /* failed, but it may be there */
+	bool late;	  /* failed, because the cloud did not finish in the kind's time */
+	bool gives_back;  /* removes what its gang doesn't use */
 } Step;
 
 /* What is known of a resource while the apply runs. */
@@ -69,6 +71,14 @@ typedef struct Gang Gang;	  /* gang.c: creates that come all or none */
 typedef struct Recovery Recovery; /* recover.c: an open row that is being cleared up */
 typedef struct Poll Poll;	  /* poll.c: what the cloud works on, of one kind and call */
 typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
+
+/* rolling.c: replaces of one pool, of which a few run at a time */
+typedef struct Rolling {
+	const RgPlanPool *pool;
+	GPtrArray *removes;  /* Step*: the removing halves, in the order of indexes */
+	const Step *culprit; /* the first one that failed, or NULL */
+	bool ended;	     /* because of it */
+} Rolling;
 
 /* One provider call. `results`, `found` and `diags` are filled by the worker. */
 typedef struct {
@@ -105,6 +115,7 @@ typedef struct {
 	GQueue ready;	     /* Group* that hold ready steps; the next one gets the next call */
 	GPtrArray *polls;    /* Poll*, one a kind and call */
 	GPtrArray *gangs;    /* Gang*, one a gang pool that lacks nodes */
+	GPtrArray *rollings; /* Rolling*, one a pool that is replaced node by node */
 	/* open rows: what became of their addresses */
 	GHashTable *unsettled; /* char* -> RgDiag*: its fate is open, nothing may be done to it */
 	GPtrArray *open;       /* char*: left to the journal by this run */
@@ -119,6 +130,7 @@ typedef struct {
 
 /* steps.c: the graph */
 void steps_build(Apply *apply);
+void step_wait_for(Step *later, Step *earlier); /* either may be NULL */
 /* Those that wait for nothing are ready. */
 void steps_begin(Apply *apply);
 void step_set(Apply *apply, Step *step, StepState state);
@@ -140,6 +152,11 @@ void gangs_look(Apply *apply);
 bool gang_is_failed(const Step *step);
 /* Its node is there, but its gang is giving back: begins the removal. false: it may stay. */
 bool gang_gives_back(Apply *apply, Step *step);
+
+/* rolling.c: pools whose nodes are replaced a few at a time */
+void rollings_build(Apply *apply);
+/* Ends those of which a node failed. */
+void rollings_look(Apply *apply);
 
 /* batch.c: ready steps, those of one call together */
 void batches_add(Apply *apply, Step *step);

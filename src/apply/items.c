@@ -121,6 +121,8 @@ Job *items_job(Apply *apply, JobKind verb, const GPtrArray *steps)
 			step_fail(apply, step, last_diag(apply));
 			continue;
 		}
+		if (step->kind == STEP_REMOVE && !step->last)
+			json_object_set_new(item, "replaced", json_true());
 		json_array_append(items, item);
 		g_ptr_array_add(going, step);
 	}

@@ -38,7 +38,7 @@ static Step *add_step(Apply *apply, const RgPlanChange *change, StepKind kind)
 	return step;
 }
 
-static void wait_for(Step *later, Step *earlier)
+void step_wait_for(Step *later, Step *earlier)
 {
 	if (!later || !earlier || later == earlier)
 		return;
@@ -91,7 +91,7 @@ static Pair *add_change(Apply *apply, const RgPlanChange *change)
 	}
 	if (pair->remove && pair->make) {
 		pair->remove->last = pair->make->first = false;
-		wait_for(pair->make, pair->remove);
+		step_wait_for(pair->make, pair->remove);
 	}
 	return pair;
 }
@@ -102,7 +102,7 @@ static void add_making_edges(GHashTable *pairs, const RgPlanChange *change)
 	for (guint i = 0; change->depends_on && change->depends_on[i]; i++) {
 		const Pair *other = g_hash_table_lookup(pairs, change->depends_on[i]);
 		if (other)
-			wait_for(mine->make, other->make);
+			step_wait_for(mine->make, other->make);
 	}
 }
 
@@ -128,9 +128,9 @@ static void add_leaving_edges(
 		const Pair *other = g_hash_table_lookup(pairs, names[i]);
 		/* between an update and a replace of what it uses, the plan orders nothing */
 		if (other && other->remove && (freeing == mine->remove || !other->make))
-			wait_for(other->remove, freeing);
+			step_wait_for(other->remove, freeing);
 		else if (other && mine->remove && mine->make && is_made_anew(other))
-			wait_for(other->make, mine->remove);
+			step_wait_for(other->make, mine->remove);
 	}
 }
 
@@ -241,6 +241,8 @@ Step *step_give_back(Apply *apply, const Step *made)
 void step_fail(Apply *apply, Step *step, const RgDiag *why)
 {
 	step_set(apply, step, STEP_FAILED);
+	if (step->rolling && !step->rolling->culprit)
+		step->rolling->culprit = step;
 	apply->result->failed++;
 	if (step->last)
 		apply->ended++;

@@ -206,15 +206,16 @@ static GPtrArray *pool_order(const RgCluster *cluster)
 	return names;
 }
 
-static GPtrArray *gangs_of(const RgCluster *cluster)
+static GArray *rules_of(const RgCluster *cluster)
 {
-	GPtrArray *names = g_ptr_array_new();
+	GArray *rules = g_array_new(FALSE, FALSE, sizeof(RgPlanRule));
 	for (guint i = 0; cluster && i < cluster->pools->len; i++) {
 		const RgPool *pool = cluster->pools->pdata[i];
-		if (pool->gang)
-			g_ptr_array_add(names, pool->name);
+		const RgPlanRule rule = {
+			pool->name, pool->gang, pool->max_unavailable, pool->max_surge};
+		g_array_append_val(rules, rule);
 	}
-	return names;
+	return rules;
 }
 
 /* Reads and decides; discards what was read before. */
@@ -294,7 +295,8 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		pass_check_protection(session, pass, diags);
 	json_auto_t *protection = NULL;
 	json_auto_t *protect = pass_protected_pools(session, pass, &protection);
-	g_autoptr(GPtrArray) order = pool_order(cluster), gangs = gangs_of(cluster);
+	g_autoptr(GPtrArray) order = pool_order(cluster);
+	g_autoptr(GArray) rules = rules_of(cluster);
 	g_autoptr(GPtrArray) limits =
 		session->diff.destroy || looking ? NULL : pass_limits(cluster, pass->project);
 	json_auto_t *ignored = pass_ignored_tags(cluster, pass->project);
@@ -326,7 +328,8 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.source_data = cluster,
 		.explain = rg_boot_explain,
 		.pool_order = order,
-		.gangs = gangs,
+		.rules = (const RgPlanRule *)(gconstpointer)rules->data,
+		.n_rules = rules->len,
 		.limits = limits,
 		.override = session->override,
 		.carbon = carbon};

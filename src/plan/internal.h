@@ -59,6 +59,8 @@ bool node_after(const RgChange *change);
 /* pools.c, budget.c */
 /* Fills the plan's pools and markets. */
 void pools_make(Maker *maker);
+/* rolling.c: pools of which nodes are replaced that others can stay for: char* set, borrowed. */
+GHashTable *rolling_pools(const RgPlan *plan);
 void plan_pool_free(gpointer pool);
 void plan_market_free(gpointer market);
 void budget_estimate(Maker *maker);

@@ -27,7 +27,8 @@ const Member pool_members[] = {MEMBER(RgPlanPool, pool, NEEDED),
 	MEMBER(RgPlanPool, instance_type, TEXT), MEMBER(RgPlanPool, accelerator, TEXT),
 	MEMBER(RgPlanPool, market, TEXT), MEMBER(RgPlanPool, reason, TEXT),
 	MEMBER(RgPlanPool, instance_type_before, TEXT), MEMBER(RgPlanPool, market_before, TEXT),
-	MEMBER(RgPlanPool, gang, FLAG), {0}};
+	MEMBER(RgPlanPool, gang, FLAG), MEMBER(RgPlanPool, max_unavailable, SOME),
+	MEMBER(RgPlanPool, max_surge, SOME), {0}};
 
 const Member sum_members[] = {MEMBER(RgPlanSum, nodes, COUNT), MEMBER(RgPlanSum, gpus, COUNT),
 	MEMBER(RgPlanSum, microusd_hour, AMOUNT), MEMBER(RgPlanSum, unpriced, COUNT), {0}};

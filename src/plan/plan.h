@@ -69,6 +69,9 @@ typedef struct {
 	char *market, *reason; /* the same: "on-demand", "spot", "mixed"; why this type, or NULL */
 	char *instance_type_before, *market_before; /* where they change; else NULL */
 	bool gang;				    /* apply creates all of its new nodes or none */
+	/* how many of its nodes apply replaces at a time; max_surge: the new one before the old
+	 * one. Both 0: none are replaced, or all at once */
+	unsigned max_unavailable, max_surge;
 	RgPlanSide before, after;
 } RgPlanPool;
 
@@ -128,6 +131,13 @@ typedef struct {
 void rg_plan_free(RgPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPlan, rg_plan_free)
 
+/* How apply is to make and replace the nodes of a pool. */
+typedef struct {
+	const char *pool;
+	bool gang;
+	unsigned max_unavailable, max_surge; /* as RgPool has them */
+} RgPlanRule;
+
 typedef struct {
 	const char *command, *lineage, *state;
 	int64_t serial;
@@ -144,10 +154,11 @@ typedef struct {
 	/* what in the spec differs between two values of an attribute, an array of {"field",
 	 * "change", "before", "after", "hidden"} (src/boot/boot.h); NULL: unknown. May be NULL */
 	json_t *(*explain)(const json_t *before, const json_t *after);
-	GPtrArray *pool_order; /* char* names as in the spec; may be NULL */
-	GPtrArray *gangs;      /* char* names of gang pools; may be NULL */
-	GPtrArray *limits;     /* RgPlanLimit*, copied; may be NULL */
-	const char *override;  /* the user's reason to exceed them, or NULL */
+	GPtrArray *pool_order;	 /* char* names as in the spec; may be NULL */
+	const RgPlanRule *rules; /* one per pool; may be NULL */
+	size_t n_rules;
+	GPtrArray *limits;    /* RgPlanLimit*, copied; may be NULL */
+	const char *override; /* the user's reason to exceed them, or NULL */
 	/* {"types": {instance type: mg CO2e per hour or null}, "basis": becomes plan->carbon};
 	 * NULL: without carbon */
 	const json_t *carbon;

@@ -163,6 +163,20 @@ static gint compare_markets(gconstpointer a, gconstpointer b)
 	return strcmp((*(RgPlanMarket *const *)a)->market, (*(RgPlanMarket *const *)b)->market);
 }
 
+static void add_rules(const Maker *maker, GPtrArray *pools, GHashTable *by_name)
+{
+	g_autoptr(GHashTable) rolling = rolling_pools(maker->plan);
+	for (size_t i = 0; i < maker->input->n_rules; i++) {
+		const RgPlanRule *rule = &maker->input->rules[i];
+		RgPlanPool *pool = find_pool(pools, by_name, rule->pool);
+		pool->gang = rule->gang;
+		if (rule->gang || !g_hash_table_contains(rolling, rule->pool))
+			continue;
+		pool->max_surge = rule->max_surge;
+		pool->max_unavailable = rule->max_surge ? 0 : rule->max_unavailable;
+	}
+}
+
 void pools_make(Maker *maker)
 {
 	GPtrArray *pools = g_ptr_array_new_with_free_func(plan_pool_free);
@@ -181,8 +195,7 @@ void pools_make(Maker *maker)
 		if (node_after(change))
 			add_nodes(maker, pools, by_name, change, resource_after(change), add_after);
 	}
-	for (guint i = 0; maker->input->gangs && i < maker->input->gangs->len; i++)
-		find_pool(pools, by_name, maker->input->gangs->pdata[i])->gang = true;
+	add_rules(maker, pools, by_name);
 	qsort(pools->pdata + known, pools->len - known, sizeof(gpointer), compare_pools);
 	for (guint i = pools->len; i > 0; i--) {
 		const RgPlanPool *pool = pools->pdata[i - 1];

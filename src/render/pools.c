@@ -111,6 +111,20 @@ static void add_gangs(GString *text, const RgPlan *plan, const RgStyle *style)
 	}
 }
 
+static void add_rolling(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		unsigned n = MAX(pool->max_unavailable, pool->max_surge);
+		if (n)
+			wrapf(text, style, "",
+				"Pool %s is replaced %u node%s at a time%s. apply stops at the "
+				"first new node that does not start.",
+				pool->pool, n, n == 1 ? "" : "s",
+				pool->max_surge ? ", each new node before its old one" : "");
+	}
+}
+
 char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours)
 {
 	int64_t from = before->microusd_hour * hours, to = after->microusd_hour * hours;
@@ -289,6 +303,7 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
 	add_ray(text, plan, style);
 	add_choices(text, plan, style);
 	add_gangs(text, plan, style);
+	add_rolling(text, plan, style);
 	add_replaced(text, plan, style);
 	g_string_append_c(text, '\n');
 }

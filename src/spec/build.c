@@ -59,6 +59,22 @@ const char *rg_market_word(const RgMarket *market)
 	return market->is_spot ? "spot" : "on-demand";
 }
 
+/* A number of nodes, or "25%" of them, rounded down; at least 1. 0: not given. */
+static unsigned node_share(const json_t *value, unsigned nodes)
+{
+	if (!json_is_string(value))
+		return (unsigned)json_integer_value(value);
+	guint64 percent = g_ascii_strtoull(json_string_value(value), NULL, 10);
+	return (unsigned)MAX(1, nodes * percent / 100);
+}
+
+static void build_replace(RgPool *pool, const json_t *value)
+{
+	unsigned unavailable = node_share(json_object_get(value, "max_unavailable"), pool->nodes);
+	pool->max_unavailable = MAX(1, unavailable);
+	pool->max_surge = node_share(json_object_get(value, "max_surge"), pool->nodes);
+}
+
 static RgPool *build_pool(
 	const RgDocument *document, const char *name, const char *pointer, const json_t *value)
 {
@@ -101,6 +117,7 @@ static RgPool *build_pool(
 	pool->rdma_source = member_source(document, network, "rdma");
 	build_market(&pool->market, document, pointer, json_object_get(value, "market"));
 	pool->gang = json_is_true(json_object_get(value, "gang"));
+	build_replace(pool, json_object_get(value, "replace"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");

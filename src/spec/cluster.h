@@ -56,7 +56,11 @@ typedef struct {
 	bool rdma; /* each node gets the RDMA adapters of its type; all in one zone */
 	RgSource rdma_source;
 	RgMarket market;
-	bool gang;	/* its new nodes are created all or none */
+	bool gang; /* its new nodes are created all or none */
+	/* nodes that may be missing while they are replaced; at least 1 */
+	unsigned max_unavailable;
+	/* new nodes created before the old ones are removed; 0: the old ones go first */
+	unsigned max_surge;
 	bool protect;	/* no plan may destroy or replace its nodes */
 	json_t *labels; /* object of strings: Ray node labels of this pool, without the default ones
 			 */

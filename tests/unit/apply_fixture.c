@@ -180,11 +180,10 @@ static void make_plan(Apply *f, Pass *pass)
 	pass->desired = desired_set(f);
 	pass->diff = rg_diff(schema, pass->desired, pass->snapshot->recorded, pass->observed,
 		&f->diff, f->diags);
-	g_autoptr(GPtrArray) gangs = g_ptr_array_new();
-	if (f->gang)
-		g_ptr_array_add(gangs, (char *)(uintptr_t)f->gang);
+	const RgPlanRule rule = {.pool = f->gang, .gang = true};
 	const RgPlanInput plan = {.command = "plan",
-		.gangs = gangs,
+		.rules = &rule,
+		.n_rules = f->gang ? 1 : 0,
 		.cluster = CLUSTER,
 		.lineage = pass->lineage,
 		.provider = "cloud"};

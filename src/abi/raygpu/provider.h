@@ -91,8 +91,10 @@
  *          "marks" to write, {"cluster", "lineage", "pool"}; write also what makes `list` report "address".
  *          returns "item": {"address", "outcome": "done" | "pending" | "failed" | "unsupported",
  *                 "attributes"}
- * remove   input {"kind", "items": [ITEM, ...]}
- *          returns "item": {"address", "outcome": "done" | "pending" | "failed"}; gone counts as done
+ * remove   input {"kind", "items": [ITEM with "replaced": true if another is created in its place]}
+ *          returns "item": {"address", "outcome": "done" | "pending" | "failed"}; gone counts as done.
+ *          One with "replaced" is done when it no longer takes up what the new one needs: its quota,
+ *          its place in a reservation, its name, its addresses.
  *
  *          An ITEM of these three is {"address", "id", "recorded", "observed", "operation"}:
  *          "recorded": the attributes of its last create or update, with references resolved, and

@@ -1,0 +1,97 @@
+"""Nodes are replaced a few at a time: when they leave, when they return, and where apply stops."""
+import time
+import pytest
+from program import spec
+from sim_server import tags_of
+
+
+def write(home, nodes=3, disk=100, extra=''):
+    home.write('cluster.yaml', spec(pools={'serve': nodes}, pool_extra=f', disk: {{size: {disk}GB}}{extra}'))
+
+
+@pytest.fixture
+def home(home):
+    write(home)
+    return home
+
+
+def pool(sim):
+    return [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'serve']
+
+
+def fewest(sim, process, most=False):
+    """The least (or largest) number of nodes that EC2 counted while `process` ran."""
+    seen = []
+    while process.poll() is None:
+        seen.append(len(pool(sim)))
+        time.sleep(0.01)
+    return max(seen) if most else min(seen)
+
+
+def rolled(home, sim, **options):
+    apply = home.start('apply', 'cluster.yaml', '--auto-approve', '--no-settle')
+    least = fewest(sim, apply, **options)
+    out, err = apply.communicate()
+    assert apply.returncode == 0, (out, err)
+    return least
+
+
+def test_one_at_a_time_unless_stated(sim, home):
+    home.apply('cluster.yaml')
+    old = {i['instanceId'] for i in pool(sim)}
+    write(home, disk=120)
+    said = home.run('plan', 'cluster.yaml', '--out', 'plan.json', '--detailed-exitcode', code=2).out
+    assert 'Pool serve is replaced 1 node at a time. apply stops at the first new node that' in said
+    pools = {p['pool']: p for p in home.run('show', 'plan.json', '--json').json()['raygpu']['pools']}
+    assert pools['serve']['max_unavailable'] == 1 and 'max_unavailable' not in pools['head']
+    sim.knobs(boot_ms=300)
+    assert rolled(home, sim) == 2
+    assert len(pool(sim)) == 3 and not old & {i['instanceId'] for i in pool(sim)}
+
+
+@pytest.mark.parametrize('share, least', [(2, 2), ('"50%"', 2), ('"100%"', 0)])
+def test_max_unavailable_is_a_number_or_a_share(sim, home, share, least):
+    write(home, 4)
+    home.apply('cluster.yaml')
+    write(home, 4, disk=120, extra=f', replace: {{max_unavailable: {share}}}')
+    sim.knobs(boot_ms=400)
+    assert rolled(home, sim) == least
+
+
+def test_a_node_that_does_not_start_ends_it(sim, home):
+    home.apply('cluster.yaml')
+    old = {i['instanceId'] for i in pool(sim)}
+    write(home, disk=120)
+    sim.knobs(capacity={'g4dn.xlarge': {'*': 2}})
+    failed = home.run('apply', 'cluster.yaml', '--auto-approve', '--no-settle', code=3)
+    assert 'could not create aws.instance.serve[0]' in failed.err
+    assert len(old & {i['instanceId'] for i in pool(sim)}) == 2, 'the others stay'
+    sim.knobs(capacity={})
+    home.apply('cluster.yaml')
+    assert len(pool(sim)) == 3 and not old & {i['instanceId'] for i in pool(sim)}
+
+
+def test_the_new_node_is_requested_when_the_old_one_uses_no_quota_any_more(sim, home):
+    write(home, 1)
+    home.apply('cluster.yaml')
+    write(home, 1, disk=120)
+    sim.knobs(quotas={'L-DB2E81BA': 4}, shutdown_ms=1000)
+    home.apply('cluster.yaml')
+    assert len(pool(sim)) == 1
+
+
+def test_with_the_head_all_leave_together(sim, home):
+    home.apply('cluster.yaml')
+    home.write('cluster.yaml', spec(pools={'serve': 3}).replace('2.52.0', '2.53.0'))
+    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2).out
+    assert 'at a time' not in said and 'every running job and actor of the cluster ends' in said
+
+
+@pytest.mark.parametrize('value, message', [
+    ('{max_unavailable: 0}', 'at least 1'),
+    ('{max_unavailable: "0%"}', 'must be a number of nodes, or a share'),
+    ('{max_surge: half}', 'must be a number of nodes, or a share'),
+    ('{max_unavailable: 1, max_surge: 1}', 'must have at most 1 entry')])
+def test_what_is_refused(home, value, message):
+    write(home, extra=f', replace: {value}')
+    assert message in home.run('validate', 'cluster.yaml', code=4).err
