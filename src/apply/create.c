@@ -95,6 +95,31 @@ static void fail_all(Apply *apply, GPtrArray *steps, const RgDiag *why)
 		step_fail(apply, steps->pdata[i], why);
 }
 
+/* What these replace is recorded at an address of its own, before they take theirs. */
+static bool make_room(Apply *apply, const GPtrArray *steps)
+{
+	g_autofree RgMove *moves = g_new0(RgMove, steps->len);
+	size_t n = 0;
+	for (guint i = 0; i < steps->len; i++) {
+		const Step *step = steps->pdata[i];
+		if (step->former && !step->made_room)
+			moves[n++] = (RgMove){.from = step->change->address,
+				.to = step->former->address,
+				.group = step->change->group,
+				.origin = step->change->origin};
+	}
+	if (n &&
+		!rg_store_move(apply->store, apply->plan->cluster, moves, n, NULL, 0, apply->diags))
+		return false;
+	for (guint i = 0; i < steps->len; i++) {
+		Step *step = steps->pdata[i];
+		if (step->former && !step->made_room)
+			live_move(apply, step->change->address, step->former->address);
+		step->made_room = step->former;
+	}
+	return true;
+}
+
 Job *create_prepare(Apply *apply, GPtrArray *steps)
 {
 	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;
@@ -107,7 +132,7 @@ Job *create_prepare(Apply *apply, GPtrArray *steps)
 	Job *job = NULL;
 	int64_t row_id = 0;
 	/* rule 1: the row is durable before the first request of the batch */
-	if (row_fill(apply, steps, attributes, &row) &&
+	if (make_room(apply, steps) && row_fill(apply, steps, attributes, &row) &&
 		rg_store_journal_open(
 			apply->store, apply->plan->cluster, &row, &row_id, apply->diags)) {
 		job = job_new(JOB_CREATE, json_incref(row.input), steps);

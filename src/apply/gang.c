@@ -25,12 +25,8 @@ static void gang_free(void *data)
 
 static bool is_gang(const RgPlan *plan, const char *pool)
 {
-	for (guint i = 0; pool && i < plan->pools->len; i++) {
-		const RgPlanPool *known = plan->pools->pdata[i];
-		if (g_str_equal(known->pool, pool))
-			return known->gang;
-	}
-	return false;
+	const RgPlanPool *known = rg_plan_pool(plan, pool);
+	return known && known->gang;
 }
 
 static Gang *gang_for(Apply *apply, const char *pool)

@@ -43,8 +43,11 @@ typedef struct {
 	unsigned tries;	     /* creates that ended definitely with nothing, and were begun again */
 	GPtrArray *unblocks; /* Step* */
 	int64_t started_ms, polled_ms, told_ms;
-	bool first, last;  /* of its change */
-	struct Gang *gang; /* of a create in a gang pool, else NULL */
+	bool first, last;     /* of its change */
+	struct Gang *gang;    /* of a create in a gang pool, else NULL */
+	RgPlanChange *former; /* owned, of a create that comes before its removal: the change that
+			       * removes what it replaces, at the address where that makes room */
+	bool made_room;	      /* it is recorded there */
 	struct Rolling
 		*rolling; /* of a replace in a pool that is replaced node by node, else NULL */
 	bool held;	  /* ready, but not before all of its gang are */
@@ -75,7 +78,7 @@ typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
 /* rolling.c: replaces of one pool, of which a few run at a time */
 typedef struct Rolling {
 	const RgPlanPool *pool;
-	GPtrArray *removes;  /* Step*: the removing halves, in the order of indexes */
+	GPtrArray *firsts;   /* Step*: the halves that begin, in the order of indexes */
 	const Step *culprit; /* the first one that failed, or NULL */
 	bool ended;	     /* because of it */
 } Rolling;
@@ -235,6 +238,8 @@ unsigned jobs_free_slots(const Apply *apply);
 /* live.c */
 Live *live_get(Apply *apply, const char *address);
 Live *live_set(Apply *apply, const char *address, const char *id, const json_t *outputs);
+/* Its record moves to another address. */
+void live_move(Apply *apply, const char *from, const char *to);
 void live_forget(Apply *apply, const char *address);
 void live_load(Apply *apply);
 json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags);

@@ -49,6 +49,19 @@ Live *live_set(Apply *apply, const char *address, const char *id, const json_t *
 	return live;
 }
 
+void live_move(Apply *apply, const char *from, const char *to)
+{
+	gpointer key, value;
+	const RgResource *record = rg_resource_set_find(apply->snapshot->recorded, from);
+	if (!g_hash_table_steal_extended(apply->live, from, &key, &value))
+		return;
+	Live *live = value;
+	if (!live->attrs && record)
+		live->attrs = json_incref(record->attrs);
+	g_free(key);
+	g_hash_table_replace(apply->live, g_strdup(to), live);
+}
+
 void live_made(Live *live, const json_t *attrs)
 {
 	if (!live)

@@ -14,6 +14,9 @@ typedef struct {
 void step_free(Step *step)
 {
 	g_ptr_array_unref(step->unblocks);
+	if (step->former)
+		g_free(step->former->address);
+	g_free(step->former);
 	g_free(step);
 }
 
@@ -59,6 +62,25 @@ static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 	pair->make = add_step(apply, change, fits ? STEP_REPLAYED : STEP_CREATE);
 }
 
+/* The new one first: what it replaces makes room at an address of its own. */
+static void add_surge(Apply *apply, const RgPlanChange *change, Pair *pair)
+{
+	const RgResource *record = rg_resource_set_find(apply->snapshot->recorded, change->address);
+	RgPlanChange *former = g_memdup2(change, sizeof *change);
+	former->address = rg_address_former(change->address, record ? record->generation : 0);
+	pair->make = add_step(apply, change, STEP_CREATE);
+	pair->make->former = former;
+	pair->remove = add_step(apply, former, STEP_REMOVE);
+	pair->make->last = pair->remove->first = false;
+	step_wait_for(pair->remove, pair->make);
+}
+
+static bool surges(const Apply *apply, const RgPlanChange *change)
+{
+	const RgPlanPool *pool = rg_plan_pool(apply->plan, change->group);
+	return pool && pool->max_surge && change->index >= 0 && !change->replay;
+}
+
 static Pair *add_change(Apply *apply, const RgPlanChange *change)
 {
 	Pair *pair = g_new0(Pair, 1);
@@ -71,6 +93,10 @@ static Pair *add_change(Apply *apply, const RgPlanChange *change)
 		pair->make = add_step(apply, change, STEP_UPDATE);
 		break;
 	case RG_ACTION_REPLACE:
+		if (surges(apply, change)) {
+			add_surge(apply, change, pair);
+			return pair;
+		}
 		if (!change->replay)
 			pair->remove = add_step(apply, change, STEP_REMOVE);
 		add_create(apply, change, pair);
@@ -134,6 +160,16 @@ static void add_leaving_edges(
 	}
 }
 
+/* Made room by an earlier run: it stays until its successor is there. */
+static void add_successor_edge(GHashTable *pairs, const RgPlanChange *change)
+{
+	const Pair *mine = g_hash_table_lookup(pairs, change->address);
+	g_autofree char *address = rg_address_successor(change->address);
+	const Pair *other = address ? g_hash_table_lookup(pairs, address) : NULL;
+	if (other)
+		step_wait_for(mine->remove, other->make);
+}
+
 /* Records and forgets touch no cloud, so they wait for nothing. */
 static void add_edges(Apply *apply, GHashTable *pairs)
 {
@@ -147,6 +183,7 @@ static void add_edges(Apply *apply, GHashTable *pairs)
 		const RgResource *now =
 			rg_resource_set_find(apply->snapshot->recorded, change->address);
 		add_making_edges(pairs, change);
+		add_successor_edge(pairs, change);
 		if (now)
 			add_leaving_edges(pairs, change, cache, now);
 	}
@@ -217,7 +254,9 @@ void step_block(Apply *apply, Step *step, const char *culprit)
 		apply->result->blocked++;
 		apply->ended++;
 	}
-	emit(apply, RG_EVENT_BLOCKED, step, NULL, culprit);
+	/* of a replace with the new one first, the first half has said so */
+	if (step->first || step->kind != STEP_REMOVE)
+		emit(apply, RG_EVENT_BLOCKED, step, NULL, culprit);
 	step_block_dependents(apply, step, culprit);
 }
 

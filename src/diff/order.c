@@ -121,6 +121,15 @@ static void wait_for_leaving(RgChange *dependent, RgChange *dependency, void *da
 		g_ptr_array_add(dependency->after, dependent);
 }
 
+/* What makes room stays until its successor is there. */
+static void wait_for_successor(const Differ *differ, RgChange *change)
+{
+	g_autofree char *address = rg_address_successor(change->address);
+	RgChange *successor = address ? g_hash_table_lookup(differ->changes, address) : NULL;
+	if (successor && change_makes(successor))
+		g_ptr_array_add(change->after, successor);
+}
+
 void order_edges(Differ *differ)
 {
 	GPtrArray *changes = differ->diff->changes;
@@ -130,5 +139,6 @@ void order_edges(Differ *differ)
 			each_dependency(differ, change, change->desired, wait_for_making, NULL);
 		if (change_removes(change) || change->action == RG_ACTION_UPDATE)
 			each_dependency(differ, change, change->recorded, wait_for_leaving, NULL);
+		wait_for_successor(differ, change);
 	}
 }

@@ -21,10 +21,12 @@ static json_t *creates_of(const RgPlan *plan)
 	json_t *list = json_array();
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
+		const RgPlanPool *pool = rg_plan_pool(plan, change->group);
 		bool replaces = change->action == RG_ACTION_REPLACE;
 		if ((change->action != RG_ACTION_CREATE && !replaces) ||
 			g_str_equal(change->kind, RG_SECRET_KIND))
 			continue;
+		replaces &= !(pool && pool->max_surge); /* the new one comes first */
 		g_autofree char *key = g_strdup_printf("%s %s %d %p", change->kind,
 			change->group ? change->group : "", replaces, (void *)change->desired);
 		json_t *entry = g_hash_table_lookup(entries, key);

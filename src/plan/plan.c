@@ -176,6 +176,16 @@ RgPlan *rg_plan_new(
 	return plan;
 }
 
+const RgPlanPool *rg_plan_pool(const RgPlan *plan, const char *name)
+{
+	for (guint i = 0; name && i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		if (g_str_equal(pool->pool, name))
+			return pool;
+	}
+	return NULL;
+}
+
 bool rg_plan_has_changes(const RgPlan *plan)
 {
 	return plan->create + plan->update + plan->replace + plan->remove + plan->record +

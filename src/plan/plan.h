@@ -177,6 +177,8 @@ bool rg_plan_has_changes(const RgPlan *plan);
  * resources. One function decides both the text and the exit code. */
 bool rg_plan_is_noop(const RgPlan *plan);
 
+/* NULL: none of that name. */
+const RgPlanPool *rg_plan_pool(const RgPlan *plan, const char *name);
 bool rg_plan_is_range(const RgPlanSide *side);
 /* Over the pools; `pool` NULL: of all. */
 RgPlanSide rg_plan_sum(const RgPlan *plan, const char *pool, bool after);

@@ -10,7 +10,8 @@ static GHashTable *uprooted(const RgPlan *plan)
 	GHashTable *set = g_hash_table_new(g_str_hash, g_str_equal);
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
-		bool moves = change->action == RG_ACTION_REPLACE && !change->pin;
+		bool again = change->action == RG_ACTION_CREATE && change->row != 2;
+		bool moves = (change->action == RG_ACTION_REPLACE || again) && !change->pin;
 		for (guint k = 0; change->depends_on && change->depends_on[k] && !moves; k++)
 			moves = g_hash_table_contains(set, change->depends_on[k]);
 		if (moves)

@@ -24,6 +24,15 @@ static bool is_word(const char *text, size_t len)
 	return len > 0;
 }
 
+/* "train", or "train~1" for a resource that is being replaced. */
+static bool is_name(const char *text, size_t len)
+{
+	const char *tilde = memchr(text, '~', len);
+	size_t word = tilde ? (size_t)(tilde - text) : len;
+	size_t digits = tilde ? strspn(tilde + 1, "0123456789") : 0;
+	return is_word(text, word) && (!tilde || (digits > 0 && word + 1 + digits == len));
+}
+
 /* "[12]": no sign, no leading zero, so that each resource has one address. */
 static bool parse_index(const char *text, int64_t *index)
 {
@@ -49,7 +58,7 @@ static bool split(const char *address, Parts *parts)
 	parts->index = -1;
 	if (!is_word(address, (size_t)(dot - address)) ||
 		!is_word(dot + 1, (size_t)(second - dot - 1)) ||
-		!is_word(parts->name, parts->name_len))
+		!is_name(parts->name, parts->name_len))
 		return false;
 	return !bracket || parse_index(bracket + 1, &parts->index);
 }
@@ -80,4 +89,26 @@ int rg_address_compare(const char *a, const char *b)
 	if (order == 0)
 		order = compare_texts(x.name, x.name_len, y.name, y.name_len);
 	return order != 0 ? order : (x.index > y.index) - (x.index < y.index);
+}
+
+char *rg_address_former(const char *address, int64_t generation)
+{
+	Parts parts;
+	if (!split(address, &parts))
+		return NULL;
+	g_autofree char *kind = g_strndup(address, parts.kind_len);
+	g_autofree char *name = g_strdup_printf(
+		"%.*s~%" G_GINT64_FORMAT, (int)parts.name_len, parts.name, generation);
+	return rg_address_format(kind, name, parts.index);
+}
+
+char *rg_address_successor(const char *address)
+{
+	Parts parts;
+	const char *tilde = strchr(address, '~');
+	if (!tilde || !split(address, &parts))
+		return NULL;
+	g_autofree char *kind = g_strndup(address, parts.kind_len);
+	g_autofree char *name = g_strndup(parts.name, (size_t)(tilde - parts.name));
+	return rg_address_format(kind, name, parts.index);
 }

@@ -62,6 +62,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgResource, rg_resource_free)
 
 /* "kind.name" or "kind.name[index]"; g_free the result. */
 char *rg_address_format(const char *kind, const char *name, int64_t index);
+/* The address of a resource while its successor is created at its own: "kind.train[3]" of
+ * generation 1 moves to "kind.train~1[3]". No spec can contain it. g_free the result. */
+char *rg_address_former(const char *address, int64_t generation);
+/* The address that it had; NULL if it is not such an address. g_free the result. */
+char *rg_address_successor(const char *address);
 /* Parses an address; false if it is not one. The caller g_frees kind and name. */
 bool rg_address_parse(const char *address, char **kind, char **name, int64_t *index);
 /* Orders by kind, name, index number (train[2] before train[10]). */

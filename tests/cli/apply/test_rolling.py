@@ -95,3 +95,58 @@ def test_with_the_head_all_leave_together(sim, home):
 def test_what_is_refused(home, value, message):
     write(home, extra=f', replace: {value}')
     assert message in home.run('validate', 'cluster.yaml', code=4).err
+
+
+def test_max_surge_makes_the_new_node_first(sim, home):
+    home.apply('cluster.yaml')
+    old = {i['instanceId'] for i in pool(sim)}
+    write(home, disk=120, extra=', replace: {max_surge: 1}')
+    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2).out
+    assert 'Pool serve is replaced 1 node at a time, each new node before its old one.' in said
+    sim.knobs(boot_ms=300)
+    assert rolled(home, sim) == 3
+    assert len(pool(sim)) == 3 and not old & {i['instanceId'] for i in pool(sim)}
+    assert 'No changes.' in home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle').out
+
+
+def test_max_surge_holds_its_limit(sim, home):
+    write(home, 4)
+    home.apply('cluster.yaml')
+    write(home, 4, disk=120, extra=', replace: {max_surge: "50%"}')
+    sim.knobs(boot_ms=300)
+    assert rolled(home, sim, most=True) == 6
+
+
+def test_without_room_for_the_new_node_the_old_one_stays(sim, home):
+    home.apply('cluster.yaml')
+    old = {i['instanceId'] for i in pool(sim)}
+    write(home, disk=120, extra=', replace: {max_surge: 1}')
+    sim.knobs(capacity={'g4dn.xlarge': {'*': 3}})
+    failed = home.run('apply', 'cluster.yaml', '--auto-approve', '--no-settle', code=8)
+    assert 'could not create aws.instance.serve[0]' in failed.err
+    assert old == {i['instanceId'] for i in pool(sim)}
+    said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle', code=2).out
+    assert 'aws.instance.serve~0[0]' in said
+    sim.knobs(capacity={})
+    home.apply('cluster.yaml')
+    assert len(pool(sim)) == 3 and not old & {i['instanceId'] for i in pool(sim)}
+    assert '~' not in home.run('state', 'list').out
+
+
+@pytest.mark.parametrize('requests', range(1, 10))
+def test_killed_while_a_new_node_is_made_first(sim, home, requests):
+    """Whenever it is killed, the next apply ends with one node an address."""
+    write(home, 2)
+    home.apply('cluster.yaml')
+    old = {i['instanceId'] for i in pool(sim)}
+    write(home, 2, disk=120, extra=', replace: {max_surge: 1}')
+    apply = home.start('apply', 'cluster.yaml', '--auto-approve', '--no-settle')
+    start = sim.counters()['mutating']
+    while apply.poll() is None and sim.counters()['mutating'] < start + (requests + 1) // 2:
+        time.sleep(0.002 * requests)
+    apply.kill()
+    apply.communicate()
+    home.run('apply', 'cluster.yaml', '--auto-approve', '--no-settle')
+    assert len(pool(sim)) == 2 and not old & {i['instanceId'] for i in pool(sim)}
+    assert len(sim.live_instances()) == 3
+    assert '~' not in home.run('state', 'list').out
