@@ -28,6 +28,7 @@ TABLE = [
     ('src/boot/', 'boot'),
     ('src/state/', 'state'),
     ('cmd/raygpu/state', 'state'),
+    ('src/reach/', 'command'),
     ('src/refresh/', 'adopt'),
     ('src/diff/', 'adopt'),
     ('cmd/raygpu/import', 'adopt'),

@@ -102,6 +102,10 @@ bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first)
 /* Without any of these, the working directory's. */
 const char *context_state_path(Context *context);
 
+/* recorded.c: the cluster of the spec (default: cluster.yaml if it is here), or that --cluster
+ * names, or the only one; its provider's schema. NULL and a diagnostic. */
+RgSnapshot *recorded_cluster(Context *context, const char *spec, const RgSchema **schema);
+
 /* output.c */
 void out_text(const char *text);
 void out_script(const char *text); /* unchanged: our own text, or commands for a CI system */
@@ -243,6 +247,7 @@ bool several_allows(Context *context, const ChangeOptions *options);
 
 int cmd_apply(Context *context, int argc, char **argv);
 int cmd_completion(Context *context, int argc, char **argv);
+int cmd_connect(Context *context, int argc, char **argv);
 int cmd_cost(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
@@ -253,6 +258,7 @@ int cmd_init(Context *context, int argc, char **argv);
 int cmd_log(Context *context, int argc, char **argv);
 int cmd_logs(Context *context, int argc, char **argv);
 int cmd_offers(Context *context, int argc, char **argv);
+int cmd_output(Context *context, int argc, char **argv);
 int cmd_plan(Context *context, int argc, char **argv);
 int cmd_providers(Context *context, int argc, char **argv);
 /* `raygpu providers check FILE`, the arguments after the word (check.c). */

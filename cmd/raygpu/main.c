@@ -10,6 +10,12 @@ static const Command commands[] = {
 		cmd_apply},
 	{"completion", "bash | zsh | fish", "print a completion script for a shell",
 		"bash: source <(raygpu completion bash)", cmd_completion},
+	{"connect", "[SPEC] [-- COMMAND...]",
+		"forward the head's ports to this machine for a shell",
+		"Starts a shell, or COMMAND, with the dashboard and job server on port 8265, the\n"
+		"client server on 10001, and the Ray token in its environment. The exit code is\n"
+		"that of the shell or COMMAND.",
+		cmd_connect},
 	{"cost", "[SPEC | CLUSTER]", "show what clusters cost now and have cost so far",
 		"From the state alone, at the prices of each node's creation. Without an\n"
 		"argument: all clusters of the state.",
@@ -37,6 +43,8 @@ static const Command commands[] = {
 		"'{gpu_memory: \">=40GB\", count: 8}'. With SPEC: a list for each pool, in its\n"
 		"region. No network is used.",
 		cmd_offers},
+	{"output", "[SPEC] [NAME]", "show addresses and ids of a cluster, from the state",
+		"The Ray token is shown only by its name: raygpu output ray_token", cmd_output},
 	{"plan", "[SPEC...]", "show what apply would change, and what it costs",
 		"SPEC is a file, or a folder of specs for one report over all clusters.", cmd_plan},
 	{"providers", "list | check FILE", "list provider modules, or test one", NULL,

@@ -1,4 +1,5 @@
 #include "turn.h"
+#include "reach/reach.h"
 #include <stdio.h>
 
 Turn *turn_new(const char *cluster, const char *file, RgPlan *saved)
@@ -198,6 +199,30 @@ static void tell_result(Context *context, const ApplyOptions *options, const Tur
 	say(context, text);
 }
 
+/* Where the cluster is, and what to do with it. */
+static void tell_head(Context *context, const Turn *turn)
+{
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	g_autoptr(RgSnapshot) left = rg_store_load(context->store, turn->cluster, unread);
+	if (!left)
+		return;
+	json_auto_t *outputs = rg_reach_outputs(rg_provider_get_schema(turn->pass->provider), left);
+	const char *address = rg_json_str(outputs, "head_address", NULL);
+	const char *public = rg_json_str(outputs, "head_public_address", NULL);
+	if (!address)
+		return;
+	/* of a saved plan, or a commit, the spec need not be here */
+	bool here = turn->pass->cluster && !context->ref;
+	g_autofree char *text = g_strdup_printf(
+		"\nHead: %s%s%s\n\n"
+		"  raygpu connect %s%s -- ray job submit -- python -c 'import ray; ray.init()'\n"
+		"  raygpu output %s%s\n",
+		address, public ? ", public address " : "", public ? public : "",
+		here ? "" : "--cluster ", here ? turn->file : turn->cluster,
+		here ? "" : "--cluster ", here ? turn->file : turn->cluster);
+	say(context, text);
+}
+
 void turn_execute(Context *context, const ApplyOptions *options, Turn *turn)
 {
 	const RgApplyOptions apply = {.parallelism = (unsigned)options->parallelism,
@@ -216,6 +241,8 @@ void turn_execute(Context *context, const ApplyOptions *options, Turn *turn)
 	g_clear_pointer(&context->progress, rg_progress_free);
 	if (turn->tried)
 		tell_result(context, options, turn);
+	if (done && turn->run.result.added && !options->destroy)
+		tell_head(context, turn);
 	if (turn->run.left)
 		tell_left(context, turn);
 	turn->code = turn->tried ? exit_code_of(turn, done) : rg_diags_exit_code(turn->diags);

@@ -172,6 +172,11 @@
 	X("apply.no-terminal", 4)                                                                  \
 	/* ready */                                                                                \
 	X("ready.no-console", 1)                                                                   \
+	X("output.unknown", 4)                                                                     \
+	X("connect.no-head", 1)                                                                    \
+	X("connect.no-way", 1)                                                                     \
+	X("connect.port-in-use", 1)                                                                \
+	X("connect.failed", 1)                                                                     \
 	/* git */                                                                                  \
 	X("git.not-owner", 1)                                                                      \
 	X("git.unreadable", 1)                                                                     \

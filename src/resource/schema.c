@@ -235,6 +235,11 @@ const json_t *rg_schema_boot(const RgSchema *schema)
 	return json_object_get(schema->document, "boot");
 }
 
+const json_t *rg_schema_connect(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "connect");
+}
+
 double rg_schema_requests_per_s(const RgSchema *schema)
 {
 	double rate = json_number_value(json_object_get(limits(schema), "requests_per_s"));

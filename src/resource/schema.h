@@ -11,6 +11,8 @@
 #define RG_ROLE_IMAGE "image"
 #define RG_ROLE_MARKET "market" /* "on-demand" or "spot" */
 #define RG_ROLE_LABELS "labels" /* the map with the spec's labels; others may add their own */
+#define RG_ROLE_ADDRESS "address"
+#define RG_ROLE_PUBLIC_ADDRESS "public_address"
 
 typedef struct {
 	const char *name, *type;
@@ -62,6 +64,9 @@ const GPtrArray *rg_schema_listings(const RgSchema *schema);
 const json_t *rg_schema_boot(const RgSchema *schema);
 double rg_schema_requests_per_s(const RgSchema *schema);
 unsigned rg_schema_burst(const RgSchema *schema);
+/* The ways to forward ports to a head, a list (schemas/provider-schema.json); borrowed, NULL =
+ * none. */
+const json_t *rg_schema_connect(const RgSchema *schema);
 /* The cloud's own terms; borrowed. */
 const RgWords *rg_schema_words(const RgSchema *schema);
 /* It supports pools whose size Ray's autoscaler changes between two limits. */
