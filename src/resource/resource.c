@@ -32,6 +32,7 @@ void rg_resource_free(RgResource *resource)
 	json_decref(resource->attrs);
 	json_decref(resource->nodes);
 	json_decref(resource->outputs);
+	json_decref(resource->joined);
 	g_strfreev(resource->depends_on);
 	json_decref(resource->pin);
 	g_free(resource->run);

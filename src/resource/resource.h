@@ -41,7 +41,10 @@ typedef struct {
 	int64_t created_s, updated_s; /* Unix seconds */
 	bool protect;		      /* recorded: must not be destroyed or replaced */
 	json_t *pin;		      /* offer and price of a node, or NULL (fit.h "pins") */
-	char *run;		      /* pending: the run that left it open */
+	/* of a node: {"at_s", "gpus", "driver"} once it joined Ray, {}: an apply still has to see
+	 * it join; NULL: that is not awaited (imported, or recorded by an older version) */
+	json_t *joined;
+	char *run;     /* pending: the run that left it open */
 	bool leaving;  /* its removal started and its end was not seen (decide.md rows 19, 20) */
 	bool updating; /* an update started and its end was not seen: it may still take effect */
 	const char *ownership; /* interned: "created", "adopted", "shared" */

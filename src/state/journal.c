@@ -149,6 +149,7 @@ static bool settle_created(RgStore *store, int64_t cluster, const Member *member
 	resource->depends_on = rg_json_texts(json_object_get(body, "depends_on"));
 	json_t *pin = json_object_get(body, "pin");
 	resource->pin = json_is_null(pin) ? NULL : json_incref(pin);
+	resource->joined = resource->pin ? json_object() : NULL; /* only nodes have a pin */
 	resource->generation = member->generation;
 	return resource_insert(store, cluster, resource, member->attrs, "created", diags);
 }

@@ -70,7 +70,7 @@ static bool add_record(Loader *loader, RgResource *resource)
 #define RESOURCE_COLUMNS                                                                           \
 	"kind, name, coalesce(idx, -1), pool, cloud_id, attrs, outputs, depends_on, origin, pin,"  \
 	" generation, created_s, updated_s, leaving, protect, ownership, marked,"                  \
-	" updating"
+	" updating, joined"
 
 static bool read_resource(Loader *loader, Sql *q)
 {
@@ -98,6 +98,8 @@ static bool read_resource(Loader *loader, Sql *q)
 	if (resource->mismarked)
 		resource->marked_as = g_strdup(sql_column_text(q, 16));
 	resource->updating = sql_column_int(q, 17) != 0;
+	if (!sql_column_json(q, 18, &resource->joined))
+		return false;
 	return add_record(loader, g_steal_pointer(&resource));
 }
 

@@ -60,8 +60,9 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 	Sql q = sql_with(store,
 		"INSERT INTO resources (cluster, address, kind, name, idx, pool, cloud_id,"
 		" ownership, attrs, outputs, depends_on, origin, pin, generation, created_s,"
-		" updated_s, marked) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8, ?9, ?10,"
-		" ?11, ?12, ?13, ?14, ?15, ?15, ?16)",
+		" updated_s, marked, joined) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8, "
+		"?9,"
+		" ?10, ?11, ?12, ?13, ?14, ?15, ?15, ?16, ?17)",
 		diags, INT(cluster), TEXT(resource->address), TEXT(resource->kind),
 		TEXT(resource->name), INT(resource->index), TEXT(resource->group),
 		TEXT(resource->id), TEXT(ownership), HASH(attrs), JSON(resource->outputs),
@@ -69,7 +70,8 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 		INT(resource->generation), INT(rg_clock_now_s()),
 		TEXT(resource->mismarked ? resource->marked_as
 			: resource->id	 ? resource->address
-					 : NULL));
+					 : NULL),
+		JSON(resource->joined));
 	return sql_run(&q) &&
 	       lifetime_begin(
 		       store, cluster, sqlite3_last_insert_rowid(store->db), resource, diags) &&
@@ -244,6 +246,20 @@ bool rg_store_updating(RgStore *store, const char *cluster, const char *const *a
 		"UPDATE resources SET updating = ?3, updated_s = max(?4, updated_s + 1)"
 		" WHERE cluster = ?1 AND address = ?2",
 		cluster, addresses, n, updating, diags);
+}
+
+bool rg_store_joined(
+	RgStore *store, const char *cluster, const RgJoined *joined, size_t n, RgDiags *diags)
+{
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = true;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = sql_do(store,
+			"UPDATE resources SET joined = ?3 WHERE cluster = ?1 AND address = ?2",
+			diags, INT(id), TEXT(joined[i].address), JSON(joined[i].what));
+	return tx_end(store, ok, diags);
 }
 
 static bool delete_all(RgStore *store, const char *cluster, const char *const *addresses, size_t n,

@@ -145,7 +145,11 @@ static const char v5[] = "CREATE TABLE sums ("
  */
 static const char v6[] = "ALTER TABLE clusters ADD COLUMN account TEXT;";
 
-const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}, {v4}, {v5}, {v6}};
+/* Version 7: whether a node joined Ray (RgResource.joined, JSON). Nodes that are already there are
+ * not awaited: they may have booted with scripts that report nothing. */
+static const char v7[] = "ALTER TABLE resources ADD COLUMN joined TEXT;";
+
+const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}, {v4}, {v5}, {v6}, {v7}};
 const unsigned rg_state_migrations_len = G_N_ELEMENTS(rg_state_migrations);
 
 static bool read_int(sqlite3 *db, const char *text, int64_t *value)

@@ -147,6 +147,13 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
  */
 bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool updating, RgDiags *diags);
+/* These nodes joined Ray, as RgResource.joined has it; it is no change of the resource. */
+typedef struct {
+	const char *address;
+	const json_t *what;
+} RgJoined;
+bool rg_store_joined(
+	RgStore *store, const char *cluster, const RgJoined *joined, size_t n, RgDiags *diags);
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);

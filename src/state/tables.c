@@ -18,18 +18,19 @@ static const Column resource_columns[] = {
 	{COLUMN_INT, "created_s"},
 	{COLUMN_INT, "updated_s"},
 	{COLUMN_INT, "schema_version"},
+	{COLUMN_JSON, "joined"},
 	{COLUMN_END, NULL},
 };
 
 const Table table_resources = {"resources",
 	"SELECT address, cloud_id, pool, ownership,"
 	" (SELECT bytes FROM blobs WHERE sha256 = attrs), outputs, depends_on, origin, pin,"
-	" generation, marked, protect, leaving, updating, created_s, updated_s, schema_version"
-	" FROM resources WHERE cluster = ?1 ORDER BY kind, name, idx",
+	" generation, marked, protect, leaving, updating, created_s, updated_s, schema_version,"
+	" joined FROM resources WHERE cluster = ?1 ORDER BY kind, name, idx",
 	"INSERT INTO resources (cluster, address, cloud_id, pool, ownership, attrs, outputs,"
 	" depends_on, origin, pin, generation, marked, protect, leaving, updating, created_s,"
-	" updated_s, schema_version, kind, name, idx) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-	" ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, nullif(?21, -1))",
+	" updated_s, schema_version, joined, kind, name, idx) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+	" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, nullif(?22, -1))",
 	resource_columns};
 
 static const Column identity_columns[] = {
