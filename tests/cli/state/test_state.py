@@ -1,6 +1,7 @@
 """raygpu state against a cloud: what carries our marks without being recorded, and a lost state
 made again from these marks."""
 import base64
+import gzip
 import os
 import re
 
@@ -81,7 +82,8 @@ def user_data(sim):
     for instance in sim.live_instances():
         value = sim.ok('DescribeInstanceAttribute', InstanceId=instance['instanceId'],
                        Attribute='userData').findtext('userData/value')
-        texts[instance['instanceId']] = base64.b64decode(value).decode()
+        data = base64.b64decode(value)
+        texts[instance['instanceId']] = (gzip.decompress(data) if data[:2] == b'\x1f\x8b' else data).decode()
     return texts
 
 
