@@ -364,7 +364,7 @@ static RgHttp *client_open(const RgHttpOptions *options, const RgHttpHost *host,
 	}
 	client->options = *options;
 	client->options.trace_path = NULL; /* borrowed; no longer needed */
-	client->options.secret_names = NULL;
+	client->options.secrets = NULL;
 	client->options.user_agent = client->user_agent = g_strdup(options->user_agent);
 	rg_rate_init(
 		&client->rate, options->requests_per_s, options->burst, rg_clock_monotonic_ms());

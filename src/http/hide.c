@@ -5,6 +5,9 @@
 static const char *const always[] = {"access_token", "refresh_token", "id_token", "client_secret",
 	"assertion", "client_assertion", "subject_token", "password", "token"};
 
+/* Parts of headers with credentials or sessions (Authorization, Cookie, X-Auth-Token, ...). */
+static const char *const header_parts[] = {"authorization", "cookie", "token", "secret", "api-key"};
+
 static void add_name(RgHide *hide, GString *pattern, const char *name)
 {
 	g_autofree char *escaped = g_regex_escape_string(name, -1);
@@ -19,13 +22,40 @@ static GRegex *regex_of(const char *format, const char *names)
 	return g_regex_new(pattern->str, G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL, 0, NULL);
 }
 
-void rg_hide_init(RgHide *hide, const json_t *names)
+/* The steps of a JSON pointer (RFC 6901). */
+static char **steps_of(const char *pointer)
+{
+	char **steps = g_strsplit(pointer + 1, "/", -1);
+	for (char **step = steps; *step; step++) {
+		g_autoptr(GString) text = g_string_new(*step);
+		g_string_replace(text, "~1", "/", 0);
+		g_string_replace(text, "~0", "~", 0);
+		g_free(*step);
+		*step = g_strdup(text->str);
+	}
+	return steps;
+}
+
+static void add_exact(RgHide *hide, const json_t *secrets)
+{
+	size_t i;
+	json_t *text;
+	hide->headers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	hide->pointers = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+	json_array_foreach (json_object_get(secrets, "headers"), i, text)
+		g_hash_table_add(hide->headers, g_ascii_strdown(json_string_value(text), -1));
+	json_array_foreach (json_object_get(secrets, "pointers"), i, text)
+		g_ptr_array_add(hide->pointers, steps_of(json_string_value(text)));
+}
+
+void rg_hide_init(RgHide *hide, const json_t *secrets)
 {
 	g_autoptr(GString) pattern = g_string_new(NULL);
 	size_t i;
 	json_t *name;
+	add_exact(hide, secrets);
 	hide->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	json_array_foreach (names, i, name)
+	json_array_foreach (json_object_get(secrets, "names"), i, name)
 		add_name(hide, pattern, json_string_value(name));
 	g_autofree char *of_provider = g_strdup(pattern->len > 0 ? pattern->str : "(?!)");
 	for (i = 0; i < G_N_ELEMENTS(always); i++)
@@ -47,6 +77,18 @@ void rg_hide_clear(RgHide *hide)
 	g_regex_unref(hide->xml);
 	g_regex_unref(hide->member);
 	g_hash_table_unref(hide->names);
+	g_hash_table_unref(hide->headers);
+	g_ptr_array_unref(hide->pointers);
+}
+
+bool rg_hide_is_header(const RgHide *hide, const char *name)
+{
+	g_autofree char *folded = g_ascii_strdown(name, -1);
+	for (size_t i = 0; i < G_N_ELEMENTS(header_parts); i++) {
+		if (strstr(folded, header_parts[i]))
+			return true;
+	}
+	return g_hash_table_contains(hide->headers, folded);
 }
 
 static bool is_secret(const RgHide *hide, const char *name)
@@ -83,15 +125,45 @@ static void hide_in(const RgHide *hide, json_t *value)
 		hide_in(hide, member);
 }
 
-/* NULL if the text is not a JSON object or list. */
+/* Hides what the last step leads to; "*" is any member or index. */
+static void hide_at(json_t *value, char **steps)
+{
+	size_t i;
+	const char *key;
+	json_t *member;
+	void *next;
+	bool any = g_str_equal(*steps, "*");
+	json_object_foreach_safe (value, next, key, member) {
+		if (!any && !g_str_equal(*steps, key))
+			continue;
+		if (steps[1])
+			hide_at(member, steps + 1);
+		else
+			json_object_set_new(value, key, json_string(RG_HIDDEN));
+	}
+	json_array_foreach (value, i, member) {
+		g_autofree char *index = g_strdup_printf("%zu", i);
+		if (!any && !g_str_equal(*steps, index))
+			continue;
+		if (steps[1])
+			hide_at(member, steps + 1);
+		else
+			json_array_set_new(value, i, json_string(RG_HIDDEN));
+	}
+}
+
+/* NULL if the text is not a JSON object or list. If one is cut off, pointers cannot be followed:
+ * all of it is hidden. */
 static char *hide_json(const RgHide *hide, const char *text)
 {
 	if (text[strspn(text, " \t\r\n")] != '{' && text[strspn(text, " \t\r\n")] != '[')
 		return NULL;
 	json_auto_t *value = json_loads(text, 0, NULL);
 	if (!value)
-		return NULL;
+		return hide->pointers->len ? g_strdup(RG_HIDDEN) : NULL;
 	hide_in(hide, value);
+	for (guint i = 0; i < hide->pointers->len; i++)
+		hide_at(value, hide->pointers->pdata[i]);
 	char *dumped = json_dumps(value, JSON_COMPACT);
 	char *shown = g_strdup(dumped);
 	free(dumped);

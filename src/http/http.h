@@ -54,9 +54,10 @@ typedef struct {
 typedef struct {
 	bool read_only;
 	const char *trace_path; /* append every exchange as a JSON line, redacted; NULL = none */
-	/* Names of form parameters, XML elements and JSON members that a trace must not show, a
-	 * list of texts; NULL = only the built-in ones. Needed until rg_http_open returns. */
-	const json_t *secret_names;
+	/* What a trace must not show: {"names", "pointers", "headers"}, as in
+	 * schemas/provider-schema.json; NULL = only what is built in. Needed until rg_http_open
+	 * returns. */
+	const json_t *secrets;
 	const char *user_agent;
 	const char *ca_bundle_env; /* for the hint on certificates; must outlive the transport; NULL
 				      = none */

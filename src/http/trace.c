@@ -47,7 +47,7 @@ bool rg_trace_open(
 		}
 	}
 	pthread_mutex_init(&trace->lock, NULL);
-	rg_hide_init(&trace->hide, options->secret_names);
+	rg_hide_init(&trace->hide, options->secrets);
 	return true;
 }
 
@@ -73,26 +73,12 @@ static json_t *trace_show(const RgTrace *trace, const char *text, size_t len)
 	return json_string(shown->str);
 }
 
-/* Headers that carry credentials or sessions, by name (Authorization, Cookie, X-Auth-Token, ...).
- */
-static bool is_secret_header(const char *name)
-{
-	static const char *const parts[] = {
-		"authorization", "cookie", "token", "secret", "api-key"};
-	g_autofree char *folded = g_ascii_strdown(name, -1);
-	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
-		if (strstr(folded, parts[i]))
-			return true;
-	}
-	return false;
-}
-
 static void set_header(const RgTrace *trace, json_t *headers, const char *name, const char *value)
 {
 	g_autofree char *utf8 = g_utf8_make_valid(name, -1);
 	json_object_set_new(headers, utf8,
-		is_secret_header(name) ? json_string(RG_HIDDEN)
-				       : trace_show(trace, value, strlen(value)));
+		rg_hide_is_header(&trace->hide, name) ? json_string(RG_HIDDEN)
+						      : trace_show(trace, value, strlen(value)));
 }
 
 static json_t *show_request_headers(const RgTrace *trace, const RgHttpRequest *request)

@@ -197,7 +197,7 @@ static RgHttp *open_transport(const RgSchema *schema, const RgHttpOptions *optio
 	RgHttpOptions of_module = *options;
 	of_module.requests_per_s = rg_schema_requests_per_s(schema);
 	of_module.burst = rg_schema_burst(schema);
-	of_module.secret_names = rg_schema_secrets(schema);
+	of_module.secrets = rg_schema_secrets(schema);
 	of_module.ca_bundle_env = rg_schema_ca_bundle_env(schema);
 	return rg_http_open(&of_module, diags);
 }

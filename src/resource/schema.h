@@ -89,7 +89,8 @@ const json_t *rg_schema_disk(const RgSchema *schema);
 const json_t *rg_schema_mark_form(const RgSchema *schema);
 /* Maximum length of the mark with the indexes of a batch. */
 size_t rg_schema_indexes_max(const RgSchema *schema);
-/* Names whose values traces must not show, a list of texts; borrowed, NULL = none. */
+/* What traces must not show: {"names", "pointers", "headers"} (same file); borrowed, NULL =
+ * nothing. */
 const json_t *rg_schema_secrets(const RgSchema *schema);
 /* The environment variable with the path of a file of certificate authorities; borrowed, NULL =
  * none. */

@@ -31,13 +31,52 @@ static const struct {
 
 static void values_are_hidden_by_their_names(void)
 {
-	json_auto_t *names = json_pack("[s, s, s]", "UserData", "user-data", "customData");
+	json_auto_t *secrets =
+		json_pack("{s:[s, s, s]}", "names", "UserData", "user-data", "customData");
 	RgHide hide;
-	rg_hide_init(&hide, names);
+	rg_hide_init(&hide, secrets);
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
 		g_autofree char *shown = rg_hide(&hide, rows[i].text);
 		g_assert_cmpstr(shown, ==, rows[i].shown);
 	}
+	rg_hide_clear(&hide);
+}
+
+static const struct {
+	const char *text, *shown;
+} pointed[] = {
+	{"{\"kind\":\"Secret\",\"data\":{\"a\":\"x\",\"b\":{\"c\":\"y\"}}}",
+		"{\"kind\":\"Secret\",\"data\":{\"a\":\"[redacted]\",\"b\":\"[redacted]\"}}"},
+	{"{\"items\":[{\"data\":{\"a\":\"x\"},\"n\":1},{\"data\":{}}]}",
+		"{\"items\":[{\"data\":{\"a\":\"[redacted]\"},\"n\":1},{\"data\":{}}]}"},
+	{"{\"a/b\":[\"x\",\"y\"],\"data\":\"flat\"}",
+		"{\"a/b\":[\"x\",\"[redacted]\"],\"data\":\"flat\"}"},
+	{"[{\"data\":{\"a\":\"x\"}}]", "[{\"data\":{\"a\":\"x\"}}]"},
+	{"{\"data\":{\"a\":\"x", "[redacted]"},
+	{"data=x", "data=x"},
+};
+
+static void values_are_hidden_by_their_place(void)
+{
+	json_auto_t *secrets =
+		json_pack("{s:[s, s, s]}", "pointers", "/data/*", "/items/*/data/*", "/a~1b/1");
+	RgHide hide;
+	rg_hide_init(&hide, secrets);
+	for (size_t i = 0; i < G_N_ELEMENTS(pointed); i++) {
+		g_autofree char *shown = rg_hide(&hide, pointed[i].text);
+		g_assert_cmpstr(shown, ==, pointed[i].shown);
+	}
+	rg_hide_clear(&hide);
+}
+
+static void headers_are_hidden_by_their_names(void)
+{
+	json_auto_t *secrets = json_pack("{s:[s]}", "headers", "X-Vault");
+	RgHide hide;
+	rg_hide_init(&hide, secrets);
+	g_assert_true(rg_hide_is_header(&hide, "x-vault"));
+	g_assert_true(rg_hide_is_header(&hide, "Proxy-Authorization"));
+	g_assert_false(rg_hide_is_header(&hide, "X-Vault-Request"));
 	rg_hide_clear(&hide);
 }
 
@@ -54,6 +93,9 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/hide/values are hidden by their names", values_are_hidden_by_their_names);
+	g_test_add_func("/hide/values are hidden by their place", values_are_hidden_by_their_place);
+	g_test_add_func(
+		"/hide/headers are hidden by their names", headers_are_hidden_by_their_names);
 	g_test_add_func(
 		"/hide/without a provider OAuth is hidden", without_a_provider_oauth_is_hidden);
 	return g_test_run();

@@ -360,7 +360,7 @@ static bool tell_secrets(int fd, unsigned n, const char *request, void *data)
 static void assert_no_secret(const char *trace)
 {
 	static const char *const secrets[] = {TOKEN, RAY_TOKEN, "SECRETSECRET", "H4sI", "monster",
-		"bearer-key", "Signature=", "cmF5LXRva2"};
+		"bearer-key", "Signature=", "cmF5LXRva2", "vaulted", "planted"};
 	for (size_t i = 0; i < G_N_ELEMENTS(secrets); i++) {
 		if (strstr(trace, secrets[i]))
 			g_error("the trace shows %s", secrets[i]);
@@ -372,16 +372,21 @@ static void send_secrets(const char *url, const char *path)
 	json_auto_t *auth = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4",
 		"region", "us-east-1", "service", "ec2", "access_key", "AKIDEXAMPLE", "secret_key",
 		"SECRETSECRET", "session_token", TOKEN);
-	const char *headers[] = {"Content-Type: text/x", "authorization: bearer-key", NULL};
+	const char *headers[] = {
+		"Content-Type: text/x", "authorization: bearer-key", "X-Vault: vaulted", NULL};
 	const char body[] = "Action=RunInstances&UserData=H4sIgzipped%3D&Tag=" TOKEN
 			    "&LaunchSpecification.UserData=H4sI2&ClientToken=t1";
 	g_autofree char *full = g_strconcat(url, "/?UserData=H4sI3&x=" RAY_TOKEN, NULL);
-	json_auto_t *names = json_pack("[s]", "UserData");
-	g_auto(Sent) sent = sent_to(full,
-		(RgHttpOptions){.trace_path = path, .secret_names = names},
+	json_auto_t *secrets = json_pack("{s:[s], s:[s], s:[s]}", "names", "UserData", "headers",
+		"x-vault", "pointers", "/data/*");
+	g_auto(Sent) sent = sent_to(full, (RgHttpOptions){.trace_path = path, .secrets = secrets},
 		(RgHttpRequest){
 			.body = body, .body_len = strlen(body), .auth = auth, .headers = headers});
 	g_assert_true(sent.ok);
+	const char json[] = "{\"kind\": \"Secret\", \"data\": {\"a\": \"planted\"}}";
+	g_auto(Sent) other = sent_to(url, (RgHttpOptions){.trace_path = path, .secrets = secrets},
+		(RgHttpRequest){.body = json, .body_len = strlen(json)});
+	g_assert_true(other.ok);
 }
 
 static void the_trace_is_complete_and_holds_no_secret(void)
@@ -399,7 +404,7 @@ static void the_trace_is_complete_and_holds_no_secret(void)
 	g_assert_true(g_file_get_contents(path, &trace, NULL, NULL));
 	assert_no_secret(trace);
 	g_auto(GStrv) lines = g_strsplit(trace, "\n", -1);
-	g_assert_cmpuint(g_strv_length(lines), ==, 4); /* two tries, one, and the empty end */
+	g_assert_cmpuint(g_strv_length(lines), ==, 6); /* two tries, three, and the empty end */
 	json_auto_t *line = json_loads(lines[0], 0, NULL);
 	g_assert_cmpint(rg_json_int(line, "status", 0), ==, 500);
 	g_assert_cmpint(rg_json_int(line, "try", 0), ==, 1);
