@@ -98,6 +98,8 @@ char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 		RG_BOOT_GCS_PORT, rg_boot_gpus_of(node), shm_mib);
 	if (rg_boot_rdma_of(node))
 		g_string_append_printf(text, "rdma=%" G_GINT64_FORMAT "\n", rg_boot_rdma_of(node));
+	if (g_str_equal(rg_json_str(json_object_get(node->node, "offer"), "market", ""), "spot"))
+		add_assignment(text, "market", "spot");
 	add_gate(node, text);
 	add_slices(node, text);
 	add_container_args(text, json_object_get(ray, "env"));

@@ -22,6 +22,7 @@ metadata() {
 # What the fragment of the provider's module may replace (README.md).
 image_hint=
 read_identity() { instance_id=$(cat /var/lib/cloud/data/instance-id); }
+find_scratch() { scratch=/var/lib/raygpu/ray; }
 if [ -e "$lib/cloud" ]; then
 	# shellcheck source=/dev/null
 	. "$lib/cloud"
@@ -97,20 +98,46 @@ check_fast_network() {
 share_token() {
 	[ "$auth" = token ] || return 0
 	[ -s /etc/raygpu/token ] || give_up "no Ray token in /etc/raygpu/token"
-	local user
-	user=$(docker run --rm --network none --entrypoint id "$image" -u) ||
-		try_again "$image does not run"
-	install -d -m 0711 /run/raygpu
 	install -m 0400 -o "$user" /etc/raygpu/token /run/raygpu/token
 	container_args+=(--volume /run/raygpu/token:/etc/raygpu/token:ro)
 }
 
+# Registries limit how often an address may pull, and all nodes of a pool start at once: after each failure the next try
+# waits twice as long, up to 5 minutes, and a random part less.
 pull_image() {
+	local failures=/run/raygpu/pull-failures count wait error
 	docker image inspect "$image" >/dev/null 2>&1 && return 0
-	docker pull --quiet "$image" >/dev/null || try_again "can't pull $image"
+	count=$(cat "$failures" 2>/dev/null) || count=0
+	if [ "$count" -gt 0 ]; then
+		wait=$((10 << (count < 5 ? count : 5)))
+		[ "$wait" -le 300 ] || wait=300
+		sleep $((wait / 2 + RANDOM % (wait / 2 + 1)))
+	fi
+	if ! error=$(docker pull --quiet "$image" 2>&1 >/dev/null); then
+		echo $((count + 1)) >"$failures"
+		try_again "can't pull $image: ${error##*$'\n'}"
+	fi
+	rm -f "$failures"
+}
+
+# Ray's logs, its object store's spilled objects and its sessions: on the fastest disk, and kept when the container
+# ends. The logs of the last sessions stay, what they spilled is useless.
+make_scratch() {
+	local old
+	find_scratch
+	install -d -m 0755 -o "$user" "$scratch"
+	rm -rf "$scratch"/session_2*/ray_spilled_objects*
+	old=("$scratch"/session_2*)
+	[ "${#old[@]}" -lt 5 ] || rm -rf "${old[@]:0:${#old[@]}-4}"
+	container_args+=(--volume "$scratch:/tmp/ray")
 }
 
 driver=
+ended=/run/raygpu/ended
+taken_back=/run/raygpu/taken-back
+install -d -m 0711 /run/raygpu
+rm -f "$ended"
+[ ! -e "$taken_back" ] || give_up "$(cat "$taken_back")"
 begin docker booted
 check_docker
 check_gpus
@@ -125,6 +152,11 @@ pull_image
 report pulled
 # Ray's own view has no drivers; the head repeats this one (report-nodes.py)
 [ -z "$driver" ] || ray_args=("${ray_args[@]/#--labels=/--labels=raygpu.io/driver=$driver,}")
+begin container
+# without GPUs: the CUDA images ask for all of them
+user=$(docker run --rm --network none --env NVIDIA_VISIBLE_DEVICES=void --entrypoint id "$image" -u) ||
+	try_again "$image does not run"
+make_scratch
 begin token
 share_token
 [ "$role" = head ] || ray_args+=("--address=$(cat /etc/raygpu/head):$gcs_port")
@@ -140,6 +172,6 @@ docker run --rm --name ray --init --network host --shm-size "${shm_mib}m" \
 	--ulimit nofile=65536:65536 --env-file /etc/raygpu/ray.env "${container_args[@]}" \
 	"$image" ray start "${ray_args[@]}" || status=$?
 kill "$watcher" 2>/dev/null || true
-why="the container ended with status $status"
+why=$(cat "$ended" 2>/dev/null) || why="the container ended with status $status"
 say "$why"
 exit "$status"

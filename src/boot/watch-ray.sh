@@ -3,9 +3,75 @@
 # shellcheck disable=SC2154 # set by node.conf and start-ray
 
 # The dashboard agent says "success" once the GCS lists this node as alive (Ray's
-# dashboard/modules/reporter); it needs no token.
-ray_has_joined() {
-	[ "$(curl --silent --noproxy '*' --max-time 5 http://127.0.0.1:52365/api/local_raylet_healthz)" = success ]
+# dashboard/modules/reporter); it needs no token. The head asks its GCS too.
+probes=(http://127.0.0.1:52365/api/local_raylet_healthz)
+[ "$role" != head ] || probes+=(http://127.0.0.1:8265/api/gcs_healthz)
+
+# 0: well; 7: nobody listens there.
+ask_ray() {
+	local url answer status
+	for url in "${probes[@]}"; do
+		status=0
+		answer=$(curl --silent --noproxy '*' --max-time 5 "$url") || status=$?
+		[ "$status" -ne 7 ] || return 7
+		[ "$answer" = success ] || return 1
+	done
+}
+
+# `ray start --block` outlives a raylet that exits with 0, 15, -15 or 143. The service starts Ray again.
+end_ray() {
+	why="$1; starting Ray again"
+	say "$why"
+	printf '%s' "$why" >"$ended"
+	docker stop -t 30 ray >/dev/null 2>&1 || true
+}
+
+# As patient as KubeRay's liveness probe (120 times, every 5 s), because a busy node answers late. A closed port counts ten
+# times: the agent, which listens there, and the raylet end each other.
+ray_is_dead() {
+	local status=0
+	ask_ray || status=$?
+	case $status in
+	0) fails=0 ;;
+	7) fails=$((fails + 10)) ;;
+	*) fails=$((fails + 1)) ;;
+	esac
+	[ "$fails" -ge 120 ]
+}
+
+# Where the cloud announces that it takes the node back, its fragment defines `read_notice`, which sets `notice` to the time,
+# and `risk` to something when the end has only become likely: that is reported, and Ray works on.
+notice='' risk=''
+look_for_notice() {
+	[ "${market:-}" = spot ] && declare -F read_notice >/dev/null || return 1
+	read_notice
+	if [ -n "$risk" ] && [ -z "$risk_reported" ]; then
+		risk_reported=1
+		report at-risk since="$risk"
+	fi
+	[ -n "$notice" ]
+}
+
+# `ray drain-node` is what Ray's documentation says for self-managed clusters: no new work, and what runs is told. The deadline
+# lies before the node's own end.
+drain_ray() {
+	local seconds head=127.0.0.1 id why="the cloud takes this node back at $notice"
+	printf '%s' "$why" >"$taken_back"
+	report reclaimed at="$notice"
+	say "$why; draining it"
+	seconds=$(($(date -d "$notice" +%s 2>/dev/null || echo 0) - $(date +%s) - 15))
+	[ "$seconds" -gt 10 ] || seconds=10
+	[ "$role" = head ] || head=$(cat /etc/raygpu/head)
+	if id=$(timeout 60 docker exec ray python3 -c 'import ray
+ray.init(address="auto", log_to_driver=False, logging_level="ERROR")
+print(ray.get_runtime_context().get_node_id())' 2>/dev/null) &&
+		timeout 60 docker exec ray ray drain-node --address "$head:$gcs_port" --node-id "${id##*$'\n'}" \
+			--reason DRAIN_NODE_REASON_PREEMPTION --reason-message "$why" \
+			--deadline-remaining-seconds "$seconds" >&2; then
+		report drained deadline="$seconds"
+	else
+		say "this node could not be drained"
+	fi
 }
 
 # The head repeats what its Ray sees of the cluster: when it changes, and every quarter of an hour, because the console
@@ -23,9 +89,26 @@ report_nodes() {
 }
 
 watch_ray() {
-	local nodes_reported='' nodes_due=0
-	until ray_has_joined; do sleep 5; done
+	local nodes_reported='' nodes_due=0 risk_reported='' fails=0 tries=0
+	until ask_ray; do
+		sleep 5
+		tries=$((tries + 1))
+		if [ "$tries" -ge 360 ]; then
+			end_ray "Ray did not join its cluster within 30 minutes"
+			return
+		fi
+	done
 	report joined instance="$instance_id" gpus="${slices:-$gpus}" driver="$driver"
-	[ "$role" = head ] || return 0
-	while sleep 15; do report_nodes; done
+	for ((tries = 1; ; tries++)); do
+		sleep 5
+		if look_for_notice; then
+			drain_ray
+			return
+		fi
+		if ray_is_dead; then
+			end_ray "Ray is dead on this node"
+			return
+		fi
+		[ "$role" != head ] || [ $((tries % 3)) -ne 0 ] || report_nodes
+	done
 }

@@ -1,17 +1,51 @@
 # shellcheck shell=bash
-# What start-ray has to know about EC2. Sourced by it.
-# shellcheck disable=SC2034 # set for start-ray
+# What start-ray and watch-ray must know about EC2. Sourced by start-ray.
+# shellcheck disable=SC2034 # set for them
 image_hint=", as AWS's deep learning base images do"
 
 # The instance metadata service, version 2.
+imds=http://169.254.169.254/latest
+session=
+
+open_session() {
+	session=$(metadata --request PUT --header 'X-aws-ec2-metadata-token-ttl-seconds: 21600' "$imds/api/token") &&
+		session="X-aws-ec2-metadata-token: $session"
+}
+
 read_identity() {
 	command -v curl >/dev/null || give_up "no curl on this image"
-	local imds=http://169.254.169.254/latest session
-	session=$(metadata --request PUT --header 'X-aws-ec2-metadata-token-ttl-seconds: 300' \
-		"$imds/api/token") || try_again "the metadata service does not answer"
-	session="X-aws-ec2-metadata-token: $session"
+	open_session || try_again "the metadata service does not answer"
 	instance_id=$(metadata --header "$session" "$imds/meta-data/instance-id") ||
 		try_again "the metadata service tells no instance id"
 	node_ip=$(metadata --header "$session" "$imds/meta-data/local-ipv4") ||
 		try_again "the metadata service tells no address"
+}
+
+# 404 before EC2 has something to say (EC2 user guide, "Spot Instance interruption notices", "EC2 instance rebalance
+# recommendations"); asked every 5 seconds, as that guide says.
+ask_for_notice() {
+	local answer form='"(time|noticeTime)" *: *"([^"]+)"'
+	found=
+	answer=$(curl --silent --noproxy '*' --max-time 2 --header "$session" --write-out ' %{http_code}' "$imds/meta-data/$1") ||
+		return 0
+	case $answer in
+	*' 401') open_session || true ;;
+	*' 200') [[ ! $answer =~ $form ]] || found=${BASH_REMATCH[2]} ;;
+	esac
+}
+
+read_notice() {
+	ask_for_notice spot/instance-action
+	notice=$found
+	[ -z "$risk" ] || return 0
+	ask_for_notice events/recommendations/rebalance
+	risk=$found
+}
+
+# The deep learning images put all instance store volumes together and mount them there; what another image leaves
+# unmounted is not ours to format.
+find_scratch() {
+	scratch=/var/lib/raygpu/ray
+	systemctl start dlami-nvme.service >/dev/null 2>&1 || true
+	! mountpoint --quiet /opt/dlami/nvme || scratch=/opt/dlami/nvme/raygpu
 }

@@ -160,7 +160,7 @@ def test_the_token_is_only_a_reference():
 def test_without_authentication_there_is_no_token(tmp_path):
     spec = spec_file(tmp_path, ray=', auth: none')
     node, text = groups_of(fit(spec))[0]
-    assert isinstance(node['boot']['user_data'], str)
+    assert '$ref' not in json.dumps(node['boot']['user_data'])
     assert '/etc/raygpu/token' not in files_of(text)
     env = files_of(text)['/etc/raygpu/ray.env'][1].split('\n')
     assert [line for line in env if line.startswith('RAY_AUTH')] == ['RAY_AUTH_MODE=disabled']
@@ -246,24 +246,32 @@ class Node:
             at.parent.mkdir(parents=True, exist_ok=True)
             at.write_text(content if path.endswith('node.conf') else self.moved(content))
             at.chmod(int(mode, 8))
-        for word in ('bash', 'cat', 'grep', 'head', 'install', 'id', 'env', 'sed'):
+        for word in ('bash', 'cat', 'date', 'env', 'grep', 'head', 'id', 'install', 'rm', 'sed', 'timeout'):
             (self.bin / word).symlink_to(shutil.which(word))
-        self.program('sleep', f'echo "$1" >>"{folder}/slept"; exec {shutil.which("sleep")} 0.01')
+        self.program('sleep', f'echo "$1" >>"{folder}/slept"')
+        self.program('systemctl', f'echo "$*" >>"{folder}/systemctl.log"')
+        self.program('mountpoint', f'[ -e "{folder}/mounted" ]')
         (folder / 'dev').mkdir()
         self.console = folder / 'dev/console'
         uid = os.getuid()
         self.program('docker', f'''
             case "$1" in
             info|image|pull|rm) exit 0 ;;
+            stop) : >"{folder}/stopped"; exit ;;
             esac
             case "$*" in
-            *"--entrypoint id"*) echo {uid} ;;
+            *"--env NVIDIA_VISIBLE_DEVICES=void --entrypoint id"*) echo {uid} ;;
             *) printf '%s\\0' "$@" >"{folder}/docker.args"; . "{folder}/ray" ;;
             esac''')
         (folder / 'ray').write_text('')    # what the container does
         self.program('curl', f'''
             case "$*" in
-            *local_raylet_healthz) cat "{folder}/healthz" 2>/dev/null; exit ;;
+            *healthz)
+                echo >>"{folder}/asked"
+                read -r answer 2>/dev/null <"{folder}/healthz"
+                [ "$answer" != refused ] || exit 7
+                printf %s "$answer"
+                exit ;;
             esac
             printf '%s\\n' "$*" >>"{folder}/curl.log"
             case "$*" in
@@ -279,8 +287,8 @@ class Node:
             self.program('nvidia-smi', f'exec {sys.executable} -I -S {nvidia_smi.__file__} {self.state} "$@"')
 
     def moved(self, text):
-        for path in ('/etc/raygpu', '/run/raygpu', '/usr/local/lib/raygpu', '/var/log/raygpu', '/dev/console',
-                     *self.places):
+        for path in ('/etc/raygpu', '/run/raygpu', '/usr/local/lib/raygpu', '/var/log/raygpu', '/var/lib/raygpu',
+                     '/opt/dlami', '/dev/console', *self.places):
             text = text.replace(path, f'{self.folder}{path}')
         return text
 
@@ -473,7 +481,8 @@ def test_each_step_is_reported(tmp_path):
     assert [(state, said['step']) for state, said in got] == [
         ('booted', 'docker'), ('doing', 'driver'), ('driver', 'driver'), ('doing', 'gpus'), ('gpus', 'gpus'),
         ('doing', 'gate'),
-        ('doing', 'identity'), ('pulling', 'pull'), ('pulled', 'pull'), ('doing', 'token'), ('doing', 'ray'),
+        ('doing', 'identity'), ('pulling', 'pull'), ('pulled', 'pull'), ('doing', 'container'), ('doing', 'token'),
+        ('doing', 'ray'),
         ('joined', 'ray'), ('failed', 'ray')]
     boot = Path('/proc/sys/kernel/random/boot_id').read_text()[:8]
     assert {said['boot'] for _, said in got} == {boot}
@@ -486,10 +495,11 @@ def test_each_step_is_reported(tmp_path):
     ('docker', 'exit 1', 'docker', '1', 'docker does not answer'),
     ('nvidia-smi', 'exit 9', 'driver', '1', 'nvidia-smi shows no driver'),
     ('curl', 'exit 28', 'identity', '1', 'the metadata service does not answer'),
-    ('docker', '[ $1 = info ]', 'pull', '1', "can't pull rayproject/ray:2.52.0-py311-cu121"),
-    ('docker', 'case $1 in info|image) ;; *) exit 125 ;; esac', 'token', '1',
+    ('docker', '[ $1 = info ] || { printf "one\\nno such host\\n" >&2; exit 1; }', 'pull', '1',
+     "can't pull rayproject/ray:2.52.0-py311-cu121: no such host"),
+    ('docker', 'case $1 in info|image) ;; *) exit 125 ;; esac', 'container', '1',
      'rayproject/ray:2.52.0-py311-cu121 does not run'),
-    ('install', 'case "$*" in *" -o "*) exit 3 ;; *-d*) exec /bin/mkdir -p "${@: -1}" ;; esac', 'token', '3',
+    ('install', 'case "$*" in *"-m 0400"*) exit 3 ;; *-d*) exec /bin/mkdir -p "${@: -1}" ;; esac', 'token', '3',
      'start-ray ended with status 3'),
 ])
 def test_a_failure_names_its_step(program, body, step, code, reason, tmp_path):

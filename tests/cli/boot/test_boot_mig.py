@@ -12,14 +12,11 @@ SPEC = GOLDEN / 'boot/sliced.yaml'
 
 
 class CutNode(Node):
-    places = ('/var/lib/raygpu',)
-
     def __init__(self, folder, pool, gpus=8, **state):
         self.user_data = {n['pool']: t for n, t in groups_of(fit(SPEC))}[pool]
         super().__init__(folder, self.user_data, gpus)
         nvidia_smi.new(self.state, gpus, **state)
-        self.program('systemctl', f'echo "$*" >>{folder}/systemctl.log')
-        for word in ('sort', 'paste', 'tr', 'rm'):
+        for word in ('sort', 'paste', 'tr'):
             (self.bin / word).symlink_to(shutil.which(word))
 
     def calls(self, word):
@@ -32,7 +29,7 @@ class CutNode(Node):
 
     def asked_to_reboot(self):
         log = self.folder / 'systemctl.log'
-        return log.exists() and log.read_text() == 'reboot\n'
+        return log.exists() and log.read_text().split().count('reboot') == 1
 
     def devices(self):
         args = self.docker_args()

@@ -1,0 +1,250 @@
+"""What runs beside the container: Ray that died is started again, a node that the cloud takes back is drained, and logs and
+spilled objects are on the right disk. The scripts run for real; the container is a stand-in that lives until it is stopped."""
+import json
+import os
+import re
+import threading
+import time
+
+import pytest
+
+from program import ROOT
+from test_boot import GOLDEN, Node, fit, groups_of, spec_file
+
+SPOT = '{accelerators: "A100:8", nodes: 1, market: spot}'
+WELL = 'success'
+
+
+class Living(Node):
+    """Its container ends when it is stopped, or when the file `end` is there."""
+
+    def __init__(self, tmp_path, pool=None):
+        if pool:
+            data = {n['pool']: t for n, t in groups_of(fit(spec_file(tmp_path, pools=f'  p: {pool}')))}['p']
+        else:
+            data = fit(GOLDEN / 'boot/plain.yaml')['user_data'][0]
+        super().__init__(tmp_path / 'n', data, gpus=8 if pool else 0)
+        self.said = None
+        (self.folder / 'ray').write_text(
+            f'until [ -e "{self.folder}/stopped" ] || [ -e "{self.folder}/end" ]; do /bin/sleep 0.02; done; exit 143')
+        self.health(WELL)
+        docker = (self.bin / 'docker').read_text()
+        (self.bin / 'docker').write_text(docker.replace('case "$1" in', f'''case "$1" in
+            exec) [ -e "{self.folder}/no-exec" ] && exit 1
+                  printf '%s\\n' "$*" >>"{self.folder}/exec.log"
+                  case "$*" in
+                  *get_node_id*) printf 'a line of Ray\\nabcdef0123\\n' ;;
+                  *drain-node*) : >"{self.folder}/end" ;;
+                  esac
+                  exit ;;''', 1))
+        curl = (self.bin / 'curl').read_text()
+        (self.bin / 'curl').write_text(curl.replace('*) exit 22 ;;', f'''
+            *spot/instance-action | *recommendations/rebalance)
+                case "$*" in *"metadata-token: SESSION"*) ;; *) exit 1 ;; esac
+                if [ -e "{self.folder}/expired" ]; then rm "{self.folder}/expired"; printf ' 401'; exit; fi
+                last="${{!#}}"
+                last="{self.folder}/${{last##*/}}"
+                if [ -e "$last" ]; then printf '%s 200' "$(cat "$last")"; else printf '<html>404</html> 404'; fi ;;
+            *) exit 22 ;;'''))
+
+    def health(self, text):
+        (self.folder / 'healthz.new').write_text(text + '\n')
+        os.replace(self.folder / 'healthz.new', self.folder / 'healthz')
+
+    def announce(self, name, **members):
+        (self.folder / 'new').write_text(json.dumps(members))
+        os.replace(self.folder / 'new', self.folder / name)
+
+    def asked(self):
+        return len((self.folder / 'asked').read_text()) if (self.folder / 'asked').exists() else 0
+
+    def live(self, *steps):
+        """Starts it and calls each step when its condition holds. Gives its exit status."""
+        result = []
+        thread = threading.Thread(target=lambda: result.append(self.start()))
+        thread.start()
+        try:
+            for ready, then in steps:
+                deadline = time.monotonic() + 20
+                while not ready():
+                    assert time.monotonic() < deadline and thread.is_alive(), self.console.read_text()
+                    time.sleep(0.02)
+                then()
+            thread.join(20)
+        finally:
+            self.end()
+            thread.join()
+        status, self.said = result[0]
+        return status
+
+    def end(self):
+        (self.folder / 'end').touch()
+
+    def has(self, state):
+        return lambda: self.console.exists() and f' v1 {state} ' in self.console.read_text()
+
+    def asks_more(self, n):
+        """True once it has asked Ray n times more than at the first call."""
+        first = []
+
+        def enough():
+            first.append(self.asked())
+            return self.asked() >= first[0] + n
+        return enough
+
+
+@pytest.mark.parametrize('pool', [None, '{accelerators: "A100:8", nodes: 1}'])
+def test_a_dead_ray_ends_its_container(pool, tmp_path):
+    node = Living(tmp_path, pool)
+    assert node.live((node.has('joined'), lambda: node.health('refused'))) == 143
+    assert (node.folder / 'stopped').exists()
+    state, said = node.reports()[-1]
+    assert (state, said['step'], said['reason']) == ('failed', 'ray', 'Ray is dead on this node; starting Ray again')
+
+
+def test_a_ray_that_answers_something_else_gets_ten_minutes(tmp_path):
+    node = Living(tmp_path, '{accelerators: "A100:8", nodes: 1}')
+    before = []
+
+    def suffer():
+        before.append(node.asked())
+        node.health('')
+    assert node.live((node.has('joined'), suffer)) == 143
+    assert 120 <= node.asked() - before[0] <= 122
+    assert (node.folder / 'slept').read_text().split().count('5') >= 119
+
+
+def test_a_busy_node_is_left_alone(tmp_path):
+    node = Living(tmp_path, '{accelerators: "A100:8", nodes: 1}')
+    node.live((node.has('joined'), lambda: node.health('')), (node.asks_more(80), lambda: node.health(WELL)),
+              (node.asks_more(3), lambda: node.health('')), (node.asks_more(80), node.end))
+    assert not (node.folder / 'stopped').exists()
+    assert node.reports()[-1][1]['reason'] == 'the container ended with status 143'
+
+
+def test_a_ray_that_never_joins_is_started_again(tmp_path):
+    node = Living(tmp_path, '{accelerators: "A100:8", nodes: 1}')
+    node.health('')
+    script = node.folder / 'usr/local/lib/raygpu/watch-ray'
+    assert '-ge 360 ]' in script.read_text()    # every 5 s
+    script.write_text(script.read_text().replace('-ge 360 ]', '-ge 36 ]'))
+    node.live((node.has('doing'), lambda: None))
+    assert node.reports()[-1][1]['reason'] == 'Ray did not join its cluster within 30 minutes; starting Ray again'
+    assert (node.folder / 'slept').read_text().split().count('5') == 36
+
+
+def test_the_head_asks_its_gcs_too(tmp_path):
+    node = Living(tmp_path)
+    urls = re.findall(r'http://\S+/api/\w+', (ROOT / 'src/boot/watch-ray.sh').read_text())
+    assert urls == ['http://127.0.0.1:52365/api/local_raylet_healthz', 'http://127.0.0.1:8265/api/gcs_healthz']
+    curl = (node.bin / 'curl').read_text()
+    (node.bin / 'curl').write_text(curl.replace('*healthz)', f'''*gcs_healthz) [ ! -e "{node.folder}/gcs-gone" ] && printf success; exit ;;
+            *healthz)''', 1))
+    assert node.live((node.has('joined'), (node.folder / 'gcs-gone').touch)) == 143
+    assert node.reports()[-1][1]['reason'] == 'Ray is dead on this node; starting Ray again'
+
+
+def test_the_service_starts_ray_again_whatever_its_exit_status():
+    unit = (ROOT / 'src/boot/raygpu-ray.service').read_text()
+    assert 'Restart=always\n' in unit and 'RestartPreventExitStatus=78\n' in unit
+
+
+# --- the cloud takes the node back ---------------------------------------------------------
+
+def test_a_node_that_is_taken_back_is_drained_and_stays_down(tmp_path):
+    node = Living(tmp_path, SPOT)
+    ends = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 120))
+    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time=ends)))
+    said = dict(node.reports())
+    assert said['reclaimed']['at'] == ends
+    drained = (node.folder / 'exec.log').read_text().splitlines()[-1]
+    assert re.fullmatch(
+        'exec ray ray drain-node --address 10.1.2.3:6379 --node-id abcdef0123 --reason DRAIN_NODE_REASON_PREEMPTION '
+        f'--reason-message the cloud takes this node back at {ends} --deadline-remaining-seconds (9[0-9]|10[0-5])', drained)
+    assert 90 <= int(said['drained']['deadline']) <= 105
+    assert not (node.folder / 'stopped').exists()
+    status, text = node.start()
+    assert status == 78 and f'the cloud takes this node back at {ends}' in text
+
+
+@pytest.mark.parametrize('seconds', [-30, 5, 20])
+def test_a_late_notice_leaves_ten_seconds(seconds, tmp_path):
+    node = Living(tmp_path, SPOT)
+    ends = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + seconds))
+    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time=ends)))
+    assert dict(node.reports())['drained']['deadline'] == '10'
+
+
+def test_a_drain_that_fails_is_said(tmp_path):
+    node = Living(tmp_path, SPOT)
+    (node.folder / 'no-exec').touch()
+    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
+              (node.has('reclaimed'), lambda: time.sleep(0.3)), (lambda: True, node.end))
+    assert 'drained' not in dict(node.reports()) and 'could not be drained' in node.said
+
+
+def test_a_risk_is_reported_once_and_ray_works_on(tmp_path):
+    node = Living(tmp_path, SPOT)
+    node.live((node.has('joined'), lambda: node.announce('rebalance', noticeTime='2026-11-22T10:00:00Z')),
+              (node.has('at-risk'), lambda: None), (node.asks_more(5), node.end))
+    assert [said['since'] for state, said in node.reports() if state == 'at-risk'] == ['2026-11-22T10:00:00Z']
+    assert not (node.folder / 'exec.log').exists()
+
+
+def test_an_expired_session_is_renewed(tmp_path):
+    node = Living(tmp_path, SPOT)
+    node.live((node.has('joined'), (node.folder / 'expired').touch),
+              (lambda: not (node.folder / 'expired').exists(), lambda: node.announce('rebalance', noticeTime='now')),
+              (node.has('at-risk'), node.end))
+    assert (node.folder / 'curl.log').read_text().count('api/token') == 2
+
+
+def test_nodes_on_demand_do_not_ask(tmp_path):
+    node = Living(tmp_path, '{accelerators: "A100:8", nodes: 1}')
+    node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')
+    node.live((node.has('joined'), lambda: None), (node.asks_more(5), node.end))
+    assert 'instance-action' not in (node.folder / 'curl.log').read_text()
+
+
+# --- logs, spilled objects, pulls ------------------------------------------------------------
+
+@pytest.mark.parametrize('mounted,where', [(False, 'var/lib/raygpu/ray'), (True, 'opt/dlami/nvme/raygpu')])
+def test_ray_writes_to_the_instance_store_where_there_is_one(mounted, where, tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][1], gpus=8)
+    if mounted:
+        (node.folder / 'mounted').touch()
+    status, said = node.start()
+    assert status == 0, said
+    args = node.docker_args()
+    assert f'{node.folder}/{where}:/tmp/ray' in [v for o, v in zip(args, args[1:]) if o == '--volume']
+    assert (node.folder / where).is_dir()
+    assert 'start dlami-nvme.service\n' in (node.folder / 'systemctl.log').read_text()
+
+
+def test_logs_of_the_last_sessions_are_kept(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    ray = node.folder / 'var/lib/raygpu/ray'
+    names = [f'session_2026-11-2{i}_10-00-00_000000_1' for i in range(7)]
+    for name in names:
+        (ray / name / 'logs').mkdir(parents=True)
+        (ray / name / 'ray_spilled_objects_abc').mkdir()
+    (ray / 'session_latest').symlink_to(names[-1])
+    assert node.start()[0] == 0
+    assert sorted(p.name for p in ray.iterdir()) == [*names[-4:], 'session_latest']
+    assert not list(ray.glob('*/ray_spilled*')) and (ray / names[-1] / 'logs').is_dir()
+
+
+def test_pulls_wait_longer_after_each_failure(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    docker = (node.bin / 'docker').read_text()
+    node.program('docker', '[ $1 = info ] || { echo toomanyrequests >&2; exit 1; }')
+    for _ in range(8):
+        status, said = node.start()
+        assert status == 1 and "can't pull rayproject/ray:2.52.0-py311-cu121: toomanyrequests" in said
+    waits = [int(w) for w in (node.folder / 'slept').read_text().split()]
+    assert len(waits) == 7
+    for wait, most in zip(waits, [20, 40, 80, 160, 300, 300, 300]):
+        assert most / 2 <= wait <= most
+    (node.bin / 'docker').write_text(docker.replace('info|image|pull', 'image) exit 1 ;;\n            info|pull'))
+    assert node.start()[0] == 0
+    assert not (node.folder / 'run/raygpu/pull-failures').exists()
