@@ -6,7 +6,7 @@ typedef struct {
 	ChangeOptions change;
 	ReportOptions report;
 	char *out;
-	gboolean detailed, destroy, reoptimize;
+	gboolean detailed, destroy, reoptimize, renew_images;
 } Options;
 
 static void tell_saved(const Options *options)
@@ -28,6 +28,7 @@ static int plan_one(Context *context, const Options *options, const char *spec_p
 		return rg_diags_exit_code(context->diags);
 	change_options_use(context, &options->change, options->destroy);
 	context->session.reoptimize = options->reoptimize;
+	context->session.renew_images = options->renew_images;
 	g_autoptr(RgPass) pass = make_pass(context, spec_path, NULL, context->diags);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);
@@ -125,6 +126,8 @@ int cmd_plan(Context *context, int argc, char **argv)
 			NULL},
 		{"reoptimize", 0, 0, G_OPTION_ARG_NONE, &options.reoptimize,
 			"choose today's best instance types, not the pinned ones", NULL},
+		{"renew-images", 0, 0, G_OPTION_ARG_NONE, &options.renew_images,
+			"use today's node images, not the pinned ones", NULL},
 		REF_ENTRY(context),
 		CHANGED_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),

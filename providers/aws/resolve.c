@@ -26,6 +26,7 @@ static const AwsShape image_members[] = {
 	{"rootDeviceName"},
 	{"imageState"},
 	{"creationDate"},
+	{"deprecationTime"},
 	{"blockDeviceMapping", device_set},
 	{0},
 };
@@ -89,10 +90,11 @@ static json_t *image_fact(const json_t *record)
 	json_array_foreach (json_object_get(record, "blockDeviceMapping"), i, device)
 		if (g_str_equal(mod_str(device, "deviceName"), root))
 			size = mod_str(json_object_get(device, "ebs"), "volumeSize");
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o*}", "id", mod_str(record, "imageId"),
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o*, s:O*}", "id", mod_str(record, "imageId"),
 		"name", mod_str(record, "name"), "arch", mod_str(record, "architecture"),
 		"root_device", root, "min_disk_gb", (json_int_t)g_ascii_strtoll(size, NULL, 10),
-		"driver", aws_image_driver(mod_str(record, "name")));
+		"driver", aws_image_driver(mod_str(record, "name")), "deprecated",
+		json_object_get(record, "deprecationTime"));
 }
 
 /* An image that the spec names, or leaves open. */

@@ -1,6 +1,8 @@
 /* Consequences of a plan that its changes alone do not show: every job ends with the head, and a
  * pool under another name is another pool. */
+#include "base/clock.h"
 #include "pipeline/internal.h"
+#include <string.h>
 #include "resource/nodes.h"
 
 static void warn_of_head(const RgPass *pass, RgDiags *diags)
@@ -78,10 +80,39 @@ static void find_renamed(const RgPass *pass, RgDiags *diags)
 	}
 }
 
+/* Nothing breaks on that day: the image can still be started, but it gets no fixes, and the cloud
+ * may remove it. */
+static void note_deprecated(const RgPass *pass, const char *id, const char *date, RgDiags *diags)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rg_clock_now_s());
+	g_autofree char *today = now ? g_date_time_format(now, "%Y-%m-%d") : NULL;
+	if (!today || strncmp(date, today, strlen(today)) > 0)
+		return;
+	RgDiag *diag = rg_diags_note(diags, "plan.image-deprecated",
+		"image %s of the nodes is deprecated since %.10s", id, date);
+	rg_diag_at(diag, pass->cluster->head->source);
+	rg_diag_hint(diag, "`raygpu plan --renew-images` uses the newest one; an image that the "
+			   "spec names has to be changed there");
+}
+
+static void find_deprecated(const RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(GHashTable) told = g_hash_table_new(g_str_hash, g_str_equal);
+	const char *key;
+	json_t *image;
+	json_object_foreach (json_object_get(pass->facts, "images"), key, image) {
+		const char *date = rg_json_str(image, "deprecated", NULL);
+		const char *id = rg_json_str(image, "id", "");
+		if (date && g_hash_table_add(told, (gpointer)(uintptr_t)id))
+			note_deprecated(pass, id, date, diags);
+	}
+}
+
 void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags)
 {
 	if (!pass->cluster || session->diff.destroy || session->diff.looking)
 		return;
 	warn_of_head(pass, diags);
 	find_renamed(pass, diags);
+	find_deprecated(pass, diags);
 }

@@ -28,6 +28,7 @@ typedef struct {
 	const char *allow_endpoints, *allow_profiles; /* allowed by the environment; NULL: none */
 	RgDiffOptions diff;
 	bool reoptimize;      /* pinned instance types are ignored */
+	bool renew_images;    /* images are resolved again, not the pinned ones used */
 	const char *override; /* why the budget may be exceeded; NULL: it may not */
 	bool skip_preflight; /* do not ask the cloud in advance whether a plan can be carried out */
 	unsigned settle_ms;  /* how long a refresh may wait for recent changes to show */

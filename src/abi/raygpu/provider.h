@@ -23,7 +23,8 @@
  *                 "place": bool, "instance_types": [...], "zones": [...]}
  *          returns "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb",
  *                 "driver": {"version": NVIDIA's, or an older one, or null, "modules": "open" or
- *                 "proprietary"}, if the image's driver is known}},
+ *                 "proprietary"}, if the image's driver is known, "deprecated": date from which the
+ *                 cloud no longer recommends it, "YYYY-MM-DD...", if it has one}},
  *                 "zones": [zones that nodes can be placed in], "module": {data for lower, in any
  *                 form}, "offerings": {instance_type: [zone, ...]}}  Reading calls only.
  *          "zones" and "module" are needed only if "place" is true, and "module" is optional. The
