@@ -128,6 +128,7 @@
 	X("plan.wrong-state", 6)                                                                   \
 	X("plan.head-replaced", 1)                                                                 \
 	X("plan.unchecked", 1)                                                                     \
+	X("plan.image-deprecated", 1)                                                              \
 	X("plan.renamed-pool", 1)                                                                  \
 	X("plan.would-move", 6)                                                                    \
 	X("plan.wrong-account", 7)                                                                 \

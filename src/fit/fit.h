@@ -12,7 +12,8 @@
  *    "settings": the spec's provider settings on which the facts depend; absent: none,
  *    "zone_maps": [those whose keys are the allowed zones]; absent: none,
  *    "image": the rules of the provider's schema.json; absent: none,
- *    "reoptimize": true to ignore pinned instance types}
+ *    "reoptimize": true to ignore pinned instance types,
+ *    "renew_images": true to ignore pinned images}
  * A missing member counts as not pinned. The rules are in README.md. */
 #pragma once
 #include "catalog/catalog.h"

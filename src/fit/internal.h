@@ -33,9 +33,10 @@ struct RgShapes {
 	json_t *settings, *zone_maps, *image; /* of the pins; NULL: none */
 	bool moved; /* the pinned facts were resolved with other settings */
 	json_t *request;
-	RgMig *mig;	  /* opened when a pool requests it */
-	RgCarbon *carbon; /* opened if the spec optimizes for it */
-	bool reoptimize;  /* pinned types are ignored */
+	RgMig *mig;	   /* opened when a pool requests it */
+	RgCarbon *carbon;  /* opened if the spec optimizes for it */
+	bool reoptimize;   /* pinned types are ignored */
+	bool renew_images; /* pinned images are ignored */
 };
 
 /* How many nodes of a pool are fitted: the first stands for all of an elastic pool. */

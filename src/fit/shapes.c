@@ -75,7 +75,7 @@ static void read_pins(const RgShapes *shapes, RgShape *shape)
 			g_str_equal(rg_json_str(node->pin, "instance_type", ""), shape->type->name);
 		if (zone && is_admitted(shapes, pool, zone))
 			node->zone = zone;
-		if (g_str_equal(key, shape->image_key))
+		if (!shapes->renew_images && g_str_equal(key, shape->image_key))
 			node->image_id = rg_json_str(node->pin, "image_id", NULL);
 		if (!shape->pinned_image)
 			shape->pinned_image = node->image_id;
@@ -172,7 +172,8 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 		const char *type = shape->type->name;
 		if (rg_fit_count(shape->pool) == 0)
 			continue;
-		ask_image(images, shape, json_object_get(known, "images"));
+		ask_image(images, shape,
+			shapes->renew_images ? NULL : json_object_get(known, "images"));
 		bool enough = pins_suffice(shape, known);
 		place |= !enough;
 		if (shape->homeless == 0 && !shapes->moved)
@@ -206,6 +207,7 @@ RgShapes *rg_fit_shapes(
 	shapes->zone_maps = json_incref(json_object_get(pins, "zone_maps"));
 	shapes->image = json_incref(json_object_get(pins, "image"));
 	shapes->reoptimize = json_is_true(json_object_get(pins, "reoptimize"));
+	shapes->renew_images = json_is_true(json_object_get(pins, "renew_images"));
 	if (cluster->optimize != RG_OPTIMIZE_COST && !(shapes->carbon = rg_carbon_open(diags)))
 		return NULL;
 	const json_t *known = rg_json_at(pins, "/facts");

@@ -80,7 +80,8 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 /* The pools that the state must protect; NULL if there are and were none. *changes: the differences
  * from the current state (RgPlan.protection), or NULL. */
 json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes);
-/* notices.c: plan.head-replaced and plan.renamed-pool, for a finished plan. */
+/* notices.c: plan.head-replaced, plan.renamed-pool and plan.image-deprecated, for a finished plan.
+ */
 void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags);
 /* Of these, only the provider's own settings; the provider exists. */
 bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);

@@ -137,12 +137,8 @@ static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
 	json_t *pins = rg_pass_pins(pass);
 	if (session->reoptimize)
 		json_object_set_new(pins, "reoptimize", json_true());
-	json_t *facts = json_object_get(pins, "facts");
-	if (session->renew_images && json_is_object(facts)) {
-		json_auto_t *others = json_copy(facts);
-		json_object_del(others, "images");
-		json_object_set(pins, "facts", others);
-	}
+	if (session->renew_images)
+		json_object_set_new(pins, "renew_images", json_true());
 	g_autoptr(RgShapes) shapes =
 		pass_fit_shapes(pass_tables(session, pass), pass->cluster, pins, diags);
 	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
