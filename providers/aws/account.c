@@ -5,7 +5,7 @@
 #include "aws/xml.h"
 
 #define STS_VERSION "2011-06-15"
-/* Asked beside the list, which must not wait long for an STS that a firewall hides. */
+/* Requested together with the list, which must not wait long for an STS behind a firewall. */
 #define TIMEOUT_MS 10000
 #define TRIES 2
 

@@ -1,4 +1,4 @@
-/* account: whose resources the credentials reach. */
+/* account: the account that the credentials belong to. */
 #pragma once
 #include "aws/aws.h"
 

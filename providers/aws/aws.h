@@ -1,5 +1,5 @@
-/* Inside of the AWS module: what an opened instance holds and what one call carries. The instance
- * is immutable but for `keys`, a lease that requests fill and renew. */
+/* Inside the AWS module: an opened instance, and the data of one call. The instance is immutable
+ * except for `keys`, a lease that requests fill and renew. */
 #pragma once
 #include "aws/errors.h"
 #include "common/lease.h"
@@ -7,7 +7,7 @@
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
 	char *sts_endpoint, *ssm_endpoint;
-	char *account_endpoint; /* that of STS, or of what stands in for EC2 (open.c) */
+	char *account_endpoint; /* that of STS, or of the server that replaces EC2 (open.c) */
 	char *profile;		/* named by the spec, or NULL */
 	json_t *config;		/* the spec's provider mapping without name and region */
 	char *connection;	/* JSON for rgp_http_req.connection, or NULL */
@@ -25,6 +25,6 @@ typedef struct {
 #define AWS_INTERFACE "aws.network_interface"
 #define AWS_INSTANCE "aws.instance"
 #define AWS_PLACEMENT "aws.placement_group"
-/* The resource that carries the head's address: what boot's "@head" stands for. */
+/* The resource that carries the head's address: the meaning of boot's "@head". */
 #define AWS_HEAD_INTERFACE AWS_INTERFACE ".head"
 #define AWS_GROUP_ADDRESS AWS_GROUP ".nodes"

@@ -38,13 +38,13 @@ char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *k
 	return owned;
 }
 
-/* The source of the instance's lease: a whole `auth` object without its service. */
+/* The source of the instance's lease: a complete `auth` object without its service. */
 static rgp_status find_keys(const ModTalk *talk, const void *data, char **value, int64_t *expires_s)
 {
 	const AwsCall call = {*talk, (struct rgp_inst *)(uintptr_t)data};
 	g_auto(AwsKeys) keys = {0};
-	bool env = !call.inst->profile; /* a profile that the spec names beats it, as `aws
-					 * --profile` does */
+	bool env = !call.inst->profile; /* a profile that the spec names overrides it, like `aws
+					   --profile` */
 	g_auto(AwsChain) chain = aws_chain_open(&call);
 	AwsSearch search = search_chain(&chain, env, &keys);
 	if (search != AWS_KEYS_FOUND)

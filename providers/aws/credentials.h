@@ -1,6 +1,6 @@
 /* The credential chain, in the order of AWS's SDKs: environment, the profile's role, web identity,
- * the profile's other ways, container, instance metadata; all by way of the host. Looked for at
- * the first request, so that calls without network need none, and again before the keys end. */
+ * the profile's other sources, container, instance metadata; all through the host. Searched at the
+ * first request, so that calls without network need none, and again before the keys expire. */
 #pragma once
 #include "aws/keys.h"
 
@@ -8,5 +8,5 @@
 ModLease *aws_credentials_lease(struct rgp_inst *inst);
 
 /* The JSON for rgp_http_req.auth, for requests to `service` ("ec2"); g_free. NULL after a
- * diagnostic that says where was looked, or when canceled. Any thread. */
+ * diagnostic that lists where it looked, or if canceled. Any thread. */
 char *aws_credentials_get(const AwsCall *call, const char *service);

@@ -2,5 +2,5 @@
 #pragma once
 #include "base/embedded.h"
 
-/* Always there: the names are fixed at build time. */
+/* They always exist: the names are fixed at build time. */
 const struct rg_embedded *aws_data_find(const char *name);

@@ -37,7 +37,7 @@ static void read_failure(
 	aws_errors_read(errors, status, body, failure);
 }
 
-/* One of the requests that are sent side by side. */
+/* One of the requests that are sent concurrently. */
 typedef struct {
 	char *form;
 	ModReader reader;
@@ -117,7 +117,7 @@ rgp_status ec2_send_waiting(
 {
 	ModBackoff backoff = mod_backoff_start(&call->talk, 0);
 	int64_t start_s = backoff.deadline_s;
-	bool doubtful = false; /* an earlier attempt may have done it */
+	bool doubtful = false; /* an earlier attempt may have succeeded */
 	for (bool told = false;; told = true) {
 		rgp_status status = ec2_send(call, request, reply);
 		const Ec2Code *code = status == RGP_OK ? ec2_match(&reply->failure, codes) : NULL;
@@ -139,7 +139,7 @@ rgp_status ec2_send_waiting(
 
 rgp_status ec2_report(const AwsCall *call, const char *action, const ModFailure *failure)
 {
-	/* a fault of EC2's own is no refusal */
+	/* a server error of EC2 is not a refusal */
 	const char *did = failure->class_ == RGP_CLASS_TRANSIENT ? "failed in" : "refused";
 	g_autofree char *what =
 		failure->code ? g_strdup_printf("EC2 %s %s (%s)", did, action, failure->code)
@@ -148,7 +148,7 @@ rgp_status ec2_report(const AwsCall *call, const char *action, const ModFailure 
 	return RGP_FAIL;
 }
 
-/* Takes an answer's token for its next page; `done` where there is none. */
+/* Takes the token of the next page from an answer; sets `done` if there is none. */
 static rgp_status turn_page(const AwsCall *call, Ec2Pages *pages, Ec2Reply *reply)
 {
 	AwsCall placed = *call;
@@ -166,8 +166,8 @@ static rgp_status turn_page(const AwsCall *call, Ec2Pages *pages, Ec2Reply *repl
 	return ec2_report(&placed, pages->request.action, &reply->failure);
 }
 
-/* An earlier one of the round failed in the same words: keys that EC2 doesn't know are no news the
- * second time. */
+/* An earlier one of the round failed with the same text: keys that EC2 does not know need not be
+ * reported twice. */
 static bool is_told(const Ec2Reply *replies, size_t n)
 {
 	const ModFailure *failure = &replies[n].failure;
@@ -178,7 +178,7 @@ static bool is_told(const Ec2Reply *replies, size_t n)
 	return false;
 }
 
-/* One page of each that has more, at most EC2_TOGETHER_MAX of them; *n: how many. */
+/* One page of each request that has more, at most EC2_TOGETHER_MAX of them; *n: how many. */
 static rgp_status read_round(const AwsCall *call, Ec2Pages *const *all, size_t n_all, size_t *n)
 {
 	Ec2Pages *open[EC2_TOGETHER_MAX];

@@ -1,5 +1,5 @@
-/* One EC2 request: parameters -> form -> host's http -> answer read into JSON or a failure. All
- * requests of the module go through here. */
+/* One EC2 request: parameters -> form -> host's http -> answer as JSON, or a failure. All requests
+ * of the module go through here. */
 #pragma once
 #include "aws/aws.h"
 #include "aws/xml.h"
@@ -7,14 +7,14 @@
 typedef struct {
 	const char *action;
 	const json_t *params;  /* under their wire names (form.h); may be NULL */
-	const AwsShape *shape; /* of the success answer; NULL: it holds nothing that we read */
+	const AwsShape *shape; /* of a successful answer; NULL: nothing is read */
 	AwsRecordFn record;    /* may be NULL: records are kept */
 	void *data;
 	bool reading; /* changes nothing at EC2 */
 } Ec2Request;
 
-/* What came back. failure.class_ RGP_CLASS_OK: done, `reply` has what the shape keeps (NULL
- * without a shape). failure.definite says whether EC2 certainly did nothing. */
+/* The result. failure.class_ RGP_CLASS_OK: done, `reply` has what the shape keeps (NULL without a
+ * shape). failure.definite says whether EC2 certainly did nothing. */
 typedef struct {
 	json_t *reply;
 	ModFailure failure;
@@ -23,48 +23,47 @@ typedef struct {
 void ec2_reply_clear(Ec2Reply *reply);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Ec2Reply, ec2_reply_clear)
 
-/* RGP_OK: an answer came, look at reply->failure. RGP_FAIL: none came, or there are no
- * credentials; the diagnostics have the reason, and whether EC2 acted is not known. RGP_CANCELED.
- */
+/* RGP_OK: an answer came, check reply->failure. RGP_FAIL: none came, or there are no credentials;
+ * the diagnostics have the reason, and it is unknown whether EC2 acted. RGP_CANCELED. */
 rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *reply);
 
 #define EC2_TOGETHER_MAX 16
 
-/* The same for n requests that go side by side, at most EC2_TOGETHER_MAX. RGP_OK: all were
- * answered; else no reply is to be looked at. */
+/* The same for n concurrent requests, at most EC2_TOGETHER_MAX. RGP_OK: all were answered;
+ * otherwise do not use any reply. */
 rgp_status ec2_send_all(
 	const AwsCall *call, const Ec2Request *requests, size_t n, Ec2Reply *replies);
 
-/* A code that will pass: a word of the message that must be in it or NULL, and how many seconds
- * it is worth to wait. Tables end with a NULL code. */
+/* A temporary error: its code, a word that its message must contain or NULL, and how many seconds
+ * to wait for it. Tables end with a NULL code. */
 typedef struct {
 	const char *code, *word;
 	int64_t limit_s;
 } Ec2Code;
-/* The row that the failure meets, or NULL. */
+/* The row that the failure matches, or NULL. */
 const Ec2Code *ec2_match(const ModFailure *failure, const Ec2Code *codes);
 
-/* Sends again while the answer is one of `codes` and its time isn't over, or until canceled. */
+/* Sends again while the answer is one of `codes` and its time is not over, or until canceled. */
 rgp_status ec2_send_waiting(
 	const AwsCall *call, const Ec2Request *request, const Ec2Code *codes, Ec2Reply *reply);
 
 /* A reading request of any number of pages. */
 typedef struct {
-	Ec2Request request; /* without params */
-	json_t *params;	    /* borrowed; gets NextToken */
-	const char *origin; /* of the spec's value that it asks about; may be NULL */
+	Ec2Request request;		     /* without params */
+	json_t *params;			     /* borrowed; gets NextToken */
+	const char *origin;		     /* of the spec's value that it checks; may be NULL */
 	rgp_status (*page_done)(void *data); /* runs after each complete page; may be NULL */
 	bool done;
-	GHashTable *seen; /* page tokens; NULL outside of ec2_pages_all */
+	GHashTable *seen; /* page tokens; NULL outside ec2_pages_all */
 } Ec2Pages;
 
-/* Reads them side by side, each to its end. Every failure is reported and gives RGP_FAIL. */
+/* Reads them concurrently, each to its end. Every failure is reported and returns RGP_FAIL. */
 rgp_status ec2_pages_all(const AwsCall *call, Ec2Pages *const *all, size_t n_all);
 
 /* Sends a reading request and follows nextToken to the end; `page_done` (may be NULL) runs after
- * each complete page. params gets NextToken. Any failure is reported and gives RGP_FAIL. */
+ * each complete page. Adds NextToken to params. Any failure is reported and returns RGP_FAIL. */
 rgp_status ec2_pages(const AwsCall *call, const Ec2Request *request, json_t *params,
 	rgp_status (*page_done)(void *data));
 
-/* The whole call fails with this answer: a diagnostic, and RGP_FAIL. */
+/* The whole call fails because of this answer: a diagnostic, and RGP_FAIL. */
 rgp_status ec2_report(const AwsCall *call, const char *action, const ModFailure *failure);

@@ -16,14 +16,14 @@ json_int_t aws_efa_count(const char *instance_type, json_int_t efa)
 }
 
 /* The primary interface carries the address; those of the other cards are EFA-only, so that a node
- * takes one address of the subnet and Linux has one way out (EC2 user guide, "Maximize network
- * bandwidth on Amazon EC2 instances with multiple network cards", use case 1 of P5). With several
- * interfaces EC2 takes AssociatePublicIpAddress: true of none. */
+ * uses one address of the subnet and Linux has one default route (EC2 user guide, "Maximize network
+ * bandwidth on Amazon EC2 instances with multiple network cards", use case 1 of P5). EC2 does not
+ * accept AssociatePublicIpAddress: true for several interfaces. */
 static json_t *interface_on(const json_t *attributes, json_int_t card, json_int_t first)
 {
 	bool primary = card == 0;
 	const char *kind = !primary ? "efa-only" : first > 0 ? "interface" : "efa";
-	/* of a card whose first device isn't the primary's: the guide's form for p6-b300 */
+	/* on a card whose first device is not the primary's: the guide's form for p6-b300 */
 	json_int_t device = primary || first > 0 ? 0 : 1;
 	json_t *interface = json_pack("{s:I, s:I, s:s, s:s, s:O?, s:b}", "NetworkCardIndex", card,
 		"DeviceIndex", device, "InterfaceType", kind, "SubnetId",

@@ -1,9 +1,9 @@
 #include "aws/endpoints.h"
 #include <string.h>
 
-/* DNS suffixes by region prefix, from botocore's endpoints.json (1.43.11): the usual one and the
- * dual-stack one; the last row is the standard partition. In GovCloud the usual names are the FIPS
- * ones. */
+/* DNS suffixes by region prefix, from botocore's endpoints.json (1.43.11): the default one and the
+ * dual-stack one; the last row is the standard partition. In GovCloud the default names are the
+ * FIPS ones. */
 static const struct {
 	const char *prefix, *suffix, *dual, *fips;
 } partitions[] = {
@@ -35,8 +35,8 @@ static bool is_loopback(const char *host)
 	       (g_str_has_prefix(host, "127.") && g_hostname_is_ip_address(host));
 }
 
-/* Without TLS anybody on the way reads a session token: only on this machine, or where the
- * environment says so. */
+/* Without TLS, anyone on the network path can read a session token: allowed only on this machine,
+ * or if the environment permits it. */
 static bool may_be_plain(const AwsChain *chain, const char *text)
 {
 	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
@@ -61,7 +61,7 @@ static bool is_on(const AwsChain *chain, const char *variable, const char *key)
 	return value && !g_ascii_strcasecmp(value, "true");
 }
 
-/* What names an endpoint, and how it says so; both g_free'd by the caller. */
+/* What set an endpoint, and its text; the caller g_frees both. */
 typedef struct {
 	char *url, *place;
 } NamedEndpoint;
@@ -121,7 +121,7 @@ static rgp_status check_named(const AwsChain *chain, const NamedEndpoint *named,
 		return endpoint_refuse(chain, "use https, or add the URL to RAYGPU_ALLOW_ENDPOINTS",
 			g_strdup_printf("%s would send signed requests without TLS: \"%s\"",
 				named->place, named->url));
-	/* as AWS's own tools refuse it */
+	/* AWS's own tools refuse it too */
 	if (variant)
 		return endpoint_refuse(chain,
 			"unset one of the two; AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true leaves "

@@ -1,16 +1,16 @@
-/* Where a service is reached: what the spec, the environment or the config file names, else the
- * partition's public endpoint, also FIPS and dual-stack. The order is botocore's
- * (ConfiguredEndpointProvider, 1.43). Reads files by way of the host; no network. */
+/* Where a service is reached: the endpoint that the spec, the environment or the config file names,
+ * else the partition's public endpoint, also FIPS and dual-stack. The order is botocore's
+ * (ConfiguredEndpointProvider, 1.43). Reads files through the host; no network. */
 #pragma once
 #include "aws/keys.h"
 
 typedef struct {
-	const char *id;	  /* "sso_oidc": in [services NAME]; in capitals behind AWS_ENDPOINT_URL_ */
+	const char *id;	  /* "sso_oidc": in [services NAME]; in capitals after AWS_ENDPOINT_URL_ */
 	const char *host; /* first label of the public name: "oidc" */
-	const char *setting; /* the spec's, "" when it has none */
+	const char *setting; /* the spec's, "" if it has none */
 } AwsService;
 
-/* Gives a URL that ends with a slash; g_free. `named` (may be NULL): it is no public endpoint.
+/* Returns a URL that ends with a slash; g_free. `named` (may be NULL): it is not a public endpoint.
  * RGP_FAIL after a diagnostic. */
 rgp_status aws_endpoint_find(const AwsChain *chain, const AwsService *service, const char *region,
 	char **endpoint, bool *named);

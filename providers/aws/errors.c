@@ -15,7 +15,7 @@ ModErrors *aws_errors_new(void)
 	return mod_errors_new(aws_data_find("errors.csv")->data);
 }
 
-/* The <Error> of an answer, or NULL; *request_id is set beside it. g_free and json_decref. */
+/* The <Error> of an answer, or NULL; also sets *request_id. g_free and json_decref. */
 static json_t *read_error(struct rgp_bytes body, char **request_id)
 {
 	g_autofree char *problem = NULL, *other = NULL;

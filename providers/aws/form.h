@@ -1,6 +1,6 @@
 /* The body of an EC2 Query request: JSON parameters under their wire names -> ordered form pairs.
- * Lists are flattened from 1 (Filter.1.Value.2), members joined with dots, as in the `ec2`
- * protocol of botocore's service description (API 2016-11-15). Pure. */
+ * Lists are flattened from 1 (Filter.1.Value.2), members joined with dots, as in the `ec2` protocol
+ * of botocore's service description (API 2016-11-15). Pure. */
 #pragma once
 #include "common/talk.h"
 

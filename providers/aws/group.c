@@ -43,8 +43,8 @@ static void group_readiness(const AwsCall *call, const json_t *record, ModFailur
 {
 }
 
-/* Adds or takes rules away; rules that are there or gone already are fine. One request a rule
- * only when the lot was refused for one of them. */
+/* Adds or removes rules; rules that already exist, or are already gone, are accepted. One request
+ * per rule only if the batch was refused because of one of them. */
 static rgp_status send_rules(const AwsCall *call, const char *action, const char *group_id,
 	const json_t *rules, ModFailure *failure)
 {
@@ -86,7 +86,7 @@ static rgp_status bring_rules(const AwsCall *call, const char *group_id, const c
 		group_id, take, failure);
 }
 
-/* Filters that show the group of that name in the VPC, a new reference. */
+/* Filters for the group of that name in the VPC, a new reference. */
 static json_t *by_name(const char *name, const char *vpc_id)
 {
 	json_t *filters = json_object();
@@ -125,8 +125,8 @@ static rgp_status make(
 	return RGP_OK;
 }
 
-/* What EC2 put into the group by itself, and what an earlier, lost call did. A group too young to
- * be seen has the one rule that EC2 gives to each. */
+/* What EC2 put into the group by itself, and what an earlier, lost call did. A group too new to be
+ * visible has the one rule that EC2 adds to each. */
 static json_t *rules_of(const json_t *record)
 {
 	if (!record)
@@ -144,8 +144,8 @@ static void keep_record(void *data, const json_t *record)
 	*last = json_deep_copy(record);
 }
 
-/* Reads the rules and adds those of ingress meanwhile: a new group has none. What comes of it is in
- * *prior; a rule that was there or a group too young is left to bring_rules. */
+/* Reads the rules and adds those of ingress at the same time: a new group has none. The result is
+ * in *prior; an existing rule or a group that is too new is left to bring_rules. */
 static rgp_status begin_rules(const AwsCall *call, const char *id, const char *name,
 	const json_t *attributes, json_t **prior, ModFailure *failure)
 {
@@ -203,7 +203,8 @@ static rgp_status group_create(const AwsCall *call, const json_t *input)
 		status = bring_rules(call, id, directions[i], json_object_get(prior, directions[i]),
 			json_object_get(attributes, directions[i]), &failure);
 	if (status == RGP_OK && failure.class_ != RGP_CLASS_OK) {
-		/* the group stands: sent again with its token it is adopted and completed */
+		/* the group exists: sent again with its token, the create adopts and completes
+		 * it */
 		failure.definite = failure.definite && !id;
 		status = mod_give_failed(&call->talk, address, id, &failure);
 	} else if (status == RGP_OK) {

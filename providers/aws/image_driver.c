@@ -5,8 +5,8 @@
 
 enum { NAME, FROM, VERSION, MODULES, FIELDS };
 
-/* A row of images.csv holds for names with its text in them; its version for those whose end, a
- * date or a version ("71.6"), is not before "from". Rows stand in the order of "from". */
+/* A row of images.csv applies to names that contain its text; its version to those that end with a
+ * date or a version ("71.6") not before "from". Rows are ordered by "from". */
 json_t *aws_image_driver(const char *name)
 {
 	const char *last = strrchr(name, ' '), *version = NULL, *modules = NULL;

@@ -8,7 +8,7 @@ static const Ec2Code state_codes[] = {
 	{0},
 };
 
-/* One request for one item; its failure is the item's. */
+/* One request for one item; a failure affects only this item. */
 static rgp_status change(
 	const AwsCall *call, AwsUpdate *update, size_t i, const char *action, json_t *params)
 {
@@ -31,8 +31,8 @@ static json_t *ids_of(const json_t *items)
 	return ids;
 }
 
-/* One StartInstances for all that stand still; when EC2 refuses the lot, each is asked for alone,
- * so that one member's trouble is not the others'. */
+/* One StartInstances for all stopped instances; if EC2 refuses it, one for each, so that one
+ * member's problem does not affect the others. */
 static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
 {
 	json_auto_t *stopped = json_array();
@@ -87,7 +87,7 @@ static rgp_status instance_update(const AwsCall *call, AwsUpdate *update)
 	return status;
 }
 
-/* A removal under way. */
+/* A removal in progress. */
 typedef struct {
 	const AwsCall *call;
 	json_t *items;	   /* those without a result */
@@ -138,12 +138,12 @@ static rgp_status remove_each(const AwsCall *call, const json_t *items)
 	return status;
 }
 
-/* EC2 refuses the lot for the sake of unknown ids: the others don't wait for them. */
+/* EC2 refuses the batch because of unknown ids: the others need not wait for them. */
 static rgp_status remove_others(Removal *removal, const char *message)
 {
 	if (json_array_size(removal->items) < 2)
 		return RGP_OK;
-	/* Takes the members that EC2's message doesn't name out; the array of them, a new
+	/* Removes the members that EC2's message does not name; returns their array, a new
 	 * reference. */
 	json_auto_t *others = json_array();
 	for (size_t i = json_array_size(removal->items); i-- > 0;) {
@@ -160,9 +160,9 @@ static rgp_status remove_others(Removal *removal, const char *message)
 	return remove_each(removal->call, others);
 }
 
-/* Terminates all members of the removal. An id that EC2 doesn't know is gone, or so young that not
- * all of EC2 knows it: taking the latter for gone would leave it running for ever, so it is asked
- * for again until the back-off ends. */
+/* Terminates all members of the removal. An id that EC2 does not know is gone, or so new that not
+ * all of EC2 knows it. If the latter were taken for gone, it would run forever, so the request is
+ * repeated until the back-off ends. */
 static rgp_status run_removal(Removal *removal)
 {
 	static const Ec2Code unknown_codes[] = {{"InvalidInstanceID.NotFound"}, {0}};

@@ -1,5 +1,5 @@
-/* The parts of the kind aws.instance: what a DescribeInstances record says (instance_read.c) and
- * the calls that make and change instances (instance.c, instance_create.c). */
+/* The parts of the kind aws.instance: reading a DescribeInstances record (instance_read.c) and the
+ * calls that create and change instances (instance.c, instance_create.c). */
 #pragma once
 #include "aws/kinds.h"
 
@@ -7,27 +7,27 @@ extern const AwsShape aws_describe_instances, aws_run_instances;
 
 void aws_instance_read(const json_t *record, AwsSeen *seen);
 void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailure *failure);
-/* Terminated, or on the way there. */
+/* Terminated, or terminating. */
 bool aws_instance_is_gone(const json_t *record);
 
-/* Rows of an Ec2Code table: a profile, or the role in it, that EC2 doesn't know yet. */
+/* Rows of an Ec2Code table: a profile, or the role in it, that EC2 does not know yet. */
 #define AWS_YOUNG_PROFILE_CODES                                                                    \
 	{"InvalidParameterValue", "Invalid IAM Instance Profile", 60},                             \
 	{                                                                                          \
 		"InvalidParameterValue", "has no associated IAM Roles", 60                         \
 	}
-/* From the spec's word (a name, an ARN, "" = none) to attributes (instance_profile.c). */
+/* From the spec's value (a name, an ARN, "" = none) to attributes (instance_profile.c). */
 void aws_instance_profile_set(json_t *attributes, const char *profile);
-/* The request's IamInstanceProfile, a new reference; NULL when there is none. */
+/* The request's IamInstanceProfile, a new reference; NULL if there is none. */
 json_t *aws_instance_profile_spec(const json_t *attributes);
-/* Gives one instance the desired profile, or none. */
+/* Sets the desired profile of one instance, or removes it. */
 rgp_status aws_instance_profile_change(
 	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
 
-/* Gives one instance's interfaces the desired security groups (instance_groups.c). */
+/* Sets the desired security groups of one instance's interfaces (instance_groups.c). */
 rgp_status aws_instance_groups_change(
 	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
 
-/* User data, one request (reveal.c). */
+/* User data, one request per instance (reveal.c). */
 json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *failure);
 rgp_status aws_instance_create(const AwsCall *call, const json_t *input);

@@ -1,4 +1,4 @@
-/* RunInstances: one call a batch, idempotent by ClientToken. */
+/* RunInstances: one call per batch, idempotent by ClientToken. */
 #include "aws/efa.h"
 #include "aws/form.h"
 #include "aws/instance.h"
@@ -6,8 +6,8 @@
 
 #define SURVIVORS_WAIT_S 10
 
-/* What was made a moment ago may not be known everywhere in EC2, and an interface is only free
- * again when the instance that held it is terminated. */
+/* New resources may not be known everywhere in EC2, and an interface is free only when the instance
+ * that held it has terminated. */
 static const Ec2Code passing_codes[] = {
 	{"InvalidSubnetID.NotFound", NULL, 60},
 	{"InvalidGroup.NotFound", NULL, 60},
@@ -17,20 +17,20 @@ static const Ec2Code passing_codes[] = {
 	{"InvalidParameterValue", "in use", 300},
 	{"DependencyViolation", NULL, 300},
 	{"InvalidPlacementGroup.Unknown", NULL, 60},
-	/* a pool that moves to another zone: until the last of its old nodes is terminated */
+	/* a pool that moves to another zone: until its last old node has terminated */
 	{"InvalidPlacementGroup.InUse", "another availability zone", 300},
 	AWS_YOUNG_PROFILE_CODES,
 	{0},
 };
 static const Ec2Code terminated_codes[] = {{"IdempotentInstanceTerminated"}, {0}};
 
-/* A batch under way: what EC2 gave, by launch index. */
+/* A batch in progress: what EC2 returned, by launch index. */
 typedef struct {
 	const AwsCall *call;
 	const json_t *items;
-	bool *given;	      /* one an item: its result was handed over */
-	size_t seen;	      /* records, gone ones included */
-	GPtrArray *survivors; /* json_t *: kept until it is clear that all was seen; or NULL */
+	bool *given;	      /* one per item: its result was returned */
+	size_t seen;	      /* records, including terminated ones */
+	GPtrArray *survivors; /* json_t *: kept until all members have been seen; or NULL */
 	rgp_status status;
 } Batch;
 
@@ -93,7 +93,7 @@ static json_t *disk_mapping(const json_t *attributes)
 		"[{s:s, s:o}]", "DeviceName", mod_str(attributes, "root_device"), "Ebs", ebs);
 }
 
-/* The head takes an interface of its own along, workers get one that lives as long as they do. */
+/* The head uses its own interface; workers get one that exists as long as they do. */
 static json_t *interface_spec(const json_t *attributes)
 {
 	const char *interface = mod_str(attributes, "network_interface");
@@ -116,13 +116,13 @@ static void set_user_data(const AwsCall *call, const json_t *attributes, json_t 
 					 : g_base64_encode((const guchar *)plain, strlen(plain));
 	if (!*text)
 		return;
-	/* it carries the Ray token in a form that hides it from a search for the token */
+	/* it contains the Ray token in a form that a search for the token would not find */
 	call->talk.host->secret(call->talk.call, mod_bytes(text));
 	json_object_set_new(params, "UserData", json_string(text));
 }
 
-/* One-time and terminated when reclaimed: EC2 neither starts an instance again behind the plan's
- * back nor keeps one stopped that nobody counts. NULL: on demand. */
+/* One-time, and terminated when reclaimed: EC2 neither restarts an instance outside the plan nor
+ * keeps a stopped one that nobody counts. NULL: on demand. */
 static json_t *market_options(const json_t *attributes)
 {
 	const char *max = mod_str(attributes, "spot_max_price");
@@ -170,8 +170,8 @@ static json_t *run_params(const AwsCall *call, const json_t *input)
 	return params;
 }
 
-/* An instance of this token was terminated. The token shows whether others of the batch live;
- * as the list may lag, look until all members were seen or the time is over. */
+/* An instance of this token was terminated. The token shows whether others of the batch exist;
+ * because the list may lag, look until all members were seen or the time is over. */
 static rgp_status find_survivors(Batch *batch, const char *token)
 {
 	ModBackoff backoff = mod_backoff_start(&batch->call->talk, SURVIVORS_WAIT_S);
@@ -199,7 +199,8 @@ static rgp_status settle_failure(Batch *batch, const json_t *input, ModFailure *
 		failure->definite = true;
 		return give_all(batch, failure);
 	}
-	/* what a create names and EC2 doesn't find is a wrong wish, not a thing that has gone */
+	/* if a create names something that EC2 cannot find, the value is wrong; the resource is not
+	 * gone */
 	if (failure->class_ == RGP_CLASS_GONE)
 		failure->class_ = RGP_CLASS_INVALID;
 	return aws_fail_items(batch->call, batch->items, failure);
@@ -239,7 +240,7 @@ rgp_status aws_instance_create(const AwsCall *call, const json_t *input)
 	rgp_status status = ec2_send_waiting(call, &request, passing_codes, &reply);
 	if (status != RGP_OK)
 		return status;
-	/* An answer that says success and shows no instance proves nothing about the batch. */
+	/* A successful answer without instances proves nothing about the batch. */
 	if (reply.failure.class_ == RGP_CLASS_OK && !batch.seen)
 		mod_failure_set(&reply.failure, RGP_CLASS_UNKNOWN, NULL,
 			"RunInstances answered without an instance");

@@ -1,4 +1,4 @@
-/* Other security groups for an instance that stands. */
+/* Other security groups for an existing instance. */
 #include "aws/efa.h"
 #include "aws/form.h"
 #include "aws/instance.h"
@@ -10,7 +10,7 @@ static const Ec2Code passing_codes[] = {
 	{"InvalidNetworkInterfaceID.NotFound", NULL, 30},
 	{0},
 };
-/* EC2 doesn't choose among interfaces (hashicorp/terraform#14299). */
+/* EC2 does not choose among several interfaces (hashicorp/terraform#14299). */
 static const Ec2Code several_codes[] = {{"InvalidInstanceID", "multiple interfaces"}, {0}};
 
 static rgp_status send(const AwsCall *call, const char *action, json_t *params, ModFailure *failure)
@@ -24,9 +24,9 @@ static rgp_status send(const AwsCall *call, const char *action, json_t *params, 
 	return status;
 }
 
-/* Ids of the instance's EFA interfaces, then of its primary one: what somebody attached manually is
- * theirs. The primary one comes last because the plan looks at it: until it is done, so is nothing.
- */
+/* Ids of the instance's EFA interfaces, then of its primary one; interfaces that someone attached
+ * are left alone. The primary one comes last because the plan reads it: until it is changed, the
+ * update is not done. */
 static void on_instance(void *data, const json_t *record)
 {
 	json_t *ids = data, *interface;

@@ -1,6 +1,6 @@
-/* The IAM instance profile of aws.instance: what its nodes may do in the account. The attribute
- * instance_profile is the profile's name, which is unique in an account; instance_profile_arn is
- * asked for only where the spec gives an ARN. */
+/* The IAM instance profile of aws.instance: the permissions of its nodes in the account. The
+ * attribute instance_profile is the profile's name, which is unique in an account;
+ * instance_profile_arn is compared only if the spec gives an ARN. */
 #include "aws/form.h"
 #include "aws/instance.h"
 #include <string.h>
@@ -12,11 +12,11 @@ static const AwsShape describe_members[] = {
 static const AwsShape describe_associations = {
 	"DescribeIamInstanceProfileAssociationsResponse", describe_members};
 
-/* A profile made a moment ago is not known to EC2 yet, nor is the role in it; texts as
- * terraform-provider-aws waits for them (internal/service/ec2/ec2_instance.go). */
+/* EC2 does not know a new profile yet, nor the role in it; texts as in terraform-provider-aws
+ * (internal/service/ec2/ec2_instance.go). */
 static const Ec2Code young_codes[] = {
 	AWS_YOUNG_PROFILE_CODES,
-	{"IncorrectState", NULL, 60}, /* an association is still on its way out */
+	{"IncorrectState", NULL, 60}, /* an association is still being removed */
 	{"InvalidInstanceID.NotFound", NULL, 30},
 	{0},
 };
@@ -42,7 +42,7 @@ json_t *aws_instance_profile_spec(const json_t *attributes)
 }
 
 typedef struct {
-	char *id; /* the living association, or NULL */
+	char *id; /* the active association, or NULL */
 } Association;
 
 static void on_association(void *data, const json_t *record)

@@ -105,7 +105,7 @@ static void read_network(const json_t *record, const AwsMarks *marks, json_t *at
 {
 	const json_t *interface = primary_interface(record);
 	copy_text(attributes, "network_interface", interface, "networkInterfaceId");
-	/* the head's groups are its interface's, a resource of its own (it has no index) */
+	/* the head's groups belong to its interface, a separate resource (it has no index) */
 	if (marks->name && !aws_marks_has_index(marks))
 		return;
 	json_int_t efa = aws_efa_seen(record);
@@ -116,7 +116,7 @@ static void read_network(const json_t *record, const AwsMarks *marks, json_t *at
 		json_object_set_new(attributes, "security_groups", group_ids(set));
 }
 
-/* pending is on its way to running, stopping to stopped: the attribute says what was asked for. */
+/* pending will be running, stopping will be stopped: the attribute is the requested state */
 static const char *settled_state(const char *state)
 {
 	if (is_one_of(state, "pending", "running"))
@@ -153,7 +153,7 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	aws_instance_profile_set(
 		attributes, mod_str(json_object_get(record, "iamInstanceProfile"), "arn"));
 	read_network(record, &seen->marks, attributes);
-	/* With more than one volume the root's is told by the device name alone. */
+	/* With several volumes, only the device name identifies the root. */
 	const json_t *set = json_object_get(record, "blockDeviceMapping"), *device;
 	const char *root = mod_str(record, "rootDeviceName");
 	size_t i;

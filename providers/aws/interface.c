@@ -61,7 +61,7 @@ static void interface_readiness(const AwsCall *call, const json_t *record, ModFa
 		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", status);
 }
 
-/* One attribute a request: EC2 takes no more. */
+/* One attribute per request: EC2 accepts no more. */
 static rgp_status modify(
 	const AwsCall *call, const char *id, const char *name, json_t *value, ModFailure *failure)
 {
@@ -74,7 +74,8 @@ static rgp_status modify(
 	return status;
 }
 
-/* The interface stands without its public address: sent again with its token it is completed. */
+/* The interface exists without its public address: sent again with its token, the create completes
+ * it. */
 static rgp_status give_incomplete(
 	const AwsCall *call, const json_t *items, const char *id, ModFailure *failure)
 {
@@ -121,7 +122,7 @@ static rgp_status interface_create(const AwsCall *call, const json_t *input)
 			json_object_get(seen.attributes, "private_ip")));
 }
 
-/* One attribute a request; stops at the first that fails. */
+/* One attribute per request; stops at the first that fails. */
 static rgp_status update_one(const AwsCall *call, const json_t *item, ModFailure *failure)
 {
 	const json_t *wanted = json_object_get(item, "attributes");
@@ -149,7 +150,7 @@ static rgp_status interface_update(const AwsCall *call, AwsUpdate *update)
 
 static rgp_status interface_remove(const AwsCall *call, const json_t *items)
 {
-	/* an interface is free when the instance that holds it is terminated */
+	/* an interface is free when the instance that holds it has terminated */
 	static const Ec2Code busy[] = {
 		{"InvalidNetworkInterface.InUse"},
 		{"InvalidParameterValue", "in use"},

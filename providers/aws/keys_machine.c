@@ -7,15 +7,15 @@
 #define METADATA_HOST "http://169.254.169.254"
 #define METADATA_HOST_IPV6 "http://[fd00:ec2::254]"
 #define ROLE_PATH "/latest/meta-data/iam/security-credentials/"
-/* A machine that has no such service doesn't answer at all. */
+/* A machine without this service does not answer at all. */
 #define METADATA_TIMEOUT_MS 1000
 
-/* A small request without signature; RGP_FAIL: no answer. */
+/* A small unsigned request; RGP_FAIL: no answer. */
 static rgp_status ask(const AwsCall *call, const char *method, const char *url,
 	const char *const *headers, struct rgp_http_resp *resp)
 {
-	/* keys of the machine are for nobody on the way to it, whatever http_proxy says; the IPv6
-	 * addresses of these services are no link-local ones, which the host spares by itself */
+	/* nobody in between may see the machine's keys, whatever http_proxy is; the IPv6 addresses
+	 * of these services are not link-local ones, for which the host bypasses proxies itself */
 	json_auto_t *connection = call->inst->connection
 					  ? json_loads(call->inst->connection, 0, NULL)
 					  : json_object();
@@ -41,7 +41,7 @@ static bool is_good(const struct rgp_http_resp *resp)
 	return resp->status == 200 && resp->body.len > 0;
 }
 
-/* Keys must not be fetched in the clear from anywhere else; as the SDKs have it. */
+/* Keys must not be fetched unencrypted from anywhere else; same rule as in the SDKs. */
 static bool is_trusted(const char *url)
 {
 	static const char *const hosts[] = {"localhost", "127.0.0.1", "::1", "169.254.170.2",
@@ -55,7 +55,7 @@ static bool is_trusted(const char *url)
 	       g_strv_contains(hosts, g_uri_get_host(uri));
 }
 
-/* "Authorization: TOKEN", NULL when none is needed. */
+/* "Authorization: TOKEN", NULL if none is needed. */
 static AwsSearch container_token(const AwsCall *call, char **header)
 {
 	const char *path = aws_keys_env(call, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
@@ -114,7 +114,7 @@ AwsSearch aws_keys_from_container(AwsChain *chain, AwsKeys *keys)
 		call, "the container's credentials URL", resp.body, "Token", keys);
 }
 
-/* A text of the metadata service, NULL when there is none. g_free. */
+/* A text of the metadata service, NULL if there is none. g_free. */
 static char *metadata_text(const AwsCall *call, const char *method, const char *base,
 	const char *path, const char *header)
 {

@@ -1,5 +1,6 @@
-/* Keys of the environment and of profiles in AWS's files. A profile is one thing in two files,
- * where ~/.aws/credentials wins; order of the ways as botocore has it (credentials.py, 1.43). */
+/* Keys of the environment and of profiles in AWS's files. A profile may be in two files, of which
+ * ~/.aws/credentials takes precedence; order of the sources as in botocore (credentials.py,
+ * 1.43). */
 #include "aws/keys.h"
 #include "aws/profile.h"
 #include <string.h>
@@ -86,7 +87,7 @@ static bool exists(const AwsChain *chain, const char *profile)
 	       g_key_file_has_group(chain->config_file, section);
 }
 
-/* One profile's settings of roles and the like; owned texts, NULL where not set. */
+/* One profile's settings of roles and the like; owned texts, NULL if not set. */
 typedef struct {
 	const char *name;
 	char *role_arn, *source_profile, *credential_source, *token_file, *session, *external_id,
@@ -188,7 +189,7 @@ static AwsSearch static_keys(AwsChain *chain, const char *profile, AwsKeys *keys
 	return AWS_KEYS_NOT_HERE;
 }
 
-/* The command is split as a POSIX shell splits words, and no shell runs it. */
+/* The command is split into words like in a POSIX shell, and no shell runs it. */
 static AwsSearch process_keys(const AwsChain *chain, const Profile *profile, AwsKeys *keys)
 {
 	const AwsCall *call = chain->call;
@@ -229,7 +230,7 @@ static AwsSearch refuse_login(const AwsChain *chain, const Profile *profile)
 		profile->asked_by);
 }
 
-/* All but a role of another profile's. */
+/* Everything except a role through another profile. */
 static AwsSearch plain_keys(AwsChain *chain, const Profile *profile, AwsKeys *keys)
 {
 	if (profile->token_file) {
@@ -290,7 +291,7 @@ static AwsSearch source_keys(AwsChain *chain, const Profile *profile, unsigned d
 			"%s names the source_profile \"%s\", which is in neither %s nor %s",
 			profile->asked_by, name, chain->credentials_path, chain->config_path);
 	profile_init(chain, name, &source);
-	/* a profile may be its own source: its keys take its role */
+	/* a profile may be its own source: its keys assume its role */
 	bool own = g_str_equal(name, profile->name);
 	AwsSearch search = source.role_arn && !source.token_file && !own
 				   ? role_keys(chain, &source, depth + 1, keys)

@@ -1,7 +1,7 @@
-/* Keys of a role from IAM Identity Center (SSO), by the token that `aws sso login` left in its
- * cache, ~/.aws/sso/cache/SHA1.json; as botocore has it (credentials.py SSOProvider, tokens.py,
- * 1.43). A token that is about to expire is renewed and written back, because a refresh token may
- * be good for one use only, and the AWS CLI and the SDKs share the file. */
+/* Keys of a role from IAM Identity Center (SSO), with the token that `aws sso login` left in its
+ * cache, ~/.aws/sso/cache/SHA1.json; as in botocore (credentials.py SSOProvider, tokens.py, 1.43).
+ * A token that is about to expire is renewed and written back, because a refresh token may be valid
+ * only once, and the AWS CLI and the SDKs share the file. */
 #include "aws/endpoints.h"
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #define CACHE_FOLDER "~/.aws/sso/cache/"
 #define TIMEOUT_MS 30000
 
-/* Texts are owned; NULL where not set. */
+/* Texts are owned; NULL if not set. */
 typedef struct {
 	const AwsChain *chain;
 	const char *profile;
-	char *session; /* of [sso-session NAME]; NULL: the older form, without renewal */
+	char *session; /* from [sso-session NAME]; NULL: the older form, without renewal */
 	char *start_url, *region, *account, *role;
 	char *path; /* of the cache */
 	json_t *cache;
@@ -97,8 +97,7 @@ static int64_t sso_time(const json_t *cache, const char *key)
 {
 	g_autofree char *text = g_strdup(mod_str(cache, key));
 	if (g_str_has_suffix(text, "UTC"))
-		text[strlen(text) - strlen("UTC")] =
-			'\0'; /* UTC is what is assumed without a zone */
+		text[strlen(text) - strlen("UTC")] = '\0'; /* UTC is assumed without a zone */
 	return aws_keys_time(text);
 }
 
@@ -112,7 +111,7 @@ static rgp_status sso_send(const Sso *sso, const AwsService *service, struct rgp
 		return status;
 	g_autofree char *url = g_strconcat(endpoint, path, NULL);
 	http->size = sizeof *http;
-	/* keys and tokens are made, and nothing in the cloud changes */
+	/* creates keys and tokens, and changes nothing in the cloud */
 	http->flags = RGP_HTTP_READING | RGP_HTTP_HIDE_BODY;
 	http->url = url;
 	http->connection = mod_bytes(call->inst->connection);
@@ -121,7 +120,7 @@ static rgp_status sso_send(const Sso *sso, const AwsService *service, struct rgp
 	return call->talk.host->http(call->talk.call, http, resp);
 }
 
-/* What the service says of a refusal: OAuth's members (OIDC) or a message (portal). */
+/* The service's message about a refusal: OAuth's members (OIDC) or a message (portal). */
 static char *sso_reason(const struct rgp_http_resp *resp)
 {
 	json_auto_t *said = json_loadb(resp->body.data, resp->body.len, 0, NULL);
@@ -173,7 +172,7 @@ static bool sso_can_renew(const Sso *sso, int64_t now_s)
 	       sso_time(sso->cache, "registrationExpiresAt") > now_s;
 }
 
-/* API of IAM Identity Center OIDC, CreateToken. `why` says what was wrong; g_free. */
+/* API of IAM Identity Center OIDC, CreateToken. `why` is what was wrong; g_free. */
 static rgp_status sso_renew(Sso *sso, char **why)
 {
 	static const AwsService oidc = {"sso_oidc", "oidc", ""};

@@ -1,5 +1,5 @@
 /* Keys of a role from STS (API 2011-06-15): AssumeRole, signed with other keys, and
- * AssumeRoleWithWebIdentity, unsigned, with the token that a CI or Kubernetes puts into a file. */
+ * AssumeRoleWithWebIdentity, unsigned, with the token that a CI or Kubernetes writes to a file. */
 #include "aws/form.h"
 #include "aws/keys.h"
 #include "aws/xml.h"
@@ -16,7 +16,7 @@ static const AwsShape web_members[] = {{"AssumeRoleWithWebIdentityResult", resul
 static const AwsShape plain_response = {"AssumeRoleResponse", plain_members};
 static const AwsShape web_response = {"AssumeRoleWithWebIdentityResponse", web_members};
 
-/* One request under way. */
+/* One request in progress. */
 typedef struct {
 	const AwsCall *call;
 	const AwsRole *role;
@@ -76,7 +76,7 @@ static AwsSearch send(Assuming *assuming, AwsKeys *keys)
 	const AwsCall *call = assuming->call;
 	const struct rgp_http_req http = {
 		.size = sizeof http,
-		.flags = RGP_HTTP_READING, /* it makes keys, and changes nothing */
+		.flags = RGP_HTTP_READING, /* it creates keys, and changes nothing */
 		.method = "POST",
 		.url = call->inst->sts_endpoint,
 		.headers = headers,
@@ -100,7 +100,7 @@ static AwsSearch send(Assuming *assuming, AwsKeys *keys)
 	return tell_refusal(assuming, &resp);
 }
 
-/* Read again for every request: whoever writes it renews it. A new string, NULL: unreadable. */
+/* Read again for every request, because its writer renews it. A new string, NULL: unreadable. */
 static char *read_token(const AwsCall *call, const char *path)
 {
 	struct rgp_bytes text = {0};

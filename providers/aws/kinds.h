@@ -1,17 +1,18 @@
-/* What each kind of resource knows: its Describe call, how a record becomes attributes, and how it
- * is made, changed and removed. provider.c looks a kind up here and runs the calls over it. */
+/* The functions of each kind of resource: its Describe call, how a record becomes attributes, and
+ * how it is created, changed and removed. provider.c looks a kind up here and runs the calls with
+ * it. */
 #pragma once
 #include "aws/ec2.h"
 #include "aws/marks.h"
 
-/* An observed thing, as one record of a Describe answer has it. */
+/* An observed resource, from one record of a Describe answer. */
 typedef struct {
 	const char *id; /* borrowed from the record */
 	json_t *attributes;
 	AwsMarks marks;
 	uint64_t place;	    /* in its batch: EC2's launch index */
-	bool gone;	    /* EC2 says so itself */
-	const char *status; /* EC2's word, borrowed */
+	bool gone;	    /* EC2 itself reports it as gone */
+	const char *status; /* EC2's term, borrowed */
 } AwsSeen;
 
 void aws_seen_clear(AwsSeen *seen);
@@ -20,43 +21,44 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsSeen, aws_seen_clear)
 /* Member of an update's item, set by the kind's own update. */
 #define AWS_TAGGED_ID "tagged_id"
 
-/* How the members of an update call fare: one slot an item. */
+/* Results of the members of an update call: one slot per item. */
 typedef struct {
 	const char *kind;
 	const json_t *items;
-	ModFailure *failures; /* class_ OK: nothing went wrong so far */
+	ModFailure *failures; /* class_ OK: no failure so far */
 } AwsUpdate;
 
 typedef struct {
 	const char *kind, *describe, *id_filter, *token_filter;
 	const AwsShape *shape;
-	int64_t page;	     /* MaxResults; 0: the action takes none */
-	bool shares_lineage; /* things of other kinds carry our lineage too and must be filtered out
-			      */
+	int64_t page;	     /* MaxResults; 0: the action does not support it */
+	bool shares_lineage; /* other kinds of resources carry our lineage too and must be filtered
+				out */
 	void (*read)(const json_t *record, AwsSeen *seen);
-	/* is the thing usable? RGP_CLASS_OK: yes; RGP_CLASS_TRANSIENT: not yet; else failed */
+	/* whether the resource is usable: RGP_CLASS_OK: yes; RGP_CLASS_TRANSIENT: not yet; else
+	 * failed */
 	void (*readiness)(const AwsCall *, const json_t *record, ModFailure *failure);
 	rgp_status (*create)(const AwsCall *, const json_t *input);
-	/* Text attributes that differ from item to item. All others are sent once for a run of
-	 * neighbouring items that have equal values. NULL-ended; NULL: every attribute differs */
+	/* Text attributes that differ between items. All others are sent once for a run of adjacent
+	 * items with equal values. NULL-ended; NULL: every attribute differs */
 	const char *const *own;
 	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
-	/* all changes but those of tags; NULL: there are none. Where CreateTags calls a thing
-	 * otherwise than by its id, it puts that into the item as AWS_TAGGED_ID. */
+	/* all changes except those of tags; NULL: there are none. If CreateTags needs another name
+	 * than the resource's id, it puts that into the item as AWS_TAGGED_ID. */
 	rgp_status (*update)(const AwsCall *, AwsUpdate *);
 	rgp_status (*remove)(const AwsCall *, const json_t *items);
-	/* attributes that Describe doesn't report, a new reference; NULL: all are reported */
+	/* attributes that Describe does not report, a new reference; NULL: all are reported */
 	json_t *(*reveal)(const AwsCall *, const char *id, ModFailure *failure);
 	bool has_console; /* GetConsoleOutput knows it */
 } AwsKind;
 
 extern const AwsKind aws_group_kind, aws_interface_kind, aws_instance_kind, aws_placement_kind;
 
-/* Reads things by filters, all pages. `record` gets every record. */
+/* Reads resources with filters, all pages. `record` gets every record. */
 rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *params,
 	AwsRecordFn record, rgp_status (*page_done)(void *data), void *data);
 
-/* The calls, over any kind (observe.c, update.c). */
+/* The calls, for any kind (observe.c, update.c). */
 /* The pages of one kind, without "done". */
 rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input);
@@ -67,15 +69,15 @@ rgp_status aws_console(const AwsCall *call, const AwsKind *kind, const json_t *i
 rgp_status aws_resolve(const AwsCall *call, const json_t *input);
 rgp_status aws_lower(const AwsCall *call, const json_t *input);
 
-/* Gives the same failure for every item. */
+/* Returns the same failure for every item. */
 rgp_status aws_fail_items(const AwsCall *call, const json_t *items, const ModFailure *failure);
 
-/* update.c: brings the `tags` and the marks of all items of the call to their desired values, many
+/* update.c: changes the `tags` and the marks of all items of the call to their desired values, many
  * ids per request. */
 rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update);
 bool aws_is_changed(const json_t *item, const char *attribute);
 
-/* remove.c: deletes one id a request; `busy` is pending, `gone` after a while counts as done
- * (limit_s of its row: how long EC2 may not know a young thing). */
+/* remove.c: deletes one id per request; `busy` is pending, `gone` after a while counts as done
+ * (limit_s of its row: how long EC2 may not know a new resource). */
 rgp_status aws_delete_each(const AwsCall *call, const json_t *items, const char *action,
 	const char *param, const Ec2Code *busy, const Ec2Code *gone);

@@ -16,7 +16,7 @@ static const json_t *setting(const Lowering *lowering, const char *name)
 	return json_object_get(json_object_get(scope, "config"), name);
 }
 
-/* Our own group, and those that the user brings. */
+/* Our own group, and the user's. */
 static json_t *groups(const Lowering *lowering)
 {
 	json_t *list = json_pack("[{s:s, s:s}]", "$ref", AWS_GROUP_ADDRESS, "attr", "group_id");
@@ -24,7 +24,7 @@ static json_t *groups(const Lowering *lowering)
 	return list;
 }
 
-/* The spec's labels and a Name, unless the labels have one. */
+/* The spec's labels and a Name, unless the labels contain one. */
 static json_t *tags_for(const Lowering *lowering, const char *name)
 {
 	json_t *tags = json_copy(json_object_get(lowering->fitted, "labels"));
@@ -38,7 +38,7 @@ static json_t *tags_for(const Lowering *lowering, const char *name)
 	return tags;
 }
 
-/* boot doesn't know which resource carries the head's address and writes "@head". */
+/* boot does not know which resource carries the head's address and writes "@head". */
 static json_t *with_head(const json_t *value)
 {
 	size_t i;
@@ -77,8 +77,8 @@ static void collect_refs(const json_t *value, GPtrArray *refs)
 }
 
 typedef struct {
-	const char *kind, *name, *origin, *group; /* group NULL: of no pool */
-	json_t *indexes;			  /* of a pool's nodes; NULL: one without */
+	const char *kind, *name, *origin, *group; /* group NULL: not of a pool */
+	json_t *indexes;			  /* of a pool's nodes; NULL: none */
 	json_t *attributes, *depends_on;
 } Wanted;
 
@@ -145,8 +145,8 @@ static void add_group(Lowering *lowering)
 	const char *cluster = mod_str(lowering->fitted, "cluster");
 	g_autofree char *description =
 		g_strdup_printf("raygpu cluster %s: between its nodes only", cluster);
-	/* EFA's traffic is no IP traffic: of it a rule for 0.0.0.0/0 lets nothing out, one that
-	 * names the group does (EC2 user guide, "Prepare an EFA-enabled security group"). */
+	/* EFA traffic is not IP traffic: a rule for 0.0.0.0/0 does not let it out, one that names
+	 * the group does (EC2 user guide, "Prepare an EFA-enabled security group"). */
 	json_t *rules = json_pack("[{s:s, s:s}]", "protocol", "all", "source", "0.0.0.0/0");
 	if (has_efa(lowering))
 		json_array_append_new(
@@ -208,7 +208,7 @@ static void set_market(json_t *attributes, const json_t *offer)
 		json_object_set_new(attributes, "spot_max_price", price_text(max));
 }
 
-/* What RunInstances takes, for the head and for workers. */
+/* The attributes for RunInstances, for the head and for workers. */
 static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 {
 	const json_t *offer = json_object_get(node, "offer"), *disk = json_object_get(node, "disk");
@@ -253,7 +253,7 @@ static void add_head(Lowering *lowering, const json_t *node)
 	add(lowering, &wanted);
 }
 
-/* One group a pool, however many groups of equal nodes the pool has. */
+/* One group per pool, however many groups of equal nodes the pool has. */
 static void add_placement(Lowering *lowering, const json_t *node, json_t *attributes)
 {
 	const char *pool = mod_str(node, "pool");
@@ -272,7 +272,7 @@ static void add_placement(Lowering *lowering, const json_t *node, json_t *attrib
 		json_pack("{s:s, s:o}", "strategy", "cluster", "tags", tags_for(lowering, pool)));
 }
 
-/* EFA interfaces, and a public address, which several interfaces rule out. */
+/* EFA interfaces, and a public address, which is not possible with several interfaces. */
 static void set_network(Lowering *lowering, const json_t *node, json_t *attributes)
 {
 	const json_t *network = json_object_get(node, "network");

@@ -93,7 +93,7 @@ json_t *aws_marks_read(const json_t *tags, AwsMarks *marks)
 
 #define NO_INDEX "none"
 
-/* "[3]" of an address, "" when it has none. */
+/* "[3]" of an address, "" if it has none. */
 static const char *bracket_of(const char *address)
 {
 	const char *bracket = strchr(address, '[');

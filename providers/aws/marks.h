@@ -1,8 +1,7 @@
 /* Ownership marks as EC2 tags: raygpu:cluster, :lineage, :kind, :name, :pool, :indexes, :token,
- * :commit, :run. They are facts of the creation: never part of the `tags` attribute, and changed
- * only by `update` of "marks", which adds raygpu:index, the index of one thing that is no longer
- * (or never was) of a batch. With them an address is read from a tag list and the launch index.
- * Pure. */
+ * :commit, :run. They are written at creation: never part of the `tags` attribute, and changed only
+ * by `update` of "marks", which adds raygpu:index, the index of one resource that is no longer (or
+ * never was) part of a batch. They determine the address, together with the launch index. Pure. */
 #pragma once
 #include "aws/aws.h"
 #include "aws/xml.h"
@@ -16,21 +15,22 @@ json_t *aws_marks_tags(const json_t *input);
 json_t *aws_marks_spec(const char *type, json_t *tags);
 
 typedef struct {
-	/* NULL when the mark is not there */
+	/* NULL if there is no such mark */
 	char *kind, *name, *indexes, *index, *token, *lineage, *cluster;
 } AwsMarks;
 
 void aws_marks_clear(AwsMarks *marks);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsMarks, aws_marks_clear)
-/* Takes the object of a <tagSet> apart. The tags that are neither ours nor AWS's own, as an object.
- */
+/* Splits the object of a <tagSet>: returns the tags that are neither ours nor AWS's own, as an
+ * object. */
 json_t *aws_marks_read(const json_t *tags, AwsMarks *marks);
-/* Tags that mark what exists as the item's address, [{"Key", "Value"}]: none is ever taken away, so
- * raygpu:index ("3", or "none") beats raygpu:indexes from then on. Items that keep their index need
- * the same tags. A new reference. */
+/* Tags that mark an existing resource with the item's address, [{"Key", "Value"}]. None is ever
+ * removed, so raygpu:index ("3", or "none") overrides raygpu:indexes from then on. Items that keep
+ * their index need the same tags. A new reference. */
 json_t *aws_marks_renew(const char *kind, const json_t *item);
 bool aws_marks_has_index(const AwsMarks *marks);
-/* The address of the `place`-th resource of its batch; NULL when the marks don't say. g_free. */
+/* The address of the `place`-th resource of its batch; NULL if the marks do not determine it.
+ * g_free. */
 char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place);
 
 /* The shape of <tagSet>. */

@@ -1,5 +1,5 @@
-/* The network of resolve: the spec's VPC, subnets and security groups, or the default VPC. What the
- * user brings is read here and named in requests; nothing in this module makes, changes or
+/* The network for resolve: the spec's VPC, subnets and security groups, or the default VPC. The
+ * user's own network is read here and named in requests; nothing in this module creates, changes or
  * deletes it. */
 #include "aws/form.h"
 #include "aws/resolve.h"
@@ -21,7 +21,7 @@ static const AwsShape groups_members[] = {
 	{"securityGroupInfo", group_set, AWS_DROP}, {"nextToken"}, {0}};
 static const AwsShape describe_groups = {"DescribeSecurityGroupsResponse", groups_members};
 
-/* Filters, unlike id parameters, let EC2 answer with those that it knows, so that all unknown ones
+/* With filters, unlike id parameters, EC2 returns the ids that it knows, so that all unknown ones
  * are reported at once. */
 static AwsQuestion *ask_filtered(GPtrArray *questions, const char *action, const AwsShape *shape,
 	const char *filter, const char *const *values, size_t count)
@@ -64,7 +64,7 @@ static rgp_status default_network(
 		"the default VPC %s has no default subnets", *vpc_id);
 }
 
-/* A VPC without named subnets: clear only when no zone has two. */
+/* A VPC without named subnets: unambiguous only if no zone has two. */
 static rgp_status subnets_of_vpc(
 	const AwsCall *call, const char *vpc_id, const json_t *subnets, json_t *zones)
 {
@@ -91,11 +91,11 @@ static rgp_status subnets_of_vpc(
 
 static char *origin_of(const char *parent, const char *zone)
 {
-	return g_strconcat(parent, "/", zone, NULL); /* zones hold no ~ and no / */
+	return g_strconcat(parent, "/", zone, NULL); /* zone names contain neither ~ nor / */
 }
 
-/* One named subnet: it exists, in its zone and in the VPC; *vpc_id is set by the first when the
- * spec names none. */
+/* One named subnet: it must exist, in its zone and in the VPC; the first sets *vpc_id if the spec
+ * names none. */
 static rgp_status check_subnet(
 	const AwsCall *call, const char *zone, const char *id, const json_t *record, char **vpc_id)
 {
@@ -189,7 +189,7 @@ void aws_network_ask(const AwsCall *call, GPtrArray *questions, AwsNetwork *netw
 	const json_t *config = call->inst->config;
 	const char *yes = "true", *vpc = mod_str(config, "vpc");
 	if (!is_own(config)) {
-		/* default subnets are those of the default VPC alone */
+		/* default subnets are only those of the default VPC */
 		network->vpcs = ask_filtered(
 			questions, "DescribeVpcs", &describe_vpcs, "is-default", &yes, 1);
 		network->subnets = ask_filtered(

@@ -26,17 +26,17 @@ rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *p
 	return ec2_pages(call, &request, params, page_done);
 }
 
-/* A list or find under way: the records of the page that is being read, as text. */
+/* A list or find in progress: the records of the current page, as text. */
 typedef struct {
 	const AwsCall *call;
 	const AwsKind *kind;
-	GHashTable *seen;	/* ids handed out: pages may overlap while things change */
+	GHashTable *seen;	/* returned ids: pages may overlap while resources change */
 	GString *page, *shared; /* the page's two lists */
 	unsigned n_shared;
 	json_t *last_shared;	       /* the newest of `shared`; NULL at the beginning of a page */
-	const char *cluster, *lineage; /* whose marks name an address; "" = anybody's */
-	bool any_lineage;	       /* the lineage is asked for, not given */
-	bool by_name;		       /* reads what carries the cluster's name */
+	const char *cluster, *lineage; /* wanted in the marks; "" = any */
+	bool any_lineage;	       /* the lineage is an output */
+	bool by_name;		       /* reads by the cluster's name */
 } Pager;
 
 static bool is_foreign(const Pager *pager, const AwsMarks *marks)
@@ -70,8 +70,8 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* `,"name":"text"`; nothing for NULL. A list has thousands of these, and nearly all are ids and
- * words that need no escapes: they cost a copy, not a pass of the JSON writer. */
+/* `,"name":"text"`; nothing for NULL. A list has thousands of these, nearly all ids and words
+ * without escapes: they are copied, without the JSON writer. */
 static void append_text(GString *out, const char *name, const char *text)
 {
 	if (!text)
@@ -89,8 +89,8 @@ static void append_text(GString *out, const char *name, const char *text)
 	}
 }
 
-/* The attributes that each has of its own, taken out of `attributes`; then makes sure that the
- * newest of the page's shared ones is just what is left. */
+/* Takes the item's own attributes out of `attributes`; then makes sure that the newest shared
+ * object of the page equals the rest. */
 static void append_own(Pager *pager, json_t *attributes)
 {
 	GString *page = pager->page;
@@ -142,7 +142,7 @@ static void on_record(void *data, const json_t *record)
 	Pager *pager = data;
 	g_auto(AwsSeen) seen = {0};
 	pager->kind->read(record, &seen);
-	/* a cluster's name alone is no mark of ours */
+	/* a cluster's name alone is not one of our marks */
 	if (pager->by_name && !seen.marks.lineage)
 		return;
 	if (*seen.id && g_hash_table_add(pager->seen, g_strdup(seen.id)))
@@ -164,7 +164,7 @@ static rgp_status on_page(void *data)
 	return empty ? RGP_OK : talk->host->result(talk->call, "page", mod_bytes(text));
 }
 
-/* The known ids that no page has shown, in chunks that one filter takes. */
+/* The known ids that are on no page, in chunks that fit one filter. */
 static rgp_status reread_missing(Pager *pager, const json_t *known)
 {
 	g_autoptr(GPtrArray) missing = g_ptr_array_new();
@@ -186,7 +186,7 @@ static rgp_status reread_missing(Pager *pager, const json_t *known)
 	return RGP_OK;
 }
 
-/* Runs the pager over what `params` filters, then over the known ids of `input`. */
+/* Runs the pager over the filters in `params`, then over the known ids of `input`. */
 static rgp_status run_pager(
 	const AwsCall *call, const AwsKind *kind, json_t *params, const json_t *input)
 {
@@ -297,7 +297,7 @@ rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *inp
 		g_hash_table_insert(look.waiting, (char *)(uintptr_t)mod_str(item, "id"),
 			(char *)(uintptr_t)mod_str(item, "address"));
 	rgp_status status = look_at(&look, items);
-	/* what EC2 doesn't show yet may only be too young */
+	/* what EC2 does not show yet may just be too new */
 	json_array_foreach (items, i, item)
 		if (status == RGP_OK && g_hash_table_contains(look.waiting, mod_str(item, "id")))
 			status = mod_give_item(&call->talk, mod_str(item, "address"), "pending",

@@ -1,4 +1,4 @@
-/* Opening an instance: settings of the spec and the environment, the endpoint. No network. */
+/* Opens an instance: settings of the spec and the environment, the endpoint. No network. */
 #include "aws/open.h"
 #include "aws/credentials.h"
 #include "aws/endpoints.h"
@@ -21,8 +21,8 @@ bool aws_is_region(const char *region)
 	return true;
 }
 
-/* An EC2 of somebody else's, who answers for STS too: Amazon knows nothing of its keys, and should
- * not be asked. A private endpoint of Amazon's own serves EC2 alone. */
+/* Another vendor's EC2, which also serves STS: Amazon does not know its keys, and should not be
+ * asked. A private endpoint of Amazon's own serves only EC2. */
 static char *account_endpoint(const struct rgp_inst *inst, bool sts_named)
 {
 	bool stands_in = !sts_named && !aws_endpoint_is_public(inst->endpoint);

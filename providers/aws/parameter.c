@@ -53,7 +53,7 @@ static rgp_status read_value(const AwsCall *call, const AwsParameter *parameter,
 	return RGP_OK;
 }
 
-/* One of the requests that go side by side. */
+/* One of the concurrent requests. */
 typedef struct {
 	char *body;
 	struct rgp_http_req req;

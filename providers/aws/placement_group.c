@@ -1,5 +1,5 @@
-/* The kind aws.placement_group: the nodes of one pool near each other in one zone (strategy
- * cluster). Its id is its name, because that is what EC2 launches into and deletes by; tags go by
+/* The kind aws.placement_group: the nodes of one pool close to each other in one zone (strategy
+ * cluster). Its id is its name, because EC2 launches into and deletes groups by name; tags need
  * another id, which is looked up. */
 #include "aws/form.h"
 #include "aws/named.h"
@@ -126,7 +126,7 @@ static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 
 static rgp_status group_remove(const AwsCall *call, const json_t *items)
 {
-	/* it is free when the last instance in it is terminated */
+	/* it is free when the last instance in it has terminated */
 	static const Ec2Code busy[] = {
 		{"InvalidPlacementGroup.InUse"}, {"DependencyViolation"}, {0}};
 	static const Ec2Code gone[] = {{"InvalidPlacementGroup.Unknown", NULL, 10}, {0}};

@@ -1,8 +1,8 @@
 #include "aws/profile.h"
 #include <string.h>
 
-/* "[ profile  x ]" -> "profile x", "[profile 'a b']" -> "profile a b"; NULL when the line is no
- * header or its name can't be a key file's. */
+/* "[ profile  x ]" -> "profile x", "[profile 'a b']" -> "profile a b"; NULL if the line is not a
+ * header or its name is not valid in a key file. */
 static char *section_name(const char *line)
 {
 	const char *end = strchr(line, ']');
@@ -20,7 +20,7 @@ static char *section_name(const char *line)
 	return g_strchomp(g_string_free(name, FALSE));
 }
 
-/* "key = value # comment" -> lower-case key and value; false when it is none. */
+/* "key = value # comment" -> lower-case key and value; false if it is not of this form. */
 static bool split_pair(char *line, char **key, char **value)
 {
 	char *equals = strchr(line, '=');
@@ -46,7 +46,7 @@ static bool split_pair(char *line, char **key, char **value)
 typedef struct {
 	GString *clean;
 	bool in_section; /* a usable header was seen */
-	char *parent;	 /* the last key had no value: indented lines below it belong to it */
+	char *parent;	 /* the last key had no value: indented lines below belong to it */
 } Cleaner;
 
 static void clean_line(Cleaner *cleaner, char *line)
@@ -83,7 +83,7 @@ GKeyFile *aws_profile_parse(struct rgp_bytes text)
 	g_auto(GStrv) lines = g_strsplit_set(start, "\r\n", -1);
 	for (char **line = lines; *line; line++)
 		clean_line(&cleaner, *line);
-	/* what is left is well-formed; should it not be, nothing is found in it */
+	/* the rest is well-formed; if it were not, nothing would be found in it */
 	if (cleaner.clean->len)
 		g_key_file_load_from_data(
 			file, cleaner.clean->str, cleaner.clean->len, G_KEY_FILE_NONE, NULL);

@@ -1,5 +1,5 @@
-/* The module's table: what the host calls. Each call parses its input, finds the kind and hands
- * over to the file that does the work. */
+/* The module's table: the calls of the host. Each call parses its input, finds the kind and calls
+ * the file that does the work. */
 #include "aws/account.h"
 #include "aws/data.h"
 #include "aws/kinds.h"

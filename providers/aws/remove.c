@@ -1,5 +1,5 @@
-/* Deleting things that EC2 takes one by one. What others still use is pending: the host asks again.
- */
+/* Deletes resources that EC2 deletes one at a time. What others still use is pending: the host asks
+ * again. */
 #include "aws/kinds.h"
 
 static rgp_status delete_one(const AwsCall *call, const json_t *item, const Ec2Request *request,
@@ -13,7 +13,7 @@ static rgp_status delete_one(const AwsCall *call, const json_t *item, const Ec2R
 		rgp_status status = ec2_send(call, request, &reply);
 		if (status != RGP_OK)
 			return status;
-		/* not known: gone, or so young that not all of EC2 knows it */
+		/* unknown: gone, or so new that not all of EC2 knows it */
 		missing = ec2_match(&reply.failure, gone);
 		if (!missing)
 			break;

@@ -6,10 +6,11 @@
 #include <string.h>
 
 /* NVIDIA driver, CUDA and Docker with the NVIDIA runtime; also for head nodes, so that one image
- * boots all. The eight wildcards are the date, so other images of longer names don't match. */
+ * boots all nodes. The eight wildcards are the date, so other images with longer names do not
+ * match. */
 #define DEFAULT_IMAGE "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04) ????????"
-/* The same for GPUs that NVIDIA's open kernel modules don't know. The open image's release notes
- * list no P3, this one's do: docs.aws.amazon.com/dlami/latest/devguide, "Deep Learning Base
+/* The same for GPUs that NVIDIA's open kernel modules do not support. The open image's release
+ * notes list no P3, this one's do: docs.aws.amazon.com/dlami/latest/devguide, "Deep Learning Base
  * Proprietary Nvidia Driver AMI (Amazon Linux 2) Version 71.6" of 2026-01-02, driver 570.195.03:
  * G3, P3, P3dn, Inf1. */
 #define OLD_GPU_IMAGE                                                                              \
@@ -97,7 +98,7 @@ static json_t *image_fact(const json_t *record)
 		json_object_get(record, "deprecationTime"));
 }
 
-/* An image that the spec names, or leaves open. */
+/* An image that the spec names, or leaves to raygpu. */
 typedef struct {
 	const json_t *want;
 	char *id; /* NULL: the newest default image */
@@ -132,7 +133,7 @@ static bool is_parameter(const json_t *want)
 	return g_str_has_prefix(mod_str(want, "image"), AWS_PARAMETER_PREFIX);
 }
 
-/* The names of images that SSM parameters hold, `ids`: {parameter: id}, asked once each. */
+/* The names of the images in SSM parameters, `ids`: {parameter: id}, each requested once. */
 static rgp_status read_parameters(const AwsCall *call, const json_t *wanted, json_t *ids)
 {
 	g_autoptr(GPtrArray) parameters = g_ptr_array_new_with_free_func(g_free);
@@ -152,7 +153,7 @@ static rgp_status read_parameters(const AwsCall *call, const json_t *wanted, jso
 	return aws_parameters_read(call, parameters, ids);
 }
 
-/* One question for each image, however many nodes use it. */
+/* One query for each image, however many nodes use it. */
 static GPtrArray *ask_images(const json_t *wanted, const json_t *ids, GPtrArray *questions)
 {
 	GPtrArray *images = g_ptr_array_new_with_free_func(image_free);
@@ -202,8 +203,8 @@ static const json_t *newest_of(const json_t *records)
 	const json_t *newest = NULL, *record;
 	size_t i;
 	json_array_foreach (records, i, record) {
-		/* ISO dates order as texts; equal ones by id, so that the answer's order is nothing
-		 */
+		/* ISO dates sort as texts; equal ones by id, so that the answer's order does not
+		 * matter */
 		int order =
 			strcmp(mod_str(record, "creationDate"), mod_str(newest, "creationDate"));
 		if (order > 0 || (!order && strcmp(mod_str(record, "imageId"),

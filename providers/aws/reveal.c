@@ -1,4 +1,4 @@
-/* reveal: what no Describe call reports for many resources at once; one request each. */
+/* reveal: attributes that no Describe call reports for many resources at once; one request each. */
 #include "aws/instance.h"
 
 static const AwsShape value_members[] = {{"value"}, {0}};
@@ -21,7 +21,7 @@ json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *fai
 		mod_failure_copy(failure, &reply.failure);
 		return NULL;
 	}
-	/* EC2 gives base64; which of our two attributes it was is told by the content. */
+	/* EC2 returns base64; the content shows which of our two attributes it was. */
 	const char *base64 = mod_str(json_object_get(reply.reply, "userData"), "value");
 	gsize len = 0;
 	g_autofree guchar *data = g_base64_decode(base64, &len);

@@ -2,7 +2,7 @@
 #include "aws/kinds.h"
 #include <string.h>
 
-#define IDS_MAX 200 /* ids of one CreateTags or DeleteTags */
+#define IDS_MAX 200 /* ids per CreateTags or DeleteTags */
 
 static const Ec2Code young_codes[] = {
 	{"InvalidInstanceID.NotFound", NULL, 10},
@@ -33,7 +33,7 @@ static bool is_changeable(const AwsKind *kind, const json_t *item)
 	return true;
 }
 
-/* What the tags of one item need: items with the same need share a request. */
+/* The tag changes of one item: items with the same changes share a request. */
 static json_t *tag_need(const char *kind, const json_t *item)
 {
 	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
@@ -48,22 +48,22 @@ static json_t *tag_need(const char *kind, const json_t *item)
 		if (json_is_string(value) && !json_equal(json_object_get(there, key), value))
 			json_array_append_new(
 				set, json_pack("{s:s, s:O}", "Key", key, "Value", value));
-	/* what neither the spec nor the record has is somebody else's */
+	/* a tag that neither the spec nor the record has belongs to someone else */
 	json_object_foreach (mod_unconst(prior), key, value)
 		if (!json_object_get(wanted, key) && (!there || json_object_get(there, key)))
 			json_array_append_new(unset, json_pack("{s:s}", "Key", key));
 	return json_pack("{s:o, s:o}", "CreateTags", set, "DeleteTags", unset);
 }
 
-/* What CreateTags calls the item. */
+/* CreateTags' name for the item. */
 static json_t *tagged_id(const json_t *item)
 {
 	json_t *other = json_object_get(item, AWS_TAGGED_ID);
 	return other ? other : json_object_get(item, "id");
 }
 
-/* What EC2 doesn't find it names, and does nothing for the others: the members that the refusal
- * names fail by it and leave the batch. False when it names none of them. */
+/* If EC2 cannot find some ids, it names them and changes none of the others: the named members fail
+ * and leave the batch. False if it names none of them. */
 static bool drop_named(AwsUpdate *update, const ModFailure *failure, GArray *batch)
 {
 	guint before = batch->len;
@@ -79,7 +79,7 @@ static bool drop_named(AwsUpdate *update, const ModFailure *failure, GArray *bat
 	return batch->len < before;
 }
 
-/* One action for the members of `batch`, which is used up. */
+/* One action for the members of `batch`, which is consumed. */
 static rgp_status send_batch(
 	const AwsCall *call, AwsUpdate *update, const char *action, json_t *tags, GArray *batch)
 {
@@ -105,7 +105,7 @@ static rgp_status send_batch(
 	return RGP_OK;
 }
 
-/* Sends one action for the given members, but those that have failed. */
+/* Sends one action for the given members, except failed ones. */
 static rgp_status send_tags(
 	const AwsCall *call, AwsUpdate *update, const char *action, json_t *tags, GArray *members)
 {

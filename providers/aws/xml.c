@@ -18,15 +18,15 @@ typedef struct {
 	void *data;
 	Frame frames[DEPTH_MAX];
 	int depth;   /* frames in use */
-	int skipped; /* elements open inside an unwanted one */
+	int skipped; /* elements open inside an ignored one */
 	GString *text;
-	GString *key;	    /* of the pair that is open; empty: not there (yet) */
+	GString *key;	    /* of the open pair; empty: not seen (yet) */
 	json_t *pair_value; /* of it, or NULL */
 	json_t *result;
 	char *problem;
 } Reader;
 
-/* Handlers look at `problem` first: what was stopped may still come to the end of an element. */
+/* Handlers check `problem` first: after an abort, the end of an element may still arrive. */
 static void stop(Reader *reader, const char *problem)
 {
 	if (!reader->problem)
@@ -52,7 +52,7 @@ static json_t *new_value(const AwsShape *shape)
 	return is_list && shape->kids[0].fate != AWS_PAIR ? json_array() : json_object();
 }
 
-/* The shape of the element that begins; NULL: it is ignored, or is none of ours (stopped). */
+/* The shape of the element that begins; NULL: ignored, or unexpected (stopped). */
 static const AwsShape *choose_shape(Reader *reader, const char *name, bool qualified)
 {
 	if (reader->depth)
@@ -87,7 +87,7 @@ static void on_start(void *data, const xmlChar *name, const xmlChar *prefix, con
 	g_string_truncate(reader->text, 0);
 }
 
-/* Puts a finished value where its shape says; steals it. */
+/* Stores a finished value as its shape requires; steals it. */
 static void settle(Reader *reader, const AwsShape *shape, json_t *value)
 {
 	if (!reader->depth) {
@@ -100,7 +100,7 @@ static void settle(Reader *reader, const AwsShape *shape, json_t *value)
 	if (shape->fate == AWS_DROP || (shape->fate == AWS_RECORD && reader->record)) {
 		json_decref(value);
 	} else if (shape->fate == AWS_PAIR) {
-		/* A pair is complete: a member of the object that it stands in. A later one of its
+		/* A pair is complete: it becomes a member of its object. A later one with the same
 		 * key wins. */
 		if (reader->key->len && reader->pair_value)
 			json_object_set_nocheck(
@@ -151,7 +151,7 @@ static void on_text(void *data, const xmlChar *text, int len)
 		g_string_append_len(reader->text, (const char *)text, len);
 }
 
-/* EC2 sends none; it is the way in for entities that expand and for files of this machine. */
+/* EC2 sends none; document types allow entities that expand, and files of this machine. */
 static void on_doctype(
 	void *data, const xmlChar *name, const xmlChar *external, const xmlChar *system)
 {
@@ -167,8 +167,8 @@ static const xmlSAXHandler handlers = {
 	.cdataBlock = on_text,
 };
 
-/* What a conversion of characters finds wrong is no parser's, so without this libxml2 would write
- * it to the program's stderr; wellFormed still reports it. */
+/* Errors of character conversion are not parser errors, so without this libxml2 would write them to
+ * the program's stderr; wellFormed still reports them. */
 static void say_nothing(void *data, xmlErrorPtr error) // NOLINT(readability-non-const-parameter)
 {
 }
@@ -197,7 +197,7 @@ static void parse(Reader *reader, struct rgp_bytes body)
 	reader->parser->userData = reader;
 	xmlCtxtUseOptions(
 		reader->parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
-	/* libxml2 keeps them for each thread */
+	/* libxml2 keeps one per thread */
 	xmlStructuredErrorFunc others = xmlStructuredError;
 	void *others_data = xmlStructuredErrorContext;
 	xmlSetStructuredErrorFunc(NULL, say_nothing);
@@ -205,8 +205,8 @@ static void parse(Reader *reader, struct rgp_bytes body)
 	xmlSetStructuredErrorFunc(others_data, others);
 	if (!reader->parser->wellFormed && !reader->problem)
 		tell_error(reader);
-	/* libxml2 makes one for entities that are declared after an error, when on_doctype is not
-	 * asked any more */
+	/* libxml2 creates one for entities that are declared after an error, when on_doctype is no
+	 * longer called */
 	if (reader->parser->myDoc)
 		xmlFreeDoc(reader->parser->myDoc);
 	xmlFreeParserCtxt(reader->parser);

@@ -1,8 +1,8 @@
 /* Streaming reader of EC2's XML answers: bytes -> JSON, only the elements that a shape names.
- * Records (instances, groups, ...) are handed out one by one and dropped, so that a page never
- * stands in memory as a tree. Hostile input is refused: document types and entities, deep
- * nesting, endless texts, anything cut short. Pure; any thread. The only place that uses
- * libxml2 (its SAX2 calls: a third of expat's time for the same page). */
+ * Records (instances, groups, ...) are returned one by one and dropped, so that a page is never in
+ * memory as a tree. Hostile input is refused: document types and entities, deep nesting, endless
+ * texts, truncation. Pure; any thread. The only user of libxml2 (its SAX2 calls: a third of expat's
+ * time for the same page). */
 #pragma once
 #include "common/talk.h"
 
@@ -13,17 +13,17 @@ typedef struct AwsShape {
 	const struct AwsShape *kids;
 	enum {
 		AWS_KEEP = 0, /* becomes a member of its parent */
-		AWS_RECORD,   /* is given to the callback, and dropped */
-		AWS_DROP,     /* only a way to what is inside */
-		AWS_PAIR,     /* an <item> of a key and a value, its two kids in this order: the
-			       * list becomes an object of them */
+		AWS_RECORD,   /* is passed to the callback, and dropped */
+		AWS_DROP,     /* only a container of what is inside */
+		AWS_PAIR, /* an <item> of a key and a value, its two kids in this order: the list
+			     becomes an object of them */
 	} fate;
 } AwsShape;
 
 typedef void (*AwsRecordFn)(void *data, const json_t *record);
 
 /* Reads a document whose root element is root->name. A new object with what was kept; NULL and
- * *problem (g_free) when the document is cut, malformed, hostile or of another kind; records may
- * have been handed out by then and must be thrown away. */
+ * *problem (g_free) if the document is truncated, malformed, hostile or of another kind; records
+ * may have been returned by then and must be discarded. */
 json_t *aws_xml_read(struct rgp_bytes body, const AwsShape *root, AwsRecordFn record, void *data,
 	char **problem);

@@ -2,7 +2,7 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-/* Looks at what the cloud works on go beside the calls that change something. */
+/* Polling of pending operations runs beside the calls that change something. */
 #define LOOK_THREADS 4
 
 static void finish_job(Apply *apply, Job *job)
@@ -23,7 +23,7 @@ static void finish_job(Apply *apply, Job *job)
 		remove_finish(apply, job);
 		break;
 	case JOB_FIND:
-		break; /* only recover.c asks for it, and takes the answer itself */
+		break; /* only recover.c requests it, and handles the answer itself */
 	}
 	if (job->poll)
 		poll_finish(job);
@@ -87,7 +87,7 @@ static void run_steps(Apply *apply)
 	}
 }
 
-/* A member whose fate is still open must not be created a second time. */
+/* A member whose outcome is still open must not be created a second time. */
 static void fail_unsettled(Apply *apply)
 {
 	for (guint i = 0; i < apply->steps->len; i++) {

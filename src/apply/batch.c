@@ -1,13 +1,13 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-/* Ready steps go out in batches: steps of one kind of call, one kind of resource and, for
+/* Ready steps are sent in batches: steps of one kind of call, one kind of resource and, for
  * creates, one pool with equal attributes, up to the batch size of the provider's schema. Groups
- * take turns, so that a large pool doesn't keep the others waiting. */
+ * take turns, so that a large pool does not delay the others. */
 
 struct Group {
 	char *key;
-	GPtrArray *steps; /* Step*; those before `next` have left */
+	GPtrArray *steps; /* Step*; those before `next` are already sent */
 	guint next;
 	bool sorted, queued;
 };
@@ -91,7 +91,7 @@ static gint by_index(gconstpointer a, gconstpointer b)
 		       : (*left)->change->index > (*right)->change->index;
 }
 
-/* Leaves the steps that left out of it and puts the rest into the order of indexes. */
+/* Removes the sent steps and sorts the rest by index. */
 static void group_sort(Group *group)
 {
 	if (group->sorted)
@@ -133,8 +133,8 @@ char *indexes_text(const GPtrArray *steps)
 	return g_string_free(indexes.text, FALSE);
 }
 
-/* A create's resources all have the same marks, with all of their indexes: no more than the mark
- * holds. */
+/* All resources of a create have the same marks, with all of their indexes: no more than fit in the
+ * mark. */
 static GPtrArray *group_take(Apply *apply, Group *group)
 {
 	group_sort(group);

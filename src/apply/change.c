@@ -1,11 +1,11 @@
 #include "apply/internal.h"
 
-/* Updates, removals, and what starts after a create or an update. */
+/* Updates, removals, and waiting for resources to start after a create or an update. */
 
 typedef bool (*MarkFn)(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool mark, RgDiags *diags);
 
-/* Durable before the first request; when it can't be, the steps have failed. */
+/* Durable before the first request; if that fails, the steps have failed. */
 static bool mark_all(Apply *apply, MarkFn mark, const GPtrArray *steps)
 {
 	g_autoptr(GPtrArray) addresses = g_ptr_array_new();
@@ -20,8 +20,8 @@ static bool mark_all(Apply *apply, MarkFn mark, const GPtrArray *steps)
 	return false;
 }
 
-/* A crash must leave neither a removal that is forgotten (decide.md rows 19, 20) nor a record that
- * an old view confirms. */
+/* A crash must leave neither a forgotten removal (decide.md rows 19, 20) nor a record that an old
+ * view confirms. */
 Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps)
 {
 	for (guint i = 0; i < steps->len; i++) {
@@ -36,7 +36,7 @@ Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps)
 	return job;
 }
 
-/* A look that went wrong is nobody's business when the next one goes well. */
+/* A failed poll does not matter if the next one succeeds. */
 static void take_diags(Apply *apply, const Job *job)
 {
 	bool failed = !job->poll;
@@ -46,8 +46,9 @@ static void take_diags(Apply *apply, const Job *job)
 		rg_diags_take_all(apply->diags, job->diags);
 }
 
-/* Deletes the records of what is gone, and takes the mark "leaving" from what the cloud refused to
- * delete. When the state can't be written, all stay marked, and the next apply finishes them. */
+/* Deletes the records of removed resources, and clears the mark "leaving" where the cloud refused
+ * the removal. If the state cannot be written, all stay marked, and the next apply finishes
+ * them. */
 static bool record_removed(Apply *apply, const Job *job)
 {
 	g_autoptr(GPtrArray) gone = g_ptr_array_new(), refused = g_ptr_array_new();
@@ -92,7 +93,7 @@ void remove_finish(Apply *apply, Job *job)
 	failures_tell(failures, apply, "could not destroy", NULL);
 }
 
-/* The plan promised a change in place; a replacement has to be shown and approved first. */
+/* The plan promised a change in place; a replacement must be shown and approved first. */
 static void not_in_place(Apply *apply, Step *step)
 {
 	const RgPlanChange *change = step->change;
@@ -157,7 +158,7 @@ void update_finish(Apply *apply, Job *job)
 	failures_tell(failures, apply, "could not update", NULL);
 }
 
-/* Attributes that the cloud set while it started, of all of them in one transaction. */
+/* Attributes that the cloud set during the start, for all of them in one transaction. */
 static void record_outputs(Apply *apply, const Job *job)
 {
 	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
@@ -177,8 +178,8 @@ static void record_outputs(Apply *apply, const Job *job)
 		apply->store_failed = true;
 }
 
-/* Nothing here deletes a record: what ended while it started is reported, and the next plan sees
- * it. */
+/* Nothing here deletes a record: a resource that ended while it started is reported, and the next
+ * plan sees it. */
 void ready_finish(Apply *apply, Job *job)
 {
 	record_outputs(apply, job);
@@ -187,7 +188,7 @@ void ready_finish(Apply *apply, Job *job)
 		Step *step = job->steps->pdata[i];
 		const RgItemResult *result = job->results->pdata[i];
 		bool failed = result->outcome == RG_OUTCOME_FAILED && !step->late;
-		/* refused to look: it may still run */
+		/* the poll was refused: it may still run */
 		step->in_doubt = failed && !result->definite && !result->id;
 		if (!failed && gang_gives_back(apply, step))
 			continue;

@@ -1,7 +1,7 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-#define CREATE_TRIES 3 /* new beginnings of a create whose resources were ended meanwhile */
+#define CREATE_TRIES 3 /* retries of a create whose resources ended in the meantime */
 
 static json_t *marks_new(Apply *apply, const GPtrArray *steps)
 {
@@ -43,7 +43,7 @@ static json_t *member_new(const Step *step, int64_t generation, int64_t attempt)
 	return member;
 }
 
-/* Members and items: the same addresses in the same order as the token has them. */
+/* Members and items: the same addresses in the same order as in the token. */
 static bool row_name(Apply *apply, const GPtrArray *steps, RgJournalRow *row, json_t *items)
 {
 	g_autofree const char **addresses = g_new0(const char *, steps->len);
@@ -67,7 +67,7 @@ static bool row_name(Apply *apply, const GPtrArray *steps, RgJournalRow *row, js
 	return true;
 }
 
-/* The journal row of a batch, without its id: everything that the call will say. */
+/* The journal row of a batch, without its id: everything that the call will send. */
 static bool row_fill(Apply *apply, const GPtrArray *steps, json_t *attributes, RgJournalRow *row)
 {
 	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;
@@ -149,7 +149,7 @@ Job *create_prepare(Apply *apply, GPtrArray *steps)
 	return job;
 }
 
-/* Not while a signal or a broken store ends the run: then it is a failure like others. */
+/* Not while a signal or a broken store ends the run: then it is an ordinary failure. */
 static bool begin_again(const Apply *apply, const Step *step, const RgItemResult *result)
 {
 	return result->class_ == RG_CLASS_GONE && result->definite && step->tries < CREATE_TRIES &&
@@ -179,8 +179,8 @@ static void report_failures(Apply *apply, const Job *job)
 		"its token and records what was created");
 }
 
-/* What was made could not be recorded: the journal row still knows it, and the next apply
- * asks for it under the same token. */
+/* The result could not be recorded: the journal row still has it, and the next apply asks for it
+ * under the same token. */
 static void lose_track(Apply *apply, const Job *job)
 {
 	apply->store_failed = true;

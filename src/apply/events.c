@@ -76,7 +76,7 @@ void leave_open(Apply *apply, const char *address)
 	g_ptr_array_add(apply->open, g_strdup(address));
 }
 
-/* Rule 5: who interrupts must learn what may exist without a record. */
+/* Rule 5: a user who interrupts must learn what may exist without a record. */
 void emit_open(Apply *apply)
 {
 	if (!apply->result->interrupted || !apply->open->len)

@@ -9,7 +9,7 @@ typedef struct {
 } Alike;
 
 struct Failures {
-	GPtrArray *alike; /* Alike*, in the order in which they first occur */
+	GPtrArray *alike; /* Alike*, in the order of their first occurrence */
 	GHashTable *by_key;
 };
 
@@ -49,7 +49,7 @@ void failures_add(Failures *failures, Step *step, const RgItemResult *result)
 	g_ptr_array_add(alike->steps, step);
 }
 
-/* The module's own words; of capacity people must also hear what becomes of the rest. */
+/* The module's message; for capacity it also says what happens to the rest. */
 static void hint_new(const Apply *apply, RgDiag *diag, const RgItemResult *result, bool gang)
 {
 	if (result->class_ != RG_CLASS_CAPACITY) {

@@ -1,18 +1,18 @@
 #include "apply/internal.h"
 
-/* Gang pools: the nodes that one lacks come all or none (apply.h, rule 6). Their
- * creates start together, in calls that accept no fewer than all. When one of them fails for
- * certain, those that have not started don't, and what this run obtained of the same pool is given
- * back; nodes that were there before, and other pools, keep what they have. A failure that leaves
- * the fate of a node open gives nothing back: the next apply may find it. Steps know nothing of
- * this: the loop of apply.c has their states looked at before it starts anything. */
+/* Gang pools: the missing nodes of one are created all or none (apply.h, rule 6). Their creates
+ * start together, in calls that accept no fewer than all. If one of them definitely fails, those
+ * that have not started do not start, and the nodes that this run created for the same pool are
+ * removed; existing nodes, and other pools, stay. A failure that leaves the outcome of a node open
+ * removes nothing: the next apply may find the node. Steps are not aware of this: the loop in
+ * apply.c checks their states before it starts anything. */
 
 struct Gang {
 	const char *pool;
 	GPtrArray *steps;    /* Step*: the creates */
 	bool begun;	     /* all were ready */
-	bool failed;	     /* no more of it is begun */
-	bool giving_back;    /* ... and what it has goes */
+	bool failed;	     /* no more creates of it start */
+	bool giving_back;    /* ... and its new nodes are removed */
 	const char *culprit; /* address of the one that failed */
 };
 
@@ -75,7 +75,7 @@ bool gang_gives_back(Apply *apply, Step *step)
 	return true;
 }
 
-/* Of those that run now, their answer decides: create_finish and ready_finish ask again. */
+/* For those that still run, their answer decides: create_finish and ready_finish check again. */
 static void stop_member(Apply *apply, Step *step)
 {
 	const Gang *gang = step->gang;
@@ -103,8 +103,8 @@ static void gang_fail(Apply *apply, Gang *gang, const Step *culprit)
 		stop_member(apply, gang->steps->pdata[i]);
 }
 
-/* The member that failed for certain, else the first of unknown fate. When the gang has failed,
- * only the former is news: stop_member blocked the others. */
+/* The member that definitely failed, else the first with an unknown outcome. Once the gang has
+ * failed, only the former is reported: stop_member blocked the others. */
 static const Step *gang_find_culprit(const Gang *gang)
 {
 	const Step *doubtful = NULL;

@@ -12,7 +12,7 @@
 #pragma once
 #include "apply/apply.h"
 
-#define RECORDS_MAX 500 /* outcomes of one transaction where the cloud is not asked */
+#define RECORDS_MAX 500 /* outcomes per transaction where the cloud is not called */
 
 typedef enum {
 	STEP_REPLAYED,
@@ -24,7 +24,7 @@ typedef enum {
 } StepKind;
 
 typedef enum {
-	STEP_WAITING, /* something that must come first is not done */
+	STEP_WAITING, /* a step that must come first is not done */
 	STEP_READY,   /* may start: in `local` or in a group of `ready` */
 	STEP_RUNNING, /* its batch is with a worker */
 	STEP_POLLED,  /* the cloud works on it: it starts, or its update or removal is pending */
@@ -34,13 +34,13 @@ typedef enum {
 	STEP_STATES
 } StepState;
 
-/* One call's worth of one change: a replace is a remove step and a create step. */
+/* One change's part of one call: a replace is a remove step and a create step. */
 typedef struct {
 	const RgPlanChange *change;
 	StepKind kind;
 	StepState state;     /* only step_set changes it */
-	unsigned waiting;    /* undone steps that must come first */
-	unsigned tries;	     /* creates that ended definitely with nothing, and were begun again */
+	unsigned waiting;    /* steps that must come first and are not done */
+	unsigned tries;	     /* creates that definitely ended without a result, and were retried */
 	GPtrArray *unblocks; /* Step* */
 	int64_t started_ms, polled_ms, told_ms;
 	bool first, last;     /* of its change */
@@ -50,29 +50,30 @@ typedef struct {
 	bool made_room;	      /* it is recorded there */
 	struct Rolling
 		*rolling; /* of a replace in a pool that is replaced node by node, else NULL */
-	bool held;	  /* ready, but not before all of its gang are */
-	bool in_doubt;	  /* failed, but it may be there */
-	bool late;	  /* failed, because the cloud did not finish in the kind's time */
-	bool gives_back;  /* removes what its gang doesn't use */
+	bool held;	  /* ready, but not all of its gang are */
+	bool in_doubt;	  /* failed, but the resource may exist */
+	bool late;	 /* failed, because the cloud did not finish within the kind's time limit */
+	bool gives_back; /* removes what its gang does not use */
 } Step;
 
-/* What is known of a resource while the apply runs. */
+/* What is known about a resource while the apply runs. */
 typedef struct {
 	char *id;
-	json_t *attrs;	 /* what it was made or updated to in this run, references resolved, or NULL
-			  */
-	json_t *outputs; /* computed attributes */
-	bool unsaved;	 /* the state doesn't have these outputs yet */
-	char *operation; /* of the last answer, or NULL */
+	json_t *attrs;	  /* attributes of its create or update in this run, references resolved, or
+			     NULL */
+	json_t *outputs;  /* computed attributes */
+	bool unsaved;	  /* the state does not have these outputs yet */
+	char *operation;  /* of the last answer, or NULL */
 	json_t *observed; /* what the cloud last reported; NULL: nothing */
-	json_t *replayed; /* attributes of the open row that made it, with expressions, or NULL */
+	json_t *replayed; /* attributes of the open row that created it, with expressions, or NULL
+			   */
 } Live;
 
 typedef enum { JOB_CREATE, JOB_READY, JOB_UPDATE, JOB_REMOVE, JOB_FIND } JobKind;
 
-typedef struct Gang Gang;	  /* gang.c: creates that come all or none */
-typedef struct Recovery Recovery; /* recover.c: an open row that is being cleared up */
-typedef struct Poll Poll;	  /* poll.c: what the cloud works on, of one kind and call */
+typedef struct Gang Gang;	  /* gang.c: creates that are all or none */
+typedef struct Recovery Recovery; /* recover.c: an open row that is being resolved */
+typedef struct Poll Poll;	  /* poll.c: pending operations, per kind and call */
 typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
 
 /* rolling.c: replaces of one pool, of which a few run at a time */
@@ -90,10 +91,10 @@ typedef struct {
 	GPtrArray *steps;   /* Step*, in the order of the input's items; NULL for a recovery */
 	int64_t row_id;	    /* journal row of a create, else 0 */
 	Recovery *recovery; /* of a replay or find, else NULL */
-	Poll *poll;	    /* of a look at what the cloud works on, else NULL */
+	Poll *poll;	    /* of a poll, else NULL */
 	GPtrArray *results; /* RgItemResult*; for JOB_FIND: NULL */
 	GPtrArray *found;   /* RgResource*, JOB_FIND */
-	bool found_all;	    /* JOB_FIND: the reading was complete */
+	bool found_all;	    /* JOB_FIND: the read was complete */
 	RgDiags *diags;
 	int64_t started_ms;
 } Job;
@@ -115,31 +116,31 @@ typedef struct {
 	GHashTable *digests; /* json_t* desired -> char* digest */
 	GQueue local;	     /* ready steps that need no call */
 	GHashTable *groups;  /* char* key -> Group* */
-	GQueue ready;	     /* Group* that hold ready steps; the next one gets the next call */
-	GPtrArray *polls;    /* Poll*, one a kind and call */
-	GPtrArray *gangs;    /* Gang*, one a gang pool that lacks nodes */
+	GQueue ready;	     /* Group* with ready steps; the first one gets the next call */
+	GPtrArray *polls;    /* Poll*, one per kind and call */
+	GPtrArray *gangs;    /* Gang*, one per gang pool that lacks nodes */
 	GPtrArray *rollings; /* Rolling*, one a pool that is replaced node by node */
-	/* open rows: what became of their addresses */
-	GHashTable *unsettled; /* char* -> RgDiag*: its fate is open, nothing may be done to it */
+	/* open rows: results by address */
+	GHashTable *unsettled; /* char* -> RgDiag*: outcome open, do nothing to it */
 	GPtrArray *open;       /* char*: left to the journal by this run */
 	Jobs *jobs;
-	unsigned running; /* jobs out */
-	unsigned looking; /* those of them that look at what the cloud works on */
-	int64_t still_ms; /* when emit_still looked last */
-	unsigned ended;	  /* changes that ended, well or not */
+	unsigned running; /* running jobs */
+	unsigned looking; /* those of them that poll */
+	int64_t still_ms; /* when emit_still last ran */
+	unsigned ended;	  /* changes that ended, successfully or not */
 	bool store_failed;
-	bool stopping; /* a signal came */
+	bool stopping; /* a signal arrived */
 } Apply;
 
 /* steps.c: the graph */
 void steps_build(Apply *apply);
 void step_wait_for(Step *later, Step *earlier); /* either may be NULL */
-/* Those that wait for nothing are ready. */
+/* Those without dependencies become ready. */
 void steps_begin(Apply *apply);
 void step_set(Apply *apply, Step *step, StepState state);
 void step_done(Apply *apply, Step *step);
 void step_fail(Apply *apply, Step *step, const RgDiag *why);
-/* It is not tried, nor is what waits for it, because `culprit` failed. */
+/* Neither it nor its dependents are tried, because `culprit` failed. */
 void step_block(Apply *apply, Step *step, const char *culprit);
 void step_block_dependents(Apply *apply, const Step *failed, const char *culprit);
 /* A new step that removes what `made` created. */
@@ -148,12 +149,12 @@ void step_free(Step *step);
 /* Steps that are left although nothing stopped the run: they wait for each other. */
 void steps_report_stuck(Apply *apply);
 
-/* gang.c: pools whose new nodes come all or none */
+/* gang.c: pools whose new nodes are all or none */
 void gangs_build(Apply *apply);
 /* Starts those of which all members are ready; ends those of which one failed. */
 void gangs_look(Apply *apply);
 bool gang_is_failed(const Step *step);
-/* Its node is there, but its gang is giving back: begins the removal. false: it may stay. */
+/* Its node exists, but its gang is being removed: starts the removal. false: it may stay. */
 bool gang_gives_back(Apply *apply, Step *step);
 
 /* rolling.c: pools whose nodes are replaced a few at a time */
@@ -161,41 +162,41 @@ void rollings_build(Apply *apply);
 /* Ends those of which a node failed. */
 void rollings_look(Apply *apply);
 
-/* batch.c: ready steps, those of one call together */
+/* batch.c: ready steps of one call together */
 void batches_add(Apply *apply, Step *step);
-/* "0-3,7": the index mark that the resources of one create have in common; g_free. */
+/* "0-3,7": the index mark shared by the resources of one create; g_free. */
 char *indexes_text(const GPtrArray *steps);
 /* Steps* of the next call, perhaps none; free. */
 GPtrArray *batch_take(Apply *apply);
 void group_free(Group *group);
 
-/* create.c, change.c: what a job needs before, and what its answer means */
+/* create.c, change.c: preparing a job, and handling its answer */
 Job *create_prepare(Apply *apply, GPtrArray *steps);
 void create_finish(Apply *apply, Job *job);
-/* `verb`: JOB_UPDATE or JOB_REMOVE. NULL: none of the steps can be done, they have failed. */
+/* `verb`: JOB_UPDATE or JOB_REMOVE. NULL: none of the steps can be made, they have failed. */
 Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps);
 void update_finish(Apply *apply, Job *job);
 void remove_finish(Apply *apply, Job *job);
 void ready_finish(Apply *apply, Job *job);
 
-/* items.c: a call about resources that exist (provider.h). Steps that can't be put into words have
+/* items.c: a call about existing resources (provider.h). Steps for which no item can be built have
  * failed and are left out. */
 Job *items_job(Apply *apply, JobKind verb, const GPtrArray *steps);
 
-/* local.c: steps that only touch the state */
+/* local.c: steps that change only the state */
 void local_steps(Apply *apply);
 
-/* poll.c: the cloud works on it, and `verb` asks how far it is */
+/* poll.c: the cloud works on it, and `verb` checks its progress */
 void poll_add(Apply *apply, Step *step, JobKind verb);
 /* The answer of `job` was "pending". */
 void poll_again(Apply *apply, const Job *job, Step *step);
-/* Starts the looks that are due; gives how long the loop may sleep before the next one is. */
+/* Starts the polls that are due; returns how long the loop may sleep until the next one. */
 unsigned polls_start(Apply *apply);
-/* Before a look's results are taken: those that say nothing become pending, or failed when their
- * time is over. And after. */
+/* Before a poll's results are used: those without information become pending, or failed if their
+ * time is over. And afterwards. */
 void poll_judge(const Job *job);
 void poll_finish(const Job *job);
-/* Looks no more at a step; false when a look is out: its answer will come. */
+/* Stops polling a step; false if a poll is running: its answer will come. */
 bool poll_drop(Apply *apply, Step *step);
 void poll_free(Poll *poll);
 
@@ -203,25 +204,25 @@ void poll_free(Poll *poll);
 void recover_open_rows(Apply *apply);
 struct Recovery {
 	const RgJournalRow *row;
-	const RgKind *kind; /* NULL: the module doesn't have it */
+	const RgKind *kind; /* NULL: the module does not have it */
 	GPtrArray *open;    /* json_t*: members of the row without an outcome, in its order */
-	int64_t asked_ms;   /* when this run began to ask; 0: not yet. We hold the lock: nobody
-			     * else sends the request from here on */
-	int64_t look_ms;    /* when the next search is due; 0: none is */
+	int64_t asked_ms;   /* when this run first asked; 0: not yet. We hold the lock: nobody else
+			       sends the request from then on */
+	int64_t look_ms;    /* when the next search is due; 0: none */
 	unsigned wait_ms;
-	bool busy;    /* a job is out */
+	bool busy;    /* a job is running */
 	char *reason; /* of what it is open for, may be NULL */
 };
 
 typedef enum {
 	FATE_MADE,     /* outcome is filled */
 	FATE_NOT_MADE, /* outcome is filled */
-	FATE_SEARCH,   /* the answer says nothing of the first sending */
+	FATE_SEARCH,   /* the answer says nothing about the first request */
 	FATE_OPEN,     /* nothing more can be learnt now */
 } Fate;
-/* What a finished search shows of one open member. */
+/* The result of a finished search for one open member. */
 Fate search_fate(const Job *job, const json_t *member, RgMemberOutcome *outcome);
-/* The row's token is too old to be honoured: only a search can say. */
+/* The row's token is too old for the cloud: only a search can find the result. */
 bool search_only(const Recovery *recovery);
 void search_plan(Recovery *recovery);
 
@@ -243,13 +244,13 @@ void live_move(Apply *apply, const char *from, const char *to);
 void live_forget(Apply *apply, const char *address);
 void live_load(Apply *apply);
 json_t *live_resolve(Apply *apply, const json_t *attrs, RgDiags *diags);
-/* It was made, or updated, with `attrs` (references resolved). */
+/* It was created, or updated, with `attrs` (references resolved). */
 void live_made(Live *live, const json_t *attrs);
-/* Takes what an answer says of it. */
+/* Stores what an answer reports about it. */
 void live_learn(Apply *apply, const RgPlanChange *change, const RgItemResult *result);
-/* Its outputs, when the state doesn't have them yet: the caller records them. Else NULL. */
+/* Its outputs, if the state does not have them yet: the caller records them. Else NULL. */
 const json_t *live_unsaved(Live *live);
-/* Those of `attributes` that the cloud sets; a new reference, NULL for NULL. */
+/* The attributes that the cloud sets; a new reference, NULL for NULL. */
 json_t *computed_of(const RgKind *kind, const json_t *attributes);
 const RgKind *kind_of(const Apply *apply, const char *kind);
 
@@ -259,8 +260,8 @@ Failures *failures_new(void);
 void failures_free(Failures *failures);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Failures, failures_free)
 void failures_add(Failures *failures, Step *step, const RgItemResult *result);
-/* Fails all steps, one diagnostic for those that failed for the same reason: "VERB ADDRESS and N
- * more: why". `doubt`, may be NULL: the detail where the failure is not definite. */
+/* Fails all steps, with one diagnostic for those that failed for the same reason: "VERB ADDRESS and
+ * N more: why". `doubt`, may be NULL: the detail if the failure is not definite. */
 void failures_tell(Failures *failures, Apply *apply, const char *verb, const char *doubt);
 
 /* events.c */

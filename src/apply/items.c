@@ -1,10 +1,10 @@
 #include "apply/internal.h"
 #include "resource/expr.h"
 
-/* The input of ready, update and remove: what a module is told of resources that exist. */
+/* The input of ready, update and remove: what a module learns about existing resources. */
 
-/* Adds those that a module may be told: neither sensitive nor, as they may be long, unreadable.
- * `recorded`: what references in them lead to; NULL: they have none, whatever they look like. */
+/* Adds those that a module may see: neither sensitive nor, because they may be long, unreadable.
+ * `recorded`: the values of references in them; NULL: there are none, whatever they look like. */
 static void add_open(json_t *open, const RgKind *kind, const json_t *attrs, RgResourceSet *recorded)
 {
 	const char *name;
@@ -48,7 +48,7 @@ static json_t *item_new(Apply *apply, const RgPlanChange *change)
 	return item;
 }
 
-/* "marks" of what the cloud reported; NULL: they are not to be changed. */
+/* "marks" that the cloud reported; NULL: they do not change. */
 static const RgPlanAttr *changed_marks(const RgPlanChange *change)
 {
 	for (guint i = 0; i < change->attrs->len; i++) {
@@ -68,8 +68,8 @@ static json_t *marks_new(const Apply *apply, const RgPlanChange *change)
 	return marks;
 }
 
-/* What `ignore_tags` leaves to others is in no view of the labels: nothing of it is set, and
- * nothing is removed. */
+/* What `ignore_tags` leaves to others is in no view of the labels: it is neither set nor
+ * removed. */
 static void leave_ignored(const Apply *apply, json_t *item, const RgPlanChange *change)
 {
 	static const char *const views[] = {"attributes", "recorded", "observed"};
@@ -86,7 +86,7 @@ static void leave_ignored(const Apply *apply, json_t *item, const RgPlanChange *
 	}
 }
 
-/* What an update gets in addition to what is known of the resource. */
+/* What an update gets in addition. */
 static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
 {
 	const RgPlanAttr *marks = changed_marks(change);

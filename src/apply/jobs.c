@@ -40,8 +40,8 @@ static void take_found(void *data, RgResource *resource)
 	g_ptr_array_add(data, resource);
 }
 
-/* A module without `find` lists what carries our lineage. Things whose token isn't reported are
- * kept: search.c goes by their addresses. */
+/* A module without `find` lists the resources with our lineage. Those whose token is not reported
+ * are kept: search.c matches them by their addresses. */
 static bool list_by_token(RgProvider *provider, Job *job, const json_t *marks)
 {
 	const RgJournalRow *row = job->recovery->row;
@@ -155,7 +155,7 @@ void jobs_submit(Apply *apply, Job *job)
 	job->started_ms = rg_clock_monotonic_ms();
 	apply->running++;
 	apply->looking += !!job->poll;
-	/* without a single thread the system is in a bad way, but what is open must still end */
+	/* without a single thread the system is in trouble, but what is open must still end */
 	if (!jobs->n_threads)
 		run_job(jobs->provider, job);
 	pthread_mutex_lock(&jobs->mutex);

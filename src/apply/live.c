@@ -2,7 +2,7 @@
 #include "base/redact.h"
 #include "resource/expr.h"
 
-/* Ids and computed attributes as they are now: what references resolve to. */
+/* Current ids and computed attributes: the values of references. */
 
 static void live_free(void *data)
 {
@@ -70,8 +70,7 @@ void live_made(Live *live, const json_t *attrs)
 	live->attrs = json_incref(rg_json_unconst(attrs));
 }
 
-/* Puts `news` over what *object has, which others may have too; true when that changes something.
- */
+/* Merges `news` into *object, which may be shared; true if that changes something. */
 static bool put_over(json_t **object, json_t *news)
 {
 	bool changed = !*object;
@@ -134,7 +133,7 @@ void live_load(Apply *apply)
 
 static json_t *live_look_up(void *data, const char *address, const char *attr);
 
-/* Attributes that the cloud doesn't set have their desired values (decide.md). */
+/* Attributes that the cloud does not set have their desired values (decide.md). */
 static json_t *wanted_value(Apply *apply, const char *address, const char *attr)
 {
 	const RgPlanChange *change = g_hash_table_lookup(apply->changes, address);

@@ -2,7 +2,7 @@
 #include "base/redact.h"
 #include <sys/random.h>
 
-/* Steps that only touch the state: many of a kind in one transaction. */
+/* Steps that change only the state: many of a kind in one transaction. */
 
 #define TOKEN_BYTES 32
 
@@ -11,7 +11,7 @@ static bool is_secret(const Step *step)
 	return g_str_equal(step->change->kind, RG_SECRET_KIND);
 }
 
-/* A Ray token: 64 hex digits from the kernel's generator. Lives in the state only. */
+/* A Ray token: 64 hex digits from the kernel's generator. It is kept only in the state. */
 static bool mint_secret(Apply *apply, const Step *step)
 {
 	unsigned char random[TOKEN_BYTES];
@@ -48,7 +48,8 @@ static bool record_all(Apply *apply, const GPtrArray *steps)
 		apply->store, apply->plan->cluster, news, steps->len, apply->diags);
 }
 
-/* What an open row was to make and certainly did not has no record: nothing is there to forget. */
+/* What an open row was to create and certainly did not has no record, so there is nothing to
+ * forget. */
 static bool forget_all(Apply *apply, const GPtrArray *steps)
 {
 	g_autofree const char **addresses = g_new0(const char *, steps->len);
@@ -67,7 +68,7 @@ static bool do_secret(Apply *apply, GPtrArray *steps)
 	const Step *step = steps->pdata[0];
 	if (step->kind == STEP_REMOVE)
 		return forget_all(apply, steps);
-	/* the nodes have its value: other attributes are no reason for another one */
+	/* the nodes have its value: other attributes are no reason for a new one */
 	return step->kind == STEP_CREATE ? mint_secret(apply, step) : record_all(apply, steps);
 }
 
@@ -94,7 +95,7 @@ static void run_local(Apply *apply, GPtrArray *steps)
 void local_steps(Apply *apply)
 {
 	while (apply->local.length && !apply->store_failed) {
-		/* Steps at the head of the queue that one transaction can do. */
+		/* Steps at the head of the queue that fit in one transaction. */
 		g_autoptr(GPtrArray) steps = g_ptr_array_new();
 		const Step *first = g_queue_peek_head(&apply->local);
 		do

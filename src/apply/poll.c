@@ -1,9 +1,9 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-/* What the cloud still works on: things that start (asked for by ready), updates and removals that
- * are pending (the same call again). All of one kind and call are looked at in rounds; the wait
- * between rounds grows while nothing moves, and costs no worker. */
+/* Pending operations: resources that start (checked with ready), updates and removals that are
+ * pending (the same call again). All of one kind and call are polled in rounds; the wait between
+ * rounds grows while nothing changes, and occupies no worker. */
 
 #define ROUND_FIRST_MS 250
 #define ROUND_MAX_MS 5000
@@ -16,7 +16,7 @@ struct Poll {
 	GQueue todo, later; /* Step*: this round's, the next one's */
 	int64_t round_ms;   /* when the next round begins */
 	unsigned wait_ms;
-	unsigned looks; /* jobs out */
+	unsigned looks; /* running jobs */
 	bool moved;	/* something was done in this round */
 };
 
@@ -50,7 +50,7 @@ static Poll *poll_of(Apply *apply, const RgKind *kind, JobKind verb)
 	return poll;
 }
 
-/* Of other kinds the cloud's answer to the create is all that there is to wait for. */
+/* For other kinds, the cloud's answer to the create is final. */
 static bool starts_slowly(const Apply *apply, const RgKind *kind)
 {
 	return kind && kind->ready_timeout_s > 0 && rg_provider_offers(apply->provider, "ready");
@@ -94,7 +94,7 @@ static void expire(const Job *job, RgItemResult *result)
 				       : "it may still finish: run apply again");
 }
 
-/* What it asked for is still to be asked for. */
+/* What it requested is still open. */
 static void ask_again(const Job *job, guint i)
 {
 	RgItemResult *result = job->results->pdata[i];
@@ -113,9 +113,8 @@ void poll_judge(const Job *job)
 	for (guint i = 0; i < job->results->len; i++) {
 		Step *step = job->steps->pdata[i];
 		RgItemResult *result = job->results->pdata[i];
-		/* A result of its own, with its id, says what became of the thing; a failure of the
-		 * whole look says nothing of it, but one that is refused won't get better by asking
-		 * on. */
+		/* A separate result, with its id, is about the resource; a failure of the whole
+		 * poll is not, but a refused one does not improve by repeating it. */
 		if (result->outcome != RG_OUTCOME_PENDING &&
 			(result->outcome != RG_OUTCOME_FAILED || result->definite || result->id ||
 				result->class_ == RG_CLASS_DENIED))
@@ -150,7 +149,7 @@ static void begin_round(Poll *poll, int64_t now)
 	poll->todo = taken;
 }
 
-/* Ids a look; of the calls that change something, no more than their batches have. */
+/* Ids per poll; for the calls that change something, at most their batch size. */
 static int64_t look_max(const Poll *poll)
 {
 	return poll->verb == JOB_READY	  ? LOOK_MAX
@@ -162,7 +161,8 @@ static unsigned poll_one(Apply *apply, Poll *poll)
 {
 	if (apply->stopping || apply->store_failed) {
 		/* The end of the run ends the waiting. What starts is recorded and will start. What
-		 * is pending is not done: its record keeps the mark, and the next apply goes on. */
+		 * is pending is not done: its record keeps the mark, and the next apply
+		 * continues. */
 		Step *step;
 		while ((step = g_queue_pop_head(&poll->todo)) ||
 			(step = g_queue_pop_head(&poll->later))) {

@@ -1,11 +1,11 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-/* Open journal rows: a run died, or never learnt what became of a create. decide.md rows 16 to 18.
- * While the cloud still honours the token (kind.replay_s) the recorded request is sent again, so
- * it gives the same resources; search.c does the rest when that shows nothing. Rows that the
- * plan leaves out (--target, --exclude, a stop) are not touched: sending them would make what
- * nobody asked for. */
+/* Open journal rows: a run died, or never learnt the result of a create. decide.md rows 16 to 18.
+ * While the cloud still honours the token (kind.replay_s), the recorded request is sent again and
+ * returns the same resources; search.c handles the rest if that shows nothing. Rows that the plan
+ * leaves out (--target, --exclude, a stop) are not touched: sending them would create what nobody
+ * requested. */
 
 static void recovery_free(void *data)
 {
@@ -31,8 +31,8 @@ static Recovery *recovery_new(const Apply *apply, const RgJournalRow *row)
 		json_t *member = json_array_get(row->members, i);
 		const RgPlanChange *change = change_of(apply, member);
 		g_ptr_array_add(recovery->open, member);
-		/* Left out, or stopped by the view of the cloud: nothing is to be done to it now.
-		 */
+		/* Left out, or stopped because of the view of the cloud: nothing may be done to it
+		 * now. */
 		wanted |= change && change->replay && change->action != RG_ACTION_NONE &&
 			  change->action != RG_ACTION_STOP;
 	}
@@ -84,7 +84,7 @@ static const RgItemResult *result_of(const Job *job, const char *address)
 	return NULL;
 }
 
-/* It was made, if not as it should be: good enough for what leaves anyway. */
+/* It was created, if not correctly: good enough for a resource that will be removed anyway. */
 static bool is_to_leave(const Apply *apply, const json_t *member)
 {
 	const RgPlanChange *change = change_of(apply, member);
@@ -112,15 +112,15 @@ static Fate replay_fate(
 		result->message ? result->message : rg_class_name(result->class_));
 	if (!result->definite)
 		return FATE_OPEN;
-	/* "definite" speaks of this sending only. A refusal that comes before the cloud looks the
-	 * token up (permission, quota, parameters, something it names that is gone) says nothing of
-	 * the first one; these two do. */
+	/* "definite" applies only to this request. A refusal that comes before the cloud looks the
+	 * token up (permission, quota, parameters, a missing reference) says nothing about the
+	 * first request; these two do. */
 	return result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_GONE
 		       ? FATE_NOT_MADE
 		       : FATE_SEARCH;
 }
 
-/* The members named stay in the journal: nothing may be done at their addresses. */
+/* The named members stay in the journal: nothing may be done at their addresses. */
 static void stays_open(Apply *apply, const Recovery *recovery, const GPtrArray *members)
 {
 	RgDiag *diag = NULL;
@@ -155,7 +155,7 @@ static void came_back(Apply *apply, const Job *job, const RgMemberOutcome *outco
 	live->replayed = json_incref(attrs);
 }
 
-/* rule 2, for all members of which something is known now */
+/* rule 2, for all members whose result is now known */
 static bool settle(
 	Apply *apply, const Job *job, RgMemberOutcome *outcomes, json_t **members, size_t n)
 {
@@ -224,8 +224,8 @@ static RgResource *extra_new(
 	return extra;
 }
 
-/* A replay may make a member that was settled as not made the first time. It must not be lost: it
- * gets the record that its siblings have, at its address, if that is free. */
+/* A replay may create a member that was settled as not created the first time. It must not be lost:
+ * it gets the same record as its siblings, at its address, if that is free. */
 static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result)
 {
 	const Live *live = live_get(apply, result->address);
@@ -262,7 +262,7 @@ static void take_extras(Apply *apply, const Job *job)
 	}
 }
 
-/* Starts what is due; true when something will become due. */
+/* Starts what is due; true if something will become due. */
 static bool start_due(Apply *apply, const GPtrArray *recoveries)
 {
 	bool waiting = false;

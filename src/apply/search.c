@@ -1,16 +1,16 @@
 #include "apply/internal.h"
 #include "base/clock.h"
 
-/* What the cloud has under a token, where its request can't be sent again or was refused for a
- * reason that says nothing about the first attempt. What is seen is believed at once. Absence is
- * believed when the look began consistency_s after the last possible sending: the age of the row
- * doesn't show when that was (a run that was killed a second ago may have replayed it), but the
- * lock does: since this run began to ask, nobody else has sent it. */
+/* What the cloud has under a token whose request cannot be sent again, or was refused for a reason
+ * that says nothing about the first attempt. What is seen is believed at once. Absence is believed
+ * if the read began consistency_s after the last possible request. The age of the row does not show
+ * when that was (a run that was killed a second ago may have replayed it), but the lock does: since
+ * this run first asked, nobody else has sent it. */
 
 #define LOOK_FIRST_MS 1000
 #define LOOK_MAX_MS 5000
-/* A call may go on sending for this long after its row was opened or its replay was allowed:
- * retries, waits for what it depends on. */
+/* A call may continue sending for this long after its row was opened or its replay was allowed:
+ * retries, waits for its dependencies. */
 #define SENDING_MAX_S 900
 
 static int64_t age_s(const Recovery *recovery)
@@ -23,7 +23,7 @@ bool search_only(const Recovery *recovery)
 	return recovery->kind && age_s(recovery) > recovery->kind->replay_s;
 }
 
-/* Nobody may have replayed it lately. */
+/* Nobody can have replayed it recently. */
 static bool is_long_over(const Recovery *recovery)
 {
 	const RgKind *kind = recovery->kind;
@@ -45,13 +45,13 @@ void search_plan(Recovery *recovery)
 	int64_t now = rg_clock_monotonic_ms(), proof = proof_ms(recovery);
 	recovery->wait_ms =
 		recovery->wait_ms ? MIN(2 * recovery->wait_ms, LOOK_MAX_MS) : LOOK_FIRST_MS;
-	/* one look when it is proof, so that nobody waits longer than needed */
+	/* one read once it is proof, so that nobody waits longer than needed */
 	recovery->look_ms = now + recovery->wait_ms;
 	if (now < proof && recovery->look_ms > proof)
 		recovery->look_ms = proof;
 }
 
-/* Place of an address among the items of the whole batch, -1 when it is none of them. */
+/* Position of an address among the items of the whole batch, -1 if it is not among them. */
 static ssize_t place_of(const Recovery *recovery, const char *address)
 {
 	const json_t *items = json_object_get(recovery->row->input, "items");
@@ -62,7 +62,7 @@ static ssize_t place_of(const Recovery *recovery, const char *address)
 	return -1;
 }
 
-/* The thing that is the member: by its address, else by its place when all of the batch shows. */
+/* The resource of a member: by its address, else by its position if the whole batch is visible. */
 static const RgResource *seen_of(const Job *job, const char *address, bool *unplaced)
 {
 	const RgResource *match = NULL;
@@ -73,7 +73,7 @@ static const RgResource *seen_of(const Job *job, const char *address, bool *unpl
 		if (g_strcmp0(seen->address, address) == 0 &&
 			(!match || match->presence != RG_PRESENT))
 			match = seen;
-		/* A thing under our token of which it can't be told which member it is. */
+		/* A resource under our token that cannot be matched to a member. */
 		*unplaced |=
 			seen->presence == RG_PRESENT && place_of(job->recovery, seen->address) < 0;
 	}
@@ -99,7 +99,7 @@ Fate search_fate(const Job *job, const json_t *member, RgMemberOutcome *outcome)
 	if (!job->found_all)
 		return FATE_OPEN;
 	if (seen)
-		return FATE_NOT_MADE; /* it was, and has ended */
+		return FATE_NOT_MADE; /* it existed, and has ended */
 	if (!absence_counts(job))
 		return FATE_SEARCH;
 	return unplaced ? FATE_OPEN : FATE_NOT_MADE;

@@ -2,10 +2,9 @@
 #include "base/clock.h"
 #include "resource/graph.h"
 
-/* The graph of calls. A replace is two steps, so its edges can't be drawn between changes:
- * what is created waits for what it refers to; what is removed waits until nothing that was
- * recorded as using it does so any more; the new one of a replace waits for the removal of the old
- * one. */
+/* The graph of calls. A replace is two steps, so its edges cannot be drawn between changes: a
+ * creation waits for what it refers to; a removal waits until no recorded dependent uses the
+ * resource any more; the creation of a replace waits for its removal. */
 
 typedef struct {
 	Step *remove, *make; /* make: create, update, record; either may be NULL */
@@ -49,8 +48,8 @@ void step_wait_for(Step *later, Step *earlier)
 	later->waiting++;
 }
 
-/* What a create still needs, now that the open journal rows were replayed (decide.md 16 to 18): a
- * thing that came back as planned is recorded, another one has to leave first. */
+/* What a create still needs after the open journal rows were replayed (decide.md 16 to 18): a
+ * resource that came back as planned is recorded, another one must be removed first. */
 static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 {
 	const Live *live = live_get(apply, change->address);
@@ -132,27 +131,27 @@ static void add_making_edges(GHashTable *pairs, const RgPlanChange *change)
 	}
 }
 
-/* What is created again because it vanished has nothing to remove. What is replaced for its new id
- * still leaves first: a run that ended in between would leave a record that refers to the new one
- * by its address, while the thing itself booted with the old one. */
+/* What is created again because it no longer exists has nothing to remove. What is replaced because
+ * of a new id is still removed first: if the run ended in between, a record would refer to the new
+ * one by its address, while the resource itself booted with the old one. */
 static bool is_made_anew(const Pair *pair)
 {
 	return !pair->remove && pair->make && pair->make->kind == STEP_CREATE;
 }
 
-/* By what is recorded: the spec may no longer have the dependency, or the thing. */
+/* By the records: the spec may no longer have the dependency, or the resource. */
 static void add_leaving_edges(
 	GHashTable *pairs, const RgPlanChange *change, RgDependencies *cache, const RgResource *now)
 {
 	const Pair *mine = g_hash_table_lookup(pairs, change->address);
-	/* what vanished uses nothing any more */
+	/* a resource that no longer exists uses nothing */
 	Step *freeing = mine->remove			     ? mine->remove
 			: change->action == RG_ACTION_UPDATE ? mine->make
 							     : NULL;
 	GStrv names = rg_dependencies_get(cache, now);
 	for (guint i = 0; freeing && names[i]; i++) {
 		const Pair *other = g_hash_table_lookup(pairs, names[i]);
-		/* between an update and a replace of what it uses, the plan orders nothing */
+		/* the plan does not order an update and a replace of what it uses */
 		if (other && other->remove && (freeing == mine->remove || !other->make))
 			step_wait_for(other->remove, freeing);
 		else if (other && mine->remove && mine->make && is_made_anew(other))
@@ -170,7 +169,7 @@ static void add_successor_edge(GHashTable *pairs, const RgPlanChange *change)
 		step_wait_for(mine->remove, other->make);
 }
 
-/* Records and forgets touch no cloud, so they wait for nothing. */
+/* Records and forgets do not touch the cloud, so they wait for nothing. */
 static void add_edges(Apply *apply, GHashTable *pairs)
 {
 	g_autoptr(RgDependencies) cache = rg_dependencies_new();
@@ -286,7 +285,7 @@ void step_fail(Apply *apply, Step *step, const RgDiag *why)
 	if (step->last)
 		apply->ended++;
 	if (step->gives_back)
-		apply->result->added++; /* it is still there */
+		apply->result->added++; /* it still exists */
 	emit(apply, RG_EVENT_FAILED, step, why, NULL);
 	step_block_dependents(apply, step, step->change->address);
 }

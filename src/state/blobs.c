@@ -9,7 +9,7 @@ static void hash_text(const char *text, unsigned char *hash)
 	g_checksum_get_digest(sum, hash, &len);
 }
 
-/* The name of a blob is the SHA-256 of its canonical text, so equal attributes are one row. */
+/* A blob is named by the SHA-256 of its canonical text, so equal attributes are one row. */
 bool blob_put(RgStore *store, const json_t *value, unsigned char *hash, RgDiags *diags)
 {
 	g_autofree char *text = rg_json_canonical(value);

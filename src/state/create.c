@@ -31,7 +31,7 @@ static bool sync_folder_of(const char *path)
 	return ok;
 }
 
-/* link(2) refuses an existing name, also on NFS; file systems without links know the flag. */
+/* link(2) refuses an existing name, even on NFS; file systems without links support the flag. */
 static bool publish(const char *from, const char *to, bool replace)
 {
 	if (replace)
@@ -66,8 +66,8 @@ bool create_file(const char *path, const void *data, size_t len, bool replace)
 	return publish(temporary, path, replace) && sync_folder_of(path);
 }
 
-/* The state holds secrets: git must not take it in. A folder that was there is somebody else's,
- * unless it is named as ours. */
+/* The state contains secrets: git must ignore it. An existing folder is someone else's, unless it
+ * has our name. */
 static bool ignore_all(const char *folder, bool made)
 {
 	static const char everything[] = "*\n";

@@ -1,4 +1,4 @@
-/* Text -> document. It may come from anywhere: nothing is believed, and no value is quoted, since
+/* Text -> document. It may come from anywhere: it is not trusted, and no value is quoted, because
  * it may be a secret. */
 #include "state/document.h"
 #include "base/caps.h"
@@ -47,7 +47,7 @@ static bool check_size(const Reading *reading)
 	return false;
 }
 
-/* jansson's words end with a piece of the text. */
+/* jansson's messages end with a piece of the text. */
 static void syntax_error(const Reading *reading)
 {
 	json_error_t error = {0};
@@ -66,7 +66,7 @@ static void syntax_error(const Reading *reading)
 	rg_diag_hint(diag, "it may be truncated; `raygpu state pull` writes a complete one");
 }
 
-/* Before the shape, which another format may have changed. */
+/* Before the structure, which another format may have changed. */
 static bool check_format(Reading *reading, const json_t *document)
 {
 	const json_t *format = json_object_get(document, "raygpu_format");
@@ -115,7 +115,7 @@ static void put_finding(const RgSchemaFinding *found, void *data)
 			reading, CODE, found->pointer, "breaks the rule %s %s", keyword, rule);
 }
 
-/* Long values back to where they are used; they are shared, not copied. */
+/* Restores long values where they are used; they are shared, not copied. */
 static bool unpack(Reading *reading, const json_t *blobs, json_t *values, const char *pointer)
 {
 	const char *name;
@@ -182,7 +182,7 @@ static void sort(json_t *list, GCompareFunc compare)
 		json_array_append(list, rows->pdata[k]);
 }
 
-/* Records that somebody appended are no other content than the same in their place. */
+/* Records appended at the end are the same content as records in their place. */
 static void sort_all(json_t *document)
 {
 	size_t i;

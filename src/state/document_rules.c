@@ -1,10 +1,10 @@
-/* What in a document must fit together. */
+/* Consistency rules within a document. */
 #include "resource/expr.h"
 #include "state/rules.h"
 
 #define CODE "state.bad-document"
 
-/* Names that may stand only once, and where the first stands. */
+/* Names that may occur only once, and the place of the first. */
 static bool once(Reading *reading, GHashTable *seen, char *name, char *pointer, const char *what)
 {
 	const char *first = g_hash_table_lookup(seen, name);
@@ -23,7 +23,7 @@ static GHashTable *seen_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 }
 
-/* Each text of `key` once in a list of the cluster; null as often as it likes. */
+/* Each text of `key` may occur once in a list of the cluster; null any number of times. */
 static bool check_once(Reading *reading, GHashTable *seen, const json_t *cluster, size_t place,
 	const char *list, const char *key)
 {
@@ -49,7 +49,7 @@ static bool check_once_here(
 	return check_once(reading, seen, cluster, place, list, key);
 }
 
-/* Two records of one thing: destroying one would take it from the other. */
+/* Two records of one resource: destroying one would take it from the other. */
 static bool check_ids(Reading *reading, GHashTable *seen, const json_t *cluster, size_t place)
 {
 	size_t i;

@@ -1,7 +1,7 @@
-/* What earlier runs did, for people: nothing of a plan depends on it. */
+/* What earlier runs did, for people: no plan depends on it. */
 #include "state/internal.h"
 
-/* {"create": 4, "failed": 1}: how many changes of each kind ended well, and how many did not. */
+/* {"create": 4, "failed": 1}: how many changes of each kind succeeded, and how many failed. */
 static bool count_changes(RgStore *store, int64_t run, json_t *counts, RgDiags *diags)
 {
 	Sql q = sql_with(store,

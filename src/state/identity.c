@@ -1,8 +1,8 @@
 #include "state/internal.h"
 
-/* An identity is the (generation, attempt) that the next create of an address will use. It moves
- * forward in the transaction that records a definite outcome, and outlives the resource: a token
- * that the cloud has seen end is never sent for something new. */
+/* An identity is the (generation, attempt) that the next create of an address will use. It advances
+ * in the transaction that records a definite outcome, and survives the resource: a token whose
+ * resource ended in the cloud is never sent for a new one. */
 
 bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t *generation,
 	int64_t *attempt, RgDiags *diags)

@@ -1,4 +1,4 @@
-/* Things that exist become records. Nothing in the cloud has been touched for it, so a run that is
+/* Existing resources become records. Nothing in the cloud has been changed for it, so a run that is
  * killed before the commit has changed nothing at all. */
 #include "state/internal.h"
 
@@ -16,7 +16,7 @@ char *rg_store_find_holder(RgStore *store, const char *provider, const char *reg
 	return holder;
 }
 
-/* Another cluster's import may have been quicker: each has its own lock. */
+/* Another cluster's import may have been faster: each has its own lock. */
 static bool check_free(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags)
 {
 	Sql q = sql_with(
@@ -39,7 +39,7 @@ static bool check_free(RgStore *store, int64_t cluster, const RgResource *resour
 	return false;
 }
 
-/* The core's own kind is never "adopted": its value is known here alone. */
+/* The core's own kind is never "adopted": only raygpu knows its value. */
 static bool import_secret(RgStore *store, int64_t cluster, const RgResource *secret, RgDiags *diags)
 {
 	unsigned char attrs[HASH_BYTES];

@@ -1,6 +1,6 @@
-/* Private to src/state: the handle, statements that are prepared once, transactions, and what the
- * files of this folder call of each other. The only header that includes sqlite3.h. A store, its
- * statements and its locks belong to the thread that opened it. */
+/* Private to src/state: the handle, prepared statements, transactions, and the functions that the
+ * files of this folder share. The only header that includes sqlite3.h. A store, its statements and
+ * its locks belong to the thread that opened it. */
 #pragma once
 #include "state/store.h"
 #include <pthread.h>
@@ -8,11 +8,11 @@
 #include <sqlite3.h>
 
 #define STATE_APPLICATION_ID 0x52475055 /* "RGPU" */
-#define STATE_BUSY_MS 10000		/* other clusters of the file commit in milliseconds */
+#define STATE_BUSY_MS 10000		/* other clusters of the file commit within milliseconds */
 #define HASH_BYTES 32			/* SHA-256 */
 #define TOMBSTONE_S 3600
 
-/* Brings a file from version `i` to `i + 1`, `i` being the place in the list. */
+/* Migrates a file from version `i` to `i + 1`, where `i` is the position in the list. */
 typedef struct {
 	const char *sql;
 } RgMigration;
@@ -20,7 +20,7 @@ typedef struct {
 extern const RgMigration rg_state_migrations[];
 extern const unsigned rg_state_migrations_len;
 
-/* sums.c: the tables whose rows are summed. blobs are named by what they hold; locks are for
+/* sums.c: the tables whose rows are summed. blobs are named by their content; locks are for
  * people. */
 typedef enum {
 	SUM_CLUSTERS,
@@ -54,8 +54,8 @@ struct RgStore {
 	bool (*canceled)(void *data);
 	void *canceled_data;
 	uint64_t sums[SUM_TABLES]; /* what the open transaction adds to them */
-	bool sums_failed;	   /* a row of it could not be read: sum all again */
-	unsigned checked;	   /* 1 << SumTable: found right, as of checked_at */
+	bool sums_failed;	   /* a row could not be read: compute the sum again */
+	unsigned checked;	   /* 1 << SumTable: verified, as of checked_at */
 	int64_t checked_at;
 #ifndef NDEBUG
 	pthread_t owner;
@@ -64,21 +64,22 @@ struct RgStore {
 
 /* Only the thread that opened the store may use it (rule 4). */
 void store_check_thread(const RgStore *store);
-/* Same, and the handle writes and holds the lock of the cluster. */
+/* The same, and the handle writes and holds the lock of the cluster. */
 void store_check_writer(const RgStore *store, const char *cluster);
 
-/* open.c: rg_store_open with a migration list of the caller's (tests of the machinery). */
+/* open.c: rg_store_open with the caller's migration list (tests of the machinery). */
 RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
 	unsigned migrations_len, RgDiags *diags);
 
-/* runs.c: tombstones that nobody needs any more: old ones, and those that a wrong clock has put
- * into the future. */
+/* runs.c: tombstones that nobody needs any more: old ones, and those that a wrong clock dated in
+ * the future. */
 bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags);
 
-/* The bytes of a database as it is, e.g. of an empty state in memory, into a file (create.c). */
+/* Writes the bytes of a database, e.g. of an empty state in memory, to a file (create.c). */
 bool store_publish(
 	const RgStore *store, sqlite3 *db, const char *path, bool replace, RgDiags *diags);
-/* Reads from `copy` (taken, in memory) from now on, migrated to this program's version. */
+/* Reads from `copy` (takes ownership, in memory) from now on, migrated to this program's
+ * version. */
 bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags);
 
 /* sql.c: one run of a statement.
@@ -127,7 +128,7 @@ Sql sql_bound(RgStore *store, const char *text, RgDiags *diags, const SqlValue *
 #define sql_with(store, text, diags, ...)                                                          \
 	sql_bound(store, text, diags, (const SqlValue[]){__VA_ARGS__, {.type = SQL_END}})
 void sql_bind(Sql *q, const SqlValue *value); /* one more */
-/* To the end, for its effect alone; false: an error, in the diagnostics. */
+/* Runs it to the end, for its effect only; false: an error, in the diagnostics. */
 bool sql_do_bound(RgStore *store, const char *text, RgDiags *diags, const SqlValue *values);
 #define sql_do(store, text, diags, ...)                                                            \
 	sql_do_bound(store, text, diags, (const SqlValue[]){__VA_ARGS__, {.type = SQL_END}})
@@ -135,29 +136,30 @@ bool sql_next(Sql *q);
 void sql_end(Sql *q);
 bool sql_ok(Sql *q);  /* ends it; false: an error, in the diagnostics */
 bool sql_run(Sql *q); /* steps to the end */
-/* The same; the first column of the first row into *value, which stays when there is no row. */
+/* The same; stores the first column of the first row in *value, which is unchanged without a
+ * row. */
 bool sql_first_int(Sql q, int64_t *value);
-/* Columns of the present row; borrowed until the next sql_next. */
+/* Columns of the current row; borrowed until the next sql_next. */
 const char *sql_column_text(Sql *q, int column);
 int64_t sql_column_int(Sql *q, int column);
 json_t *sql_column_number(Sql *q, int column);		       /* or null */
-void sql_column_hash(Sql *q, int column, unsigned char *hash); /* zeros when it is none */
-/* New reference, NULL when the column is; false and state.corrupt when it is not JSON. */
+void sql_column_hash(Sql *q, int column, unsigned char *hash); /* zeros if it is none */
+/* New reference, NULL if the column is; false and state.corrupt if it is not JSON. */
 bool sql_column_json(Sql *q, int column, json_t **value);
 
-/* SQLite has nothing against it, and yet it is no state; false. */
+/* SQLite accepts it, but it is not a state; returns false. */
 bool sql_corrupt(const RgStore *store, const char *what, RgDiags *diags);
-/* Says what SQLite's last error of the handle means, under the code that fits. */
+/* Reports SQLite's last error of the handle, under the code that fits. */
 void sql_error(RgStore *store, int rc, RgDiags *diags);
 void sql_forget_statements(RgStore *store);
 
-/* tx.c. A writing transaction is durable when tx_end gave true; after false nothing of it is
- * left. Both kinds refuse a file that a newer raygpu has migrated meanwhile. */
+/* tx.c. A writing transaction is durable when tx_end returns true; after false, nothing of it was
+ * written. Both kinds refuse a file that a newer raygpu has migrated in the meantime. */
 bool tx_begin_read(RgStore *store, RgDiags *diags);
 void tx_end_read(RgStore *store);
 bool tx_begin(RgStore *store, RgDiags *diags);
 bool tx_end(RgStore *store, bool ok, RgDiags *diags);
-/* tx_begin for one cluster: its row's id, its serial one higher; state.no-such-cluster. */
+/* tx_begin for one cluster: its row's id, with its serial increased; state.no-such-cluster. */
 bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags);
 
 /* sums.c */
@@ -165,8 +167,8 @@ void sums_watch(RgStore *store); /* a writing handle, once connected */
 void sums_begin(RgStore *store);
 bool sums_write(RgStore *store, RgDiags *diags); /* before the commit */
 bool sums_renew(RgStore *store, RgDiags *diags); /* all, after a migration, in its transaction */
-/* state.corrupt when the rows of one of these tables (1 << SumTable) are not what was written. In a
- * transaction of the caller's. A table without a sum is trusted: a person took it away to edit. */
+/* state.corrupt if the rows of one of these tables (1 << SumTable) are not what was written. In the
+ * caller's transaction. A table without a sum is trusted: a person deleted it to edit. */
 bool sums_check(RgStore *store, unsigned tables, RgDiags *diags);
 
 /* schema.c */
@@ -175,43 +177,44 @@ bool schema_configure(RgStore *store, RgDiags *diags);
 bool schema_migrate(RgStore *store, unsigned from, RgDiags *diags);
 void schema_newer_error(const RgStore *store, int64_t found, RgDiags *diags);
 
-/* create.c: files that appear whole or not at all */
-/* `replace`: rename over what is there, else an existing file is left alone (and true given). */
+/* create.c: files that appear completely or not at all */
+/* `replace`: rename over the existing file; otherwise an existing file is unchanged (and true is
+ * returned). */
 bool create_file(const char *path, const void *data, size_t len, bool replace);
 
-/* recover.c: a private copy of a file whose writer was killed, rolled back, in memory. */
+/* recover.c: a private copy, in memory and rolled back, of a file whose writer was killed. */
 sqlite3 *recover_copy(RgStore *store, RgDiags *diags);
 sqlite3 *memory_copy(sqlite3 *from, int *rc);
 
 /* blobs.c: attribute objects, each stored once */
 bool blob_put(RgStore *store, const json_t *value, unsigned char *hash, RgDiags *diags);
-/* What is stored under this name, a new reference; state.corrupt when it is not what was put. */
+/* What is stored under this name, a new reference; state.corrupt if it is not what was stored. */
 bool blob_get(RgStore *store, const unsigned char *hash, json_t **value, RgDiags *diags);
 /* All of them are. */
 bool blobs_check(RgStore *store, RgDiags *diags);
-/* Removes it when nothing refers to it any more. */
+/* Removes it if nothing refers to it any more. */
 bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags);
 
-/* lifetimes.c: inside a transaction of the caller's; `row` is the record's resources.id */
+/* lifetimes.c: inside the caller's transaction; `row` is the record's resources.id */
 typedef enum {
 	END_REMOVED,   /* by us, at that time */
-	END_GONE,      /* found missing then; it went at some time before */
-	END_FORGOTTEN, /* taken out of the state; it may still run */
-	END_REPRICED,  /* goes on in the next lifetime, as do those with new labels */
+	END_GONE,      /* found missing then; it disappeared some time before */
+	END_FORGOTTEN, /* removed from the state; it may still run */
+	END_REPRICED,  /* continues in the next lifetime, as do those with new labels */
 	END_RELABELLED,
 } LifetimeEnd;
 bool lifetime_begin(
 	RgStore *store, int64_t cluster, int64_t row, const RgResource *resource, RgDiags *diags);
 bool lifetime_end(RgStore *store, int64_t row, LifetimeEnd end, RgDiags *diags);
-/* Splits the lifetime of the record when the pin has another price, type or market. */
+/* Splits the lifetime of the record if the pin has another price, type or market. */
 bool lifetime_reprice(
 	RgStore *store, int64_t cluster, const char *address, const json_t *pin, RgDiags *diags);
-/* Splits those with other labels; `labels` NULL: not known, leave them. */
+/* Splits those with other labels; `labels` NULL: unknown, leave them. */
 bool lifetimes_relabel(RgStore *store, int64_t cluster, const json_t *labels, RgDiags *diags);
 
-/* resources.c: inside a transaction of the caller's */
-/* Deletes the record if there is one: its id becomes a tombstone (unless forgotten: then the thing
- * is still there), the identity moves behind its generation, its lifetime ends. */
+/* resources.c: inside the caller's transaction */
+/* Deletes the record if there is one: its id becomes a tombstone (unless forgotten: then the
+ * resource still exists), the identity advances past its generation, its lifetime ends. */
 bool resource_delete(RgStore *store, int64_t cluster, const char *address, LifetimeEnd end,
 	bool *found, RgDiags *diags);
 bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource,
@@ -223,9 +226,9 @@ bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool
 /* The hash of the recorded attributes, before they are replaced. */
 bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, unsigned char *hash,
 	bool *found, RgDiags *diags);
-/* One without record, and without an open creation; or one that is recorded so already. */
+/* One without a record and without an open creation; or one that is already recorded like this. */
 bool resource_adopt(RgStore *store, int64_t cluster, const RgResource *resource, RgDiags *diags);
-/* Takes over the attributes, outputs and pin of `news` that are not NULL. */
+/* Takes the attributes, outputs and pin of `news` that are not NULL. */
 bool resource_renew(
 	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags);
 /* state.moved while a creation at the address is open. */
@@ -238,9 +241,9 @@ bool identity_read(RgStore *store, int64_t cluster, const char *address, int64_t
 bool identity_raise(RgStore *store, int64_t cluster, const char *address, int64_t generation,
 	int64_t attempt, RgDiags *diags);
 
-/* runs.c: inside a transaction of the caller's: a run that is done, and the present one for
- * run_note until store->run is set to 0 again */
+/* runs.c: inside the caller's transaction: a finished run, and the current one for run_note until
+ * store->run is set to 0 again */
 bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiags *diags);
-/* A line of the present run's protocol; nothing when no run is open */
+/* A log line of the current run; nothing if no run is open */
 bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,
 	const char *outcome, RgDiags *diags);

@@ -9,7 +9,7 @@ static RgDiag *moved(const char *address, RgDiags *diags, const char *why)
 	return rg_diag_hint(diag, "plan again");
 }
 
-/* Attributes of a batch are one object as a rule: hashed once. */
+/* Attributes of a batch are usually one object: hashed once. */
 typedef struct {
 	const json_t *attrs;
 	unsigned char hash[HASH_BYTES];
@@ -55,8 +55,8 @@ static bool insert_member(RgStore *store, int64_t cluster, int64_t row, size_t p
 		INT(rg_json_int(member, "attempt", 0)), HASH(blob->hash), JSON(body));
 }
 
-/* A record at the address is of something that the cloud has no more (decide.md row 7): its id
- * becomes a tombstone, for one address holds one thing. */
+/* A record at the address is of a resource that the cloud no longer has (decide.md row 7): its id
+ * becomes a tombstone, because an address has only one resource. */
 static bool add_member(RgStore *store, int64_t cluster, int64_t row, size_t place,
 	const json_t *member, LastBlob *blob, RgDiags *diags)
 {
@@ -99,7 +99,7 @@ bool rg_store_journal_open(RgStore *store, const char *cluster, const RgJournalR
 	return true;
 }
 
-/* An open member, taken out of its row. */
+/* An open member, removed from its row. */
 typedef struct {
 	int64_t generation, attempt;
 	unsigned char attrs[HASH_BYTES];
@@ -193,8 +193,8 @@ bool rg_store_journal_settle(RgStore *store, const char *cluster, int64_t row_id
 	bool ok = check_row(store, id, row_id, diags);
 	for (size_t i = 0; ok && i < n; i++)
 		ok = settle_one(store, id, row_id, &outcomes[i], diags);
-	/* the input holds secrets: it goes (overwritten, secure_delete) with the last open member
-	 */
+	/* the input contains secrets: it is deleted (overwritten, secure_delete) with the last open
+	 * member */
 	ok = ok && sql_do(store,
 			   "DELETE FROM journal WHERE id = ?1"
 			   " AND NOT EXISTS (SELECT 1 FROM journal_members WHERE journal = ?1)",

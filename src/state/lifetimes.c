@@ -1,6 +1,6 @@
-/* What each node cost from when to when: kept when its record goes, for `raygpu cost`. A lifetime
- * hangs on the record's row, so it follows the node wherever its address moves. No plan depends on
- * it. */
+/* What each node cost in which period: kept when its record is deleted, for `raygpu cost`. A
+ * lifetime refers to the record's row, so it follows the node to another address. No plan depends
+ * on it. */
 #include "base/clock.h"
 #include "state/internal.h"
 
@@ -10,7 +10,7 @@ static const char *const ends[] = {[END_REMOVED] = "removed",
 	[END_REPRICED] = "repriced",
 	[END_RELABELLED] = "relabelled"};
 
-/* Only what has a price, known or not, has a lifetime. */
+/* Only nodes with a price, known or not, have a lifetime. */
 static bool is_priced(const json_t *pin)
 {
 	return json_object_get(pin, "price_microusd_hour") || json_object_get(pin, "nodes");
@@ -37,7 +37,7 @@ bool lifetime_end(RgStore *store, int64_t row, LifetimeEnd end, RgDiags *diags)
 		diags, INT(row), INT(rg_clock_now_s()), TEXT(ends[end]));
 }
 
-/* Ends the lifetime of a row and begins the next with other words; nothing when it has none. */
+/* Ends the lifetime of a row and starts the next with other values; nothing if it has none. */
 static bool split(RgStore *store, int64_t row, LifetimeEnd end, const json_t *pin,
 	const json_t *labels, RgDiags *diags)
 {
@@ -48,12 +48,12 @@ static bool split(RgStore *store, int64_t row, LifetimeEnd end, const json_t *pi
 		diags, INT(row), JSON(pin), JSON(labels), INT(rg_clock_now_s()));
 	if (!sql_run(&q) || !lifetime_end(store, row, end, diags))
 		return false;
-	/* `resource` is unique: the new one took the row's place once the old one had left it */
+	/* `resource` is unique: the new lifetime took the row after the old one had left it */
 	return sql_do(
 		store, "UPDATE lifetimes SET resource = ?1 WHERE resource = -?1", diags, INT(row));
 }
 
-/* A record that gets its price later than its row (adopted ones) begins its lifetime then. */
+/* A record that gets its price after its row (adopted ones) starts its lifetime then. */
 static bool begin_late(RgStore *store, int64_t row, const json_t *pin, RgDiags *diags)
 {
 	return sql_do(store,
@@ -64,8 +64,8 @@ static bool begin_late(RgStore *store, int64_t row, const json_t *pin, RgDiags *
 		diags, INT(row), JSON(pin), INT(store->run), INT(rg_clock_now_s()));
 }
 
-/* Whether the pin says another price, type, market or number of nodes than the lifetime of the row.
- */
+/* Whether the pin has another price, type, market or number of nodes than the lifetime of the
+ * row. */
 static bool find_repriced(RgStore *store, int64_t cluster, const char *address, const json_t *pin,
 	int64_t *row, bool *has_lifetime, RgDiags *diags)
 {

@@ -4,7 +4,7 @@
 #include "state/internal.h"
 #include <string.h>
 
-/* One load: values that many rows share are parsed once and shared in memory too. */
+/* One load: values that many rows share are parsed once and also shared in memory. */
 typedef struct {
 	RgStore *store;
 	RgSnapshot *snapshot;
@@ -26,7 +26,7 @@ static gboolean equal_digest(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, HASH_BYTES) == 0;
 }
 
-/* A new reference to the one object of this hash. */
+/* A new reference to the single object with this hash. */
 static json_t *shared_blob(Loader *loader, Sql *q, int column)
 {
 	unsigned char hash[HASH_BYTES];
@@ -40,7 +40,7 @@ static json_t *shared_blob(Loader *loader, Sql *q, int column)
 	return json_incref(value);
 }
 
-/* The same for a column of JSON text that repeats; false when it is no JSON. */
+/* The same for a column of JSON text that repeats; false if it is not JSON. */
 static bool shared_json(Loader *loader, Sql *q, int column, json_t **value)
 {
 	const char *text = sql_column_text(q, column);
@@ -139,7 +139,7 @@ static bool add_pending(Loader *loader, const RgJournalRow *row, const json_t *m
 	return add_record(loader, resource);
 }
 
-/* Members that are settled are gone from the table: what is left is open. */
+/* Settled members are deleted from the table: the remaining ones are open. */
 static bool load_members(Loader *loader, RgJournalRow *row)
 {
 	Sql q = sql_with(loader->store,
@@ -255,7 +255,7 @@ void rg_pins_add(json_t *pins, const RgResource *resource)
 		json_t *pin = rg_json_unconst(pool.pin);
 		if (pool.first < 0)
 			json_object_set(nodes, "head", pin);
-		/* of an elastic pool the first stands for all, also when none has to run */
+		/* for an elastic pool the first stands for all, even if none has to run */
 		for (int64_t n = 0; pool.first >= 0 && n < MAX(pool.min, 1); n++) {
 			g_autofree char *key =
 				g_strdup_printf("%s/%" G_GINT64_FORMAT, pool.pool, pool.first + n);

@@ -1,10 +1,10 @@
 /* The lock of a cluster is an open-file-description lock (fcntl F_OFD_SETLK) on PATH.CLUSTER.lock.
  * Why not flock or plain fcntl locks: a plain one is lost when any descriptor of the file is closed
- * in the process; flock is another kind of lock than SQLite's own on some network file systems. An
- * OFD lock is the same byte-range lock as SQLite uses, so it works wherever SQLite is safe (NFS
- * with a lock daemon), and belongs to our descriptor alone. A forked child shares the descriptor;
- * O_CLOEXEC ends that at exec. The file stays: unlinking it would let two processes lock two
- * different files of one name. */
+ * in the process; flock is a different kind of lock than SQLite's own on some network file systems.
+ * An OFD lock is the same byte-range lock that SQLite uses, so it works wherever SQLite is safe
+ * (NFS with a lock daemon), and belongs only to our descriptor. A forked child shares the
+ * descriptor; O_CLOEXEC ends that at exec. The file remains: unlinking it would let two processes
+ * lock two different files of the same name. */
 #include "base/clock.h"
 #include "state/internal.h"
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define WAIT_FIRST_MS 50
 #define WAIT_MAX_MS 1000
-#define NAME_MAX_BYTES 150 /* of the escaped name, so that the file name stays legal */
+#define NAME_MAX_BYTES 150 /* of the escaped name, so that the file name stays valid */
 
 struct RgLock {
 	RgStore *store;
@@ -27,8 +27,8 @@ struct RgLock {
 
 typedef enum { TAKEN, HELD, BROKEN } Attempt;
 
-/* Any name gives one file beside the state: no slash survives. Beside the file itself: two ways to
- * one state, one of them through a symbolic link, must meet at one lock. */
+/* Any name gives one file beside the state: slashes are escaped. It is beside the file itself,
+ * because two paths to one state, one of them through a symbolic link, must use the same lock. */
 static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
 {
 	g_autofree char *name = g_uri_escape_string(cluster, NULL, false);
@@ -47,7 +47,7 @@ static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags
 	return NULL;
 }
 
-/* Somebody may have removed the file between our open and our lock (`git clean`). */
+/* Someone may have removed the file between our open and our lock (`git clean`). */
 static bool is_still_there(int fd, const char *path)
 {
 	struct stat mine, now;
@@ -77,7 +77,7 @@ static Attempt try_lock(const char *path, int *lock_fd)
 	return HELD;
 }
 
-/* Waits in small steps so that a signal ends it; false when canceled. */
+/* Waits in small steps so that a signal ends it; false if canceled. */
 static bool wait_ms(const RgStore *store, int64_t ms)
 {
 	int64_t until = rg_clock_monotonic_ms() + ms;
@@ -103,7 +103,7 @@ static Attempt lock_within(const RgStore *store, const char *path, unsigned time
 	}
 }
 
-/* The row is only what people read: it may be missing, or be a dead holder's. */
+/* The row is only for people: it may be missing, or belong to a dead holder. */
 static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();

@@ -3,6 +3,6 @@
 #include "state/document.h"
 #include "state/internal.h"
 
-/* Inside a transaction of the caller's: a list as rg_state_push_look gives it; NULL and everything
- * that forbids a push. */
+/* Inside the caller's transaction: a list as from rg_state_push_look; NULL and all reasons to
+ * refuse the push. */
 json_t *look(RgStore *store, const json_t *document, bool force, RgDiags *diags);

@@ -1,4 +1,4 @@
-/* `state mv`: records under other addresses. `marked` stays what the cloud has. */
+/* `state mv`: records at other addresses. `marked` stays what the cloud has. */
 #include "state/internal.h"
 
 static bool moved_refuse(const char *address, const char *why, RgDiags *diags)
@@ -47,7 +47,7 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 	       moved_refuse(move->from, "cannot be moved: it is gone, or being removed", diags);
 }
 
-/* The marks stay as they were last written, and so does what an update left open. */
+/* The marks stay as last written, and an unfinished update stays marked. */
 static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, RgDiags *diags)
 {
 	unsigned char old[HASH_BYTES], now[HASH_BYTES];
@@ -66,7 +66,7 @@ static bool edit_one(RgStore *store, int64_t cluster, const RgMoveEdit *edit, Rg
 	return sql_run(&q) && blob_drop(store, old, diags);
 }
 
-/* What stands at an address has used its identity there: no token of it comes again. */
+/* A record has used its identity at its address: no token of it is used again. */
 static bool move_one(RgStore *store, int64_t cluster, const RgMove *move, RgDiags *diags)
 {
 	int64_t row, generation = 0;

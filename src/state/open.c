@@ -13,7 +13,7 @@ static RgStore *store_new(
 	const char *path, RgStoreMode mode, const RgMigration *migrations, unsigned migrations_len)
 {
 	RgStore *store = g_new0(RgStore, 1);
-	/* absolute: SQLite would take "file:..." for a URI and ":memory:" for no file */
+	/* absolute: SQLite would treat "file:..." as a URI and ":memory:" as no file */
 	store->path = g_canonicalize_filename(path, NULL);
 	store->shown = g_strdup(path);
 	store->mode = mode;
@@ -70,8 +70,8 @@ static bool open_memory(RgStore *store, RgDiags *diags)
 	       schema_migrate(store, 0, diags);
 }
 
-/* The version of what the handle is connected to; -1 and diagnostics when it is no state that
- * this program can read. */
+/* The version of the connected database; -1 and diagnostics if it is not a state that this program
+ * can read. */
 static int64_t find_version(RgStore *store, RgDiags *diags)
 {
 	int64_t application, version;
@@ -105,8 +105,8 @@ bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags)
 	return version == store->version || schema_migrate(store, (unsigned)version, diags);
 }
 
-/* A state is created whole (create.c), so a file of no bytes was cut by something else. Taking it
- * for a new state would make every node a second time. */
+/* A state is created completely (create.c), so an empty file was truncated by something else.
+ * Treating it as a new state would create every node a second time. */
 static bool check_size(const RgStore *store, const struct stat *status, RgDiags *diags)
 {
 	if (!S_ISREG(status->st_mode)) {
@@ -124,8 +124,8 @@ static bool check_size(const RgStore *store, const struct stat *status, RgDiags 
 	return false;
 }
 
-/* The state is where the link leads to: on a disk that isn't mounted, say. A new and empty one
- * would make every node a second time. */
+/* The state is where the link leads: for example on a disk that is not mounted. A new, empty one
+ * would create every node a second time. */
 static bool leads_nowhere(const RgStore *store, RgDiags *diags)
 {
 	if (!g_file_test(store->path, G_FILE_TEST_IS_SYMLINK))
@@ -205,7 +205,7 @@ static bool set_journal_mode(RgStore *store, RgDiags *diags)
 	return right;
 }
 
-/* A damaged list of free pages would have the next change overwrite a page that is in use. */
+/* A damaged list of free pages would make the next change overwrite a page that is in use. */
 static bool check_pages(RgStore *store, RgDiags *diags)
 {
 	Sql q = sql_new(store, "PRAGMA quick_check(1)", diags);

@@ -1,8 +1,8 @@
-/* Which pools are protected: kept beside the records, so that it outlives the spec that said it. */
+/* Which pools are protected: kept with the records, so that it survives the spec that set it. */
 #include "base/clock.h"
 #include "state/internal.h"
 
-/* A resource is protected with any of the pools (?2) that it is of or has nodes of. */
+/* A resource is protected with any of the pools (?2) that it belongs to or has nodes of. */
 #define IS_OF_POOLS                                                                                \
 	"(coalesce(pool, '') IN (SELECT value FROM json_each(?2)) OR EXISTS (SELECT 1 FROM"        \
 	" json_each(pin, '$.nodes') AS nodes WHERE nodes.value ->> '$.pool' IN"                    \
@@ -33,7 +33,7 @@ bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, 
 		return true;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
-	/* updated_s moves too: a plan that was saved before is stale */
+	/* updated_s changes too: an earlier saved plan is stale */
 	bool ok = sql_do(store,
 		"UPDATE resources SET protect = 1 - protect, updated_s = max(?3, updated_s + 1)"
 		" WHERE cluster = ?1"

@@ -1,18 +1,18 @@
 /* The state as a document. The order of keys and rows is the file's own, so that the same state
- * gives the same bytes. */
+ * produces the same bytes. */
 #include "state/document.h"
 #include "base/redact.h"
 #include "state/tables.h"
 #include <string.h>
 
-/* User data alone is 16 KiB and the same for all nodes of a pool: longer values than this stand in
+/* User data alone is 16 KiB and the same for all nodes of a pool: longer values than this are in
  * "blobs", once. */
 #define LONG_VALUE 512
 
 typedef struct {
 	RgStore *store;
-	const RgStateRedactor *redactor; /* NULL: nothing is taken out */
-	const RgSchema *schema;		 /* of the cluster at hand, with a redactor */
+	const RgStateRedactor *redactor; /* NULL: nothing is removed */
+	const RgSchema *schema;		 /* of the current cluster, with a redactor */
 	json_t *blobs;			 /* NULL: long values stay where they are */
 	GHashTable *read;		 /* kind and JSON text -> json_t*: rows share values */
 	RgDiags *diags;
@@ -23,7 +23,7 @@ static json_t *redacted_new(void)
 	return json_pack("{s:b}", "$redacted", 1);
 }
 
-/* In "blobs": what is long, and what would be taken for a reference to one. */
+/* In "blobs": long values, and values that look like a reference to one. */
 static bool goes_to_blobs(const json_t *value)
 {
 	if (!json_is_object(value) && !json_is_array(value))
@@ -34,8 +34,8 @@ static bool goes_to_blobs(const json_t *value)
 	return strlen(text) > LONG_VALUE;
 }
 
-/* What is long and not reported by the cloud is user data: it may contain what people put into env.
- */
+/* A long value that the cloud does not report is user data: it may contain what people put into
+ * env. */
 static bool is_hidden(const Puller *puller, const char *kind, const char *name, const json_t *value)
 {
 	const RgKind *known = rg_schema_kind(puller->schema, kind);
@@ -74,7 +74,8 @@ static void pack(const Puller *puller, json_t *values)
 	}
 }
 
-/* A column of JSON; `kind` NULL: it holds no attributes. New reference, NULL and a diagnostic. */
+/* A column of JSON; `kind` NULL: it contains no attributes. New reference, NULL and a
+ * diagnostic. */
 static json_t *read_json(const Puller *puller, Sql *q, int column, const char *kind)
 {
 	const char *text = sql_column_text(q, column);
@@ -136,7 +137,7 @@ static json_t *read_column(const Puller *puller, Sql *q, int at, ColumnType type
 	return NULL;
 }
 
-/* The present row as an object, NULL and a diagnostic. */
+/* The current row as an object, NULL and a diagnostic. */
 static json_t *read_row(const Puller *puller, Sql *q, const Column *columns)
 {
 	json_auto_t *row = json_object();
@@ -196,7 +197,7 @@ static const Column journal_columns[] = {
 	{COLUMN_END, NULL},
 };
 
-/* Out of the file only: nothing open is ever pushed. */
+/* Only in this direction: nothing open is ever pushed. */
 static const Table table_journal = {"journal",
 	"SELECT run, kind, token, input, started_s, id FROM journal WHERE cluster = ?1"
 	" ORDER BY id",
@@ -283,7 +284,7 @@ static bool read_names(const Puller *puller, GPtrArray *names)
 	return sql_ok(&q);
 }
 
-/* An empty document would pass for a backup. */
+/* An empty document would look like a backup. */
 static void no_cluster(const Puller *puller, const char *name)
 {
 	RgDiag *diag = rg_diags_error(puller->diags, "state.no-such-cluster",

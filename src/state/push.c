@@ -1,9 +1,9 @@
-/* A document takes the place of its clusters in the file: one transaction, after a copy. */
+/* A document replaces its clusters in the file: one transaction, after a copy. */
 #include "base/clock.h"
 #include "state/look.h"
 #include "state/tables.h"
 
-/* A JSON number that the schema calls an integer may have been written as 5.0. */
+/* A JSON number that the schema calls an integer may be written as 5.0. */
 static int64_t number(const json_t *object, const char *key)
 {
 	return (int64_t)json_number_value(json_object_get(object, key));
@@ -21,7 +21,7 @@ static SqlValue plain_value(const Column *column, const json_t *row)
 	return (SqlValue)JSON(value);
 }
 
-/* The values of a row behind what is bound already; `hash` keeps what is bound of a blob. */
+/* The values of a row after those already bound; `hash` keeps what is bound for a blob. */
 static bool bind_row(Sql *q, const Column *columns, const json_t *row, unsigned char *hash)
 {
 	for (; columns->type != COLUMN_END; columns++) {
@@ -35,7 +35,7 @@ static bool bind_row(Sql *q, const Column *columns, const json_t *row, unsigned 
 	return true;
 }
 
-/* Of a resource, kind, name and index follow from the address. */
+/* For a resource, kind, name and index follow from the address. */
 static bool insert_row(
 	RgStore *store, const Table *table, int64_t owner, const json_t *row, RgDiags *diags)
 {
@@ -67,7 +67,7 @@ static bool insert_table(
 	return true;
 }
 
-/* The name of a run is of one cluster in the file. */
+/* The name of a run belongs to one cluster in the file. */
 static bool check_run(RgStore *store, const char *id, RgDiags *diags)
 {
 	Sql q = sql_with(store, "SELECT 1 FROM runs WHERE id = ?1", diags, TEXT(id));
@@ -101,8 +101,8 @@ static bool clear(RgStore *store, const char *text, int64_t cluster, RgDiags *di
 	return sql_do(store, text, diags, INT(cluster));
 }
 
-/* Not the identities: what was used once is used, whatever the document says. Of the tombstones
- * those stay that may still be needed. */
+/* Not the identities: what was used once is used, whatever the document says. Tombstones that may
+ * still be needed stay. */
 static bool clear_cluster(RgStore *store, int64_t cluster, RgDiags *diags)
 {
 	if (!clear(store, "DELETE FROM lifetimes WHERE cluster = ?1", cluster, diags) ||
@@ -116,7 +116,7 @@ static bool clear_cluster(RgStore *store, int64_t cluster, RgDiags *diags)
 	return purge_tombstones(store, cluster, diags);
 }
 
-/* The row of the cluster, new or as the document has it now. */
+/* The row of the cluster, new or with the document's values. */
 static bool put_cluster(
 	RgStore *store, const json_t *cluster, int64_t serial, int64_t *id, RgDiags *diags)
 {
@@ -152,7 +152,7 @@ static bool replace_cluster(
 	       insert_runs(store, *id, cluster, diags);
 }
 
-/* A push that was forced is recorded in the log, with what was lost by it. */
+/* A forced push is recorded in the log, with what it lost. */
 static bool note_forced(
 	RgStore *store, int64_t cluster, const json_t *report, const json_t *meta, RgDiags *diags)
 {
@@ -192,7 +192,7 @@ static bool push_all(RgStore *store, const json_t *document, const json_t *repor
 	return sql_run(&q);
 }
 
-/* What stands behind the name of the file; the time tells several apart. */
+/* Suffix of the file's name; the time distinguishes several copies. */
 static char *backup_suffix(const RgStore *store)
 {
 	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rg_clock_now_s());

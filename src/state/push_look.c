@@ -1,4 +1,4 @@
-/* What a push would change, and why it must not. */
+/* What a push would change, and the reasons to refuse it. */
 #include "state/look.h"
 #include "state/tables.h"
 
@@ -15,7 +15,7 @@ static const char *name_of(const Look *look)
 	return rg_json_str(look->new, "name", "");
 }
 
-/* Of a number that JSON allows to be written as 5.0. */
+/* For a number that JSON allows to be written as 5.0. */
 static int64_t serial_of(const json_t *cluster)
 {
 	return (int64_t)json_number_value(json_object_get(cluster, "serial"));
@@ -52,7 +52,7 @@ static void add_changed(const Look *look, GHashTable *now)
 	json_object_set_new(look->report, "replaced", replaced);
 }
 
-/* Lost is what no record is left of, whatever its address was. */
+/* A resource is lost if no record is left of it, whatever its address was. */
 static void add_gone(const Look *look, GHashTable *new)
 {
 	json_t *removed = json_array(), *lost = json_array();
@@ -120,7 +120,7 @@ static bool push_refuse(const Look *look, const char *hint, const char *format, 
 	return false;
 }
 
-/* What was sent and not answered would be forgotten, and may be running. */
+/* An unanswered request would be forgotten, and its resource may be running. */
 static bool check_settled(const Look *look)
 {
 	size_t open = json_array_size(json_object_get(look->now, "journal"));
@@ -170,7 +170,7 @@ static bool allow(const Look *look)
 	return check_lineage(look) && check_serial(look) && ok;
 }
 
-/* Forced over a newer or another one: nothing that was made from either serial may hold. */
+/* Forced over a newer or another one: nothing derived from either serial may remain valid. */
 static void add_serials(const Look *look)
 {
 	int64_t now = serial_of(look->now), new = serial_of(look->new);
@@ -199,7 +199,7 @@ static void add_differences(const Look *look)
 		look->report, "lifetimes_lost", json_integer(count_lost_lifetimes(look)));
 }
 
-/* One line a thing: each may be running and costing money. */
+/* One line per resource: each may be running and costing money. */
 static void push_warn(const Look *look)
 {
 	const json_t *lost = json_object_get(look->report, "lost");
@@ -236,7 +236,7 @@ static json_t *look_at(RgStore *store, const json_t *new, bool force, RgDiags *d
 	return g_steal_pointer(&report);
 }
 
-/* What other clusters of the file have: their lineages, and the ids of what is theirs alone. */
+/* What other clusters of the file have: their lineages, and the ids that only they have. */
 static bool collect_others(
 	RgStore *store, GHashTable *pushed, GHashTable *lineages, GHashTable *ids, RgDiags *diags)
 {
@@ -294,7 +294,7 @@ static GHashTable *texts_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 }
 
-/* Against the clusters that stay as they are. */
+/* Compared with the clusters that do not change. */
 static bool check_others(RgStore *store, const json_t *document, RgDiags *diags)
 {
 	g_autoptr(GHashTable) lineages = texts_new(), ids = texts_new();

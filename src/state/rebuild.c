@@ -1,6 +1,5 @@
-/* A cluster whose record was lost, entered again as the cloud's marks describe it: whole or not at
- * all.
- */
+/* A cluster whose record was lost, recorded again from the cloud's marks: completely or not at
+ * all. */
 #include "base/clock.h"
 #include "state/internal.h"
 
@@ -38,8 +37,8 @@ static bool insert_all(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgD
 	return ok;
 }
 
-/* Which generations were used is lost too, and a token must never come back: what is created from
- * now on counts from the present second, which no count of replacements has reached. */
+/* Which generations were used is lost too, and a token must never be used again: generations start
+ * at the current second, which no number of replacements has reached. */
 static bool raise_identities(RgStore *store, const RgRebuilt *rebuilt, int64_t id, RgDiags *diags)
 {
 	bool ok = true;
@@ -59,12 +58,11 @@ bool rg_store_rebuild(RgStore *store, const RgRebuilt *rebuilt, RgDiags *diags)
 	int64_t id;
 	if (!tx_begin(store, diags))
 		return false;
-	bool ok =
-		insert_cluster(store, rebuilt, &id, diags) &&
-		insert_all(store, rebuilt, id, diags) &&
-		/* what costs money from now on belongs to whom the spec says, as after an apply */
-		sql_do(store, "UPDATE lifetimes SET labels = ?2 WHERE cluster = ?1", diags, INT(id),
-			JSON(rebuilt->labels)) &&
-		raise_identities(store, rebuilt, id, diags);
+	bool ok = insert_cluster(store, rebuilt, &id, diags) &&
+		  insert_all(store, rebuilt, id, diags) &&
+		  /* from now on the spec's labels get the costs, as after an apply */
+		  sql_do(store, "UPDATE lifetimes SET labels = ?2 WHERE cluster = ?1", diags,
+			  INT(id), JSON(rebuilt->labels)) &&
+		  raise_identities(store, rebuilt, id, diags);
 	return tx_end(store, ok, diags);
 }

@@ -4,9 +4,9 @@
 #include <glib/gstdio.h>
 #include <unistd.h>
 
-/* A killed writer leaves FILE-journal; a handle opened with SQLITE_OPEN_READONLY answers
- * SQLITE_READONLY_ROLLBACK then (https://www.sqlite.org/rescode.html). Reading commands must not
- * touch the folder, so file and journal are copied into a private folder and rolled back there. */
+/* A killed writer leaves FILE-journal; a handle opened with SQLITE_OPEN_READONLY then returns
+ * SQLITE_READONLY_ROLLBACK (https://www.sqlite.org/rescode.html). Reading commands must not change
+ * the folder, so file and journal are copied into a private folder and rolled back there. */
 
 /* SQLite's lock bytes, https://www.sqlite.org/fileformat2.html and os_unix.c: readers hold the
  * shared range, and while they do nobody changes the database file or rolls it back. */
@@ -56,7 +56,7 @@ static bool copy_file(const char *from, const char *to, GError **error)
 		       to, data, (gssize)len, G_FILE_SET_CONTENTS_NONE, 0600, error);
 }
 
-/* No journal any more: another writer has rolled it back, the file is whole by itself. */
+/* The journal is gone: another writer has rolled it back, and the file is complete. */
 static bool copy_pair(const RgStore *store, const char *copy, GError **error)
 {
 	g_autofree char *journal = g_strconcat(store->path, "-journal", NULL);

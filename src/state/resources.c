@@ -101,7 +101,7 @@ bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, u
 	return sql_ok(&q);
 }
 
-/* updated_s moves with every update, also within one second: saved plans compare it. */
+/* updated_s changes with every update, even within one second: saved plans compare it. */
 static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 	const unsigned char *attrs, RgDiags *diags)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* n random bytes as hex digits; NULL when the kernel gives none. */
+/* n random bytes as hex digits; NULL if the kernel provides none. */
 static char *random_hex(size_t n, RgDiags *diags)
 {
 	unsigned char bytes[16];
@@ -20,7 +20,7 @@ static char *random_hex(size_t n, RgDiags *diags)
 	return g_string_free(text, FALSE);
 }
 
-/* What begin_run is asked to write. */
+/* What begin_run writes. */
 static bool insert_cluster(
 	RgStore *store, const RgRunBegin *begin, int64_t *id, char **lineage, RgDiags *diags)
 {
@@ -47,8 +47,8 @@ static bool update_cluster(RgStore *store, const RgRunBegin *begin, int64_t id, 
 		JSON(begin->facts), TEXT(begin->account));
 }
 
-/* What is recorded was made in one place; looking for it in another would find nothing, make it
- * again there and leave the first to cost money. */
+/* Recorded resources are in one place; looking for them in another would find nothing, create them
+ * again there and leave the first ones running. */
 static bool check_place(RgStore *store, const RgRunBegin *begin, int64_t id, RgDiags *diags)
 {
 	Sql q = sql_with(store,

@@ -1,6 +1,6 @@
 #include "state/internal.h"
 
-/* Version 1. Columns that hold JSON are canonical text; README.md explains each table. */
+/* Version 1. Columns with JSON are canonical text; README.md explains each table. */
 static const char v1[] =
 	"CREATE TABLE clusters ("
 	" id INTEGER PRIMARY KEY,"
@@ -33,7 +33,7 @@ static const char v1[] =
 	" pin TEXT,"
 	" generation INTEGER NOT NULL,"
 	" protect INTEGER NOT NULL DEFAULT 0,"
-	" leaving INTEGER NOT NULL DEFAULT 0," /* a removal was begun, not seen to end */
+	" leaving INTEGER NOT NULL DEFAULT 0," /* a removal started and its end was not seen */
 	" created_s INTEGER NOT NULL,"
 	" updated_s INTEGER NOT NULL,"
 	" schema_version INTEGER NOT NULL DEFAULT 1,"
@@ -72,7 +72,7 @@ static const char v1[] =
 	" at_s INTEGER NOT NULL"
 	") STRICT;"
 	"CREATE INDEX run_changes_run ON run_changes(run);"
-	/* AUTOINCREMENT: a row's number never comes back */
+	/* AUTOINCREMENT: a row's number is never used again */
 	"CREATE TABLE journal ("
 	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
 	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
@@ -105,12 +105,12 @@ static const char v1[] =
 	" started_s INTEGER NOT NULL"
 	") STRICT, WITHOUT ROWID;";
 
-/* Version 2: what nodes cost from when to when outlives their records. */
+/* Version 2: the costs of nodes over time survive their records. */
 static const char v2[] =
 	"CREATE TABLE lifetimes ("
 	" id INTEGER PRIMARY KEY,"
 	" cluster INTEGER NOT NULL REFERENCES clusters(id),"
-	" resource INTEGER UNIQUE," /* resources.id while it lives */
+	" resource INTEGER UNIQUE," /* resources.id while it exists */
 	" address TEXT NOT NULL,"
 	" pool TEXT,"
 	" cloud_id TEXT,"
@@ -127,22 +127,23 @@ static const char v2[] =
 	"ALTER TABLE clusters ADD COLUMN history_from_s INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE clusters SET history_from_s = unixepoch();";
 
-/* Version 3: the address in the ownership marks of a resource, as they were last written; NULL:
- * none. `state mv` and `import` leave the marks to the next apply. */
+/* Version 3: the address in the ownership marks of a resource, as last written; NULL: none. `state
+ * mv` and `import` leave the marks to the next apply. */
 static const char v3[] = "ALTER TABLE resources ADD COLUMN marked TEXT;"
 			 "UPDATE resources SET marked = address WHERE cloud_id IS NOT NULL;";
 
-/* Version 4: an update was begun and not seen to end. */
+/* Version 4: an update started and its end was not seen. */
 static const char v4[] = "ALTER TABLE resources ADD COLUMN updating INTEGER NOT NULL DEFAULT 0;";
 
-/* Version 5: sums.c. What they are is no SQL: schema_migrate enters them after every migration. */
+/* Version 5: sums.c. Sums cannot be computed in SQL: schema_migrate enters them after every
+ * migration. */
 static const char v5[] = "CREATE TABLE sums ("
 			 " name TEXT PRIMARY KEY,"
 			 " sum INTEGER NOT NULL"
 			 ") STRICT, WITHOUT ROWID;";
 
-/* Version 6: whose resources a cluster's are, as the cloud names the account; NULL: unknown yet.
- */
+/* Version 6: the account that owns a cluster's resources, as the cloud names it; NULL: unknown
+ * yet. */
 static const char v6[] = "ALTER TABLE clusters ADD COLUMN account TEXT;";
 
 /* Version 7: whether a node joined Ray (RgResource.joined, JSON). Nodes that are already there are
@@ -174,9 +175,9 @@ bool schema_read_version(sqlite3 *db, int64_t *application, int64_t *version, bo
 	return true;
 }
 
-/* What a connection is, not what the file says: rollback journal, every commit on the disk with
- * its folder, deleted secrets overwritten, nothing spilt into temporary files, no code out of the
- * file run. A reading connection gets only what SQLite sets without opening the file. */
+/* Settings of a connection, not of the file: rollback journal, every commit durable together with
+ * its folder, deleted secrets overwritten, no temporary files, no code in the file is run. A
+ * reading connection gets only what SQLite sets without opening the file. */
 bool schema_configure(RgStore *store, RgDiags *diags)
 {
 	static const char reading[] = "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;";
@@ -216,7 +217,7 @@ static bool execute(RgStore *store, const char *text, RgDiags *diags)
 	return rc == SQLITE_OK;
 }
 
-/* What is damaged must not be summed as it is. */
+/* Damaged rows must not get a new sum. */
 static bool migrate_from(RgStore *store, unsigned from, RgDiags *diags)
 {
 	bool ok =
@@ -227,7 +228,7 @@ static bool migrate_from(RgStore *store, unsigned from, RgDiags *diags)
 }
 
 /* All steps and the new version number in one transaction: the file is old or new, never between.
- * Somebody else may have migrated it while we waited for SQLite's lock. */
+ * Another process may have migrated it while we waited for SQLite's lock. */
 bool schema_migrate(RgStore *store, unsigned from, RgDiags *diags)
 {
 	int64_t found = from;

@@ -6,7 +6,7 @@
 	"one "                                                                                     \
 	"with `raygpu state rebuild`; nothing was changed in the cloud"
 
-/* Statements live as long as the handle: a finished change costs no parsing. */
+/* Statements live as long as the handle: a change needs no parsing after the first. */
 static sqlite3_stmt *statement_get(RgStore *store, const char *text, int *rc)
 {
 	sqlite3_stmt *statement = g_hash_table_lookup(store->statements, text);
@@ -160,7 +160,7 @@ bool sql_corrupt(const RgStore *store, const char *what, RgDiags *diags)
 	return false;
 }
 
-/* The parser's own words quote the text, which may be a secret. */
+/* The parser's own message quotes the text, which may be a secret. */
 bool sql_column_json(Sql *q, int column, json_t **value)
 {
 	const char *text = sql_column_text(q, column);

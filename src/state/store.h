@@ -1,6 +1,6 @@
 /* The state store: a SQLite file that several clusters may share. Small transactions, one thread.
- * Rules 1 to 5 of apply/apply.h rest on it. Read-only handles never write, lock or migrate
- * the file. Times are Unix seconds. */
+ * Rules 1 to 5 of apply/apply.h depend on it. Read-only handles never write, lock or migrate the
+ * file. Times are Unix seconds. */
 #pragma once
 #include "resource/resource.h"
 
@@ -9,45 +9,45 @@ typedef struct RgStore RgStore;
 typedef enum { RG_STORE_READ, RG_STORE_WRITE } RgStoreMode;
 
 /* READ: a missing file is an empty state, an older schema is migrated in memory. WRITE: creates
- * folder and file (0600), migrates in the file (after copying it to PATH.vN.bak).
- * NULL and state.* diagnostics. */
+ * folder and file (0600), migrates in the file (after copying it to PATH.vN.bak). NULL and state.*
+ * diagnostics. */
 RgStore *rg_store_open(const char *path, RgStoreMode mode, RgDiags *diags);
 void rg_store_close(RgStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgStore, rg_store_close)
-/* The folder of the state at `path`, 0700 whatever the umask, with a .gitignore that keeps it out
- * of git, when it is missing; errno on false. Opening for writing does so too. */
+/* Creates the folder of the state at `path` if it is missing, 0700 whatever the umask, with a
+ * .gitignore that excludes it from git; errno on false. Opening for writing does this too. */
 bool rg_store_make_folder(const char *path);
 /* Polled while rg_lock_take waits: true ends the waiting as if the time were up. */
 void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data);
 
-/* The lock of one cluster: an OS lock on PATH.CLUSTER.lock dies with its holder; the row only
- * says who. Waits up to timeout_ms (0 = once). NULL and state.locked naming host, pid, user,
- * command and time of the holder. */
+/* The lock of one cluster: an OS lock on PATH.CLUSTER.lock ends with its holder; the row only
+ * describes the holder. Waits up to timeout_ms (0 = once). NULL and state.locked with host, pid,
+ * user, command and time of the holder. */
 typedef struct RgLock RgLock;
 RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, unsigned timeout_ms,
 	RgDiags *diags);
 void rg_lock_release(RgLock *lock);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgLock, rg_lock_release)
 
-/* One open journal row: a create whose outcome is not known. */
+/* One open journal row: a create whose outcome is unknown. */
 typedef struct {
 	int64_t id;
 	char *run, *kind, *token;
-	json_t *input; /* the whole `create` input as it was sent (provider.h), references resolved:
-			* holds secrets, goes nowhere but to the provider */
+	json_t *input;	 /* the whole `create` input as sent (provider.h), references resolved:
+			    contains secrets, passed only to the provider */
 	json_t *members; /* [{"address","index","attempt","generation","attrs" (unresolved),"pin",
-			  *   "depends_on"}]: what becomes of each in `resources` */
+			  *   "depends_on"}]: future content of `resources` */
 	int64_t started_s;
 } RgJournalRow;
 void rg_journal_row_free(RgJournalRow *row);
 
-/* All of one cluster that a plan needs, read in one transaction. */
+/* Everything about one cluster that a plan needs, read in one transaction. */
 typedef struct {
 	char *cluster;
 	char *lineage;	/* 32 hex digits; NULL before the first apply */
-	int64_t serial; /* rises with every change of this cluster's rows; 0 before the first */
+	int64_t serial; /* increases with every change of this cluster's rows; 0 before the first */
 	char *provider, *region; /* NULL before the first apply */
-	char *account;		 /* whose resources they are; NULL: unknown */
+	char *account;		 /* the account that owns the resources; NULL: unknown */
 	json_t *config;		 /* provider settings of the last apply */
 	json_t *facts;		 /* last facts document, or NULL */
 	RgResourceSet *recorded; /* READY rows as PRESENT, members of open rows as RG_PENDING */
@@ -59,39 +59,38 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSnapshot, rg_snapshot_free)
 
 /* Never NULL unless the file is broken; an unknown cluster gives an empty snapshot. */
 RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags);
-/* Pins for fit (src/fit/fit.h) out of a snapshot: {"facts", "nodes"}; new reference. */
+/* Pins for fit (src/fit/fit.h) from a snapshot: {"facts", "nodes"}; new reference. */
 json_t *rg_snapshot_pins(const RgSnapshot *snapshot);
 /* Adds the pin of a node that has no record. */
 void rg_pins_add(json_t *pins, const RgResource *resource);
 GStrv rg_store_clusters(RgStore *store, RgDiags *diags); /* names, sorted; g_strfreev */
 /* Of one cluster, or NULL: of all. Newest first: [{"id", "cluster", "started_s", "ended_s",
- * "outcome" (both null while it runs, or when it was killed and none came after it), all of
- * begin_run's meta, "changes": {"create": n, "failed": n}}]
- */
+ * "outcome" (both null while it runs, or if it was killed and none came after it), all of
+ * begin_run's meta, "changes": {"create": n, "failed": n}}] */
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags);
 /* [{"address", "action": "create" | "update" | "delete" | "adopt" | "forget" | "import" | "move",
  * "outcome": "done" | "failed", "at_s"}] in the order in which they ended. */
 json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags);
 
-/* What each node cost from when to when, in the order of their beginning, of all that lived after
+/* The costs of each node over time, in the order of their start, for all that existed after
  * `since_s`: [{"cluster", "address", "pool", "id", "pin" (fit.h), "labels" (the spec's, at that
- * time), "began_s", "ended_s" (null: it lives), "ending": null | "removed" | "gone" (found missing
- * then) | "forgotten" (it may still run) | "repriced" | "relabelled" (it goes on in another)}] */
+ * time), "began_s", "ended_s" (null: it exists), "ending": null | "removed" | "gone" (found missing
+ * then) | "forgotten" (it may still run) | "repriced" | "relabelled" (it continues in another)}] */
 json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s, RgDiags *diags);
-/* From when on the lifetimes are complete: before, only of what was still there then. 0: always. */
+/* Since when the lifetimes are complete: before, only of what still existed then. 0: always. */
 bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s, RgDiags *diags);
 
 /* ---- writing; all need the lock; each is one durable transaction; false = nothing was changed */
 
-/* What a run begins with; NULL keeps the recorded config and facts. meta: {"command", "user",
- * "host", "commit", "author", "dirty", "spec", "digest", "labels" (the spec's, which lifetimes
- * carry from now on), ...} */
+/* The data at the start of a run; NULL keeps the recorded config and facts. meta: {"command",
+ * "user", "host", "commit", "author", "dirty", "spec", "digest", "labels" (the spec's, which
+ * lifetimes have from now on), ...} */
 typedef struct {
 	const char *cluster, *provider, *region;
 	const json_t *config, *facts, *meta;
 	const char *account; /* of the credentials; NULL keeps what is recorded */
 } RgRunBegin;
-/* Makes sure the cluster's row is there; mints the lineage the first time. */
+/* Makes sure the cluster's row exists; generates the lineage the first time. */
 bool rg_store_begin_run(
 	RgStore *store, const RgRunBegin *begin, char **run_id, char **lineage, RgDiags *diags);
 bool rg_store_end_run(RgStore *store, const char *run_id,
@@ -102,49 +101,48 @@ bool rg_store_end_run(RgStore *store, const char *run_id,
 /* Generation and attempt of an address for its next create: {generation, attempt}. */
 bool rg_store_identity(RgStore *store, const char *cluster, const char *address,
 	int64_t *generation, int64_t *attempt, RgDiags *diags);
-/* The same for n addresses in one reading transaction; outputs are filled only when true. */
+/* The same for n addresses in one reading transaction; outputs are set only if true. */
 bool rg_store_identities(RgStore *store, const char *cluster, const char *const *addresses,
 	size_t n, int64_t *generations, int64_t *attempts, RgDiags *diags);
 
-/* Rule 1: durable before the first request. Gives the row's id. `row->id` is ignored. */
+/* Rule 1: durable before the first request. Returns the row's id. `row->id` is ignored. */
 bool rg_store_journal_open(RgStore *store, const char *cluster, const RgJournalRow *row,
 	int64_t *row_id, RgDiags *diags);
 
-/* What became of one member when its batch ended. */
+/* The result for one member when its batch ended. */
 typedef struct {
 	const char *address;
-	bool created;	/* false: it certainly was not made: its attempt advances */
+	bool created;	/* false: it certainly was not created: its attempt advances */
 	const char *id; /* when created */
 	const json_t *outputs;
 } RgMemberOutcome;
-/* Rule 2: outcome and attributes in one transaction. Members named are settled; the row is closed
- * when all are. Members that stay unknown are left out and keep the row open. */
+/* Rule 2: outcome and attributes in one transaction. Named members are settled; the row is closed
+ * when all are. Members with an unknown outcome are left out and keep the row open. */
 bool rg_store_journal_settle(RgStore *store, const char *cluster, int64_t row_id,
 	const RgMemberOutcome *outcomes, size_t n, RgDiags *diags);
 
-/* A resource was updated in the cloud, or the state learns how it is: attrs and outputs (NULL =
+/* A resource was updated in the cloud, or the state learns its values: attrs and outputs (NULL =
  * leave), updated_s = now. */
 bool rg_store_record(RgStore *store, const char *cluster, const char *address, const json_t *attrs,
 	const json_t *outputs, const json_t *pin, RgDiags *diags);
-/* The same for many in one transaction. Only those with attrs are changes: outputs alone are what
- * the state learnt, and no line of the run's protocol. */
+/* The same for many in one transaction. Only those with attrs are changes: outputs alone are
+ * information for the state, without a log line of the run. */
 typedef struct {
 	const char *address;
 	const json_t *attrs, *outputs, *pin;
 } RgRecordNews;
 bool rg_store_record_many(
 	RgStore *store, const char *cluster, const RgRecordNews *news, size_t n, RgDiags *diags);
-/* An observed resource without record becomes one (adopt, recovered by find). */
+/* An observed resource without a record gets one (adopt, recovered by find). */
 bool rg_store_adopt(
 	RgStore *store, const char *cluster, const RgResource *resource, RgDiags *diags);
-/* Before the first request that removes them (and, with false, when it was certainly refused): a
- * cloud may go on showing what was removed for a while, so after a crash neither its presence nor
- * its absence in a list can be trusted. One transaction; unknown addresses are passed over. */
+/* Before the first request that removes them (and, with false, if it was definitely refused): a
+ * cloud may still show removed resources for a while, so after a crash neither presence nor absence
+ * in a list can be trusted. One transaction; unknown addresses are skipped. */
 bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool leaving, RgDiags *diags);
-/* The same before the first request that changes them in place: until the cloud must show what it
- * was last reported, a view that equals the record may be an old one. rg_store_record takes it off.
- */
+/* The same before the first request that changes them in place: until the cloud must show the last
+ * reported values, a view that equals the record may be old. rg_store_record clears it. */
 bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool updating, RgDiags *diags);
 /* These nodes joined Ray, as RgResource.joined has it; it is no change of the resource. */
@@ -157,51 +155,50 @@ bool rg_store_joined(
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);
-/* The same for what was found missing: it went at a time that nobody knows. */
+/* The same for resources that were found missing: when they disappeared is unknown. */
 bool rg_store_gone(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);
-/* A core resource (raygpu.secret) with its desired attributes: value is kept in outputs. */
+/* A core resource (raygpu.secret) with its desired attributes: the value is kept in outputs. */
 bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,
 	const json_t *attrs, const char *value, RgDiags *diags);
-/* `state rm`: forgets the record, touches no cloud. */
+/* `state rm`: forgets the record, does not touch the cloud. */
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
 
-/* Under which address of which cluster the file records this thing ("cloud.node.a[0] of cluster
- * c"), g_free it; NULL: nowhere, or diagnostics. Reads only. */
+/* The address and cluster under which the file records this resource ("cloud.node.a[0] of cluster
+ * c"), g_free it; NULL: none, or diagnostics. Reads only. */
 char *rg_store_find_holder(RgStore *store, const char *provider, const char *region,
 	const char *kind, const char *id, RgDiags *diags);
-/* `import`: things that exist (RgResource*, borrowed) become records, all or none, with ownership
- * "adopted"; state.moved when an address is taken. */
+/* `import`: existing resources (RgResource*, borrowed) become records, all or none, with ownership
+ * "adopted"; state.moved if an address is taken. */
 bool rg_store_import(RgStore *store, const char *cluster, const GPtrArray *records, RgDiags *diags);
 /* `state mv`: records get other addresses of the same kind, all or none; the marks in the cloud are
- * left to the next apply. state.moved when an address is taken, or one's creation or removal open.
- */
+ * left to the next apply. state.moved if an address is taken, or one's creation or removal is
+ * open. */
 typedef struct {
 	const char *from, *to;
 	const char *group;  /* the new one, or NULL */
 	const char *origin; /* into the spec, or NULL */
-	const json_t *pin;  /* NULL: as it is */
+	const json_t *pin;  /* NULL: unchanged */
 } RgMove;
-/* What a record says of others and of its pool, by the addresses after the moves; it is no update
- * of the thing. NULL: as it is. */
+/* References in a record to others and to its pool, with the addresses after the moves; this is not
+ * an update of the resource. NULL: unchanged. */
 typedef struct {
 	const char *address;
 	const json_t *attrs, *depends_on;
 } RgMoveEdit;
 bool rg_store_move(RgStore *store, const char *cluster, const RgMove *moves, size_t n,
 	const RgMoveEdit *edits, size_t n_edits, RgDiags *diags);
-/* From now on the nodes of these pools (array of names) are protected and no others. Nothing is
- * written when that is so already. */
+/* From now on exactly these pools (array of names) are protected. Writes nothing if that is already
+ * so. */
 bool rg_store_protect(RgStore *store, const char *cluster, const json_t *pools, RgDiags *diags);
 
-/* `state rebuild`: a cluster that the state doesn't have, as the cloud's marks describe it. All
- * borrowed. */
+/* `state rebuild`: a cluster that the state does not have, from the cloud's marks. All borrowed. */
 typedef struct {
 	const char *cluster, *lineage, *provider, *region, *account;
 	const json_t *config, *facts;
 	const json_t *labels;		/* the spec's, for `raygpu cost --by label:KEY` */
-	const RgResourceSet *resources; /* what becomes a record, secrets included */
-	const RgResourceSet *desired;	/* addresses that may be created: no old token comes back */
+	const RgResourceSet *resources; /* future records, including secrets */
+	const RgResourceSet *desired;	/* that may be created: no old token comes back */
 } RgRebuilt;
 bool rg_store_rebuild(RgStore *store, const RgRebuilt *rebuilt, RgDiags *diags);
 

@@ -2,16 +2,17 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* A sum over all rows of each table, kept beside them: a flipped bit, a row that a damaged page no
- * longer shows, or one that it shows twice gives another sum. SQLite itself checks no content. The
- * sum doesn't depend on the order of rows, so that a change costs as much as its rows: SQLite hands
- * over each row before and after it is changed. Not against people: a sum is no signature. */
+/* A sum over all rows of each table, stored with them: a flipped bit, a row that a damaged page no
+ * longer shows, or one that it shows twice, changes the sum. SQLite itself does not check content.
+ * The sum does not depend on the order of rows, so that a change costs only its own rows: SQLite
+ * provides each row before and after its change. It does not protect against people: a sum is not a
+ * signature. */
 
 typedef struct {
 	const char *name, *select, *rewrite, *indexes;
 } Summed;
 
-/* NOT INDEXED: what the table holds, whatever its indexes say; those are compared by SQLite. */
+/* NOT INDEXED: the content of the table, whatever its indexes say; SQLite compares those. */
 #define SUMMED(table, column)                                                                      \
 	{                                                                                          \
 		table, "SELECT * FROM " table " NOT INDEXED",                                      \
@@ -52,7 +53,7 @@ static uint64_t add_value(uint64_t sum, sqlite3_value *value)
 
 typedef int (*ReadOld)(sqlite3 *, int, sqlite3_value **);
 
-/* The row that a change is about, as it was or as it will be. */
+/* The row of a change, before or after it. */
 static uint64_t changed_row(RgStore *store, ReadOld read)
 {
 	uint64_t sum = 1;
@@ -138,8 +139,8 @@ bool sums_write(RgStore *store, RgDiags *diags)
 	return ok;
 }
 
-/* A row from before its table got a column holds no value for it: SQLite reports the default when
- * the row is read and NULL when it is about to change. So each is rewritten. */
+/* A row from before its table got a column has no value for it: SQLite reports the default when the
+ * row is read and NULL when it is about to change. So each is rewritten. */
 bool sums_renew(RgStore *store, RgDiags *diags)
 {
 	bool ok = true;
@@ -158,8 +159,8 @@ static bool corrupt(const RgStore *store, const char *what, size_t table, RgDiag
 	return sql_corrupt(store, text, diags);
 }
 
-/* A damaged index hides rows from those who look them up by it. Of the one big table a reading
- * handle uses none (load.c), and the comparison would cost more than the rest of the load. */
+/* A damaged index hides rows from lookups through it. A reading handle does not use the indexes of
+ * the one large table (load.c), and comparing them would cost more than the rest of the load. */
 static bool check_indexes(RgStore *store, size_t table, RgDiags *diags)
 {
 	if (table == SUM_RESOURCES && store->mode == RG_STORE_READ)
@@ -183,7 +184,7 @@ static bool check_table(RgStore *store, size_t table, RgDiags *diags)
 
 bool sums_check(RgStore *store, unsigned tables, RgDiags *diags)
 {
-	int64_t moment = 0; /* moves with every change of the file, by us or by others */
+	int64_t moment = 0; /* changes with every change of the file, by us or by others */
 	if (!sql_first_int(sql_new(store, "PRAGMA data_version", diags), &moment))
 		return false;
 	moment += (int64_t)sqlite3_total_changes64(store->db) << 32;

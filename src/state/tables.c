@@ -40,7 +40,7 @@ static const Column identity_columns[] = {
 	{COLUMN_END, NULL},
 };
 
-/* An identity only moves forward, whatever the document says. */
+/* An identity only advances, whatever the document says. */
 const Table table_identities = {"identities",
 	"SELECT address, generation, attempt FROM identities WHERE cluster = ?1 ORDER BY address",
 	"INSERT INTO identities (cluster, address, generation, attempt) VALUES (?1, ?2, ?3, ?4)"

@@ -1,5 +1,5 @@
-/* The tables of a cluster as lists of objects, the same way out of the file and into it. Private
- * to pull.c and push.c. */
+/* The tables of a cluster as lists of objects, in the same form for both directions. Private to
+ * pull.c and push.c. */
 #pragma once
 #include "state/internal.h"
 
@@ -9,7 +9,7 @@ typedef enum {
 	COLUMN_INT,
 	COLUMN_FLAG,
 	COLUMN_JSON,
-	COLUMN_VALUES, /* JSON object of a kind's attributes: may hold secrets and long values */
+	COLUMN_VALUES, /* JSON object of a kind's attributes: may contain secrets and long values */
 	COLUMN_BLOB,   /* the same, in the table of blobs; never null */
 } ColumnType;
 
@@ -18,7 +18,7 @@ typedef struct {
 	const char *key;
 } Column;
 
-/* `select` gives the columns in their order; ?1 is the row that they belong to. `insert` takes ?1
+/* `select` returns the columns in their order; ?1 is the row that they belong to. `insert` takes ?1
  * and then the columns. Both are string literals (internal.h, Sql). */
 typedef struct {
 	const char *key; /* of the list in the owner's object */
@@ -31,6 +31,6 @@ extern const Table table_identities, table_tombstones, table_lifetimes;
 extern const Table table_runs;	  /* select: its row follows */
 extern const Table table_changes; /* of a run */
 
-/* All of one cluster in a transaction of the caller's; NULL and no diagnostic when the state
- * doesn't have it. Nothing redacted, nothing packed. */
+/* All of one cluster in the caller's transaction; NULL and no diagnostic if the state does not have
+ * it. Nothing redacted, nothing packed. */
 json_t *pull_cluster(RgStore *store, const char *name, RgDiags *diags);

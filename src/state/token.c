@@ -1,8 +1,8 @@
 #include "state/internal.h"
 #include <string.h>
 
-/* Every field goes in with its length before it, so that no two lists of fields give the same
- * bytes: 8 bytes, most significant first, then the text; numbers as 8 bytes. */
+/* Every field is preceded by its length, so that no two lists of fields produce the same bytes: 8
+ * bytes, most significant first, then the text; numbers as 8 bytes. */
 static void add_int(GChecksum *sum, int64_t value)
 {
 	guint64 bytes = GUINT64_TO_BE((guint64)value);

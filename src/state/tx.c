@@ -28,7 +28,8 @@ static void rollback(RgStore *store)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-/* The first read of a transaction takes SQLite's lock; so it is also where a hot journal shows. */
+/* The first read of a transaction takes SQLite's lock, so this is also where a hot journal is
+ * noticed. */
 static int read_version(RgStore *store, int64_t *version)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();
@@ -62,7 +63,7 @@ bool tx_begin_read(RgStore *store, RgDiags *diags)
 		rc = read_version(store, &version);
 		if (rc != SQLITE_READONLY_ROLLBACK)
 			break;
-		/* a reading handle can't roll back what a killed writer left: it reads a copy */
+		/* a reading handle cannot roll back what a killed writer left: it reads a copy */
 		rollback(store);
 		sqlite3 *copy = recover_copy(store, diags);
 		if (!copy || !store_use_copy(store, copy, diags))
