@@ -1,7 +1,7 @@
 /* boot: what a node runs first. Adds `boot` to each node group of the fitted document
  * (src/fit/README.md), after fit and before lower: the Ray node, and what the provider's cloud
- * starts it with. Pure; same input, same bytes. README.md beside this file says what runs on a node
- * and on which ports. */
+ * starts it with. Pure; same input, same bytes. README.md beside this file describes what runs on a
+ * node and on which ports. */
 #pragma once
 #include "base/diag.h"
 #include <jansson.h>
@@ -10,12 +10,12 @@
 typedef size_t (*RgBootGzipSize)(const char *data, size_t len);
 
 typedef enum {
-	RG_BOOT_NOTHING,    /* nothing that raygpu could render */
+	RG_BOOT_NOTHING,    /* nothing that raygpu renders */
 	RG_BOOT_CLOUD_INIT, /* a cloud-config, the user data of a virtual machine */
-	RG_BOOT_CONTAINER,  /* the cloud starts the container by itself */
+	RG_BOOT_CONTAINER,  /* the cloud starts the container itself */
 } RgBootBy;
 
-/* `boot` of the provider's schema. The rest is for RG_BOOT_CLOUD_INIT alone. */
+/* `boot` of the provider's schema. The rest is only for RG_BOOT_CLOUD_INIT. */
 typedef struct {
 	RgBootBy by;
 	size_t user_data_bytes;
@@ -24,16 +24,16 @@ typedef struct {
 } RgBootOptions;
 
 /* Changes `fitted` in place. A cloud-config that may exceed user_data_bytes is compressed;
- * boot.too-large when that doesn't help either, and boot.bad-value for what can't be carried into a
- * container (their origin is the pointer into the spec). On false `fitted` is unchanged. */
+ * boot.too-large if that is not enough, and boot.bad-value for what cannot be passed to a container
+ * (their origin is the pointer into the spec). If false, `fitted` is unchanged. */
 bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags);
 
-/* What of the spec differs between two user data, expressions as they are recorded and wanted:
+/* Which fields of the spec differ between two user data, expressions as recorded and as desired:
  * [{"field": "ray.image", "change": "added" | "removed" | "changed", "before", "after"}] by field.
  * Without values and with "hidden" for environment variables (env.NAME), which may be secrets, and
- * for raygpu's own files, whose field is their path. NULL when either is none that raygpu made. */
+ * for raygpu's own files, whose field is their path. NULL if raygpu did not render one of them. */
 json_t *rg_boot_explain(const json_t *before, const json_t *after);
 
-/* Recorded attributes of a node, its user data among them, as they would be had its pool been
- * called `to`; a new reference. The node that runs keeps reporting the old name to Ray. */
+/* Recorded attributes of a node, including its user data, as if its pool had been called `to`; a
+ * new reference. The running node keeps reporting the old name to Ray. */
 json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *to);

@@ -10,11 +10,11 @@ extern const struct rg_embedded rg_boot_data[];
 /* Another token may compress to a few bytes more than TOKEN_LIKE. */
 #define GZIP_MARGIN_BYTES 32
 
-/* A cloud-config in pieces: texts and references between them. */
+/* A cloud-config in pieces: alternating texts and references. */
 typedef struct {
 	json_t *pieces;
 	GString *text;	 /* the piece being written */
-	GString *sample; /* the whole text, with the worst values in place of references */
+	GString *sample; /* the whole text, with the longest values in place of references */
 	bool has_file;
 } Config;
 
@@ -45,14 +45,14 @@ static void add_ref(Config *config, json_t *ref, const char *sample)
 	g_string_append(config->sample, sample);
 }
 
-/* YAML readers refuse or fold some characters that JSON leaves bare inside of strings. */
+/* YAML parsers refuse or fold some characters that JSON does not escape inside strings. */
 static bool needs_escape(gunichar c)
 {
 	return (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
 	       c == 0xfffe || c == 0xffff;
 }
 
-/* JSON that every YAML reader takes for the same value. g_free the result. */
+/* JSON that every YAML parser reads as the same value. g_free the result. */
 static char *dump_for_yaml(const json_t *value)
 {
 	char *json = json_dumps(value, JSON_ENCODE_ANY);
@@ -111,7 +111,7 @@ static void add_embedded(Config *config, const char *path, const char *mode, con
 	add_file(config, path, mode, embedded(name));
 }
 
-/* The codes alone, in one line. */
+/* Only the code, in one line. */
 static void add_fatal_xids(Config *config)
 {
 	g_auto(GStrv) rows = g_strsplit(embedded("fatal_xids.csv"), "\n", -1);
@@ -177,7 +177,7 @@ static void report_too_large(const RgBootNode *node, size_t raw, size_t compress
 	rg_diag_hint(diag, "shorten `env`, or put large values into the container image");
 }
 
-/* A text, a join, or a compressed join; NULL when it is too large even so. */
+/* A text, a join, or a compressed join; NULL if it is still too large. */
 static json_t *fit_into_limit(const RgBootNode *node, Config *config)
 {
 	const RgBootOptions *options = node->options;

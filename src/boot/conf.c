@@ -3,8 +3,8 @@
 #include <string.h>
 #include "boot/internal.h"
 
-/* docker's env file takes a line as it is, with no quoting at all, and drops a final CR. Other
- * values go as arguments. */
+/* docker's env file takes a line literally, without any quoting, and drops a final CR. Other values
+ * become arguments. */
 static bool fits_env_file(const char *value)
 {
 	return !strchr(value, '\n') && !g_str_has_suffix(value, "\r");

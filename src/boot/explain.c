@@ -1,11 +1,11 @@
 #include <string.h>
 #include "boot/internal.h"
 
-/* Two user data, in the words of the spec: what render.c and node.c wrote is read back. */
+/* Compares two user data in terms of the spec: parses what render.c and node.c wrote. */
 
 #define MAX_PARTS 100000
 
-/* Nothing stands for a reference: its value is no word of the spec. */
+/* A reference is replaced by nothing: its value is not a field of the spec. */
 static bool add_text_of(GString *text, const json_t *value)
 {
 	size_t i;
@@ -24,7 +24,7 @@ static bool add_text_of(GString *text, const json_t *value)
 	return json_is_object(value);
 }
 
-/* {path: content}; NULL when it is none that raygpu made. */
+/* {path: content}; NULL if raygpu did not render it. */
 static json_t *files_of(const json_t *user_data)
 {
 	static const char *const head = "#cloud-config\n";
@@ -51,7 +51,7 @@ static void put(json_t *fields, const char *section, const char *name, json_t *v
 	json_object_set_new(fields, field, value);
 }
 
-/* "NAME=VALUE"; what raygpu sets by itself follows from other fields. */
+/* "NAME=VALUE"; variables that raygpu sets itself follow from other fields. */
 static void put_variable(json_t *fields, const char *pair)
 {
 	const char *equals = strchr(pair, '=');
@@ -99,7 +99,7 @@ static void put_resources(json_t *fields, const char *text)
 	}
 }
 
-/* One word of node.conf that stands in a list ("ray_args") or alone ("image=..."). */
+/* One word of node.conf, in a list ("ray_args") or by itself ("image=..."). */
 static void put_word(json_t *fields, const char *list, const char *word)
 {
 	static const char *const named[][2] = {{"image=", "ray.image"}, {"auth=", "ray.auth"},
@@ -140,7 +140,7 @@ static void put_conf(json_t *fields, const char *text)
 	}
 }
 
-/* {field: value}; what raygpu brings along goes by the name of its file. */
+/* {field: value}; raygpu's own files are named by their path. */
 static json_t *fields_of(const json_t *files)
 {
 	json_t *fields = json_object(), *content;
@@ -163,7 +163,7 @@ static json_t *fields_of(const json_t *files)
 static json_t *difference(const char *field, json_t *before, json_t *after)
 {
 	json_t *item = json_object();
-	/* variables hold secrets, files are long */
+	/* variables may be secrets, files are long */
 	bool hidden = *field == '/' || g_str_has_prefix(field, "env.");
 	rg_json_set_str(item, "field", field);
 	rg_json_set_str(item, "change", !before ? "added" : !after ? "removed" : "changed");
@@ -189,7 +189,7 @@ json_t *rg_boot_explain(const json_t *before, const json_t *after)
 	for (const GList *name = names; name != NULL; name = name->next) {
 		json_t *was = json_object_get(old, name->data);
 		json_t *is = json_object_get(new, name->data);
-		/* a script that comes or goes with a field is explained by that field */
+		/* if a script is added or removed with a field, that field explains it */
 		bool script = *(const char *)name->data == '/' && (!was || !is);
 		if (!script && (!was || !is || !json_equal(was, is)))
 			json_array_append_new(list, difference(name->data, was, is));

@@ -1,5 +1,5 @@
-/* Inside of boot: node.c says what a Ray node is, conf.c and cloud_init.c put it into a
- * cloud-config, render.c into what the cloud boots from. */
+/* Inside boot: node.c defines a Ray node, conf.c and cloud_init.c put it into a cloud-config,
+ * render.c into what the cloud boots from. */
 #pragma once
 #include "base/json.h"
 #include "boot/boot.h"
@@ -10,20 +10,20 @@ typedef struct {
 	RgDiags *diags;
 } RgBootNode;
 
-/* The token and the head's address come in by reference at apply. */
+/* The token and the head's address are inserted by reference at apply. */
 #define RG_BOOT_TOKEN_FILE "/etc/raygpu/token"
 #define RG_BOOT_HEAD_FILE "/etc/raygpu/head"
 #define RG_BOOT_ENV_FILE "/etc/raygpu/ray.env"
 #define RG_BOOT_CONF_FILE "/etc/raygpu/node.conf"
 #define RG_BOOT_GCS_PORT "6379"
 
-/* {"env", "labels", "resources", "gpus"} of the Ray node; NULL and boot.bad-value when something
- * can't be carried. A new reference, as of all that is JSON here. */
+/* {"env", "labels", "resources", "gpus"} of the Ray node; NULL and boot.bad-value if something
+ * cannot be represented. A new reference, like all JSON here. */
 json_t *rg_boot_ray_node(const RgBootNode *node);
 /* Arguments of `ray start`, without the head's address. */
 json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray);
 json_t *rg_boot_token_ref(void);
-/* The module puts a reference to its own resource there. */
+/* The module replaces it with a reference to its own resource. */
 json_t *rg_boot_head_ref(void);
 /* /etc/raygpu/ray.env, read by docker --env-file; /etc/raygpu/node.conf, read by bash. g_free. */
 char *rg_boot_env_file(const json_t *env);
@@ -33,11 +33,11 @@ json_t *rg_boot_user_data(const RgBootNode *node, const json_t *ray);
 bool rg_boot_uses_token(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);
 int64_t rg_boot_gpus_of(const RgBootNode *node);
-/* What Ray hands out: slices where the GPUs are cut. */
+/* What Ray assigns: slices if the GPUs are divided. */
 int64_t rg_boot_ray_gpus_of(const RgBootNode *node);
 /* The checks before Ray starts; NULL: none. */
 const json_t *rg_boot_health_of(const RgBootNode *node);
-/* The MIG slices that each GPU is cut into; NULL: it stays whole. */
+/* The MIG slices of each GPU; NULL: it is not divided. */
 const json_t *rg_boot_slices_of(const RgBootNode *node);
 /* Adapters of the fast network of each node; 0: none. */
 int64_t rg_boot_rdma_of(const RgBootNode *node);

@@ -2,9 +2,9 @@
 #include "boot/internal.h"
 
 /* The Ray node of a group, however it is started: environment, labels, resources, GPUs and the
- * arguments of `ray start`. What can't be carried is refused here. */
+ * arguments of `ray start`. Refuses what cannot be represented. */
 
-/* Fixed, so that a firewall rule can name them; the table with reasons is in README.md. */
+/* Fixed, so that firewall rules can refer to them; README.md has the table with reasons. */
 static const char *const ports_all[] = {"--node-manager-port=6380",
 	"--dashboard-agent-grpc-port=6381", "--runtime-env-agent-port=6382",
 	"--object-manager-port=8076", "--metrics-export-port=8080",
@@ -75,11 +75,11 @@ bool rg_boot_is_own_variable(const char *name)
 static void add_own_variables(const RgBootNode *node, json_t *env)
 {
 	const json_t *offer = json_object_get(node->node, "offer");
-	/* said in both cases: tokens become the default of Ray 2.61 */
+	/* given in both cases: tokens become the default in Ray 2.61 */
 	rg_json_set_str(env, "RAY_AUTH_MODE", rg_boot_uses_token(node) ? "token" : "disabled");
 	if (rg_boot_uses_token(node) && node->options->by == RG_BOOT_CLOUD_INIT)
 		rg_json_set_str(env, "RAY_AUTH_TOKEN_PATH", RG_BOOT_TOKEN_FILE);
-	/* CUDA images ask for all GPUs by themselves, and Ray would count what it then sees */
+	/* CUDA images request all GPUs by themselves, and Ray would count what it then sees */
 	if (rg_boot_gpus_of(node) == 0)
 		rg_json_set_str(env, "NVIDIA_VISIBLE_DEVICES", "void");
 	rg_json_set_str(env, "RAY_NODE_TYPE_NAME", rg_json_str(node->node, "pool", ""));
@@ -97,8 +97,7 @@ static json_t *env_of(const RgBootNode *node)
 	return env;
 }
 
-/* Kubernetes' syntax, which Ray has taken over; a comma or equals sign would start another label.
- */
+/* Kubernetes' syntax, which Ray has adopted; a comma or equals sign would start another label. */
 static bool is_label_text(const char *text, bool is_key)
 {
 	const char *name = text;
@@ -116,7 +115,7 @@ static bool is_label_text(const char *text, bool is_key)
 	       g_ascii_isalnum(text[0]);
 }
 
-/* Before 2.49 the same option required JSON and refused keys below ray.io/. */
+/* Before 2.49 the same option required JSON and refused keys under ray.io/. */
 static bool takes_labels(const RgBootNode *node)
 {
 	const char *version = rg_json_str(json_object_get(node->fitted, "ray"), "version", "");
@@ -126,7 +125,7 @@ static bool takes_labels(const RgBootNode *node)
 	return major > 2 || (major == 2 && minor >= 49);
 }
 
-/* The spec's are checked by its schema; zones and accelerators have names of the cloud's. */
+/* The spec's schema checks its labels; zones and accelerators have the cloud's names. */
 static void refuse_label(const RgBootNode *node, const char *key, const char *value)
 {
 	g_autofree char *base = g_strconcat(rg_json_str(node->node, "origin", ""), "/labels", NULL);

@@ -2,7 +2,8 @@
 #include "boot/boot.h"
 #include <string.h>
 
-/* What a node's boot says of its pool (node.c): in a text, or as members of env and labels. */
+/* Where a node's boot contains its pool's name (node.c): in a text, or as members of env and
+ * labels. */
 static const char *const sayings[] = {"RAY_NODE_TYPE_NAME=", "ray.io/node-group="};
 static const char *const members[] = {"RAY_NODE_TYPE_NAME", "ray.io/node-group", NULL};
 
@@ -19,8 +20,8 @@ static char *rename_saying(const char *text, const char *saying, const char *fro
 	while ((at = strstr(text, old))) {
 		const char *after = at + strlen(old);
 		g_string_append_len(renamed, text, at - text);
-		/* not the end of a longer word, such as a variable of the user's; an escaped
-		 * newline ends one */
+		/* not the end of a longer word, such as a user's variable; an escaped newline also
+		 * ends one */
 		bool begins = at == whole || !is_of_name(at[-1]) ||
 			      (at - whole >= 2 && at[-2] == '\\' && at[-1] == 'n');
 		if (begins && !is_of_name(*after))

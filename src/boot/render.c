@@ -11,7 +11,7 @@ json_t *rg_boot_head_ref(void)
 	return json_pack("{s:s, s:s}", "$ref", "@head", "attr", "address");
 }
 
-/* A container that the cloud starts by itself. */
+/* A container that the cloud starts itself. */
 static void add_container(const RgBootNode *node, json_t *boot)
 {
 	const json_t *ray = json_object_get(node->fitted, "ray");
@@ -27,7 +27,7 @@ static void add_container(const RgBootNode *node, json_t *boot)
 		json_object_set_new(boot, "token", rg_boot_token_ref());
 }
 
-/* NULL when something can't be carried. */
+/* NULL if something cannot be represented. */
 static json_t *boot_of(const RgBootNode *node)
 {
 	json_auto_t *boot = rg_boot_ray_node(node);
@@ -44,7 +44,7 @@ bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags
 {
 	json_t *nodes = json_object_get(fitted, "nodes");
 	json_auto_t *rendered = json_array();
-	/* one complaint a pool, however many groups it has */
+	/* one error per pool, however many groups it has */
 	g_autoptr(GHashTable) failed = g_hash_table_new(g_str_hash, g_str_equal);
 	size_t i;
 	json_t *node;

@@ -1,5 +1,5 @@
 /* Sizes and offsets of every struct that crosses the provider ABI, for 64-bit machines: a change
- * here breaks modules that are built already. Fields may only be appended. */
+ * here breaks existing modules. Fields may only be appended. */
 #include <assert.h>
 #include "raygpu/provider.h"
 

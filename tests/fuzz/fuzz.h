@@ -1,7 +1,8 @@
-/* What every fuzz target is: one function that eats any bytes. Linked with libFuzzer
- * (-Dfuzz=true, clang) it hunts; linked with walk.c it eats its corpus in every `meson test`, so
- * that what was found once stays mended. A target aborts (g_assert) on a broken promise; crashes,
- * leaks and undefined behaviour are the sanitizers' to see. README.md tells how to run. */
+/* The interface of a fuzz target: one function that accepts any bytes. Linked with libFuzzer
+ * (-Dfuzz=true, clang) it searches for faults; linked with walk.c it runs its corpus in every
+ * `meson test`, so that fixed faults stay fixed. A target aborts (g_assert) on a broken promise;
+ * the sanitizers detect crashes, leaks and undefined behaviour. README.md explains how to run
+ * it. */
 #pragma once
 #include <glib.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The console of a node: never refused; what is made of it is text, and no longer than its caps. */
+/* The console of a node: never refused; the results are valid text, within their limits. */
 #include "fuzz.h"
 #include "ready/console.h"
 #include <string.h>

@@ -1,6 +1,6 @@
-/* The data files of the catalogs: the first byte says which ('a' the first of `files`), the rest is
- * its text; the other files beside it are sound. Refused with file and line, or what comes of it
- * keeps the promises of its header. */
+/* The data files of the catalogs: the first byte selects one ('a' is the first of `files`), the
+ * rest is its text; the other files beside it are valid. Refused with file and line, or the result
+ * satisfies the promises of its header. */
 #include <math.h>
 #include <string.h>
 #include "base/embedded.h"
@@ -16,7 +16,7 @@ typedef struct {
 	size_t len;
 } Input;
 
-/* What a provider's file is when another one is tried. */
+/* The content of a provider's file while another one is tested. */
 static const Input sound[] = {
 	{"instance_types.csv",
 		"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
@@ -73,8 +73,8 @@ static bool try_catalog(Input *input, RgDiags *diags)
 	if (catalog) {
 		g_autoptr(RgDiags) unused = rg_diags_new();
 		rg_catalog_offer(catalog, "us-east-1", "T4", 1, (RgSource){0}, unused);
-		/* rows of other regions are skipped unread: fewer may be wrong, never more, as
-		 * long as rows are lines, which rg_table_read_only asks for */
+		/* rows of other regions are skipped without parsing: fewer may be wrong, never
+		 * more, as long as rows are lines, which rg_table_read_only requires */
 		source.region = "us-east-1";
 		g_autoptr(RgCatalog) part = rg_catalog_open_from(&source, unused);
 		g_assert_true(part || memchr(input->text, '"', input->len));
@@ -171,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < rg_diags_count(diags); i++) {
 		const RgDiag *diag = rg_diags_get(diags, i);
 		g_assert_cmpstr(diag->code, ==, "catalog.bad-data");
-		/* a profile or type that is gone is missed by the file beside it */
+		/* the file beside it notices a missing profile or type */
 		g_assert_true(diag->source.file || strstr(diag->summary, "missing"));
 	}
 	return 0;

@@ -1,4 +1,4 @@
-/* A saved plan: refused as plan.bad-file, or read and written again as it was. */
+/* A saved plan: refused as plan.bad-file, or read and written again unchanged. */
 #include "fuzz.h"
 #include "plan/plan.h"
 

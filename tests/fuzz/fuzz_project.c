@@ -1,5 +1,5 @@
-/* A project file: limits and a catalog of one's own. A project or errors, never both; what its
- * catalog makes of the built-in rows keeps the promises of a catalog, or is refused at its line. */
+/* A project file: limits and the user's own catalog. A project or errors, never both; the built-in
+ * rows with its catalog satisfy the promises of a catalog, or it is refused at its line. */
 #include <math.h>
 #include <string.h>
 #include "catalog/carbon.h"

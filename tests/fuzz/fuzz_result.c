@@ -1,13 +1,13 @@
-/* What a provider module hands back. The first byte of the input chooses the call; each line after
+/* The results of a provider module. The first byte of the input selects the call; each line after
  * it is a slot's name, a blank and the bytes of the result. The host's promises must hold whatever
- * the module says: one result an item, in order, an id for all that is done; pages only of sound
- * resources; and a call that brought nothing sound has said why. */
+ * the module returns: one result per item, in order, an id for everything that is done; pages only
+ * of valid resources; and a call without a valid result has reported why. */
 #include <string.h>
 #include "abi/raygpu/provider.h"
 #include "fuzz.h"
 #include "provider/provider.h"
 
-#define RUNS_A_HOST 2000 /* handles of calls are never given twice, so they add up in a host */
+#define RUNS_A_HOST 2000 /* handles of calls are never reused, so they accumulate in a host */
 
 static const char schema_json[] =
 	"{\"format\":1,\"provider\":\"fuzz\","

@@ -1,5 +1,5 @@
-/* What the simulator's control endpoint and its options take: knobs and faults, JSON; scenarios,
- * YAML. Changes are all or nothing, and what was taken can be told and taken again. */
+/* The input of the simulator's control endpoint and options: knobs and faults, JSON; scenarios,
+ * YAML. Changes are all or nothing, and what was accepted can be printed and accepted again. */
 #include "aws/sim/cloud.h"
 #include "fuzz.h"
 #include "sim/core/faults.h"
@@ -38,10 +38,10 @@ static void try_fault(const json_t *given)
 	rg_sim_faults_clear(&faults);
 }
 
-/* A scenario, from YAML or JSON: what is taken plays. */
+/* A scenario, from YAML or JSON: runs if it is accepted. */
 static void try_scenario(const char *text, size_t size)
 {
-	static RgSim *sim; /* made once: a fifth of a second */
+	static RgSim *sim; /* created once: this takes a fifth of a second */
 	g_autofree char *problem = NULL;
 	if (!sim)
 		sim = rg_sim_new(clouds, 1, NULL, NULL, &problem);

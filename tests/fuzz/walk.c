@@ -1,4 +1,4 @@
-/* Runs a target over files: each argument is a file, or a folder whose files are all taken. */
+/* Runs a target on files: each argument is a file, or a folder with files. */
 #include <stdio.h>
 #include "fuzz.h"
 
@@ -8,7 +8,7 @@ static unsigned eat_file(const char *path)
 	size_t len;
 	if (!g_file_get_contents(path, &bytes, &len, NULL))
 		g_error("%s cannot be read", path);
-	/* A copy of the exact size, so that one byte too far is seen. */
+	/* A copy of the exact size, so that reading one byte too many is detected. */
 	g_autofree uint8_t *exact = g_memdup2(bytes, len);
 	LLVMFuzzerTestOneInput(len > 0 ? exact : (const uint8_t *)"", len);
 	return 1;

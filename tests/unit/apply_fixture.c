@@ -267,7 +267,7 @@ const RgDiag *the_error(const Apply *f, const char *code)
 	return NULL;
 }
 
-/* ---- what is there */
+/* ---- the state and the world */
 
 RgSnapshot *snapshot(Apply *f)
 {

@@ -1,6 +1,6 @@
-/* What the tests of src/apply share: a folder with a real state file and a world, the test module
- * modules/cloud.c through the real loader, and one apply from a list of wanted things as the
- * program does it: state, refresh, diff, plan, run. One thread. */
+/* Shared by the tests of src/apply: a folder with a real state file and a world, the test module
+ * modules/cloud.c through the real loader, and one apply of a list of desired resources as in the
+ * program: state, refresh, diff, plan, run. One thread. */
 #pragma once
 #include "apply/apply.h"
 
@@ -10,7 +10,7 @@
 typedef struct {
 	char *folder, *state, *world, *log;
 	json_t *script;	      /* faults, cloud.c */
-	gint level, canceled; /* atomic: what options.interrupted and the transport are told */
+	gint level, canceled; /* atomic: the value for options.interrupted and the transport */
 	RgDiffOptions diff;
 	unsigned parallelism;
 	void (*event)(void *fixture, const RgEvent *event);
@@ -23,7 +23,7 @@ typedef struct {
 	char *told;			    /* texts of REPLAY and INTERRUPT */
 	/* of the case */
 	GPtrArray *wanted; /* RgResource* */
-	const char *gang;  /* pool that is one, or NULL */
+	const char *gang;  /* pool that is a gang, or NULL */
 	int64_t marker;
 } Apply;
 
@@ -35,24 +35,24 @@ void apply_down(Apply *f, gconstpointer unused);
 /* JSON with ' for " */
 json_t *json_of(const char *text);
 void script(Apply *f, const char *text);
-/* The wanted set: nodes NAME[0..n-1] or one thing (n = -1), with attributes. */
+/* The desired set: nodes NAME[0..n-1] or one resource (n = -1), with attributes. */
 void want_nothing(Apply *f);
 void want(Apply *f, const char *kind, const char *name, int n, const char *attributes);
-/* One apply; returns `done`. A plan with errors is fine only when `may_err`. */
+/* One apply; returns `done`. A plan may have errors only if `may_err`. */
 bool apply_once(Apply *f);
-/* The same in a child that the script kills; fails the test when it is not killed. */
+/* The same in a child that the script kills; fails the test if it is not killed. */
 void apply_killed(Apply *f);
 void show_diags(const Apply *f);
 const RgDiag *the_error(const Apply *f, const char *code);
 
-/* The state and the world as they are. */
+/* The current state and world. */
 RgSnapshot *snapshot(Apply *f);
 unsigned recorded(Apply *f);  /* records with an id, secrets left out */
 unsigned open_rows(Apply *f); /* journal rows */
 const char *id_of(const RgSnapshot *snapshot, const char *address);
-unsigned living(Apply *f);		     /* things that are not gone */
-unsigned made(Apply *f);		     /* things that ever were */
-unsigned logged(Apply *f, const char *line); /* log lines that begin so */
-/* No orphan, no duplicate, no lost id: what lives is what is recorded, and nothing is open. */
+unsigned living(Apply *f);		     /* resources that are not gone */
+unsigned made(Apply *f);		     /* all resources ever created */
+unsigned logged(Apply *f, const char *line); /* log lines with this prefix */
+/* No orphan, no duplicate, no lost id: what exists is what is recorded, and nothing is open. */
 void check_sound(Apply *f, unsigned things);
 void run_sql(Apply *f, const char *sql);

@@ -1,6 +1,6 @@
 /* usage: aws-call CALL REGION ENDPOINT <INPUT.json: runs one call of the AWS module against a real
- * server and prints what it gave and said as JSON. Keys come from the environment. For trying the
- * module by hand and for whole-server tests. */
+ * server and prints its results and diagnostics as JSON. Keys come from the environment. For trying
+ * the module manually and for whole-server tests. */
 #include "aws_host.h"
 #include <string.h>
 

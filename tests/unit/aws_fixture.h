@@ -1,5 +1,5 @@
-/* What tests of the AWS module's calls share: an open instance against a scripted server, and words
- * for what was sent and given. One fixture a test, one thread. */
+/* Shared by tests of the AWS module's calls: an open instance against a scripted server, and
+ * helpers for requests and results. One fixture per test, one thread. */
 #pragma once
 #include "aws_host.h"
 #include "aws_server.h"
@@ -12,20 +12,20 @@ typedef struct {
 } AwsFixture;
 
 void aws_fixture_set_up(AwsFixture *f, gconstpointer data);
-/* Also: all prepared answers were taken. */
+/* Also checks that all prepared answers were used. */
 void aws_fixture_tear_down(AwsFixture *f, gconstpointer data);
 
-/* A field of the n-th request; NULL: it isn't there. */
+/* A field of the n-th request; NULL if it does not exist. */
 void aws_expect_field(AwsFixture *f, unsigned n, const char *name, const char *value);
-/* The item that was given for the address. */
+/* The item returned for the address. */
 void aws_expect_item(AwsFixture *f, const char *address, const char *outcome, const char *class_);
 bool aws_is_definite(AwsFixture *f, const char *address);
-/* "" when absent. */
+/* "" if absent. */
 const char *aws_text_of(const json_t *object, const char *key);
 
 /* An <item> of instancesSet; g_free. */
 char *aws_instance_xml(const char *id, int place, const char *state, const char *more);
-/* RunInstances' or DescribeInstances' answer with these items. */
+/* An answer of RunInstances or DescribeInstances with these items. */
 void aws_say_instances(AwsFixture *f, const char *action, const char *items, const char *after);
 
 #define AWS_MARKS                                                                                  \

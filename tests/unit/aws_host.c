@@ -78,7 +78,7 @@ static rgp_status host_http(
 	}
 }
 
-/* In their order, so that the answers of a test are too. Each keeps a copy of its body. */
+/* In order, so that the answers of a test are too. Each keeps a copy of its body. */
 static rgp_status host_http_all(struct rgp_call *call, const struct rgp_http_req *const *reqs,
 	size_t n, struct rgp_http_resp *const *resps)
 {

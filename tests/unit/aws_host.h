@@ -1,5 +1,5 @@
 /* A host for tests of provider modules: the callbacks of struct rgp_host over real HTTP (libcurl),
- * with a made-up environment, files and a clock that jumps instead of sleeping. One rgp_call a
+ * with a given environment, files and a clock that jumps instead of sleeping. One rgp_call per
  * test, one thread. */
 #pragma once
 #include <glib.h>
@@ -16,11 +16,11 @@ struct rgp_call {
 	uint64_t slept_ms;
 	unsigned cancel_after_sleeps; /* 0 = never */
 	unsigned sleeps;
-	bool sleeps_really; /* against a live server; else only the clock moves */
-	int64_t skew_s;	    /* what http tells */
+	bool sleeps_really; /* against a live server; otherwise only the clock advances */
+	int64_t skew_s;	    /* the result of http */
 	unsigned max_tries; /* of throttled and transient answers; 0 = 3 */
 	GByteArray *body;
-	GPtrArray *bodies; /* GBytes*: of requests that went side by side */
+	GPtrArray *bodies; /* GBytes*: of concurrent requests */
 };
 
 extern const struct rgp_host aws_test_host;
@@ -29,14 +29,14 @@ struct rgp_call *aws_test_call_new(void);
 void aws_test_call_free(struct rgp_call *call);
 typedef struct rgp_call AwsTestCall;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(AwsTestCall, aws_test_call_free)
-/* Forgets what was given and said. */
+/* Forgets results and diagnostics. */
 void aws_test_call_reset(struct rgp_call *call);
 
-/* Runs a call of the table with a JSON text (single quotes stand for double ones). */
+/* Runs a call of the table with a JSON text (single quotes stand for double quotes). */
 rgp_status aws_test_run(rgp_fn fn, struct rgp_inst *inst, struct rgp_call *call, const char *json);
-/* The n-th value given to a slot, borrowed; NULL when there are fewer. */
+/* The n-th value of a slot, borrowed; NULL if there are fewer. */
 const json_t *aws_test_given(const struct rgp_call *call, const char *slot, size_t n);
-/* A text member of the n-th diagnostic, "" when absent. */
+/* A text member of the n-th diagnostic, "" if absent. */
 const char *aws_test_said(const struct rgp_call *call, size_t n, const char *member);
-/* The item with this address, borrowed, NULL when there is none. */
+/* The item with this address, borrowed, NULL if there is none. */
 const json_t *aws_test_item(const struct rgp_call *call, const char *address);

@@ -1,4 +1,4 @@
-/* The catalog of a provider over the files of its folder, as the pipeline opens it over the
+/* The catalog of a provider from the files of its folder, as the pipeline opens it from the
  * module's data. Fixture of tests. */
 #pragma once
 #include "catalog/catalog.h"

@@ -57,7 +57,7 @@ static json_t *random_attrs(GRand *rand)
 	if (g_rand_boolean(rand))
 		json_object_set_new(attrs, "list",
 			json_pack("[n, b, f, [], {s:s}]", 1, g_rand_double(rand), "k", many));
-	if (g_rand_boolean(rand)) /* looks like what stands for a long value */
+	if (g_rand_boolean(rand)) /* looks like the placeholder of a long value */
 		json_object_set_new(attrs, "odd", json_pack("{s:s}", "$blob", "none"));
 	if (g_rand_boolean(rand))
 		json_object_set_new(attrs, "subnet_id",
@@ -154,7 +154,7 @@ void fill(Fixture *f, guint32 seed)
 		}
 		if (g_rand_boolean(rand))
 			rg_store_end_run(f->store, f->run, "done", f->diags);
-		diags_reset(f); /* what was refused is no matter */
+		diags_reset(f); /* refusals do not matter here */
 		fixture_close(f);
 	}
 	f->store = rg_store_open(f->path, RG_STORE_READ, f->diags);

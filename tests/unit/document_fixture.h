@@ -1,10 +1,10 @@
-/* What the tests of the state's document share: states as they come, and a push as the command does
- * it. One thread. */
+/* Shared by the tests of the state's document: typical states, and a push as in the command. One
+ * thread. */
 #pragma once
 #include "state/document.h"
 #include "state_fixture.h"
 
-/* The file that is pushed to, beside the fixture's own. */
+/* The file that is pushed to, in addition to the fixture's own. */
 typedef struct {
 	Fixture own, other;
 } Pair;
@@ -15,17 +15,17 @@ void pair_up(Pair *pair, gconstpointer unused);
 void pair_down(Pair *pair, gconstpointer unused);
 /* As a file called state.json. */
 json_t *parse(const char *text, bool force, RgDiags *diags);
-/* As the command does it, under the lock of each cluster; NULL and diagnostics. */
+/* As in the command, under the lock of each cluster; NULL and diagnostics. */
 json_t *push(Fixture *to, const char *text, bool force, char **backup);
 /* Some runs with some changes each; every creation is settled. Open for reading afterwards. */
 void fill(Fixture *f, guint32 seed);
-/* Whole, and without a blob that nothing uses. */
+/* Complete, and without unused blobs. */
 void check_file(const Fixture *f);
-/* A node more on top of the state: the next serials. */
+/* Adds a node to the state: the next serials. */
 void add_node(Fixture *f, int64_t index, const char *id);
-/* A document to push: the file has gone on since. */
+/* A document to push: the file has changed since. */
 char *old_document(Fixture *f);
 /* The text with a member set, or an item appended. */
 char *edited(const char *text, const char *pointer, const char *key, json_t *value);
-/* Refused with this code, and not a byte of the file is another; a reader says the same. */
+/* Refused with this code, and the file is unchanged byte for byte; a reader reports the same. */
 void check_refused(Fixture *f, const char *text, bool force, const char *code);

@@ -1,6 +1,6 @@
-/* Runs spec, catalog, fit and boot over files, as the pipeline does:
+/* Runs spec, catalog, fit and boot on files, as the pipeline does:
  *   fit_view MODULE_DIR SPEC FACTS|- PINS|- LINEAGE|- LIMIT_BYTES|container|nothing
- * Prints {"request", "fitted", "user_data": [texts with sample values for references]} and, when
+ * Prints {"request", "fitted", "user_data": [texts with sample values for references]} and, if
  * something is wrong, {"errors": [...]}; tests/cli/boot/test_boot.py and tests/cli/fit/test_fit.py
  * read it. */
 #include <stdio.h>

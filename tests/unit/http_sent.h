@@ -9,7 +9,7 @@ typedef struct {
 	bool ok;
 } Sent;
 
-/* Opens a transport, sends one request. Missing parts of the request are filled in. */
+/* Opens a transport, sends one request. Fills in missing parts of the request. */
 Sent sent_to(const char *url, RgHttpOptions options, RgHttpRequest request);
 void sent_clear(Sent *sent);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sent, sent_clear)

@@ -42,7 +42,7 @@ void test_say(int fd, const char *status, const char *headers, const char *body)
 	test_write(fd, text, strlen(text));
 }
 
-/* The length of the first whole request in the buffer; 0 when more must come. */
+/* The length of the first complete request in the buffer; 0 if more data must come. */
 static size_t measure_request(const GString *buffer)
 {
 	const char *end = strstr(buffer->str, "\r\n\r\n");

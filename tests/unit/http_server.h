@@ -1,5 +1,5 @@
-/* A real HTTP server on loopback for the transport's tests: one thread a connection, answers made
- * by the test's function. Owned by the test; stopping it joins all threads. */
+/* A real HTTP server on loopback for the transport's tests: one thread per connection, the test's
+ * function writes the answers. Owned by the test; stopping it joins all threads. */
 #pragma once
 #include <glib.h>
 #include <stdbool.h>
@@ -17,9 +17,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestServer, test_server_free)
 /* "http://127.0.0.1:PORT"; borrowed. */
 const char *test_server_url(const TestServer *server);
 unsigned test_server_count(TestServer *server);
-/* The n-th request as it came, head and body; g_free the result. */
+/* The n-th request as received, head and body; g_free the result. */
 char *test_server_request(TestServer *server, unsigned n);
 
-/* Writes one whole answer with Content-Length; `headers` are lines with CRLF, or "". */
+/* Writes one complete answer with Content-Length; `headers` are lines with CRLF, or "". */
 void test_say(int fd, const char *status, const char *headers, const char *body);
 void test_write(int fd, const char *bytes, size_t len);

@@ -1,6 +1,5 @@
-/* Opens modules/scripted.c through the real loader for a test: script in, provider out. All is
- * owned by the Scripted; a fresh sink of diagnostics can be asked for. Aborts when it can't open.
- */
+/* Opens modules/scripted.c through the real loader for a test: script in, provider out. The
+ * Scripted owns everything; a fresh sink of diagnostics is available. Aborts if it cannot open. */
 #pragma once
 #include "provider/provider.h"
 
@@ -8,7 +7,7 @@ typedef struct {
 	RgProviderHost *host;
 	RgProvider *provider;
 	RgDiags *diags;
-	char *journal; /* path of the file with one line a call */
+	char *journal; /* path of the file with one line per call */
 	gint canceled; /* atomic */
 } Scripted;
 
@@ -24,5 +23,5 @@ extern const RgListing scripted_nodes;
 json_t *scripted_json(const char *text);
 /* Fails the test unless the n-th diagnostic has this code and summary. */
 void scripted_assert_diag(const RgDiags *diags, size_t n, const char *code, const char *summary);
-/* How often the calls so far begin with `line` ("list scripted.node"). */
+/* The number of calls so far that begin with `line` ("list scripted.node"). */
 unsigned scripted_count(const Scripted *scripted, const char *line);

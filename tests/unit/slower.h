@@ -1,5 +1,5 @@
-/* For limits of processor time: how many times slower than by itself the test runs. 1, or what
- * RAYGPU_TEST_SLOWER says, which tests/valgrind sets. */
+/* For limits of processor time: how many times slower than normal the test runs. 1, or the value of
+ * RAYGPU_TEST_SLOWER, which tests/valgrind sets. */
 #pragma once
 #include <glib.h>
 

@@ -1,5 +1,6 @@
 /* Diagnostics as plain text for the spec's golden files: place, summary and code, the line, a
- * caret, hint and detail. src/render has the real one; this keeps src/spec's tests to src/spec. */
+ * caret, hint and detail. src/render has the real one; this keeps src/spec's tests independent of
+ * it. */
 #pragma once
 #include "base/diag.h"
 

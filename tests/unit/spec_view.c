@@ -1,7 +1,7 @@
 /* Prints, for each spec file named, one line of JSON: {"file", "view": the file as JSON or null,
- * "schema": whether our validator accepts the view, "places": where it does not, "codes": what
- * rg_spec_load says}. tests/cli/spec/test_schema_verdicts.py compares it with Python's jsonschema.
- */
+ * "schema": whether our validator accepts the view, "places": where it does not, "codes": the
+ * findings of rg_spec_load}. tests/cli/spec/test_schema_verdicts.py compares it with Python's
+ * jsonschema. */
 #include <stdio.h>
 #include <string.h>
 #include "base/json_schema.h"

@@ -66,7 +66,7 @@ const RgDiag *assert_code(RgDiags *diags, const char *code)
 	g_test_message("%s: %s; %s; %s", diag->code, diag->summary,
 		diag->detail ? diag->detail : "-", diag->hint ? diag->hint : "-");
 	g_assert_cmpstr(diag->code, ==, code);
-	g_assert_nonnull(diag->hint); /* every error of the state tells what to do */
+	g_assert_nonnull(diag->hint); /* every error about the state says what to do */
 	return diag;
 }
 

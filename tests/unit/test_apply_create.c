@@ -1,5 +1,5 @@
-/* What apply does when the clouds answer: batches, order, partial delivery, waiting for what
- * starts. The module itself looks whether its journal row is durable before each create. */
+/* apply with answers of the clouds: batches, order, partial results, waiting for resources to
+ * start. The module itself checks before each create that its journal row is durable. */
 #include "apply_fixture.h"
 #include <glib/gstdio.h>
 
@@ -55,7 +55,7 @@ static void test_partial_delivery_is_kept_and_completed(Apply *f, gconstpointer 
 	g_assert_cmpuint(made(f), ==, 6);
 }
 
-/* The module's marks hold 11 characters of indexes: "1,3,5,7,9", "11,13,15,17", "19". */
+/* The module's index mark has 11 characters: "1,3,5,7,9", "11,13,15,17", "19". */
 static void test_a_call_has_no_more_members_than_its_mark_holds(Apply *f, gconstpointer unused)
 {
 	want(f, "cloud.node", "a", 20, "{'size':'big'}");
@@ -69,7 +69,7 @@ static void test_a_call_has_no_more_members_than_its_mark_holds(Apply *f, gconst
 			json_object_set_new(thing, "gone", json_true());
 	}
 	json_dump_file(world, f->world, 0);
-	g_usleep(2 * G_USEC_PER_SEC); /* not young any more */
+	g_usleep(2 * G_USEC_PER_SEC); /* no longer recent */
 	g_assert_true(apply_once(f));
 	g_assert_cmpuint(logged(f, "create"), ==, 4);
 	g_assert_cmpuint(logged(f, "create cloud.node.a[1] cloud.node.a[3] cloud.node.a[5] "
@@ -155,7 +155,7 @@ static unsigned line_of(Apply *f, const char *line)
 	g_error("no line %s in\n%s", line, text);
 }
 
-/* The ids of the nets change, so the nodes are replaced as well: users leave first. */
+/* The ids of the nets change, so the nodes are replaced as well: dependents are removed first. */
 static void test_a_replace_removes_dependents_first(Apply *f, gconstpointer unused)
 {
 	want_cluster(f, 3);
@@ -179,7 +179,8 @@ static void test_a_replace_removes_dependents_first(Apply *f, gconstpointer unus
 	g_assert_cmpint(rg_resource_set_find(now->recorded, "cloud.net.main")->generation, ==, 1);
 }
 
-/* The spec moves the nodes to another net and drops the old one: it leaves after its users. */
+/* The spec moves the nodes to another net and drops the old one: it is removed after its
+ * dependents. */
 static void test_what_leaves_waits_for_those_recorded_as_using_it(Apply *f, gconstpointer unused)
 {
 	want_cluster(f, 2);
@@ -204,7 +205,7 @@ static void test_a_failed_removal_keeps_the_record(Apply *f, gconstpointer unuse
 	g_assert_cmpuint(f->result.failed, ==, 2);
 	g_assert_cmpuint(f->result.blocked, ==, 1);
 	g_assert_cmpuint(
-		rg_diags_count(f->diags), ==, 1); /* one for both; no blame of the module */
+		rg_diags_count(f->diags), ==, 1); /* one for both, without blaming the module */
 	g_autoptr(RgSnapshot) now = snapshot(f);
 	g_assert_false(rg_resource_set_find(now->recorded, "cloud.node.a[0]")->leaving);
 	check_sound(f, 3);
@@ -248,7 +249,7 @@ static void test_a_slow_start_is_given_up_after_its_time(Apply *f, gconstpointer
 	g_assert_false(apply_once(f));
 	g_assert_cmpint(g_get_monotonic_time() - begun, <, 10 * G_USEC_PER_SEC);
 	g_assert_nonnull(strstr(the_error(f, "provider.transient")->summary, "not running"));
-	g_assert_cmpuint(f->seconds, >=, 3); /* what a terminal shows goes on meanwhile */
+	g_assert_cmpuint(f->seconds, >=, 3); /* the terminal keeps being updated */
 	check_sound(f, 1);
 }
 
@@ -256,7 +257,8 @@ static void test_records_and_forgets_are_one_transaction(Apply *f, gconstpointer
 {
 	want(f, "cloud.node", "a", 50, "{'size':'big','tag':'x'}");
 	g_assert_true(apply_once(f));
-	/* somebody retags all and the spec follows; five vanish and are not wanted */
+	/* someone changes all tags and the spec follows; five nodes disappear and are no longer
+	 * desired */
 	json_auto_t *world = json_load_file(f->world, 0, NULL);
 	size_t i;
 	json_t *thing;
@@ -268,7 +270,7 @@ static void test_records_and_forgets_are_one_transaction(Apply *f, gconstpointer
 	json_dump_file(world, f->world, 0);
 	want_nothing(f);
 	want(f, "cloud.node", "a", 45, "{'size':'big','tag':'y'}");
-	g_usleep(2 * G_USEC_PER_SEC); /* not young any more */
+	g_usleep(2 * G_USEC_PER_SEC); /* no longer recent */
 	g_autoptr(RgSnapshot) before = snapshot(f);
 	g_assert_true(apply_once(f));
 	g_autoptr(RgSnapshot) after = snapshot(f);

@@ -1,5 +1,5 @@
-/* Gang pools: what they lack comes all or none, and nothing is lost on the way. The same cloud as
- * in the other tests of apply; it honours min_count ("only") or doesn't ("short"). */
+/* Gang pools: missing nodes are created all or none, and nothing is lost. The same cloud as in the
+ * other tests of apply; it honours min_count ("only") or does not ("short"). */
 #include "apply_fixture.h"
 
 static void want_gang(Apply *f, int nodes)
@@ -10,7 +10,7 @@ static void want_gang(Apply *f, int nodes)
 	want(f, "cloud.node", "train", nodes, NODE);
 }
 
-/* The last `n` of the gang are of another size: they take a call of their own. */
+/* The last `n` of the gang have another size, so they need a separate call. */
 static void split(Apply *f, guint n)
 {
 	for (guint i = f->wanted->len - n; i < f->wanted->len; i++) {
@@ -63,7 +63,7 @@ static void test_a_short_delivery_is_given_back(Apply *f, gconstpointer unused)
 	g_assert_cmpuint(made(f), ==, 10);
 }
 
-/* Whichever of two calls fails, also when both are out at once. */
+/* Whichever of two calls fails, even if both are in flight. */
 static void test_all_calls_of_a_gang_stand_together(Apply *f, gconstpointer unused)
 {
 	static const char *const scripts[] = {
@@ -115,7 +115,7 @@ static void test_an_open_fate_gives_nothing_back(Apply *f, gconstpointer unused)
 	g_assert_cmpuint(made(f), ==, 6);
 }
 
-/* ... also when a third call, which is now not tried, waits behind it. */
+/* ... also if a third call, which is then not tried, waits for it. */
 static void test_an_open_fate_before_others_gives_nothing_back(Apply *f, gconstpointer unused)
 {
 	want_gang(f, 5);
@@ -205,7 +205,7 @@ static void test_a_killed_gang_is_completed(Apply *f, gconstpointer unused)
 	}
 }
 
-/* A member whose removal fails is not made anew, and so the others aren't either. */
+/* A member whose removal fails is not created again, so the others are not either. */
 static void test_a_blocked_member_blocks_the_gang(Apply *f, gconstpointer unused)
 {
 	want_gang(f, 2);

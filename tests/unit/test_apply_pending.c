@@ -1,5 +1,5 @@
-/* Items of updates and removals, and those that the cloud takes its time for: looked at until they
- * are done, never forgotten, never reported as done before. */
+/* Items of updates and removals, and pending ones: polled until they are done, never forgotten,
+ * never reported as done too early. */
 #include "apply_fixture.h"
 #include <pthread.h>
 
@@ -27,7 +27,7 @@ static json_t *world_of(Apply *f)
 	return world;
 }
 
-/* Somebody else changes something of the first node that no spec names. */
+/* Someone else changes an attribute of the first node that no spec sets. */
 static void raise_version(Apply *f, json_int_t version)
 {
 	json_auto_t *world = world_of(f);
@@ -78,7 +78,7 @@ static void test_an_item_has_what_was_recorded_and_observed(Apply *f, gconstpoin
 	g_assert_true(json_equal(item, net));
 }
 
-/* A look is written down when the next one begins. */
+/* A poll is logged when the next one starts. */
 static void check_first_look(Apply *f)
 {
 	json_auto_t *world = world_of(f);
@@ -124,7 +124,8 @@ static void test_secrets_are_in_no_item(Apply *f, gconstpointer unused)
 	g_assert_true(json_equal(item, node));
 }
 
-/* Who may write to a thing in the cloud must not get at values of the state by it. */
+/* Someone with write access to a resource in the cloud must not get at values of the state through
+ * it. */
 static void test_what_looks_like_a_reference_in_the_cloud_is_none(Apply *f, gconstpointer unused)
 {
 	want(f, "cloud.net", "main", -1, "{'range':'10/8'}");
@@ -156,7 +157,7 @@ static void test_a_pending_removal_is_polled_to_its_end(Apply *f, gconstpointer 
 	script(f, "{'remove':[{'pending':true},{'pending':true},{'lose':true}]}");
 	g_assert_true(apply_once(f));
 	g_assert_cmpuint(f->result.destroyed, ==, 3);
-	g_assert_false(rg_diags_has_errors(f->diags)); /* of the lost look */
+	g_assert_false(rg_diags_has_errors(f->diags)); /* of the lost poll */
 	g_assert_cmpuint(logged(f, "remove cloud.node"), ==, 4);
 	g_assert_cmpuint(logged(f, "remove cloud.net"), ==, 1);
 	check_sound(f, 0);
@@ -190,7 +191,7 @@ static void test_a_kill_while_it_is_pending_leaves_no_orphan(Apply *f, gconstpoi
 	check_sound(f, 0);
 }
 
-/* It is wanted again meanwhile: first the removal ends, then it is made anew. */
+/* It is desired again in the meantime: first the removal ends, then it is created again. */
 static void test_a_killed_removal_ends_before_the_next_creation(Apply *f, gconstpointer unused)
 {
 	make_two(f);
@@ -291,7 +292,7 @@ static void test_a_pending_update_is_recorded_when_it_is_done(Apply *f, gconstpo
 	g_assert_false(node->updating);
 }
 
-/* A look that is lost says nothing: the next one asks for the same operation. */
+/* A lost poll says nothing: the next one asks for the same operation. */
 static void test_looks_are_no_larger_than_batches(Apply *f, gconstpointer unused)
 {
 	want(f, "cloud.node", "a", 60, TAGGED);

@@ -1,5 +1,5 @@
-/* Open journal rows (decide.md rows 16 to 18): whatever became of the first request, the next apply
- * leaves exactly what is wanted, each thing recorded once, and makes no second one. */
+/* Open journal rows (decide.md rows 16 to 18): whatever happened to the first request, the next
+ * apply leaves exactly what is desired, each resource recorded once, and creates no second one. */
 #include "apply_fixture.h"
 #include <glib/gstdio.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ static void want_nodes(Apply *f, int n)
 	want(f, "cloud.node", "a", n, "{'size':'big'}");
 }
 
-/* A first apply whose create did as the fault says, and nobody knows. */
+/* A first apply whose create met the fault, with an unknown result. */
 static void begin(Apply *f, int n, const char *faults)
 {
 	want_nodes(f, n);
@@ -99,12 +99,12 @@ static void test_a_refused_replay_finds_what_was_made(Apply *f, gconstpointer un
 static void test_a_refused_replay_and_nothing_there(Apply *f, gconstpointer unused)
 {
 	begin(f, 3, "{'create':[{'doubt':'transient'},{'refuse':'invalid'}]}");
-	/* an old row proves nothing: a killed apply may have replayed it just now */
+	/* an old row proves nothing: a killed apply may have replayed it a moment ago */
 	run_sql(f, OLD_SQL "1800");
 	gint64 begun = g_get_monotonic_time();
 	g_assert_true(apply_once(f));
 	g_assert_cmpint(g_get_monotonic_time() - begun, >=, G_USEC_PER_SEC);
-	/* at once and when it proves something; a slow machine's first look is late enough */
+	/* at once and when it is proof; a slow machine's first read is late enough */
 	g_assert_cmpuint(logged(f, "find"), >=, 1);
 	g_assert_cmpuint(logged(f, "find"), <=, 2);
 	g_assert_cmpuint(made(f), ==, 3);
@@ -228,7 +228,7 @@ static void test_half_made_and_withdrawn_is_deleted(Apply *f, gconstpointer unus
 	check_sound(f, 0);
 }
 
-/* The first answer told of one member that it was not made, and the replay makes it. */
+/* The first answer said that one member was not created, and the replay creates it. */
 static void test_more_than_was_open_is_adopted(Apply *f, gconstpointer unused)
 {
 	begin(f, 3, "{'create':[{'lose':true,'only':1},{'extra':true}]}");
@@ -307,7 +307,8 @@ static void test_an_interrupt_ends_a_search(Apply *f, gconstpointer unused)
 	check_sound(f, 2);
 }
 
-/* Every call of a life (made, moved to another net, destroyed) is the last one of a process. */
+/* Every call of a life cycle (created, moved to another net, destroyed) is the last one of a
+ * process. */
 static void test_killed_at_every_call(Apply *f, gconstpointer unused)
 {
 	static const char *const verbs[] = {"create", "ready", "remove"};

@@ -27,7 +27,7 @@ static void test_a_signal_starts_nothing_new(Apply *f, gconstpointer unused)
 	script(f, "{'create':[{'sleep':600}]}");
 	clock_t used = clock();
 	g_assert_false(apply_once(f));
-	/* it waits, it doesn't spin */
+	/* it waits without busy looping */
 	g_assert_cmpint(clock() - used, <, times_slower() * CLOCKS_PER_SEC / 2);
 	g_assert_true(f->result.interrupted);
 	g_assert_cmpuint(f->result.added, ==, 2);
@@ -44,7 +44,7 @@ static void test_a_signal_starts_nothing_new(Apply *f, gconstpointer unused)
 
 typedef struct {
 	Apply *f;
-	const char *verb; /* of which the cloud has seen two calls when the second signal comes */
+	const char *verb; /* of which the cloud has two when the second signal arrives */
 } Cut;
 
 static void *cut_there(void *data)
@@ -57,7 +57,7 @@ static void *cut_there(void *data)
 	return NULL;
 }
 
-/* The calls of the script last a minute: that it ends at all in the test's time is the proof. */
+/* The calls of the script last a minute: that it ends within the test's time is the proof. */
 static void cut_while_it_runs(Apply *f, const char *verb, const char *faults)
 {
 	pthread_t thread;
@@ -87,14 +87,14 @@ static void test_a_signal_ends_the_wait_for_readiness(Apply *f, gconstpointer un
 {
 	cut_while_it_runs(f, "ready", "{'ready':[{'never':true},{'never':true},{'sleep':60000}]}");
 	g_assert_cmpuint(f->result.open, ==, 0);
-	g_assert_cmpuint(f->result.added, ==, 4); /* they are there, only not waited for */
+	g_assert_cmpuint(f->result.added, ==, 4); /* they exist, but nobody waits for them */
 	check_sound(f, 4);
 }
 
 /* ---- a state that cannot be written */
 
 /* The state's handle runs no triggers, but an index over an expression without a value fails the
- * statement that would fill it. */
+ * statement that would add to it. */
 #define BREAK(table, condition)                                                                    \
 	"CREATE INDEX broken ON " table " (abs(CASE WHEN " condition                               \
 	" THEN -9223372036854775807 - 1 ELSE 1 END))"
@@ -204,7 +204,7 @@ static void test_ten_thousand(Apply *f, gconstpointer unused)
 	g_assert_cmpuint(f->result.added, ==, 5 * (unsigned)nodes);
 	g_assert_cmpuint(logged(f, "create"), ==, 5 * (unsigned)nodes / 400);
 	g_autoptr(RgSnapshot) now = snapshot(f);
-	/* the batches' rows and outcomes, the looks' outputs; not one a node */
+	/* the batches' rows and outcomes, the polls' outputs; not one per node */
 	g_assert_cmpint(now->serial, <, 200);
 	check_sound(f, 5 * (unsigned)nodes);
 }

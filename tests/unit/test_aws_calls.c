@@ -2,7 +2,7 @@
 #include "aws_fixture.h"
 #include <string.h>
 
-/* As the host puts them together: the page's shared ones and the resource's own. */
+/* As the host combines them: the page's shared attributes and the resource's own. */
 static json_t *attributes_of(const json_t *page, const json_t *resource)
 {
 	size_t place = (size_t)json_integer_value(json_object_get(resource, "shared"));
@@ -41,7 +41,7 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	g_assert_cmpstr(aws_text_of(one, "token"), ==, "tok");
 	g_assert_cmpstr(aws_text_of(two, "address"), ==, "aws.instance.train[7]");
 	g_assert_cmpstr(aws_text_of(two, "state"), ==, "gone");
-	g_assert_true(!json_object_get(one, "lineage")); /* the one that was asked for */
+	g_assert_true(!json_object_get(one, "lineage")); /* the requested one */
 	json_t *attributes = attributes_of(aws_test_given(f->call, "page", 0), one);
 	json_t *expected =
 		json_loads("{\"instance_type\":\"p3.2xlarge\",\"image_id\":\"ami-1\",\"subnet_id\":"
@@ -63,7 +63,7 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	g_assert_nonnull(aws_test_given(f->call, "done", 0));
 }
 
-/* A name that another state uses: told with its lineage and without an address. */
+/* A name that another state uses: reported with its lineage and without an address. */
 static void test_another_lineage(AwsFixture *f, gconstpointer data)
 {
 	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
@@ -75,7 +75,7 @@ static void test_another_lineage(AwsFixture *f, gconstpointer data)
 		"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'other', 'known': {}}");
 	g_assert_cmpint(status, ==, RGP_OK);
 	const json_t *seen = json_object_get(aws_test_given(f->call, "page", 0), "resources");
-	g_assert_cmpuint(json_array_size(seen), ==, 1); /* i-b carries no lineage */
+	g_assert_cmpuint(json_array_size(seen), ==, 1); /* i-b has no lineage */
 	g_assert_cmpstr(aws_text_of(json_array_get(seen, 0), "lineage"), ==, "lin");
 	g_assert_true(!json_object_get(json_array_get(seen, 0), "address"));
 }
@@ -192,7 +192,8 @@ static void test_remove(AwsFixture *f, gconstpointer data)
 	g_assert_cmpuint(aws_server_count(f->server), ==, 1);
 	aws_expect_item(f, "A", "done", "");
 	aws_expect_item(f, "C", "done", "");
-	/* an id that is not known: the others go at once, it is asked for again before it counts */
+	/* an unknown id: the others are terminated at once, it is tried again before it counts as
+	 * gone */
 	aws_server_reset(f->server);
 	aws_server_say_error(f->server, 400, "InvalidInstanceID.NotFound",
 		"The instance ID 'i-b' does not exist");
@@ -205,7 +206,7 @@ static void test_remove(AwsFixture *f, gconstpointer data)
 	aws_expect_item(f, "A", "done", "");
 	aws_expect_item(f, "B", "done", "");
 	aws_expect_item(f, "C", "done", "");
-	/* one that stays unknown is gone; one that is protected fails alone */
+	/* an id that stays unknown is gone; a protected one fails by itself */
 	aws_server_reset(f->server);
 	aws_server_say_error(f->server, 400, "OperationNotPermitted", "i-a is protected");
 	aws_server_say_error(f->server, 400, "OperationNotPermitted", "i-a is protected");
@@ -292,13 +293,13 @@ static void test_group_adopted(AwsFixture *f, gconstpointer data)
 	aws_expect_item(f, "aws.security_group.nodes", "done", "");
 	g_assert_cmpstr(
 		aws_text_of(aws_test_item(f->call, "aws.security_group.nodes"), "id"), ==, "sg-1");
-	/* somebody else's group of that name */
+	/* someone else's group of that name */
 	aws_server_say_error(f->server, 400, "InvalidGroup.Duplicate", "taken");
 	say_group(f, "another", "");
 	g_assert_cmpint(aws_test_run(f->aws->create, f->inst, f->call, GROUP), ==, RGP_OK);
 	aws_expect_item(f, "aws.security_group.nodes", "failed", "conflict");
-	/* the group stands, its rules don't: not definite, so that it is sent again and completed
-	 */
+	/* the group exists, its rules do not: not definite, so that it is sent again and
+	 * completed */
 	aws_server_say_ok(f->server, "CreateSecurityGroup", "<groupId>sg-1</groupId>");
 	say_group(f, "0123456789abcdef", "");
 	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "no");
@@ -337,7 +338,7 @@ static void test_update(AwsFixture *f, gconstpointer data)
 	aws_expect_field(f, 2, "Tag.1.Value", "v");
 	aws_expect_field(f, 3, "Tag.1.Key", "old");
 	aws_expect_field(f, 3, "Tag.1.Value", NULL);
-	aws_expect_field(f, 3, "Tag.2.Key", NULL); /* somebody else's stays */
+	aws_expect_field(f, 3, "Tag.2.Key", NULL); /* someone else's stays */
 }
 
 static void test_update_failure_is_the_items_own(AwsFixture *f, gconstpointer data)
@@ -354,7 +355,7 @@ static void test_update_failure_is_the_items_own(AwsFixture *f, gconstpointer da
 	aws_expect_item(f, "B", "failed", "capacity");
 }
 
-/* EC2 names what it doesn't find and does nothing: the others go again without it. */
+/* EC2 names what it cannot find and does nothing: the others are sent again without it. */
 static void test_update_of_a_gone_one_spares_the_others(AwsFixture *f, gconstpointer data)
 {
 	for (int i = 0; i < 7; i++)
@@ -418,7 +419,7 @@ static void test_resolve(AwsFixture *f, gconstpointer data)
 	aws_expect_field(f, 0, "Filter.3.Value.1", "x86_64");
 }
 
-/* EC2 takes 200 values of a filter; the 201st type goes into a request of its own. */
+/* EC2 accepts 200 values per filter; the 201st type needs another request. */
 static void test_resolve_many_types(AwsFixture *f, gconstpointer data)
 {
 	g_autoptr(GString) input = g_string_new("{'instance_types': ['t0.large'");

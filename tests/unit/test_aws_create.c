@@ -1,5 +1,5 @@
-/* RunInstances over a socket: what is sent, and what becomes of good, short, lost and odd answers.
- */
+/* RunInstances over a socket: what is sent, and the results of good, partial, lost and unexpected
+ * answers. */
 #include "aws_fixture.h"
 #include <string.h>
 
@@ -61,7 +61,7 @@ static void test_run_form(AwsFixture *f, gconstpointer data)
 		aws_text_of(aws_test_item(f->call, "aws.instance.train[3]"), "id"), ==, "i-c");
 	g_assert_cmpstr(
 		aws_text_of(aws_test_item(f->call, "aws.instance.train[7]"), "id"), ==, "i-b");
-	/* user data hides the Ray token in base64: the host must redact it as a whole */
+	/* user data contains the Ray token in base64: the host must redact all of it */
 	g_assert_true(
 		g_ptr_array_find_with_equal_func(f->call->secrets, "aGVsbG8=", g_str_equal, NULL));
 }
@@ -126,7 +126,7 @@ static void test_refusals(AwsFixture *f, gconstpointer data)
 		aws_server_reset(f->server);
 		aws_server_say_error(f->server, cases[i].status, cases[i].code, "because");
 		g_assert_cmpint(create(f), ==, RGP_OK);
-		g_assert_cmpuint(aws_server_count(f->server), ==, 1); /* none is tried again */
+		g_assert_cmpuint(aws_server_count(f->server), ==, 1); /* none is retried */
 		expect_all_failed(f, cases[i].class_, true);
 		const json_t *item = aws_test_item(f->call, "aws.instance.train[2]");
 		g_assert_cmpstr(aws_text_of(item, "code"), ==, cases[i].code);
@@ -136,7 +136,7 @@ static void test_refusals(AwsFixture *f, gconstpointer data)
 	}
 }
 
-/* After a lost or doubtful answer a refusal of the next try proves nothing. */
+/* After a lost or doubtful answer, a refusal of the next try proves nothing. */
 static void test_doubtful_refusals(AwsFixture *f, gconstpointer data)
 {
 	aws_server_say_error(f->server, 500, "InternalError", "oops");
@@ -147,13 +147,13 @@ static void test_doubtful_refusals(AwsFixture *f, gconstpointer data)
 	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
 	g_assert_cmpint(create(f), ==, RGP_OK);
 	expect_all_failed(f, "quota", false);
-	/* nor does a refusal after a wait, when what was before the wait was doubtful */
+	/* nor does a refusal after a wait, if the answer before the wait was doubtful */
 	aws_server_say_error(f->server, 500, "InternalError", "oops");
 	aws_server_say_error(f->server, 400, "InvalidSubnetID.NotFound", "still unknown");
 	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
 	g_assert_cmpint(create(f), ==, RGP_OK);
 	expect_all_failed(f, "quota", false);
-	/* throttling is no doubt: nothing was done */
+	/* throttling is not doubtful: nothing was done */
 	aws_server_say_error(f->server, 503, "RequestLimitExceeded", "slow");
 	aws_server_say_error(f->server, 400, "VcpuLimitExceeded", "no");
 	g_assert_cmpint(create(f), ==, RGP_OK);

@@ -1,4 +1,4 @@
-/* Nodes with EFA interfaces: what RunInstances is sent, what its records tell, what lower asks of
+/* Nodes with EFA interfaces: the request of RunInstances, the records, and what lower requires of
  * the group and refuses. */
 #include "aws_fixture.h"
 #include <string.h>
@@ -52,7 +52,7 @@ static void test_cards(AwsFixture *f, gconstpointer data)
 	send(f, CREATE("p5.48xlarge", "32", ""));
 	expect_interface(f, 32, "31", "1", "efa-only");
 	aws_expect_field(f, 0, "NetworkInterface.33.DeviceIndex", NULL);
-	/* the first card takes none */
+	/* the first card supports none */
 	send(f, CREATE("p6-b300.48xlarge", "16", ""));
 	expect_interface(f, 1, "0", "0", "interface");
 	expect_interface(f, 2, "1", "0", "efa-only");
@@ -86,7 +86,7 @@ static const json_t *listed(AwsFixture *f, const char *interfaces)
 	return aws_test_given(f->call, "page", 0);
 }
 
-/* EC2 doesn't promise an order, and several interfaces may be device 0 of their card. */
+/* EC2 does not guarantee an order, and several interfaces may be device 0 of their card. */
 static void test_seen(AwsFixture *f, gconstpointer data)
 {
 	const json_t *page = listed(

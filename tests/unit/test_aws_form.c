@@ -1,4 +1,4 @@
-/* Request forms against botocore's own (providers/aws/tests/vectors.json), marks, indexes. */
+/* Request forms compared with botocore's own (providers/aws/tests/vectors.json), marks, indexes. */
 #include "aws/form.h"
 #include "aws/marks.h"
 #include "common/indexes.h"
@@ -76,7 +76,7 @@ static void test_indexes(void)
 		g_assert_false(mod_indexes_at(bad[i], 5, &index));
 }
 
-/* The address of each member of a batch, out of the marks that all of them carry. */
+/* The address of each member of a batch, from the marks that all of them carry. */
 static void test_marks_of_a_batch(void)
 {
 	json_auto_t *input = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}, s:[{s:s}]}", "kind",

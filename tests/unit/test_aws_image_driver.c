@@ -1,4 +1,4 @@
-/* What the name of an image says of its driver. */
+/* The driver that an image's name implies. */
 #include "aws/image_driver.h"
 #include <glib.h>
 

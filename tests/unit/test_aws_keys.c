@@ -1,5 +1,5 @@
-/* Keys that end: asked for once, and again before their time. What else the chain does is tested
- * over the whole program (tests/cli/aws/test_aws_keys.py). */
+/* Keys that expire: requested once, and again before they expire. tests/cli/aws/test_aws_keys.py
+ * tests the rest of the chain with the whole program. */
 #include "aws/credentials.h"
 #include "aws/open.h"
 #include "aws_host.h"
@@ -76,8 +76,8 @@ static void test_renewal(Fixture *f, gconstpointer data)
 		g_ptr_array_find_with_equal_func(f->call->secrets, "hush", g_str_equal, NULL));
 }
 
-/* Whoever gives the keys is away for a while: those at hand serve until they end, without an error
- * in the call, and are asked for again once a minute. */
+/* The source of the keys is unavailable for a while: the current ones are used until they expire,
+ * without an error in the call, and new ones are requested once a minute. */
 static void test_failed_renewal(Fixture *f, gconstpointer data)
 {
 	say_keys(f, "FIRST", 3600);
@@ -96,7 +96,7 @@ static void test_failed_renewal(Fixture *f, gconstpointer data)
 	f->call->now_s += 61;
 	say_keys(f, "SECOND", 3600);
 	expect_key(f, "ec2", "SECOND");
-	/* ended: then it is an error */
+	/* expired: now it is an error */
 	f->call->now_s += 3601;
 	aws_server_say(f->server, 200, "{}");
 	const AwsCall aws = {.talk = {.host = &aws_test_host, .call = f->call}, .inst = f->inst};
@@ -104,7 +104,7 @@ static void test_failed_renewal(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(json_array_size(f->call->diags), ==, 1);
 }
 
-/* Keys that last for less than the margin must not be asked for with every request. */
+/* Keys that last less than the margin must not be requested with every request. */
 static void test_short_lives(Fixture *f, gconstpointer data)
 {
 	say_keys(f, "FIRST", 120);
@@ -115,7 +115,7 @@ static void test_short_lives(Fixture *f, gconstpointer data)
 	f->call->now_s += 2;
 	say_keys(f, "SECOND", 30);
 	expect_key(f, "ec2", "SECOND");
-	f->call->now_s += 31; /* ended: at once, whatever the pace */
+	f->call->now_s += 31; /* expired: immediately, whatever the interval */
 	say_keys(f, "THIRD", 3600);
 	expect_key(f, "ec2", "THIRD");
 }

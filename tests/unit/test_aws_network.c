@@ -1,4 +1,4 @@
-/* What the user brings: network, groups and instance profile, over a scripted server. */
+/* The user's own network, groups and instance profile, over a scripted server. */
 #include "aws_fixture.h"
 #include "aws_host.h"
 #include "aws_server.h"
@@ -124,7 +124,8 @@ static void test_wrong_network(Fixture *f, gconstpointer data)
 	g_assert_null(aws_test_given(f->call, "facts", 0));
 }
 
-/* A part of the answer is no answer: the user's subnets are not called missing for it. */
+/* A truncated answer is not an answer: the user's subnets are not reported as missing because of
+ * it. */
 static void test_unread_network(Fixture *f, gconstpointer data)
 {
 	say_vpc(f);
@@ -133,7 +134,7 @@ static void test_unread_network(Fixture *f, gconstpointer data)
 	g_assert_cmpint(resolve(f), ==, RGP_FAIL);
 	g_assert_cmpuint(json_array_size(f->call->diags), ==, 1);
 	g_assert_cmpstr(aws_test_said(f->call, 0, "code"), ==, "UnauthorizedOperation");
-	/* each permission that lacks is told, equal words once */
+	/* each missing permission is reported, equal messages once */
 	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "not DescribeVpcs");
 	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "not DescribeSubnets");
 	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "not DescribeVpcs");
@@ -165,7 +166,7 @@ static void test_vpc_alone(Fixture *f, gconstpointer data)
 	expect_said(f, 0, "/provider/vpc", "there is no VPC vpc-1 in us-east-1");
 }
 
-/* Subnets without a VPC: theirs, when they agree. */
+/* Subnets without a VPC: theirs, if they agree. */
 static void test_subnets_alone(Fixture *f, gconstpointer data)
 {
 	static const char *const rows[][3] = {
@@ -265,7 +266,7 @@ static void test_create(Fixture *f, gconstpointer data)
 	const json_t *attributes = json_object_get(item, "attributes");
 	g_assert_cmpstr(json_string_value(json_object_get(attributes, "public_address")), ==,
 		"203.0.113.9");
-	/* a name that stays unknown fails in the end, and certainly nothing was made */
+	/* a name that stays unknown fails in the end, and certainly nothing was created */
 	for (int i = 0; i < 40; i++)
 		aws_server_say_error(f->server, 400, "InvalidParameterValue",
 			"Invalid IAM Instance Profile name");

@@ -1,4 +1,4 @@
-/* Settings, endpoints, the credential chain and AWS's files with their odd syntax. */
+/* Settings, endpoints, the credential chain and AWS's files with their unusual syntax. */
 #include "aws/credentials.h"
 #include "aws/data.h"
 #include "aws/open.h"
@@ -165,7 +165,7 @@ static void test_chain(void)
 	g_assert_cmpuint(call->secrets->len, ==, 2);
 	g_assert_cmpstr(call->secrets->pdata[0], ==, "secret-env");
 	g_assert_cmpstr(call->secrets->pdata[1], ==, "session-env");
-	expect_key(call, PROFILE, "TEAM"); /* named in the spec: beats the environment */
+	expect_key(call, PROFILE, "TEAM"); /* named in the spec: overrides the environment */
 	g_hash_table_remove(call->env, "AWS_ACCESS_KEY_ID");
 	g_hash_table_remove(call->env, "AWS_SECRET_ACCESS_KEY");
 	expect_key(call, NO_PROFILE, "DEFAULT");
@@ -233,7 +233,7 @@ static void test_refusals(void)
 		call, NO_PROFILE, "AWS_ACCESS_KEY_ID is set but AWS_SECRET_ACCESS_KEY is not");
 }
 
-/* No key is needed, or looked for, where nothing is sent. */
+/* No key is needed, or searched for, if nothing is sent. */
 static void test_schema(void)
 {
 	g_autoptr(AwsTestCall) call = aws_test_call_new();

@@ -53,7 +53,7 @@ static void test_reads_what_is_named(void)
 	json_auto_t *expected = json_pack("[{s:s, s:[s, s], s:{s:s, s:s}}, {s:s}]", "id", "a",
 		"words", "x", "", "tagSet", "k", "last", "e", "w", "id", "");
 	g_assert_true(json_equal(records, expected));
-	/* nothing else is left: a page's records never stand in memory together */
+	/* nothing else is kept: a page's records are never in memory together */
 	json_auto_t *kept = json_pack("{s:s}", "nextToken", "t");
 	g_assert_true(json_equal(reply, kept));
 }
@@ -98,7 +98,7 @@ static void test_hostile(void)
 	g_assert_nonnull(problem);
 }
 
-/* Many megabytes in pieces; records are dropped as they come. */
+/* Many megabytes in pieces; records are dropped as they arrive. */
 static void count(void *data, const json_t *record)
 {
 	(*(unsigned *)data)++;

@@ -1,4 +1,4 @@
-/* What GitHub's runner and other CI systems would take for a command. */
+/* What GitHub's runner and other CI systems would treat as a command. */
 #include "base/disarm.h"
 #include "base/json.h"
 #include <string.h>

@@ -40,8 +40,8 @@ static void what_is_missing_is_placed_at_its_owner(void)
 	g_assert_false(rg_json_place("", 0, "/a", &line, &column));
 }
 
-/* Every value of a random document, written with and without indentation, is found by its
- * pointer: what stands at the place parses to that value. */
+/* Every value of a random document, written with and without indentation, is found by its pointer:
+ * the text at that place parses to the value. */
 static void check_all(const json_t *value, const char *pointer, const char *text)
 {
 	unsigned line, column;
@@ -105,7 +105,7 @@ static void every_value_is_found(void)
 	}
 }
 
-/* Nothing outside of the text is read: the sanitizers watch copies of exactly its length. */
+/* Nothing outside the text is read: the sanitizers watch copies of exactly its length. */
 static void cut_and_broken_texts_are_harmless(void)
 {
 	static const char text[] =

@@ -1,19 +1,19 @@
-/* The public JSON-Schema-Test-Suite (Debian: json-schema-test-suite) over our subset. Every group
+/* The public JSON-Schema-Test-Suite (Debian: json-schema-test-suite) for our subset. Every group
  * whose schema compiles must give the suite's verdicts. A suite without draft 2020-12 (Debian 12)
- * is read from draft 7, with the keywords renamed as the release notes of 2019-09 and 2020-12 say
- * (json-schema.org/draft/2020-12/release-notes). */
+ * is read from draft 7, with the keywords renamed according to the release notes of 2019-09 and
+ * 2020-12 (json-schema.org/draft/2020-12/release-notes). */
 #include <string.h>
 #include "base/json_schema.h"
 
 #define SUITE "/usr/share/json-schema-test-suite/tests/"
-#define GROUPS_MIN 90 /* the floor: fewer means that the subset or the suite shrank */
+#define GROUPS_MIN 90 /* the minimum: fewer means that the subset or the suite shrank */
 #define VERDICTS_MIN 320
 
 typedef struct {
 	unsigned groups, skipped, verdicts;
 } Tally;
 
-/* In draft 7 a "$ref" hides its neighbours, since 2019-09 it does not. */
+/* In draft 7 a "$ref" hides its siblings, since 2019-09 it does not. */
 static const char *const changed_groups[] = {"ref overrides any sibling keywords",
 	"$ref prevents a sibling $id from changing the base uri", NULL};
 
@@ -48,7 +48,7 @@ static void translate(json_t *schema)
 		rename_key(schema, "items", "prefixItems");
 		rename_key(schema, "additionalItems", "items");
 	}
-	/* beside anything but a list of items it never had an effect */
+	/* with anything but a list of items it never had an effect */
 	json_object_del(schema, "additionalItems");
 	rename_key(schema, "definitions", "$defs");
 	rewrite_ref(schema);

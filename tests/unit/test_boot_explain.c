@@ -1,10 +1,10 @@
-/* What of the spec differs between two user data, and what may not be shown of it. */
+/* Which fields of the spec differ between two user data, and what may not be shown of them. */
 #include "boot/boot.h"
 #include <string.h>
 
 #define HEAD "#cloud-config\n{\"write_files\": [\n"
 
-/* A user data as render.c writes it, from pieces of its files. */
+/* User data as render.c writes it, from pieces of its files. */
 static json_t *user_data(const char *env, const char *conf, const char *script)
 {
 	json_auto_t *files = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "path",
@@ -71,7 +71,7 @@ static void test_health(void)
 		"{\"before\":\"true\",\"change\":\"removed\",\"field\":\"health.gate\"}]");
 }
 
-/* A value of several lines goes as an argument; it may look like anything. */
+/* A value of several lines becomes an argument; it may look like anything. */
 static void test_values_of_several_lines(void)
 {
 	g_autofree char *text =

@@ -1,4 +1,4 @@
-/* A pool's new name in what is recorded of its nodes (`raygpu state mv`). */
+/* A pool's new name in its nodes' records (`raygpu state mv`). */
 #include "base/json.h"
 #include "boot/boot.h"
 
@@ -13,12 +13,12 @@ static void assert_renamed(const char *value, const char *expected)
 	g_autofree char *text = json_dumps(after, JSON_ENCODE_ANY);
 	if (!json_equal(after, wanted))
 		g_error("%s became %s, expected %s", value, text, expected);
-	g_assert_true(json_equal(before, kept)); /* the record that is read stays as it is */
+	g_assert_true(json_equal(before, kept)); /* the original record is unchanged */
 }
 
 static void user_data_tells_the_new_name(void)
 {
-	/* as src/boot writes it: files within JSON, so that lines end with a backslash and an n */
+	/* as src/boot writes it: files within JSON, so lines end with a backslash and an n */
 	assert_renamed("{\"user_data\": \"{\\\"content\\\": "
 		       "\\\"A=b\\\\nRAY_NODE_TYPE_NAME=serve\\\\nC=d\\\"}\"}",
 		"{\"user_data\": \"{\\\"content\\\": "
@@ -46,10 +46,10 @@ static void values_of_every_shape_are_walked(void)
 static void other_words_stay(void)
 {
 	static const char *const texts[] = {"\"serve\"", "\"POOL=serve\"",
-		/* other pools, whose names only begin alike */
+		/* other pools, whose names only start with the same letters */
 		"\"RAY_NODE_TYPE_NAME=server\"", "\"RAY_NODE_TYPE_NAME=serve-2\"",
 		"\"RAY_NODE_TYPE_NAME=serve_a\"", "\"ray.io/node-group=serve.b,\"",
-		/* variables and labels of the user's that end as ours */
+		/* the user's variables and labels that end like ours */
 		"\"MY_RAY_NODE_TYPE_NAME=serve\\n\"", "\"x\\\\nnRAY_NODE_TYPE_NAME=serve\\\\n\"",
 		"\"x.ray.io/node-group=serve,\""};
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)

@@ -1,7 +1,7 @@
 #include "catalog/catalog.h"
 #include <string.h>
 
-/* The provider's files as the caller would hand them over; a test may put its own in place. */
+/* The provider's files as the caller would pass them; a test may replace one. */
 typedef struct {
 	const char *name, *text;
 } Override;
@@ -38,7 +38,7 @@ static RgCatalog *open_aws(void)
 	return catalog;
 }
 
-/* Typed over from contracts/gpu/instance_types.csv and prices.csv (us-east-1, 2026-07-20). */
+/* Copied from contracts/gpu/instance_types.csv and prices.csv (us-east-1, 2026-07-20). */
 static void test_figures_of_types(void)
 {
 	static const struct {
@@ -119,7 +119,7 @@ static void test_words_of_users(void)
 	g_assert_cmpuint(rg_diags_count(diags), ==, 0);
 }
 
-/* An independent reading of the files (they hold no quotes) and a plain search over all of it. */
+/* An independent parser of the files (they contain no quotes) and a linear search over all rows. */
 static GPtrArray *split_file(const char *name)
 {
 	size_t len = 0;
@@ -291,7 +291,7 @@ static void test_without_a_table_nodes_are_shapes(void)
 	g_assert_true(rg_catalog_has_region(catalog, "anywhere"));
 }
 
-/* Not to be taken for a provider without any: its prices name types. */
+/* Must not be mistaken for a provider without any: its prices name types. */
 static void test_a_lost_table_is_noticed(void)
 {
 	static const Override files[] = {{"instance_types.csv", NULL}, {NULL, NULL}};

@@ -29,7 +29,8 @@ static RgCarbon *open_own(void)
 	return carbon;
 }
 
-/* By hand with data/CARBON.md's formula: a node's watts from its model's and host's rows. */
+/* Computed manually with data/CARBON.md's formula: a node's watts from its model's and host's
+ * rows. */
 static void test_figures(void)
 {
 	static const RgGpuModel a100 = {.name = "A100-40GB"}, v100 = {.name = "V100-16GB"},

@@ -1,4 +1,4 @@
-/* The catalogs of the three clouds as they are shipped. */
+/* The catalogs of the three clouds as shipped. */
 #include <string.h>
 #include "catalog_folder.h"
 
@@ -14,8 +14,8 @@ static RgCatalog *open_cloud(const char *provider, const char *region)
 	return catalog;
 }
 
-/* Typed over from contracts/gpu/instance_types.csv and prices.csv. Those with a + are sums, done by
- * hand, of the host's price and of contracts/gpu/gcp_attached_gpus.csv:
+/* Copied from contracts/gpu/instance_types.csv and prices.csv. Those with a + are sums, computed
+ * manually, of the host's price and of contracts/gpu/gcp_attached_gpus.csv:
  * 0.379998 + 0.35 = 0.729998; 0.13402 + 0.11 = 0.24402; 0.759996 + 2 x 2.48 = 5.719996 ... */
 static const struct {
 	const char *provider, *region, *type, *gpu;
@@ -88,7 +88,7 @@ static void compare(const RgCatalog *catalog, size_t i)
 	g_assert_cmpint(price ? price->microusd_hour : 0, ==, figures[i].spot);
 }
 
-/* Each market that a type is sold on, and none that it isn't. */
+/* Each market that a type is sold on, and none that it is not. */
 static void test_markets(void)
 {
 	static const char *const rows[][3] = {
@@ -120,7 +120,7 @@ static void test_figures(void)
 	}
 }
 
-/* Both ways of opening say the same of the one region. */
+/* Both ways of opening give the same result for the region. */
 static void test_one_region_is_as_in_all(void)
 {
 	static const char *const places[][2] = {{"aws", "us-east-1"}, {"aws", "eu-west-1"},
@@ -149,7 +149,7 @@ static void test_one_region_is_as_in_all(void)
 	}
 }
 
-/* A100, V100 and T4 on each cloud, by the words of Ray and SkyPilot. */
+/* A100, V100 and T4 on each cloud, with the names of Ray and SkyPilot. */
 static void test_the_three_accelerators(void)
 {
 	static const struct {
@@ -179,7 +179,7 @@ static void test_the_three_accelerators(void)
 	}
 }
 
-/* What the importer has to have cleaned: no spot price at or above the on-demand price, nothing
+/* What the importer must have cleaned: no spot price at or above the on-demand price, nothing
  * without a GPU priced like one, no H100 machine with twelve of them. */
 static void test_nothing_absurd(void)
 {

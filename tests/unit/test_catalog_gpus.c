@@ -9,7 +9,7 @@ static RgGpus *open_gpus(void)
 	return gpus;
 }
 
-/* Typed over from NVIDIA's data sheets of the boards, not from the table. */
+/* Copied from NVIDIA's data sheets of the boards, not from the table. */
 static void test_figures(void)
 {
 	static const struct {
@@ -83,7 +83,7 @@ static void test_words(void)
 	g_assert_null(rg_gpus_named(gpus, "|"));
 }
 
-/* What Ray can't run on, nobody can ask for; its figures are there all the same. */
+/* A model that Ray cannot run on cannot be requested; its figures exist nevertheless. */
 static void test_other_vendors(void)
 {
 	g_autoptr(RgGpus) gpus = open_gpus();

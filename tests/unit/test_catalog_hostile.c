@@ -1,5 +1,5 @@
-/* Every data file, spoiled in every way that a hand or a script spoils one: the real table with one
- * fault is refused, at the file and line of the fault. */
+/* Every data file, with every fault that a person or a script may introduce: the real table with
+ * one fault is refused, at the file and line of the fault. */
 #include <string.h>
 #include "base/embedded.h"
 #include "catalog/carbon.h"
@@ -8,7 +8,7 @@
 
 extern const struct rg_embedded rg_catalog_data[];
 
-/* A file and what may not stand in it. Lists are words between blanks. */
+/* A file and what it must not contain. Lists are words separated by blanks. */
 typedef struct {
 	const char *file;
 	const char *needed;   /* columns that may not be missing */
@@ -98,7 +98,7 @@ static const char *text_of(void *data, const char *name, size_t *len)
 	return text;
 }
 
-/* Whether whatever reads the file takes it. */
+/* Whether the reader accepts the file. */
 static bool is_taken(const Spoiled *spoiled, RgDiags *diags)
 {
 	void *data = (void *)(uintptr_t)spoiled;
@@ -122,7 +122,7 @@ static bool is_taken(const Spoiled *spoiled, RgDiags *diags)
 	return compat != NULL;
 }
 
-/* ---- a table as lines of cells; none of the real ones has a comma in a cell before the last */
+/* ---- a table as lines of cells; no cell except the last contains a comma */
 
 static GPtrArray *split_line(const char *line)
 {
@@ -174,7 +174,7 @@ static guint column_of(const GPtrArray *table, const char *name)
 	return at;
 }
 
-/* A row of the middle, where most columns are filled: a GPU type among the instance types. */
+/* A row in the middle, where most columns are filled: a GPU type among the instance types. */
 static guint row_of(const GPtrArray *table, guint column)
 {
 	for (guint i = table->len / 2; i < table->len; i++) {
@@ -204,7 +204,7 @@ static void expect_refused(const Form *form, const GPtrArray *table, unsigned li
 	g_assert_cmpuint(diag->source.line, ==, line);
 }
 
-/* The table with another text in one cell; the cell is put back. */
+/* The table with another text in one cell; the cell is restored. */
 static void spoil_cell(const Form *form, GPtrArray *table, const char *column, const char *cell)
 {
 	guint c = column_of(table, column), row = row_of(table, c);
@@ -282,7 +282,7 @@ static void test_rows_of_another_width_and_twice(gconstpointer data)
 	expect_refused(form, again, again->len, "a row twice");
 }
 
-/* MiB for GiB, Mbps for Gbps, bytes: numbers all of them. */
+/* MiB for GiB, Mbps for Gbps, bytes: all of them numbers. */
 static void test_wrong_units(void)
 {
 	static const struct {

@@ -69,7 +69,7 @@ static void test_mixed_lists_by_their_places(void)
 	g_assert_true(lies("A100-40GB", "1g.5gb+me,1g.5gb", 1));
 }
 
-/* A listing that greedy placing in the order of the list would miss. */
+/* A listing that greedy placement in the order of the list would miss. */
 static void test_the_search_goes_back(void)
 {
 	g_assert_true(lies("A100-40GB", "1g.5gb,4g.20gb", 1));

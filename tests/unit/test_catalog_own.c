@@ -1,5 +1,6 @@
-/* Rows of the user's own over built-in ones, against brute force: each price is what its own row
- * says, else the built-in one less the last discount that matches; and one region is as in all. */
+/* The user's own rows over built-in ones, compared with brute force: each price is that of its own
+ * row, else the built-in one less the last matching discount; and one region equals the same region
+ * of all. */
 #include <math.h>
 #include <string.h>
 #include "catalog/catalog.h"
@@ -52,7 +53,7 @@ static const char *text_of(void *data, const char *name, size_t *len)
 	return text;
 }
 
-/* A line for each member of the list, so that a price tells which row it is of. */
+/* A line for each member of the list, so that a price shows its row. */
 static RgSource source_of(const void *data, const char *pointer)
 {
 	(void)data;
@@ -205,7 +206,7 @@ static void test_prices_against_brute_force(void)
 	}
 }
 
-/* Where a new type is offered is what its prices say; without any, the cloud has to be asked. */
+/* A new type is offered where it has prices; without any, the cloud must be asked. */
 static void test_where_a_new_type_is_offered(void)
 {
 	g_autofree char *prices = price_table();

@@ -1,4 +1,4 @@
-/* Signed tokens, bit for bit as the vectors have them (tests/data/auth), and names that fit. */
+/* Signed tokens, byte for byte as in the vectors (tests/data/auth), and names within limits. */
 #include <glib.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -69,7 +69,7 @@ static void expect_problem(const char *pem, const char *expected)
 	g_assert_cmpstr(problem, ==, expected);
 }
 
-/* An encrypted key must not make OpenSSL ask on the terminal. */
+/* An encrypted key must not make OpenSSL prompt on the terminal. */
 static void test_keys_that_cannot_sign(void)
 {
 	EVP_PKEY *curve = EVP_EC_gen("P-256"), *rsa = EVP_RSA_gen(2048);

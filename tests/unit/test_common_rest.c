@@ -1,5 +1,5 @@
 /* Tokens and REST requests of modules, from a module's call through the real host and transport to
- * servers on loopback. The clock alone is the test's: hours pass when it says. */
+ * servers on loopback. Only the clock is the test's: it advances by hours on demand. */
 #include <string.h>
 #include "common/oauth.h"
 #include "common/rest.h"
@@ -79,7 +79,8 @@ static const char *no_env(const char *name)
 	return NULL;
 }
 
-/* Runs `body` inside a call of the module; what the module said, one summary a line. */
+/* Runs `body` inside a call of the module; returns the module's diagnostics, one summary per
+ * line. */
 static char *run_in_call(void (*body)(const ModTalk *talk))
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();

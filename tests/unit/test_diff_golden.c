@@ -1,4 +1,4 @@
-/* decide.md, a file a case: tests/golden/diff. */
+/* decide.md, one file per case: tests/golden/diff. */
 #include "../golden/golden.h"
 #include <string.h>
 

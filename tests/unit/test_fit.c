@@ -32,7 +32,7 @@ static void open_catalog(void)
 	g_assert_nonnull(catalog);
 }
 
-/* JSON with ' for ", so that it can be read inside of C. */
+/* JSON with ' for ", so that it is readable in C. */
 static json_t *json_of(const char *text)
 {
 	if (!text)
@@ -45,7 +45,7 @@ static json_t *json_of(const char *text)
 	return value;
 }
 
-/* One run of both steps; all of it is freed by outcome_clear. */
+/* One run of both steps; outcome_clear frees all of it. */
 typedef struct {
 	RgDiags *diags;
 	RgCluster *cluster;
@@ -148,7 +148,7 @@ static void test_zones_are_asked_for_when_all_pools_name_them(void)
 	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1a", "[0]");
 }
 
-/* NVIDIA's open kernel modules begin with Turing. */
+/* NVIDIA's open kernel modules start with Turing. */
 static void test_old_gpus_get_the_proprietary_driver(void)
 {
 	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  old: {accelerators: \"V100:4\", nodes: 1}\n"
@@ -165,7 +165,7 @@ static void test_old_gpus_get_the_proprietary_driver(void)
 	g_assert_cmpstr(rg_json_str(image, "root_device", NULL), ==, "/dev/xvda");
 }
 
-/* us-east-1a serves head and t; us-east-1b serves all three. */
+/* us-east-1a is available for head and t; us-east-1b for all three. */
 static void test_gathers_in_the_zone_that_serves_most(void)
 {
 	g_auto(Outcome) o = run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 1}\n"
@@ -176,8 +176,8 @@ static void test_gathers_in_the_zone_that_serves_most(void)
 	assert_node(&o, 2, "train", "p4d.24xlarge", "us-east-1b", "[0]");
 }
 
-/* A network of one's own: asked for anew, pinned with the wish that it answers, and nodes leave
- * zones without a subnet of it. */
+/* A user's own network: requested again, pinned with the settings that it answers, and nodes leave
+ * zones without one of its subnets. */
 static void test_another_network_is_asked_for_once(void)
 {
 #define OWN_NETWORK                                                                                \
@@ -315,12 +315,12 @@ static void test_a_new_pool_joins_most_of_the_cluster(void)
 	assert_node(&o, 2, "u", "g4dn.xlarge", "us-east-1b", "[0]");
 }
 
-/* What the cloud had when it was asked last is no reason to refuse what it may have by now. */
+/* What the cloud had when it was last asked is no reason to refuse what it may have by now. */
 static void test_pins_that_leave_no_zone_are_asked_again(void)
 {
 	const char *head = "'head': " PIN("m5.2xlarge", "us-east-1a", "ami-1", "5");
 	g_autofree char *pins = g_strdup_printf(PINS("%s"), head);
-	/* a type of which nobody knows where it is, and subnets where it may not be */
+	/* a type whose zones are unknown, and subnets where it may not be offered */
 	g_auto(Outcome) other = run(CPU_HEAD "pools:\n  t: {accelerators: \"V100:8\", nodes: 1}\n",
 		"{'images': {'default/x86_64/proprietary': {'id': 'ami-2', 'arch': 'x86_64'}},"
 		" 'offerings': {'p3.16xlarge': ['us-east-1f']}, 'zones': ['us-east-1a', "
@@ -328,7 +328,7 @@ static void test_pins_that_leave_no_zone_are_asked_again(void)
 		pins);
 	g_assert_true(rg_json_bool(other.request, "place", false));
 	assert_node(&other, 1, "t", "p3.16xlarge", "us-east-1f", "[0]");
-	/* a type that has come to another zone */
+	/* a type that is now offered in another zone */
 	g_auto(Outcome) wider = run(CPU_HEAD
 		"pools:\n  t: {accelerators: \"A100:8\", nodes: 1, zones: [us-east-1a]}\n",
 		"{'offerings': {'p4d.24xlarge': ['us-east-1a', 'us-east-1b']}}", pins);
@@ -470,7 +470,7 @@ static void assert_offer(const Outcome *o, const char *market, int64_t price, co
 		market);
 }
 
-/* 8.1915: the dearest zone of us-east-1 in prices.csv. */
+/* 8.1915: the most expensive zone of us-east-1 in prices.csv. */
 static void test_spot_is_counted_at_the_dearest_zone(void)
 {
 	g_auto(Outcome) o = run_spot("spot", NULL);
@@ -576,18 +576,18 @@ static void test_a_placement_gathers_the_pool(void)
 	assert_node(&first, 1, "t", "g4dn.xlarge", "us-east-1a", "[0,1,2]");
 	const json_t *network = json_object_get(node_at(&first, 1), "network");
 	g_assert_cmpstr(rg_json_str(network, "placement", NULL), ==, "cluster");
-	/* where most are, whatever the list prefers, of this type or of another */
+	/* where most nodes are, whatever the list prefers, of this type or of another */
 	g_auto(Outcome) spread =
 		run(PLACED(", zones: [us-east-1a, us-east-1b]"), NULL, SPREAD("g4dn.xlarge"));
 	assert_node(&spread, 1, "t", "g4dn.xlarge", "us-east-1b", "[0]"); /* of today's price */
 	assert_node(&spread, 2, "t", "g4dn.xlarge", "us-east-1b", "[1,2]");
 	g_auto(Outcome) moved = run(PLACED(""), NULL, SPREAD("p4d.24xlarge"));
 	assert_node(&moved, 1, "t", "g4dn.xlarge", "us-east-1b", "[0,1,2]");
-	/* unless the spec no longer admits it */
+	/* unless the spec no longer allows it */
 	g_auto(Outcome) left = run(PLACED(", zones: [us-east-1a]"), NULL, SPREAD("g4dn.xlarge"));
 	assert_node(&left, 1, "t", "g4dn.xlarge", "us-east-1a", "[0]");
 	assert_node(&left, 2, "t", "g4dn.xlarge", "us-east-1a", "[1,2]");
-	/* of a tie the list decides */
+	/* the list breaks a tie */
 	g_auto(Outcome) tie = run(CPU_HEAD "pools:\n  t: {instance_type: g4dn.xlarge, nodes: 2, "
 					   "zones: [us-east-1b, us-east-1a], "
 					   "network: {placement: cluster}}\n",

@@ -1,4 +1,4 @@
-/* What fit says of Ray, images, drivers and GPUs that don't get on: a row a finding. */
+/* fit's findings about incompatible Ray, images, drivers and GPUs: one row per finding. */
 #include "fit/compat.h"
 #include <string.h>
 #include "catalog_folder.h"
@@ -9,8 +9,8 @@
 
 typedef struct {
 	const char *name, *ray, *pool;
-	const char *driver; /* of the pool's node image; NULL: not asked, "": not known */
-	const char *expect; /* "code severity line" a finding, separated by blanks and bars */
+	const char *driver; /* of the pool's node image; NULL: not asked, "": unknown */
+	const char *expect; /* "code severity line" per finding, separated by blanks and bars */
 	const char *said;   /* in the first finding or its hint */
 } Case;
 

@@ -1,5 +1,5 @@
-/* Offers against properties and against a search written differently, over random catalogs and
- * wishes; the seed is GLib's (--seed). */
+/* Offers compared with properties and with an independent search, over random catalogs and
+ * requests; the seed is GLib's (--seed). */
 #include <string.h>
 #include "fit/fit.h"
 #include "fit/offers.h"
@@ -21,7 +21,7 @@ static const char *file_text(void *data, const char *name, size_t *len)
 
 static const char *const gpus[] = {
 	"T4", "V100-16GB", "A100-40GB", "A100-80GB", "A10G", "H100-80GB", "MI300X-192GB", "K80"};
-/* GiB that the cloud tells of each. */
+/* GiB that the cloud reports for each. */
 static const char *const memories[] = {"16", "16.5", "40", "80", "22.35", "79.6", "192", "12"};
 static const char *const regions[] = {"east", "north", "south", "west"};
 
@@ -138,7 +138,7 @@ static bool is_row(const RgInstanceType *type, const char *region)
 	return rg_catalog_find_price(type, region) != NULL;
 }
 
-/* No offer breaks the wish, and none that keeps it is missing. */
+/* No offer violates the request, and none that satisfies it is missing. */
 static void check_members(const RgCatalog *catalog, const RgWish *wish, const GPtrArray *offers)
 {
 	const GPtrArray *types = rg_catalog_get_types(catalog);
@@ -226,7 +226,8 @@ static bool has_known_price(const GPtrArray *offers, const RgOffer *like)
 	return false;
 }
 
-/* max_price takes away what is dearer, and the unpriced beside priced ones; the order stays. */
+/* max_price removes more expensive offers, and unpriced ones if others have a price; the order
+ * stays. */
 static void test_limit(void)
 {
 	unsigned kept = 0, dear = 0, unknown = 0;
@@ -262,7 +263,7 @@ static void test_limit(void)
 	g_assert_cmpuint(MIN(kept, MIN(dear, unknown)), >, 20);
 }
 
-/* Every pair is there once, satisfying or with a reason, and the satisfying are the same. */
+/* Every pair occurs once, matching or with a reason, and the matching ones are the same. */
 static void test_rejected_have_reasons(void)
 {
 	for (unsigned round = 0; round < 100; round++) {
@@ -344,7 +345,7 @@ static RgCatalog *open_markets(RgDiags *diags)
 	return catalog;
 }
 
-/* A type is offered only as it is sold, whatever prices the table has of it. */
+/* A type is offered only on the markets where it is sold, whatever prices the table has. */
 static void test_markets(void)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Placing against brute force: random small problems, each node and each GPU by itself. */
+/* Placement compared with brute force: random small problems, each node and each GPU separately. */
 #include "fit/place.h"
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void make_world(World *w, const RgPlaceProblem *problem)
 	}
 }
 
-/* A bundle of task t on node n, GPU d first; false: it doesn't fit. */
+/* A bundle of task t on node n, GPU d first; false: it does not fit. */
 static bool put(World *w, unsigned t, unsigned n, unsigned d)
 {
 	const RgPlaceTask *task = &w->problem->tasks[t];
@@ -138,7 +138,7 @@ static bool all_fit(const World *w, unsigned t, unsigned unit, unsigned bundle, 
 		return all_fit(w, t + 1, 0, 0, 0);
 	if (bundle == task->bundles)
 		return all_fit(w, t, unit + 1, 0, task->spread ? 0 : from);
-	/* equal bundles in the order of the nodes: which of them is where makes no difference */
+	/* equal bundles in the order of the nodes: swapping them makes no difference */
 	for (unsigned n = from; n < w->n_nodes; n++) {
 		for (unsigned d = 0; d < GPUS; d++) {
 			World next = *w;
@@ -212,7 +212,7 @@ static void test_together_is_brute_force(void)
 	g_assert_cmpuint(hopeful, >, 5);
 }
 
-/* Parts of a GPU never sum up to more than it, amounts never to more than the node. */
+/* Fractions of a GPU never sum up to more than one, amounts never to more than the node has. */
 static void test_nothing_is_over_committed(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(13);
@@ -284,7 +284,7 @@ static void test_same_question_same_answer(void)
 	}
 }
 
-/* Two gangs of two groups each, on nodes for three groups: each may hold one and wait. */
+/* Two gangs of two groups each, on nodes for three groups: each may get one and wait. */
 static void test_gangs_that_hold_half(void)
 {
 	static const int64_t none[1] = {0};
@@ -298,7 +298,7 @@ static void test_gangs_that_hold_half(void)
 	g_assert_true(rg_place_deadlock(&problem, gangs, 2, held));
 	g_assert_cmpuint(held[0], ==, 1);
 	g_assert_cmpuint(held[1], ==, 1);
-	/* with a third group's nodes one of them always gets its last */
+	/* with nodes for another group, one of them always gets its last */
 	pool.nodes = 6;
 	g_assert_false(rg_place_deadlock(&problem, gangs, 2, held));
 	pool.nodes = 8;
@@ -308,7 +308,7 @@ static void test_gangs_that_hold_half(void)
 	g_assert_false(rg_place_deadlock(&problem, gangs, 1, held));
 }
 
-/* 500 replicas on 1,000 nodes: time is told, not judged. */
+/* 500 replicas on 1,000 nodes: the time is printed, not asserted. */
 static void test_large_ones_are_quick(void)
 {
 	int64_t has[2] = {96 * RG_PLACE_ONE, 800},

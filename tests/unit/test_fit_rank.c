@@ -1,4 +1,4 @@
-/* The one order of instance types and places. */
+/* The common order of instance types and places. */
 #include "fit/rank.h"
 #include <glib.h>
 
@@ -6,7 +6,7 @@
 
 static const RgMerit least = {.microusd_hour = 100, .carbon_mg_hour = 10};
 
-/* The first is better, and the order of the arguments plays no part. */
+/* The first is better, whatever the order of the arguments. */
 static void check_better(RgOptimize optimize, RgMerit a, RgMerit b)
 {
 	g_assert_cmpint(rg_merit_compare(optimize, &least, &a, &b), <, 0);
@@ -32,7 +32,7 @@ static void test_of_equals_the_cheaper_then_the_less_guessed(void)
 	RgMerit clean = {.microusd_hour = 200, .carbon_mg_hour = 10};
 	RgMerit cheap = {.microusd_hour = 100, .carbon_mg_hour = 20};
 	check_better(RG_OPTIMIZE_BALANCED, cheap, clean);
-	/* what is unknown has no balance, but a price */
+	/* with an unknown figure there is no balance, but a price */
 	clean.carbon_mg_hour = cheap.carbon_mg_hour = UNKNOWN;
 	check_better(RG_OPTIMIZE_BALANCED, cheap, clean);
 	check_better(RG_OPTIMIZE_CARBON, cheap, clean);

@@ -1,4 +1,4 @@
-/* Warnings about where the nodes of a gang stand and how fast they talk: a row a finding. */
+/* Warnings about the distance and bandwidth between the nodes of a gang: one row per finding. */
 #include "fit/topology.h"
 #include <string.h>
 #include "catalog_folder.h"
@@ -75,7 +75,7 @@ static const Case cases[] = {
 };
 
 static RgCatalog *catalog;
-/* Of a cloud whose words name no libraries: its module knows of none that Ray's images lack. */
+/* For a cloud whose words name no libraries: its module knows of none that Ray's images lack. */
 static RgCatalog *plain;
 
 /* JSON with ' for ". */

@@ -1,5 +1,5 @@
-/* The place of a whole cluster against brute force, over random catalogs and specs (the seed is
- * GLib's, --seed): no other place and no other choice of types there is better. */
+/* The place of a whole cluster compared with brute force, over random catalogs and specs (the seed
+ * is GLib's, --seed): no other place and no other choice of types there is better. */
 #include <string.h>
 #include "fit/offers.h"
 #include "fit/whole.h"
@@ -89,7 +89,7 @@ static RgCluster *random_cluster(void)
 	return load("{accelerators: \"T4:1\"}", pools->str);
 }
 
-/* ---- what the code under test chooses */
+/* ---- the choice of the code under test */
 
 static guint choose(RgCluster *cluster, const RgCatalog *catalog, RgWhole *wholes)
 {
@@ -108,11 +108,12 @@ static guint choose(RgCluster *cluster, const RgCatalog *catalog, RgWhole *whole
 	return rg_fit_best(cluster->optimize, merits, admitted, G_N_ELEMENTS(regions));
 }
 
-/* ---- brute force: a pool is alone in what it costs, so its cheapest type is tried by itself */
+/* ---- brute force: pools do not affect each other's cost, so the cheapest type of each is tried
+ * separately */
 
 #define NO_TYPE INT64_MAX
 
-/* The least that the pool costs there; NO_TYPE: no type; *sure: its price is known there. */
+/* The lowest cost of the pool there; NO_TYPE: no type; *sure: its price is known there. */
 static int64_t least_of(
 	const RgPool *pool, const RgCatalog *catalog, const char *region, bool *sure)
 {
@@ -132,13 +133,13 @@ static int64_t least_of(
 		if (type->lowest_microusd_hour != RG_MONEY_UNKNOWN)
 			any = MIN(any, type->lowest_microusd_hour * pool->nodes);
 		else
-			any = MIN(any, NO_TYPE - 1); /* there, at nobody knows what */
+			any = MIN(any, NO_TYPE - 1); /* offered there at an unknown price */
 	}
 	*sure = known != NO_TYPE;
 	return *sure ? known : any;
 }
 
-/* Of the whole cluster at a place; NO_TYPE: a pool finds nothing there. */
+/* For the whole cluster at a place; NO_TYPE: a pool has no type there. */
 static int64_t least_at(
 	const RgCluster *cluster, const RgCatalog *catalog, const char *region, bool *sure)
 {
@@ -203,7 +204,7 @@ static void test_cheapest(void)
 static const char gpu_and_host[] =
 	TYPES_HEAD "g,f,x86_64,8,32,T4,1,1,16,yes,10,0\nhost,f,x86_64,8,32,,0,,,yes,10,0\n";
 
-/* Only east tells what the host costs; GPUs decide all the same, and between equals east. */
+/* Only east has the host's price; GPUs decide nevertheless, and between equals east. */
 static void test_hosts_are_guessed(void)
 {
 	g_autoptr(RgCluster) cluster =
@@ -223,7 +224,7 @@ static void test_hosts_are_guessed(void)
 	g_assert_cmpstr(regions[choose(cluster, equal, wholes)], ==, "west");
 }
 
-/* A wish for a better GPU stands above the price, as it does in a pool. */
+/* A request for a better GPU comes before the price, as in a pool. */
 static void test_preference_first(void)
 {
 	g_autoptr(RgCluster) cluster =

@@ -1,4 +1,5 @@
-/* What a branch touches, and the files of a commit, in repositories made by the git command. */
+/* What a branch changes, and the files of a commit, in repositories created with the git
+ * command. */
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void tear_down(Place *place, gconstpointer unused)
 	rg_diags_free(place->diags);
 }
 
-/* The touched paths, sorted, in one line. */
+/* The changed paths, sorted, on one line. */
 static char *touched(Place *place, const char *since, const char *ref)
 {
 	g_autoptr(RgGitChanges) changes = rg_git_changes(place->dir, since, ref, place->diags);

@@ -1,4 +1,4 @@
-/* Provenance of specs in real repositories, made by the git command in temporary folders. */
+/* Provenance of specs in real repositories, created with the git command in temporary folders. */
 #include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -182,7 +182,7 @@ static void a_strangers_repository_is_an_error_with_the_remedy(Place *place, gco
 	g_autofree char *line =
 		g_strdup_printf("git config --global --add safe.directory '%s/repo'", place->dir);
 	g_assert_nonnull(strstr(diag->hint, line));
-	/* the remedy that we print works */
+	/* the printed remedy works */
 	g_autofree char *typed = g_strdup(strstr(diag->hint, "git config"));
 	run(place->dir, typed);
 	rg_diags_free(place->diags);

@@ -1,5 +1,5 @@
-/* How a request reaches its server, and as whom: TLS against openssl s_server with a certificate of
- * its own authority, Unix sockets, proxies, authentication. */
+/* How a request reaches its server, and with which credentials: TLS against openssl s_server with a
+ * certificate of its own authority, Unix sockets, proxies, authentication. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -82,7 +82,7 @@ static void tear_down(Server *server, gconstpointer more)
 	g_free(server->key_pem);
 }
 
-/* Sends with a connection of up to four members, name and value in turn. */
+/* Sends with a connection of up to four members, alternating names and values. */
 static Sent send_with(const char *url, const char *const *members)
 {
 	json_auto_t *connection = json_object();
@@ -168,7 +168,7 @@ static void near_hosts_are_not_asked_through_a_proxy(void)
 	g_autoptr(TestServer) server = test_server_new(say_fine, NULL);
 	g_autofree char *outside = g_strdup(g_getenv("no_proxy"));
 	g_setenv("no_proxy", "", true);
-	g_setenv("http_proxy", "http://127.0.0.1:1", true); /* nobody is there */
+	g_setenv("http_proxy", "http://127.0.0.1:1", true); /* nothing listens there */
 	g_auto(Sent) near = sent_to(
 		test_server_url(server), (RgHttpOptions){0}, (RgHttpRequest){.method = "GET"});
 	g_assert_cmpint(near.reply.status, ==, 200);

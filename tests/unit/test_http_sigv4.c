@@ -1,5 +1,6 @@
-/* AWS Signature 4 as libcurl makes it, checked by an independent signer on what the server got.
- * The signer itself is checked on tests/data/aws/sigv4_vectors.json (computed by botocore.auth). */
+/* AWS Signature 4 by libcurl, checked by an independent signer on what the server received. The
+ * signer itself is checked against tests/data/aws/sigv4_vectors.json (computed by
+ * botocore.auth). */
 #include <string.h>
 #include "http/http.h"
 #include "http_server.h"
@@ -58,7 +59,7 @@ static char *sign(const char *method, const char *path, json_t *headers, const c
 		scope, signed_names, hex->str);
 }
 
-/* What stands between two marks of an Authorization value. */
+/* The text between two marks of an Authorization value. */
 static char *cut(const char *text, const char *before, const char *after)
 {
 	const char *from = strstr(text, before);
@@ -114,7 +115,7 @@ static bool say_fine(int fd, unsigned n, const char *request, void *data)
 	return true;
 }
 
-/* Lower-case names to values; a name that comes twice is an error, as it is at AWS. */
+/* Lower-case names to values; a duplicate name is an error, as for AWS. */
 static json_t *parse_headers(const char *request)
 {
 	json_t *headers = json_object();

@@ -1,4 +1,4 @@
-/* The transport against a real server on loopback: tries, waits, caps, cancel, trace. */
+/* The transport against a real server on loopback: tries, waits, limits, cancel, trace. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -202,7 +202,7 @@ static void a_wrong_endpoint_fails_soon_and_clearly(void)
 static bool stay_silent(int fd, unsigned n, const char *request, void *data)
 {
 	char byte;
-	return read(fd, &byte, 1) > 0; /* until the client goes */
+	return read(fd, &byte, 1) > 0; /* until the client disconnects */
 }
 
 static void silence_ends_at_the_timeout(void)
@@ -260,7 +260,7 @@ static void a_wait_beyond_the_call_fails_at_once(void)
 	g_assert_nonnull(strstr(sent_diag(&sent)->summary, "a call may take 300 s"));
 }
 
-/* A byte now and then keeps a connection alive; the call's time holds all the same. */
+/* A byte now and then keeps a connection alive; the call's time limit applies nevertheless. */
 static bool drip(int fd, unsigned n, const char *request, void *data)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";

@@ -1,5 +1,5 @@
-/* Which root disk a node gets whose spec names none: the first row of the module's "disk" that
- * matches its instance type. */
+/* The root disk of a node whose spec names none: the first row of the module's "disk" that matches
+ * its instance type. */
 #include "pipeline/internal.h"
 
 static const char schema_text[] = "{'format': 1, 'provider': 't', 'boot': {'by': 'nothing'}, "

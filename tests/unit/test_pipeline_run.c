@@ -1,5 +1,5 @@
 /* A program that embeds raygpu: no argv, no terminal, nothing of cmd/. It plans a spec, applies it
- * to raygpu-sim through the real module and transport, and takes it away again. */
+ * to raygpu-sim through the real module and transport, and destroys it again. */
 #include "pipeline/pipeline.h"
 #include <glib/gstdio.h>
 #include <signal.h>
@@ -121,7 +121,7 @@ static void count_event(void *data, const RgEvent *event)
 	program->events += event->type == RG_EVENT_DONE;
 }
 
-/* Plan and apply, under the lock; what was done. */
+/* Plan and apply, under the lock; returns what was done. */
 static RgApplyResult apply(Program *program)
 {
 	json_auto_t *who = json_pack("{s:s, s:s}", "command", "embedded", "user", "nobody");
@@ -144,7 +144,7 @@ static RgApplyResult apply(Program *program)
 	return result;
 }
 
-/* The log says who it was, and of which spec. */
+/* The log shows who it was, and which spec. */
 static void check_log(Program *program, size_t runs)
 {
 	json_auto_t *log = rg_store_runs(program->session.store, "embedded", program->diags);
@@ -158,7 +158,7 @@ static void check_log(Program *program, size_t runs)
 static void test_plans_applies_and_destroys(Program *program, gconstpointer unused)
 {
 	RgApplyResult made = apply(program);
-	g_assert_cmpuint(made.added, >=, 3); /* the head, two nodes, and what they stand on */
+	g_assert_cmpuint(made.added, >=, 3); /* the head, two nodes, and their dependencies */
 	g_assert_cmpuint(program->events, ==, made.added);
 	check_log(program, 1);
 	g_autoptr(RgPass) again = plan(program);

@@ -1,6 +1,6 @@
-/* diff -> plan -> JSON, a file a case: tests/golden/plan. @fitted is the fitted document; @expect
- * is the saved plan, one member a line. Each is also checked against schemas/plan.schema.json,
- * made again 20 times from shuffled input, and loaded and saved again. */
+/* diff -> plan -> JSON, one file per case: tests/golden/plan. @fitted is the fitted document;
+ * @expect is the saved plan, one member per line. Each is also checked against
+ * schemas/plan.schema.json, made again 20 times from shuffled input, and loaded and saved again. */
 #include "../golden/golden.h"
 #include "base/json_schema.h"
 #include "plan/plan.h"

@@ -1,5 +1,5 @@
-/* Seeded mutations of golden plan files: whatever comes in, loading answers with a plan or with
- * plan.bad-file, and what it takes it writes again unchanged. Meant to run under ASan and UBSan. */
+/* Seeded mutations of golden plan files: for any input, loading returns a plan or plan.bad-file,
+ * and an accepted plan is written again unchanged. Meant to run under ASan and UBSan. */
 #include "../golden/golden.h"
 #include "plan/plan.h"
 #include <string.h>
@@ -117,7 +117,7 @@ static json_t *random_value(GRand *random, const GPtrArray *containers)
 	}
 }
 
-/* One member of one container somewhere becomes something else, or goes. */
+/* Changes or removes one member of one container. */
 static void mutate_tree(json_t *document, GRand *random)
 {
 	g_autoptr(GPtrArray) containers = g_ptr_array_new();
@@ -158,7 +158,7 @@ static void test_trees(gconstpointer name)
 			mutate_tree(document, random);
 		taken += try_document(document) && !json_equal(document, original);
 	}
-	/* what is free text (a digest of the spec, a status) may differ and still be a plan */
+	/* free text (a digest of the spec, a status) may differ and still be a plan */
 	g_assert_cmpuint(taken, <, ROUNDS / 4);
 }
 

@@ -1,4 +1,4 @@
-/* What a plan decides (no-op, fresh) and what a plan file may not be. */
+/* What a plan decides (no-op, fresh), and what makes a plan file invalid. */
 #include "../golden/golden.h"
 #include "plan/plan.h"
 #include <string.h>
@@ -80,7 +80,7 @@ static void test_plan_is_stale_when_any_row_moved(void)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_assert_true(rg_plan_check_fresh(fixture.plan, "abc", recorded, diags));
 	g_assert_cmpuint(rg_diags_count(diags), ==, 0);
-	other->updated_s = 99; /* the plan doesn't touch it, but its sums count it */
+	other->updated_s = 99; /* the plan does not change it, but its sums include it */
 	g_assert_false(rg_plan_check_fresh(fixture.plan, "abc", recorded, diags));
 	other->updated_s = 0;
 	touched->updated_s = 99;
@@ -122,7 +122,7 @@ static void test_created_row_that_is_there_meanwhile_is_stale(void)
 	g_assert_cmpstr(rg_diags_get(diags, 0)->address, ==, "t.node.train[1]");
 }
 
-/* The plan in the file, with one value at `pointer` set to `text` (NULL: taken out). */
+/* The plan in the file, with one value at `pointer` set to `text` (NULL: removed). */
 static void refuse(json_t *good, const char *parent, const char *key, const char *text)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -202,7 +202,7 @@ static void test_plain_sensitive_value_is_saved_nowhere_and_the_file_not_applied
 	g_assert_nonnull(strstr(rg_diags_get(diags, 0)->summary, "sensitive"));
 }
 
-/* A module need not report it, but if it does, user data with secrets goes into no file. */
+/* A module need not report it, but if it does, user data with secrets is in no file. */
 static void test_unreadable_value_is_saved_nowhere(void)
 {
 	g_auto(Fixture) fixture = {0};

@@ -1,4 +1,4 @@
-/* Budgets of elastic pools, at their least and at their most, by hand to the micro-USD. */
+/* Budgets of elastic pools, at their minimum and maximum, computed manually to the micro-USD. */
 #include "base/money.h"
 #include "plan/plan.h"
 #include <string.h>
@@ -17,7 +17,8 @@ static GArray *pools_of(const RgPlanRange *const *ranges)
 	return pools;
 }
 
-/* What one limit says of the pools: "" when it holds, else code, summary and detail. */
+/* The finding of one limit about the pools: "" if it is satisfied, else code, summary and
+ * detail. */
 static char *judge(const RgPlanRange *const *ranges, const char *pool, bool month, int64_t microusd)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -79,7 +80,7 @@ static void pools_have_limits_of_their_own(void)
 	g_assert_cmpstr(none, ==, "");
 }
 
-/* A fixed pool has one figure, and nothing to say of a range. */
+/* A fixed pool has one figure, and no range to report. */
 static void fixed_pools_are_told_as_they_are(void)
 {
 	const RgPlanRange *const one[] = {&head, NULL};

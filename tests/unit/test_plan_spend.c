@@ -1,4 +1,4 @@
-/* What nodes cost: sums of lifetimes, by hand to the micro-USD. */
+/* What nodes cost: sums of lifetimes, computed manually to the micro-USD. */
 #include "plan/spend.h"
 #include "base/money.h"
 
@@ -81,7 +81,7 @@ static void only_the_time_asked_for_counts(void)
 				   "\"pin\": {\"price_microusd_hour\": 1000000}},"
 				   " {\"cluster\": \"c\", \"began_s\": 20000, \"ended_s\": null, "
 				   "\"pin\": {\"price_microusd_hour\": 1000000}}]";
-	/* the first ended when the time begins, the third begins after now */
+	/* the first ended when the period starts, the third starts after now */
 	g_autoptr(RgSpend) spend = sum(RG_SPEND_BY_CLUSTER, NULL, 2 * HOUR, 3 * HOUR, text);
 	g_assert_cmpuint(spend->rows->len, ==, 1);
 	g_assert_cmpint(spend->total.node_s, ==, HOUR);
@@ -97,7 +97,7 @@ static void parts_are_rounded_half_up_once_a_lifetime(void)
 		" {\"began_s\": 1, \"ended_s\": 2, \"pin\": {\"price_microusd_hour\": 1800}},"
 		" {\"began_s\": 2, \"ended_s\": 3, \"pin\": {\"price_microusd_hour\": 1799}}]");
 	g_assert_cmpint(half->total.microusd_spent, ==, 2);
-	/* a hundred years of the dearest price do not overflow on their way */
+	/* a hundred years of the highest price do not overflow */
 	g_autoptr(RgSpend) large = sum(RG_SPEND_BY_CLUSTER, NULL, 0, INT64_C(876000) * HOUR,
 		"[{\"began_s\": 0, \"ended_s\": null, \"pin\": {\"price_microusd_hour\": "
 		"10000000000000}}]");
@@ -164,7 +164,7 @@ static void rows_stand_by_cluster_and_key_without_a_label_last(void)
 	g_assert_null(row_at(spend, 2)->key);
 	g_assert_cmpuint(row_at(spend, 2)->nodes, ==, 2);
 
-	/* pools of one name in two clusters are two */
+	/* pools of the same name in two clusters are separate */
 	g_autoptr(RgSpend) pools = sum(RG_SPEND_BY_POOL, NULL, 0, 10,
 		"[{\"began_s\": 0, \"ended_s\": null, \"cluster\": \"b\", \"pool\": \"x\"}, "
 		"{\"began_s\": 0, \"ended_s\": null, "

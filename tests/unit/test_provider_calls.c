@@ -1,4 +1,4 @@
-/* list, find, resolve, lower and diagnostics: what a module may say, and what is refused of it. */
+/* list, find, resolve, lower and diagnostics: what a module may return, and what is refused. */
 #include "provider/provider.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* create, ready, update, remove: one verified result an item; no id is ever lost. */
+/* create, ready, update, remove: one verified result per item; no id is ever lost. */
 #include "provider/provider.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static void test_gives_results_in_the_order_of_the_items(void)
 	g_assert_cmpuint(rg_diags_count(scripted->diags), ==, 0);
 }
 
-/* What p[0] comes out as when the module's word for it is bad; p[1] is always well. */
+/* The result of p[0] if the module's is bad; p[1] is always good. */
 static const struct {
 	const char *verb;
 	CallFn function;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include "abi/raygpu/provider.h"
 
-/* Each odd module with the exact words of its refusal; "@" stands for its file. */
+/* Each faulty module with the exact text of its refusal; "@" stands for its file. */
 static const struct {
 	const char *name, *code, *reason, *hint;
 } refusals[] = {
@@ -113,7 +113,7 @@ static void test_refuses_odd_modules_with_reason_and_remedy(void)
 	g_autoptr(RgProviderHost) host = new_host(MODULES_DIR, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(refusals); i++)
 		assert_refused(host, i);
-	/* Asked again, the answer is the same: it was not loaded a second time. */
+	/* A second request gets the same answer: it was not loaded again. */
 	assert_refused(host, 0);
 }
 

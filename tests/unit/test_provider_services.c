@@ -1,5 +1,5 @@
-/* What the host does for a module: http, env, files, helpers, sleep, cancel. The module tells what
- * came out as notes. */
+/* The host's services for a module: http, env, files, helpers, sleep, cancel. The module reports
+ * results as notes. */
 #include "provider/provider.h"
 
 #include <glib/gstdio.h>
@@ -69,7 +69,7 @@ typedef struct {
 	int waiting;
 } Gate;
 
-/* Answers nobody before three requests are there. */
+/* Answers only when three requests have arrived. */
 static bool answer_three_at_once(int fd, unsigned n, const char *request, void *data)
 {
 	Gate *gate = data;
@@ -89,7 +89,7 @@ static void test_sends_requests_side_by_side(void)
 	const char *url = test_server_url(server);
 	g_autoptr(Scripted) scripted =
 		open_listing("['all', '%s/x', '%s/broken', '%s/denied']", url, url, url);
-	/* the module says that its list is complete, but one of its requests was refused */
+	/* the module reports that its list is complete, but one of its requests was refused */
 	g_assert_false(list(scripted));
 	g_assert_cmpstr(note(scripted, 0), ==, "all 0: 200 hello 500 <html> 403 no");
 	g_assert_cmpstr(rg_diags_get(scripted->diags, 1)->code, ==, "provider.bad-result");
@@ -147,7 +147,7 @@ static void test_refuses_authentication_that_it_does_not_know(void)
 	g_assert_true(list(known));
 }
 
-/* gone_for_denied: a list that says "complete" after a refusal would make everything absent. */
+/* gone_for_denied: a list that is "complete" after a refusal would make everything absent. */
 static void test_does_not_believe_a_list_after_a_refused_request(void)
 {
 	static const struct {
@@ -272,7 +272,7 @@ static void test_helpers_get_variables_and_input(void)
 	g_assert_cmpstr(note(scripted, 1), ==, "exec 0 length 7: nobody");
 }
 
-/* drift reads: a program that may change something runs in calls alone that may. */
+/* drift reads: a program that may change something runs only in calls that may. */
 static void test_reading_calls_run_only_programs_that_read(void)
 {
 	static const char run[] = "['run', false, [], '', 'touch', '%s'], ";
@@ -328,7 +328,7 @@ static void test_tells_why_a_helper_failed_when_the_call_fails(void)
 	g_assert_cmpstr(rg_diags_get(scripted->diags, 2)->detail, ==, "no login");
 }
 
-/* ignores_cancel: waits and requests end at once, so even a module that never looks returns. */
+/* ignores_cancel: waits and requests end at once, so even a module that never checks returns. */
 static void test_a_module_that_ignores_a_cancel_gets_nowhere(void)
 {
 	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);

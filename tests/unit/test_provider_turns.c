@@ -1,4 +1,4 @@
-/* Calls on one instance overlap only when the module says that they may (RGP_PARALLEL). */
+/* Calls on one instance overlap only if the module allows it (RGP_PARALLEL). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static void *list_often(void *data)
 	return NULL;
 }
 
-/* The most calls that ran at once, over these instances in turn. */
+/* The maximum number of calls that ran at once, over these instances in turn. */
 static int run(RgProvider **providers, size_t n)
 {
 	pthread_t threads[THREADS];

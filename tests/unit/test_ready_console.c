@@ -1,4 +1,4 @@
-/* What raygpu makes of a node's console. */
+/* How raygpu interprets a node's console. */
 #include "ready/console.h"
 
 #define R "raygpu: v1 "

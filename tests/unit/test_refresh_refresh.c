@@ -99,7 +99,7 @@ static void assert_quiet(World *world)
 static void test_puts_what_it_sees_under_the_address_of_the_record(void)
 {
 	g_auto(World) world;
-	/* The marks of i-1 were taken away, those of i-0 say something else. */
+	/* The marks of i-1 were removed, those of i-0 say something else. */
 	world_init(
 		&world, "{'list scripted.node': [[" PAGE(NODE("i-0", "'scripted.node.p[7]'",
 				", 'ip': '10.0.0.1'") "," NODE("i-1", "null", "")) "," DONE "]]}");
@@ -133,7 +133,7 @@ static void test_is_absent_when_an_old_one_is_not_told(void)
 	assert_quiet(&world);
 }
 
-/* Another account's credentials show nothing at all, not even what has died. */
+/* Another account's credentials show nothing at all, not even terminated resources. */
 static void test_does_not_believe_that_all_is_gone(void)
 {
 	g_auto(World) world;
@@ -157,7 +157,7 @@ static void test_believes_that_the_last_of_a_removal_is_gone(void)
 	assert_quiet(&world);
 }
 
-/* Killed while it was removed: its absence is news of the removal, however short that is ago. */
+/* Killed while it was removed: its absence is new information about the removal, however recent. */
 static void test_believes_at_once_that_what_was_leaving_is_gone(void)
 {
 	g_auto(World) world;
@@ -217,7 +217,7 @@ static void test_is_unknown_when_a_young_one_does_not_appear_in_time(void)
 	g_assert_cmpuint(lists(&world), >=, 2);
 }
 
-/* What a crashed update left: the record is marked, and young. */
+/* After an interrupted update: the record is marked, and recent. */
 static void test_doubts_a_view_that_an_update_may_yet_change(void)
 {
 	static const struct {
@@ -342,7 +342,7 @@ static void test_finds_a_crashed_create_by_its_marks(void)
 	record(&world, 2, NULL, YOUNG, "{'size': 'big'}");
 	record(&world, 3, NULL, YOUNG, "{'size': 'big'}");
 	const RgResource *seen = look(&world, "scripted.node.p[1]");
-	/* Of two for one address the lower id, whatever the order of pages. */
+	/* Of two with one address, the lower id wins, whatever the order of pages. */
 	g_assert_cmpstr(seen->id, ==, "i-8");
 	g_assert_false(seen->unmanaged);
 	g_assert_cmpint(seen->presence, ==, RG_PRESENT);
@@ -387,7 +387,7 @@ static void test_keeps_what_has_no_record_beside_the_rest(void)
 	g_assert_null(extra(&world, 1)->address);
 }
 
-/* Readings that went wrong: the kind's records are unknown, whatever was handed over before. */
+/* Failed reads: the kind's records are unknown, whatever was returned before. */
 static const char *const broken[] = {
 	"[" PAGE(P0) ", ['diag', {'class': 3, 'summary': 'not allowed'}], ['status', -1]]",
 	"[" PAGE(P0) "]",
@@ -477,7 +477,7 @@ static void record_other(World *world, const char *kind, int64_t created_s, cons
 	"['result', 'page', {'kind': '" kind "', 'resources': [{'id': '1', 'address': '" kind      \
 	".a', 'state': 'present', 'attributes': {" attrs "}}]}]"
 
-/* The port is young: its old view, with the size from before, is not believed. */
+/* The port is recent: its old view, with the previous size, is not believed. */
 static void test_reads_what_is_listed_together_in_one_call(void)
 {
 	g_auto(World) world;
@@ -544,8 +544,8 @@ static void test_takes_nothing_of_another_state_before_the_first_apply(void)
 	g_assert_cmpuint(lists(&world), ==, 1);
 }
 
-/* Neither does what another state made prove that the cluster is there, nor is a record's id one.
- */
+/* A resource of another state does not prove that the cluster exists, and neither does a record's
+ * id. */
 static void test_tells_another_state_from_ours(void)
 {
 	g_auto(World) world;

@@ -1,6 +1,7 @@
-/* The texts of plan and drift, a file a case: tests/golden/render, at 80 columns without colours.
- * Each is also made with colours (taking them out gives the same text) and searched for characters
- * that a terminal would obey and for lines that are too wide though they could be broken. */
+/* The texts of plan and drift, one file per case: tests/golden/render, at 80 columns without
+ * colours. Each is also rendered with colours (removing them gives the same text) and searched for
+ * characters that a terminal would interpret and for lines that are too wide although they could be
+ * broken. */
 #include "../golden/golden.h"
 #include "render/report.h"
 #include <string.h>
@@ -51,7 +52,7 @@ static unsigned columns(const char *line)
 	return n;
 }
 
-/* Too wide may be a value of one line and a heading, which tools want on one line. */
+/* Only a value on one line and a heading, which tools expect on one line, may be too wide. */
 static void check_lines(const char *text)
 {
 	g_assert_true(g_utf8_validate(text, -1, NULL));
@@ -80,7 +81,8 @@ static void check_xml(const char *text)
 	g_assert_no_error(error);
 }
 
-/* Whatever the names are: well formed, within the limit, no secret, no order to GitHub's runner. */
+/* Whatever the names are: well-formed, within the limit, no secret, no command for GitHub's
+ * runner. */
 static void check_reports(const RgReports *report)
 {
 	g_autofree char *junit = rg_report_junit(report), *github = rg_report_github(report);
@@ -113,7 +115,7 @@ static void check_reports(const RgReports *report)
 	g_assert_null(strstr(overview, "\033"));
 }
 
-/* Alone, and three times in one report beside one that failed. */
+/* By itself, and three times in one report together with one that failed. */
 static void check_report(const char *command, RgReport report, const RgDiags *diags)
 {
 	report.diags = diags;

@@ -60,7 +60,7 @@ static void test_secret(void)
 	g_assert_null(strstr(text, "horse"));
 }
 
-/* A cloud's answer with a line break must not begin a line that a tool takes for another error. */
+/* A cloud's answer with a line break must not start a line that a tool reads as another error. */
 static void test_forged_line(void)
 {
 	g_autofree char *got = one_diag("x", (RgSource){0}, "no\nError: forged\nNo changes.");

@@ -169,7 +169,7 @@ static void test_references_are_renamed(void)
 	/* nothing to rename: the same object */
 	json_auto_t *same = rg_expr_rename_refs(json_object_get(after, "text"), renamed);
 	g_assert_true(same == json_object_get(after, "text"));
-	/* what is no reference stays, whatever it looks like */
+	/* text that is not a reference stays, whatever it looks like */
 	json_auto_t *odd = json_pack("{s:s, s:s, s:i}", "$ref", "a.b.old", "attr", "id", "more", 1);
 	json_auto_t *kept = rg_expr_rename_refs(odd, renamed);
 	g_assert_true(kept == odd);

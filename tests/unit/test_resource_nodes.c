@@ -1,4 +1,4 @@
-/* Which nodes a resource stands for: what lower gives, what a pin remembers. */
+/* Which nodes a resource stands for: from lower, and from a pin. */
 #include "resource/nodes.h"
 
 static RgResource *resource_of(const char *name, int64_t index, const char *nodes, const char *pin)

@@ -123,8 +123,8 @@ static void sim_close(RgSim *sim)
 	g_assert_true(rg_sim_close(sim, NULL));
 }
 
-/* Asserts the status of a request, and a part of the answer's body (NULL: any). The reply's header
- * of the name, or NULL. g_free it. */
+/* Asserts the status of a request, and a part of the answer's body (NULL: any). Returns the named
+ * header of the reply, or NULL. g_free it. */
 static char *ask(RgSim *sim, const char *method, const char *path, const char *body, int status,
 	const char *part, const char *header)
 {
@@ -187,7 +187,7 @@ static void test_headers_are_a_list(void)
 	static const char machine[] = "{\"name\": \"one\"}";
 	g_autofree char *place = ask(sim, "PUT", ONE, machine, 201, NULL, "Location");
 	g_assert_cmpstr(place, ==, ONE);
-	/* What an injected error replaces leaves nothing behind. */
+	/* What an injected error replaces has no effect. */
 	expect(sim, "POST", "/_sim/faults", "{\"when\": \"after\"}", 200, NULL);
 	g_autofree char *none = ask(sim, "PUT", ONE, machine, 500, "InternalError", "Location");
 	g_assert_null(none);
@@ -205,7 +205,7 @@ static void test_knobs_are_of_both(void)
 	sim_close(sim);
 }
 
-/* Instance types are those of the cloud that the scenario names; the first one, tiny, has none. */
+/* Instance types belong to the cloud that the scenario names; the first one, tiny, has none. */
 static void test_a_scenario_names_its_cloud(void)
 {
 	static const char types[] = "instance_types: {p9.large: {vcpus: 8, memory_gib: "
@@ -235,7 +235,7 @@ static void test_one_file_keeps_both(void)
 	g_rmdir(folder);
 }
 
-/* A second plan for a machine takes the place of the first. */
+/* A second plan for a machine replaces the first. */
 static void test_the_last_plan_holds(void)
 {
 	RgSim *sim = sim_new("{\"boot_ms\": 5}", NULL);

@@ -1,7 +1,7 @@
-/* Golden table of broken and good specs: tests/golden/spec/NAME.test holds `@spec`, the file's
- * text, and `@expect`, what is said about it. argv: the folder [--update]. In `@spec`, `\xHH`
- * (two hex digits) stands for one byte, for what a text file cannot hold, and a line
- * `@times N TEXT` for TEXT N times over. */
+/* Golden table of broken and good specs: tests/golden/spec/NAME.test has `@spec`, the file's text,
+ * and `@expect`, the findings. argv: the folder [--update]. In `@spec`, `\xHH` (two hex digits)
+ * stands for one byte, for what a text file cannot contain, and a line
+ * `@times N TEXT` for N repetitions of TEXT. */
 #include <stdio.h>
 #include <string.h>
 #include "spec/spec.h"
@@ -119,7 +119,7 @@ static GPtrArray *list_cases(const char *folder)
 	return names;
 }
 
-/* Runs after the cases: the corpus is as wide as it was agreed to be. */
+/* Runs after the cases: the corpus still covers the agreed codes. */
 static void check_width(gconstpointer data)
 {
 	GHashTable *codes = ((const Case *)data)->codes;

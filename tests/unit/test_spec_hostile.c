@@ -1,5 +1,5 @@
-/* Files made to hurt, and good ones broken at random: rg_spec_load must come back in time with an
- * error or a cluster, and (under ASan) without a wrong access or a leak. argv: spec files. */
+/* Hostile files, and good ones with random damage: rg_spec_load must return in time with an error
+ * or a cluster, and (under ASan) without an invalid access or a leak. argv: spec files. */
 #include <time.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static GPtrArray *seeds; /* GBytes*: good specs, set once in main */
 
-/* The code of the first error, NULL when the text was accepted. Static, from diag_codes.h. */
+/* The code of the first error, NULL if the text was accepted. Static, from diag_codes.h. */
 static const char *load_code(const char *text, size_t len)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -34,7 +34,7 @@ static void assert_code(const char *text, const char *code)
 {
 	clock_t start = clock();
 	g_assert_cmpstr(load_code(text, strlen(text)), ==, code);
-	/* CPU time, generous for sanitizers; what is quadratic takes minutes */
+	/* CPU time, generous for sanitizers; quadratic code takes minutes */
 	g_assert_cmpint((clock() - start) / CLOCKS_PER_SEC, <, 20 * times_slower());
 }
 
@@ -141,7 +141,7 @@ static void aliases_do_not_nest_without_end(void)
 	g_string_free(text, TRUE);
 }
 
-/* Bytes that mean something to YAML or to us, more likely to lead somewhere than random ones. */
+/* Bytes with a meaning to YAML or to us, more likely to find something than random ones. */
 static const char *const tokens[] = {"\n", "  ", ": ", "- ", "&a ", "*a", "<<: ", "{", "}", "[",
 	"]", "\"", "'", "#", "!!str ", "|", ">", "? ", "~", "yes", "1e9", "-1", "\t", "\r", "\xff",
 	"\xe2\x80\xa8", "\xef\xbb\xbf", "---\n", "...\n", "%YAML 1.2\n", "/", "~1", "ray.io/", "0",

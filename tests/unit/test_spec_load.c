@@ -200,7 +200,7 @@ static void standard_input_is_a_dash(void)
 	g_test_trap_assert_passed();
 }
 
-/* What is refused is shown with its line; a secret in it must not be. */
+/* A refused value is shown with its line; a secret in it must not be. */
 static void misplaced_secrets_are_redacted(void)
 {
 	static const char text[] =
@@ -237,7 +237,7 @@ static void versions_compare_by_number(void)
 	g_assert_cmpint(rg_version_compare("10.0.0", "9.99.99"), >, 0);
 }
 
-/* Tags of compat/ray_image_tags, with what they say. */
+/* Tags of compat/ray_image_tags, and their meaning. */
 static void ray_tags_are_read(void)
 {
 	static const struct {

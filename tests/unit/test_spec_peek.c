@@ -1,4 +1,4 @@
-/* What a YAML file among others is: rg_spec_peek. */
+/* What a YAML file of a folder is: rg_spec_peek. */
 #include <string.h>
 #include "spec/spec.h"
 
@@ -47,7 +47,7 @@ static void test_others(void)
 	check("a: b\n---\ncluster: a\n", false, NULL, 0);
 }
 
-/* Faults are for the loader to tell, so these count. */
+/* The loader reports faults, so these count. */
 static void test_faulty(void)
 {
 	check("cluster: a\nx: [\n", true, NULL, 0);

@@ -1,6 +1,6 @@
-/* Writers that are killed at random instants, and readers beside a busy writer. What a call
- * reported as done must be there afterwards, what it did not report may be there or not, and
- * nothing may be there twice or by half. */
+/* Writers killed at random times, and readers concurrent with a busy writer. What a call reported
+ * as done must exist afterwards, what it did not report may exist or not, and nothing may exist
+ * twice or in part. */
 #include "state_fixture.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #define ADDRESSES 24
 #define SEED 7
 
-/* What the writer tells of a transaction that returned true; one write(2) to a pipe. */
+/* The writer's report of a transaction that returned true; one write(2) to a pipe. */
 typedef struct {
 	char what; /* 'o' open, 'c' created, 'f' failed, 'r' removed */
 	int address;
@@ -124,7 +124,7 @@ static G_GNUC_NORETURN void write_until_killed(Fixture *f, guint32 seed, int fd)
 	}
 }
 
-/* What is known of one (address, generation, attempt) from the reports. */
+/* What the reports say about one (address, generation, attempt). */
 typedef struct {
 	int64_t generation, attempt;
 	char last;
@@ -139,8 +139,8 @@ static void take_report(Known *known, const Report *report)
 	at->last = report->what;
 }
 
-/* The state of one address must be what was reported last, or what the one transaction that was
- * under way when the writer died makes of it. */
+/* The state of one address must be what was reported last, or what the transaction that was running
+ * when the writer died makes of it. */
 static void check_address(Fixture *f, const RgSnapshot *snapshot, int number, Known *known)
 {
 	g_autofree char *address = rg_address_format("aws.instance", "train", number);
@@ -179,7 +179,7 @@ static void check_address(Fixture *f, const RgSnapshot *snapshot, int number, Kn
 		g_assert_cmpint(now->generation, ==, generation);
 }
 
-/* The next writer starts from what is, not from what was told last. */
+/* The next writer starts from the actual state, not from the last report. */
 static void resync(const RgSnapshot *snapshot, Fixture *f, Known *known)
 {
 	for (int i = 0; i < ADDRESSES; i++) {
@@ -219,7 +219,7 @@ static void check_file(Fixture *f)
 
 static void check_after_kill(Fixture *f, Known *known, int64_t *serial)
 {
-	/* first as `plan` would: without the right to roll back */
+	/* first as `plan` would: without permission to roll back */
 	g_autoptr(RgStore) reader = rg_store_open(f->path, RG_STORE_READ, f->diags);
 	assert_fine(f->diags);
 	g_autoptr(RgSnapshot) read = rg_store_load(reader, CLUSTER, f->diags);
@@ -271,7 +271,7 @@ static void test_killed_writers_leave_whole_states(Fixture *f, gconstpointer unu
 	g_assert_cmpuint(reports, >=, KILLS / 2);
 }
 
-/* Opens and settles pairs until it is told to stop. */
+/* Opens and settles pairs until it is stopped. */
 static G_GNUC_NORETURN void write_pairs(Fixture *f)
 {
 	fixture_open(f);
@@ -311,7 +311,7 @@ static void test_readers_see_whole_transactions(Fixture *f, gconstpointer unused
 		serial = snapshot->serial;
 	}
 	g_assert_cmpint(status, ==, 0);
-	/* how far they overlap is the scheduler's affair */
+	/* how far they overlap depends on the scheduler */
 	g_test_message("%zu different sizes seen while it was written", sizes);
 	g_autoptr(RgSnapshot) end = load(f);
 	g_assert_cmpuint(rg_resource_set_size(end->recorded), ==, 300);

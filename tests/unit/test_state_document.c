@@ -1,4 +1,4 @@
-/* The state as a document: out of a file and into another, and what a push refuses. */
+/* The state as a document: from one file into another, and what a push refuses. */
 #include "document_fixture.h"
 #include <string.h>
 
@@ -94,7 +94,7 @@ static void test_a_forced_push_tells_what_is_lost(Fixture *f, gconstpointer unus
 	g_assert_cmpstr(warning->code, ==, "state.lost");
 	g_assert_cmpstr(warning->detail, ==, "aws.instance.train[2] (i-2)");
 	g_assert_nonnull(backup);
-	/* the record is back, and not counted among what was removed; identities went on */
+	/* the record is back, and does not count as removed; identities have advanced */
 	g_autoptr(RgSnapshot) after = load(f);
 	g_assert_nonnull(rg_resource_set_find(after->recorded, gone));
 	g_assert_false(g_hash_table_contains(after->tombstones, "i-1"));
@@ -193,7 +193,7 @@ static void test_clusters_share_nothing(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(rg_resource_set_size(first->recorded), ==, 2);
 	g_auto(GStrv) names = rg_store_clusters(f->store, f->diags);
 	g_assert_cmpuint(g_strv_length(names), ==, 2);
-	/* and the document of both can be cut to one */
+	/* and the document of both can be reduced to one */
 	g_autofree char *both = pull_text(f->store, f->diags);
 	json_auto_t *cut = parse(both, false, f->diags);
 	g_assert_true(rg_state_document_choose(cut, "second", f->diags));
@@ -253,7 +253,7 @@ static void test_redacted_documents_hold_no_secret(Fixture *f, gconstpointer unu
 	const json_t *node = rg_json_at(document, "/clusters/0/resources/0");
 	g_assert_true(json_is_true(rg_json_at(node, "/outputs/private_ip/$redacted")));
 	check_refused(f, text, true, "state.redacted");
-	/* nor when the word for it is taken out */
+	/* nor if the word for it is removed */
 	json_object_del(document, "redacted");
 	json_object_set_new(
 		json_array_get(json_object_get(document, "clusters"), 0), "journal", json_array());

@@ -1,4 +1,4 @@
-/* What a push makes of documents that somebody else wrote, or something damaged. */
+/* Pushing documents that someone else wrote, or that are damaged. */
 #include "base/json_place.h"
 #include "document_fixture.h"
 #include <string.h>
@@ -8,7 +8,7 @@
 
 typedef struct {
 	const char *pointer, *key, *value; /* JSON */
-	const char *at;			   /* where the first error stands */
+	const char *at;			   /* the place of the first error */
 } Hurt;
 
 static const Hurt hurts[] = {
@@ -75,7 +75,7 @@ static void test_each_fault_is_told_with_its_place(Fixture *f, gconstpointer unu
 	}
 }
 
-/* What may stand once only stands twice. */
+/* What may occur only once occurs only once. */
 static void test_doubles_are_told(Fixture *f, gconstpointer unused)
 {
 	static const char *const lists[] = {"/clusters", "/clusters/0/resources",
@@ -98,7 +98,7 @@ static void test_doubles_are_told(Fixture *f, gconstpointer unused)
 		g_assert_nonnull(strstr(rg_diags_get(f->diags, 0)->summary, "already"));
 		diags_reset(f);
 	}
-	/* one thing under two addresses */
+	/* one resource at two addresses */
 	json_t *copy = json_deep_copy(rg_json_at(document, "/clusters/0/resources/0"));
 	rg_json_set_str(copy, "address", "aws.instance.train[9]");
 	g_autofree char *twin = edited(one, "/clusters/0/resources", NULL, copy);
@@ -164,8 +164,8 @@ static void test_many_faults_are_counted(Fixture *f, gconstpointer unused)
 	assert_code(f->diags, "file.too-large");
 }
 
-/* Texts with some bytes changed, cut or doubled: an error with a code, or a document that can be
- * pushed and pulled. */
+/* Texts with some bytes changed, removed or doubled: an error with a code, or a document that can
+ * be pushed and pulled. */
 static void test_hurt_texts_do_no_harm(Fixture *f, gconstpointer unused)
 {
 	static const char bytes[] = "{}[]\",:0-9.eE\\u\n\x80\xff"
@@ -236,8 +236,8 @@ static void hurt_value(json_t *at, GRand *rand, json_t *root)
 	json_decref(other);
 }
 
-/* Whatever is accepted is pushed whole, or refused with nothing changed, and can be pulled again.
- */
+/* Whatever is accepted is pushed completely, or refused with nothing changed, and can be pulled
+ * again. */
 static void test_hurt_values_do_no_harm(Pair *pair, gconstpointer unused)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(12);

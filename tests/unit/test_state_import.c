@@ -1,4 +1,4 @@
-/* `import`: what exists becomes records, all of it or nothing. */
+/* `import`: existing resources become records, all or none. */
 #include "state_fixture.h"
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void test_things_become_records(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(node->group, ==, "train");
 	g_assert_cmpstr(node->origin, ==, "/pools/train");
 	g_assert_cmpstr(rg_json_str(node->outputs, "private_ip", ""), ==, "10.0.0.7");
-	/* no mark of ours is on it yet: the next apply writes them */
+	/* it has none of our marks yet: the next apply writes them */
 	g_assert_true(node->mismarked);
 	g_assert_null(node->marked_as);
 	const RgResource *secret = rg_resource_set_find(after->recorded, RG_SECRET_RAY_TOKEN);
@@ -66,7 +66,7 @@ static void test_things_become_records(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(rg_json_str(json_array_get(changes, 0), "action", ""), ==, "import");
 }
 
-/* What stood at an address before had identities that the cloud has seen. */
+/* The earlier resource at an address had identities that the cloud has seen. */
 static void test_an_address_goes_on_counting(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);
@@ -131,7 +131,7 @@ static void test_one_that_is_refused_keeps_all_out(Fixture *f, gconstpointer unu
 		"aws.instance.train[0] of cluster other");
 }
 
-/* The same id in another region is another thing. */
+/* The same id in another region is another resource. */
 static void test_other_regions_do_not_count(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);
@@ -161,7 +161,7 @@ static void test_an_unknown_cluster_is_an_error(Fixture *f, gconstpointer unused
 	assert_code(f->diags, "state.no-such-cluster");
 }
 
-/* What cannot be read is never taken for an address that nothing stood at. */
+/* An unreadable record must not make an address look unused. */
 static void test_unreadable_identities_keep_all_out(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);

@@ -1,4 +1,4 @@
-/* Creates under way, and identities: what one process sees of one file. */
+/* Creates in progress, and identities, in a single process. */
 #include "state_fixture.h"
 
 #define T0 "aws.instance.train[0]"

@@ -1,6 +1,5 @@
-/* What outlives the records of nodes: when each began and ended, how, at which price and under
- * which labels. Times here are those of the machine; tests/cli/fit/test_cost.py controls the clock.
- */
+/* What survives the records of nodes: when each started and ended, how, at which price and with
+ * which labels. Uses the machine's clock; tests/cli/fit/test_cost.py controls the clock. */
 #include "state_fixture.h"
 #include "state/internal.h"
 
@@ -56,12 +55,12 @@ static void test_each_end_has_its_name(Fixture *f, gconstpointer unused)
 		g_assert_cmpint(
 			rg_json_int(item, "ended_s", 0), >=, rg_json_int(item, "began_s", 0));
 	}
-	/* nothing of it is told that ended before the time asked for */
+	/* omits what ended before the requested time */
 	json_auto_t *none = rg_store_lifetimes(f->store, CLUSTER, INT64_MAX, f->diags);
 	g_assert_cmpuint(json_array_size(none), ==, 0);
 }
 
-/* decide.md row 7: the cloud has it no more, and a create takes its address. */
+/* decide.md row 7: the cloud no longer has it, and a create takes its address. */
 static void test_what_a_create_replaces_is_gone(Fixture *f, gconstpointer unused)
 {
 	make_two(f);
@@ -150,7 +149,7 @@ static void test_what_has_no_price_has_no_lifetime(Fixture *f, gconstpointer unu
 	group->id = g_strdup("sg-1");
 	g_assert_true(rg_store_adopt(f->store, CLUSTER, group, f->diags));
 	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM lifetimes"), ==, 0);
-	/* a price that comes later begins one */
+	/* a price that is added later starts one */
 	json_auto_t *pin = json_pack("{s:n}", "price_microusd_hour");
 	g_assert_true(
 		rg_store_record(f->store, CLUSTER, group->address, NULL, NULL, pin, f->diags));

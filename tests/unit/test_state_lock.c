@@ -1,4 +1,4 @@
-/* The lock of a cluster: one holder among processes, gone with its holder, and who holds it. */
+/* The lock of a cluster: one holder among processes, released with its holder, and who holds it. */
 #include "state_fixture.h"
 #include "base/clock.h"
 #include <errno.h>
@@ -60,7 +60,7 @@ static void test_the_row_goes_the_file_stays(Fixture *f, gconstpointer unused)
 	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM locks"), ==, 0);
 }
 
-/* A child that takes the lock, says so, and waits to be killed or hold_ms. */
+/* A child that takes the lock, reports that, and waits to be killed or hold_ms. */
 static pid_t start_holder(Fixture *f, unsigned hold_ms)
 {
 	int ready[2];
@@ -180,7 +180,7 @@ static void test_any_name_stays_beside_the_state(Fixture *f, gconstpointer unuse
 #define RACERS 6
 #define LAPS 15
 
-/* Reads a number and writes it back one higher, which only a lock makes right. */
+/* Reads a number and writes it back increased by one, which only a lock makes correct. */
 static bool count_once(Fixture *f, RgStore *store, const char *file)
 {
 	g_autofree char *text = NULL;

@@ -1,4 +1,4 @@
-/* Old states: the machinery with a made-up next version, and the kept file of each version. */
+/* Old states: the machinery with an invented next version, and the stored file of each version. */
 #include "state_fixture.h"
 #include "state/internal.h"
 #include <glib/gstdio.h>
@@ -11,7 +11,7 @@
 
 static const unsigned versions[] = {1, 2, 3, 4, 5, 6, 7};
 
-/* As if the program were one version further. */
+/* As if the program were one version newer. */
 static RgStore *open_next(Fixture *f, RgStoreMode mode, const char *sql)
 {
 	static RgMigration list[9];
@@ -72,7 +72,7 @@ static void test_writing_migrates_the_file(Fixture *f, gconstpointer unused)
 	GStatBuf status;
 	g_assert_cmpint(g_stat(backup, &status), ==, 0);
 	g_assert_cmphex(status.st_mode & 07777, ==, 0600);
-	/* and the older program refuses it from now on */
+	/* and the older program refuses it from then on */
 	g_assert_null(rg_store_open(f->path, RG_STORE_WRITE, f->diags));
 	assert_code(f->diags, "state.newer");
 	diags_reset(f);
@@ -103,7 +103,7 @@ static void put_kept_file(Fixture *f, unsigned version)
 		f->path, data, (gssize)len, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
 }
 
-/* Version 1 knew those of its records only, and says so. */
+/* Version 1 had only the costs of its current records, and says so. */
 static void check_kept_lifetimes(Fixture *f)
 {
 	int64_t from_s;
@@ -117,7 +117,7 @@ static void check_kept_lifetimes(Fixture *f)
 	g_assert_cmpuint(json_array_size(lifetimes), ==, from_s > 0 ? 1 : 2);
 }
 
-/* What write_state.c has put there. */
+/* The content written by write_state.c. */
 static void check_kept_content(Fixture *f)
 {
 	g_autoptr(RgSnapshot) snapshot = load(f);
@@ -170,7 +170,7 @@ static void test_every_kept_file_opens(Fixture *f, gconstpointer unused)
 	}
 }
 
-/* Older versions put `marked` nowhere: what it recorded was marked as it is called. */
+/* Older versions had no `marked`: what they recorded was marked with its address. */
 static void test_version_3_knows_the_marks(Fixture *f, gconstpointer unused)
 {
 	put_kept_file(f, 1);
@@ -188,7 +188,7 @@ static void test_version_3_knows_the_marks(Fixture *f, gconstpointer unused)
 #define BIG_ROWS 5000
 #define MIGRATION_KILLS 25
 
-/* An old file whose migration takes long enough to be killed in. */
+/* An old file whose migration takes long enough to be killed during it. */
 static void make_big_old_file(Fixture *f)
 {
 	sqlite3 *db = NULL;
@@ -266,7 +266,7 @@ static char *tables_of(const char *path)
 	return g_string_free(text, FALSE);
 }
 
-/* Released tables change by a new migration only. */
+/* Released tables change only through a new migration. */
 static void test_the_newest_kept_file_has_the_tables_of_today(Fixture *f, gconstpointer unused)
 {
 	unsigned newest = versions[G_N_ELEMENTS(versions) - 1];

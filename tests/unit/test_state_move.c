@@ -1,4 +1,4 @@
-/* `state mv`: records under other addresses, and what other records say of them. */
+/* `state mv`: records at other addresses, and references in other records. */
 #include "state_fixture.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void adopt(Fixture *f, const char *kind, const char *name, int64_t index,
 	g_assert_true(rg_store_adopt(f->store, CLUSTER, resource, f->diags));
 }
 
-/* A placement group, and two nodes in it that the run made. */
+/* A placement group, and two nodes in it that the run created. */
 static void fill(Fixture *f)
 {
 	fixture_open(f);
@@ -57,10 +57,10 @@ static void test_a_record_keeps_what_it_is(Fixture *f, gconstpointer unused)
 	g_assert_true(json_equal(is->attrs, was->attrs));
 	g_assert_true(json_equal(is->pin, was->pin));
 	g_assert_cmpint(is->created_s, ==, was->created_s);
-	g_assert_cmpint(is->updated_s, >, was->updated_s); /* a plan that was saved is stale */
+	g_assert_cmpint(is->updated_s, >, was->updated_s); /* a saved plan is stale */
 	g_assert_null(rg_resource_set_find(after->recorded, B(1))->origin);
 	g_assert_cmpint(after->serial, ==, before->serial + 1);
-	/* the marks in the cloud tell the old address until the next apply */
+	/* the marks in the cloud have the old address until the next apply */
 	g_assert_true(is->mismarked);
 	g_assert_cmpstr(is->marked_as, ==, T(0));
 }
@@ -124,7 +124,7 @@ static void test_edits_are_no_updates(Fixture *f, gconstpointer unused)
 		==, 0);
 }
 
-/* All or none: the file tells nothing of the moves before the one that fails. */
+/* All or none: a failed move leaves no trace of the earlier ones in the file. */
 static void check_refused(
 	Fixture *f, const RgMove *moves, size_t n, const RgMoveEdit *edit, const char *word)
 {

@@ -1,4 +1,4 @@
-/* Which files are taken, which are refused, and that a reading handle leaves no trace. */
+/* Which files are accepted, which are refused, and that a reading handle leaves no trace. */
 #include "state_fixture.h"
 #include "state/internal.h"
 #include <errno.h>
@@ -79,7 +79,7 @@ static bool read_one(Fixture *f)
 	       g_hash_table_size(snapshot->tombstones) == 0;
 }
 
-/* Everybody may read, nobody may write: neither the file nor the folder. */
+/* Everyone may read, nobody may write: neither the file nor the folder. */
 static void make_read_only(Fixture *f)
 {
 	g_autofree char *folder = g_path_get_dirname(f->path);
@@ -343,7 +343,7 @@ static int setting(RgStore *store, int which)
 	return value;
 }
 
-/* A state may come from anywhere: its file rewrites no schema and runs no code of its own. */
+/* A state may come from anywhere: its file changes no schema and runs no code of its own. */
 static void test_a_file_is_not_trusted(Fixture *f, gconstpointer unused)
 {
 	make_state(f);
@@ -357,7 +357,7 @@ static void test_a_file_is_not_trusted(Fixture *f, gconstpointer unused)
 	}
 }
 
-/* The disk is "full" at the size that the file has now. */
+/* The disk is "full" at the current size of the file. */
 static bool write_on_a_full_disk(Fixture *f)
 {
 	struct stat status;

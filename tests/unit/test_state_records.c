@@ -1,4 +1,4 @@
-/* Records, tombstones and secrets: what one process sees of one file. */
+/* Records, tombstones and secrets, in a single process. */
 #include "state_fixture.h"
 #include <string.h>
 
@@ -89,7 +89,7 @@ static void test_many_records_are_one_transaction(Fixture *f, gconstpointer unus
 	g_assert_cmpint(after->serial, ==, before->serial + 1);
 	g_assert_true(json_equal(rg_resource_set_find(after->recorded, T0)->attrs, attrs));
 	g_assert_true(json_equal(rg_resource_set_find(after->recorded, T1)->outputs, outputs));
-	/* what the state only learns is no line of the protocol */
+	/* information that the state only learns is not logged as a change */
 	g_assert_cmpint(
 		query_int(f->path, "SELECT count(*) FROM run_changes WHERE action = 'update'"), ==,
 		1);
@@ -154,12 +154,12 @@ static void test_a_removal_that_was_begun_is_remembered(Fixture *f, gconstpointe
 	g_assert_true(rg_store_leaving(f->store, CLUSTER, addresses, 1, true, f->diags));
 	g_assert_true(rg_store_removed(f->store, CLUSTER, addresses, 1, f->diags));
 	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-1"));
-	g_assert_false(is_leaving(f, T0)); /* the next generation starts clean */
+	g_assert_false(is_leaving(f, T0)); /* the next generation starts without it */
 	assert_fine(f->diags);
 }
 
-/* Saved plans compare updated_s: within one second too a removal that was begun makes them stale.
- */
+/* Saved plans compare updated_s: even within one second, a removal that was started makes them
+ * stale. */
 static void test_a_removal_that_was_begun_moves_the_row(Fixture *f, gconstpointer unused)
 {
 	const char *const addresses[] = {T0};
@@ -182,7 +182,8 @@ static void test_forget_touches_the_record_only(Fixture *f, gconstpointer unused
 	g_assert_true(rg_store_forget(f->store, CLUSTER, T0, f->diags));
 	g_autoptr(RgSnapshot) snapshot = load(f);
 	g_assert_null(rg_resource_set_find(snapshot->recorded, T0));
-	/* still in the cloud: seeing it must be told, and its token must not come back */
+	/* still in the cloud: it must be reported when seen, and its token must not be used
+	 * again */
 	g_assert_cmpuint(g_hash_table_size(snapshot->tombstones), ==, 0);
 	check_identity(f, T0, 1, 0);
 	g_assert_false(rg_store_forget(f->store, CLUSTER, T0, f->diags));

@@ -183,7 +183,7 @@ static void test_equal_attributes_are_one_object(Fixture *f, gconstpointer unuse
 
 static void test_token_known_answer(Fixture *f, gconstpointer unused)
 {
-	/* Computed apart from us, by Python's hashlib and struct.pack('>q'), from the layout that
+	/* Computed independently, with Python's hashlib and struct.pack('>q'), from the layout that
 	 * token.c describes. */
 	const char *const addresses[] = {T0, T1};
 	const int64_t generations[] = {0, 3}, attempts[] = {1, 0};

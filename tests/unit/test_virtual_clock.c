@@ -1,5 +1,5 @@
-/* The clock of the tests that would sleep (virtual_clock.c): it skips what all wait for, and
- * nothing that somebody works through. */
+/* The clock of the tests that would sleep (virtual_clock.c): it skips time in which all threads
+ * wait, and none in which one works. */
 #include <glib.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -55,7 +55,7 @@ static void *sleep_and_tell(void *data)
 	return NULL;
 }
 
-/* Waits at most an hour of the skipping clock for another thread to be done. */
+/* Waits at most an hour of the skipping clock for another thread. */
 static bool is_told(Room *room)
 {
 	struct timespec until;

@@ -1,13 +1,12 @@
-/* Time that does not make tests wait. Linked into a test program, these functions stand in front of
- * the C library's, for all that the program loads: the clock is the true one plus what was skipped,
+/* Time that does not make tests wait. Linked into a test program, these functions replace the C
+ * library's for everything that the program loads: the clock is the real one plus what was skipped,
  * and as soon as every thread waits (sleeps, waits for a condition, joins another thread), the time
- * until the first of them is due is skipped. While any thread works, time passes as it does; so a
+ * until the first of them is due is skipped. While any thread works, time passes normally, so a
  * busy machine makes nothing late that was in time before. A thread that waits in another way (for
  * a socket, a process, GLib's own locks) counts as working.
  *
  * Forked children share the clock. Conditions with a deadline must use CLOCK_MONOTONIC. Production
- * code knows nothing of this file, and programs without it have no other clock than the system's.
- */
+ * code does not know this file, and programs without it have only the system's clock. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -24,13 +23,13 @@
 
 #define STANDS_IN __attribute__((visibility("default")))
 #define SECOND INT64_C(1000000000)
-#define POLL_NS 300000 /* how long a waiting thread truly sleeps before it looks again */
+#define POLL_NS 300000 /* how long a waiting thread really sleeps before it checks again */
 #define NEVER INT64_MAX
 
 typedef struct Waiter {
 	int64_t until_ns; /* on the skipping monotonic clock */
 	const void *condition;
-	bool woken; /* signalled: counts as working before it truly runs */
+	bool woken; /* signalled: counts as working before it really runs */
 	struct Waiter *next;
 } Waiter;
 
@@ -39,7 +38,7 @@ static atomic_flag locked = ATOMIC_FLAG_INIT; /* guards what follows */
 static Waiter *waiters;
 static int working = 1; /* threads that don't wait */
 
-/* The functions behind these: a sanitizer's, which must see them, or the C library's. */
+/* The original functions: a sanitizer's, which must see the calls, or the C library's. */
 #define BEHIND(result, name, ...)                                                                  \
 	extern __attribute__((weak)) result __interceptor_##name(__VA_ARGS__);                     \
 	typedef result (*name##_fn)(__VA_ARGS__);                                                  \
@@ -58,8 +57,9 @@ BEHIND(int, pthread_cond_timedwait, pthread_cond_t *, pthread_mutex_t *, const s
 BEHIND(int, pthread_cond_signal, pthread_cond_t *)
 BEHIND(int, pthread_cond_broadcast, pthread_cond_t *)
 
-/* No mutex: ThreadSanitizer would take what one thread tells another here for the program's own
- * order, and miss its races. For the same reason this file is compiled without sanitizers. */
+/* No mutex: ThreadSanitizer would take this communication between threads for the program's own
+ * synchronization, and miss its races. For the same reason this file is compiled without
+ * sanitizers. */
 static void lock(void)
 {
 	while (atomic_flag_test_and_set(&locked))
@@ -130,7 +130,7 @@ static void wake(const void *condition, bool all)
 	unlock();
 }
 
-/* A waiter that truly woke takes the mark that another one got in its place. */
+/* A waiter that really woke takes the mark that another one got in its place. */
 static void take_mark(Waiter *waiter)
 {
 	for (Waiter *at = waiters; at && !waiter->woken; at = at->next) {
@@ -155,7 +155,7 @@ static void wait_ends(Waiter *waiter, bool was_signalled)
 	unlock();
 }
 
-/* With nobody at work, goes on to where the first one is due. */
+/* If no thread works, skips to when the first one is due. */
 static void skip(void)
 {
 	lock();
@@ -286,7 +286,7 @@ STANDS_IN int pthread_create(
 		return EAGAIN;
 	*start = (Start){run, data};
 	lock();
-	working++; /* from now on, not from when the system lets it run */
+	working++; /* from now on, not from when the system schedules it */
 	unlock();
 	int status = behind_pthread_create()(thread, attributes, run_thread, start);
 	if (status == 0)

@@ -3,7 +3,7 @@
 #include "aws/sim/ec2.h"
 #include "aws/sim/sigv4.h"
 
-/* As long as AWS's, so that clients that cap the length see no difference. */
+/* As long as AWS's, so that clients with a length limit see no difference. */
 #define SECRET_LENGTH 40
 #define ALGORITHM "AWS4-HMAC-SHA256"
 /* Signature Version 4's window. */
@@ -43,7 +43,7 @@ void ec2_session_mint(RgSim *sim, const char *arn, gint64 lifetime_s, Ec2Session
 	sim->changes++; /* the counter behind ids moved */
 }
 
-/* Reads a token that this world made for this access key; false when it didn't. */
+/* Reads a token that this world created for this access key; false if it did not. */
 static bool session_read(
 	const RgSim *sim, const char *access_key, const char *token, Ec2Session *session)
 {
@@ -124,7 +124,7 @@ typedef struct {
 	char *signature;
 	char **scope; /* key, date, region, service, "aws4_request" */
 	const char *date;
-	const char *secret; /* borrowed from the knobs or the session; NULL: not known, not asked */
+	const char *secret; /* borrowed; NULL: unknown, or not checked */
 	Ec2Session session;
 } Proof;
 
@@ -187,7 +187,7 @@ static bool check_scope(RgSimCall *call, const Proof *proof)
 {
 	static const char *const services[AWS_APIS] = {"ec2", "sts", "ssm"};
 	const char *service = services[call->service];
-	g_assert(proof->scope != NULL); /* five parts: read_proof's doing */
+	g_assert(proof->scope != NULL); /* five parts, checked by read_proof */
 	if (!g_str_equal(proof->scope[4], "aws4_request") || !g_str_equal(proof->scope[3], service))
 		return auth_refuse(call, WRONG_SCOPE,
 			"Credential should be scoped to correct service: '%s'.", service);
@@ -233,7 +233,7 @@ static bool refuse_key(RgSimCall *call)
 			: "The security token included in the request is invalid.");
 }
 
-/* Temporary keys come with a session token, lasting ones without. */
+/* Temporary keys have a session token, permanent ones do not. */
 static bool find_key(RgSimCall *call, Proof *proof)
 {
 	const char *key = proof->scope[0];
@@ -259,7 +259,7 @@ static bool find_key(RgSimCall *call, Proof *proof)
 	return true;
 }
 
-/* Every x-amz-* header that was sent must be under the signature, and the host. */
+/* Every x-amz-* header that was sent must be signed, and the host. */
 static const char *unsigned_header(const RgSimRequest *request, const char *signed_headers)
 {
 	g_auto(GStrv) names = g_strsplit(signed_headers, ";", -1);

@@ -126,7 +126,7 @@ static char *token_key(const RgSimCall *call, const char *zone)
 	return g_strconcat(call->action->name, "/", zone, "/", call_str(call, "ClientToken"), NULL);
 }
 
-/* Everything but the token itself and what doesn't change the request's meaning. */
+/* Everything except the token itself and what does not change the request's meaning. */
 static char *fingerprint(const RgSimCall *call)
 {
 	json_auto_t *rest = json_copy(call->params);

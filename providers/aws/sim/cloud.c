@@ -11,7 +11,7 @@
 #define STS_NAMESPACE "https://sts.amazonaws.com/doc/" STS_VERSION "/"
 #define SSM_TARGET "AmazonSSM."
 
-/* ---- what it is made of */
+/* ---- its parts */
 
 static const RgSimKind kinds[EC2_KINDS] = {
 	[EC2_INSTANCE] = {"instances", "instanceId"},
@@ -47,7 +47,7 @@ static const RgSimKnob knobs[] = {
 		.form = "an object {token: access or refresh}"},
 	{"parameters", .check = rg_sim_knob_is_texts, .json = "{}",
 		.form = "an object {name: value}"},
-	{"join_ms", 0, 0, 24 * 3600 * 1000LL}, /* from running to a member of Ray */
+	{"join_ms", 0, 0, 24 * 3600 * 1000LL}, /* from running to being a member of Ray */
 	{"node_faults", .check = ec2_are_node_faults, .json = "[]",
 		.form = "a list of {how: fail, retry, hang, silent or impaired, type, count, step, "
 			"reason}"},
@@ -103,7 +103,7 @@ static const char *ssm_target(const RgSimRequest *request)
 	return header && g_str_has_prefix(header, SSM_TARGET) ? header : NULL;
 }
 
-/* By the target header or the form's Version; EC2 when nothing says otherwise. */
+/* By the target header or the form's Version; EC2 if neither decides. */
 static int service_of(const RgSimRequest *request, const json_t *params)
 {
 	if (ec2_sso_claims(request))
@@ -113,8 +113,8 @@ static int service_of(const RgSimRequest *request, const json_t *params)
 	return g_strcmp0(ec2_param_str(params, "Version"), STS_VERSION) == 0 ? STS_API : EC2_API;
 }
 
-/* JSON as the tree that a form gives: text at the leaves, lists as objects with numbers for keys.
- * Depth is bounded by jansson's parser. */
+/* JSON in the form of a parsed form: text at the leaves, lists as objects with numbers as keys.
+ * jansson's parser limits the depth. */
 static json_t *tree_of(const json_t *value)
 {
 	if (json_is_integer(value)) {
@@ -154,7 +154,7 @@ static json_t *parse_json(const RgSimRequest *request, char **problem)
 	return tree;
 }
 
-/* The parameters as params.h has them, the action's name and version among them. */
+/* The parameters in the form of params.h, including the action's name and version. */
 static json_t *params_of(const RgSimRequest *request, char **problem)
 {
 	if (ec2_sso_claims(request))

@@ -1,4 +1,4 @@
-/* Amazon's EC2, STS and SSM, simulated: a row of cmd/raygpu-sim's table. */
+/* Amazon's EC2, STS and SSM, simulated: a row in cmd/raygpu-sim's table. */
 #pragma once
 #include "sim/core/cloud.h"
 

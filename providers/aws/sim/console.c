@@ -1,7 +1,7 @@
-/* What machines print on their consoles, and whether their status checks pass. Those that raygpu
- * made report what they do in the form of raygpu's src/boot/README.md ("Reports"), which is a
- * contract here: nothing is shared with the code that reads it. Computed when it is asked for, from
- * the time since the machine runs. */
+/* What machines print on their consoles, and whether their status checks pass. Machines that raygpu
+ * created report their steps in the form of raygpu's src/boot/README.md ("Reports"), which is a
+ * contract here: this code shares nothing with the code that reads it. Computed on request, from
+ * the time since the machine started. */
 #include "aws/sim/resources.h"
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define DRIVER "550.90.07"
 #define KEYS_A_LINE 140
 
-/* In the order of raygpu's start script; `gpu`: on machines with GPUs. */
+/* In the order of raygpu's start script; `gpu`: only on machines with GPUs. */
 static const struct {
 	const char *step, *state, *more;
 	bool gpu;
@@ -41,7 +41,7 @@ bool ec2_are_node_faults(const json_t *value)
 	return json_is_array(value);
 }
 
-/* ---- at launch: which fault a machine has, for its life */
+/* ---- at launch: the fault that a machine has while it exists */
 
 static gint64 count_with(const RgSimPlace *region, const json_t *rule)
 {
@@ -90,7 +90,7 @@ static gint64 gpus_of(const RgSimPlace *region, const json_t *instance)
 	return doc_int(json_array_get(gpus, 0), "count");
 }
 
-/* Its script ran to the end, and its Ray would join. */
+/* Its script ran to the end, so its Ray would join. */
 static bool is_up(const RgSimPlace *region, const json_t *instance)
 {
 	return g_str_equal(ec2_instance_state(instance), "running") && !*fault_of(instance) &&
@@ -157,7 +157,7 @@ static void append_key(GString *keys, const char *id, gsize width)
 	g_string_append_len(keys, key, (gssize)width);
 }
 
-/* The ids of all that the head's Ray sees, by their number of GPUs. */
+/* The ids of everything that the head's Ray sees, by their number of GPUs. */
 static GHashTable *members_of(const Printing *printing, unsigned *n)
 {
 	GHashTable *members = g_hash_table_new_full(
@@ -213,7 +213,7 @@ static void print_joined(const Printing *printing)
 		print_members(printing);
 }
 
-/* As far as the machine is: its steps are spread over the knob join_ms. */
+/* As far as the machine has got: its steps are spread over the knob join_ms. */
 static void print_steps(const Printing *printing)
 {
 	const json_t *fault = json_object_get(printing->instance, "_fault");
@@ -241,7 +241,7 @@ static void print_console(const RgSimPlace *region, const json_t *instance, GStr
 {
 	const char *how = fault_of(instance);
 	gint64 booted_ms = doc_int(instance, "_bootedMs");
-	if (!booted_ms) /* it never ran, or a world from before */
+	if (!booted_ms) /* it never ran, or comes from an older world */
 		return;
 	g_string_append(text, "[    0.000000] Linux version 6.1.0 (raygpu-sim)\r\n"
 			      "[    8.500000] cloud-init[611]: Cloud-init v. 22.4.2 running\r\n");

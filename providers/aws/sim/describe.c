@@ -42,8 +42,8 @@ static char *unescape(const char *text)
 	return g_string_free(out, FALSE);
 }
 
-/* GPatternSpec knows no escapes. Goes back to the last star only, so the time is at most the
- * product of the lengths. */
+/* GPatternSpec has no escapes. Backtracks to the last star only, so the time is at most the product
+ * of the lengths. */
 static bool wild_match(const char *pattern, const char *text)
 {
 	const char *star = NULL;
@@ -162,7 +162,7 @@ static bool match_leaf(const Filter *filter, const json_t *value)
 	return match_text(filter, text);
 }
 
-/* Paths come from our tables, so the depth is theirs. */
+/* Paths come from our tables, which limit the depth. */
 static bool match_path(const Filter *filter, const json_t *value, const char *path)
 {
 	if (json_is_array(value)) {
@@ -205,9 +205,9 @@ typedef struct {
 } Entry;
 
 typedef struct {
-	guint64 after;	/* sequence number of the last one on the page before */
-	gint64 size;	/* 0: no bound */
-	char *bound_to; /* digest of action and filters: a token fits one question only */
+	guint64 after;	/* sequence number of the last one on the previous page */
+	gint64 size;	/* 0: no limit */
+	char *bound_to; /* digest of action and filters: a token is valid for one query only */
 } Paging;
 
 static char *question_digest(const RgSimCall *call)
@@ -272,7 +272,7 @@ static GArray *entries_of_table(const RgSimCall *call, unsigned kind)
 	return out;
 }
 
-/* Every id must be well-formed and visible to the reader, or the whole call fails. */
+/* Every id must be well-formed and visible to the reader, otherwise the whole call fails. */
 static GArray *entries_of_ids(RgSimCall *call, unsigned kind, const GPtrArray *ids)
 {
 	g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(Entry));
@@ -314,7 +314,8 @@ static void write_page(RgSimCall *call, const Ec2Listing *listing, const GPtrArr
 	ec2_xml_close(call->body, listing->set);
 }
 
-/* Fills the page; the sequence number behind which the next one starts, 0 when there is none. */
+/* Fills the page; returns the sequence number after which the next one starts, 0 if there is
+ * none. */
 static guint64 select_page(const RgSimCall *call, const Ec2Listing *listing,
 	const GPtrArray *filters, const GArray *entries, const Paging *paging, GPtrArray *page)
 {

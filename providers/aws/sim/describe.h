@@ -1,5 +1,5 @@
-/* What all Describe actions share: ids, filters, paging, and the list in the answer. A family
- * states its listing as data; only what differs is code. A filter matches when any of its values
+/* Shared by all Describe actions: ids, filters, paging, and the list in the answer. A family
+ * defines its listing as data; only differences are code. A filter matches if any of its values
  * does (wildcards * and ?, escaped by a backslash), and all filters must match; tag:KEY, tag-key
  * and tag-value are known for every kind. */
 #pragma once
@@ -7,7 +7,7 @@
 
 typedef struct {
 	const char *name;
-	const char *path; /* dotted members; lists on the way are looked through */
+	const char *path; /* dotted members; lists on the way are searched */
 } Ec2Filter;
 
 typedef struct {
@@ -15,9 +15,9 @@ typedef struct {
 	unsigned kind;
 	const char *ids;	  /* the parameter that lists ids; NULL: none */
 	const Ec2Filter *filters; /* ends with a NULL name */
-	/* Further conditions than filters; NULL: none. */
+	/* Further conditions besides filters; NULL: none. */
 	bool (*wanted)(const RgSimCall *call, const json_t *doc);
-	/* Writes the page's documents; NULL: each one as it is, inside <set>. */
+	/* Writes the page's documents; NULL: each one unchanged, inside <set>. */
 	void (*write)(RgSimCall *call, const GPtrArray *page);
 	gint64 least; /* bounds of MaxResults; 0: 5 and 1000 */
 	gint64 most;
@@ -25,10 +25,10 @@ typedef struct {
 
 /* Lists a table as the reader sees it (consistency delay). */
 bool ec2_describe(RgSimCall *call, const Ec2Listing *listing);
-/* Lists documents that were made for the occasion; their order must be stable between calls. */
+/* Lists documents built for this call; their order must be stable between calls. */
 bool ec2_describe_docs(RgSimCall *call, const Ec2Listing *listing, const GPtrArray *docs);
 
-/* The tagSet for one resource type out of the request's TagSpecification list; an empty list when
- * it has none. NULL and an error on the call when a tag is not allowed, or when a specification
- * names a type that is not in `types` (blank-separated). */
+/* The tagSet for one resource type from the request's TagSpecification list; an empty list if it
+ * has none. NULL and an error on the call if a tag is not allowed, or if a specification names a
+ * type that is not in `types` (blank-separated). */
 json_t *ec2_tags_of_request(RgSimCall *call, const char *type, const char *types);

@@ -1,14 +1,12 @@
-/* What every file of the simulated EC2, STS and SSM works with: kinds, facts, the parameters of a
- * call, its errors and its XML. Documents have the spelling of EC2's answers. */
+/* Used by every file of the simulated EC2, STS and SSM: kinds, facts, the parameters of a call, its
+ * errors and its XML. Documents have the spelling of EC2's answers. */
 #pragma once
 #include "aws/sim/params.h"
 #include "sim/core/call.h"
 #include "sim/core/knobs.h"
 #include "sim/core/world.h"
 
-/* The world is kept as of this account; the knob `account`, of the same length, is put into
- * answers.
- */
+/* The world is stored with this account; answers contain the knob `account`, of the same length. */
 #define EC2_ACCOUNT "123456789012"
 
 enum {
@@ -22,12 +20,12 @@ enum {
 	EC2_PLACEMENT, /* placement groups */
 	EC2_SPOT,      /* spot instance requests */
 	EC2_RESOURCES,
-	EC2_TOKEN = EC2_RESOURCES, /* ClientTokens and what they made */
-	EC2_USER_DATA,		   /* texts by digest: a batch of instances shares one */
+	EC2_TOKEN = EC2_RESOURCES, /* ClientTokens and their results */
+	EC2_USER_DATA,		   /* texts by digest, because instances of a batch share one */
 	EC2_KINDS,
 };
 
-/* Of a kind that is a resource. */
+/* For a kind that is a resource. */
 typedef struct {
 	const char *prefix; /* of ids */
 	const char *tag_type;
@@ -37,7 +35,7 @@ typedef struct {
 } Ec2Resource;
 
 extern const Ec2Resource ec2_resources[EC2_RESOURCES];
-/* The kind that an id's prefix says; EC2_KINDS when none. */
+/* The kind of an id, by its prefix; EC2_KINDS if none. */
 unsigned ec2_kind_of(const char *id);
 /* Is it prefix-8hex or prefix-17hex? */
 bool ec2_is_id(unsigned kind, const char *id);
@@ -66,7 +64,7 @@ typedef struct {
 	json_t *images;	       /* [{name, owner, alias?, arch, created, root_gb, description}] */
 } Ec2Data;
 
-/* Aborts when the embedded files are broken, which a build cannot survive. */
+/* Aborts if the embedded files are broken, which is a bug of the build. */
 void *ec2_data_new(void);
 void ec2_data_free(void *data);
 bool ec2_has_region(const void *data, const char *name);
@@ -105,42 +103,42 @@ static inline bool call_has(const RgSimCall *call, const char *path)
 	return ec2_param_at(call->params, path) != NULL;
 }
 
-/* Each ends the call with an error and gives false. */
+/* Each ends the call with an error and returns false. */
 bool ec2_fail_missing(RgSimCall *call, const char *parameter);
 bool ec2_fail_value(RgSimCall *call, const char *parameter, const char *value);
 bool ec2_fail_malformed(RgSimCall *call, unsigned kind, const char *id);
-/* `ids`: one or more, as the text is to say. */
+/* `ids`: one or more, as the text must list them. */
 bool ec2_fail_not_found(RgSimCall *call, unsigned kind, const char *ids);
 /* For a mutating action, after its checks and before its first change: with DryRun the call ends
  * here (412 DryRunOperation). */
 bool ec2_go(RgSimCall *call);
-/* <return>true</return>, with which many actions answer; true. */
+/* <return>true</return>, the answer of many actions; returns true. */
 bool ec2_done(RgSimCall *call);
 
-/* The true document of an id that a parameter names; NULL and the kind's error otherwise. */
+/* The current document of an id in a parameter; otherwise NULL and the kind's error. */
 json_t *ec2_find(RgSimCall *call, unsigned kind, const char *id);
-/* A list of ids that must all exist; NULL and an error otherwise. Texts borrowed, free the array.
- */
+/* A list of ids that must all exist; otherwise NULL and an error. Texts borrowed, free the
+ * array. */
 GPtrArray *ec2_ids(RgSimCall *call, unsigned kind, const char *parameter);
 /* Is the text in the parameter's list, or the list empty? */
 bool ec2_is_asked(const RgSimCall *call, const char *parameter, const char *text);
 /* EC2's form of an instant: 2026-11-21T09:47:02.000Z. g_free it. */
 char *ec2_time_text(gint64 unix_ms);
 
-/* ClientTokens. As EC2 documents it: the same token and parameters give the earlier result and do
- * nothing; other parameters give IdempotentParameterMismatch. Tokens hold for one action and
+/* ClientTokens. As EC2 documents it: the same token and parameters return the earlier result and do
+ * nothing; other parameters get IdempotentParameterMismatch. Tokens are valid for one action and
  * region, and for RunInstances with an explicit zone for that zone only ("zonal idempotency"):
  * docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
- * Sets *earlier (borrowed) when the request repeats one that succeeded: {ids, answer?}; NULL when
- * it is new or has no token. False and an error on the call for a mismatch or a bad token. */
+ * Sets *earlier (borrowed) if the request repeats one that succeeded: {ids, answer?}; NULL if it is
+ * new or has no token. False and an error on the call for a mismatch or a bad token. */
 bool ec2_token_check(RgSimCall *call, const char *zone, const json_t **earlier);
-/* Notes what the request made; nothing when it has no token. `answer` may be NULL. */
+/* Stores what the request created; nothing if it has no token. `answer` may be NULL. */
 void ec2_token_store(RgSimCall *call, const char *zone, json_t *ids, json_t *answer);
 
-/* ---- XML (xml.c): documents are JSON in wire spelling, so writing one is a walk over it */
+/* ---- XML (xml.c): documents are JSON in wire spelling, so writing one is a tree walk */
 
 /* <name>...</name> for any value: members in order, a list's entries as <item>, members whose name
- * begins with "_" left out (they are the simulator's own). Empty values become <name/>. */
+ * begins with "_" omitted (they are the simulator's own). Empty values become <name/>. */
 void ec2_xml_value(GString *out, const char *name, const json_t *value);
 void ec2_xml_text(GString *out, const char *name, const char *text);
 void ec2_xml_open(GString *out, const char *name);

@@ -147,8 +147,8 @@ static bool create_group(RgSimCall *call)
 	return true;
 }
 
-/* An interface holds the group (an instance that is not terminated holds interfaces), or a rule of
- * another group names it. */
+/* The group is in use: by an interface (an instance that is not terminated has interfaces), or in a
+ * rule of another group. */
 static bool is_used(const RgSimPlace *region, const char *id)
 {
 	const json_t *interface;
@@ -193,7 +193,7 @@ static bool name_wanted(const RgSimCall *call, const json_t *group)
 		       g_str_equal(doc_str(group, "vpcId"), default_vpc_id(call->place)));
 }
 
-/* A name that exists, but not yet for this reader, is as good as none. */
+/* A name that exists, but not yet for this reader, counts as missing. */
 static bool is_visible(RgSimCall *call, const json_t *group)
 {
 	const RgSimItem *item =

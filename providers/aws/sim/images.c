@@ -66,12 +66,12 @@ static bool describe_images(RgSimCall *call)
 }
 
 /* ---- SSM: the public parameters under /aws/service, which name a region's newest images, and
- * those that the knob `parameters` adds */
+ * those added by the knob `parameters` */
 
-/* Knobs have no time of their own: all parameters of theirs were set at this instant. */
+/* Knobs have no time of their own: all of their parameters were set at this time. */
 #define OWN_SET_S 1.7e9
 
-/* The newest image that a public parameter stands for; *versions counts its predecessors too. */
+/* The newest image that a public parameter stands for; *versions also counts its predecessors. */
 static const json_t *newest_image(const RgSimCall *call, const json_t *entry, json_int_t *versions)
 {
 	const json_t *newest = NULL;
@@ -113,7 +113,7 @@ static json_t *public_parameter(const RgSimCall *call, const char *name)
 		made ? (double)g_date_time_to_unix(made) : 0);
 }
 
-/* NULL when there is none. The caller owns it. */
+/* NULL if there is none. The caller owns it. */
 static json_t *parameter_find(const RgSimCall *call, const char *name)
 {
 	const char *own = json_string_value(

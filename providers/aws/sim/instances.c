@@ -1,7 +1,7 @@
 #include "aws/sim/describe.h"
 #include "aws/sim/resources.h"
 
-/* An interface as an instance shows it: its attachment doesn't name the instance again. */
+/* An interface as an instance shows it: its attachment does not repeat the instance. */
 static json_t *interface_view(const json_t *interface)
 {
 	static const char *const shown[] = {"association", "description", "groupSet",
@@ -95,7 +95,7 @@ void ec2_instance_refresh(RgSimPlace *region, const char *id)
 	rg_sim_put(region, EC2_INSTANCE, instance);
 }
 
-/* Instances of one launch that follow each other are one reservation. */
+/* Consecutive instances of one launch are one reservation. */
 static void write_reservations(RgSimCall *call, const GPtrArray *page)
 {
 	const char *open = NULL;
@@ -207,7 +207,7 @@ static bool describe_instance_status(RgSimCall *call)
 	return ec2_describe(call, &listing);
 }
 
-/* The value of an attribute as DescribeInstanceAttribute gives it; NULL for an unknown one. */
+/* The value of an attribute in the form of DescribeInstanceAttribute; NULL for an unknown one. */
 static json_t *attribute_value(const RgSimCall *call, const json_t *instance, const char *name)
 {
 	static const struct {
@@ -277,7 +277,7 @@ static bool modify_type(RgSimCall *call, json_t *instance)
 	return true;
 }
 
-/* Attributes with one member behind them: a flag or a word. */
+/* Attributes with a single member: a flag or a word. */
 static void modify_plain(RgSimCall *call, json_t *instance)
 {
 	const char *protect =
@@ -291,7 +291,7 @@ static void modify_plain(RgSimCall *call, json_t *instance)
 		json_object_set_new(instance, "_shutdownBehavior", json_string(behaviour));
 }
 
-/* New groups go to the primary interface, where they live. */
+/* New groups go to the primary interface. */
 static bool modify_groups(RgSimCall *call, const json_t *instance)
 {
 	g_autoptr(GPtrArray) ids = call_texts(call, "GroupId");
@@ -334,7 +334,7 @@ static bool modify_metadata(RgSimCall *call)
 		return false;
 	json_t *instance = rg_sim_edit(call->place, EC2_INSTANCE, id);
 	json_t *options = json_copy(json_object_get(instance, "metadataOptions"));
-	if (!options) /* a hand-made world */
+	if (!options) /* a manually written world */
 		options = json_object();
 	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
 		const char *word = call_str(call, words[i].parameter);

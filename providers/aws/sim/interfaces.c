@@ -5,10 +5,10 @@
 /* The first four addresses of a subnet and its last one are AWS's. */
 #define FIRST_HOST 4
 
-/* Of a region: what would take too long to look up in its documents. */
+/* For a region: what would take too long to look up in its documents. */
 typedef struct {
 	GHashTable *used;      /* private addresses */
-	GHashTable *next_host; /* subnet id -> host number to try next */
+	GHashTable *next_host; /* subnet id -> next host number to try */
 } Addresses;
 
 static Addresses *addresses_of(RgSimPlace *region)
@@ -87,7 +87,7 @@ bool ec2_address_check(RgSimCall *call, const json_t *subnet, const char *addres
 	return true;
 }
 
-/* The next free address in turn, so that an address is not given again at once. */
+/* The next free address in turn, so that an address is not reused immediately. */
 static char *take_address(RgSimPlace *region, const json_t *subnet, const char *wanted)
 {
 	guint32 base = 0;
@@ -120,8 +120,8 @@ static char *private_name(const RgSimPlace *region, const char *address)
 	return g_strdup_printf("ip-%s.%s.compute.internal", dashed, region->name);
 }
 
-/* Public addresses are of 198.18.0.0/15, which RFC 2544 keeps for tests: no client that trusts the
- * simulator can reach a stranger's machine. */
+/* Public addresses are from 198.18.0.0/15, which RFC 2544 reserves for tests: no client that trusts
+ * the simulator can reach someone else's machine. */
 static json_t *association_new(RgSimPlace *region)
 {
 	g_autofree char *address =
@@ -146,8 +146,8 @@ static json_t *attachment_json(RgSim *sim, const Ec2Attachment *attachment)
 		"instanceOwnerId", EC2_ACCOUNT, "status", "attached");
 }
 
-/* Addresses are listed twice in EC2's answers: on the interface, and in its list of one. An
- * EFA-only interface has none. */
+/* EC2's answers list an address twice: on the interface, and in its list of one. An EFA-only
+ * interface has none. */
 static void show_addresses(json_t *interface)
 {
 	if (!json_object_get(interface, "privateIpAddress")) {
@@ -163,7 +163,7 @@ static void show_addresses(json_t *interface)
 	json_object_set_new(interface, "privateIpAddressesSet", json_pack("[o]", entry));
 }
 
-/* `id`: of the interface, which gets the next free address or the wanted one. */
+/* `id`: of the interface, which gets the next free address or the requested one. */
 static void give_address(
 	RgSimCall *call, const Ec2InterfaceForm *form, json_t *interface, const char *id)
 {
@@ -367,8 +367,9 @@ static bool modify_members(RgSimCall *call, json_t *interface)
 	return modify_attachment(call, interface);
 }
 
-/* AssociatePublicIpAddress may be set of any interface and counts where it is the primary one of an
- * instance (EC2 API, ModifyNetworkInterfaceAttribute): at once, or when the instance starts. */
+/* AssociatePublicIpAddress may be set for any interface and takes effect if it is the primary one
+ * of an instance (EC2 API, ModifyNetworkInterfaceAttribute): immediately, or when the instance
+ * starts. */
 static void follow_public(RgSimCall *call, const json_t *interface)
 {
 	const json_t *attachment = json_object_get(interface, "attachment");

@@ -31,7 +31,7 @@ static void set_profile(const RgSimCall *call, json_t *instance)
 		instance, "iamInstanceProfile", json_pack("{s:s, s:s}", "arn", arn, "id", id));
 }
 
-/* The part of an instance's document that all of a launch share, but for ids. */
+/* The part of an instance's document that all instances of a launch share, except for ids. */
 static json_t *instance_new(
 	const RgSimCall *call, const Ec2Launch *launch, const char *id, gint64 index)
 {
@@ -65,7 +65,7 @@ static json_t *instance_new(
 	return instance;
 }
 
-/* Keeps a text (base64) once, however many instances have it; its digest, g_free it. */
+/* Stores a text (base64) once, however many instances have it; its digest, g_free it. */
 static char *keep_user_data(RgSimCall *call, const char *text)
 {
 	char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
@@ -105,7 +105,7 @@ static void add_interfaces(RgSimCall *call, const Ec2Launch *launch, json_t *ins
 			ec2_interface_attach(call, id, &attachment);
 		else
 			id = ec2_interface_add(call, &wanted->form, &attachment);
-		/* The primary one leads the list, wherever the request put it. */
+		/* The primary one comes first in the list, wherever the request put it. */
 		bool primary = attachment.device == 0 && attachment.card == 0;
 		json_array_insert_new(ids, primary ? 0 : json_array_size(ids), json_string(id));
 	}
@@ -114,7 +114,7 @@ static void add_interfaces(RgSimCall *call, const Ec2Launch *launch, json_t *ins
 }
 
 /* An attached volume's document for one block device of a launch; not yet stored. `form` is the
- * wanted {size, type, encrypted, delete, snapshot?}. */
+ * requested {size, type, encrypted, delete, snapshot?}. */
 static json_t *volume_new(RgSimCall *call, const char *zone, const char *instance_id,
 	const char *device, const json_t *form)
 {
@@ -159,7 +159,7 @@ static void add_volumes(RgSimCall *call, const Ec2Launch *launch, json_t *instan
 	json_object_set_new(instance, "blockDeviceMapping", mappings);
 }
 
-/* Makes the instances; the list of their ids. */
+/* Creates the instances; returns the list of their ids. */
 static json_t *launch_carry_out(RgSimCall *call, const Ec2Launch *launch)
 {
 	json_t *ids = json_array();
@@ -196,8 +196,9 @@ static void launch_answer(RgSimCall *call, const json_t *ids)
 	ec2_xml_close(call->body, "instancesSet");
 }
 
-/* A repeated request: what it made the first time, as it is now. One terminated instance is enough
- * to refuse; AWS documents the error for a single instance and is silent about batches. */
+/* A repeated request: what it created the first time, in its current state. One terminated instance
+ * is enough to refuse; AWS documents the error for a single instance and does not mention
+ * batches. */
 static bool launch_answer_again(RgSimCall *call, const json_t *ids)
 {
 	for (size_t i = 0; i < json_array_size(ids); i++) {
@@ -227,7 +228,8 @@ static bool launch_new(RgSimCall *call, Ec2Launch *launch, const char *zone)
 
 static bool run_instances(RgSimCall *call)
 {
-	/* The token comes first: a repeated request names an interface that is in use by now. */
+	/* The token is checked first: a repeated request names an interface that is in use by
+	 * now. */
 	const char *zone = ec2_launch_zone(call);
 	const json_t *earlier = NULL;
 	if (!zone || !ec2_token_check(call, zone, &earlier))
@@ -240,7 +242,7 @@ static bool run_instances(RgSimCall *call)
 	return done;
 }
 
-/* ---- volumes: made by launches, deleted with their instance where they say so */
+/* ---- volumes: created by launches, deleted with their instance if they are marked so */
 
 void ec2_volume_release(RgSimPlace *region, const char *volume_id)
 {

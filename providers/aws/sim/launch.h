@@ -1,5 +1,5 @@
-/* A RunInstances request: read and checked (launch_form.c, launch_network.c), then carried out
- * (launch.c). All documents and texts are borrowed from the request or the world unless a line says
+/* A RunInstances request: parsed and checked (launch_form.c, launch_network.c), then executed
+ * (launch.c). All documents and texts are borrowed from the request or the world unless noted
  * otherwise. */
 #pragma once
 #include "aws/sim/resources.h"
@@ -31,10 +31,10 @@ typedef struct {
 	GArray *interfaces;	 /* owned: of Ec2LaunchInterface */
 } Ec2Launch;
 
-/* Reads what doesn't depend on the world's state: counts, type, image, texts, tags, disks. */
+/* Parses what does not depend on the world's state: counts, type, image, texts, tags, disks. */
 bool ec2_launch_read(RgSimCall *call, Ec2Launch *launch);
-/* The zone that the request names, directly or by a subnet; "" when it leaves it to EC2. NULL and
- * an error when the subnet doesn't exist. */
+/* The zone that the request names, directly or through a subnet; "" if it leaves it to EC2. NULL
+ * and an error if the subnet does not exist. */
 const char *ec2_launch_zone(RgSimCall *call);
 /* Chooses zone, subnet, interfaces and the number of instances. */
 bool ec2_launch_place(RgSimCall *call, Ec2Launch *launch);
@@ -42,10 +42,10 @@ void ec2_launch_clear(Ec2Launch *launch);
 
 /* Reads InstanceMarketOptions into launch->spot and ->max_price (spot.c). */
 bool ec2_spot_read(RgSimCall *call, Ec2Launch *launch);
-/* The request behind a spot instance that is being launched; notes it on the instance. */
+/* The request of a spot instance that is being launched; stores it on the instance. */
 void ec2_spot_add(RgSimCall *call, const Ec2Launch *launch, json_t *instance);
-/* Finds the group that Placement names into launch->placement, and asks whether the type may be in
- * it (placement_group.c). */
+/* Stores the group that Placement names in launch->placement, and checks whether the type is
+ * allowed in it (placement_group.c). */
 bool ec2_placement_group_read(RgSimCall *call, Ec2Launch *launch);
-/* Does the chosen zone fit with the group's other instances? */
+/* Does the chosen zone match the group's other instances? */
 bool ec2_placement_group_fits(RgSimCall *call, const Ec2Launch *launch);

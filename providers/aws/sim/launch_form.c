@@ -55,7 +55,7 @@ static bool read_image_and_type(RgSimCall *call, Ec2Launch *launch)
 	return true;
 }
 
-/* g_base64_decode skips what it doesn't know, so the proof is to encode again. */
+/* g_base64_decode skips invalid characters, so encode again and compare. */
 static bool is_base64(const char *text, gsize *decoded_length)
 {
 	g_autofree guchar *raw = g_base64_decode(text, decoded_length);
@@ -91,7 +91,7 @@ static json_t *device_new(const char *name, const json_t *ebs)
 		doc_str(ebs, "snapshotId"));
 }
 
-/* EC2 complains of st1 and sc1 at the root in these words too (aws/aws-sdk#542). */
+/* EC2 also uses this message for st1 and sc1 as root disks (aws/aws-sdk#542). */
 static bool check_disk_type(RgSimCall *call, const char *type, bool is_root)
 {
 	if (g_str_equal(type, "io1") || g_str_equal(type, "io2"))
@@ -131,7 +131,7 @@ static bool override_device(RgSimCall *call, json_t *device, const json_t *entry
 	return true;
 }
 
-/* The image's disks, changed and added to by BlockDeviceMapping.N. */
+/* The image's disks, changed and extended by BlockDeviceMapping.N. */
 static bool read_devices(RgSimCall *call, Ec2Launch *launch)
 {
 	launch->devices = json_array();

@@ -3,7 +3,7 @@
 /* ---- network cards of the type and EFA interfaces on them: networkInfo of DescribeInstanceTypes
  */
 
-/* "efa" has an EFA and an ordinary device, "efa-only" just the first (EC2 API, shape
+/* "efa" has an EFA and an ordinary device, "efa-only" only the former (EC2 API, shape
  * InstanceNetworkInterfaceSpecification). */
 static bool is_efa(const char *type)
 {
@@ -27,7 +27,7 @@ static gint64 max_efa(const json_t *type)
 	return doc_int(info, "maximumEfaInterfaces");
 }
 
-/* Devices of one card: as the type's entry lists them, else the type's. */
+/* Devices of one card: from its entry in the type, else from the type. */
 static gint64 max_devices(const json_t *type, gint64 card)
 {
 	const json_t *cards = json_object_get(json_object_get(type, "networkInfo"), "networkCards");
@@ -41,7 +41,7 @@ static gint64 max_devices(const json_t *type, gint64 card)
 	return ec2_type_max_interfaces(type);
 }
 
-/* Of a type with more cards than EFA interfaces (p6-b300: 17 and 16) the first card takes none
+/* For a type with more cards than EFA interfaces (p6-b300: 17 and 16), the first card supports none
  * (AWS's engineers in aws-parallelcluster issue 7143). */
 static bool takes_efa(const json_t *type, gint64 card)
 {
@@ -110,8 +110,8 @@ static bool check_efa(RgSimCall *call, const Ec2Launch *launch, unsigned n)
 	return true;
 }
 
-/* Every interface is on a card that the type has, with a device index that the card takes and of a
- * kind that it takes; else an error on the call. */
+/* Every interface is on a card of the type, with a device index and of a kind that the card
+ * supports; otherwise an error on the call. */
 static bool check_cards(RgSimCall *call, const Ec2Launch *launch)
 {
 	for (unsigned i = 0; i < launch->interfaces->len; i++) {
@@ -138,7 +138,7 @@ const char *ec2_launch_zone(RgSimCall *call)
 	return found ? doc_str(found, "availabilityZone") : NULL;
 }
 
-/* All places that the request names must be in one zone; notes it. */
+/* All places in the request must be in one zone; stores it. */
 static bool agree_on_zone(RgSimCall *call, Ec2Launch *launch, const char *zone)
 {
 	if (launch->zone && !g_str_equal(launch->zone, zone))
@@ -274,8 +274,8 @@ static bool read_plain(RgSimCall *call, Ec2Launch *launch)
 	return done;
 }
 
-/* Ids of the groups for the n-th interface; free the array. NULL and an error when a group's name
- * is unknown. */
+/* Ids of the groups for the n-th interface; free the array. NULL and an error if a group's name is
+ * unknown. */
 static GPtrArray *group_ids(RgSimCall *call, const json_t *entry)
 {
 	if (entry)
@@ -291,7 +291,7 @@ static GPtrArray *group_ids(RgSimCall *call, const json_t *entry)
 	return g_steal_pointer(&ids);
 }
 
-/* What only the chosen zone decides: default subnet, groups of its VPC, public address. */
+/* What depends on the chosen zone: default subnet, groups of its VPC, public address. */
 static bool finish_interface(
 	RgSimCall *call, Ec2Launch *launch, Ec2LaunchInterface *out, const json_t *entry)
 {
@@ -339,7 +339,7 @@ static bool addresses_left(RgSimCall *call, const Ec2Launch *launch)
 	return true;
 }
 
-/* As many as the quota leaves, if that is enough. */
+/* As many as the quota allows, if that is enough. */
 static bool within_quota(RgSimCall *call, Ec2Launch *launch)
 {
 	const char *code = ec2_quota_code(launch->type, launch->spot);

@@ -35,9 +35,9 @@ bool ec2_instance_runs(const json_t *instance)
 	return g_str_equal(state, "pending") || g_str_equal(state, "running");
 }
 
-/* ---- what happens by itself */
+/* ---- events that happen by themselves */
 
-/* Interfaces and volumes go or become free; a terminated instance shows none of them. */
+/* Interfaces and volumes are deleted or become free; a terminated instance shows none of them. */
 static void let_go(RgSimPlace *region, json_t *instance)
 {
 	size_t i;
@@ -90,7 +90,7 @@ static bool is_one_of(const char *state, const char *states)
 	return g_strv_contains((const char *const *)list, state);
 }
 
-/* All or nothing: every instance must be in one of the states. */
+/* All or none: every instance must be in one of the states. */
 static bool check_states(
 	RgSimCall *call, const GPtrArray *ids, const char *states, const char *done)
 {
@@ -103,7 +103,7 @@ static bool check_states(
 	return true;
 }
 
-/* One entry of the answer, from before and after. */
+/* One entry of the answer, with the state before and after. */
 static json_t *change_entry(const char *id, json_t *previous, const json_t *instance)
 {
 	json_t *current = json_object_get(instance, "instanceState");
@@ -213,7 +213,7 @@ static void instance_start(RgSimCall *call, json_t *instance)
 		call->sim->now_ms + doc_int(call->sim->knobs, "boot_ms"), "running");
 }
 
-/* A stopped instance gave its place back and competes for a new one. */
+/* A stopped instance has released its capacity and competes for it again. */
 static bool places_left(RgSimCall *call, const GPtrArray *ids)
 {
 	g_autoptr(GHashTable) wanted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -12,7 +12,7 @@ bool ec2_takes_place(const json_t *instance)
 gint64 ec2_capacity_left(const RgSimCall *call, const char *type, const char *zone)
 {
 	gint64 left = rg_sim_knobs_capacity(call->sim->knobs, type, zone);
-	/* A dry run asks for permission and form; EC2 tells of capacity only when it launches. */
+	/* A dry run checks permission and form; EC2 reports capacity only at a real launch. */
 	if (left < 0 || call->dry_run)
 		return G_MAXINT64;
 	const json_t *instance;
@@ -127,8 +127,8 @@ bool ec2_choose_zone(RgSimCall *call, const char *type, const char *wanted, gint
 	return true;
 }
 
-/* ---- the account's vCPU quotas, per instance family and market, as the knob `quotas` sets them.
- * Families and codes: Service Quotas, service "ec2" */
+/* ---- the account's vCPU quotas, per instance family and market, from the knob `quotas`. Families
+ * and codes: Service Quotas, service "ec2" */
 
 static const struct {
 	const char *families; /* letters before the generation's digit, blank-separated */
@@ -167,7 +167,7 @@ gint64 ec2_quota_left(const RgSimCall *call, const char *code)
 {
 	const json_t *limit =
 		code ? json_object_get(json_object_get(call->sim->knobs, "quotas"), code) : NULL;
-	/* A dry run asks for permission and form only. */
+	/* A dry run checks only permission and form. */
 	if (!limit || call->dry_run)
 		return G_MAXINT64;
 	gint64 left = json_integer_value(limit);
@@ -199,7 +199,7 @@ bool ec2_fail_quota(RgSimCall *call, const char *code)
 }
 
 /* ---- request throttling: token buckets for each action of a region, and for the instances that
- * four actions touch. Sizes and rates:
+ * four actions affect. Sizes and rates:
  * docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html Off unless the knob `throttle` is
  * 1 */
 

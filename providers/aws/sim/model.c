@@ -10,7 +10,7 @@ static bool fail_unknown(RgSimCall *call, const char *name)
 		call, 400, "UnknownParameter", "The parameter %s is not recognized", name);
 }
 
-/* `handled` holds paths without list numbers; a path covers all below it. */
+/* `handled` contains paths without list numbers; a path covers everything below it. */
 static bool is_handled(const char *handled, const char *path)
 {
 	size_t length = strlen(path);
@@ -46,7 +46,7 @@ static bool fits_type(const char *type, const char *text)
 	return true;
 }
 
-/* Each service words the same complaint in its own way. */
+/* Each service has its own text for the same error. */
 static bool fail_constraint(
 	RgSimCall *call, const char *name, const char *text, const char *constraint)
 {
@@ -59,7 +59,7 @@ static bool fail_constraint(
 		text, name, constraint);
 }
 
-/* `size` is the number itself, or the length of a text, or the count of a list. */
+/* `size` is the number itself, the length of a text, or the number of entries of a list. */
 static bool check_bounds(RgSimCall *call, const json_t *form, gint64 size, const char *what,
 	const char *name, const char *text)
 {

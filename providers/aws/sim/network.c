@@ -1,7 +1,7 @@
 #include "aws/sim/describe.h"
 #include "aws/sim/resources.h"
 
-/* A /20 less the five addresses that AWS keeps: network, router, DNS, reserve, broadcast. */
+/* A /20 minus the five addresses that AWS reserves: network, router, DNS, reserve, broadcast. */
 #define SUBNET_ADDRESSES 4091
 
 static json_t *subnet_new(
@@ -75,7 +75,8 @@ static bool describe_vpcs(RgSimCall *call)
 	return ec2_describe(call, &listing);
 }
 
-/* Free addresses are counted here, not kept in the subnet: launches would rewrite it each time. */
+/* Free addresses are counted here, not stored in the subnet: launches would rewrite it each
+ * time. */
 static void write_subnets(RgSimCall *call, const GPtrArray *page)
 {
 	g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);

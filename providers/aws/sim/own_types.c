@@ -3,7 +3,7 @@
 
 #define MAX_TYPES 200
 
-/* As it is declared; texts and lists are borrowed, these may be NULL. */
+/* As declared; texts and lists are borrowed, these may be NULL. */
 typedef struct {
 	int vcpus, efa, gpu_count;
 	double memory_gib, gpu_memory_gib, network_gbps;
@@ -115,9 +115,9 @@ bool ec2_own_types_check(const void *data, const json_t *types, char **problem)
 	return true;
 }
 
-/* ---- what the API says of them */
+/* ---- their form in the API */
 
-/* A card for each EFA interface, two interfaces a card, as p5.48xlarge has them. */
+/* One card per EFA interface, two interfaces per card, as on p5.48xlarge. */
 static json_t *cards_of(const Declared *declared, int cards, const char *performance)
 {
 	double each = declared->network_gbps / cards;
@@ -182,7 +182,7 @@ static json_t *entry_of(const char *name, const Declared *declared)
 	return entry;
 }
 
-/* {region: [zone id]}, as data/offerings.json has it. */
+/* {region: [zone id]}, in the form of data/offerings.json. */
 static json_t *places_of(const Ec2Data *data, const Declared *declared)
 {
 	json_t *places = json_object();
@@ -210,7 +210,7 @@ void ec2_own_types_add(void *given, const json_t *types)
 		Declared declared;
 		g_autofree char *unused = NULL;
 		if (!own_type_unpack(value, &declared, &unused))
-			continue; /* it was checked */
+			continue; /* already checked */
 		json_object_set_new(data->own_types, name, entry_of(name, &declared));
 		json_object_del(data->own_offerings, name);
 		if (declared.zones)

@@ -1,7 +1,7 @@
 #include "aws/sim/params.h"
 #include <string.h>
 
-/* RunInstances' deepest name has seven parts; more is nothing that EC2 knows. */
+/* RunInstances' deepest name has seven parts; EC2 has no deeper ones. */
 #define MAX_DEPTH 12
 
 static bool is_clean(const char *text)

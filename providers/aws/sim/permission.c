@@ -35,7 +35,7 @@ static void mask_address(unsigned char *bytes, size_t length, unsigned bits)
 	}
 }
 
-/* The block with its host bits cleared, as EC2 stores it; NULL when it is none. */
+/* The block with its host bits cleared, as EC2 stores it; NULL if it is not one. */
 static char *normal_cidr(const char *text, int family)
 {
 	g_auto(GStrv) parts = g_strsplit(text, "/", 2);
@@ -179,7 +179,7 @@ json_t *ec2_permissions_read(RgSimCall *call, const json_t *group, bool egress)
 		if (!read_permission(&reading, g_ptr_array_index(list, i)))
 			return NULL;
 	}
-	/* The older form has one permission in the request itself. */
+	/* The older form has a single permission in the request itself. */
 	if (call_has(call, "CidrIp")) {
 		const char *cidr = call_str(call, "CidrIp");
 		if (!read_ports(&reading, call->params) ||

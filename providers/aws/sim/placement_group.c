@@ -12,7 +12,7 @@ static json_t *placement_group_find(RgSimCall *call, const char *name)
 	return group;
 }
 
-/* An instance of the group that takes a place; NULL when it is empty. */
+/* An instance of the group that uses capacity; NULL if the group is empty. */
 static const json_t *placement_group_member(const RgSimPlace *region, const char *name)
 {
 	const json_t *instance;
@@ -28,10 +28,10 @@ static bool type_supports(const json_t *type, const char *strategy)
 {
 	const json_t *info = json_object_get(type, "placementGroupInfo");
 	const json_t *list = json_object_get(info, "supportedStrategies");
-	return !info || rg_json_has_text(list, strategy); /* not told for every type */
+	return !info || rg_json_has_text(list, strategy); /* not set for every type */
 }
 
-/* As EC2 words it for cluster groups: dstackai/dstack#2872. */
+/* EC2's text for cluster groups: dstackai/dstack#2872. */
 static bool refuse_type(RgSimCall *call, const Ec2Launch *launch)
 {
 	const char *strategy = doc_str(launch->placement, "strategy");
@@ -70,7 +70,7 @@ bool ec2_placement_group_fits(RgSimCall *call, const Ec2Launch *launch)
 	const char *zone = doc_str(json_object_get(other, "placement"), "availabilityZone");
 	if (!other || g_str_equal(zone, launch->zone))
 		return true;
-	/* EC2's words: bcbio/bcbio-nextgen-vm#45 */
+	/* EC2's text: bcbio/bcbio-nextgen-vm#45 */
 	return rg_sim_fail(call, 400, "InvalidPlacementGroup.InUse",
 		"The placement group '%s' is in use in another availability zone: %s",
 		doc_str(launch->placement, "groupName"), zone);

@@ -1,4 +1,4 @@
-/* What the families of resources offer to each other and to cloud.c. Each family is one file; its
+/* What the families of resources provide to each other and to cloud.c. Each family is one file; its
  * actions are in its table (ec2.h). */
 #pragma once
 #include "aws/sim/ec2.h"
@@ -7,37 +7,36 @@
 /* ---- auth, model.c, limits.c: before an action runs */
 
 /* Checks a request's parameters against the API's published description (data/requests.json):
- * names, types, short enumerations, required ones; and that the simulator acts on each of them.
- * False and UnknownParameter, InvalidParameterValue, MissingParameter, or UnsupportedOperation
- * (known to EC2, not simulated) on the call. */
+ * names, types, short enumerations, required ones; and that the simulator supports each of them.
+ * Otherwise false and UnknownParameter, InvalidParameterValue, MissingParameter, or
+ * UnsupportedOperation (known to EC2, not simulated) on the call. */
 bool ec2_params_check(RgSimCall *call);
-/* One token for the request; false and RequestLimitExceeded on the call when its bucket is empty.
- */
+/* One token for the request; false and RequestLimitExceeded on the call if its bucket is empty. */
 bool ec2_throttle_request(RgSimCall *call);
-/* The same for the instances that it is about to touch: all of them or none. */
+/* The same for the instances that it will affect: all of them or none. */
 bool ec2_throttle_instances(RgSimCall *call, gint64 count);
 
 /* ---- limits.c: where instances fit, and how many */
 
-/* Does it take a place (and count against quotas)? Stopped and terminated ones don't. */
+/* Does it use capacity (and count against quotas)? Stopped and terminated ones do not. */
 bool ec2_takes_place(const json_t *instance);
-/* Instances of the type that still fit in the zone; G_MAXINT64 when unlimited. */
+/* Instances of the type that still fit in the zone; G_MAXINT64 if unlimited. */
 gint64 ec2_capacity_left(const RgSimCall *call, const char *type, const char *zone);
 bool ec2_fail_capacity(RgSimCall *call, const char *type, const char *zone);
-/* Finds a zone with room for at least `min` of at most `max`: the wanted one, or any with a default
- * subnet when `wanted` is NULL. Sets the zone (borrowed) and how many fit; else Unsupported or
- * InsufficientInstanceCapacity on the call. */
+/* Finds a zone with room for at least `min` of at most `max`: the requested one, or any with a
+ * default subnet if `wanted` is NULL. Sets the zone (borrowed) and how many fit; otherwise
+ * Unsupported or InsufficientInstanceCapacity on the call. */
 bool ec2_choose_zone(RgSimCall *call, const char *type, const char *wanted, gint64 min, gint64 max,
 	const char **zone, gint64 *count);
 /* "L-417A185B"; NULL for families without a quota here. */
 const char *ec2_quota_code(const char *type, bool spot);
 bool ec2_is_quota(const char *code);
-/* vCPUs that are left under the code; G_MAXINT64 when nothing limits it. Pending, running and
- * ending instances count. */
+/* vCPUs left under the code; G_MAXINT64 if unlimited. Pending, running and ending instances
+ * count. */
 gint64 ec2_quota_left(const RgSimCall *call, const char *code);
 bool ec2_fail_quota(RgSimCall *call, const char *code);
 
-/* ---- types.c: instance types, where they are offered, and those that a scenario invents */
+/* ---- types.c: instance types, where they are offered, and those that a scenario adds */
 
 /* The type's entry, or NULL for an unknown type. Borrowed. */
 json_t *ec2_type_find(const RgSimPlace *region, const char *type);
@@ -46,24 +45,24 @@ gint64 ec2_type_vcpus(const json_t *type);
 gint64 ec2_type_max_interfaces(const json_t *type);
 /* Is the type offered in the zone? Types without a table are offered everywhere. */
 bool ec2_type_offered(const RgSimPlace *region, const char *type, const char *zone_id);
-/* What DescribeInstanceTypes reports of a scenario's type is made from the few figures that are
- * given. False and *problem (g_free), with the type's name, when one can't be used. */
+/* The form of a scenario's type in DescribeInstanceTypes, derived from the given figures. False and
+ * *problem (g_free), with the type's name, if one is invalid. */
 bool ec2_own_types_check(const void *data, const json_t *types, char **problem);
-/* Of a checked object. A type of an earlier scenario is replaced; NULL forgets all. */
+/* Of a checked object. Replaces a type of an earlier scenario; NULL removes all. */
 void ec2_own_types_add(void *data, const json_t *types);
 
 /* ---- console.c: what runs on machines */
 
 /* The knob node_faults. */
 bool ec2_are_node_faults(const json_t *value);
-/* Of a machine that is launched: the first rule of the knob that means it and is not used up. */
+/* For a machine that is launched: the first rule of the knob that matches it and is not used up. */
 void ec2_console_give_fault(const RgSimCall *call, json_t *instance);
 /* Its status checks fail. */
 bool ec2_is_impaired(const json_t *instance);
 
 /* ---- network.c, groups.c, rules.c, permission.c, images.c */
 
-/* The default VPC and its subnets (one a zone), which every account has. */
+/* The default VPC and its subnets (one per zone), which every account has. */
 void ec2_network_seed(RgSimPlace *region);
 /* The region's default VPC. Borrowed. */
 json_t *ec2_default_vpc(const RgSimPlace *region);
@@ -73,16 +72,16 @@ json_t *ec2_default_subnet(const RgSimPlace *region, const char *zone);
 void ec2_groups_seed(RgSimPlace *region, const char *vpc_id);
 /* The group by id, or by name in the default VPC; NULL and an error on the call. Borrowed. */
 json_t *ec2_group_of_params(RgSimCall *call, const char *id, const char *name);
-/* The group that GroupId or GroupName of the request names. */
+/* The group in GroupId or GroupName of the request. */
 json_t *ec2_group_of_call(RgSimCall *call);
-/* [{groupId, groupName}] of the ids in a list parameter, or of the VPC's default group when the
- * list is empty. NULL and an error when one does not exist or is of another VPC. */
+/* [{groupId, groupName}] of the ids in a list parameter, or of the VPC's default group if the list
+ * is empty. NULL and an error if one does not exist or is in another VPC. */
 json_t *ec2_group_set(RgSimCall *call, const GPtrArray *ids, const char *vpc_id);
 
-/* A group's document keeps its rules flat in "_rules", each in the spelling of
- * DescribeSecurityGroupRules; its ipPermissions lists are made from them. */
+/* A group's document has its rules as a flat list in "_rules", each in the spelling of
+ * DescribeSecurityGroupRules; its ipPermissions lists are derived from them. */
 
-/* The rule that lets everything out, which each new group has. */
+/* The rule that allows all outbound traffic, which each new group has. */
 json_t *ec2_rule_allow_all_out(RgSim *sim, const char *group_id);
 /* All traffic from the group's own members, which the default group has. */
 json_t *ec2_rule_allow_itself(RgSim *sim, const char *group_id, const char *vpc_id);
@@ -93,11 +92,11 @@ bool ec2_rules_refer_to(const json_t *group, const char *group_id);
 /* IpPermissions of the request as rules without ids, protocol and address in EC2's normal form, one
  * for each source or destination; NULL and an error on the call otherwise. */
 json_t *ec2_permissions_read(RgSimCall *call, const json_t *group, bool egress);
-/* A rule without id: everything, to or from `peer` ({member: value}). */
+/* A rule without id: all traffic, to or from `peer` ({member: value}). */
 json_t *ec2_permission_all(const char *group_id, bool egress, json_t *peer);
-/* What makes two rules the same, descriptions and ids apart. g_free it. */
+/* The identity of a rule, without descriptions and ids. g_free it. */
 char *ec2_permission_key(const json_t *rule);
-/* "peer: 10.0.0.0/8, TCP, from port: 22, to port: 22, ALLOW", as EC2's errors say it. */
+/* "peer: 10.0.0.0/8, TCP, from port: 22, to port: 22, ALLOW", as in EC2's errors. */
 char *ec2_permission_text(const json_t *rule);
 
 /* A few machine images that every region has. Their ids depend on region and name only. */
@@ -105,29 +104,29 @@ void ec2_images_seed(RgSimPlace *region);
 
 /* ---- instances.c, lifecycle.c */
 
-/* Rewrites, in a document being edited, all that EC2 shows of the interfaces (ids in "_interfaces",
- * first one first): networkInterfaceSet, groupSet, subnet, VPC, addresses. */
+/* Rewrites, in a document being edited, everything that EC2 shows of the interfaces (ids in
+ * "_interfaces", first one first): networkInterfaceSet, groupSet, subnet, VPC, addresses. */
 void ec2_instance_show_interfaces(const RgSimPlace *region, json_t *instance);
-/* Takes the public address away (stopped) or gives a new one (started), and shows it. */
+/* Removes the public address (stopped) or assigns a new one (started), and shows it. */
 void ec2_instance_drop_public(RgSimPlace *region, json_t *instance);
 void ec2_instance_give_public(RgSimPlace *region, json_t *instance);
 /* After one of its interfaces changed; an empty or unknown id is ignored. */
 void ec2_instance_refresh(RgSimPlace *region, const char *id);
 
 const char *ec2_instance_state(const json_t *instance);
-bool ec2_instance_runs(const json_t *instance); /* or is about to */
-/* On a document being edited: its state from now on, and what follows after a time. */
+bool ec2_instance_runs(const json_t *instance); /* or is about to be */
+/* On a document being edited: its state from now on, and the next one after a time. */
 void ec2_instance_set_state(json_t *instance, const char *state);
 void ec2_instance_plan(RgSimPlace *region, json_t *instance, gint64 at_ms, const char *state);
-/* pending -> running, stopping -> stopped, shutting-down -> terminated -> gone, and a spot instance
- * that the market takes. */
+/* pending -> running, stopping -> stopped, shutting-down -> terminated -> gone, and the reclaim of
+ * a spot instance. */
 void ec2_instance_due(RgSimPlace *region, unsigned kind, const char *id, const char *state);
 /* Ends the attachment when the instance ends: the volume is deleted, or available. launch.c */
 void ec2_volume_release(RgSimPlace *region, const char *volume_id);
 
 /* ---- interfaces.c: network interfaces and the private addresses that they hold */
 
-/* What a new interface is to be; texts and documents are borrowed. */
+/* The properties of a new interface; texts and documents are borrowed. */
 typedef struct {
 	const json_t *subnet;
 	json_t *groups; /* groupSet */
@@ -147,11 +146,11 @@ typedef struct {
 
 /* Addresses that are still free in the subnet. */
 gint64 ec2_subnet_free(const RgSimPlace *region, const json_t *subnet);
-/* Is the wanted address one of the subnet's, and free? Else an error on the call. */
+/* Is the requested address in the subnet, and free? Otherwise an error on the call. */
 bool ec2_address_check(RgSimCall *call, const json_t *subnet, const char *address);
-/* Of place->own: the index over the addresses in use. */
+/* In place->own: the index of the addresses in use. */
 void ec2_addresses_free(RgSimPlace *region);
-/* Does the interface type carry no address? */
+/* Does the interface type have no address? */
 bool ec2_is_bare(const char *interface_type);
 /* Stores a new interface (attached if `attachment` is set); its id, owned by the document. The
  * subnet must have a free address. */
@@ -160,15 +159,15 @@ const char *ec2_interface_add(
 void ec2_interface_attach(RgSimCall *call, const char *id, const Ec2Attachment *attachment);
 /* Ends the attachment when the instance ends: deleted, or available again. */
 void ec2_interface_release(RgSimPlace *region, const char *id);
-/* Gives or takes the public address (a stopped instance has none). */
+/* Adds or removes the public address (a stopped instance has none). */
 void ec2_interface_set_public(RgSimPlace *region, const char *id, bool on);
 
 /* ---- spot.c */
 
-/* The instance ends: its request, if it has one, is closed with the status. */
+/* The instance ends: closes its request, if it has one, with the status. */
 void ec2_spot_close(
 	RgSimPlace *region, const json_t *instance, const char *status, const char *message);
-/* The two minutes are over: the instance, being edited, is shut down by the market. */
+/* The two minutes are over: the instance, being edited, is shut down. */
 void ec2_spot_take(RgSimPlace *region, json_t *instance);
-/* Announces the end of spot instances of the region that the rule means. */
+/* Announces the end of spot instances of the region that match the rule. */
 void ec2_spot_reclaim(RgSimPlace *region, RgSimReclaim *rule, json_t *hit);

@@ -23,7 +23,7 @@ json_t *ec2_rule_allow_itself(RgSim *sim, const char *group_id, const char *vpc_
 	return with_id(sim, ec2_permission_all(group_id, false, peer));
 }
 
-/* The entry of ipPermissions that has the rule's protocol and ports; made when there is none. */
+/* The entry of ipPermissions with the rule's protocol and ports; created if there is none. */
 static json_t *permission_for(json_t *permissions, const json_t *rule)
 {
 	size_t i;
@@ -121,7 +121,7 @@ static void store_rules(RgSimCall *call, const json_t *group, json_t *rules)
 	rg_sim_put(call->place, EC2_GROUP, doc);
 }
 
-/* Both directions are one action but for their names. */
+/* Both directions are one action except for their names. */
 static bool is_egress(const RgSimCall *call)
 {
 	return g_str_has_suffix(call->action->name, "Egress");

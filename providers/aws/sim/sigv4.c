@@ -4,7 +4,7 @@
 #define DIGEST_BYTES 32
 
 typedef struct {
-	char *name; /* encoded again, as the standard wants it */
+	char *name; /* encoded again, as the standard requires */
 	char *value;
 } Argument;
 
@@ -23,7 +23,7 @@ static int compare_arguments(const void *a, const void *b)
 	return order ? order : strcmp(left->value, right->value);
 }
 
-/* Decoded and encoded once more: however the client spelled it. Bytes that are no encoding stay. */
+/* Decoded and encoded again, whatever the client's spelling. Bytes that are not encoded stay. */
 static char *encode_again(const char *text)
 {
 	g_autofree char *decoded = g_uri_unescape_string(text, NULL);
@@ -53,7 +53,7 @@ static void append_query(GString *out, const char *query)
 	g_string_append_c(out, '\n');
 }
 
-/* Blanks around the value go, and each run of blanks within becomes one. */
+/* Removes blanks around the value, and reduces each run of blanks within to one. */
 static void append_trimmed(GString *out, const char *value)
 {
 	g_auto(GStrv) words = g_strsplit_set(value, " \t", -1);
@@ -86,7 +86,7 @@ static bool append_headers(GString *out, GHashTable *headers, const char *signed
 char *ec2_sigv4_canonical(const RgSimRequest *request, const char *signed_headers)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
-	/* Every service but S3 has the path encoded a second time. */
+	/* For every service except S3 the path is encoded a second time. */
 	g_autofree char *path = g_uri_escape_string(request->path, "/", FALSE);
 	g_string_append_printf(out, "%s\n%s\n", request->method, *path ? path : "/");
 	append_query(out, request->query);
@@ -104,7 +104,7 @@ char *ec2_sigv4_string_to_sign(const char *amz_date, const char *scope, const ch
 	return g_strdup_printf("AWS4-HMAC-SHA256\n%s\n%s\n%s", amz_date, scope, digest);
 }
 
-/* key := HMAC(bytes, text); both may be the same place. */
+/* key := HMAC(bytes, text); both may be the same buffer. */
 static void key_derive(
 	guint8 key[DIGEST_BYTES], gsize key_length, const guint8 *bytes, const char *text)
 {

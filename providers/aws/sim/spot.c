@@ -69,7 +69,7 @@ void ec2_spot_add(RgSimCall *call, const Ec2Launch *launch, json_t *instance)
 		"launchSpecification", "imageId", doc_str(instance, "imageId"), "instanceType",
 		launch->type, "tagSet", launch->spot_tags);
 	json_object_update(request, rest);
-	/* Without a maximum it is on-demand's price, which nobody here knows. */
+	/* Without a maximum it is the on-demand price, which the simulator does not know. */
 	if (!launch->max_price)
 		json_object_del(request, "spotPrice");
 	json_object_set_new(instance, "spotInstanceRequestId", json_string(id));
@@ -150,7 +150,7 @@ static bool describe_spot(RgSimCall *call)
 	return ec2_describe(call, &listing);
 }
 
-/* Cancels the requests only: their instances run on. */
+/* Cancels only the requests: their instances keep running. */
 static bool cancel_spot(RgSimCall *call)
 {
 	g_autoptr(GPtrArray) ids = ec2_ids(call, EC2_SPOT, "SpotInstanceRequestId");

@@ -2,8 +2,8 @@
 #include "aws/sim/auth.h"
 #include "aws/sim/ec2.h"
 
-/* IAM Identity Center: the portal gives keys of a role for an access token, OIDC a new access token
- * for a refresh token. A token says until when it is good, under a mark of this world. */
+/* IAM Identity Center: the portal returns keys of a role for an access token, OIDC a new access
+ * token for a refresh token. A token contains its expiry, signed with a value of this world. */
 
 #define PORTAL_PATH "/federation/credentials"
 #define OIDC_PATH "/token"
@@ -20,7 +20,7 @@ static char *token_mint(RgSim *sim, const char *purpose, gint64 until_s)
 	return g_strconcat(body, ".", mark, NULL);
 }
 
-/* One of the knob's (for ever), or of this world's. */
+/* From the knob (valid forever), or from this world. */
 static bool token_is_good(const RgSim *sim, const char *purpose, const char *token)
 {
 	const json_t *given = json_object_get(json_object_get(sim->knobs, "sso_tokens"), token);

@@ -6,7 +6,7 @@
 #define ROLE_ID "AROARAYGPUSIMEXAMPLE"
 #define HOUR_S 3600
 
-/* What follows the last slash: the session's name of an assumed role. */
+/* What follows the last slash: for an assumed role, the session's name. */
 static const char *last_part(const char *arn)
 {
 	const char *slash = strrchr(arn, '/');
@@ -38,7 +38,7 @@ static void write_credentials(RgSimCall *call, const char *arn, gint64 lifetime_
 	ec2_session_clear(&session);
 }
 
-/* "arn:aws:iam::ACCOUNT:role/PATH/NAME" as the ARN of its session; NULL when it is no role's. */
+/* "arn:aws:iam::ACCOUNT:role/PATH/NAME" as the ARN of its session; NULL if it is not a role's. */
 static char *session_arn(const char *role, const char *session)
 {
 	g_auto(GStrv) parts = g_strsplit(role, ":", 6);
@@ -73,7 +73,8 @@ static bool assume_role(RgSimCall *call)
 	return true;
 }
 
-/* The claims of a JSON Web Token, whose signature nobody here could check; NULL when it is none. */
+/* The claims of a JSON Web Token, whose signature the simulator cannot check; NULL if it is not
+ * one. */
 static json_t *token_claims(const char *token)
 {
 	g_auto(GStrv) parts = g_strsplit(token, ".", -1);
@@ -125,7 +126,7 @@ static bool get_session_token(RgSimCall *call)
 	return true;
 }
 
-/* The Security Token Service: who is asking, and temporary credentials. */
+/* The Security Token Service: the caller's identity, and temporary credentials. */
 const RgSimAction sts_actions[] = {
 	{"AssumeRole", assume_role, false, "DurationSeconds ExternalId RoleArn RoleSessionName",
 		STS_API},

@@ -156,7 +156,8 @@ static bool create_tags(RgSimCall *call)
 	return ec2_done(call);
 }
 
-/* A tag goes when its key is named, and the value too if one is given; no list: all tags go. */
+/* A tag is removed if its key is named, and its value too if one is given; without a list, all tags
+ * are removed. */
 static bool is_named(const json_t *tag, const GPtrArray *given)
 {
 	for (unsigned i = 0; i < given->len; i++) {

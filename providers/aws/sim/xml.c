@@ -17,7 +17,7 @@ static void append_escaped(GString *out, const char *text)
 		case '"':
 			g_string_append(out, "&quot;");
 			break;
-		case '\r': /* a parser would read a bare one as a line feed */
+		case '\r': /* a parser would read an unescaped one as a line feed */
 			g_string_append(out, "&#xd;");
 			break;
 		default:

@@ -1,29 +1,29 @@
-/* A tiny cloud for the tests of src/apply: things live in a file (config.world), so that they
- * outlive a killed process, and creates honour their token. It has the kinds cloud.net (made one by
- * one), cloud.node (changed and removed only by who knows its version) and cloud.disk (batches of
- * 400, ready on the second look), cloud.vault (as cloud.disk, but seen a minute late).
+/* A tiny cloud for the tests of src/apply: its resources are in a file (config.world), so that they
+ * survive a killed process, and creates honour their token. It has the kinds cloud.net (created one
+ * at a time), cloud.node (changed and removed only with its current version), cloud.disk (batches
+ * of 400, ready at the second poll) and cloud.vault (like cloud.disk, but visible after a minute).
  *
  * config.script: {"create": [fault, ...], "ready": ..., ...}: the n-th call of a verb, counted over
- * all processes, meets the n-th fault; {} or the end of the list: none. Members of a fault:
+ * all processes, gets the n-th fault; {} or the end of the list: none. Members of a fault:
  *   "sleep": MS      first; canceled: nothing is done, the call is canceled
- *   "kill": "before" | "after"   SIGKILL to the process, before or after the deed
- *   "only": N        has room for that many items: capacity for the others, or for all when that is
+ *   "kill": "before" | "after"   SIGKILL to the process, before or after the change
+ *   "only": N        has room for that many items: capacity for the others, or for all if that is
  *                    less than min_count
- *   "short": N       the same, and makes them although min_count is more
- *   "lose": true     does it, then the call fails as a whole
- *   "linger": MS     does it, then waits; canceled: the call is canceled
+ *   "short": N       the same, and creates them although min_count is higher
+ *   "lose": true     makes the change, then the call fails as a whole
+ *   "linger": MS     makes the change, then waits; canceled: the call is canceled
  *   "refuse": CLASS  makes nothing; each item fails with the class, definitely
  *   "doubt": CLASS   the same, not definite
- *   "half": true     makes it, and gives "failed" with the id
- *   "extra": true    a known token makes its missing items as well
- *   "hide": true     find shows nothing that may still be unseen: younger than its consistency_s
- *   "anonymous": true    find doesn't tell addresses
- *   "unsupported": true  update can't
- *   "pending": true  update and remove: begun, not done; what comes back must be the operation told
+ *   "half": true     creates it, and returns "failed" with the id
+ *   "extra": true    a known token creates its missing items as well
+ *   "hide": true     find shows nothing that may still be invisible: younger than its consistency_s
+ *   "anonymous": true    find does not report addresses
+ *   "unsupported": true  update is not possible
+ *   "pending": true  update and remove: started, not done; the next call must have the operation
  * The world has the input of the last ready, update and remove under these names.
- * config.log: a file with a line a call: "create ADDRESS... " etc. config.state: a state file; each
- * create looks whether its journal row is in there, and says "unjournalled" in the log if not.
- * With CLOUD_WITHOUT_FIND in the environment it doesn't offer find. */
+ * config.log: a file with a line per call: "create ADDRESS... " etc. config.state: a state file;
+ * each create checks that its journal row is in it, and logs "unjournalled" if not. With
+ * CLOUD_WITHOUT_FIND in the environment it does not offer find. */
 #include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
@@ -90,7 +90,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* Kept until the end of the call: a lost answer tells nothing. */
+/* Kept until the end of the call: a lost answer reports nothing. */
 static void give(Run *run, const char *slot, json_t *value)
 {
 	json_array_append_new(run->results, json_pack("[s, o]", slot, value));
@@ -110,7 +110,7 @@ static void give_all(const Run *run)
 
 /* ---- the world */
 
-/* Kept parsed as long as nobody else wrote the file: another process, or the test. */
+/* Kept parsed until someone else writes the file: another process, or the test. */
 static json_t *cached;
 static struct stat cached_file;
 
@@ -178,7 +178,7 @@ static json_t *find_thing(const Run *run, const char *key, const char *value, co
 	return NULL;
 }
 
-/* Ids count up: looked up without a search, for there may be 10,000. */
+/* Ids are consecutive, so that look-ups need no search among up to 10,000. */
 static json_t *thing_of_id(const Run *run, const char *id)
 {
 	return strncmp(id, "id-", 3) ? NULL
@@ -256,7 +256,7 @@ static void write_log(const Run *run, const char *word)
 	fclose(file);
 }
 
-/* Rule 1, seen from outside: the row is in the file, with all members, before the request. */
+/* Rule 1, checked from outside: the row is in the file, with all members, before the request. */
 static void check_journal(const Run *run)
 {
 	sqlite3 *db = NULL;
@@ -374,7 +374,7 @@ static rgp_status ready(Run *run)
 	return RGP_OK;
 }
 
-/* What nobody may change without knowing how it is. */
+/* Nobody may change these without the current version. */
 static int is_guarded(const json_t *thing, const json_t *item)
 {
 	const json_t *known = json_object_get(json_object_get(item, "observed"), "version");
@@ -393,7 +393,7 @@ static void change_item(const Run *run, json_t *thing, const json_t *item)
 		json_object_set(thing, "attributes", json_object_get(item, "attributes"));
 }
 
-/* Begun anew by a call without operation; its version rises with it. */
+/* Started again by a call without an operation; its version increases with it. */
 static void give_pending(Run *run, json_t *thing, const json_t *item)
 {
 	char operation[32];
@@ -453,7 +453,7 @@ static void add_seen(const Run *run, json_t *list, const json_t *thing)
 	json_array_append_new(list, seen);
 }
 
-/* A cloud that keeps its promise, however slow the test's machine is. */
+/* Simulates a cloud that keeps its consistency promise, however slow the test's machine is. */
 static int is_hidden(const Run *run, const json_t *thing)
 {
 	int64_t window_ms = strcmp(text_of(thing, "kind"), "cloud.vault") ? 1000 : 60000;
@@ -461,7 +461,7 @@ static int is_hidden(const Run *run, const json_t *thing)
 	return has(run, "hide") && now_ms() - made_ms < window_ms;
 }
 
-/* Things of one kind. */
+/* Resources of one kind. */
 static void look_for(Run *run, const char *kind)
 {
 	size_t i;
@@ -496,7 +496,8 @@ static rgp_status do_locked(Run *run, rgp_status (*deed)(Run *run))
 	rgp_status status = deed(run);
 	if (deed != look && deed != ready)
 		world_save(run);
-	/* what is given later is the caller's own: the world belongs to whoever has the lock */
+	/* what is passed later is the caller's own: the world belongs to the thread with the
+	 * lock */
 	json_t *results = json_deep_copy(run->results);
 	json_decref(run->results);
 	run->results = results;

@@ -1,5 +1,5 @@
-/* Oddly made modules for the loader's tests, after p11-kit's mock modules: one shared object a
- * fault, chosen by -DODD_FAULT=n, named by -DODD_NAME. Fault 0 is sound. */
+/* Faulty modules for the loader's tests, after p11-kit's mock modules: one shared object per fault,
+ * selected by -DODD_FAULT=n, named by -DODD_NAME. Fault 0 is valid. */
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -91,7 +91,7 @@ static rgp_status odd_schema(const struct rgp_host *host, struct rgp_call *call)
 	return host->result(call, "schema", bytes);
 }
 
-/* What a module must not do to the process that it lives in. */
+/* What a module must not do to its process. */
 static void misbehave(void)
 {
 	sigset_t usr1;
@@ -170,7 +170,7 @@ static rgp_status odd_call(struct rgp_inst *inst, const struct rgp_host *host,
 	return RGP_UNSUPPORTED;
 }
 
-/* A later minor version's table: ours, and something behind it. */
+/* A later minor version's table: ours, with something after it. */
 static const struct {
 	struct rgp_provider table;
 	void *later;
@@ -199,7 +199,7 @@ static const struct {
 	 },
 	NULL};
 
-/* The entry under the name that the fault asks for. */
+/* The entry under the name that the fault requires. */
 #if ODD_FAULT == 1
 #define ENTRY odd_hidden_entry
 #elif ODD_FAULT == 2

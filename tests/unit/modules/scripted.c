@@ -1,19 +1,20 @@
-/* A module that does what its settings say, sound or not: the tests of src/provider and
- * src/refresh drive it through the real loader.
+/* A module that does what its settings say, valid or not: the tests of src/provider and src/refresh
+ * drive it through the real loader.
  *
  * config.script: {"VERB KIND" or "VERB": [step, ...]}; each call of that verb takes the next step,
  * the last one repeats. A step is a list of actions, each an array:
- *   ["result", SLOT, JSON]   ["raw", SLOT, TEXT]        give a result
+ *   ["result", SLOT, JSON]   ["raw", SLOT, TEXT]        return a result
  *   ["huge", SLOT, BYTES]    ["deep", SLOT, LEVELS]     ["utf8", SLOT]
  *   ["null", SLOT]           ["noslot"]                 no bytes, no name
  *   ["nodes", FROM, TO]      a page of scripted.node.p[FROM..TO-1] with ids i-FROM...
  *   ["thread", SLOT, JSON]   from a thread of its own   ["late", SLOT, JSON] with the last handle
  *   ["diag", {severity, class, summary, detail, hint, code, request_id, address, attribute}]
  *   ["sleep", MS]  ["spin", N]: N times http until it fails, canceled or not
- *   ["http", METHOD, URL, READING, AUTH, CONNECTION] ["env", NAME] ["read", PATH] ["exec", ARG,
- * ...] ["all", URL, ...]: reading requests side by side ["run", READING, [NAME=VALUE, ...], INPUT,
- * ARG, ...] ["secret", TEXT] what comes out is told as a note
- *   ["status", N]            what the call returns, RGP_OK otherwise
+ *   ["http", METHOD, URL, READING, AUTH, CONNECTION] ["env", NAME] ["read", PATH]
+ *   ["exec", ARG, ...] ["all", URL, ...]: concurrent reading requests
+ *   ["run", READING, [NAME=VALUE, ...], INPUT, ARG, ...] ["secret", TEXT]: report their result as a
+ *   note
+ *   ["status", N]            the return value of the call, RGP_OK otherwise
  * config.journal: a file that gets a line "VERB KIND known..." for each call. */
 #include <jansson.h>
 #include <pthread.h>
@@ -165,7 +166,7 @@ static void send_http(Run *run, const json_t *action)
 	free(connection);
 }
 
-/* The texts of the array behind `from`, NULL-ended. */
+/* The texts of the array after `from`, NULL-ended. */
 static void take_texts(const json_t *array, size_t from, const char *texts[8])
 {
 	for (size_t i = from; i < json_array_size(array) && i < from + 7; i++)
@@ -174,7 +175,7 @@ static void take_texts(const json_t *array, size_t from, const char *texts[8])
 
 #define ALL_MAX 70
 
-/* What came of each is told in one note: "all 0: 200 hello, 403 no". */
+/* The results in one note: "all 0: 200 hello, 403 no". */
 static void send_all(Run *run, const json_t *action)
 {
 	struct rgp_http_req reqs[ALL_MAX] = {{0}};
@@ -343,7 +344,7 @@ static rgp_status play(struct rgp_inst *inst, const struct rgp_host *host, struc
 	const json_t *step = next_step(inst, verb, kind);
 	json_array_foreach (step, i, action)
 		act(&run, action);
-	/* A list that nothing is said about is empty. */
+	/* A list that the script does not mention is empty. */
 	if (step == NULL && strcmp(verb, "list") == 0)
 		give(&run, call, "done", "{\"complete\":true}", 17);
 	inst->last = call;
