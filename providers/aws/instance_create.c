@@ -80,13 +80,15 @@ static rgp_status give_all(Batch *batch, const ModFailure *rest)
 
 static json_t *disk_mapping(const json_t *attributes)
 {
+	static const char *const wishes[][2] = {{"VolumeSize", "disk_size_gb"},
+		{"VolumeType", "disk_type"}, {"Iops", "disk_iops"},
+		{"Throughput", "disk_throughput"}};
 	json_t *ebs = json_object();
-	if (mod_int(attributes, "disk_size_gb"))
-		json_object_set_new(
-			ebs, "VolumeSize", json_integer(mod_int(attributes, "disk_size_gb")));
-	if (*mod_str(attributes, "disk_type"))
-		json_object_set_new(
-			ebs, "VolumeType", json_string(mod_str(attributes, "disk_type")));
+	for (size_t i = 0; i < G_N_ELEMENTS(wishes); i++) {
+		json_t *wish = json_object_get(attributes, wishes[i][1]);
+		if (wish)
+			json_object_set(ebs, wishes[i][0], wish);
+	}
 	json_object_set_new(ebs, "Encrypted", json_true());
 	json_object_set_new(ebs, "DeleteOnTermination", json_true());
 	return json_pack(

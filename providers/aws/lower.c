@@ -223,6 +223,11 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 		json_object_set(attributes, "disk_size_gb", json_object_get(disk, "size_gb"));
 	if (*mod_str(disk, "type"))
 		json_object_set(attributes, "disk_type", json_object_get(disk, "type"));
+	if (mod_int(disk, "iops"))
+		json_object_set(attributes, "disk_iops", json_object_get(disk, "iops"));
+	if (mod_int(disk, "throughput_mib_s"))
+		json_object_set(
+			attributes, "disk_throughput", json_object_get(disk, "throughput_mib_s"));
 	set_market(attributes, offer);
 	const char *profile = json_string_value(setting(lowering, "instance_profile"));
 	aws_instance_profile_set(attributes, profile ? profile : "");

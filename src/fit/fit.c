@@ -2,8 +2,6 @@
 #include <string.h>
 #include "fit/internal.h"
 
-/* Default root disk: room for the driver image, a Ray image and its layers, some data. */
-#define DEFAULT_DISK_GB 100
 /* Shared by all steps of one fitting. */
 typedef struct {
 	const RgCluster *cluster;
@@ -231,8 +229,13 @@ static json_t *disk_json(const Fit *fit, const RgShape *shape)
 {
 	const RgDisk *disk = &shape->pool->disk;
 	int64_t least = rg_json_int(image_facts(fit, shape), "min_disk_gb", 0);
-	int64_t size = disk->size_gb > 0 ? disk->size_gb : MAX(DEFAULT_DISK_GB, least);
-	return json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", disk->type);
+	int64_t size = disk->size_gb > 0 ? disk->size_gb : MAX(RG_DISK_DEFAULT_GIB, least);
+	json_t *json = json_pack("{s:I, s:s?}", "size_gb", (json_int_t)size, "type", disk->type);
+	if (disk->iops)
+		json_object_set_new(json, "iops", json_integer(disk->iops));
+	if (disk->throughput_mib_s)
+		json_object_set_new(json, "throughput_mib_s", json_integer(disk->throughput_mib_s));
+	return json;
 }
 
 /* NULL without requirements. */

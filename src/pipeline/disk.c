@@ -1,4 +1,5 @@
 /* Root disks in the provider's cloud: "disk" in the module's schema.json. */
+#include <math.h>
 #include "pipeline/internal.h"
 
 static bool disk_check(
@@ -23,12 +24,86 @@ static bool disk_check(
 	return false;
 }
 
+/* The type of a disk whose spec names none, on any instance type; NULL: it depends. */
+static const char *disk_type(const json_t *rules, const RgPool *pool)
+{
+	const json_t *first = json_array_get(json_object_get(rules, "default"), 0);
+	bool any = first && !json_object_get(first, "instance_types");
+	return pool->disk.type ? pool->disk.type : any ? rg_json_str(first, "type", NULL) : NULL;
+}
+
+/* A number that a spec may choose, and what its ratio counts. */
+typedef struct {
+	const char *key, *ratio, *base_unit;
+	int64_t value, base; /* 0: not chosen */
+} DiskChoice;
+
+/* NULL: it is fine. */
+static char *disk_choice_fault(const DiskChoice *choice, const json_t *range, const char *type)
+{
+	int64_t min = rg_json_int(range, "min", 0), max = rg_json_int(range, "max", 0);
+	double ratio = json_number_value(json_object_get(range, choice->ratio));
+	if (!choice->value && json_is_true(json_object_get(range, "required")))
+		return g_strdup_printf(
+			"disk.%s is required for the disk type %s", choice->key, type);
+	if (!choice->value)
+		return NULL;
+	if (!range)
+		return g_strdup_printf(
+			"disk.%s cannot be set for the disk type %s", choice->key, type);
+	if (choice->value < min || choice->value > max)
+		return g_strdup_printf("disk.%s must be %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+				       " for the disk type %s, not %" G_GINT64_FORMAT,
+			choice->key, min, max, type, choice->value);
+	double least = ratio > 0 ? ceil((double)choice->value / ratio) : 0;
+	if (choice->value == min || (double)choice->base >= least)
+		return NULL;
+	return g_strdup_printf("disk.%s %" G_GINT64_FORMAT
+			       " requires at least %.0f %s for the disk "
+			       "type %s; this disk has %" G_GINT64_FORMAT,
+		choice->key, choice->value, least, choice->base_unit, type, choice->base);
+}
+
+static bool disk_check_performance(
+	const RgCluster *cluster, const json_t *rules, const RgPool *pool, RgDiags *diags)
+{
+	const RgDisk *disk = &pool->disk;
+	const char *type = disk_type(rules, pool);
+	const json_t *ranges = json_object_get(rules, "performance"), *iops = NULL;
+	bool ok = true;
+	if (!ranges || !type)
+		return true;
+	ranges = json_object_get(ranges, type);
+	iops = json_object_get(ranges, "iops");
+	const DiskChoice choices[] = {
+		{"iops", "per_gib", "GiB", disk->iops,
+			disk->size_gb ? disk->size_gb : RG_DISK_DEFAULT_GIB},
+		{"throughput", "per_iops", "IOPS", disk->throughput_mib_s,
+			disk->iops ? disk->iops : rg_json_int(iops, "min", 0)},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(choices) && ok; i++) {
+		g_autofree char *fault = disk_choice_fault(
+			&choices[i], json_object_get(ranges, choices[i].key), type);
+		ok = !fault;
+		if (ok)
+			continue;
+		g_autofree char *pointer =
+			g_strconcat(pool->origin, "/disk/", choices[i].key, NULL);
+		RgDiag *diag = rg_diags_error(diags, "spec.out-of-range", "%s", fault);
+		rg_diag_at(diag, rg_cluster_source(cluster, pointer));
+	}
+	return ok;
+}
+
 bool pass_check_disks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
 {
 	const json_t *rules = rg_schema_disk(schema);
-	bool ok = disk_check(cluster, rules, cluster->head, diags);
-	for (guint i = 0; i < cluster->pools->len; i++)
-		ok = disk_check(cluster, rules, cluster->pools->pdata[i], diags) && ok;
+	bool ok = true;
+	for (guint i = 0; i <= cluster->pools->len; i++) {
+		const RgPool *pool = i ? cluster->pools->pdata[i - 1] : cluster->head;
+		ok = disk_check(cluster, rules, pool, diags) &&
+		     disk_check_performance(cluster, rules, pool, diags) && ok;
+	}
 	return ok;
 }
 

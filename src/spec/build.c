@@ -101,6 +101,9 @@ static RgPool *build_pool(
 	const json_t *size = json_object_get(disk, "size");
 	pool->disk.size_gb = size ? rg_disk_gib(size) : 0;
 	pool->disk.type = dup_str(disk, "type");
+	pool->disk.iops = (int64_t)json_number_value(json_object_get(disk, "iops"));
+	pool->disk.throughput_mib_s =
+		(int64_t)json_number_value(json_object_get(disk, "throughput"));
 	pool->disk.source = member_source(document, pointer, "disk");
 	rg_share_build(&pool->share, document, pointer, json_object_get(value, "share"));
 	const json_t *health = json_object_get(value, "health");

@@ -6,9 +6,13 @@
 #include "spec/accelerator.h"
 #include "spec/workload.h"
 
+/* Room for the driver image, a Ray image and its layers, some data. */
+#define RG_DISK_DEFAULT_GIB 100
+
 typedef struct {
-	int64_t size_gb; /* 0 = the provider's default */
-	char *type;	 /* the cloud's name for it; NULL = the provider's default */
+	int64_t size_gb;		/* 0 = RG_DISK_DEFAULT_GIB, or what the image needs */
+	char *type;			/* the cloud's name for it; NULL = the provider's default */
+	int64_t iops, throughput_mib_s; /* 0 = what the type has */
 	RgSource source;
 } RgDisk;
 

@@ -130,10 +130,12 @@ static json_t *volume_new(RgSimCall *call, const char *zone, const char *instanc
 	json_object_set_new(volume, "attachmentSet", json_pack("[o]", attachment));
 	json_object_set_new(volume, "tagSet", json_array());
 	json_object_set_new(volume, "volumeType", json_string(type));
-	if (g_str_equal(type, "gp3")) {
-		json_object_set_new(volume, "iops", json_integer(3000));
-		json_object_set_new(volume, "throughput", json_integer(125));
-	}
+	if (g_str_equal(type, "gp3"))
+		json_object_update_new(
+			volume, json_pack("{s:i, s:i}", "iops", 3000, "throughput", 125));
+	json_auto_t *chosen = json_pack("{s:O*, s:O*}", "iops", json_object_get(form, "iops"),
+		"throughput", json_object_get(form, "throughput"));
+	json_object_update(volume, chosen);
 	json_object_set(volume, "encrypted", json_object_get(form, "encrypted"));
 	json_object_set_new(volume, "multiAttachEnabled", json_false());
 	return volume;
@@ -278,7 +280,8 @@ const RgSimAction ec2_launch_actions[] = {
 	{"DescribeVolumes", describe_volumes, false, "VolumeId" PAGED},
 	{"RunInstances", run_instances, true,
 		"BlockDeviceMapping.DeviceName BlockDeviceMapping.Ebs.DeleteOnTermination "
-		"BlockDeviceMapping.Ebs.Encrypted BlockDeviceMapping.Ebs.VolumeSize "
+		"BlockDeviceMapping.Ebs.Encrypted BlockDeviceMapping.Ebs.Iops "
+		"BlockDeviceMapping.Ebs.Throughput BlockDeviceMapping.Ebs.VolumeSize "
 		"BlockDeviceMapping.Ebs.VolumeType ClientToken DisableApiTermination DryRun "
 		"EbsOptimized IamInstanceProfile ImageId InstanceInitiatedShutdownBehavior "
 		"InstanceMarketOptions.MarketType InstanceMarketOptions.SpotOptions.MaxPrice "

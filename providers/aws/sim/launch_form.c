@@ -92,14 +92,53 @@ static json_t *device_new(const char *name, const json_t *ebs)
 }
 
 /* EC2 also uses this message for st1 and sc1 as root disks (aws/aws-sdk#542). */
-static bool check_disk_type(RgSimCall *call, const char *type, bool is_root)
+static bool check_disk_type(RgSimCall *call, const char *type, const json_t *entry, bool is_root)
 {
-	if (g_str_equal(type, "io1") || g_str_equal(type, "io2"))
+	if (!ec2_param_str(entry, "Ebs.Iops") &&
+		(g_str_equal(type, "io1") || g_str_equal(type, "io2")))
 		return rg_sim_fail(call, 400, "InvalidParameterCombination",
 			"The parameter iops must be specified for %s volumes.", type);
 	if (is_root && (g_str_equal(type, "st1") || g_str_equal(type, "sc1")))
 		return rg_sim_fail(call, 400, "InvalidParameterCombination",
 			"The parameter iops is not supported for %s volumes.", type);
+	return true;
+}
+
+/* What a type has by itself, and what one may choose; 0: nothing. EBS user guide, "Amazon EBS
+ * volume types", gp3 since September 2025. */
+static const struct {
+	const char *type;
+	gint64 least_iops, most_iops, iops_per_gib, least_mib_s, most_mib_s;
+} disk_types[] = {{"gp3", 3000, 80000, 500, 125, 2000}, {"io1", 100, 64000, 50, 0, 0},
+	{"io2", 100, 256000, 1000, 0, 0}};
+
+static bool read_performance(RgSimCall *call, json_t *device, const json_t *entry)
+{
+	gint64 iops = ec2_param_int(entry, "Ebs.Iops", 0);
+	gint64 mib_s = ec2_param_int(entry, "Ebs.Throughput", 0);
+	const char *type = doc_str(device, "type");
+	gsize i = 0;
+	while (i < G_N_ELEMENTS(disk_types) && !g_str_equal(disk_types[i].type, type))
+		i++;
+	if (i == G_N_ELEMENTS(disk_types))
+		return (!iops && !mib_s) ||
+		       rg_sim_fail(call, 400, "InvalidParameterCombination",
+			       "The parameter %s is not supported for %s volumes.",
+			       iops ? "iops" : "throughput", type);
+	iops = iops ? iops : disk_types[i].least_iops;
+	mib_s = mib_s ? mib_s : disk_types[i].least_mib_s;
+	if (iops < disk_types[i].least_iops || iops > disk_types[i].most_iops ||
+		iops > MAX(disk_types[i].least_iops,
+			       doc_int(device, "size") * disk_types[i].iops_per_gib) ||
+		mib_s < disk_types[i].least_mib_s || mib_s > disk_types[i].most_mib_s ||
+		(mib_s && mib_s * 4 > iops))
+		return rg_sim_fail(call, 400, "InvalidParameterValue",
+			"%" G_GINT64_FORMAT " iops and %" G_GINT64_FORMAT
+			" MiB/s are not valid for this %s volume.",
+			iops, mib_s, type);
+	json_object_set_new(device, "iops", json_integer(iops));
+	if (mib_s)
+		json_object_set_new(device, "throughput", json_integer(mib_s));
 	return true;
 }
 
@@ -117,11 +156,13 @@ static bool override_device(RgSimCall *call, json_t *device, const json_t *entry
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Volume of %" G_GINT64_FORMAT "GiB is too small or too large.", size);
 	const char *type = ec2_param_str(entry, "Ebs.VolumeType");
-	if (type && !check_disk_type(call, type, *snapshot != '\0'))
+	if (type && !check_disk_type(call, type, entry, *snapshot != '\0'))
 		return false;
 	json_object_set_new(device, "size", json_integer(size));
 	if (type)
 		json_object_set_new(device, "type", json_string(type));
+	if (!read_performance(call, device, entry))
+		return false;
 	bool encrypted = doc_is(device, "encrypted");
 	bool delete = doc_is(device, "delete");
 	json_object_set_new(device, "encrypted",
