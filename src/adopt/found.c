@@ -253,8 +253,8 @@ RgResource *found_secret(Rebuild *rebuild)
 		return NULL;
 	RgResource *secret = rg_resource_new(wanted->kind, wanted->name, wanted->index);
 	secret->attrs = json_incref(wanted->attrs);
-	secret->outputs = json_object();
-	rg_json_set_str(secret->outputs, "value", rebuild->token);
+	secret->outputs_json = json_object();
+	rg_json_set_str(secret->outputs_json, "value", rebuild->token);
 	if (rebuild->token)
 		return secret;
 	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",

@@ -231,7 +231,8 @@ static GPtrArray *find_and_plan(Importing *importing)
 	/* the token that joins new nodes to the running ones: recorded, else from our user data */
 	const RgResource *secret =
 		rg_resource_set_find(pass->snapshot->recorded, RG_SECRET_RAY_TOKEN);
-	rebuild->token = g_strdup(rg_json_str(secret ? secret->outputs : NULL, "value", NULL));
+	rebuild->token =
+		g_strdup(rg_json_str(secret ? rg_resource_outputs(secret) : NULL, "value", NULL));
 	if (!rebuild->token)
 		found_token(rebuild);
 	g_autoptr(GPtrArray) records = add_records(rebuild);

@@ -75,7 +75,7 @@ static json_t *record_look_up(void *data, const char *address, const char *attr)
 		return NULL;
 	if (g_str_equal(attr, "id"))
 		return json_string(found->id);
-	json_t *value = json_object_get(found->outputs, attr);
+	json_t *value = json_object_get(rg_resource_outputs(found), attr);
 	if (!value)
 		value = json_object_get(found->attrs, attr);
 	return value && !json_is_null(value) ? json_incref(value) : NULL;
@@ -235,8 +235,8 @@ RgResource *rebuild_record(Rebuild *rebuild, const RgResource *found, const RgRe
 	record->group = wanted ? wanted->group : found->group;
 	record->origin = wanted ? wanted->origin : NULL;
 	record->attrs = attributes_of(rebuild, kind, found, wanted);
-	record->outputs = json_object();
-	add_told(kind, found, true, record->outputs);
+	record->outputs_json = json_object();
+	add_told(kind, found, true, record->outputs_json);
 	record->depends_on = wanted ? g_strdupv(wanted->depends_on) : users_order(rebuild, found);
 	record->pin = json_incref(found->pin);
 	record->mismarked = found->mismarked;

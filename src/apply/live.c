@@ -123,9 +123,10 @@ void live_load(Apply *apply)
 		if (resource->presence == RG_PENDING)
 			continue;
 		const RgPlanChange *change = g_hash_table_lookup(apply->changes, resource->address);
-		Live *live = live_set(apply, resource->address, resource->id, resource->outputs);
+		const json_t *outputs = rg_resource_outputs(resource);
+		Live *live = live_set(apply, resource->address, resource->id, outputs);
 		live->observed = change ? json_incref(change->observed) : NULL;
-		const char *secret = rg_json_str(resource->outputs, "value", NULL);
+		const char *secret = rg_json_str(outputs, "value", NULL);
 		if (secret && g_str_equal(resource->kind, RG_SECRET_KIND))
 			rg_redact_add(secret, strlen(secret));
 	}

@@ -218,7 +218,7 @@ static RgResource *extra_new(
 	extra->group = g_intern_string(rg_json_str(sibling, "group", NULL));
 	extra->origin = g_intern_string(rg_json_str(sibling, "origin", NULL));
 	extra->attrs = json_incref(json_object_get(sibling, "attrs"));
-	extra->outputs = computed_of(kind, result->attributes);
+	extra->outputs_json = computed_of(kind, result->attributes);
 	rg_store_identity(apply->store, apply->plan->cluster, result->address, &extra->generation,
 		&attempt, apply->diags);
 	return extra;
@@ -236,7 +236,7 @@ static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result
 		live ? NULL : extra_new(apply, sibling, result, job->recovery->kind);
 	if (extra && rg_store_adopt(apply->store, apply->plan->cluster, extra, apply->diags)) {
 		const RgMemberOutcome outcome = {
-			.address = extra->address, .id = extra->id, .outputs = extra->outputs};
+			.address = extra->address, .id = extra->id, .outputs = extra->outputs_json};
 		came_back(apply, job, &outcome, extra->attrs, result->attributes);
 		return;
 	}

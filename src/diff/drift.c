@@ -52,7 +52,7 @@ static json_t *drift_look_up(void *data, const char *address, const char *attr)
 	const RgResource *resource = rg_resource_set_find(data, address);
 	if (!resource)
 		return NULL;
-	json_t *value = json_object_get(resource->outputs, attr);
+	json_t *value = json_object_get(rg_resource_outputs(resource), attr);
 	if (value)
 		return json_incref(value);
 	return g_str_equal(attr, "id") && resource->id ? json_string(resource->id) : NULL;
@@ -61,8 +61,8 @@ static json_t *drift_look_up(void *data, const char *address, const char *attr)
 static json_t *shown(const RgResourceSet *recorded, const RgResource *resource, const char *name)
 {
 	const json_t *value = resource ? json_object_get(resource->attrs, name) : NULL;
-	if (!value && resource && resource->outputs)
-		value = json_object_get(resource->outputs, name);
+	if (!value && resource)
+		value = json_object_get(rg_resource_outputs(resource), name);
 	return value ? rg_expr_resolve_known(value, drift_look_up, (void *)(uintptr_t)recorded)
 		     : NULL;
 }

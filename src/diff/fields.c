@@ -65,7 +65,7 @@ static json_t *recorded_value(Lookup *lookup, const RgResource *recorded, const 
 		return NULL;
 	if (g_str_equal(attr, "id") && recorded->id)
 		return json_string(recorded->id);
-	json_t *value = json_object_get(recorded->outputs, attr);
+	json_t *value = json_object_get(rg_resource_outputs(recorded), attr);
 	const RgResource *observed = rg_resource_set_find(differ->observed, recorded->address);
 	if (!value && observed && observed->presence == RG_PRESENT)
 		value = json_object_get(observed->attrs, attr);

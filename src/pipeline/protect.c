@@ -122,39 +122,60 @@ typedef struct {
 	bool was_protected; /* any of it */
 } PoolNow;
 
-static PoolNow pool_now(const RgPass *pass, const char *pool)
+/* What the change says of one pool that it has nodes of, or that its group is. */
+static void note_pool(
+	const RgPass *pass, const RgChange *change, const char *pool, GHashTable *pools)
 {
-	PoolNow now = {0};
+	PoolNow *now = g_hash_table_lookup(pools, pool);
+	if (!now) {
+		now = g_new0(PoolNow, 1);
+		g_hash_table_insert(pools, (gpointer)(uintptr_t)pool, now);
+	}
+	now->planned |= change->row != RG_ROW_LEFT_OUT;
+	if (!change->recorded || change->recorded->presence == RG_PENDING)
+		return;
+	now->recorded = true;
+	bool is_on = change->recorded->protect &&
+		     !is_held_for_another(pass->cluster, change->recorded, pool);
+	now->was_protected |= is_on;
+	if (!change->desired)
+		return;
+	now->on |= is_on;
+	now->off |= !change->recorded->protect;
+}
+
+/* pool -> PoolNow, of all that the plan has changes of. */
+static GHashTable *pools_now(const RgPass *pass)
+{
+	GHashTable *pools = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	const GPtrArray *changes = pass->diff->changes;
 	for (guint i = 0; i < changes->len; i++) {
 		const RgChange *change = changes->pdata[i];
 		const RgResource *any = change->recorded ? change->recorded : change->desired;
-		if (most_of(any, pool) == 0)
-			continue;
-		now.planned |= change->row != RG_ROW_LEFT_OUT;
-		if (!change->recorded || change->recorded->presence == RG_PENDING)
-			continue;
-		now.recorded = true;
-		bool is_on = change->recorded->protect &&
-			     !is_held_for_another(pass->cluster, change->recorded, pool);
-		now.was_protected |= is_on;
-		if (!change->desired)
-			continue;
-		now.on |= is_on;
-		now.off |= !change->recorded->protect;
+		bool grouped = !any->group;
+		for (size_t n = 0; n < rg_nodes_pools(any, NULL); n++) {
+			const RgPoolNodes nodes = rg_nodes_get(any, n);
+			bool is_group = g_strcmp0(nodes.pool, any->group) == 0;
+			if (nodes.max)
+				note_pool(pass, change, nodes.pool, pools);
+			grouped |= is_group;
+		}
+		if (!grouped)
+			note_pool(pass, change, any->group, pools);
 	}
-	return now;
+	return pools;
 }
 
 /* What a plan leaves out stays as it is, including its protection. */
-static void add_pool(
-	const RgPass *pass, const char *pool, bool wanted, json_t *names, json_t *changes)
+static void add_pool(GHashTable *pools, const RgPool *spec, json_t *names, json_t *changes)
 {
-	PoolNow now = pool_now(pass, pool);
-	bool after = now.recorded && !now.planned ? now.was_protected : wanted;
+	static const PoolNow none;
+	const char *pool = spec->name;
+	const PoolNow *found = g_hash_table_lookup(pools, pool), *now = found ? found : &none;
+	bool after = now->recorded && !now->planned ? now->was_protected : spec->protect;
 	if (after)
 		json_array_append_new(names, json_string(pool));
-	if (after ? now.off : now.on)
+	if (after ? now->off : now->on)
 		json_array_append_new(changes, json_pack("{s:s, s:b, s:b}", "pool", pool, "before",
 						       !after, "after", after));
 }
@@ -190,11 +211,10 @@ json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_
 	if (!cluster)
 		return NULL;
 	json_auto_t *names = json_array(), *moved = json_array();
-	add_pool(pass, cluster->head->name, cluster->head->protect, names, moved);
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
-		add_pool(pass, pool->name, pool->protect, names, moved);
-	}
+	g_autoptr(GHashTable) pools = pools_now(pass);
+	add_pool(pools, cluster->head, names, moved);
+	for (guint i = 0; i < cluster->pools->len; i++)
+		add_pool(pools, cluster->pools->pdata[i], names, moved);
 	add_recorded(pass, names);
 	if (json_array_size(moved))
 		*changes = g_steal_pointer(&moved);

@@ -19,7 +19,7 @@ const char *reach_value(const RgSchema *schema, const RgResource *resource, cons
 {
 	const RgKind *kind = resource ? rg_schema_kind(schema, resource->kind) : NULL;
 	const RgAttribute *attribute = kind ? rg_kind_with_role(kind, role) : NULL;
-	return attribute ? rg_json_str(resource->outputs, attribute->name, NULL) : NULL;
+	return attribute ? rg_json_str(rg_resource_outputs(resource), attribute->name, NULL) : NULL;
 }
 
 static json_t *text_or_null(const char *text)
@@ -73,5 +73,5 @@ json_t *rg_reach_outputs(const RgSchema *schema, const RgSnapshot *snapshot)
 const char *rg_reach_token(const RgSnapshot *snapshot)
 {
 	const RgResource *secret = rg_resource_set_find(snapshot->recorded, RG_SECRET_RAY_TOKEN);
-	return secret ? rg_json_str(secret->outputs, "value", NULL) : NULL;
+	return secret ? rg_json_str(rg_resource_outputs(secret), "value", NULL) : NULL;
 }

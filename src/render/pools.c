@@ -245,14 +245,17 @@ static void add_carbon(GString *text, const RgPlan *plan, const RgStyle *style)
 static char *replaced_nodes(const RgPlan *plan, bool *head)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
+	g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal); /* by pool */
+	for (guint k = 0; k < plan->changes->len; k++) {
+		const RgPlanChange *change = plan->changes->pdata[k];
+		if (!change->pin || change->action != RG_ACTION_REPLACE || !change->group)
+			continue;
+		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, change->group));
+		g_hash_table_insert(counts, change->group, GUINT_TO_POINTER(n + 1));
+	}
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const char *pool = ((RgPlanPool *)plan->pools->pdata[i])->pool;
-		unsigned nodes = 0;
-		for (guint k = 0; k < plan->changes->len; k++) {
-			const RgPlanChange *change = plan->changes->pdata[k];
-			nodes += change->pin && change->action == RG_ACTION_REPLACE &&
-				 g_strcmp0(change->group, pool) == 0;
-		}
+		guint nodes = GPOINTER_TO_UINT(g_hash_table_lookup(counts, pool));
 		if (!nodes)
 			continue;
 		g_string_append(line, line->len ? ", " : "");

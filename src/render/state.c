@@ -7,7 +7,7 @@ static void add_values(
 {
 	/* Requested and reported attributes, once each: the cloud's value counts. */
 	json_auto_t *values = resource->attrs ? json_copy(resource->attrs) : json_object();
-	json_object_update(values, resource->outputs);
+	json_object_update(values, rg_resource_outputs(resource));
 	if (resource->id)
 		rg_json_set_str(values, "id", resource->id);
 	int width = columns_of_names(values);
@@ -97,7 +97,7 @@ static json_t *visible(const RgResource *resource, const RgSchema *schema, json_
 json_t *rg_render_resource_json(const RgResource *resource, const RgSchema *schema)
 {
 	json_t *row = json_object(), *values = visible(resource, schema, resource->attrs);
-	json_auto_t *outputs = visible(resource, schema, resource->outputs);
+	json_auto_t *outputs = visible(resource, schema, rg_resource_outputs(resource));
 	json_object_update(values, outputs);
 	if (resource->id)
 		rg_json_set_str(values, "id", resource->id);

@@ -31,7 +31,8 @@ void rg_resource_free(RgResource *resource)
 	g_free(resource->id);
 	json_decref(resource->attrs);
 	json_decref(resource->nodes);
-	json_decref(resource->outputs);
+	json_decref(resource->outputs_json);
+	g_free(resource->outputs_text);
 	json_decref(resource->joined);
 	g_strfreev(resource->depends_on);
 	json_decref(resource->pin);
@@ -41,6 +42,17 @@ void rg_resource_free(RgResource *resource)
 	g_free(resource->lineage);
 	g_free(resource->marked_as);
 	g_free(resource);
+}
+
+json_t *rg_resource_outputs(const RgResource *resource)
+{
+	RgResource *own = (RgResource *)(uintptr_t)resource;
+	if (!g_atomic_pointer_get(&own->outputs_json) && resource->outputs_text) {
+		json_t *outputs = json_loads(resource->outputs_text, 0, NULL);
+		if (!g_atomic_pointer_compare_and_exchange(&own->outputs_json, NULL, outputs))
+			json_decref(outputs); /* another thread was first */
+	}
+	return g_atomic_pointer_get(&own->outputs_json);
 }
 
 static guint hash_id(gconstpointer key)
@@ -226,7 +238,7 @@ json_t *rg_resource_set_value(void *data, const char *address, const char *attr)
 	const RgResource *resource = rg_resource_set_find(data, address);
 	if (!resource)
 		return NULL;
-	json_t *value = json_object_get(resource->outputs, attr);
+	json_t *value = json_object_get(rg_resource_outputs(resource), attr);
 	if (!value)
 		value = json_object_get(resource->attrs, attr);
 	if (value)

@@ -33,7 +33,10 @@ typedef struct {
 	/* which nodes it stands for (nodes.h). desired: from `lower`, NULL: none. observed: how
 	 * many run, by pool, or NULL. recorded: they are in the pin */
 	json_t *nodes;
-	json_t *outputs;  /* recorded: computed attributes as last known; else NULL */
+	/* recorded: computed attributes as last known; else NULL. Read them with
+	 * rg_resource_outputs: of what was loaded only the text is here until then */
+	json_t *outputs_json;
+	char *outputs_text;
 	GStrv depends_on; /* desired and recorded: addresses, may be NULL */
 	RgPresence presence;
 	/* recorded only */
@@ -62,6 +65,10 @@ typedef struct {
 RgResource *rg_resource_new(const char *kind, const char *name, int64_t index);
 void rg_resource_free(RgResource *resource);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgResource, rg_resource_free)
+
+/* Its computed attributes, borrowed; NULL: it has none. Any thread. A state has thousands of
+ * resources, and most commands look at the outputs of a few. */
+json_t *rg_resource_outputs(const RgResource *resource);
 
 /* "kind.name" or "kind.name[index]"; g_free the result. */
 char *rg_address_format(const char *kind, const char *name, int64_t index);

@@ -145,7 +145,7 @@ static bool settle_created(RgStore *store, int64_t cluster, const Member *member
 	resource->group = rg_json_str(body, "group", NULL);
 	resource->origin = rg_json_str(body, "origin", NULL);
 	resource->id = g_strdup(outcome->id);
-	resource->outputs = json_incref(rg_json_unconst(outcome->outputs));
+	resource->outputs_json = json_incref(rg_json_unconst(outcome->outputs));
 	resource->depends_on = rg_json_texts(json_object_get(body, "depends_on"));
 	json_t *pin = json_object_get(body, "pin");
 	resource->pin = json_is_null(pin) ? NULL : json_incref(pin);

@@ -81,8 +81,8 @@ static bool read_resource(Loader *loader, Sql *q)
 	resource->group = interned(sql_column_text(q, 3));
 	resource->id = g_strdup(sql_column_text(q, 4));
 	resource->attrs = shared_blob(loader, q, 5);
-	if (!resource->attrs || !sql_column_json(q, 6, &resource->outputs) ||
-		!shared_json(loader, q, 7, &depends_on) ||
+	resource->outputs_text = g_strdup(sql_column_text(q, 6));
+	if (!resource->attrs || !shared_json(loader, q, 7, &depends_on) ||
 		!shared_json(loader, q, 9, &resource->pin))
 		return false;
 	resource->depends_on = rg_json_texts(depends_on);

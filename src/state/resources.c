@@ -65,9 +65,9 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 		" ?10, ?11, ?12, ?13, ?14, ?15, ?15, ?16, ?17)",
 		diags, INT(cluster), TEXT(resource->address), TEXT(resource->kind),
 		TEXT(resource->name), INT(resource->index), TEXT(resource->group),
-		TEXT(resource->id), TEXT(ownership), HASH(attrs), JSON(resource->outputs),
-		JSON(depends_on), TEXT(resource->origin), JSON(resource->pin),
-		INT(resource->generation), INT(rg_clock_now_s()),
+		TEXT(resource->id), TEXT(ownership), HASH(attrs),
+		JSON(rg_resource_outputs(resource)), JSON(depends_on), TEXT(resource->origin),
+		JSON(resource->pin), INT(resource->generation), INT(rg_clock_now_s()),
 		TEXT(resource->mismarked ? resource->marked_as
 			: resource->id	 ? resource->address
 					 : NULL),
@@ -111,7 +111,7 @@ static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 		" marked = CASE WHEN ?3 IS NULL OR cloud_id IS NULL THEN marked ELSE address END,"
 		" updating = CASE WHEN ?3 IS NULL THEN updating ELSE 0 END"
 		" WHERE cluster = ?1 AND address = ?2",
-		diags, INT(cluster), TEXT(news->address), HASH(attrs), JSON(news->outputs),
+		diags, INT(cluster), TEXT(news->address), HASH(attrs), JSON(news->outputs_json),
 		JSON(news->pin), INT(rg_clock_now_s()));
 }
 
@@ -139,7 +139,7 @@ static bool record_one(
 	bool found = false;
 	const RgResource values = {.address = (char *)(uintptr_t)news->address,
 		.attrs = rg_json_unconst(news->attrs),
-		.outputs = rg_json_unconst(news->outputs),
+		.outputs_json = rg_json_unconst(news->outputs),
 		.pin = rg_json_unconst(news->pin)};
 	bool ok = resource_renew(store, id, &values, &found, diags);
 	if (ok && !found)
@@ -313,8 +313,8 @@ bool rg_store_put_secret(RgStore *store, const char *cluster, const char *addres
 	g_assert(is_address);
 	g_autoptr(RgResource) secret = rg_resource_new(kind, name, index);
 	secret->attrs = attrs ? json_deep_copy(attrs) : json_object();
-	secret->outputs = json_object();
-	rg_json_set_str(secret->outputs, "value", value);
+	secret->outputs_json = json_object();
+	rg_json_set_str(secret->outputs_json, "value", value);
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
 	bool ok = put_secret(store, id, secret, diags) &&

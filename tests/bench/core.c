@@ -30,7 +30,7 @@ static void add(
 	RgResource *resource = rg_resource_new(kind, name, -1);
 	resource->id = g_strdup(id);
 	resource->attrs = attrs;
-	resource->outputs = json_pack("{s:s, s:s}", "address", "10.0.0.4", "value", "hidden");
+	resource->outputs_json = json_pack("{s:s, s:s}", "address", "10.0.0.4", "value", "hidden");
 	rg_resource_set_add(set, resource);
 }
 

@@ -24,7 +24,7 @@ typedef struct {
 /* What EC2 would have told of the n-th node. */
 static json_t *outputs_of(const RgResource *first, int64_t n)
 {
-	json_t *outputs = json_deep_copy(first->outputs);
+	json_t *outputs = json_deep_copy(rg_resource_outputs(first));
 	int a = (int)(n >> 16) & 255, b = (int)(n >> 8) & 255, c = (int)n & 255;
 	json_object_set_new(outputs, "private_ip", json_sprintf("10.%d.%d.%d", a, b, c));
 	json_object_set_new(

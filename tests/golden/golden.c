@@ -70,7 +70,7 @@ static void set_word(RgResource *resource, const char *word, const json_t *value
 	else if (g_str_equal(word, "pin"))
 		resource->pin = json_deep_copy(value);
 	else if (g_str_has_prefix(word, "out."))
-		json_object_set(resource->outputs, word + 4, rg_json_unconst(value));
+		json_object_set(resource->outputs_json, word + 4, rg_json_unconst(value));
 	else if (g_str_equal(word, "leaving"))
 		resource->leaving = true;
 	else if (g_str_equal(word, "doubtful"))
@@ -112,7 +112,7 @@ static void add_line(RgResourceSet *set, const char *line)
 	RgResource *resource = resource_of(address);
 	bool extra = false;
 	resource->attrs = json_object();
-	resource->outputs = json_object();
+	resource->outputs_json = json_object();
 	for (skip_spaces(&at); *at != '\0'; skip_spaces(&at)) {
 		bool meta = *at == ':';
 		at += meta;

@@ -76,7 +76,8 @@ static void adopt_random(Fixture *f, GRand *rand, int number)
 	node->origin = g_rand_boolean(rand) ? "/pools/train" : NULL;
 	node->id = g_strdup_printf("i-%s-%d", node->name, number);
 	node->attrs = random_attrs(rand);
-	node->outputs = g_rand_boolean(rand) ? json_pack("{s:s}", "private_ip", "10.0.0.1") : NULL;
+	node->outputs_json =
+		g_rand_boolean(rand) ? json_pack("{s:s}", "private_ip", "10.0.0.1") : NULL;
 	node->pin = g_rand_boolean(rand) ? json_pack("{s:I}", "price_microusd_hour",
 						   (json_int_t)g_rand_int_range(rand, 0, 9))
 					 : NULL;

@@ -21,9 +21,9 @@ static void test_a_pool_is_one_call_after_what_it_needs(Apply *f, gconstpointer 
 	g_assert_cmpuint(f->started, ==, 9);
 	g_autoptr(RgSnapshot) now = snapshot(f);
 	const RgResource *node = rg_resource_set_find(now->recorded, "cloud.node.a[4]");
-	g_assert_cmpstr(rg_json_str(node->outputs, "ip", ""), ==, "10.id-5");
-	g_assert_cmpstr(rg_json_str(node->outputs, "booted", ""), ==, "yes");
-	g_assert_cmpuint(json_object_size(node->outputs), ==, 3);
+	g_assert_cmpstr(rg_json_str(rg_resource_outputs(node), "ip", ""), ==, "10.id-5");
+	g_assert_cmpstr(rg_json_str(rg_resource_outputs(node), "booted", ""), ==, "yes");
+	g_assert_cmpuint(json_object_size(rg_resource_outputs(node)), ==, 3);
 	g_assert_true(apply_once(f));
 	g_assert_cmpuint(f->result.added + f->result.changed + f->result.destroyed, ==, 0);
 	g_assert_cmpuint(logged(f, "create"), ==, 3);
@@ -127,7 +127,7 @@ static void test_an_update_keeps_the_thing_and_its_outputs(Apply *f, gconstpoint
 	g_autoptr(RgSnapshot) now = snapshot(f);
 	const RgResource *node = rg_resource_set_find(now->recorded, "cloud.node.a[1]");
 	g_assert_cmpstr(rg_json_str(node->attrs, "tag", ""), ==, "y");
-	g_assert_cmpstr(rg_json_str(node->outputs, "ip", ""), ==, "10.id-1");
+	g_assert_cmpstr(rg_json_str(rg_resource_outputs(node), "ip", ""), ==, "10.id-1");
 }
 
 static void test_an_update_never_becomes_a_replacement(Apply *f, gconstpointer unused)

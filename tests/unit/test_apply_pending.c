@@ -288,7 +288,7 @@ static void test_a_pending_update_is_recorded_when_it_is_done(Apply *f, gconstpo
 	g_autoptr(RgSnapshot) now = snapshot(f);
 	const RgResource *node = rg_resource_set_find(now->recorded, "cloud.node.a[1]");
 	g_assert_cmpstr(rg_json_str(node->attrs, "tag", ""), ==, "y");
-	g_assert_cmpint(rg_json_int(node->outputs, "version", 0), ==, 3);
+	g_assert_cmpint(rg_json_int(rg_resource_outputs(node), "version", 0), ==, 3);
 	g_assert_false(node->updating);
 }
 
@@ -317,7 +317,7 @@ static void test_a_lost_look_begins_no_update_anew(Apply *f, gconstpointer unuse
 	g_assert_cmpuint(logged(f, "update"), ==, 4);
 	g_autoptr(RgSnapshot) now = snapshot(f);
 	const RgResource *node = rg_resource_set_find(now->recorded, "cloud.node.a[1]");
-	g_assert_cmpint(rg_json_int(node->outputs, "version", 0), ==, 3);
+	g_assert_cmpint(rg_json_int(rg_resource_outputs(node), "version", 0), ==, 3);
 }
 
 static void test_a_killed_update_is_sent_again(Apply *f, gconstpointer unused)

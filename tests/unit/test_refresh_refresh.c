@@ -579,13 +579,13 @@ static void test_takes_the_cores_secrets_as_recorded(void)
 	world_init(&world, "{}");
 	RgResource *secret = rg_resource_new(RG_SECRET_KIND, "ray_token", -1);
 	secret->attrs = scripted_json("{'bytes': 32}");
-	secret->outputs = scripted_json("{'value': 'hidden'}");
+	secret->outputs_json = scripted_json("{'value': 'hidden'}");
 	rg_resource_set_add(world.recorded, secret);
 	const RgResource *seen = look(&world, RG_SECRET_RAY_TOKEN);
 	g_assert_nonnull(seen);
 	g_assert_cmpint(seen->presence, ==, RG_PRESENT);
 	g_assert_true(seen->attrs == secret->attrs);
-	g_assert_null(seen->outputs);
+	g_assert_null(seen->outputs_json);
 	assert_quiet(&world);
 }
 

@@ -10,7 +10,7 @@ static RgResource *thing_new(const char *name, int64_t index, const char *id)
 	RgResource *thing = rg_resource_new("aws.instance", name, index);
 	thing->id = g_strdup(id);
 	thing->attrs = json_pack("{s:s}", "instance_type", "p4d.24xlarge");
-	thing->outputs = json_pack("{s:s}", "private_ip", "10.0.0.7");
+	thing->outputs_json = json_pack("{s:s}", "private_ip", "10.0.0.7");
 	thing->pin = json_pack("{s:i}", "price_microusd_hour", 32772600);
 	thing->group = name;
 	thing->origin = "/pools/train";
@@ -32,7 +32,7 @@ static RgResource *secret_new(void)
 {
 	RgResource *secret = rg_resource_new(RG_SECRET_KIND, "ray_token", -1);
 	secret->attrs = json_object();
-	secret->outputs = json_pack("{s:s}", "value", "s3cr3t");
+	secret->outputs_json = json_pack("{s:s}", "value", "s3cr3t");
 	return secret;
 }
 
@@ -52,13 +52,13 @@ static void test_things_become_records(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(node->ownership, ==, "adopted");
 	g_assert_cmpstr(node->group, ==, "train");
 	g_assert_cmpstr(node->origin, ==, "/pools/train");
-	g_assert_cmpstr(rg_json_str(node->outputs, "private_ip", ""), ==, "10.0.0.7");
+	g_assert_cmpstr(rg_json_str(rg_resource_outputs(node), "private_ip", ""), ==, "10.0.0.7");
 	/* it has none of our marks yet: the next apply writes them */
 	g_assert_true(node->mismarked);
 	g_assert_null(node->marked_as);
 	const RgResource *secret = rg_resource_set_find(after->recorded, RG_SECRET_RAY_TOKEN);
 	g_assert_cmpstr(secret->ownership, ==, "created");
-	g_assert_cmpstr(rg_json_str(secret->outputs, "value", ""), ==, "s3cr3t");
+	g_assert_cmpstr(rg_json_str(rg_resource_outputs(secret), "value", ""), ==, "s3cr3t");
 	json_auto_t *lives = rg_store_lifetimes(f->store, CLUSTER, 0, f->diags);
 	g_assert_cmpuint(json_array_size(lives), ==, 2);
 	json_auto_t *changes = rg_store_run_changes(f->store, f->run, f->diags);

@@ -49,7 +49,7 @@ static void test_settling_goes_member_by_member(Fixture *f, gconstpointer unused
 	const RgResource *made = rg_resource_set_find(half->recorded, T0);
 	g_assert_cmpint(made->presence, ==, RG_PRESENT);
 	g_assert_cmpstr(made->id, ==, "i-0");
-	g_assert_cmpstr(rg_json_str(made->outputs, "private_ip", NULL), ==, "i-0");
+	g_assert_cmpstr(rg_json_str(rg_resource_outputs(made), "private_ip", NULL), ==, "i-0");
 	g_assert_cmpstr(rg_json_str(made->attrs, "user_data", NULL), ==, "#!/bin/sh");
 	g_assert_cmpstr(rg_json_str(made->pin, "instance_type", NULL), ==, "p4d.24xlarge");
 	g_assert_cmpstr(made->depends_on[0], ==, "aws.security_group.cluster");

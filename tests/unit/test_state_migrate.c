@@ -128,7 +128,7 @@ static void check_kept_content(Fixture *f)
 	const RgResource *made = rg_resource_set_find(recorded, T0);
 	g_assert_cmpstr(made->id, ==, "i-0");
 	g_assert_cmpstr(rg_json_str(made->attrs, "user_data", NULL), ==, "#!/bin/sh");
-	g_assert_cmpstr(rg_json_str(made->outputs, "private_ip", NULL), ==, "10.0.0.7");
+	g_assert_cmpstr(rg_json_str(rg_resource_outputs(made), "private_ip", NULL), ==, "10.0.0.7");
 	g_assert_cmpint(rg_json_int(made->pin, "price_microusd_hour", 0), ==, 32772600);
 	g_assert_false(made->mismarked);
 	g_assert_cmpint(
@@ -136,7 +136,8 @@ static void check_kept_content(Fixture *f)
 	g_assert_cmpstr(
 		rg_resource_set_find(recorded, "aws.security_group.cluster")->id, ==, "sg-1");
 	const RgResource *secret = rg_resource_set_find(recorded, RG_SECRET_RAY_TOKEN);
-	g_assert_cmpstr(rg_json_str(secret->outputs, "value", NULL), ==, "not-a-real-token");
+	g_assert_cmpstr(
+		rg_json_str(rg_resource_outputs(secret), "value", NULL), ==, "not-a-real-token");
 	const RgJournalRow *row = snapshot->journal->pdata[0];
 	g_assert_cmpstr(row->token, ==, "00112233445566778899aabbccddeeff");
 	g_assert_cmpint(rg_json_int(row->input, "min_count", 0), ==, 1);

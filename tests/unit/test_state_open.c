@@ -266,12 +266,23 @@ static void test_a_cut_file_is_corrupt(Fixture *f, gconstpointer unused)
 static void test_text_that_is_no_json_is_corrupt(Fixture *f, gconstpointer unused)
 {
 	make_state(f);
-	execute(f->path, "UPDATE resources SET outputs = '{\"value\": \"s3cr3t'");
+	execute(f->path, "UPDATE resources SET pin = '{\"value\": \"s3cr3t'");
 	f->store = rg_store_open(f->path, RG_STORE_READ, f->diags);
 	g_assert_null(rg_store_load(f->store, CLUSTER, f->diags));
 	const RgDiag *diag = assert_code(f->diags, "state.corrupt");
 	g_assert_null(strstr(diag->summary, "s3cr3t"));
 	diags_reset(f);
+}
+
+/* Outputs are read when somebody asks for them: text that nothing can read is no output. */
+static void test_outputs_that_are_no_json_are_none(Fixture *f, gconstpointer unused)
+{
+	make_state(f);
+	execute(f->path, "UPDATE resources SET outputs = '{\"value\": \"s3cr3t'");
+	f->store = rg_store_open(f->path, RG_STORE_READ, f->diags);
+	RgSnapshot *snapshot = rg_store_load(f->store, CLUSTER, f->diags);
+	g_assert_null(rg_resource_outputs(rg_resource_set_get(snapshot->recorded, 0)));
+	rg_snapshot_free(snapshot);
 }
 
 static void test_tables_of_another_shape_are_corrupt(Fixture *f, gconstpointer unused)
@@ -417,6 +428,7 @@ int main(int argc, char **argv)
 	ADD("newer-while-open", test_migrated_by_another_while_open);
 	ADD("cut-file", test_a_cut_file_is_corrupt);
 	ADD("no-json", test_text_that_is_no_json_is_corrupt);
+	ADD("outputs-no-json", test_outputs_that_are_no_json_are_none);
 	ADD("other-tables", test_tables_of_another_shape_are_corrupt);
 	ADD("damaged-bytes", test_damaged_bytes_never_crash);
 	ADD("special-names", test_names_that_sqlite_would_interpret);
