@@ -229,6 +229,7 @@ const AwsKind aws_instance_kind = {
 	.shape = &aws_describe_instances,
 	.page = 1000,
 	.read = aws_instance_read,
+	.read_own = aws_instance_read_own,
 	.readiness = aws_instance_readiness,
 	.create = aws_instance_create,
 	.own = own,

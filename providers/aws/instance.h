@@ -6,6 +6,8 @@
 extern const AwsShape aws_describe_instances, aws_run_instances;
 
 void aws_instance_read(const json_t *record, AwsSeen *seen);
+/* Only what AWS_OWN elements give. */
+void aws_instance_read_own(const json_t *record, AwsSeen *seen);
 void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailure *failure);
 /* Terminated, or terminating. */
 bool aws_instance_is_gone(const json_t *record);

@@ -12,24 +12,24 @@ static const AwsShape metadata_members[] = {{"httpTokens"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
 static const AwsShape group_set[] = {{"item", group_members}, {0}};
 static const AwsShape attachment_members[] = {{"deviceIndex"}, {"networkCardIndex"}, {0}};
-static const AwsShape interface_members[] = {{"networkInterfaceId"}, {"interfaceType"},
-	{"attachment", attachment_members}, {"groupSet", group_set}, {0}};
+static const AwsShape interface_members[] = {{"networkInterfaceId", NULL, AWS_OWN},
+	{"interfaceType"}, {"attachment", attachment_members}, {"groupSet", group_set}, {0}};
 static const AwsShape interface_set[] = {{"item", interface_members}, {0}};
-static const AwsShape volume_members[] = {{"volumeId"}, {0}};
+static const AwsShape volume_members[] = {{"volumeId", NULL, AWS_OWN}, {0}};
 static const AwsShape device_members[] = {{"deviceName"}, {"ebs", volume_members}, {0}};
 static const AwsShape device_set[] = {{"item", device_members}, {0}};
 
 static const AwsShape instance_members[] = {
-	{"instanceId"},
+	{"instanceId", NULL, AWS_OWN},
 	{"instanceType"},
 	{"imageId"},
 	{"subnetId"},
-	{"privateIpAddress"},
-	{"privateDnsName"},
-	{"ipAddress"},
+	{"privateIpAddress", NULL, AWS_OWN},
+	{"privateDnsName", NULL, AWS_OWN},
+	{"ipAddress", NULL, AWS_OWN},
 	{"launchTime"},
 	{"clientToken"},
-	{"amiLaunchIndex"},
+	{"amiLaunchIndex", NULL, AWS_OWN},
 	{"instanceLifecycle"},
 	{"rootDeviceName"},
 	{"instanceState", state_members},
@@ -74,6 +74,8 @@ static void copy_text(json_t *attributes, const char *name, const json_t *from, 
 	const char *text = mod_str(from, key);
 	if (*text)
 		json_object_set_new(attributes, name, json_string(text));
+	else
+		json_object_del(attributes, name);
 }
 
 /* The interface at device 0 of card 0; the first one if EC2 reports no indexes. */
@@ -104,7 +106,6 @@ static json_t *group_ids(const json_t *set)
 static void read_network(const json_t *record, const AwsMarks *marks, json_t *attributes)
 {
 	const json_t *interface = primary_interface(record);
-	copy_text(attributes, "network_interface", interface, "networkInterfaceId");
 	/* the head's groups belong to its interface, a separate resource (it has no index) */
 	if (marks->name && !aws_marks_has_index(marks))
 		return;
@@ -132,6 +133,30 @@ static const char *status_of(const json_t *record)
 	return state_of(record);
 }
 
+/* With several volumes, only the device name identifies the root. */
+static const json_t *root_volume(const json_t *record)
+{
+	const json_t *set = json_object_get(record, "blockDeviceMapping"), *device;
+	const char *root = mod_str(record, "rootDeviceName");
+	size_t i;
+	json_array_foreach (set, i, device)
+		if (json_array_size(set) == 1 || g_str_equal(mod_str(device, "deviceName"), root))
+			return json_object_get(device, "ebs");
+	return NULL;
+}
+
+void aws_instance_read_own(const json_t *record, AwsSeen *seen)
+{
+	json_t *attributes = seen->attributes;
+	copy_text(attributes, "private_ip", record, "privateIpAddress");
+	copy_text(attributes, "private_dns", record, "privateDnsName");
+	copy_text(attributes, "public_address", record, "ipAddress");
+	copy_text(attributes, "network_interface", primary_interface(record), "networkInterfaceId");
+	copy_text(attributes, "root_volume_id", root_volume(record), "volumeId");
+	seen->id = mod_str(record, "instanceId");
+	seen->place = g_ascii_strtoull(mod_str(record, "amiLaunchIndex"), NULL, 10);
+}
+
 void aws_instance_read(const json_t *record, AwsSeen *seen)
 {
 	json_t *tags = aws_marks_read(json_object_get(record, "tagSet"), &seen->marks);
@@ -139,9 +164,6 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "instance_type", record, "instanceType");
 	copy_text(attributes, "image_id", record, "imageId");
 	copy_text(attributes, "subnet_id", record, "subnetId");
-	copy_text(attributes, "private_ip", record, "privateIpAddress");
-	copy_text(attributes, "private_dns", record, "privateDnsName");
-	copy_text(attributes, "public_address", record, "ipAddress");
 	copy_text(attributes, "launch_time", record, "launchTime");
 	/* spot, scheduled, capacity-block; on-demand instances have none */
 	copy_text(attributes, "market", record, "instanceLifecycle");
@@ -153,19 +175,10 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	aws_instance_profile_set(
 		attributes, mod_str(json_object_get(record, "iamInstanceProfile"), "arn"));
 	read_network(record, &seen->marks, attributes);
-	/* With several volumes, only the device name identifies the root. */
-	const json_t *set = json_object_get(record, "blockDeviceMapping"), *device;
-	const char *root = mod_str(record, "rootDeviceName");
-	size_t i;
-	json_array_foreach (set, i, device)
-		if (json_array_size(set) == 1 || g_str_equal(mod_str(device, "deviceName"), root))
-			copy_text(attributes, "root_volume_id", json_object_get(device, "ebs"),
-				"volumeId");
 	const char *state = state_of(record), *token = mod_str(record, "clientToken");
 	json_object_set_new(attributes, "instance_state", json_string(settled_state(state)));
 	seen->attributes = attributes;
-	seen->id = mod_str(record, "instanceId");
-	seen->place = g_ascii_strtoull(mod_str(record, "amiLaunchIndex"), NULL, 10);
+	aws_instance_read_own(record, seen);
 	seen->gone = aws_instance_is_gone(record);
 	seen->status = status_of(record);
 	if (!seen->marks.token && *token)

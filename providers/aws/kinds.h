@@ -35,12 +35,15 @@ typedef struct {
 	bool shares_lineage; /* other kinds of resources carry our lineage too and must be filtered
 				out */
 	void (*read)(const json_t *record, AwsSeen *seen);
+	/* For a record that differs from the previous one only in its AWS_OWN texts: updates the
+	 * id, the place and the attributes listed in `own`. NULL without `own` */
+	void (*read_own)(const json_t *record, AwsSeen *seen);
 	/* whether the resource is usable: RGP_CLASS_OK: yes; RGP_CLASS_TRANSIENT: not yet; else
 	 * failed */
 	void (*readiness)(const AwsCall *, const json_t *record, ModFailure *failure);
 	rgp_status (*create)(const AwsCall *, const json_t *input);
-	/* Text attributes that differ between items. All others are sent once for a run of adjacent
-	 * items with equal values. NULL-ended; NULL: every attribute differs */
+	/* The attributes that come from AWS_OWN texts. All others are sent once for a run of
+	 * adjacent items with equal values. NULL-ended; NULL: every attribute differs */
 	const char *const *own;
 	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
 	/* all changes except those of tags; NULL: there are none. If CreateTags needs another name

@@ -33,7 +33,9 @@ typedef struct {
 	GHashTable *seen;	/* returned ids: pages may overlap while resources change */
 	GString *page, *shared; /* the page's two lists */
 	unsigned n_shared;
-	json_t *last_shared;	       /* the newest of `shared`; NULL at the beginning of a page */
+	json_t *record;		       /* the newest; NULL at the beginning of a page */
+	AwsSeen last;		       /* its content */
+	bool is_shared;		       /* the newest of `shared` belongs to it */
 	const char *cluster, *lineage; /* wanted in the marks; "" = any */
 	bool any_lineage;	       /* the lineage is an output */
 	bool by_name;		       /* reads by the cluster's name */
@@ -89,64 +91,88 @@ static void append_text(GString *out, const char *name, const char *text)
 	}
 }
 
-/* Takes the item's own attributes out of `attributes`; then makes sure that the newest shared
- * object of the page equals the rest. */
-static void append_own(Pager *pager, json_t *attributes)
+static void append_own(GString *page, const AwsKind *kind, const json_t *attributes)
 {
-	GString *page = pager->page;
 	size_t begin = page->len;
-	for (const char *const *name = pager->kind->own; *name; name++) {
+	for (const char *const *name = kind->own; *name; name++)
 		append_text(page, *name, json_string_value(json_object_get(attributes, *name)));
-		json_object_del(attributes, *name);
-	}
 	if (page->len > begin)
 		page->str[begin] = '{'; /* instead of the comma */
 	else
 		g_string_append_c(page, '{');
 	g_string_append_c(page, '}');
-	if (pager->last_shared && json_equal(pager->last_shared, attributes))
-		return;
-	g_string_append(pager->shared, pager->shared->len ? "," : "");
-	append_json(pager->shared, attributes);
-	json_decref(pager->last_shared);
-	pager->last_shared = json_incref(attributes);
-	pager->n_shared++;
 }
 
-static void add_resource(Pager *pager, const AwsSeen *seen)
+/* The members that adjacent resources may have in common: all except id and address. */
+static void append_common(const Pager *pager, GString *out, const json_t *attributes)
+{
+	const AwsSeen *seen = &pager->last;
+	const AwsMarks *marks = &seen->marks;
+	g_string_append(out, "\"attributes\":");
+	append_json(out, attributes);
+	append_text(out, "state", seen->gone ? "gone" : "present");
+	append_text(out, "token", marks->token);
+	append_text(out, "status", seen->status);
+	append_text(out, "lineage", tells_lineage(pager, marks) ? marks->lineage : NULL);
+}
+
+static void append_shared(Pager *pager)
+{
+	json_auto_t *attributes = json_copy(pager->last.attributes);
+	for (const char *const *name = pager->kind->own; *name; name++)
+		json_object_del(attributes, *name);
+	g_string_append(pager->shared, pager->shared->len ? ",{" : "{");
+	append_common(pager, pager->shared, attributes);
+	g_string_append_c(pager->shared, '}');
+	pager->n_shared++;
+	pager->is_shared = true;
+}
+
+static void add_resource(Pager *pager)
 {
 	GString *page = pager->page;
+	const AwsSeen *seen = &pager->last;
 	g_autofree char *address =
 		is_foreign(pager, &seen->marks)
 			? NULL
 			: aws_marks_address(&seen->marks, pager->kind->kind, seen->place);
-	g_string_append(page, page->len ? ",{\"attributes\":" : "{\"attributes\":");
+	g_string_append(page, page->len ? ",{" : "{");
 	if (pager->kind->own) {
-		append_own(pager, seen->attributes);
-		g_string_append_printf(page, ",\"shared\":%u", pager->n_shared - 1);
+		if (!pager->is_shared)
+			append_shared(pager);
+		g_string_append_printf(page, "\"shared\":%u,\"attributes\":", pager->n_shared - 1);
+		append_own(page, pager->kind, seen->attributes);
 	} else {
-		append_json(page, seen->attributes);
+		append_common(pager, page, seen->attributes);
 	}
 	append_text(page, "id", seen->id);
 	append_text(page, "address", address);
-	append_text(page, "state", seen->gone ? "gone" : "present");
-	append_text(page, "token", seen->marks.token);
-	append_text(page, "status", seen->status);
-	append_text(
-		page, "lineage", tells_lineage(pager, &seen->marks) ? seen->marks.lineage : NULL);
 	g_string_append_c(page, '}');
+}
+
+static void forget_record(Pager *pager)
+{
+	g_clear_pointer(&pager->record, json_decref);
+	aws_seen_clear(&pager->last);
+	pager->is_shared = false;
 }
 
 static void on_record(void *data, const json_t *record)
 {
 	Pager *pager = data;
-	g_auto(AwsSeen) seen = {0};
-	pager->kind->read(record, &seen);
+	AwsSeen *seen = &pager->last;
+	if (record == pager->record) {
+		pager->kind->read_own(record, seen);
+	} else {
+		forget_record(pager);
+		pager->record = json_incref(mod_unconst(record));
+		pager->kind->read(record, seen);
+	}
 	/* a cluster's name alone is not one of our marks */
-	if (pager->by_name && !seen.marks.lineage)
+	if (pager->by_name && !seen->marks.lineage)
 		return;
-	if (*seen.id && g_hash_table_add(pager->seen, g_strdup(seen.id)))
-		add_resource(pager, &seen);
+	if (*seen->id && g_hash_table_add(pager->seen, g_strdup(seen->id)))
+		add_resource(pager);
 }
 
 static rgp_status on_page(void *data)
@@ -158,7 +184,7 @@ static rgp_status on_page(void *data)
 	bool empty = !pager->page->len;
 	g_string_truncate(pager->page, 0);
 	g_string_truncate(pager->shared, 0);
-	g_clear_pointer(&pager->last_shared, json_decref);
+	forget_record(pager);
 	pager->n_shared = 0;
 	const ModTalk *talk = &pager->call->talk;
 	return empty ? RGP_OK : talk->host->result(talk->call, "page", mod_bytes(text));
@@ -209,7 +235,7 @@ static rgp_status run_pager(
 	g_hash_table_unref(pager.seen);
 	g_string_free(pager.page, TRUE);
 	g_string_free(pager.shared, TRUE);
-	json_decref(pager.last_shared);
+	forget_record(&pager);
 	return status;
 }
 

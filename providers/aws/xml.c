@@ -6,23 +6,38 @@
 #define DEPTH_MAX 64
 #define TEXT_MAX (1024 * 1024)
 
+enum { BEGIN, END, TEXT, OWN };
+
+/* An element of a shape: its beginning and its end if it has kids, or a text. Compared bytewise, so
+ * there must be no padding. */
 typedef struct {
 	const AwsShape *shape;
-	json_t *value; /* object, array, or null of a pair; NULL while a text is collected */
-} Frame;
+	size_t what;
+} Event;
+
+/* Elements in document order, and their texts, each with its NUL. */
+typedef struct {
+	GArray *events;
+	GString *texts;
+} Log;
 
 typedef struct {
 	xmlParserCtxtPtr parser;
 	const AwsShape *root;
-	AwsRecordFn record;
+	AwsRecordFn give;
 	void *data;
-	Frame frames[DEPTH_MAX];
-	int depth;   /* frames in use */
-	int skipped; /* elements open inside an ignored one */
-	GString *text;
-	GString *key;	    /* of the open pair; empty: not seen (yet) */
-	json_t *pair_value; /* of it, or NULL */
-	json_t *result;
+	const AwsShape *open[DEPTH_MAX];
+	int depth;	/* of `open` in use */
+	int skipped;	/* elements open inside an ignored one */
+	Log log;	/* what is kept, followed by the record that is being read */
+	gsize text;	/* where the newest text begins */
+	bool in_record; /* inside a record */
+	guint at_event; /* where that begins */
+	gsize at_text;
+	GString *own;	  /* its AWS_OWN texts, each with its NUL */
+	Log last;	  /* the previous record, without its own texts */
+	json_t *record;	  /* that record */
+	GPtrArray *owned; /* json_t *: its own texts, in their order */
 	char *problem;
 } Reader;
 
@@ -42,27 +57,159 @@ static const AwsShape *find_kid(const AwsShape *shape, const char *name)
 	return NULL;
 }
 
-static json_t *new_value(const AwsShape *shape)
-{
-	if (!shape->kids)
-		return NULL;
-	if (shape->fate == AWS_PAIR)
-		return json_null();
-	bool is_list = g_str_equal(shape->kids[0].name, "item") && !shape->kids[1].name;
-	return is_list && shape->kids[0].fate != AWS_PAIR ? json_array() : json_object();
-}
-
 /* The shape of the element that begins; NULL: ignored, or unexpected (stopped). */
 static const AwsShape *choose_shape(Reader *reader, const char *name, bool qualified)
 {
 	if (reader->depth)
-		return qualified ? NULL : find_kid(reader->frames[reader->depth - 1].shape, name);
+		return qualified ? NULL : find_kid(reader->open[reader->depth - 1], name);
 	if (!qualified && g_str_equal(name, reader->root->name))
 		return reader->root;
 	g_autofree char *problem =
 		g_strdup_printf("a <%.40s> instead of <%s>", name, reader->root->name);
 	stop(reader, problem);
 	return NULL;
+}
+
+static bool is_given(const Reader *reader, const AwsShape *shape)
+{
+	return shape->fate == AWS_RECORD && reader->give;
+}
+
+static void add_event(Reader *reader, const AwsShape *shape, size_t what)
+{
+	const Event event = {.shape = shape, .what = what};
+	g_array_append_val(reader->log.events, event);
+}
+
+/* The newest text is complete. */
+static void add_text(Reader *reader, const AwsShape *shape)
+{
+	GString *texts = reader->log.texts;
+	bool own = shape->fate == AWS_OWN && reader->in_record;
+	add_event(reader, shape, own ? OWN : TEXT);
+	g_string_append_c(texts, '\0');
+	if (!own)
+		return;
+	g_string_append_len(
+		reader->own, texts->str + reader->text, (gssize)(texts->len - reader->text));
+	g_string_truncate(texts, reader->text);
+}
+
+/* Makes values of events and texts. */
+typedef struct {
+	const Event *event;
+	const char *text, *own;
+	GPtrArray *owned;
+} Builder;
+
+static json_t *build(Builder *builder);
+
+static json_t *build_text(Builder *builder)
+{
+	bool own = builder->event++->what == OWN;
+	const char **from = own ? &builder->own : &builder->text;
+	size_t len = strlen(*from);
+	json_t *value = json_stringn_nocheck(*from, len);
+	*from += len + 1;
+	if (own)
+		g_ptr_array_add(builder->owned, json_incref(value));
+	return value;
+}
+
+/* A key and a value become a member of their object. A later pair with the same key wins. */
+static void build_pair(Builder *builder, json_t *object)
+{
+	const AwsShape *key_shape = builder->event++->shape->kids;
+	json_t *pair[] = {NULL, NULL}; /* value and key */
+	while (builder->event->what != END) {
+		bool is_key = builder->event->shape == key_shape;
+		json_decref(pair[is_key]);
+		pair[is_key] = build(builder);
+	}
+	builder->event++;
+	if (json_string_length(pair[1]) && pair[0])
+		json_object_set_nocheck(object, json_string_value(pair[1]), pair[0]);
+	json_decref(pair[0]);
+	json_decref(pair[1]);
+}
+
+static void build_kid(Builder *builder, json_t *parent)
+{
+	const AwsShape *shape = builder->event->shape;
+	if (shape->fate == AWS_PAIR) {
+		build_pair(builder, parent);
+		return;
+	}
+	json_t *value = build(builder);
+	if (shape->fate == AWS_DROP)
+		json_decref(value);
+	else if (json_is_array(parent))
+		json_array_append_new(parent, value);
+	else
+		json_object_set_new_nocheck(parent, shape->name, value);
+}
+
+/* The value that starts at the next event, a new reference. */
+static json_t *build(Builder *builder)
+{
+	if (builder->event->what != BEGIN)
+		return build_text(builder);
+	const AwsShape *kids = builder->event++->shape->kids;
+	bool is_list = g_str_equal(kids->name, "item") && !kids[1].name;
+	json_t *value = is_list && kids->fate != AWS_PAIR ? json_array() : json_object();
+	while (builder->event->what != END)
+		build_kid(builder, value);
+	builder->event++;
+	return value;
+}
+
+static bool is_like_last(const Reader *reader, const Event *events, guint n, const GString *texts)
+{
+	const Log *last = &reader->last;
+	gsize len = texts->len - reader->at_text;
+	return reader->own->len && last->events->len == n && last->texts->len == len &&
+	       !memcmp(last->events->data, events, n * sizeof *events) &&
+	       !memcmp(last->texts->str, texts->str + reader->at_text, len);
+}
+
+static void replace_own(Reader *reader)
+{
+	const char *text = reader->own->str;
+	for (guint i = 0; i < reader->owned->len; i++) {
+		size_t len = strlen(text);
+		json_string_setn_nocheck(reader->owned->pdata[i], text, len);
+		text += len + 1;
+	}
+}
+
+/* Passes the finished record to the callback, and removes it from the log. */
+static void give_record(Reader *reader)
+{
+	GArray *events = reader->log.events;
+	GString *texts = reader->log.texts;
+	const Event *first = &g_array_index(events, Event, reader->at_event);
+	guint n = events->len - reader->at_event;
+	if (is_like_last(reader, first, n, texts)) {
+		replace_own(reader);
+	} else {
+		Builder builder = {.event = first,
+			.text = texts->str + reader->at_text,
+			.own = reader->own->str,
+			.owned = reader->owned};
+		g_ptr_array_set_size(reader->owned, 0);
+		json_decref(reader->record);
+		reader->record = build(&builder);
+		g_array_set_size(reader->last.events, 0);
+		g_array_append_vals(reader->last.events, first, n);
+		g_string_truncate(reader->last.texts, 0);
+		g_string_append_len(reader->last.texts, texts->str + reader->at_text,
+			(gssize)(texts->len - reader->at_text));
+	}
+	reader->give(reader->data, reader->record);
+	g_array_set_size(events, reader->at_event);
+	g_string_truncate(texts, reader->at_text);
+	g_string_truncate(reader->own, 0);
+	reader->in_record = false;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): the type is libxml2's */
@@ -83,38 +230,15 @@ static void on_start(void *data, const xmlChar *name, const xmlChar *prefix, con
 		reader->skipped++;
 		return;
 	}
-	reader->frames[reader->depth++] = (Frame){shape, new_value(shape)};
-	g_string_truncate(reader->text, 0);
-}
-
-/* Stores a finished value as its shape requires; steals it. */
-static void settle(Reader *reader, const AwsShape *shape, json_t *value)
-{
-	if (!reader->depth) {
-		reader->result = value;
-		return;
+	reader->open[reader->depth++] = shape;
+	reader->text = reader->log.texts->len;
+	if (is_given(reader, shape)) {
+		reader->in_record = true;
+		reader->at_event = reader->log.events->len;
+		reader->at_text = reader->log.texts->len;
 	}
-	const Frame *parent = &reader->frames[reader->depth - 1];
-	if (shape->fate == AWS_RECORD && reader->record)
-		reader->record(reader->data, value);
-	if (shape->fate == AWS_DROP || (shape->fate == AWS_RECORD && reader->record)) {
-		json_decref(value);
-	} else if (shape->fate == AWS_PAIR) {
-		/* A pair is complete: it becomes a member of its object. A later one with the same
-		 * key wins. */
-		if (reader->key->len && reader->pair_value)
-			json_object_set_nocheck(
-				parent->value, reader->key->str, reader->pair_value);
-		g_string_truncate(reader->key, 0);
-		g_clear_pointer(&reader->pair_value, json_decref);
-	} else if (parent->shape->fate == AWS_PAIR) {
-		json_decref(reader->pair_value);
-		reader->pair_value = value;
-	} else if (json_is_array(parent->value)) {
-		json_array_append_new(parent->value, value);
-	} else {
-		json_object_set_new_nocheck(parent->value, shape->name, value);
-	}
+	if (shape->kids)
+		add_event(reader, shape, BEGIN);
 }
 
 static void on_end(void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
@@ -126,29 +250,26 @@ static void on_end(void *data, const xmlChar *name, const xmlChar *prefix, const
 		reader->skipped--;
 		return;
 	}
-	Frame frame = reader->frames[--reader->depth];
-	if (reader->depth) {
-		const AwsShape *parent = reader->frames[reader->depth - 1].shape;
-		if (parent->fate == AWS_PAIR && frame.shape == parent->kids) {
-			g_string_assign(reader->key, reader->text->str);
-			return;
-		}
-	}
-	if (!frame.value)
-		frame.value = json_stringn_nocheck(reader->text->str, reader->text->len);
-	settle(reader, frame.shape, frame.value);
+	const AwsShape *shape = reader->open[--reader->depth];
+	if (shape->kids)
+		add_event(reader, shape, END);
+	else
+		add_text(reader, shape);
+	if (is_given(reader, shape))
+		give_record(reader);
 }
 
 static void on_text(void *data, const xmlChar *text, int len)
 {
 	Reader *reader = data;
 	if (reader->problem || reader->skipped || !reader->depth ||
-		reader->frames[reader->depth - 1].value)
+		reader->open[reader->depth - 1]->kids)
 		return;
-	if (reader->text->len + (size_t)len > TEXT_MAX)
+	GString *texts = reader->log.texts;
+	if (texts->len - reader->text + (size_t)len > TEXT_MAX)
 		stop(reader, "a string is too long");
 	else
-		g_string_append_len(reader->text, (const char *)text, len);
+		g_string_append_len(texts, (const char *)text, len);
 }
 
 /* EC2 sends none; document types allow entities that expand, and files of this machine. */
@@ -212,25 +333,41 @@ static void parse(Reader *reader, struct rgp_bytes body)
 	xmlFreeParserCtxt(reader->parser);
 }
 
+static Log log_new(void)
+{
+	return (Log){g_array_new(FALSE, FALSE, sizeof(Event)), g_string_new(NULL)};
+}
+
+static void log_free(Log *log)
+{
+	g_array_free(log->events, TRUE);
+	g_string_free(log->texts, TRUE);
+}
+
 json_t *aws_xml_read(
 	struct rgp_bytes body, const AwsShape *root, AwsRecordFn record, void *data, char **problem)
 {
 	Reader reader = {
 		.root = root,
-		.record = record,
+		.give = record,
 		.data = data,
-		.text = g_string_new(NULL),
-		.key = g_string_new(NULL),
+		.log = log_new(),
+		.last = log_new(),
+		.own = g_string_new(NULL),
+		.owned = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref),
 	};
 	parse(&reader, body);
-	while (reader.depth)
-		json_decref(reader.frames[--reader.depth].value);
-	json_decref(reader.pair_value);
-	g_string_free(reader.key, TRUE);
-	g_string_free(reader.text, TRUE);
 	*problem = reader.problem;
-	if (!reader.problem)
-		return reader.result;
-	json_decref(reader.result);
-	return NULL;
+	json_t *result = NULL;
+	if (!reader.problem) {
+		Builder builder = {.event = (const Event *)(const void *)reader.log.events->data,
+			.text = reader.log.texts->str};
+		result = build(&builder);
+	}
+	json_decref(reader.record);
+	g_ptr_array_unref(reader.owned);
+	g_string_free(reader.own, TRUE);
+	log_free(&reader.last);
+	log_free(&reader.log);
+	return result;
 }

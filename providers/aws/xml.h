@@ -15,11 +15,14 @@ typedef struct AwsShape {
 		AWS_KEEP = 0, /* becomes a member of its parent */
 		AWS_RECORD,   /* is passed to the callback, and dropped */
 		AWS_DROP,     /* only a container of what is inside */
-		AWS_PAIR, /* an <item> of a key and a value, its two kids in this order: the list
-			     becomes an object of them */
+		AWS_PAIR,     /* an <item> of a key and a value, its two kids in this order: the
+			       * list becomes an object of them */
+		AWS_OWN,      /* a text that differs between records, such as an id */
 	} fate;
 } AwsShape;
 
+/* A record that differs from the previous one only in its AWS_OWN texts is passed as the same
+ * object with those texts replaced. A callback that keeps a record must copy it. */
 typedef void (*AwsRecordFn)(void *data, const json_t *record);
 
 /* Reads a document whose root element is root->name. A new object with what was kept; NULL and

@@ -16,27 +16,39 @@ typedef struct {
 static const char *const members[] = {"id", "address", "attributes", "shared", "state", "token",
 	"status", "nodes", "lineage", NULL};
 
+/* A resource of a page: its own members, and those that it has in common with others. */
+typedef struct {
+	const json_t *own, *shared;
+	const char *id;
+} Item;
+
+static json_t *member_of(const Item *item, const char *key)
+{
+	json_t *value = json_object_get(item->own, key);
+	return value ? value : json_object_get(item->shared, key);
+}
+
 /* The members of ABI 1.0; a later minor version may have more. */
-static bool members_are_known(RgCall *call, const json_t *item, const char *id)
+static bool members_are_known(RgCall *call, const json_t *object, const char *whose)
 {
 	const char *key;
 	json_t *value;
 	if (call->module->table->abi_minor > RGP_ABI_MINOR)
 		return true;
-	json_object_foreach (rg_json_unconst(item), key, value) {
+	json_object_foreach (rg_json_unconst(object), key, value) {
 		if (g_strv_contains(members, key))
 			continue;
 		g_autofree char *name = rg_text_clean(key);
-		rg_call_bad(call, "\"%s\" of \"%s\" is not known", name, id);
+		rg_call_bad(call, "\"%s\" of \"%s\" is not known", name, whose);
 		return false;
 	}
 	return true;
 }
 
 /* Text, or NULL if absent or null; anything else is a bad result. */
-static bool read_text(RgCall *call, const json_t *item, const char *key, const char **text)
+static bool read_text(RgCall *call, const Item *item, const char *key, const char **text)
 {
-	const json_t *value = json_object_get(item, key);
+	const json_t *value = member_of(item, key);
 	*text = json_string_value(value);
 	if (!value || json_is_null(value) || *text)
 		return true;
@@ -45,26 +57,26 @@ static bool read_text(RgCall *call, const json_t *item, const char *key, const c
 }
 
 /* Number of running nodes, by pool. */
-static bool read_nodes(RgCall *call, const json_t *item, const char *id, json_t **nodes)
+static bool read_nodes(RgCall *call, const Item *item, json_t **nodes)
 {
-	json_t *runs = json_object_get(item, "nodes"), *n;
+	json_t *runs = member_of(item, "nodes"), *n;
 	const char *pool;
 	bool ok = !runs || json_is_object(runs);
 	json_object_foreach (runs, pool, n)
 		ok = ok && json_is_integer(n) && json_integer_value(n) >= 0;
 	if (!ok)
-		rg_call_bad(call, "\"nodes\" of \"%s\" is not a number of nodes by pool", id);
+		rg_call_bad(call, "\"nodes\" of \"%s\" is not a number of nodes by pool", item->id);
 	*nodes = runs;
 	return ok;
 }
 
-static bool read_presence(RgCall *call, const json_t *item, const char *id, RgPresence *presence)
+static bool read_presence(RgCall *call, const Item *item, RgPresence *presence)
 {
-	const char *state = rg_json_str(item, "state", "");
-	*presence = g_str_equal(state, "gone") ? RG_ABSENT : RG_PRESENT;
-	if (*presence == RG_ABSENT || g_str_equal(state, "present"))
+	const char *state = json_string_value(member_of(item, "state"));
+	*presence = g_strcmp0(state, "gone") == 0 ? RG_ABSENT : RG_PRESENT;
+	if (*presence == RG_ABSENT || g_strcmp0(state, "present") == 0)
 		return true;
-	rg_call_bad(call, "\"state\" of \"%s\" is neither \"present\" nor \"gone\"", id);
+	rg_call_bad(call, "\"state\" of \"%s\" is neither \"present\" nor \"gone\"", item->id);
 	return false;
 }
 
@@ -104,62 +116,75 @@ static const char *check_id(RgCall *call, const Pages *pages, const json_t *item
 
 /* The item's own attributes together with those that it shares with others of its page: a new
  * reference, checked; NULL if they are malformed. The shared ones have already been checked. */
-static json_t *read_attributes(
-	RgCall *call, const Pages *pages, const json_t *item, const json_t *page_shared)
+static json_t *read_attributes(RgCall *call, const Pages *pages, const Item *item)
 {
-	const char *id = rg_json_str(item, "id", "");
-	json_t *own = json_object_get(item, "attributes");
-	const json_t *place = json_object_get(item, "shared");
-	if (!json_is_object(own)) {
-		rg_call_bad(call, "\"%s\" has no attributes", id);
+	json_t *own = json_object_get(item->own, "attributes");
+	json_t *shared = json_object_get(item->shared, "attributes");
+	if (own ? !json_is_object(own) : !shared) {
+		rg_call_bad(call, "\"%s\" has no attributes", item->id);
 		return NULL;
 	}
-	if (!rg_attributes_verify(call, pages->kind, own, id))
+	if (!own)
+		return json_incref(shared);
+	if (!rg_attributes_verify(call, pages->kind, own, item->id))
 		return NULL;
-	if (!place)
+	if (!shared)
 		return json_incref(own);
-	json_int_t n = json_is_integer(place) ? json_integer_value(place) : -1;
-	json_t *shared = n >= 0 ? json_array_get(page_shared, (size_t)n) : NULL;
-	if (!shared) {
-		rg_call_bad(call, "\"shared\" of \"%s\" refers to nothing", id);
-		return NULL;
-	}
 	json_t *all = json_copy(shared);
 	json_object_update(all, own);
 	return all;
 }
 
+/* What several resources of the page have in common: members of a resource. */
 static bool shared_are_right(RgCall *call, const Pages *pages, const json_t *page_shared)
 {
+	static const char *const whose = "a page's \"shared\"";
 	size_t i;
 	json_t *shared;
 	bool ok = !page_shared || json_is_array(page_shared);
-	json_array_foreach (page_shared, i, shared)
-		ok = ok && json_is_object(shared) &&
-		     rg_attributes_verify(call, pages->kind, shared, "a page's \"shared\"");
+	json_array_foreach (page_shared, i, shared) {
+		json_t *attributes = json_object_get(shared, "attributes");
+		ok = ok && json_is_object(shared) && members_are_known(call, shared, "shared") &&
+		     (!attributes || json_is_object(attributes)) &&
+		     rg_attributes_verify(call, pages->kind, attributes, whose);
+	}
 	if (!ok && call->bad_count == 0)
-		rg_call_bad(call, "\"shared\" of a page is not a list of attributes");
+		rg_call_bad(call, "\"shared\" of a page is not a list of members of resources");
 	return ok;
 }
 
-static void take_resource(RgCall *call, const Pages *pages, json_t *item, const json_t *page_shared)
+/* The element of the page's `shared` that the item names; NULL: it names none. */
+static bool read_shared(RgCall *call, const json_t *page_shared, Item *item)
+{
+	const json_t *place = json_object_get(item->own, "shared");
+	if (!place)
+		return true;
+	json_int_t n = json_is_integer(place) ? json_integer_value(place) : -1;
+	item->shared = n >= 0 ? json_array_get(page_shared, (size_t)n) : NULL;
+	if (!item->shared)
+		rg_call_bad(call, "\"shared\" of \"%s\" refers to nothing", item->id);
+	return item->shared != NULL;
+}
+
+static void take_resource(
+	RgCall *call, const Pages *pages, const json_t *own, const json_t *page_shared)
 {
 	const char *address, *token, *status, *lineage;
 	json_t *nodes;
 	RgPresence presence;
-	const char *id = check_id(call, pages, item);
-	if (!id || !members_are_known(call, item, id) ||
-		!read_presence(call, item, id, &presence) || !read_nodes(call, item, id, &nodes) ||
-		!read_text(call, item, "address", &address) ||
-		!read_text(call, item, "token", &token) ||
-		!read_text(call, item, "status", &status) ||
-		!read_text(call, item, "lineage", &lineage))
+	Item item = {.own = own, .id = check_id(call, pages, own)};
+	if (!item.id || !members_are_known(call, own, item.id) ||
+		!read_shared(call, page_shared, &item) || !read_presence(call, &item, &presence) ||
+		!read_nodes(call, &item, &nodes) || !read_text(call, &item, "address", &address) ||
+		!read_text(call, &item, "token", &token) ||
+		!read_text(call, &item, "status", &status) ||
+		!read_text(call, &item, "lineage", &lineage))
 		return;
-	json_t *attributes = read_attributes(call, pages, item, page_shared);
+	json_t *attributes = read_attributes(call, pages, &item);
 	if (!attributes)
 		return;
 	RgResource *resource = new_observed(pages->kind, address);
-	resource->id = g_strdup(id);
+	resource->id = g_strdup(item.id);
 	resource->attrs = attributes;
 	resource->nodes = json_incref(nodes);
 	resource->presence = presence;
@@ -173,7 +198,7 @@ static void take_resource(RgCall *call, const Pages *pages, json_t *item, const 
 static bool read_kind(RgCall *call, Pages *pages, const json_t *page)
 {
 	const char *kind;
-	if (!read_text(call, page, "kind", &kind))
+	if (!read_text(call, &(Item){.own = page}, "kind", &kind))
 		return false;
 	bool alone = !pages->kinds[1];
 	if (!kind && alone)

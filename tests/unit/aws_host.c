@@ -236,6 +236,20 @@ const json_t *aws_test_given(const struct rgp_call *call, const char *slot, size
 	return NULL;
 }
 
+json_t *aws_test_resource(const struct rgp_call *call, size_t n, size_t i)
+{
+	const json_t *page = aws_test_given(call, "page", n);
+	const json_t *own = json_array_get(json_object_get(page, "resources"), i);
+	const json_t *place = json_object_get(own, "shared");
+	if (!own || !place)
+		return json_deep_copy(own);
+	json_t *all = json_deep_copy(
+		json_array_get(json_object_get(page, "shared"), (size_t)json_integer_value(place)));
+	json_auto_t *more = json_deep_copy(own);
+	json_object_update_recursive(all, more);
+	return all;
+}
+
 const json_t *aws_test_item(const struct rgp_call *call, const char *address)
 {
 	const json_t *item;

@@ -36,6 +36,9 @@ void aws_test_call_reset(struct rgp_call *call);
 rgp_status aws_test_run(rgp_fn fn, struct rgp_inst *inst, struct rgp_call *call, const char *json);
 /* The n-th value of a slot, borrowed; NULL if there are fewer. */
 const json_t *aws_test_given(const struct rgp_call *call, const char *slot, size_t n);
+/* The i-th resource of the n-th page with its shared members, as the host combines them.
+ * json_decref. */
+json_t *aws_test_resource(const struct rgp_call *call, size_t n, size_t i);
 /* A text member of the n-th diagnostic, "" if absent. */
 const char *aws_test_said(const struct rgp_call *call, size_t n, const char *member);
 /* The item with this address, borrowed, NULL if there is none. */

@@ -2,15 +2,6 @@
 #include "aws_fixture.h"
 #include <string.h>
 
-/* As the host combines them: the page's shared attributes and the resource's own. */
-static json_t *attributes_of(const json_t *page, const json_t *resource)
-{
-	size_t place = (size_t)json_integer_value(json_object_get(resource, "shared"));
-	json_t *all = json_copy(json_array_get(json_object_get(page, "shared"), place));
-	json_object_update(all, json_object_get(resource, "attributes"));
-	return all;
-}
-
 static void test_list(AwsFixture *f, gconstpointer data)
 {
 	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
@@ -35,15 +26,14 @@ static void test_list(AwsFixture *f, gconstpointer data)
 	aws_expect_field(f, 3, "Filter.1.Value.1", "i-d");
 	aws_expect_field(f, 3, "Filter.1.Value.2", "i-e");
 	aws_expect_field(f, 3, "Filter.1.Value.3", NULL);
-	const json_t *first = json_object_get(aws_test_given(f->call, "page", 0), "resources");
-	const json_t *one = json_array_get(first, 0), *two = json_array_get(first, 1);
+	json_auto_t *one = aws_test_resource(f->call, 0, 0);
+	json_auto_t *two = aws_test_resource(f->call, 0, 1);
 	g_assert_cmpstr(aws_text_of(one, "address"), ==, "aws.instance.train[2]");
 	g_assert_cmpstr(aws_text_of(one, "token"), ==, "tok");
 	g_assert_cmpstr(aws_text_of(two, "address"), ==, "aws.instance.train[7]");
 	g_assert_cmpstr(aws_text_of(two, "state"), ==, "gone");
 	g_assert_true(!json_object_get(one, "lineage")); /* the requested one */
-	json_t *attributes = attributes_of(aws_test_given(f->call, "page", 0), one);
-	json_t *expected =
+	json_auto_t *expected =
 		json_loads("{\"instance_type\":\"p3.2xlarge\",\"image_id\":\"ami-1\",\"subnet_id\":"
 			   "\"subnet-1\","
 			   "\"private_ip\":\"10.0.0.4\",\"launch_time\":\"2026-01-01T00:00:00Z\","
@@ -51,16 +41,52 @@ static void test_list(AwsFixture *f, gconstpointer data)
 			   "\"security_groups\":[\"sg-1\"],\"instance_state\":\"running\","
 			   "\"tags\":{\"team\":\"ml\"}}",
 			0, NULL);
-	g_assert_true(json_equal(attributes, expected));
-	json_decref(attributes);
-	json_decref(expected);
-	const json_t *page = aws_test_given(f->call, "page", 1);
-	const json_t *third = json_array_get(json_object_get(page, "resources"), 0);
+	g_assert_true(json_equal(json_object_get(one, "attributes"), expected));
+	json_auto_t *third = aws_test_resource(f->call, 1, 0);
 	g_assert_true(!json_object_get(third, "address")); /* launch index past the marks */
-	attributes = attributes_of(page, third);
-	g_assert_cmpstr(aws_text_of(attributes, "instance_state"), ==, "stopped");
-	json_decref(attributes);
+	g_assert_cmpstr(
+		aws_text_of(json_object_get(third, "attributes"), "instance_state"), ==, "stopped");
 	g_assert_nonnull(aws_test_given(f->call, "done", 0));
+}
+
+static const char list_call[] =
+	"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'lin', 'known': {}}";
+
+/* Nodes of one launch differ in their ids and addresses: their other members are returned once. */
+static void test_neighbours(AwsFixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *state, *more;
+	} rows[] = {{"running", AWS_MARKS}, {"running", AWS_MARKS}, {"stopped", AWS_MARKS},
+		{"running", AWS_MARKS "<ipAddress>4.3.2.1</ipAddress>"},
+		{"running", AWS_MARKS "<ipAddress/>"}, {"running", AWS_MARKS}};
+	static const unsigned shared[] = {0, 0, 1, 2, 2, 3};
+	g_autoptr(GString) all = g_string_new(NULL);
+	for (int i = 0; i < (int)G_N_ELEMENTS(rows); i++) {
+		g_autofree char *id = g_strdup_printf("i-%d", i);
+		g_autofree char *xml = aws_instance_xml(id, i, rows[i].state, rows[i].more);
+		g_string_append(all, xml);
+	}
+	aws_say_instances(f, "DescribeInstances", all->str, "");
+	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call, list_call), ==, RGP_OK);
+	const json_t *page = aws_test_given(f->call, "page", 0);
+	g_assert_cmpuint(json_array_size(json_object_get(page, "shared")), ==, 4);
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const json_t *own = json_array_get(json_object_get(page, "resources"), i);
+		json_auto_t *resource = aws_test_resource(f->call, 0, i);
+		const json_t *attributes = json_object_get(resource, "attributes");
+		g_autofree char *id = g_strdup_printf("i-%zu", i);
+		g_autofree char *interface = g_strdup_printf("eni-%zu", i);
+		g_autofree char *ip = g_strdup_printf("10.0.0.%zu", i + 4);
+		g_assert_cmpint(json_integer_value(json_object_get(own, "shared")), ==, shared[i]);
+		g_assert_cmpstr(aws_text_of(resource, "id"), ==, id);
+		g_assert_cmpstr(aws_text_of(attributes, "network_interface"), ==, interface);
+		g_assert_cmpstr(aws_text_of(attributes, "private_ip"), ==, ip);
+		g_assert_cmpstr(
+			aws_text_of(attributes, "public_address"), ==, i == 3 ? "4.3.2.1" : "");
+		g_assert_cmpstr(aws_text_of(attributes, "instance_state"), ==, rows[i].state);
+		g_assert_cmpstr(aws_text_of(resource, "status"), ==, rows[i].state);
+	}
 }
 
 /* A name that another state uses: reported with its lineage and without an address. */
@@ -76,12 +102,10 @@ static void test_another_lineage(AwsFixture *f, gconstpointer data)
 	g_assert_cmpint(status, ==, RGP_OK);
 	const json_t *seen = json_object_get(aws_test_given(f->call, "page", 0), "resources");
 	g_assert_cmpuint(json_array_size(seen), ==, 1); /* i-b has no lineage */
-	g_assert_cmpstr(aws_text_of(json_array_get(seen, 0), "lineage"), ==, "lin");
-	g_assert_true(!json_object_get(json_array_get(seen, 0), "address"));
+	json_auto_t *one = aws_test_resource(f->call, 0, 0);
+	g_assert_cmpstr(aws_text_of(one, "lineage"), ==, "lin");
+	g_assert_true(!json_object_get(one, "address"));
 }
-
-static const char list_call[] =
-	"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'lin', 'known': {}}";
 
 static void expect_no_list(AwsFixture *f, int32_t class_, const char *words)
 {
@@ -528,6 +552,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("list/follows-pages-and-rereads-the-missing", test_list);
+	ADD("list/returns-shared-members-once", test_neighbours);
 	ADD("list/another-lineage-is-told-without-an-address", test_another_lineage);
 	ADD("list/an-error-is-never-a-short-list", test_bad_lists);
 	ADD("list/known-ids-go-in-chunks", test_many_known);

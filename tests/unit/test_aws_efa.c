@@ -71,7 +71,7 @@ static void test_cards(AwsFixture *f, gconstpointer data)
 	"</networkCardIndex></attachment><groupSet><item><groupId>" group                          \
 	"</groupId></item></groupSet></item>"
 
-static const json_t *listed(AwsFixture *f, const char *interfaces)
+static json_t *listed(AwsFixture *f, const char *interfaces)
 {
 	g_autofree char *xml = g_strdup_printf(
 		"<item><instanceId>i-a</instanceId>" AWS_MARKS
@@ -83,26 +83,23 @@ static const json_t *listed(AwsFixture *f, const char *interfaces)
 	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
 		"{'kinds': ['aws.instance'], 'lineage': 'l', 'cluster': 'c', 'known': {}}");
 	g_assert_cmpint(status, ==, RGP_OK);
-	return aws_test_given(f->call, "page", 0);
+	return aws_test_resource(f->call, 0, 0);
 }
 
 /* EC2 does not guarantee an order, and several interfaces may be device 0 of their card. */
 static void test_seen(AwsFixture *f, gconstpointer data)
 {
-	const json_t *page = listed(
+	json_auto_t *one = listed(
 		f, INTERFACE("eni-2", "2", "0", "efa-only", "sg-9") INTERFACE("eni-1", "1", "0",
 			   "efa-only", "sg-9") INTERFACE("eni-0", "0", "0", "interface", "sg-1"));
-	const json_t *shared = json_array_get(json_object_get(page, "shared"), 0);
-	const json_t *own = json_object_get(
-		json_array_get(json_object_get(page, "resources"), 0), "attributes");
-	g_assert_cmpint(json_integer_value(json_object_get(shared, "efa_interfaces")), ==, 2);
-	g_assert_cmpstr(aws_text_of(own, "network_interface"), ==, "eni-0");
+	const json_t *attributes = json_object_get(one, "attributes");
+	g_assert_cmpint(json_integer_value(json_object_get(attributes, "efa_interfaces")), ==, 2);
+	g_assert_cmpstr(aws_text_of(attributes, "network_interface"), ==, "eni-0");
 	json_t *groups = json_pack("[s]", "sg-1");
-	g_assert_true(json_equal(json_object_get(shared, "security_groups"), groups));
+	g_assert_true(json_equal(json_object_get(attributes, "security_groups"), groups));
 	json_decref(groups);
-	page = listed(f, INTERFACE("eni-0", "0", "0", "interface", "sg-1"));
-	shared = json_array_get(json_object_get(page, "shared"), 0);
-	g_assert_null(json_object_get(shared, "efa_interfaces"));
+	json_auto_t *without = listed(f, INTERFACE("eni-0", "0", "0", "interface", "sg-1"));
+	g_assert_null(json_object_get(json_object_get(without, "attributes"), "efa_interfaces"));
 }
 
 static rgp_status lower(AwsFixture *f, const char *type, const char *network)

@@ -345,11 +345,13 @@ static void test_read(Fixture *f, gconstpointer data)
 	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call,
 				"{'kinds': ['aws.instance'], 'lineage': 'l', 'known': {}}"),
 		==, RGP_OK);
-	const json_t *shared = json_object_get(aws_test_given(f->call, "page", 0), "shared");
-	const json_t *first = json_array_get(shared, 0), *second = json_array_get(shared, 1);
-	g_assert_cmpstr(json_string_value(json_object_get(first, "instance_profile")), ==, "ray");
+	json_auto_t *first = aws_test_resource(f->call, 0, 0);
+	json_auto_t *second = aws_test_resource(f->call, 0, 1);
+	const json_t *profile =
+		json_object_get(json_object_get(first, "attributes"), "instance_profile");
+	g_assert_cmpstr(json_string_value(profile), ==, "ray");
 	g_assert_nonnull(second);
-	g_assert_null(json_object_get(second, "instance_profile"));
+	g_assert_null(json_object_get(json_object_get(second, "attributes"), "instance_profile"));
 }
 
 #define ADD(path, settings, fn)                                                                    \

@@ -119,6 +119,77 @@ static void test_huge(void)
 	g_string_free(text, TRUE);
 }
 
+/* Of a run of records that differ only in their own texts, each is the same object again. */
+typedef struct {
+	const json_t *last;
+	json_t *records;
+	GString *same; /* a letter a record: 's'ame or 'o'ther object */
+} Run;
+
+static void follow(void *data, const json_t *record)
+{
+	Run *run = data;
+	g_string_append_c(run->same, record == run->last ? 's' : 'o');
+	json_array_append_new(run->records, json_deep_copy(record));
+	run->last = record;
+}
+
+static void test_like_the_last(void)
+{
+	static const AwsShape kid_members[] = {{"id", NULL, AWS_OWN}, {0}};
+	static const AwsShape kid_set[] = {{"item", kid_members}, {0}};
+	static const AwsShape members[] = {
+		{"id", NULL, AWS_OWN}, {"type"}, {"kids", kid_set}, {"tagSet", tag_set}, {0}};
+	static const AwsShape set[] = {{"item", members, AWS_RECORD}, {0}};
+	static const AwsShape set_members[] = {{"set", set, AWS_DROP}, {0}};
+	static const AwsShape document = {"R", set_members};
+#define TAGS "<tagSet><item><key>k</key><value>v</value></item></tagSet>"
+	static const char *const items[] = {
+		"<item><id>1</id><type>t</type>" TAGS "</item>",
+		"<item><id>22</id><type>t</type>" TAGS "</item>", /* same */
+		"<item><id/><type>t</type>" TAGS "</item>",	  /* same */
+		"<item><type>t</type><id>4</id>" TAGS "</item>",  /* another order */
+		"<item><type>u</type><id>5</id>" TAGS "</item>",
+		"<item><id>6</id><kids><item><id>a</id></item></kids></item>",
+		"<item><id>7</id><kids><item><id>b</id></item></kids></item>", /* same */
+		"<item><id>7b</id><kids><item><id></id></item></kids></item>", /* same */
+		"<item><id>8</id><kids><item/></kids><id>9</id></item>",
+		"<item><id>10</id><kids><item/></kids><id>11</id></item>", /* same */
+		"<item><type>x</type></item>",
+		"<item><type>x</type></item>", /* nothing of its own: no run */
+	};
+	static const char *const expected[] = {"{'id': '1', 'type': 't', 'tagSet': {'k': 'v'}}",
+		"{'id': '22', 'type': 't', 'tagSet': {'k': 'v'}}",
+		"{'id': '', 'type': 't', 'tagSet': {'k': 'v'}}",
+		"{'id': '4', 'type': 't', 'tagSet': {'k': 'v'}}",
+		"{'id': '5', 'type': 'u', 'tagSet': {'k': 'v'}}",
+		"{'id': '6', 'kids': [{'id': 'a'}]}", "{'id': '7', 'kids': [{'id': 'b'}]}",
+		"{'id': '7b', 'kids': [{'id': ''}]}", "{'id': '9', 'kids': [{}]}",
+		"{'id': '11', 'kids': [{}]}", "{'type': 'x'}", "{'type': 'x'}"};
+	g_autoptr(GString) text = g_string_new("<R><set>");
+	for (size_t i = 0; i < G_N_ELEMENTS(items); i++)
+		g_string_append(text, items[i]);
+	g_string_append(text, "</set></R>");
+	g_autoptr(GString) same = g_string_new(NULL);
+	json_auto_t *records = json_array();
+	Run run = {.records = records, .same = same};
+	g_autofree char *problem = NULL;
+	json_auto_t *reply = aws_xml_read(mod_bytes(text->str), &document, follow, &run, &problem);
+	g_assert_nonnull(reply);
+	g_assert_cmpuint(json_array_size(records), ==, G_N_ELEMENTS(expected));
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_autofree char *json = g_strdelimit(g_strdup(expected[i]), "'", '"');
+		json_auto_t *value = json_loads(json, 0, NULL);
+		g_assert_true(json_equal(json_array_get(records, i), value));
+	}
+	/* an address may come again when an object is new, so only runs are sure */
+	g_assert_cmpint(same->str[1], ==, 's');
+	g_assert_cmpint(same->str[2], ==, 's');
+	g_assert_cmpint(same->str[6], ==, 's');
+	g_assert_cmpint(same->str[7], ==, 's');
+	g_assert_cmpint(same->str[9], ==, 's');
+}
+
 static void test_recorded(void)
 {
 	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "replies.json", NULL);
@@ -239,6 +310,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/aws/xml/a-cut-document-is-never-a-short-one", test_cut_anywhere);
 	g_test_add_func("/aws/xml/refuses-hostile-documents", test_hostile);
 	g_test_add_func("/aws/xml/reads-large-documents-in-pieces", test_huge);
+	g_test_add_func("/aws/xml/a-record-like-the-last-is-the-same-object", test_like_the_last);
 	g_test_add_func("/aws/xml/reads-recorded-instances", test_recorded);
 	g_test_add_func("/aws/errors/class-by-code-then-by-status", test_error_answers);
 	g_test_add_func("/aws/errors/every-row-of-the-table-is-sound", test_error_table);

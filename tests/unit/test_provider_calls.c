@@ -58,11 +58,11 @@ static void test_hands_over_what_pages_tell(void)
 static void test_adds_what_a_page_shares(void)
 {
 	g_autoptr(Scripted) scripted = scripted_open(
-		"{'list': [[['result', 'page', {'shared': [{'size': 'a', 'tags': null}, {'size': "
-		"'b', 'count': 1}], 'resources': [{'id': 'i-1', 'state': 'present', 'shared': 1, "
-		"'attributes': {'count': 2}}, {'id': 'i-2', 'state': 'present', 'shared': 0, "
-		"'attributes': {}}, {'id': 'i-3', 'state': 'present', 'attributes': {}}]}]," DONE
-		"]]}",
+		"{'list': [[['result', 'page', {'shared': [{'attributes': {'size': 'a', 'tags': "
+		"null}, 'state': 'gone'}, {'attributes': {'size': 'b', 'count': 1}, 'state': "
+		"'present', 'status': 'up', 'token': 't'}], 'resources': [{'id': 'i-1', 'status': "
+		"'down', 'shared': 1, 'attributes': {'count': 2}}, {'id': 'i-2', 'shared': 0}, "
+		"{'id': 'i-3', 'state': 'present', 'attributes': {}}]}]," DONE "]]}",
 		false);
 	g_autoptr(GPtrArray) seen = new_seen();
 	g_assert_true(list(scripted, seen));
@@ -73,6 +73,9 @@ static void test_adds_what_a_page_shares(void)
 		g_autofree char *text = g_strdelimit(g_strdup(expected[i]), "'", '"');
 		json_auto_t *attributes = json_loads(text, 0, NULL);
 		g_assert_true(json_equal(resource->attrs, attributes));
+		g_assert_cmpint(resource->presence, ==, i == 1 ? RG_ABSENT : RG_PRESENT);
+		g_assert_cmpstr(resource->token, ==, i == 0 ? "t" : NULL);
+		g_assert_cmpstr(resource->status, ==, i == 0 ? "down" : NULL);
 	}
 }
 
@@ -102,14 +105,22 @@ static const struct {
 	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'attributes': {}, "
 	 "'shared': -1}], 'shared': [{}]}]," DONE "]",
 		"\"shared\" of \"i\" refers to nothing"},
+	{"[['result', 'page', {'resources': [{'id': 'i', 'shared': 0}], 'shared': [{'attributes': "
+	 "{}}]}]," DONE "]",
+		"\"state\" of \"i\" is neither \"present\" nor \"gone\""},
 	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'shared': 0}], "
 	 "'shared': [{}]}]," DONE "]",
 		"\"i\" has no attributes"},
 	{"[['result', 'page', {'resources': [], 'shared': {}}]," DONE "]",
-		"\"shared\" of a page is not a list of attributes"},
+		"\"shared\" of a page is not a list of members of resources"},
 	{"[['result', 'page', {'resources': [], 'shared': [5]}]," DONE "]",
-		"\"shared\" of a page is not a list of attributes"},
-	{"[['result', 'page', {'resources': [], 'shared': [{'count': '1'}]}]," DONE "]",
+		"\"shared\" of a page is not a list of members of resources"},
+	{"[['result', 'page', {'resources': [], 'shared': [{'attributes': []}]}]," DONE "]",
+		"\"shared\" of a page is not a list of members of resources"},
+	{"[['result', 'page', {'resources': [], 'shared': [{'sate': 'gone'}]}]," DONE "]",
+		"\"sate\" of \"shared\" is not known"},
+	{"[['result', 'page', {'resources': [], 'shared': [{'attributes': {'count': '1'}}]}]," DONE
+	 "]",
 		"attribute \"count\" of a page's \"shared\" is not of type integer"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'addres': 'x'}") "," DONE "]",
 		"\"addres\" of \"i\" is not known"},

@@ -57,10 +57,10 @@
  *                 null, "attributes": {the schema's attributes, no others}, "state": "present" |
  *                 "gone" (the cloud itself reports it so, e.g. as terminated), "token": text or null,
  *                 "status": the cloud's term, "nodes": {pool: number of running nodes, of an elastic
- *                 pool}, "shared": n}], "shared": [{attributes}, ...]}: attributes that many
- *                 resources of a page have in common may be written once in its "shared"; "shared": n
- *                 of a resource adds those of element n (from 0) to its own "attributes", which take
- *                 precedence. Both are optional.
+ *                 pool}, "shared": n}], "shared": [{...}, ...]}: members that many resources of a
+ *                 page have in common, such as "state" or some of the "attributes", may be written
+ *                 once in its "shared"; "shared": n of a resource adds the members and attributes
+ *                 of element n (from 0) to its own, which take precedence. Both are optional.
  *          and once "done": {"complete": true}. It lists every resource with the cluster's name,
  *          of any lineage, then reads known ids that it has not seen by id. If an id of `known` is in
  *          no page, the cloud does not have it. An error or a truncated reply is a failed call, never
