@@ -20,6 +20,11 @@ static void change_free(gpointer data)
 	g_free(change);
 }
 
+bool rg_change_is_interrupted(const RgChange *change)
+{
+	return change->drifted && change->recorded && change->recorded->updating;
+}
+
 void rg_diff_free(RgDiff *diff)
 {
 	if (!diff)

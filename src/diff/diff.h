@@ -80,6 +80,9 @@ typedef struct {
 	GStrv excludes;	       /* the opposite: these and their dependents are left out */
 } RgDiffOptions;
 
+/* It differs from its record, and a run of raygpu that was updating it did not see the end: the
+ * difference may be that run's. */
+bool rg_change_is_interrupted(const RgChange *change);
 void rg_diff_free(RgDiff *diff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDiff, rg_diff_free)
 

@@ -111,6 +111,7 @@ static void add_change(RgDrift *drift, const RgChange *change, const RgResourceS
 		g_free(item->status);
 		item->status = g_strdup(status);
 	}
+	item->interrupted = !missing && rg_change_is_interrupted(change);
 	item->origin = g_strdup(change->desired ? change->desired->origin : record->origin);
 	if (!missing)
 		add_attrs(item, change, recorded);

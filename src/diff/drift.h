@@ -15,6 +15,7 @@ typedef struct {
 	RgDriftType type;
 	char *address; /* NULL: an unmanaged resource whose marks contain no address */
 	char *kind, *group, *id, *status, *origin; /* may be NULL */
+	bool interrupted;			   /* rg_change_is_interrupted */
 	unsigned nodes;	  /* if missing and not one machine: its Ray nodes */
 	RgSource source;  /* line of the spec; line 0 = none */
 	GPtrArray *attrs; /* RgDriftAttr*, for CHANGED; else empty */

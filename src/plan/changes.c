@@ -299,6 +299,7 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 	to->note = g_strdup(change->note);
 	to->id = g_strdup(holder ? holder->id : NULL);
 	to->drifted = change->drifted;
+	to->interrupted = rg_change_is_interrupted(change);
 	to->replay = change->replay;
 	take_attrs(to, change);
 	to->spec_changes = plan_explain(maker, change);

@@ -22,6 +22,7 @@ typedef struct {
 	char *reason, *note; /* may be NULL */
 	char *id;	     /* the cloud's id now, or NULL */
 	bool drifted, replay;
+	bool interrupted;     /* drifted, perhaps by a run of raygpu that was interrupted */
 	GPtrArray *attrs;     /* RgPlanAttr*; CREATE: only those with references */
 	json_t *spec_changes; /* why attrs' long texts differ, the result of RgPlanInput.explain; or
 				 NULL */

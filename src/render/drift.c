@@ -27,7 +27,9 @@ static void add_item(GString *text, const RgDriftItem *item, const RgStyle *styl
 	g_autofree char *name = drift_name(item), *id = clean(item->id ? item->id : "?");
 	g_autofree char *status = clean(item->status);
 	g_autofree char *phrase =
-		item->type == RG_DRIFT_CHANGED ? g_strdup("has changed") : drift_phrase(item);
+		item->type == RG_DRIFT_CHANGED
+			? g_strconcat("has changed", item->interrupted ? INTERRUPTED : "", NULL)
+			: drift_phrase(item);
 	g_string_append(text, "  ");
 	paintf(text, style, item->type == RG_DRIFT_MISSING ? RED : YELLOW, "# %s %s", name, phrase);
 	g_string_append_printf(text, "\n      id = \"%s\"%s%s%s\n", id, status ? " (" : "",
@@ -57,7 +59,11 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 				drift->checked == 1 ? "is" : "are");
 		return text_finish(text, style);
 	}
-	g_string_append(text, "Objects have changed outside of raygpu:\n\n");
+	bool outside = false;
+	for (guint i = 0; i < drift->items->len; i++)
+		outside |= !((RgDriftItem *)drift->items->pdata[i])->interrupted;
+	g_string_append_printf(text, "Objects have changed %s:\n\n",
+		outside ? "outside of raygpu" : "since they were recorded");
 	for (guint i = 0; i < drift->items->len; i++)
 		add_item(text, drift->items->pdata[i], style);
 	paintf(text, style, BOLD,
@@ -88,6 +94,8 @@ static json_t *item_json(const RgDriftItem *item)
 	rg_json_set_str(row, "pool", item->group);
 	rg_json_set_str(row, "id", item->id);
 	rg_json_set_str(row, "status", item->status);
+	if (item->interrupted)
+		json_object_set_new(row, "interrupted", json_true());
 	if (item->nodes)
 		json_object_set_new(row, "nodes", json_integer(item->nodes));
 	for (guint i = 0; i < item->attrs->len; i++) {

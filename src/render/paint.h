@@ -88,6 +88,8 @@ const char *change_phrase(const RgPlanChange *change);
 /* "+", "~", "-/+", "-", "." */
 const char *change_symbol(const RgPlanChange *change);
 unsigned drift_count(const RgDrift *drift, RgDriftType type);
+/* Of what has changed, if that run may have changed it. */
+#define INTERRUPTED "; an interrupted run of raygpu was updating it"
 /* The address, else the kind and id; g_free. */
 char *drift_name(const RgDriftItem *item);
 /* "has been deleted", "has changed: tags, instance_state", ...; g_free. */

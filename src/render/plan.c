@@ -140,7 +140,9 @@ static void add_attr(
 	g_autofree char *prefix = prefix_of(style, color, symbol, attr->name, width);
 	g_autoptr(GString) note = g_string_new(NULL);
 	if (attr->drift)
-		paint(note, style, CYAN, " # changed outside of raygpu");
+		paint(note, style, CYAN,
+			change->interrupted ? " # changed since it was recorded"
+					    : " # changed outside of raygpu");
 	const char *field = spec_field_of(change, attr->name);
 	if (attr->force_new)
 		paint(note, style, RED, " # forces replacement");
@@ -224,7 +226,8 @@ static bool alike_changes(const RgPlanChange *a, const RgPlanChange *b)
 	if (a->action != b->action || a->index < 0 || b->index < 0 ||
 		!g_str_equal(a->kind, b->kind) || !g_str_equal(a->name, b->name) ||
 		a->attrs->len != b->attrs->len || g_strcmp0(a->note, b->note) ||
-		a->drifted != b->drifted || a->source.line != b->source.line)
+		a->drifted != b->drifted || a->interrupted != b->interrupted ||
+		a->source.line != b->source.line)
 		return false;
 	if (a->action == RG_ACTION_CREATE && a->desired != b->desired &&
 		!json_equal(a->desired, b->desired))
@@ -284,7 +287,13 @@ static void add_drift(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	if (!plan->drifted)
 		return;
-	paint(text, style, CYAN, "Note: Objects have changed outside of raygpu");
+	bool outside = false;
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		outside |= change->drifted && !change->interrupted;
+	}
+	paintf(text, style, CYAN, "Note: Objects have changed %s",
+		outside ? "outside of raygpu" : "since they were recorded");
 	g_string_append(text, "\n\n");
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
@@ -293,8 +302,8 @@ static void add_drift(GString *text, const RgPlan *plan, const RgStyle *style)
 		bool gone =
 			change->action == RG_ACTION_CREATE || change->action == RG_ACTION_FORGET;
 		g_autofree char *address = clean(change->address);
-		g_string_append_printf(
-			text, "  # %s has %s\n", address, gone ? "been deleted" : "changed");
+		g_string_append_printf(text, "  # %s has %s%s\n", address,
+			gone ? "been deleted" : "changed", change->interrupted ? INTERRUPTED : "");
 	}
 	g_string_append_c(text, '\n');
 }

@@ -75,6 +75,7 @@ char *drift_phrase(const RgDriftItem *item)
 	for (guint i = 0; i < item->attrs->len; i++)
 		g_string_append_printf(text, "%s%s", i ? ", " : ": ",
 			((RgDriftAttr *)item->attrs->pdata[i])->name);
+	g_string_append(text, item->interrupted ? INTERRUPTED : "");
 	g_autofree char *phrase = g_string_free(text, FALSE);
 	return clean(phrase);
 }

@@ -74,6 +74,27 @@ def test_a_head_is_replaced_beside_an_update_that_was_killed(sim, home):
     assert sorted(node['instanceType'] for node in sim.live_instances()) == ['g4dn.xlarge', 'g4dn.xlarge', 'm5.4xlarge']
 
 
+def test_what_a_killed_update_changed_is_not_called_foreign(sim, home):
+    write(home, 'blue')
+    kill_in_update(sim, home, 'after')
+    write(home, 'red')
+    age(home, 3600)
+    plan = home.run('plan', '--no-settle', '--out', 'plan.json')
+    assert 'Note: Objects have changed since they were recorded' in plan.out
+    assert 'has changed; an interrupted run of raygpu was updating it' in plan.out
+    assert '# changed since it was recorded' in plan.out and 'outside of raygpu' not in plan.out
+    assert home.run('show', 'plan.json').out.startswith(plan.out.split('Note:')[0])
+    drift = home.run('drift', '--no-settle', '--json', code=2).json()['drift']
+    assert drift and all(item['interrupted'] for item in drift)
+    assert 'outside of raygpu' not in home.run('drift', '--no-settle', code=2).out
+    # without a run that was updating it, somebody else did it
+    home.edit_state('UPDATE resources SET updating = 0')
+    assert 'Note: Objects have changed outside of raygpu' in home.run('plan', '--no-settle').out
+    home.apply()
+    assert teams(sim) == {'red'}
+    home.run('drift', '--no-settle')
+
+
 def test_destroying_what_somebody_changed_waits_for_nothing(sim, home):
     age(home, -3600)
     for node in sim.live_instances():
