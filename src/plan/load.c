@@ -7,8 +7,10 @@
  * "raygpu"; then the plan is written again and must give the same document, so that apply does
  * exactly what people, policies and hashes saw. */
 
-/* Of one pool, in micro-USD or milligrams per hour: 200 pools and 730 hours stay within 63 bits. */
+/* In micro-USD or milligrams per hour: of one pool, and of all together, so that the amounts of a
+ * month stay within 63 bits. */
 #define MOST INT64_C(10000000000000)
+#define MOST_OF_ALL (INT64_MAX / RG_MONTH_HOURS)
 
 static GPtrArray *load_addresses(Loader *loader, const json_t *object, const char *key)
 {
@@ -145,6 +147,10 @@ static void load_sum(Loader *loader, const json_t *from, RgPlanSum *sum)
 	if (MIN(sum->microusd_hour, sum->carbon_mg_hour) < 0 ||
 		MAX(sum->microusd_hour, sum->carbon_mg_hour) > MOST)
 		load_fail(loader, "pools", "an amount that no pool has");
+	else if (!loader->failed)
+		loader->amounts += MAX(sum->microusd_hour, sum->carbon_mg_hour);
+	if (loader->amounts > MOST_OF_ALL)
+		load_fail(loader, "pools", "amounts that no cluster has");
 }
 
 static void load_side(Loader *loader, const json_t *from, RgPlanSide *side)

@@ -44,6 +44,7 @@ typedef struct {
 	const json_t *blobs;
 	GHashTable *seen;     /* address -> RgPlanChange* */
 	GHashTable *unpacked; /* json_t* in the document -> json_t* unpacked: equal nodes share */
+	int64_t amounts;      /* of all pools and markets; they can be added up */
 	RgDiags *diags;
 	bool failed;
 } Loader;

@@ -162,6 +162,26 @@ static void test_trees(gconstpointer name)
 	g_assert_cmpuint(taken, <, ROUNDS / 4);
 }
 
+/* So many pools at the highest price that their cost of a month is no number any more. */
+static void test_amounts_that_cannot_be_added(void)
+{
+	g_autofree char *good = plan_of("create");
+	json_auto_t *document = json_loads(good, 0, NULL);
+	json_t *pools = json_object_get(json_object_get(document, "raygpu"), "pools");
+	json_t *first = json_array_get(pools, 0);
+	json_object_set_new(
+		json_object_get(first, "after"), "microusd_hour", json_integer(10000000000000));
+	for (int i = 0; i < 1300; i++) {
+		json_t *copy = json_deep_copy(first);
+		g_autofree char *name = g_strdup_printf("p%d", i);
+		json_object_set_new(copy, "pool", json_string(name));
+		json_array_append_new(pools, copy);
+	}
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_assert_null(rg_plan_from_json(document, diags));
+	g_assert_nonnull(strstr(rg_diags_get(diags, 0)->summary, "amounts that no cluster has"));
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"create", "mixed", "replace", "destroy"};
@@ -174,5 +194,6 @@ int main(int argc, char **argv)
 		g_test_add_data_func(bytes, names[i], test_bytes);
 		g_test_add_data_func(trees, names[i], test_trees);
 	}
+	g_test_add_func("/hostile/amounts", test_amounts_that_cannot_be_added);
 	return g_test_run();
 }
