@@ -263,7 +263,8 @@ static void take_offers(Maker *maker, RgPlanChange *to, const RgChange *from)
 	for (size_t i = 0; i < pools; i++) {
 		const RgPoolNodes nodes = rg_nodes_get(resource, i);
 		const Offer offer = offer_of(maker, from, &nodes, from->desired != NULL);
-		unsigned n = rg_nodes_now(&nodes, from->observed);
+		unsigned n = from->desired ? nodes_after(from, &nodes)
+					   : rg_nodes_now(&nodes, from->observed);
 		if (offer.price == RG_MONEY_UNKNOWN || to->price_microusd_hour == RG_MONEY_UNKNOWN)
 			to->price_microusd_hour = RG_MONEY_UNKNOWN;
 		else

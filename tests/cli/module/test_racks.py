@@ -159,6 +159,13 @@ def test_an_elastic_pool_counts_at_its_least_its_most_and_what_runs(home, cloud)
     assert [pool(plan, 'serve')[side]['nodes'] for side in ('before', 'after')] == [5, 5]
     assert plan['cost']['after']['microusd_hour'] == CPU + 5 * T4
     assert plan['cost']['after']['most']['microusd_hour'] == CPU + 8 * T4
+    # more than the maximum, after someone else's change, is counted
+    cloud.fleet()['runs'] = 9
+    assert [pool(home.plan(), 'serve')[side]['nodes'] for side in ('before', 'after')] == [9, 9]
+    assert '9 of 2-8' in home.run('plan', 'cluster.yaml', '--verbose').out
+    home.spec(fixed=None, elastic='{min: 2, max: 7}')
+    assert [pool(home.plan(), 'serve')[side]['nodes'] for side in ('before', 'after')] == [9, 7]
+    cloud.fleet()['runs'] = 5
     # the range is changed in place, and what runs goes on
     home.spec(fixed=None, elastic='{min: 0, max: 12}')
     after = pool(home.plan(), 'serve')['after']
