@@ -30,7 +30,7 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 	if (step) {
 		Live *live = live_get(apply, step->change->address);
 		event.address = step->change->address;
-		event.group = step->change->group;
+		event.pool = rg_plan_change_pool(step->change);
 		event.action = step->kind == STEP_REMOVE ? RG_ACTION_DELETE
 			       : step->kind == STEP_CREATE || step->kind == STEP_REPLAYED
 				       ? RG_ACTION_CREATE

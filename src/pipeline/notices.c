@@ -24,7 +24,7 @@ static void warn_of_head(const RgPass *pass, RgDiags *diags)
 	}
 }
 
-/* The address of all nodes of a pool: "KIND.POOL"; g_free, NULL: none. */
+/* The address of what stands for the nodes of this pool alone: "KIND.POOL"; g_free, NULL: none. */
 static char *nodes_of(const RgPass *pass, const char *pool)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
@@ -32,7 +32,7 @@ static char *nodes_of(const RgPass *pass, const char *pool)
 		const RgChange *change = pass->diff->changes->pdata[i];
 		const RgResource *any = change->desired ? change->desired : change->recorded;
 		const RgKind *kind = rg_schema_kind(schema, any->kind);
-		if (kind->node && g_strcmp0(any->group, pool) == 0)
+		if (rg_nodes_pools(any, kind) == 1 && rg_nodes_has_pool(any, kind, pool))
 			return g_strconcat(any->kind, ".", any->name, NULL);
 	}
 	return NULL;

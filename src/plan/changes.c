@@ -254,6 +254,15 @@ static void take_source(const Maker *maker, RgPlanChange *to, const char *origin
 		to->source.file = g_intern_string(input->spec_file);
 }
 
+const char *rg_plan_change_pool(const RgPlanChange *change)
+{
+	if (change->group || !change->nodes)
+		return change->group;
+	return json_array_size(change->nodes) == 1
+		       ? rg_json_str(json_array_get(change->nodes, 0), "pool", change->name)
+		       : change->name;
+}
+
 /* Price and GPUs: from the fitted offers for desired resources, from the pin for recorded ones. */
 static void take_offers(Maker *maker, RgPlanChange *to, const RgChange *from)
 {

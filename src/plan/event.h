@@ -18,7 +18,7 @@ typedef enum {
 
 typedef struct {
 	RgEventType type;
-	const char *address, *group, *id, *text; /* may be NULL */
+	const char *address, *pool, *id, *text; /* may be NULL; pool: rg_plan_change_pool */
 	RgAction action;
 	double seconds;
 	const RgDiag *diag;

@@ -49,6 +49,9 @@ typedef struct {
 	json_t *nodes;
 } RgPlanChange;
 
+/* The pool of its nodes; of several pools, its own name; NULL: it has no nodes and no pool. */
+const char *rg_plan_change_pool(const RgPlanChange *change);
+
 /* Sums over nodes; `unpriced` and `uncounted` nodes, whose price or carbon is unknown, are in no
  * sum. */
 typedef struct {

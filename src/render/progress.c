@@ -65,7 +65,7 @@ RgProgress *rg_progress_new(
 		const RgPlanChange *change = plan->changes->pdata[i];
 		unsigned calls = calls_of(change);
 		if (calls)
-			get_pool(progress, change->group)->total += calls;
+			get_pool(progress, rg_plan_change_pool(change))->total += calls;
 	}
 	return progress;
 }
@@ -182,7 +182,7 @@ static void count(RgProgress *progress, const RgEvent *event)
 	if (!event->address || event->action == RG_ACTION_RECORD ||
 		event->action == RG_ACTION_FORGET)
 		return;
-	Pool *pool = get_pool(progress, event->group);
+	Pool *pool = get_pool(progress, event->pool);
 	pool->started += event->type == RG_EVENT_START;
 	pool->done += event->type == RG_EVENT_DONE;
 	pool->failed += event->type == RG_EVENT_FAILED || event->type == RG_EVENT_BLOCKED;

@@ -93,7 +93,7 @@ static char *progress_of(bool live, unsigned width)
 	g_autoptr(GString) out = g_string_new(NULL);
 	g_autoptr(RgProgress) progress =
 		rg_progress_new(plan, live, &(RgStyle){false, width}, collect, out);
-	RgEvent start = {.type = RG_EVENT_START, .address = "t.node.a[0]", .group = "a"};
+	RgEvent start = {.type = RG_EVENT_START, .address = "t.node.a[0]", .pool = "a"};
 	start.action = RG_ACTION_CREATE;
 	RgEvent done = start;
 	done.type = RG_EVENT_DONE;
@@ -117,6 +117,21 @@ static void test_progress(void)
 	g_assert_true(g_str_has_suffix(live, "1 of 2 done  a 1/2\n"));
 	g_autofree char *narrow = progress_of(true, 12);
 	g_assert_true(g_str_has_suffix(narrow, "  0s  1 of \n"));
+}
+
+/* What stands for nodes of other pools has a line of its own. */
+static void test_a_line_of_progress_is_a_pool(void)
+{
+	json_auto_t *one = json_pack("[{s:s}]", "pool", "train");
+	json_auto_t *both = json_pack("[{s:s}, {s:s}]", "pool", "head", "pool", "train");
+	RgPlanChange change = {.name = (char *)(uintptr_t) "fleet"};
+	g_assert_null(rg_plan_change_pool(&change));
+	change.nodes = one;
+	g_assert_cmpstr(rg_plan_change_pool(&change), ==, "train");
+	change.nodes = both;
+	g_assert_cmpstr(rg_plan_change_pool(&change), ==, "fleet");
+	change.group = (char *)(uintptr_t) "a";
+	g_assert_cmpstr(rg_plan_change_pool(&change), ==, "a");
 }
 
 static char *interrupt_of(bool live)
@@ -150,6 +165,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/render/a-secret-in-the-line-is-not-shown", test_secret);
 	g_test_add_func("/render/a-line-break-forges-nothing", test_forged_line);
 	g_test_add_func("/render/progress-on-and-off-a-terminal", test_progress);
+	g_test_add_func("/render/progress-by-pool", test_a_line_of_progress_is_a_pool);
 	g_test_add_func("/render/a-notice-breaks-between-words-on-a-terminal", test_notice);
 	return g_test_run();
 }
