@@ -34,7 +34,7 @@ static bool has_work(const Apply *apply)
 {
 	if (apply->running || apply->stopping || apply->store_failed)
 		return apply->running;
-	return apply->counts[STEP_POLLED];
+	return apply->counts[STEP_POLLED] || apply->parked;
 }
 
 static void start_batch(Apply *apply, GPtrArray *steps)
@@ -76,6 +76,7 @@ static void run_steps(Apply *apply)
 {
 	for (;;) {
 		apply_interrupted(apply);
+		candidates_look(apply);
 		start_ready(apply);
 		unsigned wait_ms = polls_start(apply);
 		if (!has_work(apply))
@@ -124,6 +125,8 @@ static void init(Apply *apply)
 static void clear(Apply *apply)
 {
 	jobs_free(apply->jobs);
+	g_ptr_array_unref(apply->choices);
+	json_decref(apply->fitted);
 	g_queue_clear(&apply->local);
 	g_queue_clear(&apply->ready);
 	g_ptr_array_unref(apply->polls);
@@ -131,6 +134,7 @@ static void clear(Apply *apply)
 	g_ptr_array_unref(apply->gangs);
 	g_ptr_array_unref(apply->rollings);
 	g_ptr_array_unref(apply->steps);
+	g_ptr_array_unref(apply->moved);
 	g_hash_table_unref(apply->changes);
 	g_hash_table_unref(apply->groups);
 	g_hash_table_unref(apply->digests);
@@ -148,10 +152,12 @@ bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, 
 		.plan = plan,
 		.options = options,
 		.result = result,
-		.diags = diags};
+		.diags = diags,
+		.begun_ms = rg_clock_monotonic_ms()};
 	init(&apply);
 	recover_open_rows(&apply);
 	steps_build(&apply);
+	candidates_build(&apply);
 	gangs_build(&apply);
 	rollings_build(&apply);
 	fail_unsettled(&apply);

@@ -9,7 +9,9 @@
  * 5. After a signal nothing new starts. Requests in flight may end, for 4.5 s; the rest is left to
  *    the journal. A second signal stops immediately. Pending operations are left as they are:
  *    their records say that they were started, and the next run makes the call again.
- * 6. A gang pool gets all of its nodes or none. No other pool gives up a node for it. */
+ * 6. A gang pool gets all of its nodes or none. No other pool gives up a node for it.
+ * 7. What the cloud has no capacity for is requested elsewhere only after its refusal is recorded,
+ *    and only as the plan says (RgPlan.capacity). */
 #pragma once
 #include "plan/event.h"
 #include "plan/plan.h"
@@ -18,6 +20,9 @@
 
 typedef struct {
 	unsigned parallelism; /* concurrent batches; 0 = 10 */
+	/* how long nodes that the cloud has no capacity for are requested again; 0: each candidate
+	 * once */
+	int64_t capacity_ms;
 	/* 0 = continue, 1 = start nothing new and let requests in flight end, 2 = stop now.
 	 * Polled. */
 	int (*interrupted)(void *data);

@@ -73,6 +73,14 @@ void batches_add(Apply *apply, Step *step)
 	group->queued = true;
 }
 
+void batches_drop(Apply *apply, Step *step)
+{
+	Group *group = group_of(apply, step);
+	guint at;
+	if (g_ptr_array_find(group->steps, step, &at) && at >= group->next)
+		g_ptr_array_remove_index(group->steps, at);
+}
+
 static size_t batch_max(Apply *apply, const Step *step)
 {
 	const RgKind *kind = kind_of(apply, step->change->kind);

@@ -82,7 +82,7 @@ static bool row_fill(Apply *apply, const GPtrArray *steps, json_t *attributes, R
 		return false;
 	rg_json_set_str(row->input, "kind", row->kind);
 	rg_json_set_str(row->input, "token", row->token);
-	bool all = ((Step *)steps->pdata[0])->gang != NULL;
+	bool all = gang_takes_all(apply, steps->pdata[0]);
 	json_object_set_new(row->input, "min_count", json_integer(all ? steps->len : 1));
 	json_object_set_new(row->input, "marks", marks_new(apply, steps));
 	json_object_set(row->input, "attributes", attributes);
@@ -159,6 +159,7 @@ static bool begin_again(const Apply *apply, const Step *step, const RgItemResult
 static void report_failures(Apply *apply, const Job *job)
 {
 	g_autoptr(Failures) failures = failures_new();
+	g_autoptr(GPtrArray) refused = g_ptr_array_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
@@ -169,6 +170,10 @@ static void report_failures(Apply *apply, const Job *job)
 			step_set(apply, step, STEP_READY);
 			continue;
 		}
+		if (!gang_is_failed(step) && candidates_refused(apply, step, result)) {
+			g_ptr_array_add(refused, step);
+			continue;
+		}
 		step->in_doubt = !result->definite;
 		if (step->in_doubt)
 			leave_open(apply, step->change->address);
@@ -177,6 +182,8 @@ static void report_failures(Apply *apply, const Job *job)
 	failures_tell(failures, apply, "could not create",
 		"the outcome of the request is unknown; the next apply looks it up in the cloud by "
 		"its token and records what was created");
+	if (refused->len && !gang_moves(apply, refused))
+		candidates_move(apply, refused);
 }
 
 /* The result could not be recorded: the journal row still has it, and the next apply asks for it

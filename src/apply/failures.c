@@ -78,7 +78,11 @@ static RgDiag *diag_new(
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, result->attribute);
 	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
-	hint_new(apply, diag, result, ((Step *)failed->pdata[0])->gang != NULL);
+	hint_new(apply, diag, result, gang_is_given_back(failed->pdata[0]));
+	bool lacks = result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_QUOTA;
+	g_autofree char *tried = lacks ? candidates_tried(apply, change->group) : NULL;
+	if (tried)
+		rg_diag_detail(diag, "%s", tried);
 	return diag;
 }
 

@@ -5,11 +5,17 @@
  * that have not started do not start, and the nodes that this run created for the same pool are
  * removed; existing nodes, and other pools, stay. A failure that leaves the outcome of a node open
  * removes nothing: the next apply may find the node. Steps are not aware of this: the loop in
- * apply.c checks their states before it starts anything. */
+ * apply.c checks their states before it starts anything.
+ * Where the cloud has no capacity and there is another candidate, the gang moves: its new nodes are
+ * removed, then all of it is requested there. Pools whose nodes are in one zone move so too, but
+ * keep what they have when no candidate is left (`loose`). */
 
 struct Gang {
 	const char *pool;
 	GPtrArray *steps;    /* Step*: the creates */
+	GPtrArray *leaving;  /* Step*: removals that a move waits for */
+	bool loose;	     /* keeps what it has when it can't be completed */
+	bool moving;	     /* to the next candidate, when nothing is left at this one */
 	bool begun;	     /* all were ready */
 	bool failed;	     /* no more creates of it start */
 	bool giving_back;    /* ... and its new nodes are removed */
@@ -20,6 +26,7 @@ static void gang_free(void *data)
 {
 	Gang *gang = data;
 	g_ptr_array_unref(gang->steps);
+	g_ptr_array_unref(gang->leaving);
 	g_free(gang);
 }
 
@@ -39,6 +46,8 @@ static Gang *gang_for(Apply *apply, const char *pool)
 	Gang *gang = g_new0(Gang, 1);
 	gang->pool = pool;
 	gang->steps = g_ptr_array_new();
+	gang->leaving = g_ptr_array_new();
+	gang->loose = !is_gang(apply->plan, pool);
 	g_ptr_array_add(apply->gangs, gang);
 	return gang;
 }
@@ -49,7 +58,7 @@ void gangs_build(Apply *apply)
 	for (guint i = 0; i < apply->steps->len; i++) {
 		Step *step = apply->steps->pdata[i];
 		if (step->kind != STEP_CREATE || step->change->index < 0 ||
-			!is_gang(apply->plan, step->change->group))
+			(!is_gang(apply->plan, step->change->group) && !candidates_are_whole(step)))
 			continue;
 		step->gang = gang_for(apply, step->change->group);
 		step->held = true;
@@ -62,8 +71,34 @@ bool gang_is_failed(const Step *step)
 	return step->gang && step->gang->failed;
 }
 
+bool gang_is_given_back(const Step *step)
+{
+	return step->gang && !step->gang->loose;
+}
+
+bool gang_takes_all(const Apply *apply, const Step *step)
+{
+	return step->gang && (!step->gang->loose || !candidates_end(apply, step));
+}
+
+/* What it got where the gang doesn't stay. */
+static void leave(Apply *apply, Step *step)
+{
+	bool was_done = step->state == STEP_DONE;
+	apply->result->added -= was_done;
+	apply->ended -= was_done && step->last;
+	step_set(apply, step, STEP_WAITING);
+	Step *removal = step_give_back(apply, step);
+	g_ptr_array_add(step->gang->leaving, removal);
+	step_set(apply, removal, STEP_READY);
+}
+
 bool gang_gives_back(Apply *apply, Step *step)
 {
+	if (step->gang && step->gang->moving && !apply->stopping && !apply->store_failed) {
+		leave(apply, step);
+		return true;
+	}
 	if (!step->gang || !step->gang->giving_back || apply->stopping || apply->store_failed)
 		return false;
 	bool was_done = step->state == STEP_DONE, had_failed = step->state == STEP_FAILED;
@@ -89,6 +124,7 @@ static void stop_member(Apply *apply, Step *step)
 
 static void gang_fail(Apply *apply, Gang *gang, const Step *culprit)
 {
+	gang->moving = false;
 	gang->failed = true;
 	gang->culprit = culprit->change->address;
 	gang->giving_back = !culprit->in_doubt;
@@ -120,28 +156,103 @@ static const Step *gang_find_culprit(const Gang *gang)
 	return doubtful;
 }
 
+static bool is_over(const Step *step)
+{
+	return step->state == STEP_FAILED || step->state == STEP_BLOCKED;
+}
+
 static void gang_begin(Apply *apply, Gang *gang)
 {
 	for (guint i = 0; i < gang->steps->len; i++) {
-		if (((Step *)gang->steps->pdata[i])->state != STEP_READY)
+		const Step *step = gang->steps->pdata[i];
+		if (step->state != STEP_READY && !(gang->loose && is_over(step)))
 			return;
 	}
 	gang->begun = true;
 	for (guint i = 0; i < gang->steps->len; i++) {
 		Step *step = gang->steps->pdata[i];
 		step->held = false;
-		batches_add(apply, step);
+		if (step->state == STEP_READY)
+			batches_add(apply, step);
 	}
+}
+
+/* ---- on to the next candidate */
+
+bool gang_moves(Apply *apply, const GPtrArray *refused)
+{
+	Gang *gang = ((Step *)refused->pdata[0])->gang;
+	if (!gang)
+		return false;
+	gang->moving = true;
+	for (guint i = 0; i < refused->len; i++)
+		step_set(apply, refused->pdata[i], STEP_WAITING);
+	for (guint i = 0; i < gang->steps->len; i++) {
+		Step *step = gang->steps->pdata[i];
+		if (step->state == STEP_READY && !step->held) {
+			batches_drop(apply, step);
+			step_set(apply, step, STEP_WAITING);
+		} else if (step->state == STEP_DONE ||
+			   (step->state == STEP_POLLED && poll_drop(apply, step))) {
+			leave(apply, step);
+		}
+	}
+	return true;
+}
+
+/* Members whose answer is out decide when it comes. */
+static bool is_quiet(const Gang *gang)
+{
+	for (guint i = 0; i < gang->steps->len; i++) {
+		StepState state = ((Step *)gang->steps->pdata[i])->state;
+		if (state == STEP_RUNNING || state == STEP_POLLED)
+			return false;
+	}
+	for (guint i = 0; i < gang->leaving->len; i++) {
+		const Step *removal = gang->leaving->pdata[i];
+		if (removal->state != STEP_DONE && !is_over(removal))
+			return false;
+	}
+	return true;
+}
+
+static void gang_go_on(Apply *apply, Gang *gang)
+{
+	g_autoptr(GPtrArray) steps = g_ptr_array_new();
+	const Step *stays = NULL;
+	if (apply->stopping || !is_quiet(gang))
+		return;
+	for (guint i = 0; i < gang->leaving->len; i++) {
+		if (is_over(gang->leaving->pdata[i]))
+			stays = gang->leaving->pdata[i];
+	}
+	gang->moving = gang->begun = false;
+	g_ptr_array_set_size(gang->leaving, 0);
+	for (guint i = 0; i < gang->steps->len; i++) {
+		Step *step = gang->steps->pdata[i];
+		if (step->state != STEP_WAITING)
+			continue;
+		if (stays) { /* two candidates would hold its nodes */
+			step_block(apply, step, stays->change->address);
+			continue;
+		}
+		step->held = true;
+		g_ptr_array_add(steps, step);
+	}
+	candidates_move(apply, steps);
 }
 
 void gangs_look(Apply *apply)
 {
 	for (guint i = 0; i < apply->gangs->len && !apply->store_failed; i++) {
 		Gang *gang = apply->gangs->pdata[i];
-		const Step *culprit = gang->giving_back ? NULL : gang_find_culprit(gang);
+		const Step *culprit =
+			gang->giving_back || gang->loose ? NULL : gang_find_culprit(gang);
 		if (culprit)
 			gang_fail(apply, gang, culprit);
-		else if (!gang->begun && !gang->failed)
+		else if (gang->moving)
+			gang_go_on(apply, gang);
+		if (!gang->begun && !gang->failed && !gang->moving)
 			gang_begin(apply, gang);
 	}
 }

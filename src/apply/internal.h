@@ -4,6 +4,7 @@
  *   apply
  *   create, change, recover
  *   gang, local, rolling, failures, search
+ *   candidates
  *   poll
  *   items
  *   steps
@@ -49,11 +50,14 @@ typedef struct {
 			       * removes what it replaces, at the address where that makes room */
 	bool made_room;	      /* it is recorded there */
 	struct Rolling
-		*rolling; /* of a replace in a pool that is replaced node by node, else NULL */
-	bool held;	  /* ready, but not all of its gang are */
-	bool in_doubt;	  /* failed, but the resource may exist */
-	bool late;	 /* failed, because the cloud did not finish within the kind's time limit */
-	bool gives_back; /* removes what its gang does not use */
+		*rolling;      /* of a replace in a pool that is replaced node by node, else NULL */
+	struct Choice *choice; /* of a create in a pool that has candidates, else NULL */
+	const char *refused;   /* why the cloud has none of its candidate, until it moves on */
+	bool parked;	       /* waits for the next round of its choice */
+	bool held;	       /* ready, but not before all of its gang are */
+	bool in_doubt;	       /* failed, but it may be there */
+	bool late;	       /* failed, because the cloud did not finish in the kind's time */
+	bool gives_back;       /* removes what its gang doesn't use */
 } Step;
 
 /* What is known about a resource while the apply runs. */
@@ -71,9 +75,10 @@ typedef struct {
 
 typedef enum { JOB_CREATE, JOB_READY, JOB_UPDATE, JOB_REMOVE, JOB_FIND } JobKind;
 
-typedef struct Gang Gang;	  /* gang.c: creates that are all or none */
-typedef struct Recovery Recovery; /* recover.c: an open row that is being resolved */
-typedef struct Poll Poll;	  /* poll.c: pending operations, per kind and call */
+typedef struct Choice Choice;	  /* candidates.c: what may be asked for, of one pool */
+typedef struct Gang Gang;	  /* gang.c: creates that come all or none */
+typedef struct Recovery Recovery; /* recover.c: an open row that is being cleared up */
+typedef struct Poll Poll;	  /* poll.c: what the cloud works on, of one kind and call */
 typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
 
 /* rolling.c: replaces of one pool, of which a few run at a time */
@@ -111,17 +116,22 @@ typedef struct {
 	RgDiags *diags;
 	GPtrArray *steps; /* Step* */
 	unsigned counts[STEP_STATES];
-	GHashTable *changes; /* address -> RgPlanChange* */
-	GHashTable *live;    /* address -> Live* */
-	GHashTable *digests; /* json_t* desired -> char* digest */
-	GQueue local;	     /* ready steps that need no call */
-	GHashTable *groups;  /* char* key -> Group* */
-	GQueue ready;	     /* Group* with ready steps; the first one gets the next call */
-	GPtrArray *polls;    /* Poll*, one per kind and call */
-	GPtrArray *gangs;    /* Gang*, one per gang pool that lacks nodes */
-	GPtrArray *rollings; /* Rolling*, one a pool that is replaced node by node */
-	/* open rows: results by address */
-	GHashTable *unsettled; /* char* -> RgDiag*: outcome open, do nothing to it */
+	GHashTable *changes;	/* address -> RgPlanChange* */
+	GHashTable *live;	/* address -> Live* */
+	GHashTable *digests;	/* json_t* desired -> char* digest */
+	GQueue local;		/* ready steps that need no call */
+	GHashTable *groups;	/* char* key -> Group* */
+	GQueue ready;		/* Group* that hold ready steps; the next one gets the next call */
+	GPtrArray *polls;	/* Poll*, one a kind and call */
+	GPtrArray *gangs;	/* Gang*, one a gang pool that lacks nodes */
+	GPtrArray *rollings;	/* Rolling*, one a pool that is replaced node by node */
+	GPtrArray *choices;	/* Choice*, one a pool that has candidates */
+	GPtrArray *moved;	/* RgPlanChange* of steps that went on to another candidate */
+	json_t *fitted;		/* the plan's, with these moves; NULL before the first */
+	unsigned parked;	/* steps that wait for another round */
+	int64_t begun_ms, more; /* micro-USD an hour over what was planned */
+	/* open rows: what became of their addresses */
+	GHashTable *unsettled; /* char* -> RgDiag*: its fate is open, nothing may be done to it */
 	GPtrArray *open;       /* char*: left to the journal by this run */
 	Jobs *jobs;
 	unsigned running; /* running jobs */
@@ -154,7 +164,14 @@ void gangs_build(Apply *apply);
 /* Starts those of which all members are ready; ends those of which one failed. */
 void gangs_look(Apply *apply);
 bool gang_is_failed(const Step *step);
-/* Its node exists, but its gang is being removed: starts the removal. false: it may stay. */
+/* When it can't be completed, what it has goes. */
+bool gang_is_given_back(const Step *step);
+/* Its call accepts no fewer than all. */
+bool gang_takes_all(const Apply *apply, const Step *step);
+/* Steps* of which the candidate was refused: what the others got leaves first, then all of them go
+ * to the next one together. false: they are of no gang. */
+bool gang_moves(Apply *apply, const GPtrArray *refused);
+/* Its node is there, but its gang is giving back: begins the removal. false: it may stay. */
 bool gang_gives_back(Apply *apply, Step *step);
 
 /* rolling.c: pools whose nodes are replaced a few at a time */
@@ -162,9 +179,30 @@ void rollings_build(Apply *apply);
 /* Ends those of which a node failed. */
 void rollings_look(Apply *apply);
 
-/* batch.c: ready steps of one call together */
+/* candidates.c: where the cloud has no capacity or quota for a pool's nodes */
+void candidates_build(Apply *apply);
+void choice_free(Choice *choice);
+void moved_free(void *change);
+/* All created nodes of its pool are of one candidate. */
+bool candidates_are_whole(const Step *step);
+/* Notes what the cloud refused. True when there is something else to ask for, now or in a later
+ * round: the step, which runs, then goes to candidates_move. */
+bool candidates_refused(Apply *apply, Step *step, const RgItemResult *result);
+/* Steps* of one pool that were refused, which become ready for the next candidate or wait for
+ * another round. Those that would ask in vain are added. */
+void candidates_move(Apply *apply, GPtrArray *steps);
+/* Begins the rounds that are due. */
+void candidates_look(Apply *apply);
+/* Its candidate is the last one, and nothing is waited for. */
+bool candidates_end(const Apply *apply, const Step *step);
+/* "p4d.24xlarge in east-1a (InsufficientInstanceCapacity), ...": g_free; NULL: nothing. */
+char *candidates_tried(const Apply *apply, const char *pool);
+
+/* batch.c: ready steps, those of one call together */
 void batches_add(Apply *apply, Step *step);
-/* "0-3,7": the index mark shared by the resources of one create; g_free. */
+/* Takes a ready step out again. */
+void batches_drop(Apply *apply, Step *step);
+/* "0-3,7": the index mark that the resources of one create have in common; g_free. */
 char *indexes_text(const GPtrArray *steps);
 /* Steps* of the next call, perhaps none; free. */
 GPtrArray *batch_take(Apply *apply);

@@ -79,11 +79,11 @@ static const RgInstanceType *named_type(const Choice *choice)
 
 /* ---- pinned */
 
-/* The best type of one market is not the best of another, and the nodes cannot stay anyway. */
-static bool is_of_market(const RgShape *shape, const json_t *pin)
+/* What was best on one market is not on the other, and the nodes can't stay anyway. */
+static bool is_of_market(const RgShape *shape, unsigned index, const json_t *pin)
 {
-	return g_str_equal(
-		rg_json_str(pin, "market", "on-demand"), rg_market_word(&shape->pool->market));
+	bool is_spot = g_str_equal(rg_json_str(pin, "market", "on-demand"), "spot");
+	return rg_fit_admits_market(shape->pool, index, is_spot);
 }
 
 /* A pinned type applies while it matches the spec, whatever is best today. The first node's
@@ -97,7 +97,7 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
 		const RgInstanceType *type =
 			name ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;
-		if (!name || name == lost || !is_of_market(shape, shape->nodes[i].pin))
+		if (!name || name == lost || !is_of_market(shape, i, shape->nodes[i].pin))
 			continue;
 		g_autofree char *why =
 			type ? rg_offers_judge(&choice->wish,
@@ -292,6 +292,18 @@ bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *sha
 		type = best_type(&choice, &reason, &shape->preference);
 	}
 	shape->type = type;
+	shape->is_spot = pool->market.is_spot;
 	shape->reason = reason;
 	return type != NULL;
+}
+
+bool rg_fit_keeps_type(const RgShapes *shapes, const RgCluster *cluster, const RgShape *shape,
+	const RgInstanceType *type)
+{
+	if (type == shape->type || !shape->pool->accelerators || shapes->reoptimize)
+		return type == shape->type;
+	RgWish wish = rg_wish_of_pool(cluster, shape->pool, shapes->carbon);
+	g_autofree char *why =
+		rg_offers_judge(&wish, rg_catalog_get_gpus(shapes->catalog), type).why;
+	return !why;
 }

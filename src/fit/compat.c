@@ -264,31 +264,55 @@ static bool has_gpus(const RgShapes *shapes)
 	return false;
 }
 
-bool rg_fit_check_compat(
-	const RgCluster *cluster, const RgShapes *shapes, const json_t *facts, RgDiags *diags)
+static void check_all(Check *check, const void *data)
 {
-	g_autoptr(RgDiags) found = rg_diags_new();
+	const RgShapes *shapes = data;
+	if (check->ray) {
+		check_python(check);
+		check_platform(check);
+	}
+	check_cpu_image(check, has_gpus(shapes));
+	check_labels(check);
+	for (guint i = 0; i < shapes->shapes->len; i++)
+		check_shape(check, shapes->shapes->pdata[i]);
+}
+
+/* `found` is empty. */
+static bool with_check(const RgCluster *cluster, const json_t *facts, RgDiags *found,
+	void (*work)(Check *check, const void *data), const void *data)
+{
 	g_autoptr(RgCompat) compat = rg_compat_open(found);
 	g_auto(RgRayTag) tag = {0};
 	rg_ray_tag_parse(cluster->ray.image, &tag);
 	Check check = {
 		.cluster = cluster, .compat = compat, .tag = &tag, .facts = facts, .diags = found};
-	if (compat) {
-		check.ray = rg_compat_ray(compat, cluster->ray.version);
-		const char *platform = check.tag->platform;
-		if (g_strcmp0(platform, "gpu") == 0)
-			platform = check.ray ? check.ray->gpu_alias : NULL;
-		check.cuda = platform ? rg_compat_cuda(check.compat, platform) : NULL;
-		if (check.ray) {
-			check_python(&check);
-			check_platform(&check);
-		}
-		check_cpu_image(&check, has_gpus(shapes));
-		check_labels(&check);
-		for (guint i = 0; i < shapes->shapes->len; i++)
-			check_shape(&check, shapes->shapes->pdata[i]);
-	}
-	bool good = compat && !rg_diags_has_errors(found);
+	if (!compat)
+		return false;
+	check.ray = rg_compat_ray(compat, cluster->ray.version);
+	const char *platform = tag.platform;
+	if (g_strcmp0(platform, "gpu") == 0)
+		platform = check.ray ? check.ray->gpu_alias : NULL;
+	check.cuda = platform ? rg_compat_cuda(compat, platform) : NULL;
+	work(&check, data);
+	return !rg_diags_has_errors(found);
+}
+
+bool rg_fit_check_compat(
+	const RgCluster *cluster, const RgShapes *shapes, const json_t *facts, RgDiags *diags)
+{
+	g_autoptr(RgDiags) found = rg_diags_new();
+	bool good = with_check(cluster, facts, found, check_all, shapes);
 	rg_diags_take_all(diags, found);
 	return good;
+}
+
+static void check_only(Check *check, const void *shape)
+{
+	check_shape(check, shape);
+}
+
+bool rg_fit_compat_admits(
+	const RgCluster *cluster, const RgShape *shape, const json_t *facts, RgDiags *diags)
+{
+	return with_check(cluster, facts, diags, check_only, shape);
 }

@@ -8,19 +8,27 @@ static json_t *newer(const json_t *facts, const json_t *known, const char *secti
 	return value ? value : json_object_get(json_object_get(known, section), key);
 }
 
+static void take_shape(const RgShape *shape, const json_t *facts, const json_t *known,
+	json_t *images, json_t *offerings)
+{
+	const char *type = shape->type->name;
+	json_t *image = newer(facts, known, "images", shape->image_key);
+	json_t *zones = newer(facts, known, "offerings", type);
+	if (image)
+		json_object_set(images, shape->image_key, image);
+	if (zones)
+		json_object_set(offerings, type, zones);
+}
+
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins)
 {
 	const json_t *known = json_object_get(pins, "facts");
 	json_auto_t *images = json_object(), *offerings = json_object();
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
-		const char *type = shape->type->name;
-		json_t *image = newer(facts, known, "images", shape->image_key);
-		json_t *zones = newer(facts, known, "offerings", type);
-		if (image)
-			json_object_set(images, shape->image_key, image);
-		if (zones)
-			json_object_set(offerings, type, zones);
+		take_shape(shape, facts, known, images, offerings);
+		for (guint k = 0; k < shape->variants->len; k++)
+			take_shape(shape->variants->pdata[k], facts, known, images, offerings);
 	}
 	json_t *merged = json_pack("{s:O, s:O}", "images", images, "offerings", offerings);
 	/* Zones and the module's own document: from the reply, with the settings that it answers,

@@ -2,30 +2,37 @@
 #pragma once
 #include "catalog/carbon.h"
 #include "catalog/mig.h"
-#include "fit/fit.h"
+#include "fit/policy.h"
+
+typedef struct RgShape RgShape;
 
 /* One node: the contents of its pin, borrowed; NULL where it is not pinned. */
 typedef struct {
 	const json_t *pin;
-	const char *zone;     /* pinned and allowed by the spec */
+	const RgShape *as;    /* its pool's shape, or the variant of it that the node is */
+	const char *zone;     /* pinned and admitted by the spec */
 	const char *image_id; /* pinned under the pool's image key */
-	bool same_type;
+	bool same_type;	      /* pinned with the type of `as` */
 } RgFitNode;
 
-typedef struct {
+struct RgShape {
 	const RgPool *pool;
 	const RgInstanceType *type;
-	char *reason;	       /* why this type; NULL: a pin of an older state, without a reason */
-	unsigned preference;   /* which of the requested accelerators it has, from 0 */
-	const char *image_key; /* borrowed from the pool, or static */
+	bool is_spot;
+	char *reason;		  /* why this type; NULL: an older state's pin, which has none */
+	unsigned preference;	  /* which of the accelerators asked for it has, from 0 */
+	const char *image_key;	  /* borrowed from the pool, or static */
 	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
 	RgFitNode *nodes;	  /* rg_fit_count of the pool */
 	unsigned homeless;	  /* nodes without a zone yet */
 	const char *gathered;	  /* zone of a pool with a placement and nodes; NULL: none */
 	GHashTable *nodes_in;	  /* zone -> number of nodes that keep it; keys borrowed */
 	GPtrArray *slices; /* of each GPU, RgMigProfile* borrowed from the catalog; NULL: whole */
-	unsigned starts[RG_MIG_MAX_SLICES]; /* where each is */
-} RgShape;
+	unsigned starts[RG_MIG_MAX_SLICES]; /* where each lies */
+	GPtrArray *variants; /* RgShape*: the same pool with other types or on the other market */
+	unsigned rank;	     /* among them; 0: the shape itself */
+	bool opened;	     /* all that may stand in for it are among them, best first */
+};
 
 struct RgShapes {
 	const RgCatalog *catalog;
@@ -50,6 +57,19 @@ static inline unsigned rg_fit_count(const RgPool *pool)
 
 /* choose.c: sets the shape's type and reason. False with catalog.* or fit.* at the spec's lines. */
 bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, RgDiags *diags);
+/* Whether a node of the shape may stay what its pin says. */
+bool rg_fit_keeps_type(const RgShapes *shapes, const RgCluster *cluster, const RgShape *shape,
+	const RgInstanceType *type);
+
+/* variants.c: whether the pool's node of that index may be bought so. */
+bool rg_fit_admits_market(const RgPool *pool, unsigned index, bool is_spot);
+/* The shape with that type and market, made when first asked for. NULL: its GPUs can't be shared as
+ * the pool requires. */
+RgShape *rg_fit_variant(RgShapes *shapes, RgShape *shape, const RgInstanceType *type, bool is_spot);
+/* Makes all variants that may stand in for the shape: type by type in the order of preference, each
+ * on the pool's market, then on the one that it falls back to. */
+void rg_fit_open(RgShapes *shapes, const RgCluster *cluster, RgShape *shape);
+void rg_fit_choose_image_key(RgShape *shape);
 
 /* offers.c: the price assumed for a spot node of the zone: the zone's own if the catalog has one,
  * else that of the region's most expensive zone, because a cloud that names zones differently for
@@ -77,13 +97,33 @@ bool rg_fit_has_zone(const json_t *facts, const char *zone);
 /* Whether nodes can be placed in the zone, and the type is offered there as far as the facts
  * say. */
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone);
+/* The zones of the pool where the type can be, best first; the first is where its new nodes go.
+ * Texts borrowed from facts or cluster. */
+GPtrArray *rg_fit_rank_zones(const RgShapes *shapes, const RgShape *shape,
+	const RgInstanceType *type, const json_t *facts);
 /* Where the pool's homeless nodes go; borrowed from facts or cluster. NULL with fit.no-zone or
  * fit.zone-not-offered. `beside`: the zone to prefer if the spec lists none, or NULL. */
 const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
 	const char *beside, const char *region, RgDiags *diags);
 
-/* share.c: divides the shape's GPUs as its pool requests. False with fit.mig-* or
- * fit.no-gpu-to-share. */
+/* node.c: nodes of a pool that are equal in all that the document says. Borrowed texts. */
+typedef struct {
+	const RgShape *as;
+	const char *zone, *image_id, *price_date, *price_quality, *reason;
+	int64_t price;
+	json_t *indexes;
+} RgFitGroup;
+
+/* Their entry of `nodes`, without `boot`; a new reference. */
+json_t *rg_fit_node(const RgCluster *cluster, const json_t *facts, const RgFitGroup *group);
+/* Pinned for nodes that stay as they are, today's for all others; `node` may be NULL. */
+void rg_fit_set_price(const RgCluster *cluster, const RgFitNode *node, RgFitGroup *group);
+/* Of a new node: that of its like, else today's. Borrowed. */
+const char *rg_fit_image_of(const json_t *facts, const RgShape *shape);
+/* False with fit.bad-facts, fit.image-arch or fit.disk-too-small. */
+bool rg_fit_check_image(const json_t *facts, const RgShape *shape, RgDiags *diags);
+
+/* share.c: cuts the shape's GPUs as its pool says. False with fit.mig-* or fit.no-gpu-to-share. */
 bool rg_fit_share(RgShapes *shapes, RgShape *shape, RgDiags *diags);
 
 /* ray.c: what Ray sees of a node. Divided GPUs count as their slices. */
@@ -98,3 +138,9 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 json_t *rg_fit_resources(const RgShape *shape);
 /* NULL if the GPUs are not shared. */
 json_t *rg_fit_share_json(const RgShape *shape);
+
+/* policy.c, compat.c: of one shape or variant alone; findings go into `diags`, which is empty. */
+bool rg_fit_policy_admits(const RgCluster *cluster, const RgShapes *shapes, const RgShape *shape,
+	const RgLimits *limits, size_t n, RgDiags *diags);
+bool rg_fit_compat_admits(
+	const RgCluster *cluster, const RgShape *shape, const json_t *facts, RgDiags *diags);

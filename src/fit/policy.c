@@ -129,8 +129,11 @@ static void check_pool(Check *check, const RgShape *shape)
 	check_thing(check, &types, shape->type->name, NULL, pool->shape_source, whose);
 	if (gpu)
 		check_thing(check, &accelerators, gpu->name, gpu, pool->shape_source, whose);
-	check_thing(check, &markets, rg_market_word(&pool->market), NULL,
+	check_thing(check, &markets, rg_market_word(shape->is_spot), NULL,
 		pool->market.is_spot ? pool->market.source : pool->source, whose);
+	if (shape->is_spot && pool->market.floor > 0)
+		check_thing(
+			check, &markets, rg_market_word(false), NULL, pool->market.source, whose);
 	if (pool->public_ip && json_is_false(rule_of(check, "public_addresses"))) {
 		g_autofree char *at = rg_json_pointer_add(pool->origin, "public_ip");
 		RgDiag *diag = policy_refuse(check, "policy.public-address",
@@ -272,6 +275,24 @@ bool rg_fit_check_policy(const RgCluster *cluster, const RgShapes *shapes, const
 			.good = true};
 		if (check.policy)
 			good = check_one(&check) && good;
+	}
+	return good;
+}
+
+bool rg_fit_policy_admits(const RgCluster *cluster, const RgShapes *shapes, const RgShape *shape,
+	const RgLimits *limits, size_t n, RgDiags *diags)
+{
+	bool good = true;
+	for (size_t i = 0; i < n; i++) {
+		Check check = {.cluster = cluster,
+			.shapes = shapes,
+			.limits = &limits[i],
+			.policy = json_object_get(limits[i].view, "policy"),
+			.diags = diags,
+			.good = true};
+		if (check.policy)
+			check_pool(&check, shape);
+		good &= check.good;
 	}
 	return good;
 }

@@ -40,7 +40,7 @@ json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char
 	json_object_update(labels, shape->pool->labels);
 	if (shape->type->gpu)
 		rg_json_set_str(labels, "ray.io/accelerator-type", shape->type->gpu->ray_type);
-	rg_json_set_str(labels, "ray.io/market-type", rg_market_word(&shape->pool->market));
+	rg_json_set_str(labels, "ray.io/market-type", rg_market_word(shape->is_spot));
 	if (zone && *zone)
 		rg_json_set_str(labels, "ray.io/availability-zone", zone);
 	if (*cluster->provider.region)

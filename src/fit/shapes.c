@@ -11,6 +11,7 @@ static void free_shape(void *data)
 	RgShape *shape = data;
 	g_clear_pointer(&shape->nodes_in, g_hash_table_unref);
 	g_clear_pointer(&shape->slices, g_ptr_array_unref);
+	g_clear_pointer(&shape->variants, g_ptr_array_unref);
 	g_free(shape->nodes);
 	g_free(shape->reason);
 	g_free(shape);
@@ -63,22 +64,45 @@ static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *
 	return !pool->zones || g_strv_contains((const char *const *)pool->zones, zone);
 }
 
-/* The zone stays while the spec allows it, the image while it was chosen for the same request. */
-static void read_pins(const RgShapes *shapes, RgShape *shape)
+/* What the node was got as stays, while the spec admits it: the plan proposes no move back. */
+static RgShape *shape_of(RgShapes *shapes, const RgCluster *cluster, RgShape *shape, unsigned index)
+{
+	const json_t *pin = shape->nodes[index].pin;
+	const char *name = rg_json_str(pin, "instance_type", NULL);
+	const RgInstanceType *type = name ? rg_catalog_find_type(shapes->catalog, name) : NULL;
+	bool first = rg_pool_is_spot(shape->pool, index);
+	bool is_spot = g_str_equal(rg_json_str(pin, "market", "on-demand"), "spot");
+	RgShape *as = NULL;
+	if (type && rg_fit_admits_market(shape->pool, index, is_spot) &&
+		(!shapes->reoptimize || is_spot == first) &&
+		rg_fit_keeps_type(shapes, cluster, shape, type))
+		as = rg_fit_variant(shapes, shape, type, is_spot);
+	if (!as)
+		as = rg_fit_variant(shapes, shape, shape->type, first);
+	return as;
+}
+
+/* The zone stays while the spec admits it, the image while it was chosen for the same wish. */
+static void read_pins(RgShapes *shapes, const RgCluster *cluster, RgShape *shape)
 {
 	const RgPool *pool = shape->pool;
+	bool is_open = false;
 	for (unsigned i = 0; i < rg_fit_count(pool); i++) {
 		RgFitNode *node = &shape->nodes[i];
+		RgShape *as = shape_of(shapes, cluster, shape, i);
 		const char *zone = rg_json_str(node->pin, "zone", NULL);
 		const char *key = rg_json_str(node->pin, "image_key", "");
+		node->as = as;
 		node->same_type =
-			g_str_equal(rg_json_str(node->pin, "instance_type", ""), shape->type->name);
+			g_str_equal(rg_json_str(node->pin, "instance_type", ""), as->type->name);
 		if (zone && is_admitted(shapes, pool, zone))
 			node->zone = zone;
-		if (!shapes->renew_images && g_str_equal(key, shape->image_key))
+		if (!shapes->renew_images && g_str_equal(key, as->image_key))
 			node->image_id = rg_json_str(node->pin, "image_id", NULL);
-		if (!shape->pinned_image)
-			shape->pinned_image = node->image_id;
+		if (!as->pinned_image)
+			as->pinned_image = node->image_id;
+		if (!node->pin)
+			is_open = true;
 		if (!node->zone || !node->same_type)
 			shape->homeless++;
 		if (node->zone) {
@@ -88,6 +112,15 @@ static void read_pins(const RgShapes *shapes, RgShape *shape)
 			g_hash_table_insert(shape->nodes_in, zone_key, GUINT_TO_POINTER(n + 1));
 		}
 	}
+	if (is_open)
+		rg_fit_open(shapes, cluster, shape);
+}
+
+void rg_fit_choose_image_key(RgShape *shape)
+{
+	shape->image_key = shape->pool->image			   ? shape->pool->image
+			   : rg_fit_takes_open_driver(shape->type) ? RG_FIT_DEFAULT_IMAGE
+								   : RG_FIT_OLD_GPU_IMAGE;
 }
 
 static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *pool,
@@ -97,6 +130,7 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 	g_ptr_array_add(shapes->shapes, shape);
 	shape->pool = pool;
 	shape->nodes_in = g_hash_table_new(g_str_hash, g_str_equal);
+	shape->variants = g_ptr_array_new_with_free_func(free_shape);
 	find_pins(shape, pins);
 	if (!rg_fit_choose_type(shapes, cluster, shape, diags))
 		return;
@@ -104,10 +138,8 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 		shape->type = NULL;
 		return;
 	}
-	shape->image_key = pool->image				   ? pool->image
-			   : rg_fit_takes_open_driver(shape->type) ? RG_FIT_DEFAULT_IMAGE
-								   : RG_FIT_OLD_GPU_IMAGE;
-	read_pins(shapes, shape);
+	rg_fit_choose_image_key(shape);
+	read_pins(shapes, cluster, shape);
 	rg_fit_gather(shape);
 }
 
@@ -161,7 +193,21 @@ static bool pins_suffice(const RgShape *shape, const json_t *known)
 	return false;
 }
 
-/* NULL if the pins answer everything, so that a plan without changes asks nothing. */
+/* Other types are asked about when a node may need them, so that apply can move on without a
+ * question. */
+static void ask_variants(json_t *images, const json_t *kept, json_t *types, const RgShape *shape,
+	const json_t *known)
+{
+	for (guint i = 0; i < shape->variants->len; i++) {
+		const RgShape *variant = shape->variants->pdata[i];
+		ask_image(images, variant, kept);
+		if (shape->opened && !knows_type(variant, known) &&
+			!rg_json_has_text(types, variant->type->name))
+			json_array_append_new(types, json_string(variant->type->name));
+	}
+}
+
+/* NULL when the pins answer everything, so that a plan without changes asks nothing. */
 static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 {
 	const json_t *known = json_object_get(pins, "facts");
@@ -172,8 +218,9 @@ static json_t *make_request(const RgShapes *shapes, const json_t *pins)
 		const char *type = shape->type->name;
 		if (rg_fit_count(shape->pool) == 0)
 			continue;
-		ask_image(images, shape,
-			shapes->renew_images ? NULL : json_object_get(known, "images"));
+		const json_t *kept = shapes->renew_images ? NULL : json_object_get(known, "images");
+		ask_image(images, shape, kept);
+		ask_variants(images, kept, types, shape, known);
 		bool enough = pins_suffice(shape, known);
 		place |= !enough;
 		if (shape->homeless == 0 && !shapes->moved)

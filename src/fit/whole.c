@@ -3,15 +3,15 @@
 #include "fit/internal.h"
 #include "fit/offers.h"
 
-/* For one node of the shape. Spot as plans count it: if the pool's first zone has no price of its
- * own, that of the most expensive zone. */
-static const RgPrice *price_of(const RgCluster *cluster, const RgShape *shape)
+/* Of one node of the shape. Spot as plans count it: where the pool's first zone has no price of its
+ * own, with the dearest zone's. */
+static const RgPrice *price_of(const RgCluster *cluster, const RgShape *shape, bool is_spot)
 {
 	const RgPool *pool = shape->pool;
 	const char *region = cluster->provider.region;
 	const char *zone = pool->zones ? pool->zones[0] : NULL;
-	return pool->market.is_spot ? rg_fit_spot_price(shape->type, region, zone)
-				    : rg_catalog_find_price(shape->type, region);
+	return is_spot ? rg_fit_spot_price(shape->type, region, zone)
+		       : rg_catalog_find_price(shape->type, region);
 }
 
 static RgOffer offer_of(const RgCluster *cluster, const RgShapes *shapes, const RgShape *shape,
@@ -40,10 +40,9 @@ static bool has_gpus(const RgShapes *shapes)
 	return false;
 }
 
-static void add_shape(RgWhole *whole, const RgShape *shape, const RgOffer *offer, RgMerit merit,
-	const RgPrice *price, bool most)
+static void add_sum(RgWhole *whole, const RgShape *shape, const RgOffer *offer, RgMerit merit,
+	const RgPrice *price, unsigned n)
 {
-	unsigned n = most && shape->pool->is_elastic ? shape->pool->nodes_max : shape->pool->nodes;
 	rg_merit_add(&whole->merit, &merit, n);
 	whole->nodes += n;
 	if (offer->price != RG_MONEY_UNKNOWN)
@@ -60,26 +59,45 @@ static void add_shape(RgWhole *whole, const RgShape *shape, const RgOffer *offer
 		whole->price_date = price->date;
 }
 
+typedef struct {
+	const RgCluster *cluster;
+	const RgShapes *shapes;
+	const RgCarbon *carbon;
+	RgWhole *whole;
+} Summing;
+
+/* The n nodes of the shape that are bought on that market. */
+static void add_nodes(const Summing *sum, const RgShape *shape, bool is_spot, unsigned n)
+{
+	const RgPrice *price = price_of(sum->cluster, shape, is_spot);
+	RgOffer offer = offer_of(sum->cluster, sum->shapes, shape, price, sum->carbon);
+	/* Beside GPUs, what the hosts without any cost decides little: where it is not known, it
+	 * doesn't make the place less sure, and the lowest price known anywhere stands in for it.
+	 */
+	RgMerit merit = rg_offer_merit(&offer);
+	if (offer.price == RG_MONEY_UNKNOWN && !shape->type->gpu && has_gpus(sum->shapes) &&
+		merit.microusd_hour != INT64_MAX) {
+		merit.sureness = 0;
+		merit.guessed = 1;
+	}
+	add_sum(sum->whole, shape, &offer, merit, price, n);
+}
+
 RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const RgCarbon *carbon,
 	const char *pool, bool most)
 {
 	RgWhole whole = {.merit = rg_merit_none()};
+	const Summing sum = {cluster, shapes, carbon, &whole};
 	for (guint i = 0; i < shapes->shapes->len; i++) {
 		const RgShape *shape = shapes->shapes->pdata[i];
 		if (pool && !g_str_equal(shape->pool->name, pool))
 			continue;
-		const RgPrice *price = price_of(cluster, shape);
-		RgOffer offer = offer_of(cluster, shapes, shape, price, carbon);
-		/* Compared with GPUs, the price of hosts without any matters little: if it is
-		 * unknown, the place does not count as less certain, and the lowest price known
-		 * anywhere is used. */
-		RgMerit merit = rg_offer_merit(&offer);
-		if (offer.price == RG_MONEY_UNKNOWN && !shape->type->gpu && has_gpus(shapes) &&
-			merit.microusd_hour != INT64_MAX) {
-			merit.sureness = 0;
-			merit.guessed = 1;
-		}
-		add_shape(&whole, shape, &offer, merit, price, most);
+		const RgPool *with = shape->pool;
+		unsigned n = most && with->is_elastic ? with->nodes_max : with->nodes;
+		unsigned floor = MIN(with->market.floor, n);
+		add_nodes(&sum, shape, shape->is_spot, n - floor);
+		if (floor > 0)
+			add_nodes(&sum, shape, false, floor);
 	}
 	return whole;
 }

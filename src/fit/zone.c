@@ -55,24 +55,51 @@ static bool is_better(Rank a, Rank b)
 	return a.serves > b.serves;
 }
 
-static const char *best_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts)
+typedef struct {
+	const char *zone;
+	Rank rank;
+} Ranked;
+
+static int by_rank(gconstpointer left, gconstpointer right)
 {
-	const char *best = NULL;
-	Rank best_rank = {0};
+	const Ranked *a = left, *b = right;
+	if (is_better(a->rank, b->rank) || is_better(b->rank, a->rank))
+		return is_better(a->rank, b->rank) ? -1 : 1;
+	return strcmp(a->zone, b->zone);
+}
+
+static GPtrArray *free_zones(const RgShapes *shapes, const RgShape *shape,
+	const RgInstanceType *type, const json_t *facts)
+{
+	g_autoptr(GArray) ranked = g_array_new(FALSE, FALSE, sizeof(Ranked));
+	GPtrArray *zones = g_ptr_array_new();
 	size_t i;
 	json_t *name;
 	json_array_foreach (json_object_get(facts, "zones"), i, name) {
 		const char *zone = json_string_value(name);
-		if (!rg_fit_zone_works(facts, shape->type, zone))
+		if (!rg_fit_zone_works(facts, type, zone))
 			continue;
-		Rank rank = rank_zone(shapes, shape, facts, zone);
-		if (!best || is_better(rank, best_rank) ||
-			(!is_better(best_rank, rank) && strcmp(zone, best) < 0)) {
-			best = zone;
-			best_rank = rank;
-		}
+		const Ranked one = {zone, rank_zone(shapes, shape, facts, zone)};
+		g_array_append_val(ranked, one);
 	}
-	return best;
+	g_array_sort(ranked, by_rank);
+	for (i = 0; i < ranked->len; i++)
+		g_ptr_array_add(zones, (void *)(uintptr_t)g_array_index(ranked, Ranked, i).zone);
+	return zones;
+}
+
+GPtrArray *rg_fit_rank_zones(const RgShapes *shapes, const RgShape *shape,
+	const RgInstanceType *type, const json_t *facts)
+{
+	const RgPool *pool = shape->pool;
+	if (!pool->zones)
+		return free_zones(shapes, shape, type, facts);
+	GPtrArray *zones = g_ptr_array_new();
+	for (size_t i = 0; pool->zones[i]; i++) {
+		if (rg_fit_zone_works(facts, type, pool->zones[i]))
+			g_ptr_array_add(zones, pool->zones[i]);
+	}
+	return zones;
 }
 
 /* "east-1a, east-1d": usable zones (that have the type); g_free the result. */
@@ -142,20 +169,14 @@ static void zone_report(const RgShapes *shapes, const RgShape *shape, const json
 const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, const json_t *facts,
 	const char *beside, const char *region, RgDiags *diags)
 {
-	const RgPool *pool = shape->pool;
 	const char *zone = NULL;
-	if (shape->gathered && rg_fit_zone_works(facts, shape->type, shape->gathered)) {
+	g_autoptr(GPtrArray) zones = rg_fit_rank_zones(shapes, shape, shape->type, facts);
+	if (shape->gathered && rg_fit_zone_works(facts, shape->type, shape->gathered))
 		zone = shape->gathered;
-	} else if (pool->zones) {
-		for (size_t i = 0; pool->zones[i] && !zone; i++) {
-			if (rg_fit_zone_works(facts, shape->type, pool->zones[i]))
-				zone = pool->zones[i];
-		}
-	} else if (beside && rg_fit_zone_works(facts, shape->type, beside)) {
+	else if (!shape->pool->zones && beside && rg_fit_zone_works(facts, shape->type, beside))
 		zone = beside;
-	} else {
-		zone = best_zone(shapes, shape, facts);
-	}
+	else if (zones->len)
+		zone = zones->pdata[0];
 	if (!zone)
 		zone_report(shapes, shape, facts, region, diags);
 	return zone;

@@ -19,7 +19,7 @@ static bool take_fragment(RgProviderHost *providers, const char *provider, const
 	return false;
 }
 
-bool pass_boot(RgSession *session, RgPass *pass, RgDiags *diags)
+bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *diags)
 {
 	const json_t *boot = rg_schema_boot(rg_provider_get_schema(pass->provider));
 	const char *provider = pass->cluster->provider.name;
@@ -33,7 +33,7 @@ bool pass_boot(RgSession *session, RgPass *pass, RgDiags *diags)
 		take_fragment(session->providers, provider, boot, "cloud", &options.cloud, diags) &&
 		take_fragment(session->providers, provider, boot, "fast_network",
 			&options.fast_network, diags) &&
-		rg_boot_render(pass->fitted, &options, diags);
+		rg_boot_render(fitted, &options, diags);
 	pass_locate(pass->cluster, diags);
 	return ok;
 }

@@ -45,8 +45,13 @@ bool pass_check_marks(const RgCluster *cluster, const RgSchema *schema, RgDiags 
 /* disk.c. Types of root disks that the cloud has, and its default for nodes that name none. */
 bool pass_check_disks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
 void pass_choose_disks(const RgSchema *schema, json_t *fitted);
-/* boot.c. What the fitted nodes boot from; false with boot.* or provider.refused. */
-bool pass_boot(RgSession *session, RgPass *pass, RgDiags *diags);
+/* boot.c. What the nodes of a fitted document boot from; false with boot.* or provider.refused. */
+bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *diags);
+/* candidates.c. What apply may ask for instead of the nodes that the diff creates (RgPlanInput); a
+ * new reference, NULL: nothing. */
+json_t *pass_candidates(RgSession *session, const RgPass *pass);
+/* limits.c. Both policies and budgets; `limits` has room for two. */
+size_t pass_policies(const RgCluster *cluster, const RgProject *project, RgLimits *limits);
 /* settings.c. {"settings", "zone_maps"} of the pins (fit.h), as marked in the module's schema; a
  * new reference. */
 json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema);

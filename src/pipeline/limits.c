@@ -5,13 +5,20 @@
 
 /* The limits of the spec and the project file, and the figures that plans are compared with. */
 
+size_t pass_policies(const RgCluster *cluster, const RgProject *project, RgLimits *limits)
+{
+	limits[0] = rg_limits_of_cluster(cluster);
+	if (project)
+		limits[1] = rg_limits_of_project(project);
+	return project ? 2 : 1;
+}
+
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags)
 {
-	RgLimits limits[2] = {rg_limits_of_cluster(cluster)};
-	if (project)
-		limits[1] = rg_limits_of_project(project);
-	return rg_fit_check_policy(cluster, shapes, limits, project ? 2 : 1, diags);
+	RgLimits limits[2] = {0};
+	size_t n = pass_policies(cluster, project, limits);
+	return rg_fit_check_policy(cluster, shapes, limits, n, diags);
 }
 
 /* ---- budgets */

@@ -17,6 +17,7 @@ void rg_pass_free(RgPass *pass)
 	if (pass->strangers)
 		g_ptr_array_unref(pass->strangers);
 	rg_resource_set_free(pass->desired);
+	rg_fit_shapes_free(pass->shapes);
 	json_decref(pass->pins);
 	json_decref(pass->fitted);
 	json_decref(pass->fit);
@@ -172,7 +173,7 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 	if (pass->fitted && catalog)
 		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, pass->fit, diags);
 	if (!pass->fitted || !rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) ||
-		!pass_boot(session, pass, diags))
+		!pass_boot(session, pass, pass->fitted, diags))
 		return false;
 	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
 	rg_diags_locate(diags, source_of, pass->cluster);
@@ -182,10 +183,11 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 /* `read`: while the cloud is read; the two are independent. */
 static bool fit_pass(RgSession *session, RgPass *pass, bool read, RgDiags *diags)
 {
-	g_autoptr(RgShapes) shapes = make_shapes(session, pass, diags);
-	if (shapes && read)
+	g_clear_pointer(&pass->shapes, rg_fit_shapes_free);
+	pass->shapes = make_shapes(session, pass, diags);
+	if (pass->shapes && read)
 		pass_begin_refresh(session, pass);
-	bool ok = shapes && fit_shapes(session, pass, shapes, diags);
+	bool ok = pass->shapes && fit_shapes(session, pass, pass->shapes, diags);
 	if (!ok && read) /* otherwise it would keep reporting progress */
 		rg_refresh_drop(g_steal_pointer(&pass->reading));
 	return ok;
@@ -305,6 +307,8 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	json_auto_t *carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;
+	json_auto_t *candidates =
+		session->diff.destroy || looking ? NULL : pass_candidates(session, pass);
 	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",
 		.lineage = snapshot->lineage,
 		.serial = snapshot->serial,
@@ -332,6 +336,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.pool_order = order,
 		.rules = (const RgPlanRule *)(gconstpointer)rules->data,
 		.n_rules = rules->len,
+		.candidates = candidates,
 		.limits = limits,
 		.override = session->override,
 		.carbon = carbon};

@@ -51,6 +51,7 @@ typedef struct {
 	json_t *place; /* why the cluster is where it is (place.h); NULL: the spec leaves no choice
 			*/
 	json_t *pins;  /* what the fit keeps (rg_pass_pins) */
+	struct RgShapes *shapes; /* of the fit; they borrow the cluster, the tables and the pins */
 	json_t *facts, *fitted;
 	json_t *fit;	    /* of the workloads; NULL without any */
 	RgRefresh *reading; /* in progress; NULL: not started, or over */

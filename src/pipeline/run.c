@@ -74,6 +74,7 @@ void rg_run_clear(RgRun *run)
 {
 	g_free(run->id);
 	json_decref(run->changes);
+	json_decref(run->result.tried);
 	rg_snapshot_free(run->left);
 	*run = (RgRun){0};
 }

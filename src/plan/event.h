@@ -12,6 +12,7 @@ typedef enum {
 	RG_EVENT_DONE,	    /* it succeeded: id, seconds */
 	RG_EVENT_FAILED,    /* diag has the reason */
 	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */
+	RG_EVENT_MOVE,	    /* a pool moves to another candidate: `text` says why and where */
 	RG_EVENT_GANG,	    /* a gang pool cannot be completed: `text` says what happens to it */
 	RG_EVENT_INTERRUPT, /* a signal arrived: nothing new starts; `text` lists what is open */
 } RgEventType;
@@ -30,4 +31,8 @@ typedef struct {
 	unsigned added, changed, destroyed, failed, blocked, open; /* open: left to the journal */
 	unsigned given_back; /* created and removed again, because their gang was incomplete */
 	bool interrupted;
+	/* what the cloud refused for lack of capacity or quota, in order: [{"pool",
+	 * "instance_type", "market", "zone", "class", "code", "refused": nodes}]; NULL: nothing;
+	 * the caller's */
+	json_t *tried;
 } RgApplyResult;

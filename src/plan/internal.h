@@ -69,6 +69,12 @@ void budget_estimate(Maker *maker);
 void plan_count(RgPlan *plan);
 bool plan_is_partial(const RgPlan *plan);
 
+/* capacity.c: sets plan->capacity, when the rest of the plan is made. */
+void capacity_make(Maker *maker);
+/* As it stands in a plan file; a new reference or NULL. And back: false when it is malformed. */
+json_t *capacity_json(const RgPlan *plan);
+bool capacity_load(RgPlan *plan, const json_t *capacity);
+
 /* words.c: enumerations as text */
 const char *action_name(RgAction action);
 bool action_parse(const char *name, RgAction *action);

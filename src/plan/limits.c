@@ -203,6 +203,20 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 	return good;
 }
 
+bool rg_plan_affords(const RgPlan *plan, const char *pool, int64_t pool_more, int64_t more)
+{
+	for (guint i = 0; i < plan->limits->len && !plan->override; i++) {
+		const RgPlanLimit *limit = plan->limits->pdata[i];
+		int64_t added = limit->pool ? pool_more : more;
+		if ((limit->pool && !g_str_equal(limit->pool, pool)) || added <= 0)
+			continue;
+		const RgPlanSide after = rg_plan_sum(plan, limit->pool, true);
+		if (in_unit(limit, after.most.microusd_hour + added) > limit->microusd)
+			return false;
+	}
+	return true;
+}
+
 RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool)
 {
 	RgPlanRange sum = {.pool = pool};

@@ -232,6 +232,13 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 		load_fail(loader, "touched", "missing");
 }
 
+static void load_capacity(Loader *loader, RgPlan *plan, const json_t *own)
+{
+	const json_t *capacity = json_object_get(own, "capacity");
+	if (capacity && !capacity_load(plan, capacity))
+		load_fail(loader, "capacity", "not the candidates of a plan");
+}
+
 static void load_unmanaged(Loader *loader, RgPlan *plan, const json_t *own)
 {
 	json_t *item;
@@ -286,6 +293,7 @@ RgPlan *rg_plan_from_json(const json_t *document, RgDiags *diags)
 	load_markets(&loader, plan, json_object_get(own, "cost"));
 	load_limits(&loader, plan, own);
 	load_unmanaged(&loader, plan, own);
+	load_capacity(&loader, plan, own);
 	plan->errored = rg_json_bool(document, "errored", false);
 	plan_count(plan);
 	if (!loader.failed)

@@ -57,8 +57,8 @@ json_t *rg_plan_own_labels(const json_t *node)
 	return own;
 }
 
-/* The form that fit reads, plus what is needed to count GPUs of recorded nodes. */
-static json_t *pin_of(const json_t *node)
+/* The form that fit reads back, plus what counting GPUs of recorded nodes needs. */
+json_t *rg_plan_pin(const json_t *node)
 {
 	const json_t *offer = json_object_get(node, "offer"),
 		     *image = json_object_get(node, "image");
@@ -101,7 +101,7 @@ static void add_node(Offers *offers, const json_t *node)
 		members = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, offer_free);
 		g_hash_table_insert(offers->pools, (gpointer)(uintptr_t)pool, members);
 	}
-	json_auto_t *pin = pin_of(node);
+	json_auto_t *pin = rg_plan_pin(node);
 	if (!json_is_array(indexes))
 		g_hash_table_insert(members, NULL, offer_new(json_incref(pin)));
 	json_array_foreach (indexes, i, index) {

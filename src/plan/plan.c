@@ -16,6 +16,8 @@ void rg_plan_free(RgPlan *plan)
 	g_clear_pointer(&plan->limits, g_ptr_array_unref);
 	g_clear_pointer(&plan->unmanaged, g_ptr_array_unref);
 	json_decref(plan->carbon);
+	json_decref(plan->capacity);
+	json_decref(plan->capacity_packed);
 	g_free(plan);
 }
 
@@ -171,6 +173,7 @@ RgPlan *rg_plan_new(
 	bool passed = false;
 	rg_plan_check_budget(plan, input->override, &passed, diags);
 	plan->override = passed ? g_strdup(input->override) : NULL;
+	capacity_make(&maker);
 	plan->errored = plan->stop > 0 || rg_diags_has_errors(diags);
 	offers_clear(&maker.offers);
 	return plan;

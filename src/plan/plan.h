@@ -126,7 +126,11 @@ typedef struct {
 	/* {address: [generation, updated_s], with the run if pending; null = no row}: all rows of
 	 * the cluster, none of which may change before apply */
 	json_t *touched;
-	unsigned api_calls; /* request budget of the apply */
+	/* What apply may ask for where nodes can't be had, and nothing else: {"fitted": the
+	 * document that was lowered, "pools": of src/fit/candidates.h those with a choice}. NULL:
+	 * nothing. */
+	json_t *capacity, *capacity_packed; /* packed: as it stood in the plan file, or NULL */
+	unsigned api_calls;		    /* request budget of the apply */
 	unsigned api_seconds;
 	unsigned create, update, replace, remove, record, forget, stop, drifted; /* counts */
 	bool errored; /* diagnostics had errors: must not be applied */
@@ -161,8 +165,9 @@ typedef struct {
 	GPtrArray *pool_order;	 /* char* names as in the spec; may be NULL */
 	const RgPlanRule *rules; /* one per pool; may be NULL */
 	size_t n_rules;
-	GPtrArray *limits;    /* RgPlanLimit*, copied; may be NULL */
-	const char *override; /* the user's reason to exceed them, or NULL */
+	GPtrArray *limits;	  /* RgPlanLimit*, copied; may be NULL */
+	const json_t *candidates; /* src/fit/candidates.h, with "boot"; may be NULL */
+	const char *override;	  /* the user's reason to exceed them, or NULL */
 	/* {"types": {instance type: mg CO2e per hour or null}, "basis": becomes plan->carbon};
 	 * NULL: without carbon */
 	const json_t *carbon;
@@ -191,7 +196,11 @@ RgPlanSide rg_plan_sum(const RgPlan *plan, const char *pool, bool after);
  * nothing. *passed (may be NULL): the reason was needed. A saved plan is compared again before it
  * is applied. */
 bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags);
-/* What a pool costs at the minimum and at the maximum of its nodes, starting from nothing. */
+/* Whether the budget holds with `pool_more` micro-USD an hour more for the pool, `more` for all. */
+bool rg_plan_affords(const RgPlan *plan, const char *pool, int64_t pool_more, int64_t more);
+/* What the state remembers of a node that is an entry of the fitted document; a new reference. */
+json_t *rg_plan_pin(const json_t *node);
+/* What a pool costs at the least and at the most of its nodes, made from nothing. */
 typedef struct {
 	const char *pool; /* borrowed; NULL: of several */
 	RgPlanSum least, most;

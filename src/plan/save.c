@@ -162,6 +162,7 @@ static json_t *limits_json(const RgPlan *plan)
 
 static json_t *own_plan(const RgPlan *plan)
 {
+	json_t *capacity = capacity_json(plan);
 	json_t *object = members_json(plan_members, plan, NULL), *unmanaged = json_array();
 	json_object_set_new(object, "spec", members_json(spec_members, plan, NULL));
 	json_object_set_new(object, "git", members_json(git_members, plan, NULL));
@@ -177,6 +178,8 @@ static json_t *own_plan(const RgPlan *plan)
 		json_array_append(unmanaged, plan->unmanaged->pdata[i]);
 	json_object_set_new(object, "unmanaged", unmanaged);
 	members_put(touched_members, plan, object, NULL);
+	if (capacity)
+		json_object_set_new(object, "capacity", capacity);
 	json_object_set_new(object, "budget", members_json(effort_members, plan, NULL));
 	json_object_set_new(object, "summary", members_json(summary_members, plan, NULL));
 	return object;

@@ -56,6 +56,8 @@ static json_t *item_json(const RgApplied *item)
 	rg_json_set_str(row, "run", item->run);
 	json_object_set_new(row, "counts", item->result ? counts_json(item->result) : json_null());
 	json_object_set_new(row, "changes", copy_of(item->changes));
+	if (item->result && item->result->tried)
+		json_object_set(row, "tried", item->result->tried);
 	json_object_set_new(row, "open", copy_of(item->open));
 	json_object_set_new(row, "diagnostics", copy_of(item->diagnostics));
 	return row;

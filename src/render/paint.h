@@ -63,7 +63,9 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
 /* chosen.c: whether fit's reason for an instance type means a choice among several */
 bool is_choice(const char *reason);
 void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
-/* place.c: why the cluster is where it is; nothing if the spec left no choice */
+/* capacity.c */
+void add_capacity(GString *text, const RgPlan *plan, const RgStyle *style);
+/* place.c: why the cluster is where it is; nothing when the spec left no choice */
 void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
 
 /* alike.c: {kind: attributes that all its new resources have in common; of maps their members}. A

@@ -305,6 +305,7 @@ void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
 	add_carbon(text, plan, style);
 	add_ray(text, plan, style);
 	add_choices(text, plan, style);
+	add_capacity(text, plan, style);
 	add_gangs(text, plan, style);
 	add_rolling(text, plan, style);
 	add_replaced(text, plan, style);

@@ -152,6 +152,7 @@ static char *event_text(const RgEvent *event)
 	const char *open = event->id ? " [id=" : "", *close = event->id ? "]" : "";
 	switch (event->type) {
 	case RG_EVENT_REPLAY:
+	case RG_EVENT_MOVE:
 	case RG_EVENT_GANG:
 	case RG_EVENT_INTERRUPT:
 		return g_strdup_printf("%s\n", event->text);
@@ -193,7 +194,7 @@ static bool worth_a_line(const RgProgress *progress, RgEventType type)
 	if (type == RG_EVENT_TIME)
 		return false;
 	return !progress->live || type == RG_EVENT_REPLAY || type == RG_EVENT_INTERRUPT ||
-	       type == RG_EVENT_GANG || type == RG_EVENT_FAILED;
+	       type == RG_EVENT_GANG || type == RG_EVENT_MOVE || type == RG_EVENT_FAILED;
 }
 
 void rg_progress_event(RgProgress *progress, const RgEvent *event)
@@ -242,9 +243,10 @@ char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const Rg
 	g_string_append_c(text, '\n');
 	if (result->given_back)
 		g_string_append_printf(text,
-			"%u more %s created and removed again, because the gang was not "
-			"complete.\n",
-			result->given_back, result->given_back == 1 ? "was" : "were");
+			"%u more %s created and removed again, because the %s not "
+			"complete%s.\n",
+			result->given_back, result->given_back == 1 ? "was" : "were",
+			bad ? "gang was" : "pool was", bad ? "" : " there");
 	if (result->failed || result->blocked)
 		g_string_append_printf(text,
 			"%u failed, %u not tried because of that; run apply again to "

@@ -45,18 +45,26 @@ static void build_nodes(RgPool *pool, const json_t *nodes)
 static void build_market(
 	RgMarket *market, const RgDocument *document, const char *pointer, const json_t *value)
 {
-	const json_t *max = json_object_get(json_object_get(value, "spot"), "max_price");
+	const json_t *spot = json_object_get(value, "spot");
+	const json_t *max = json_object_get(spot, "max_price");
 	g_autofree char *at = rg_json_pointer_add(pointer, "market");
 	g_autofree char *limit = g_strconcat(at, "/spot/max_price", NULL);
 	market->is_spot = json_is_object(value) || g_strcmp0(json_string_value(value), "spot") == 0;
 	if (max)
 		market->max_microusd = llround(json_number_value(max) * 1e6);
+	market->falls_back = rg_json_str(spot, "fallback", NULL) != NULL;
+	market->floor = (unsigned)json_number_value(json_object_get(spot, "on_demand_floor"));
 	market->source = rg_document_source(document, max ? limit : at);
 }
 
-const char *rg_market_word(const RgMarket *market)
+const char *rg_market_word(bool is_spot)
 {
-	return market->is_spot ? "spot" : "on-demand";
+	return is_spot ? "spot" : "on-demand";
+}
+
+bool rg_pool_is_spot(const RgPool *pool, unsigned index)
+{
+	return pool->market.is_spot && index >= pool->market.floor;
 }
 
 /* A number of nodes, or "25%" of them, rounded down; at least 1. 0: not given. */

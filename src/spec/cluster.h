@@ -27,7 +27,9 @@ typedef struct {
 /* How nodes are bought. */
 typedef struct {
 	bool is_spot;
-	int64_t max_microusd; /* per hour, of one spot node; 0: the spec has no limit */
+	bool falls_back;      /* what spot has no capacity for is bought on demand */
+	unsigned floor;	      /* nodes of a spot pool, of the lowest indexes, bought on demand */
+	int64_t max_microusd; /* an hour, of one spot node; 0: the spec has no limit */
 	RgSource source;      /* of the limit, else of `market` */
 } RgMarket;
 
@@ -119,10 +121,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCluster, rg_cluster_free)
 /* Chooses places[i]: the only change to a cluster after it was built, made by src/pipeline/place.c
  * before others read it. */
 void rg_cluster_settle(RgCluster *cluster, guint i);
-/* "on-demand" or "spot", as in the fitted document, pins and plans. */
-const char *rg_market_word(const RgMarket *market);
-/* The place of the value at `pointer`, or, if it is not in the file, of its nearest parent.
- * "/provider/endpoint" is that of the chosen candidate. */
+/* "on-demand" or "spot", as fitted document, pins and plans call it. */
+const char *rg_market_word(bool is_spot);
+/* Whether the pool's node of that index is first asked for on spot. */
+bool rg_pool_is_spot(const RgPool *pool, unsigned index);
+/* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent.
+ * "/provider/endpoint" is that of the place that holds. */
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
 /* "cost", "carbon" or "balanced"; false for another word. */
 bool rg_optimize_parse(const char *text, RgOptimize *optimize);

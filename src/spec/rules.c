@@ -136,6 +136,23 @@ static void check_pool(RgDocument *document, const char *pointer, RgDiags *diags
 	check_names(document, env, judge_variable, "spec.reserved-name", "variable", diags);
 }
 
+/* Ray's autoscaler asks for an elastic pool's nodes one by one, by one template. */
+static void check_market(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	static const char *const names[] = {"on_demand_floor", "fallback"};
+	g_autofree char *count = rg_json_pointer_add(pointer, "nodes");
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *at = g_strconcat(pointer, "/market/spot/", names[i], NULL);
+		if (!json_is_object(rg_json_at(document->value, count)) ||
+			!rg_json_at(document->value, at) || rg_document_is_spoiled(document, at))
+			continue;
+		g_autofree char *path = rg_spec_path(document, at);
+		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+			"%s is for pools with a fixed number of nodes", path);
+		rg_diag_hint(diag, "give the pool a fixed `nodes`, or remove `%s`", names[i]);
+	}
+}
+
 static void check_pools(RgDocument *document, RgDiags *diags)
 {
 	json_t *pools = json_object_get(document->value, "pools"), *pool;
@@ -144,6 +161,7 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 	json_object_foreach (pools, name, pool) {
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		check_pool(document, pointer, diags);
+		check_market(document, pointer, diags);
 		g_autofree char *count = rg_json_pointer_add(pointer, "nodes");
 		nodes += rg_spec_check_nodes(document, count, diags);
 		if (g_str_equal(name, "head"))

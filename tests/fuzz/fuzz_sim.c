@@ -19,7 +19,8 @@ static void try_knobs(const json_t *given)
 		return;
 	json_auto_t *again = rg_sim_knobs_change(clouds, before, after, &unused);
 	g_assert_true(json_equal(again, after));
-	rg_sim_knobs_capacity(after, "p4d.24xlarge", "us-east-1a");
+	bool of_market;
+	rg_sim_knobs_capacity(after, "p4d.24xlarge", "spot", "us-east-1a", &of_market);
 	rg_sim_knobs_lists(json_object_get(after, "reject_access_keys"), "AKIDEXAMPLE");
 }
 

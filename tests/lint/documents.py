@@ -105,7 +105,7 @@ def attribute_rows(schema, readme):
 
 
 def fitted_members(source, schema):
-    """What src/fit/fit.c puts into the fitted document stands in its schema."""
+    """What src/fit/node.c puts into the fitted document stands in its schema."""
     known = set()
 
     def walk(part):

@@ -9,7 +9,7 @@ FILES = rules.tracked('.c', '.h')
 LISTED = documents.listed_codes(documents.read('src/base/diag_codes.h'))
 README = documents.read('providers/aws/README.md')
 SCHEMA = documents.read('providers/aws/schema.json')
-FIT = documents.read('src/fit/fit.c')
+FIT = documents.read('src/fit/fit.c') + documents.read('src/fit/node.c')
 FITTED = documents.read('schemas/fitted.schema.json')
 PAGES = subprocess.run(['git', 'ls-files', '*.md'], cwd=rules.ROOT, check=True, capture_output=True,
                        text=True).stdout.split()

@@ -183,32 +183,3 @@ def test_the_tour_of_readme_is_real_output(story):
         if line and line != '...':
             assert line in real[at:], f'not in the output of examples/quickstart.sh, or not there: {line!r}'
             at = real.index(line, at) + 1
-
-
-LATER = {
-    '`on_demand_floor`': ('nodes: 1', 'nodes: 1, market: {spot: {on_demand_floor: 1}}'),
-    '`fallback`': ('nodes: 1', 'nodes: 1, market: {spot: {fallback: on_demand}}'),
-}
-SPEC = """\
-cluster: c
-provider: {name: aws, region: us-east-1}
-ray: {version: 2.52.0, python: "3.11"}
-head: {instance_type: m5.large}
-pools:
-  w: {accelerators: T4:1, nodes: 1}
-"""
-
-
-def validate(text):
-    return subprocess.run([RAYGPU, 'validate', '-'], input=text, capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize('word', LATER)
-def test_what_readme_calls_not_supported_yet_is_refused(word):
-    told = re.search(r'refused as `spec.not-supported-yet`.*?\n\n', read('README.md'), re.S).group(0)
-    assert word in told
-    assert len(re.findall('`[^`]+`', told)) == len(LATER) + 1, 'a word that this test does not know'
-    assert validate(SPEC).returncode == 0
-    old, new = LATER[word]
-    refused = validate(SPEC.replace(old, new))
-    assert refused.returncode == 4 and 'spec.not-supported-yet' in refused.stderr, refused

@@ -61,8 +61,8 @@ def field(tree):
     tree.put('src/spec/cluster.h', '\tbool public_ip;', '\tbool ipv6; /* each node gets an IPv6 address */\n', before=True)
     tree.put('src/spec/build.c', '\tpool->public_ip = json_is_true(json_object_get(value, "public_ip"));\n',
              '\tpool->ipv6 = json_is_true(json_object_get(value, "ipv6"));\n')
-    tree.put('src/fit/fit.c', '\tif (!pool->public_ip && ', '!pool->ipv6 && ')
-    tree.put('src/fit/fit.c', '\tif (pool->public_ip)\n',
+    tree.put('src/fit/node.c', '\tif (!pool->public_ip && ', '!pool->ipv6 && ')
+    tree.put('src/fit/node.c', '\tif (pool->public_ip)\n',
              '\tif (pool->ipv6)\n\t\tjson_object_set_new(network, "ipv6", json_true());\n', before=True)
     tree.put('schemas/fitted.schema.json', '            "public_ip": {"const": true},\n', '            "ipv6": {"const": true},\n')
     spec = '''@spec

@@ -356,10 +356,11 @@ bool ec2_launch_place(RgSimCall *call, Ec2Launch *launch)
 	g_autoptr(GPtrArray) entries = call_list(call, "NetworkInterface");
 	launch->interfaces = g_array_new(FALSE, TRUE, sizeof(Ec2LaunchInterface));
 	launch->zone = call_str(call, "Placement.AvailabilityZone");
+	const Ec2Machine machine = {launch->type, launch->spot};
 	bool read =
 		entries->len ? read_interfaces(call, launch, entries) : read_plain(call, launch);
 	if (!read ||
-		!ec2_choose_zone(call, launch->type, launch->zone, launch->min, launch->max,
+		!ec2_choose_zone(call, &machine, launch->zone, launch->min, launch->max,
 			&launch->zone, &launch->count) ||
 		!within_quota(call, launch))
 		return false;

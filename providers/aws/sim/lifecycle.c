@@ -227,8 +227,9 @@ static bool places_left(RgSimCall *call, const GPtrArray *ids)
 		char *place = g_strconcat(type, "/", zone, NULL);
 		int count = GPOINTER_TO_INT(g_hash_table_lookup(wanted, place)) + 1;
 		g_hash_table_insert(wanted, place, GINT_TO_POINTER(count));
-		if (ec2_capacity_left(call, type, zone) < count)
-			return ec2_fail_capacity(call, type, zone);
+		const Ec2Machine machine = {type, *doc_str(instance, "instanceLifecycle") != '\0'};
+		if (ec2_capacity_left(call, &machine, zone) < count)
+			return ec2_fail_capacity(call, &machine, zone);
 	}
 	return true;
 }

@@ -9,17 +9,20 @@ bool ec2_takes_place(const json_t *instance)
 	return !g_str_equal(state, "terminated") && !g_str_equal(state, "stopped");
 }
 
-gint64 ec2_capacity_left(const RgSimCall *call, const char *type, const char *zone)
+gint64 ec2_capacity_left(const RgSimCall *call, const Ec2Machine *machine, const char *zone)
 {
-	gint64 left = rg_sim_knobs_capacity(call->sim->knobs, type, zone);
+	bool of_market;
+	gint64 left = rg_sim_knobs_capacity(call->sim->knobs, machine->type,
+		machine->spot ? "spot" : "on-demand", zone, &of_market);
 	/* A dry run checks permission and form; EC2 reports capacity only at a real launch. */
 	if (left < 0 || call->dry_run)
 		return G_MAXINT64;
 	const json_t *instance;
 	for (unsigned at = 0; (instance = rg_sim_next(call->place, EC2_INSTANCE, &at));) {
 		const json_t *placement = json_object_get(instance, "placement");
-		if (ec2_takes_place(instance) &&
-			g_str_equal(doc_str(instance, "instanceType"), type) &&
+		bool spot = *doc_str(instance, "instanceLifecycle") != '\0';
+		if (ec2_takes_place(instance) && (!of_market || spot == machine->spot) &&
+			g_str_equal(doc_str(instance, "instanceType"), machine->type) &&
 			g_str_equal(doc_str(placement, "availabilityZone"), zone))
 			left--;
 	}
@@ -33,28 +36,30 @@ static bool zone_offers(const RgSimCall *call, const char *type, const json_t *z
 
 /* "us-east-1b, us-east-1c": zones other than `but` that offer the type, and have room for one if
  * `with_room`. g_free it. */
-static char *other_zones(const RgSimCall *call, const char *type, const char *but, bool with_room)
+static char *other_zones(
+	const RgSimCall *call, const Ec2Machine *machine, const char *but, bool with_room)
 {
 	GString *out = g_string_new(NULL);
 	size_t i;
 	json_t *zone;
 	json_array_foreach (ec2_zones(call->place), i, zone) {
 		const char *name = doc_str(zone, "name");
-		if (g_str_equal(name, but) || !zone_offers(call, type, zone) ||
-			(with_room && ec2_capacity_left(call, type, name) < 1))
+		if (g_str_equal(name, but) || !zone_offers(call, machine->type, zone) ||
+			(with_room && ec2_capacity_left(call, machine, name) < 1))
 			continue;
 		g_string_append_printf(out, "%s%s", out->len ? ", " : "", name);
 	}
 	return g_string_free(out, FALSE);
 }
 
-bool ec2_fail_capacity(RgSimCall *call, const char *type, const char *zone)
+bool ec2_fail_capacity(RgSimCall *call, const Ec2Machine *machine, const char *zone)
 {
+	const char *type = machine->type;
 	if (!zone)
 		return rg_sim_fail(call, 500, "InsufficientInstanceCapacity",
 			"There is no Spot or On-Demand capacity available that matches your "
 			"request.");
-	g_autofree char *others = other_zones(call, type, zone, true);
+	g_autofree char *others = other_zones(call, machine, zone, true);
 	if (!*others)
 		return rg_sim_fail(call, 500, "InsufficientInstanceCapacity",
 			"We currently do not have sufficient %s capacity in the Availability Zone "
@@ -69,9 +74,10 @@ bool ec2_fail_capacity(RgSimCall *call, const char *type, const char *zone)
 		type, zone, type, others);
 }
 
-static bool fail_unsupported(RgSimCall *call, const char *type, const char *zone)
+static bool fail_unsupported(RgSimCall *call, const Ec2Machine *machine, const char *zone)
 {
-	g_autofree char *others = other_zones(call, type, zone, false);
+	const char *type = machine->type;
+	g_autofree char *others = other_zones(call, machine, zone, false);
 	if (!*others)
 		return rg_sim_fail(call, 400, "Unsupported",
 			"The requested configuration is currently not supported. Please check the "
@@ -83,46 +89,47 @@ static bool fail_unsupported(RgSimCall *call, const char *type, const char *zone
 		type, zone, others);
 }
 
-static bool place_in(RgSimCall *call, const char *type, const char *wanted, gint64 min,
+static bool place_in(RgSimCall *call, const Ec2Machine *machine, const char *wanted, gint64 min,
 	const char **zone, gint64 *count)
 {
 	const json_t *entry = ec2_zone(call->place, wanted);
 	if (!entry)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Invalid availability zone: [%s]", wanted);
-	if (!zone_offers(call, type, entry))
-		return fail_unsupported(call, type, wanted);
-	gint64 left = ec2_capacity_left(call, type, wanted);
+	if (!zone_offers(call, machine->type, entry))
+		return fail_unsupported(call, machine, wanted);
+	gint64 left = ec2_capacity_left(call, machine, wanted);
 	if (left < min)
-		return ec2_fail_capacity(call, type, wanted);
+		return ec2_fail_capacity(call, machine, wanted);
 	*zone = doc_str(entry, "name");
 	*count = MIN(left, *count);
 	return true;
 }
 
-bool ec2_choose_zone(RgSimCall *call, const char *type, const char *wanted, gint64 min, gint64 max,
-	const char **zone, gint64 *count)
+bool ec2_choose_zone(RgSimCall *call, const Ec2Machine *machine, const char *wanted, gint64 min,
+	gint64 max, const char **zone, gint64 *count)
 {
 	*count = max;
 	if (wanted)
-		return place_in(call, type, wanted, min, zone, count);
+		return place_in(call, machine, wanted, min, zone, count);
 	gint64 best = -1;
 	size_t i;
 	json_t *entry;
 	json_array_foreach (ec2_zones(call->place), i, entry) {
 		const char *name = doc_str(entry, "name");
-		if (!zone_offers(call, type, entry) || !ec2_default_subnet(call->place, name))
+		if (!zone_offers(call, machine->type, entry) ||
+			!ec2_default_subnet(call->place, name))
 			continue;
-		gint64 left = MIN(ec2_capacity_left(call, type, name), max);
+		gint64 left = MIN(ec2_capacity_left(call, machine, name), max);
 		if (left > best) {
 			best = left;
 			*zone = name;
 		}
 	}
 	if (best < 0)
-		return fail_unsupported(call, type, "");
+		return fail_unsupported(call, machine, "");
 	if (best < min)
-		return ec2_fail_capacity(call, type, NULL);
+		return ec2_fail_capacity(call, machine, NULL);
 	*count = best;
 	return true;
 }

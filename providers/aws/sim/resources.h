@@ -20,14 +20,18 @@ bool ec2_throttle_instances(RgSimCall *call, gint64 count);
 
 /* Does it use capacity (and count against quotas)? Stopped and terminated ones do not. */
 bool ec2_takes_place(const json_t *instance);
-/* Instances of the type that still fit in the zone; G_MAXINT64 if unlimited. */
-gint64 ec2_capacity_left(const RgSimCall *call, const char *type, const char *zone);
-bool ec2_fail_capacity(RgSimCall *call, const char *type, const char *zone);
-/* Finds a zone with room for at least `min` of at most `max`: the requested one, or any with a
- * default subnet if `wanted` is NULL. Sets the zone (borrowed) and how many fit; otherwise
- * Unsupported or InsufficientInstanceCapacity on the call. */
-bool ec2_choose_zone(RgSimCall *call, const char *type, const char *wanted, gint64 min, gint64 max,
-	const char **zone, gint64 *count);
+/* Instances of the type that still fit in the zone; G_MAXINT64 when unlimited. */
+typedef struct {
+	const char *type;
+	bool spot;
+} Ec2Machine;
+gint64 ec2_capacity_left(const RgSimCall *call, const Ec2Machine *machine, const char *zone);
+bool ec2_fail_capacity(RgSimCall *call, const Ec2Machine *machine, const char *zone);
+/* Finds a zone with room for at least `min` of at most `max`: the wanted one, or any with a default
+ * subnet when `wanted` is NULL. Sets the zone (borrowed) and how many fit; else Unsupported or
+ * InsufficientInstanceCapacity on the call. */
+bool ec2_choose_zone(RgSimCall *call, const Ec2Machine *machine, const char *wanted, gint64 min,
+	gint64 max, const char **zone, gint64 *count);
 /* "L-417A185B"; NULL for families without a quota here. */
 const char *ec2_quota_code(const char *type, bool spot);
 bool ec2_is_quota(const char *code);

@@ -189,10 +189,15 @@ json_t *rg_sim_knobs_change(
 	return *problem ? NULL : g_steal_pointer(&next);
 }
 
-gint64 rg_sim_knobs_capacity(const json_t *knobs, const char *type, const char *zone)
+gint64 rg_sim_knobs_capacity(const json_t *knobs, const char *type, const char *market,
+	const char *zone, bool *of_market)
 {
 	const json_t *capacity = json_object_get(knobs, "capacity");
-	const json_t *zones = json_object_get(capacity, type);
+	g_autofree char *both = g_strconcat(type, ":", market, NULL);
+	const json_t *zones = json_object_get(capacity, both);
+	*of_market = zones != NULL;
+	if (!zones)
+		zones = json_object_get(capacity, type);
 	if (!zones)
 		zones = json_object_get(capacity, "*");
 	return rg_json_int(zones, zone, rg_json_int(zones, "*", -1));

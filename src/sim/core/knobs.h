@@ -23,9 +23,11 @@ json_t *rg_sim_knobs_new(const struct RgSimCloud *const *clouds);
 json_t *rg_sim_knobs_change(const struct RgSimCloud *const *clouds, const json_t *knobs,
 	const json_t *changes, char **problem);
 
-/* The number of machines of the type that fit in the zone; -1 if unlimited. */
-gint64 rg_sim_knobs_capacity(const json_t *knobs, const char *type, const char *zone);
-/* Does the list contain the word, or "*"? */
+/* Machines of the type that fit in the zone at all; -1 when unlimited. On that market alone where
+ * the knob names "TYPE:MARKET"; *of_market says so. */
+gint64 rg_sim_knobs_capacity(const json_t *knobs, const char *type, const char *market,
+	const char *zone, bool *of_market);
+/* Does the list have the word, or "*"? */
 bool rg_sim_knobs_lists(const json_t *list, const char *word);
 
 /* Checks for the clouds' knobs: a list of texts; {name: text}. */

@@ -62,7 +62,7 @@ def test_a_node_that_does_not_start_ends_it(sim, home):
     home.apply('cluster.yaml')
     old = {i['instanceId'] for i in pool(sim)}
     write(home, disk=120)
-    sim.knobs(capacity={'g4dn.xlarge': {'*': 2}})
+    sim.knobs(capacity={'*': {'*': 0}})
     failed = home.run('apply', 'cluster.yaml', '--auto-approve', '--no-settle', code=3)
     assert 'could not create aws.instance.serve[0]' in failed.err
     assert len(old & {i['instanceId'] for i in pool(sim)}) == 2, 'the others stay'
@@ -121,7 +121,7 @@ def test_without_room_for_the_new_node_the_old_one_stays(sim, home):
     home.apply('cluster.yaml')
     old = {i['instanceId'] for i in pool(sim)}
     write(home, disk=120, extra=', replace: {max_surge: 1}')
-    sim.knobs(capacity={'g4dn.xlarge': {'*': 3}})
+    sim.knobs(capacity={'*': {'*': 0}})
     failed = home.run('apply', 'cluster.yaml', '--auto-approve', '--no-settle', code=8)
     assert 'could not create aws.instance.serve[0]' in failed.err
     assert old == {i['instanceId'] for i in pool(sim)}

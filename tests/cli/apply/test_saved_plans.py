@@ -50,7 +50,7 @@ def test_a_plan_that_failed_before_it_changed_anything_can_be_applied_again(sim,
     home.write('cluster.yaml', spec(pools={'serve': 1}))
     home.apply()
     save(home, 'more.json', {'serve': 2})
-    sim.knobs(capacity={'g4dn.xlarge': {'*': 1}})
+    sim.knobs(capacity={'*': {'*': 0}})
     home.run('apply', 'more.json', code=8)
     sim.knobs(capacity={})
     home.run('apply', 'more.json')

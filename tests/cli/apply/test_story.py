@@ -248,7 +248,7 @@ def test_unmanaged_is_told_and_never_deleted(sim, home):
 
 
 def test_partial_failure_exits_3_and_the_next_run_completes_it(sim, home):
-    sim.knobs(capacity={'p4d.24xlarge': {'us-east-1a': 1}})
+    sim.knobs(capacity={'p4d.24xlarge': {'*': 0, 'us-east-1a': 1}})
     result = home.run('apply', 'cluster.yaml', '--auto-approve', code=3)
     assert 'InsufficientInstanceCapacity' in result.err
     assert 'cluster.yaml:7' in result.err, 'the refusal stands under the line that asked for it'

@@ -11,7 +11,7 @@ def test_runs_with_commit_author_outcome_and_changes(sim, home):
     home.git('commit', '-qm', 'one')
     commit = home.git('rev-parse', 'HEAD')
     home.apply()
-    sim.knobs(capacity={'g4dn.xlarge': {'*': 2}})
+    sim.knobs(capacity={'*': {'*': 0}})
     home.write('cluster.yaml', spec(pools={'serve': 4}))
     home.apply(code=8)
     home.run('destroy', '--auto-approve')

@@ -1,0 +1,208 @@
+"""Where the cloud has no capacity: which candidates are asked for, in which order, what a pool is then made of, and
+that later plans leave it so."""
+import json
+import re
+
+import pytest
+from program import spec
+from sim_server import tags_of
+
+P4D = 'p4d.24xlarge'
+ZONES = ['us-east-1a', 'us-east-1b', 'us-east-1c', 'us-east-1d']
+
+
+def write(home, nodes=2, extra='', accelerators='A100:8', more=''):
+    home.write('cluster.yaml', spec(pools={'train': (accelerators, nodes)}, pool_extra=extra) + more)
+
+
+def where(sim):
+    """[(index, zone, market)] of the pool's nodes, by index."""
+    found = []
+    for instance in sim.live_instances():
+        tags = tags_of(instance)
+        if tags['raygpu:pool'] == 'train':
+            found.append((instance['placement']['availabilityZone'], instance.get('instanceLifecycle', 'on-demand')))
+    return sorted(found)
+
+
+def launches(home, kind=P4D):
+    return [call for call in home.read('trace.jsonl').split('\n')
+            if 'Action=RunInstances' in call and f'InstanceType={kind}' in call]
+
+
+def apply(home, code=0, *more):
+    return home.run('apply', 'cluster.yaml', '--auto-approve', '--trace', 'trace.jsonl', *more, code=code)
+
+
+def no_changes(home):
+    assert 'No changes.' in home.run('plan', 'cluster.yaml', '--detailed-exitcode').out
+
+
+def test_only_the_third_zone_has_it(sim, home):
+    write(home)
+    sim.knobs(capacity={P4D: {'us-east-1a': 0, 'us-east-1b': 0}})
+    said = home.run('plan', 'cluster.yaml')
+    assert 'If train cannot be had: us-east-1b, us-east-1c, us-east-1d' in said.out
+    said = apply(home)
+    assert where(sim) == [('us-east-1c', 'on-demand')] * 2
+    assert f'train: us-east-1a has no {P4D} (InsufficientInstanceCapacity), trying us-east-1b' in said.err
+    assert f'train: us-east-1b has no {P4D} (InsufficientInstanceCapacity), trying us-east-1c' in said.err
+    assert len(launches(home)) == 3, 'two refusals and one success'
+    no_changes(home)
+    changes = home.run('log', '--json').json()
+    assert changes, 'the run is in the log'
+
+
+def test_the_rest_of_a_batch_moves(sim, home):
+    write(home, 5)
+    sim.knobs(capacity={P4D: {'us-east-1a': 2, 'us-east-1b': 0, 'us-east-1c': 1}})
+    apply(home)
+    assert where(sim) == [('us-east-1a', 'on-demand')] * 2 + [('us-east-1c', 'on-demand')] + \
+        [('us-east-1d', 'on-demand')] * 2
+    sim.knobs(capacity={})
+    no_changes(home)
+
+
+def test_spot_falls_back_to_on_demand(sim, home):
+    write(home, extra=', market: {spot: {fallback: on_demand}}')
+    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'us-east-1a': 0}})
+    said = apply(home)
+    assert where(sim) == [('us-east-1b', 'on-demand')] * 2
+    assert 'trying on-demand in us-east-1a' in said.err
+    assert len(launches(home)) == 6, 'four zones on spot, two on demand'
+    sim.knobs(capacity={})
+    no_changes(home)
+    said = home.run('plan', 'cluster.yaml', '--reoptimize', '--detailed-exitcode', code=2)
+    assert '2 to destroy' in said.out, 'back to spot only when asked'
+
+
+def test_spot_alone_stays_spot(sim, home):
+    write(home, extra=', market: spot')
+    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}})
+    said = apply(home, 3)
+    assert where(sim) == [] and len(launches(home)) == 4
+    assert f'refused: {P4D} on spot in us-east-1a (InsufficientInstanceCapacity), {P4D} on spot in us-east-1b' \
+        in ' '.join(said.err.split())
+
+
+def test_the_floor_is_on_demand_from_the_start(sim, home):
+    write(home, 3, extra=', market: {spot: {on_demand_floor: 1, fallback: on_demand}}')
+    said = home.run('plan', 'cluster.yaml', '--out', 'plan.json')
+    assert 'mixed' in said.out
+    plan = json.loads(home.read('plan.json'))
+    markets = {m['market']: m['after']['nodes'] for m in plan['raygpu']['cost']['markets']}
+    assert markets == {'on-demand': 2, 'spot': 2}, 'the head, the floor; the rest'
+    sim.knobs(capacity={f'{P4D}:spot': {'us-east-1a': 0, 'us-east-1b': 1}, f'{P4D}:on-demand': {'us-east-1a': 0}})
+    apply(home)
+    assert where(sim) == [('us-east-1b', 'on-demand'), ('us-east-1b', 'spot'), ('us-east-1c', 'spot')]
+    no_changes(home)
+
+
+def test_the_next_accelerator_is_asked_for_last(sim, home):
+    home.write('cluster.yaml', spec(pools={}).replace('pools:', 'pools:\n  train: {accelerators: ["A100:8", "V100:8"], '
+                                                      'nodes: 1, zones: [us-east-1a, us-east-1b]}'))
+    sim.knobs(capacity={P4D: {'*': 0}})
+    said = apply(home)
+    assert len(launches(home)) == 2
+    kinds = [i['instanceType'] for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'train']
+    assert kinds and kinds[0].startswith('p3'), said
+    assert f'trying {kinds[0]} in us-east-1' in said.err
+    no_changes(home)
+
+
+def test_a_quota_is_no_zones(sim, home):
+    write(home, extra=', market: {spot: {fallback: on_demand}}')
+    sim.knobs(quotas={'L-7212CCBC': 0})  # all P4 and P5 spot requests
+    apply(home)
+    assert where(sim) == [('us-east-1a', 'on-demand')] * 2
+    assert len(launches(home)) == 2, 'other zones have the same quota'
+
+
+@pytest.mark.parametrize('code', ['UnauthorizedOperation', 'InvalidParameterValue'])
+def test_other_refusals_stop_at_once(sim, home, code):
+    write(home)
+    sim.fault(action='RunInstances', when='before', status=400, code=code, message='no', count=0)
+    apply(home, None)
+    assert where(sim) == [] and len(launches(home)) == 1
+
+
+def test_a_candidate_over_the_budget_is_left_out(sim, home):
+    write(home, extra=', market: {spot: {fallback: on_demand}}', more='budget: {hourly_usd: 30}\n')
+    said = home.run('plan', 'cluster.yaml')
+    assert f'not on-demand {P4D}: over the budget' in said.out
+    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}})
+    apply(home, 3)
+    assert where(sim) == [] and len(launches(home)) == 4
+
+
+def test_a_candidate_against_the_policy_is_left_out(sim, home):
+    write(home, accelerators='T4:1', more='policy: {deny_instance_types: [g4dn.2xlarge, g4dn.*metal]}\n')
+    said = home.run('plan', 'cluster.yaml', '--verbose').out
+    assert 'not on-demand g4dn.2xlarge: the instance type g4dn.2xlarge (pool train) is denied by policy' \
+        in ' '.join(said.split())
+    assert '; then g4dn.4xlarge (' in ' '.join(said.split())
+
+
+def test_a_gang_moves_whole(sim, home):
+    write(home, 8, extra=', gang: true')
+    sim.knobs(capacity={P4D: {'us-east-1a': 7, 'us-east-1b': 7}})
+    said = apply(home)
+    assert where(sim) == [('us-east-1c', 'on-demand')] * 8
+    assert len(launches(home)) == 3 and all('MinCount=8' in call for call in launches(home))
+    assert 'is a gang and cannot be completed' not in said.err
+    no_changes(home)
+
+
+def test_what_a_gang_of_several_launches_got_is_given_back_first(sim, home):
+    write(home, 250, extra=', gang: true', accelerators='T4:1')
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 250', 'nodes: 250, zones: [us-east-1b, '
+                                                                 'us-east-1a]'))
+    sim.knobs(capacity={'g4dn.xlarge': {'us-east-1b': 220}})
+    said = apply(home)
+    assert where(sim) == [('us-east-1a', 'on-demand')] * 250, said
+    assert re.search('(200|50) more were created and removed again', said.out), 'of the launch that came first'
+    no_changes(home)
+
+
+def test_a_pool_with_a_placement_group_moves_whole_and_keeps_what_is_left(sim, home):
+    write(home, 3, extra=', network: {placement: cluster}')
+    sim.knobs(capacity={P4D: {'us-east-1a': 2, 'us-east-1b': 2, 'us-east-1c': 0}})
+    apply(home)
+    assert where(sim) == [('us-east-1d', 'on-demand')] * 3
+    no_changes(home)
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    sim.knobs(capacity={P4D: {'*': 0, 'us-east-1d': 2}})
+    apply(home, 3)
+    assert where(sim) == [('us-east-1d', 'on-demand')] * 2, 'no gang: what there is, is kept'
+
+
+def test_a_reclaimed_node_is_looked_for_elsewhere(sim, home):
+    write(home, extra=', market: {spot: {fallback: on_demand}}')
+    apply(home)
+    assert where(sim) == [('us-east-1a', 'spot')] * 2
+    lost = [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'train'][0]
+    sim.ok('TerminateInstances', {'InstanceId.1': lost['instanceId']})
+    sim.knobs(capacity={f'{P4D}:spot': {'us-east-1a': 0}})
+    home.run('apply', 'cluster.yaml', '--auto-approve', '--no-settle')
+    assert where(sim) == [('us-east-1a', 'spot'), ('us-east-1b', 'spot')]
+    no_changes(home)
+
+
+def test_a_saved_plan_has_its_alternates(sim, home):
+    write(home, extra=', market: {spot: {fallback: on_demand}}')
+    home.run('plan', 'cluster.yaml', '--out', 'plan.json')
+    shown = json.loads(home.read('plan.json'))['raygpu']['capacity']['pools'][0]['candidates']
+    assert [(c['market'], c['zone']) for c in shown] == [(m, z) for m in ('spot', 'on-demand') for z in ZONES]
+    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'us-east-1a': 0}})
+    home.run('apply', 'plan.json')
+    assert where(sim) == [('us-east-1b', 'on-demand')] * 2
+    no_changes(home)
+
+
+def test_a_report_lists_what_was_tried(sim, home):
+    write(home)
+    sim.knobs(capacity={P4D: {'us-east-1a': 0}})
+    said = apply(home, 0, '--json').json()
+    assert said['clusters'][0]['tried'] == [
+        {'pool': 'train', 'instance_type': P4D, 'market': 'on-demand', 'zone': 'us-east-1a', 'class': 'capacity',
+         'code': 'InsufficientInstanceCapacity', 'refused': 2}]
