@@ -16,8 +16,12 @@ typedef struct {
 	int64_t read_ms;     /* when the newest read began: it cannot show anything later */
 	GPtrArray *seen;     /* RgResource*, owned: the result of the newest complete read */
 	GHashTable *by_id;   /* of seen, a set by kind and id */
-	bool ok;	     /* the newest read was complete */
-	bool running;	     /* its thread must be joined */
+	/* settle.c: what the cloud has to report of a record, kept for the next one: the nodes of a
+	 * pool share their attributes and are adjacent */
+	const RgResource *shown_of;
+	GArray *shown;
+	bool ok;      /* the newest read was complete */
+	bool running; /* its thread must be joined */
 	pthread_t thread;
 	int dropped; /* atomic: nobody waits for it any more */
 	RgDiags *diags;
@@ -43,6 +47,7 @@ bool rg_readers_all_failed(const GPtrArray *readers);
 void rg_refresh_report_failed(const GPtrArray *readers, RgDiags *diags);
 
 /* settle.c */
+GArray *rg_shown_new(void);
 /* Reads again while the newest read shows a view that may be old, for at most settle_ms. False if a
  * read failed. */
 bool rg_reader_settle(RgReader *reader);
@@ -53,6 +58,6 @@ bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
  * it: any view if the end of the update was not seen (two in a row may be hidden), else one that
  * differs from the record. */
 bool rg_reader_is_doubtful(
-	const RgReader *reader, const RgResource *recorded, const RgResource *observed);
+	RgReader *reader, const RgResource *recorded, const RgResource *observed);
 /* Seconds until it no longer counts as recent. */
 int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded);

@@ -80,6 +80,7 @@ static RgReader *new_reader(RgProvider *provider, const RgRefreshInput *input, G
 	reader->recorded = g_ptr_array_new();
 	reader->begin_ms = rg_clock_monotonic_ms();
 	reader->seen = g_ptr_array_new_with_free_func(free_resource);
+	reader->shown = rg_shown_new();
 	reader->by_id = g_hash_table_new(identity_hash, identity_equal);
 	reader->diags = rg_diags_new();
 	reader->known = json_object();
@@ -106,6 +107,7 @@ static void free_reader(gpointer data)
 	g_strfreev(reader->kinds);
 	g_free(reader->name);
 	json_decref(reader->known);
+	g_array_unref(reader->shown);
 	rg_diags_free(reader->diags);
 	g_free(reader);
 }

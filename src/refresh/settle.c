@@ -55,16 +55,33 @@ static bool shows_marks(
 	       g_strcmp0(observed->address, last) == 0;
 }
 
-static bool shows_record(
-	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
+/* The value of an attribute that the cloud has to report of a record. */
+typedef struct {
+	const RgAttribute *attribute;
+	json_t *value;
+} Shown;
+
+static void shown_clear(gpointer shown)
+{
+	json_decref(((Shown *)shown)->value);
+}
+
+GArray *rg_shown_new(void)
+{
+	GArray *shown = g_array_new(FALSE, FALSE, sizeof(Shown));
+	g_array_set_clear_func(shown, shown_clear);
+	return shown;
+}
+
+static void shown_make(RgReader *reader, const RgResource *recorded)
 {
 	const RgKind *kind = rg_reader_kind(reader, recorded);
 	const char *name;
 	json_t *wanted;
-	if (!shows_marks(reader, recorded, observed))
-		return false;
 	/* The set is only read; the callback's type cannot express that. */
 	void *set = (void *)(uintptr_t)reader->input->recorded;
+	g_array_set_size(reader->shown, 0);
+	reader->shown_of = recorded;
 	json_object_foreach (recorded->attrs, name, wanted) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		if (!is_telling(attribute) || json_is_null(wanted))
@@ -72,13 +89,28 @@ static bool shows_record(
 		json_auto_t *value = rg_expr_resolve_known(wanted, rg_resource_set_value, set);
 		if (!value || rg_expr_has_refs(value))
 			continue;
-		if (!values_are_equal(attribute, value, json_object_get(observed->attrs, name)))
+		const Shown shown = {attribute, json_incref(value)};
+		g_array_append_val(reader->shown, shown);
+	}
+}
+
+static bool shows_record(RgReader *reader, const RgResource *recorded, const RgResource *observed)
+{
+	if (!shows_marks(reader, recorded, observed))
+		return false;
+	const RgResource *last = reader->shown_of;
+	if (!last || last->kind != recorded->kind || last->attrs != recorded->attrs)
+		shown_make(reader, recorded);
+	for (guint i = 0; i < reader->shown->len; i++) {
+		const Shown *shown = &g_array_index(reader->shown, Shown, i);
+		const json_t *value = json_object_get(observed->attrs, shown->attribute->name);
+		if (!values_are_equal(shown->attribute, shown->value, value))
 			return false;
 	}
 	return true;
 }
 
-static bool record_is_settled(const RgReader *reader, const RgResource *recorded)
+static bool record_is_settled(RgReader *reader, const RgResource *recorded)
 {
 	if (!recorded->id || !rg_reader_is_young(reader, recorded))
 		return true;
@@ -90,8 +122,7 @@ static bool record_is_settled(const RgReader *reader, const RgResource *recorded
 	       shows_record(reader, recorded, observed);
 }
 
-bool rg_reader_is_doubtful(
-	const RgReader *reader, const RgResource *recorded, const RgResource *observed)
+bool rg_reader_is_doubtful(RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
 	/* an update that was started may have been pending, and may still be */
 	const RgKind *kind = rg_reader_kind(reader, recorded);
@@ -102,7 +133,7 @@ bool rg_reader_is_doubtful(
 	return recorded->updating || !shows_record(reader, recorded, observed);
 }
 
-static bool is_settled(const RgReader *reader)
+static bool is_settled(RgReader *reader)
 {
 	for (guint i = 0; i < reader->recorded->len; i++) {
 		if (!record_is_settled(reader, g_ptr_array_index(reader->recorded, i)))

@@ -98,7 +98,7 @@ static bool read_resource(Loader *loader, Sql *q)
 	if (resource->mismarked)
 		resource->marked_as = g_strdup(sql_column_text(q, 16));
 	resource->updating = sql_column_int(q, 17) != 0;
-	if (!sql_column_json(q, 18, &resource->joined))
+	if (!shared_json(loader, q, 18, &resource->joined))
 		return false;
 	return add_record(loader, g_steal_pointer(&resource));
 }
