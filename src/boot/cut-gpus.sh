@@ -59,6 +59,25 @@ cut_gpu() {
 		try_again "can't cut GPU $gpu into $wish: this node stays out of Ray"
 }
 
+# From Docker 29 on, --gpus resolves its devices by CDI first, and the service that writes CDI's list does not notice that
+# GPUs are cut (NVIDIA Container Toolkit, "Support for Container Device Interface").
+hand_out() {
+	local uuid version listed devices=()
+	systemctl restart nvidia-cdi-refresh.service >/dev/null 2>&1 || true
+	version=$(docker version --format '{{.Server.Version}}' 2>/dev/null) || version=0
+	listed=$(nvidia-ctk cdi list 2>/dev/null) || listed=
+	for uuid in ${1//,/ }; do
+		[[ " ${listed//$'\n'/ } " != *" nvidia.com/gpu=$uuid "* ]] || devices+=(--device "nvidia.com/gpu=$uuid")
+	done
+	version=${version%%.*}
+	if [ "${version:-0}" -ge 29 ] && [ "${#devices[@]}" -eq $((slices * 2)) ]; then
+		container_args+=("${devices[@]}")
+	else
+		# docker reads the value as CSV, so the list needs quotes of its own
+		container_args+=(--gpus "\"device=$1\"")
+	fi
+}
+
 cut_gpus() {
 	local gpu all_on=1 uuids seen
 	for ((gpu = 0; gpu < gpus; gpu++)); do turn_mig_on "$gpu" || all_on=0; done
@@ -69,8 +88,8 @@ cut_gpus() {
 	seen=$(tr -cd , <<<"$uuids,")
 	[ -n "$uuids" ] || seen=
 	[ "${#seen}" -eq "$slices" ] || try_again "nvidia-smi shows ${#seen} MIG slices of $slices"
-	# docker reads the value as CSV, so the list needs quotes of its own; CUDA and Ray count
-	# slices by their UUIDs only
-	container_args+=(--gpus "\"device=$uuids\"" --env "CUDA_VISIBLE_DEVICES=$uuids")
+	hand_out "$uuids"
+	# CUDA and Ray count slices by their UUIDs only
+	container_args+=(--env "CUDA_VISIBLE_DEVICES=$uuids")
 	say "GPUs are cut into $slices slices"
 }

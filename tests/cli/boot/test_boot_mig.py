@@ -75,6 +75,29 @@ def test_gpus_are_cut_and_ray_sees_the_slices(tmp_path):
     assert not node.asked_to_reboot()
 
 
+def lists_slices(node, but=''):
+    """nvidia-ctk, which lists for CDI what was there when nvidia-cdi-refresh ran last."""
+    node.program('systemctl', f'''[ "$*" = "restart nvidia-cdi-refresh.service" ] || exit 5
+        nvidia-smi --list-gpus | grep -o "MIG-[0-9a-f-]*" | sed "s|^|nvidia.com/gpu=|; {but}" >"{node.folder}/cdi"''')
+    node.program('nvidia-ctk', f'[ "$*" = "cdi list" ] && {{ echo nvidia.com/gpu=all; cat "{node.folder}/cdi"; }}')
+
+
+@pytest.mark.parametrize('docker,but,by_cdi', [
+    ('29.1.0', '', True), ('30.0.0-rc.1', '', True), ('28.5.2', '', False), ('29.1.0', '3d', False), ('', '', False)])
+def test_slices_are_handed_out_by_cdi_where_docker_looks_there(docker, but, by_cdi, tmp_path):
+    node = CutNode(tmp_path / 'n', 'mixed', mode='Enabled')
+    lists_slices(node, but)
+    (node.folder / 'docker-version').write_text(docker)
+    status, said = node.start()
+    assert status == 0, said
+    args = node.docker_args()
+    devices = [value for option, value in zip(args, args[1:]) if option == '--device']
+    uuids = node.container_env()['CUDA_VISIBLE_DEVICES'].split(',')
+    assert len(uuids) == 24
+    assert devices == ([f'nvidia.com/gpu={uuid}' for uuid in uuids] if by_cdi else [])
+    assert ('--gpus' in args) != by_cdi
+
+
 def test_different_slices_get_their_places(tmp_path):
     node = CutNode(tmp_path / 'n', 'mixed', mode='Enabled')
     status, said = node.start()
