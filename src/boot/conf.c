@@ -96,6 +96,12 @@ char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 	g_string_append_printf(text,
 		"gcs_port=%s\ngpus=%" G_GINT64_FORMAT "\nshm_mib=%" G_GINT64_FORMAT "\n",
 		RG_BOOT_GCS_PORT, rg_boot_gpus_of(node), shm_mib);
+	const json_t *registry = json_object_get(said, "registry");
+	if (registry) {
+		add_assignment(text, "registry_user", rg_json_str(registry, "username", ""));
+		add_assignment(
+			text, "registry_secret", rg_json_str(registry, "password_secret", ""));
+	}
 	if (rg_boot_rdma_of(node))
 		g_string_append_printf(text, "rdma=%" G_GINT64_FORMAT "\n", rg_boot_rdma_of(node));
 	if (g_str_equal(rg_json_str(json_object_get(node->node, "offer"), "market", ""), "spot"))

@@ -103,8 +103,10 @@ static void put_resources(json_t *fields, const char *text)
 static void put_word(json_t *fields, const char *list, const char *word)
 {
 	static const char *const named[][2] = {{"image=", "ray.image"}, {"auth=", "ray.auth"},
-		{"rdma=", "network.rdma"}, {"market=", "market"}, {"gate=", "health.gate"},
-		{"diag=", "health.diag"}};
+		{"rdma=", "network.rdma"}, {"market=", "market"},
+		{"registry_user=", "ray.registry.login.username"},
+		{"registry_secret=", "ray.registry.login.password_secret"},
+		{"gate=", "health.gate"}, {"diag=", "health.diag"}};
 	if (g_str_equal(list, "container_args") && !g_str_equal(word, "--env"))
 		put_variable(fields, word);
 	else if (g_str_equal(list, "ray_args") && g_str_has_prefix(word, "--labels="))

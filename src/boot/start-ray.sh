@@ -23,6 +23,7 @@ metadata() {
 image_hint=
 read_identity() { instance_id=$(cat /var/lib/cloud/data/instance-id); }
 find_scratch() { scratch=/var/lib/raygpu/ray; }
+registry_login() { :; }
 if [ -e "$lib/cloud" ]; then
 	# shellcheck source=/dev/null
 	. "$lib/cloud"
@@ -102,6 +103,25 @@ share_token() {
 	container_args+=(--volume /run/raygpu/token:/etc/raygpu/token:ro)
 }
 
+# With the spec's user, else as the cloud's fragment does; what Docker keeps of it is gone after a reboot.
+log_in() {
+	local registry=${image%%/*} registry_password='' error
+	if [ "$registry" = "$image" ] || [[ $registry != localhost && $registry != *[.:]* ]]; then
+		registry=docker.io
+	fi
+	if [ -n "${registry_user:-}" ]; then
+		read_secret "$registry_secret"
+	else
+		registry_login "$registry"
+	fi
+	[ -n "$registry_password" ] || return 0
+	export DOCKER_CONFIG=/run/raygpu/docker
+	install -d -m 0700 "$DOCKER_CONFIG"
+	error=$(printf %s "$registry_password" |
+		docker login --username "$registry_user" --password-stdin "$registry" 2>&1 >/dev/null) ||
+		try_again "can't log in to $registry: ${error##*$'\n'}"
+}
+
 # Registries limit how often an address may pull, and all nodes of a pool start at once: after each failure the next try
 # waits twice as long, up to 5 minutes, and a random part less.
 pull_image() {
@@ -113,10 +133,9 @@ pull_image() {
 		[ "$wait" -le 300 ] || wait=300
 		sleep $((wait / 2 + RANDOM % (wait / 2 + 1)))
 	fi
-	if ! error=$(docker pull --quiet "$image" 2>&1 >/dev/null); then
-		echo $((count + 1)) >"$failures"
-		try_again "can't pull $image: ${error##*$'\n'}"
-	fi
+	echo $((count + 1)) >"$failures"
+	log_in
+	error=$(docker pull --quiet "$image" 2>&1 >/dev/null) || try_again "can't pull $image: ${error##*$'\n'}"
 	rm -f "$failures"
 }
 

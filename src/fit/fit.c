@@ -176,13 +176,16 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 	json_object_update(labels, cluster->labels);
 	json_t *scope = json_pack("{s:s, s:s, s:o}", "provider", cluster->provider.name, "region",
 		cluster->provider.region, "config", config);
+	json_t *ray = json_pack("{s:s, s:s?, s:s, s:s}", "version", cluster->ray.version, "python",
+		cluster->ray.python, "image", cluster->ray.image, "auth",
+		cluster->ray.auth_token ? "token" : "none");
+	if (cluster->ray.registry_user)
+		json_object_set_new(ray, "registry",
+			json_pack("{s:s, s:s}", "username", cluster->ray.registry_user,
+				"password_secret", cluster->ray.registry_secret));
 	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O}", "format", 1, "cluster",
 		cluster->name, "lineage", lineage, "scope", scope, "labels", labels, "facts",
-		fit->facts, "ray",
-		json_pack("{s:s, s:s?, s:s, s:s}", "version", cluster->ray.version, "python",
-			cluster->ray.python, "image", cluster->ray.image, "auth",
-			cluster->ray.auth_token ? "token" : "none"),
-		"nodes", nodes);
+		fit->facts, "ray", ray, "nodes", nodes);
 }
 
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,

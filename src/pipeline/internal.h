@@ -44,6 +44,8 @@ bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags
 bool pass_check_marks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
 /* disk.c. Types of root disks that the cloud has, and its default for nodes that name none. */
 bool pass_check_disks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
+/* registry.c. Registries that the nodes can log in to. */
+bool pass_check_registry(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
 void pass_choose_disks(const RgSchema *schema, json_t *fitted);
 /* boot.c. What the nodes of a fitted document boot from; false with boot.* or provider.refused. */
 bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *diags);

@@ -270,6 +270,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	ok = pass_check_labels(cluster, schema, diags) && ok;
 	ok = pass_check_marks(cluster, schema, diags) && ok;
 	ok = pass_check_disks(cluster, schema, diags) && ok;
+	ok = pass_check_registry(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);
 	return ok;
 }

@@ -200,9 +200,14 @@ static void build_ray(RgRay *ray, const RgDocument *document)
 	const json_t *value = json_object_get(document->value, "ray");
 	ray->version = dup_str(value, "version");
 	ray->python = dup_str(value, "python");
-	ray->image = dup_str(value, "image");
-	if (!ray->image)
-		ray->image = rg_ray_image_default(ray->version, ray->python);
+	const json_t *registry = json_object_get(value, "registry");
+	const json_t *login = json_object_get(registry, "login");
+	g_autofree char *image = dup_str(value, "image");
+	if (!image)
+		image = rg_ray_image_default(ray->version, ray->python);
+	ray->image = rg_ray_image_mirrored(image, rg_json_str(registry, "mirror", NULL));
+	ray->registry_user = dup_str(login, "username");
+	ray->registry_secret = dup_str(login, "password_secret");
 	ray->auth_token = g_str_equal(rg_json_str(value, "auth", "token"), "token");
 	ray->source = rg_document_key_source(document, "/ray");
 }
@@ -274,6 +279,8 @@ void rg_cluster_free(RgCluster *cluster)
 	g_free(cluster->ray.version);
 	g_free(cluster->ray.python);
 	g_free(cluster->ray.image);
+	g_free(cluster->ray.registry_user);
+	g_free(cluster->ray.registry_secret);
 	free_pool(cluster->head);
 	g_ptr_array_unref(cluster->pools);
 	g_ptr_array_unref(cluster->workloads);

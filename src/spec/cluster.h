@@ -77,8 +77,10 @@ typedef struct {
 typedef struct {
 	char *version;	 /* "2.52.0" */
 	char *python;	 /* "3.11"; NULL if not stated */
-	char *image;	 /* container image, pinned tag */
+	char *image;	 /* container image, pinned tag, as nodes pull it */
 	bool auth_token; /* false only with `auth: none` */
+	/* of the image's registry; NULL: no login */
+	char *registry_user, *registry_secret;
 	RgSource source;
 } RgRay;
 

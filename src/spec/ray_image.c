@@ -88,3 +88,16 @@ char *rg_ray_image_default(const char *version, const char *python)
 	return g_strdup_printf(
 		"rayproject/ray:%s-py%.*s%s-cu121", version, (int)(dot - python), python, dot + 1);
 }
+
+bool rg_ray_image_has_registry(const char *image)
+{
+	g_autofree char *first = g_strndup(image, strcspn(image, "/"));
+	return strchr(image, '/') && (strpbrk(first, ".:") || g_str_equal(first, "localhost"));
+}
+
+char *rg_ray_image_mirrored(const char *image, const char *mirror)
+{
+	if (!mirror || rg_ray_image_has_registry(image))
+		return g_strdup(image);
+	return g_strconcat(mirror, strchr(image, '/') ? "/" : "/library/", image, NULL);
+}

@@ -49,3 +49,27 @@ find_scratch() {
 	systemctl start dlami-nvme.service >/dev/null 2>&1 || true
 	! mountpoint --quiet /opt/dlami/nvme || scratch=/opt/dlami/nvme/raygpu
 }
+
+# Both by the role of the instance profile, which the plan requires for them.
+registry_login() {
+	local form='^[0-9]{12}\.dkr[.-]ecr(-fips)?\.([a-z0-9-]+)\.'
+	[[ $1 =~ $form ]] || return 0
+	command -v aws >/dev/null || give_up "no aws command on this image: it is needed to log in to $1"
+	registry_user=AWS
+	registry_password=$(aws ecr get-login-password --region "${BASH_REMATCH[2]}") ||
+		try_again "can't get a password of $1: does the role of the instance profile allow ecr:GetAuthorizationToken?"
+}
+
+read_secret() {
+	local region form='^arn:[^:]+:secretsmanager:([^:]+):'
+	command -v aws >/dev/null || give_up "no aws command on this image: it is needed to read the secret $1"
+	if [[ $1 =~ $form ]]; then
+		region=${BASH_REMATCH[1]}
+	else
+		region=$(metadata --header "$session" "$imds/meta-data/placement/region") ||
+			try_again "the metadata service does not report the region"
+	fi
+	registry_password=$(aws secretsmanager get-secret-value --region "$region" --secret-id "$1" \
+		--query SecretString --output text) ||
+		try_again "can't read the secret $1: does the role of the instance profile allow secretsmanager:GetSecretValue?"
+}
