@@ -20,12 +20,6 @@ static bool write_file(Context *context, const char *path, const char *text)
 	return false;
 }
 
-static bool has_starter(Context *context, const char *provider)
-{
-	size_t len;
-	return rg_provider_data(context->providers, provider, STARTER, &len) != NULL;
-}
-
 static bool write_starter(Context *context, const char *path, const char *provider, bool *wrote)
 {
 	*wrote = !g_file_test(path, G_FILE_TEST_EXISTS);
@@ -39,7 +33,7 @@ static bool write_starter(Context *context, const char *path, const char *provid
 	size_t i = 0, len;
 	context_open_providers(context);
 	g_auto(GStrv) names = rg_provider_host_names(context->providers);
-	while (!provider && names[i] && !has_starter(context, names[i]))
+	while (!provider && names[i] && !rg_provider_has(context->providers, names[i], STARTER))
 		i++;
 	const char *name = provider ? provider : names[i];
 	const char *starter =

@@ -40,15 +40,13 @@ static bool place_look(Rebuild *rebuild, const char *asked, guint *at, GString *
 	RgPass *pass = rebuild->pass;
 	bool ok = true;
 	guint n = pass->cluster->places->len, found = 0;
-	size_t len;
 	*at = n;
 	for (guint i = 0; i < n && ok; i++) {
 		g_autoptr(GPtrArray) here =
 			g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 		rg_cluster_settle(pass->cluster, i);
 		const RgProviderRef *place = &pass->cluster->provider;
-		if (!rg_provider_data(
-			    rebuild->session->providers, place->name, "schema.json", &len))
+		if (!rg_provider_has(rebuild->session->providers, place->name, "schema.json"))
 			continue;
 		ok = read_here(rebuild, here);
 		g_clear_pointer(&pass->provider, rg_provider_close);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include "pipeline/internal.h"
 
-static bool disk_check(
+static bool disk_check_type(
 	const RgCluster *cluster, const json_t *rules, const RgPool *pool, RgDiags *diags)
 {
 	const json_t *types = json_object_get(rules, "types");
@@ -19,7 +19,7 @@ static bool disk_check(
 		"\"%s\" is not a valid type for a root disk: %s%s", type,
 		why ? why : cluster->provider.name, why ? "" : " has no such disk type");
 	g_autofree char *pointer = g_strconcat(pool->origin, "/disk/type", NULL);
-	rg_diag_at(diag, rg_cluster_source(cluster, pointer));
+	rg_diag_origin(diag, pointer);
 	rg_diag_hint(diag, "the disk types are: %s", known->str);
 	return false;
 }
@@ -64,8 +64,7 @@ static char *disk_choice_fault(const DiskChoice *choice, const json_t *range, co
 		choice->key, choice->value, least, choice->base_unit, type, choice->base);
 }
 
-static bool disk_check_performance(
-	const RgCluster *cluster, const json_t *rules, const RgPool *pool, RgDiags *diags)
+static bool disk_check_performance(const json_t *rules, const RgPool *pool, RgDiags *diags)
 {
 	const RgDisk *disk = &pool->disk;
 	const char *type = disk_type(rules, pool);
@@ -89,22 +88,17 @@ static bool disk_check_performance(
 			continue;
 		g_autofree char *pointer =
 			g_strconcat(pool->origin, "/disk/", choices[i].key, NULL);
-		RgDiag *diag = rg_diags_error(diags, "spec.out-of-range", "%s", fault);
-		rg_diag_at(diag, rg_cluster_source(cluster, pointer));
+		rg_diag_origin(rg_diags_error(diags, "spec.out-of-range", "%s", fault), pointer);
 	}
 	return ok;
 }
 
-bool pass_check_disks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
+bool pass_check_disk(
+	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
 {
 	const json_t *rules = rg_schema_disk(schema);
-	bool ok = true;
-	for (guint i = 0; i <= cluster->pools->len; i++) {
-		const RgPool *pool = i ? cluster->pools->pdata[i - 1] : cluster->head;
-		ok = disk_check(cluster, rules, pool, diags) &&
-		     disk_check_performance(cluster, rules, pool, diags) && ok;
-	}
-	return ok;
+	return disk_check_type(cluster, rules, pool, diags) &&
+	       disk_check_performance(rules, pool, diags);
 }
 
 void pass_choose_disks(const RgSchema *schema, json_t *fitted)

@@ -43,10 +43,11 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
 bool pass_check_marks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
 /* disk.c. Types of root disks that the cloud has, and its default for nodes that name none. */
-bool pass_check_disks(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
+bool pass_check_disk(
+	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags);
+void pass_choose_disks(const RgSchema *schema, json_t *fitted);
 /* registry.c. Registries that the nodes can log in to. */
 bool pass_check_registry(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags);
-void pass_choose_disks(const RgSchema *schema, json_t *fitted);
 /* boot.c. What the nodes of a fitted document boot from; false with boot.* or provider.refused. */
 bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *diags);
 /* candidates.c. What apply may ask for instead of the nodes that the diff creates (RgPlanInput); a
@@ -66,7 +67,8 @@ void pass_begin_refresh(RgSession *session, RgPass *pass);
 /* clouds -> observed and strangers: needs provider and snapshot. pass->observed NULL: nothing could
  * be read. */
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);
-GPtrArray *pass_strangers_new(void);
+/* Of what is recorded; strangers go into the pass. */
+RgRefreshInput pass_refresh_input(RgPass *pass);
 /* preflight.c. Asks the cloud about what the plan creates, concurrently with what follows; NULL: it
  * is not asked. */
 typedef struct RgPreflight RgPreflight;
@@ -97,5 +99,15 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 /* False with spec.not-supported-yet if a pool has a range of nodes that the provider does not
  * support. */
 bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* Whether a text matches {"pattern"}, a rule of the module's schema; NULL: any does. */
+bool pass_fits(const json_t *rule, const char *text);
+/* The place of a pointer into the spec, a RgCluster*; NULL: there is none. */
+RgSource pass_source(const void *cluster, const char *pointer);
 /* Gives findings with a pointer into the spec their lines. */
 void pass_locate(const RgCluster *cluster, RgDiags *diags);
+/* The head or a worker pool of the spec; NULL: it has no such pool. */
+const RgPool *pass_find_pool(const RgCluster *cluster, const char *name);
+/* Where the cluster is: as the spec says, else as recorded. Borrowed. */
+RgProviderRef pass_place(const RgPass *pass);
+/* Tells of a stage (RgSession.progress). */
+void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done);

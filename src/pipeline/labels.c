@@ -2,33 +2,25 @@
  * "marks" in the module's schema.json. */
 #include "pipeline/internal.h"
 
-static void label_report(const RgCluster *cluster, const char *key, const char *code,
-	const char *hint, const char *summary, RgDiags *diags)
+static void label_at(RgDiag *diag, const char *key)
 {
 	g_autofree char *pointer = rg_json_pointer_add("/labels", key);
-	RgDiag *diag = rg_diags_error(diags, code, "%s", summary);
-	rg_diag_at(diag, rg_cluster_source(cluster, pointer));
-	if (hint)
-		rg_diag_hint(diag, "%s", hint);
+	rg_diag_origin(diag, pointer);
 }
 
-static bool matches(const char *pattern, const char *text)
-{
-	return g_regex_match_simple(pattern, text, G_REGEX_DOLLAR_ENDONLY, 0);
-}
-
-static bool check_reserved(
-	const RgCluster *cluster, const json_t *rules, const char *key, RgDiags *diags)
+static bool check_reserved(const json_t *rules, const char *key, RgDiags *diags)
 {
 	size_t i;
 	json_t *rule;
 	json_array_foreach (json_object_get(rules, "reserved"), i, rule) {
-		if (!matches(rg_json_str(rule, "pattern", "^$"), key))
+		const char *hint = rg_json_str(rule, "hint", NULL);
+		if (!pass_fits(rule, key))
 			continue;
-		g_autofree char *summary = g_strdup_printf(
+		RgDiag *diag = rg_diags_error(diags, "spec.reserved-label",
 			"the label \"%s\" is reserved: %s", key, rg_json_str(rule, "why", ""));
-		label_report(cluster, key, "spec.reserved-label", rg_json_str(rule, "hint", NULL),
-			summary, diags);
+		label_at(diag, key);
+		if (hint)
+			rg_diag_hint(diag, "%s", hint);
 		return false;
 	}
 	return true;
@@ -39,12 +31,13 @@ static bool check_form(const RgCluster *cluster, const json_t *rules, const char
 	const char *key, const char *text, RgDiags *diags)
 {
 	const json_t *rule = json_object_get(rules, part);
-	if (!rule || matches(rg_json_str(rule, "pattern", ""), text))
+	if (pass_fits(rule, text))
 		return true;
-	g_autofree char *summary = g_strdup_printf("%s does not accept a label with the %s \"%s\"",
-		cluster->provider.name, part, text);
-	g_autofree char *hint = g_strdup_printf("it must be %s", rg_json_str(rule, "expected", ""));
-	label_report(cluster, key, "spec.bad-pattern", hint, summary, diags);
+	RgDiag *diag = rg_diags_error(diags, "spec.bad-pattern",
+		"%s does not accept a label with the %s \"%s\"", cluster->provider.name, part,
+		text);
+	label_at(diag, key);
+	rg_diag_hint(diag, "it must be %s", rg_json_str(rule, "expected", ""));
 	return false;
 }
 
@@ -56,7 +49,7 @@ static bool check_count(const RgCluster *cluster, const json_t *rules, RgDiags *
 	RgDiag *diag = rg_diags_error(diags, "spec.out-of-range",
 		"%s accepts at most %" G_GINT64_FORMAT " labels, not %zu", cluster->provider.name,
 		most, json_object_size(cluster->labels));
-	rg_diag_at(diag, rg_cluster_source(cluster, "/labels"));
+	rg_diag_origin(diag, "/labels");
 	return false;
 }
 
@@ -68,7 +61,7 @@ bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags
 	bool ok = check_count(cluster, rules, diags);
 	json_object_foreach (cluster->labels, key, value) {
 		bool fits =
-			check_reserved(cluster, rules, key, diags) &&
+			check_reserved(rules, key, diags) &&
 			check_form(cluster, rules, "key", key, key, diags) &&
 			check_form(cluster, rules, "value", key, json_string_value(value), diags);
 		ok = ok && fits;
@@ -80,7 +73,7 @@ bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags
 static bool check_mark(const RgCluster *cluster, const json_t *form, const char *what,
 	const char *name, RgSource source, RgDiags *diags)
 {
-	if (!form || matches(rg_json_str(form, "pattern", ""), name))
+	if (pass_fits(form, name))
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "spec.bad-pattern",
 		"%s cannot tag its resources with the %s \"%s\"", cluster->provider.name, what,

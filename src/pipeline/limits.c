@@ -97,8 +97,8 @@ static json_t *basis_of(const RgCarbon *carbon, const char *provider, const char
 json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	const RgSnapshot *snapshot = pass->snapshot;
-	const char *provider = pass->cluster ? pass->cluster->provider.name : snapshot->provider;
-	const char *region = pass->cluster ? pass->cluster->provider.region : snapshot->region;
+	const RgProviderRef place = pass_place(pass);
+	const char *provider = place.name, *region = place.region;
 	RgTables *tables = pass_tables(session, pass);
 	const RgCatalog *catalog = rg_tables_catalog(tables, provider, region, diags);
 	const RgCarbon *carbon = catalog ? rg_tables_carbon(tables, diags) : NULL;

@@ -38,15 +38,6 @@ static char *nodes_of(const RgPass *pass, const char *pool)
 	return NULL;
 }
 
-static bool is_of_spec(const RgCluster *cluster, const char *name)
-{
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		if (g_strcmp0(((RgPool *)cluster->pools->pdata[i])->name, name) == 0)
-			return true;
-	}
-	return g_strcmp0(cluster->head->name, name) == 0;
-}
-
 static void hint_at_move(
 	const RgPass *pass, const RgPlanPool *old, const RgPlanPool *new, RgDiags *diags)
 {
@@ -68,7 +59,7 @@ static void find_renamed(const RgPass *pass, RgDiags *diags)
 	for (guint i = 0; i < pools->len; i++) {
 		const RgPlanPool *old = pools->pdata[i];
 		bool leaves = old->before.most.nodes && !old->after.most.nodes &&
-			      !is_of_spec(pass->cluster, old->pool);
+			      !pass_find_pool(pass->cluster, old->pool);
 		for (guint k = 0; leaves && k < pools->len; k++) {
 			const RgPlanPool *new = pools->pdata[k];
 			if (new->before.most.nodes || !new->after.most.nodes ||

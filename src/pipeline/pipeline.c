@@ -34,10 +34,19 @@ void rg_pass_free(RgPass *pass)
 	g_free(pass);
 }
 
-static void stage_tell(RgSession *session, const char *stage, const char *what, bool done)
+void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done)
 {
 	if (session->progress)
-		session->progress(session->progress_data, stage, what, 0, done);
+		session->progress(session->progress_data, stage, what, n, done);
+}
+
+RgProviderRef pass_place(const RgPass *pass)
+{
+	const RgSnapshot *snapshot = pass->snapshot;
+	if (pass->cluster)
+		return pass->cluster->provider;
+	return (RgProviderRef){
+		.name = snapshot->provider, .region = snapshot->region, .config = snapshot->config};
 }
 
 /* ---- module and transport */
@@ -116,11 +125,6 @@ static bool same_place(RgProviderHost *providers, const RgCluster *cluster,
 
 /* ---- cluster -> desired */
 
-static RgSource source_of(const void *data, const char *pointer)
-{
-	return data ? rg_cluster_source(data, pointer) : (RgSource){0};
-}
-
 RgTables *pass_tables(RgSession *session, RgPass *pass)
 {
 	if (!pass->tables)
@@ -154,10 +158,10 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 	const json_t *request = rg_fit_request(shapes);
 	json_auto_t *facts = NULL;
 	if (request) {
-		stage_tell(session, "resolving", "images, network and zones", false);
+		pass_tell(session, "resolving", "images, network and zones", 0, false);
 		g_autoptr(RgDiags) unresolved = rg_diags_new();
 		facts = rg_provider_resolve(pass->provider, request, unresolved);
-		rg_diags_locate(unresolved, source_of, pass->cluster);
+		pass_locate(pass->cluster, unresolved);
 		bool right = facts || rg_pass_check_account(pass, false, diags);
 		if (right)
 			rg_diags_take_all(diags, unresolved);
@@ -176,7 +180,7 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 		!pass_boot(session, pass, pass->fitted, diags))
 		return false;
 	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
-	rg_diags_locate(diags, source_of, pass->cluster);
+	pass_locate(pass->cluster, diags);
 	return pass->desired != NULL;
 }
 
@@ -279,7 +283,7 @@ static bool look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags)
 		rg_diags_take_new(diags, first);
 		return ok;
 	}
-	stage_tell(session, "waiting", "for the cloud to show an interrupted update", false);
+	pass_tell(session, "waiting", "for the cloud to show an interrupted update", 0, false);
 	if (rg_provider_sleep(pass->provider, (unsigned)(wait_s + 1) * 1000))
 		return pass_look(session, pass, diags);
 	rg_diags_error(
@@ -292,6 +296,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	const RgSnapshot *snapshot = pass->snapshot;
 	const RgCluster *cluster = pass->cluster;
+	const RgProviderRef place = pass_place(pass);
 	if (!look_until_sure(session, pass, diags) || !pass_check_name(session, pass, diags))
 		return false;
 	bool looking = session->diff.looking; /* none of it is carried out, so nothing is refused */
@@ -318,9 +323,9 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.dirty = pass->provenance && pass->provenance->dirty,
 		.fitted = session->diff.destroy ? NULL : pass->fitted,
 		.cluster = snapshot->cluster,
-		.provider = cluster ? cluster->provider.name : snapshot->provider,
-		.region = cluster ? cluster->provider.region : snapshot->region,
-		.config = cluster ? cluster->provider.config : snapshot->config,
+		.provider = place.name,
+		.region = place.region,
+		.config = place.config,
 		.fit = pass->fit,
 		.ignore_tags = ignored,
 		.facts = pass->facts ? pass->facts : snapshot->facts,
@@ -330,7 +335,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 			     : cluster					? cluster->file
 									: NULL,
 		.spec_digest = cluster ? cluster->digest : NULL,
-		.source = source_of,
+		.source = pass_source,
 		.source_data = cluster,
 		.explain = rg_boot_explain,
 		.pool_order = order,

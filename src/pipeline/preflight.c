@@ -61,9 +61,7 @@ RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const 
 	json_auto_t *list = creates_of(plan);
 	if (!json_array_size(list))
 		return NULL;
-	if (session->progress)
-		session->progress(
-			session->progress_data, "checking", "quota and permissions", 0, false);
+	pass_tell(session, "checking", "quota and permissions", 0, false);
 	RgPreflight *preflight = g_new0(RgPreflight, 1);
 	preflight->provider = pass->provider;
 	preflight->plan = plan;
@@ -125,8 +123,7 @@ bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *dia
 			rg_diag_detail(diag, "%s", rg_diags_get(preflight->diags, 0)->summary);
 		rg_diag_hint(diag, "the plan still holds; `--skip-preflight` leaves the check out");
 	}
-	if (pass->cluster)
-		pass_locate(pass->cluster, preflight->findings);
+	pass_locate(pass->cluster, preflight->findings);
 	rg_diags_locate(preflight->findings, source_of_change, preflight->plan);
 	bool fine = !rg_diags_has_errors(preflight->findings);
 	rg_diags_take_new(diags, preflight->findings);

@@ -3,7 +3,7 @@
 
 /* `protect: true`: from the spec for its pools, from the state for those that left it. */
 
-static const RgPool *find_pool(const RgCluster *cluster, const char *name)
+const RgPool *pass_find_pool(const RgCluster *cluster, const char *name)
 {
 	if (g_strcmp0(name, cluster->head->name) == 0)
 		return cluster->head;
@@ -47,7 +47,7 @@ static bool is_held_for_another(
 {
 	for (size_t i = 0; cluster && i < rg_nodes_pools(recorded, NULL); i++) {
 		const char *name = rg_nodes_get(recorded, i).pool;
-		const RgPool *other = find_pool(cluster, name);
+		const RgPool *other = pass_find_pool(cluster, name);
 		if (other && other->protect && !g_str_equal(name, pool))
 			return true;
 	}
@@ -58,7 +58,7 @@ static bool is_protected(const RgSession *session, const RgPass *pass, const RgR
 	const char *pool_name)
 {
 	const RgCluster *cluster = spec_of(session, pass);
-	const RgPool *pool = cluster ? find_pool(cluster, pool_name) : NULL;
+	const RgPool *pool = cluster ? pass_find_pool(cluster, pool_name) : NULL;
 	return pool ? pool->protect
 		    : recorded->protect && !is_held_for_another(cluster, recorded, pool_name);
 }
@@ -83,7 +83,7 @@ static const char *refused_pool(
 static void protection_refuse(
 	const RgPass *pass, const char *group, const RgChange *first, unsigned n, RgDiags *diags)
 {
-	const RgPool *pool = pass->cluster ? find_pool(pass->cluster, group) : NULL;
+	const RgPool *pool = pass->cluster ? pass_find_pool(pass->cluster, group) : NULL;
 	g_autofree char *more = n > 1 ? g_strdup_printf(" and %u more of it", n - 1) : g_strdup("");
 	RgDiag *diag = rg_diags_error(diags, "plan.protected",
 		"\"%s\" is protected, but %s%s would be %s", group, first->address, more,
@@ -189,7 +189,7 @@ static void add_recorded(const RgPass *pass, json_t *names)
 	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
 		const RgResource *resource = rg_resource_set_get(recorded, i);
 		if (resource->protect && resource->group &&
-			!find_pool(pass->cluster, resource->group) &&
+			!pass_find_pool(pass->cluster, resource->group) &&
 			g_hash_table_add(seen, (gpointer)(uintptr_t)resource->group))
 			json_array_append_new(names, json_string(resource->group));
 	}

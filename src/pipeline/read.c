@@ -5,33 +5,31 @@
 
 static void on_reading(void *data, const char *kind, size_t seen, bool done)
 {
-	RgSession *session = data;
-	if (session->progress)
-		session->progress(session->progress_data, "reading", kind, seen, done);
+	pass_tell(data, "reading", kind, seen, done);
 }
 
-GPtrArray *pass_strangers_new(void)
+RgRefreshInput pass_refresh_input(RgPass *pass)
 {
-	return g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
+	g_clear_pointer(&pass->strangers, g_ptr_array_unref);
+	pass->strangers = g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
+	return (RgRefreshInput){.cluster = pass->snapshot->cluster,
+		.lineage = pass->snapshot->lineage,
+		.recorded = pass->snapshot->recorded,
+		.tombstones = pass->snapshot->tombstones,
+		.strangers = pass->strangers,
+		.now_s = rg_clock_now_s()};
 }
 
 void pass_begin_refresh(RgSession *session, RgPass *pass)
 {
-	g_clear_pointer(&pass->strangers, g_ptr_array_unref);
-	pass->strangers = pass_strangers_new();
-	const RgRefreshInput input = {.cluster = pass->snapshot->cluster,
-		.lineage = pass->snapshot->lineage,
-		.recorded = pass->snapshot->recorded,
-		.desired = pass->desired,
-		.tombstones = pass->snapshot->tombstones,
-		.strangers = pass->strangers,
-		.removing = session->diff.destroy,
-		.now_s = rg_clock_now_s(),
-		.settle_ms = session->settle_ms,
-		.in_vain = pass_is_elsewhere,
-		.in_vain_data = pass,
-		.progress = on_reading,
-		.progress_data = session};
+	RgRefreshInput input = pass_refresh_input(pass);
+	input.desired = pass->desired;
+	input.removing = session->diff.destroy;
+	input.settle_ms = session->settle_ms;
+	input.in_vain = pass_is_elsewhere;
+	input.in_vain_data = pass;
+	input.progress = on_reading;
+	input.progress_data = session;
 	pass->reading = rg_refresh_begin(pass->provider, &input);
 }
 
@@ -40,6 +38,5 @@ void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (!pass->reading)
 		pass_begin_refresh(session, pass);
 	pass->observed = rg_refresh_end(g_steal_pointer(&pass->reading), pass->desired, diags);
-	if (session->progress)
-		session->progress(session->progress_data, "reading", "", 0, true);
+	pass_tell(session, "reading", "", 0, true);
 }

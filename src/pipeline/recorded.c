@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "pipeline/internal.h"
 
 /* Passes that start from the state instead of a spec. */
@@ -73,13 +72,7 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
 static bool name_is_free(const RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
-	pass->strangers = pass_strangers_new();
-	const RgRefreshInput input = {.cluster = pass->snapshot->cluster,
-		.lineage = pass->snapshot->lineage,
-		.recorded = pass->snapshot->recorded,
-		.tombstones = pass->snapshot->tombstones,
-		.strangers = pass->strangers,
-		.now_s = rg_clock_now_s()};
+	const RgRefreshInput input = pass_refresh_input(pass);
 	rg_resource_set_free(rg_refresh(pass->provider, &input, unread));
 	rg_diags_drop(unread, "refresh.unsettled"); /* that concerns ours */
 	bool ok = !rg_diags_has_errors(unread);
@@ -101,10 +94,7 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		return NULL;
 	/* whoever approved the plan had the right account; whoever applies it may not: in another
 	 * account, what is to be removed would count as gone */
-	const RgRefreshInput input = {.cluster = pass->snapshot->cluster,
-		.lineage = pass->snapshot->lineage,
-		.recorded = pass->snapshot->recorded,
-		.now_s = rg_clock_now_s()};
+	const RgRefreshInput input = pass_refresh_input(pass);
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	rg_pass_ask_account(pass);
 	g_autoptr(RgPreflight) preflight = pass_begin_preflight(session, pass, plan);

@@ -3,11 +3,6 @@
 #include <string.h>
 #include "pipeline/internal.h"
 
-static RgSource source_of(const void *data, const char *pointer)
-{
-	return rg_cluster_source(data, pointer);
-}
-
 static bool zone_is_in(const char *zone, const char *region)
 {
 	return g_str_has_prefix(zone, region) && !g_str_equal(zone, region);
@@ -198,13 +193,17 @@ bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgD
 	return good;
 }
 
+bool pass_fits(const json_t *rule, const char *text)
+{
+	return !rule || g_regex_match_simple(
+				rg_json_str(rule, "pattern", ""), text, G_REGEX_DOLLAR_ENDONLY, 0);
+}
+
 static bool check_image(
 	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
 {
 	const json_t *rule = rg_schema_image(schema);
-	if (!rule || !pool->image ||
-		g_regex_match_simple(
-			rg_json_str(rule, "pattern", ""), pool->image, G_REGEX_DOLLAR_ENDONLY, 0))
+	if (!pool->image || pass_fits(rule, pool->image))
 		return true;
 	RgDiag *diag = rg_diags_error(diags, "spec.bad-pattern", "\"%s\" is not an image of %s",
 		pool->image, cluster->provider.name);
@@ -230,9 +229,14 @@ json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 		rg_schema_image(schema));
 }
 
+RgSource pass_source(const void *cluster, const char *pointer)
+{
+	return cluster ? rg_cluster_source(cluster, pointer) : (RgSource){0};
+}
+
 void pass_locate(const RgCluster *cluster, RgDiags *diags)
 {
-	rg_diags_locate(diags, source_of, cluster);
+	rg_diags_locate(diags, pass_source, cluster);
 }
 
 bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
@@ -269,7 +273,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	ok = check_markets(cluster, schema, diags) && ok;
 	ok = pass_check_labels(cluster, schema, diags) && ok;
 	ok = pass_check_marks(cluster, schema, diags) && ok;
-	ok = pass_check_disks(cluster, schema, diags) && ok;
+	ok = check_pools(cluster, schema, diags, pass_check_disk) && ok;
 	ok = pass_check_registry(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);
 	return ok;
@@ -278,8 +282,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 bool rg_pass_check_settings(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	const char *name = cluster->provider.name;
-	size_t len = 0;
-	if (!rg_provider_data(providers, name, "schema.json", &len)) {
+	if (!rg_provider_has(providers, name, "schema.json")) {
 		RgDiag *diag = rg_diags_error(
 			diags, "provider.not-found", "there is no provider \"%s\"", name);
 		rg_diag_origin(diag, "/provider/name");

@@ -116,18 +116,15 @@ bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags)
 }
 
 /* To destroy what does not exist, any place that can be asked will do. */
-static bool settle_somewhere(RgSession *session, RgPass *pass)
+static void settle_somewhere(RgSession *session, RgPass *pass)
 {
 	const GPtrArray *places = pass->cluster->places;
-	size_t len;
-	for (guint i = 0; i < places->len; i++) {
-		const RgProviderRef *place = places->pdata[i];
-		if (!rg_provider_data(session->providers, place->name, "schema.json", &len))
-			continue;
+	guint i = 0;
+	while (i < places->len && !rg_provider_has(session->providers,
+					  ((RgProviderRef *)places->pdata[i])->name, "schema.json"))
+		i++;
+	if (i < places->len)
 		rg_cluster_settle(pass->cluster, i);
-		break;
-	}
-	return true;
 }
 
 bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
@@ -136,9 +133,10 @@ bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (!rg_place_is_open(pass->cluster))
 		return true;
 	if (!rg_resource_set_size(snapshot->recorded)) {
-		if (session->diff.destroy)
-			return settle_somewhere(session, pass);
-		return choose(session, pass, -1, diags);
+		if (!session->diff.destroy)
+			return choose(session, pass, -1, diags);
+		settle_somewhere(session, pass);
+		return true;
 	}
 	const GPtrArray *places = pass->cluster->places;
 	guint recorded = 0;

@@ -43,8 +43,7 @@ const RgProject *rg_tables_project(const RgTables *tables)
 
 bool rg_tables_have(const RgTables *tables, const char *provider, const char *file)
 {
-	size_t len;
-	return rg_provider_data(tables->providers, provider, file, &len) != NULL;
+	return rg_provider_has(tables->providers, provider, file);
 }
 
 const RgCarbon *rg_tables_carbon(RgTables *tables, RgDiags *diags)
@@ -63,6 +62,15 @@ static RgSource own_source(const void *data, const char *pointer)
 	return rg_limits_source(&project, at);
 }
 
+static RgDiag *report_no_catalog(const RgTables *tables, const char *provider, RgDiags *diags)
+{
+	g_auto(GStrv) names = rg_provider_host_names(tables->providers);
+	g_autofree char *known = g_strjoinv(", ", names);
+	RgDiag *diag = rg_diags_error(
+		diags, "provider.not-found", "there is no catalog for a provider \"%s\"", provider);
+	return rg_diag_hint(diag, "known: %s", known);
+}
+
 /* Rows for a provider that nobody opens would silently be ignored. */
 static bool own_check_section(const RgTables *tables, const char *section, RgDiags *diags)
 {
@@ -75,12 +83,8 @@ static bool own_check_section(const RgTables *tables, const char *section, RgDia
 			continue;
 		g_autofree char *folder = g_strconcat("/", section, NULL);
 		g_autofree char *pointer = rg_json_pointer_add(folder, name);
-		RgDiag *diag = rg_diags_error(diags, "provider.not-found",
-			"there is no catalog for a provider \"%s\"", name);
-		rg_diag_at(diag, own_source(tables->project, pointer));
-		g_auto(GStrv) names = rg_provider_host_names(tables->providers);
-		g_autofree char *known = g_strjoinv(", ", names);
-		rg_diag_hint(diag, "known: %s", known);
+		rg_diag_at(report_no_catalog(tables, name, diags),
+			own_source(tables->project, pointer));
 		good = false;
 	}
 	return good;
@@ -146,19 +150,14 @@ const RgCatalog *rg_tables_catalog(
 static void refuse_places(
 	const RgTables *tables, const char *provider, const char *region, RgDiags *diags)
 {
-	if (!provider || rg_tables_have(tables, provider, "instance_types.csv")) {
-		const RgSchema *schema = provider ? schema_of(tables, provider) : NULL;
-		rg_diags_error(diags, "catalog.unknown-region",
-			"%s has no %s \"%s\" in raygpu's catalog",
-			provider ? provider : "no provider",
-			schema ? rg_schema_words(schema)->region : "region", region ? region : "");
+	if (provider && !rg_tables_have(tables, provider, "instance_types.csv")) {
+		report_no_catalog(tables, provider, diags);
 		return;
 	}
-	g_auto(GStrv) names = rg_provider_host_names(tables->providers);
-	g_autofree char *known = g_strjoinv(", ", names);
-	RgDiag *diag = rg_diags_error(
-		diags, "provider.not-found", "there is no catalog for a provider \"%s\"", provider);
-	rg_diag_hint(diag, "known: %s", known);
+	const RgSchema *schema = provider ? schema_of(tables, provider) : NULL;
+	rg_diags_error(diags, "catalog.unknown-region", "%s has no %s \"%s\" in raygpu's catalog",
+		provider ? provider : "no provider",
+		schema ? rg_schema_words(schema)->region : "region", region ? region : "");
 }
 
 GArray *rg_tables_places(RgTables *tables, const char *provider, const char *region, RgDiags *diags)

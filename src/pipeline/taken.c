@@ -109,9 +109,8 @@ bool pass_check_name(const RgSession *session, const RgPass *pass, RgDiags *diag
 	g_ptr_array_sort(strangers, by_lineage_and_id);
 	bool refused = !session->diff.looking && !session->diff.destroy && !pass_has_nodes(pass) &&
 		       (!pass->diff || creates(pass->diff));
-	const char *region =
-		pass->cluster ? pass->cluster->provider.region : pass->snapshot->region;
-	g_autofree char *place = rg_place_text(rg_provider_name(pass->provider), region);
+	g_autofree char *place =
+		rg_place_text(rg_provider_name(pass->provider), pass_place(pass).region);
 	RgDiag *diag = (refused ? rg_diags_error : rg_diags_warning)(diags, "plan.name-taken",
 		"%u resource%s in %s %s the name of cluster %s, but this state did not create %s",
 		strangers->len, strangers->len == 1 ? "" : "s", place,

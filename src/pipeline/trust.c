@@ -114,7 +114,6 @@ bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *
 		trust_report(session, kind, provider, name, value, diags);
 		ok = false;
 	}
-	if (pass->cluster)
-		pass_locate(pass->cluster, diags);
+	pass_locate(pass->cluster, diags);
 	return ok;
 }

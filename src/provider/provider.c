@@ -35,6 +35,12 @@ void rg_provider_host_free(RgProviderHost *host)
 	g_free(host);
 }
 
+bool rg_provider_has(RgProviderHost *host, const char *provider, const char *file)
+{
+	size_t len;
+	return rg_provider_data(host, provider, file, &len) != NULL;
+}
+
 const char *rg_provider_data(
 	RgProviderHost *host, const char *provider, const char *file, size_t *len)
 {

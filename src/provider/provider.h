@@ -35,6 +35,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProviderHost, rg_provider_host_free)
  * module always come from the same place. */
 const char *rg_provider_data(
 	RgProviderHost *host, const char *provider, const char *file, size_t *len);
+bool rg_provider_has(RgProviderHost *host, const char *provider, const char *file);
 /* Its checked schema (cached, borrowed); NULL and a diagnostic. */
 const RgSchema *rg_provider_schema(RgProviderHost *host, const char *provider, RgDiags *diags);
 
