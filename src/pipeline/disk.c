@@ -10,17 +10,13 @@ static bool disk_check_type(
 	if (!type || !types || rg_json_has_text(types, type))
 		return true;
 	const char *why = rg_json_str(json_object_get(rules, "refused"), type, NULL);
-	g_autoptr(GString) known = g_string_new(NULL);
-	size_t i;
-	const json_t *name;
-	json_array_foreach (types, i, name)
-		g_string_append_printf(known, "%s%s", i ? ", " : "", json_string_value(name));
+	g_autofree char *known = pass_list(types);
 	RgDiag *diag = rg_diags_error(diags, "spec.bad-value",
 		"\"%s\" is not a valid type for a root disk: %s%s", type,
 		why ? why : cluster->provider.name, why ? "" : " has no such disk type");
 	g_autofree char *pointer = g_strconcat(pool->origin, "/disk/type", NULL);
 	rg_diag_origin(diag, pointer);
-	rg_diag_hint(diag, "the disk types are: %s", known->str);
+	rg_diag_hint(diag, "the disk types are: %s", known);
 	return false;
 }
 

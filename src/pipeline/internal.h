@@ -99,6 +99,8 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 /* False with spec.not-supported-yet if a pool has a range of nodes that the provider does not
  * support. */
 bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* "a, b, c"; g_free. */
+char *pass_list(const json_t *texts);
 /* Whether a text matches {"pattern"}, a rule of the module's schema; NULL: any does. */
 bool pass_fits(const json_t *rule, const char *text);
 /* The place of a pointer into the spec, a RgCluster*; NULL: there is none. */

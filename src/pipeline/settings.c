@@ -14,14 +14,14 @@ static RgDiag *hint_zone(RgDiag *diag, const RgWords *words, const char *region)
 		words->zone, region);
 }
 
-static char *zone_list(const json_t *zones)
+char *pass_list(const json_t *texts)
 {
-	g_autoptr(GString) list = g_string_new(NULL);
+	GString *list = g_string_new(NULL);
 	size_t i;
-	json_t *zone;
-	json_array_foreach (zones, i, zone)
-		g_string_append_printf(list, "%s%s", i ? ", " : "", json_string_value(zone));
-	return g_strdup(list->str);
+	json_t *text;
+	json_array_foreach (texts, i, text)
+		g_string_append_printf(list, "%s%s", i ? ", " : "", json_string_value(text));
+	return g_string_free(list, FALSE);
 }
 
 /* A zone of a pool that the provider's schema.json excludes; NULL: none. */
@@ -41,7 +41,7 @@ static RgDiag *check_zone(
 		diags, "spec.conflict", "%s has no %s \"%s\"", place->name, words->zone, zone);
 	if (rg_schema_has_no_zones(schema))
 		return rg_diag_hint(diag, "it has no %ss: remove `zones`", words->zone);
-	g_autofree char *known = zone_list(fixed);
+	g_autofree char *known = pass_list(fixed);
 	return rg_diag_hint(diag, "its %ss are %s", words->zone, known);
 }
 
