@@ -29,8 +29,7 @@ static bool registry_check_login(const RgCluster *cluster, const json_t *rule, R
 			"use an image that needs no login, or one that the machine image holds");
 		return false;
 	}
-	if (!g_regex_match_simple(
-		    rg_json_str(rule, "pattern", ""), name, G_REGEX_DOLLAR_ENDONLY, 0)) {
+	if (!pass_fits(rule, name)) {
 		RgDiag *diag = rg_diags_error(diags, "spec.bad-pattern",
 			"\"%s\" is not a secret of %s", name, cluster->provider.name);
 		rg_diag_at(diag, rg_cluster_source(cluster, pointer));
