@@ -34,7 +34,6 @@ class Living(Node):
                   printf '%s\\n' "$*" >>"{self.folder}/exec.log"
                   case "$*" in
                   *get_node_id*) printf 'a line of Ray\\nabcdef0123\\n' ;;
-                  *drain-node*) : >"{self.folder}/end" ;;
                   esac
                   exit ;;''', 1))
         curl = (self.bin / 'curl').read_text()
@@ -154,7 +153,8 @@ def test_the_service_starts_ray_again_whatever_its_exit_status():
 def test_a_node_that_is_taken_back_is_drained_and_stays_down(tmp_path):
     node = Living(tmp_path, SPOT)
     ends = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 120))
-    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time=ends)))
+    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time=ends)),
+              (node.has('drained'), node.end))
     said = dict(node.reports())
     assert said['reclaimed']['at'] == ends
     drained = (node.folder / 'exec.log').read_text().splitlines()[-1]
@@ -171,7 +171,8 @@ def test_a_node_that_is_taken_back_is_drained_and_stays_down(tmp_path):
 def test_a_late_notice_leaves_ten_seconds(seconds, tmp_path):
     node = Living(tmp_path, SPOT)
     ends = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + seconds))
-    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time=ends)))
+    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time=ends)),
+              (node.has('drained'), node.end))
     assert dict(node.reports())['drained']['deadline'] == '10'
 
 
