@@ -64,10 +64,13 @@ check_xids() {
 		grep -F 'NVRM: Xid')
 }
 
-# As many links up on each GPU as on the others, and one at least: some types have links that lead nowhere.
-check_nvlink() {
-	[ "${nvlink:-0}" = 1 ] || return 0
+# Sets `faults`, each "GPU:WHAT". As many links must be up on each GPU as on the others, and one at least: some types have links
+# that lead nowhere. While the fabric of H100 and newer is in progress, CUDA programs hang or fail.
+find_nvlink_faults() {
 	local line gpu=0 up=() most=0
+	faults=()
+	! nvidia-smi --query-gpu=fabric.state --format=csv,noheader 2>/dev/null | grep -q 'In Progress' ||
+		faults+=(":the NVLink fabric is still in progress")
 	while read -r line; do
 		case $line in
 		'GPU '*)
@@ -80,12 +83,24 @@ check_nvlink() {
 		((${up[gpu]:-0} <= most)) || most=${up[gpu]}
 	done < <(nvidia-smi nvlink --status 2>/dev/null)
 	if ((most == 0)); then
-		complain "" "no NVLink is up"
+		faults+=(":no NVLink is up")
 		return
 	fi
 	for ((gpu = 0; gpu < gpus; gpu++)); do
-		((${up[gpu]:-0} == most)) || complain "$gpu" "${up[gpu]:-0} of $most NVLinks are up"
+		((${up[gpu]:-0} == most)) || faults+=("$gpu:${up[gpu]:-0} of $most NVLinks are up")
 	done
+}
+
+# The driver and NVIDIA's fabric manager bring the links up after boot.
+check_nvlink() {
+	[ "${nvlink:-0}" = 1 ] || return 0
+	local faults fault tries
+	for ((tries = 0; tries < 18; tries++)); do
+		find_nvlink_faults
+		[ "${#faults[@]}" -gt 0 ] || return 0
+		sleep 10
+	done
+	for fault in "${faults[@]}"; do complain "${fault%%:*}" "${fault#*:}"; done
 }
 
 # Once, as it takes minutes; again when the GPUs are others. The JSON has no promised form (DCGM's documentation):

@@ -3,7 +3,8 @@ the state that a real one keeps. State in a JSON file; a boot (`boot`) forgets s
 
 Knobs in the state: `reset` (whether a GPU can be reset), `mode` (Enabled, Disabled, [N/A]),
 `broken` (creating slices fails), `unknown` (a query that this driver does not know); of a GPU: `errors`
-(uncorrectable, since boot), `remap` (pending, failure), `retire` (pending), `links` (up; None: no NVLink).
+(uncorrectable, since boot), `remap` (pending, failure), `retire` (pending), `links` (up; None: no NVLink),
+`fabric` (state).
 """
 import csv
 import json
@@ -25,7 +26,7 @@ def placements():
 def new(path, gpus, mode='Disabled', reset=False):
     path.write_text(json.dumps({'reset': reset, 'broken': False, 'calls': [], 'gpus': [
         {'mode': mode, 'pending': mode, 'slices': [], 'errors': '0', 'remap': ['0', '0'], 'retire': '[N/A]',
-         'links': 12} for _ in range(gpus)], 'unknown': ''}))
+         'fabric': '[N/A]', 'links': 12} for _ in range(gpus)], 'unknown': ''}))
 
 
 def boot(path):
@@ -85,6 +86,9 @@ def mig(state, args):
 
 
 def links(state):
+    if state.get('later'):      # the fabric manager needs a while
+        state['later'] -= 1
+        return
     for i, gpu in enumerate(state['gpus']):
         if gpu['links'] is None:
             continue
@@ -101,6 +105,7 @@ QUERIES = {
         f'{i}, {uuid(i)}, 132052400{i}, 00000000:{16 + i:02X}:1C.0, {gpu["errors"]}',
     '--query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure': lambda i, gpu:
         ', '.join([uuid(i), *gpu['remap']]),
+    '--query-gpu=fabric.state': lambda i, gpu: gpu['fabric'],
     '--query-gpu=uuid,retired_pages.pending': lambda i, gpu: f'{uuid(i)}, {gpu["retire"]}',
 }
 

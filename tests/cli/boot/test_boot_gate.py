@@ -162,6 +162,25 @@ def test_gpus_none_of_whose_links_is_up(tmp_path):
     assert node.refused()['reason'] == 'no NVLink is up'
 
 
+def test_links_that_come_up_late_are_waited_for(tmp_path):
+    node = GateNode(tmp_path)
+    state = json.loads(node.state.read_text())
+    node.state.write_text(json.dumps({**state, 'later': 9}))
+    node.admitted()
+    assert (node.folder / 'slept').read_text().split() == ['10'] * 9
+
+
+@pytest.mark.parametrize('fabric,good', [('In Progress', False), ('Completed', True), ('N/A', True)])
+def test_a_fabric_that_is_never_ready(fabric, good, tmp_path):
+    node = GateNode(tmp_path)
+    node.gpu(0, fabric=fabric)
+    if good:
+        node.admitted()
+    else:
+        assert node.refused()['reason'] == 'the NVLink fabric is still in progress'
+        assert (node.folder / 'slept').read_text().split() == ['10'] * 18
+
+
 @pytest.mark.parametrize('pool,gpus,links', [
     ('{accelerators: "A100:8", nodes: 1}', 8, 8),        # some links of a type may lead nowhere
     ('{accelerators: "T4:4", nodes: 1}', 4, None),
