@@ -1,0 +1,218 @@
+/* What a refresh makes of a view that may be old: it reads again, waits, or says what is unknown.
+ */
+#include "base/clock.h"
+#include "refresh_fixture.h"
+
+static void test_reads_again_until_a_young_one_appears(void)
+{
+	g_auto(World) world;
+	world_init(&world,
+		"{'list scripted.node': [[" DONE "], [" DONE "], [" PAGE(P0) "," DONE "]]}");
+	world_record(&world, 0, "i-0", YOUNG, "{'size': 'big'}");
+	world_assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
+	g_assert_cmpuint(world_lists(&world), ==, 3);
+	/* Only the kind that is unsettled is read again. */
+	g_assert_cmpuint(scripted_count(world.scripted, "list scripted.group"), ==, 1);
+	world_assert_quiet(&world);
+}
+
+static void test_is_unknown_when_a_young_one_does_not_appear_in_time(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	world_record(&world, 0, "i-0", OLD, "{'size': 'big'}")->updated_s = YOUNG;
+	world.input.settle_ms = 300;
+	world_assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
+	scripted_assert_diag(world.scripted->diags, 0, "refresh.unsettled",
+		"scripted.node.p[0] was created or changed a moment ago, and the cloud does not "
+		"show it "
+		"yet");
+	const RgDiag *diag = rg_diags_get(world.scripted->diags, 0);
+	g_assert_cmpstr(diag->hint, ==, "try again in 25 s");
+	g_assert_cmpstr(diag->address, ==, "scripted.node.p[0]");
+	g_assert_cmpuint(rg_diags_count(world.scripted->diags), ==, 1);
+	g_assert_cmpuint(world_lists(&world), >=, 2);
+}
+
+/* After an interrupted update: the record is marked, and recent. */
+static void test_doubts_a_view_that_an_update_may_yet_change(void)
+{
+	static const struct {
+		int64_t updated_s;
+		bool updating;
+		const char *recorded;
+		bool doubtful;
+	} cases[] = {
+		{YOUNG, true, "{'size': 'big'}", true},
+		{YOUNG, false, "{'size': 'big'}", false},
+		{NOW - 60, true, "{'size': 'big'}", true}, /* it may have been pending */
+		{NOW - 60, false, "{'size': 'small'}", false},
+		{OLD, true, "{'size': 'big'}", false},
+		{YOUNG, true, "{'size': 'small'}", true},
+		{OLD, true, "{'size': 'small'}", false},
+		{YOUNG, false, "{'size': 'small'}", true},
+		{OLD, false, "{'size': 'small'}", false},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(World) world;
+		world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+		world.input.settle_ms = 0;
+		RgResource *resource = world_record(&world, 0, "i-0", OLD, cases[i].recorded);
+		resource->updated_s = cases[i].updated_s;
+		resource->updating = cases[i].updating;
+		world_assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
+		g_assert_true(
+			world_look(&world, "scripted.node.p[0]")->doubtful == cases[i].doubtful);
+	}
+}
+
+static void test_reads_again_while_a_young_one_shows_the_old_view(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(NODE(
+				   "i-0", "null", ", 'count': 1")) "," DONE "], [" PAGE(NODE("i-0",
+				   "null", ", 'count': 2")) "," DONE "]]}");
+	world_record(&world, 0, "i-0", OLD, "{'size': 'big', 'count': 2}")->updated_s = YOUNG;
+	const RgResource *seen = world_look(&world, "scripted.node.p[0]");
+	g_assert_cmpint(rg_json_int(seen->attrs, "count", 0), ==, 2);
+	g_assert_cmpuint(world_lists(&world), ==, 2);
+	world_assert_quiet(&world);
+}
+
+static void test_believes_a_difference_that_stays(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+	world_record(&world, 0, "i-0", YOUNG, "{'size': 'small'}");
+	world.input.settle_ms = 250;
+	const RgResource *seen = world_look(&world, "scripted.node.p[0]");
+	g_assert_cmpint(seen->presence, ==, RG_PRESENT);
+	g_assert_cmpstr(rg_json_str(seen->attrs, "size", ""), ==, "big");
+	g_assert_cmpuint(world_lists(&world), >=, 2);
+	world_assert_quiet(&world);
+}
+
+static void test_does_not_wait_for_what_the_cloud_does_not_tell(void)
+{
+	g_auto(World) world;
+	world_init(&world,
+		"{'list scripted.node': [[" PAGE(NODE("i-0", "null",
+			", 'group': 'g-1', 'commit': 'old', 'ip': '1'")) "," DONE "]], 'list "
+									 "scripted.group': [[" PAGE(
+										 "{'id': 'g-1', "
+										 "'address': "
+										 "'scripted.group."
+										 "g', 'state': "
+										 "'present', "
+										 "'attributes': "
+										 "{'rules': ['b', "
+										 "'a']}}") "," DONE
+											   "]]}");
+	/* count is its default, group a reference, the rest is of classes that are not compared. */
+	world_record(&world, 0, "i-0", YOUNG,
+		"{'size': 'big', 'count': 1, 'group': {'$ref': 'scripted.group.g', 'attr': 'id'}, "
+		"'commit': 'new', 'user_data': 'x', 'password': 'y', 'ip': '2', "
+		"'tags': {'$ref': 'scripted.group.nowhere', 'attr': 'id'}}");
+	RgResource *group = rg_resource_new("scripted.group", "g", -1);
+	group->id = g_strdup("g-1");
+	group->created_s = YOUNG;
+	group->attrs = scripted_json("{'rules': ['a', 'b']}");
+	rg_resource_set_add(world.recorded, group);
+	world_assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
+	world_assert_presence(&world, "scripted.group.g", RG_PRESENT);
+	g_assert_cmpuint(world_lists(&world), ==, 1);
+	g_assert_cmpuint(scripted_count(world.scripted, "list scripted.group"), ==, 1);
+	world_assert_quiet(&world);
+}
+
+static void test_waits_until_a_removed_one_is_gone(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "], [" DONE "]]}");
+	g_hash_table_add(world.tombstones, (gpointer)(uintptr_t) "i-0");
+	g_assert_null(world_look(&world, "scripted.node.p[0]"));
+	g_assert_cmpuint(world_lists(&world), ==, 2);
+	g_assert_cmpuint(rg_resource_set_extras(world.observed)->len, ==, 0);
+	world_assert_quiet(&world);
+}
+
+static void test_warns_of_a_removed_one_that_stays(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+	world.input.settle_ms = 250;
+	g_hash_table_add(world.tombstones, (gpointer)(uintptr_t) "i-0");
+	g_assert_null(world_look(&world, "scripted.node.p[0]"));
+	g_assert_cmpuint(rg_resource_set_extras(world.observed)->len, ==, 0);
+	scripted_assert_diag(world.scripted->diags, 0, "refresh.unsettled",
+		"i-0 was removed a short while ago, but the cloud still shows it as running");
+	g_assert_false(rg_diags_has_errors(world.scripted->diags));
+}
+
+static void test_a_failure_while_settling_counts_too(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(
+				   P0) "," DONE "], [['diag', {'class': 7, 'summary': "
+				       "'no answer'}], ['status', -1]]]}");
+	world_record(&world, 0, "i-0", OLD, "{'size': 'big'}");
+	world_record(&world, 1, "i-1", YOUNG, "{'size': 'big'}");
+	world_assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
+	world_assert_presence(&world, "scripted.node.p[1]", RG_UNKNOWN);
+	scripted_assert_diag(world.scripted->diags, 0, "provider.transient", "no answer");
+	g_assert_cmpuint(world_lists(&world), ==, 2);
+}
+
+static void *cancel_soon(void *data)
+{
+	g_usleep(300000);
+	g_atomic_int_set(&((Scripted *)data)->canceled, 1);
+	return NULL;
+}
+
+static void test_stops_waiting_when_canceled(void)
+{
+	g_auto(World) world;
+	pthread_t thread;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	world_record(&world, 0, "i-0", YOUNG, "{'size': 'big'}");
+	world.input.settle_ms = 20000;
+	int64_t begin_ms = rg_clock_monotonic_ms();
+	g_assert_cmpint(pthread_create(&thread, NULL, cancel_soon, world.scripted), ==, 0);
+	world_assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
+	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 3000);
+	pthread_join(thread, NULL);
+	scripted_assert_diag(world.scripted->diags, 0, "provider.canceled",
+		"reading scripted.node was canceled");
+	g_assert_cmpuint(rg_diags_count(world.scripted->diags), ==, 1);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *sentence;
+		void (*test)(void);
+	} tests[] = {
+		{"reads again until a young one appears",
+			test_reads_again_until_a_young_one_appears},
+		{"is unknown when a young one does not appear in time",
+			test_is_unknown_when_a_young_one_does_not_appear_in_time},
+		{"doubts a view that an update may yet change",
+			test_doubts_a_view_that_an_update_may_yet_change},
+		{"reads again while a young one shows the old view",
+			test_reads_again_while_a_young_one_shows_the_old_view},
+		{"believes a difference that stays", test_believes_a_difference_that_stays},
+		{"does not wait for what the cloud does not tell",
+			test_does_not_wait_for_what_the_cloud_does_not_tell},
+		{"waits until a removed one is gone", test_waits_until_a_removed_one_is_gone},
+		{"warns of a removed one that stays", test_warns_of_a_removed_one_that_stays},
+		{"a failure while settling counts too", test_a_failure_while_settling_counts_too},
+		{"stops waiting when canceled", test_stops_waiting_when_canceled},
+	};
+	g_test_init(&argc, &argv, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
+		g_autofree char *path = g_strconcat("/refresh/settle/", tests[i].sentence, NULL);
+		g_test_add_func(path, tests[i].test);
+	}
+	return g_test_run();
+}
