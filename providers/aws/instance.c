@@ -1,4 +1,5 @@
 /* The kind aws.instance: changing in place and terminating. */
+#include "aws/form.h"
 #include "aws/instance.h"
 #include <string.h>
 
@@ -90,39 +91,61 @@ static rgp_status instance_update(const AwsCall *call, AwsUpdate *update)
 /* A removal in progress. */
 typedef struct {
 	const AwsCall *call;
-	json_t *items;	   /* those without a result */
-	GHashTable *ended; /* ids that EC2 says are terminated */
+	json_t *items; /* those without a result */
 	ModBackoff backoff;
 } Removal;
 
-static const AwsShape state_members[] = {{"name"}, {0}};
-static const AwsShape change_members[] = {{"instanceId"}, {"currentState", state_members}, {0}};
-static const AwsShape change_set[] = {{"item", change_members, AWS_RECORD}, {0}};
-static const AwsShape terminate_members[] = {{"instancesSet", change_set}, {0}};
-static const AwsShape terminate_instances = {"TerminateInstancesResponse", terminate_members};
+#define TERMINATING "terminating"
 
-static void on_terminated(void *data, const json_t *record)
+/* An instance counts against the quota, and keeps its place in a reservation, until it is
+ * terminated: one that is replaced is pending until then. */
+static rgp_status give_removed(const AwsCall *call, const json_t *item, bool ended)
 {
-	Removal *removal = data;
-	if (g_str_equal(mod_str(json_object_get(record, "currentState"), "name"), "terminated"))
-		g_hash_table_add(removal->ended, g_strdup(mod_str(record, "instanceId")));
+	const char *address = mod_str(item, "address"), *id = mod_str(item, "id");
+	if (ended || !json_is_true(json_object_get(item, "replaced")))
+		return mod_give_item(&call->talk, address, "done", id, NULL);
+	return mod_give(&call->talk, "item",
+		json_pack("{s:s, s:s, s:s, s:s}", "address", address, "outcome", "pending", "id",
+			id, "operation", TERMINATING));
 }
 
-/* An instance counts against the quota, and holds its place in a reservation, until it is
- * terminated: one that is replaced is pending until then. `gone`: EC2 does not know them. */
-static rgp_status give_removed(Removal *removal, bool gone)
+static rgp_status give_all(const AwsCall *call, const json_t *items, bool ended)
 {
 	rgp_status status = RGP_OK;
 	size_t i;
 	const json_t *item;
-	json_array_foreach (removal->items, i, item) {
-		const char *id = mod_str(item, "id");
-		bool done = gone || !json_is_true(json_object_get(item, "replaced")) ||
-			    g_hash_table_contains(removal->ended, id);
+	json_array_foreach (items, i, item)
 		if (status == RGP_OK)
-			status = mod_give_item(&removal->call->talk, mod_str(item, "address"),
-				done ? "done" : "pending", id, NULL);
-	}
+			status = give_removed(call, item, ended);
+	return status;
+}
+
+static void on_going(void *data, const json_t *record)
+{
+	g_auto(AwsSeen) seen = {0};
+	aws_instance_read(record, &seen);
+	if (g_strcmp0(seen.status, "terminated") != 0)
+		g_hash_table_add(data, g_strdup(seen.id));
+}
+
+/* Those that a call of this run has told to terminate. */
+static rgp_status look_at_removed(const AwsCall *call, const json_t *items)
+{
+	g_autoptr(GHashTable) going = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+	json_auto_t *params = json_object();
+	rgp_status status = RGP_OK;
+	size_t i;
+	const json_t *item;
+	json_array_foreach (items, i, item)
+		g_ptr_array_add(ids, (char *)(uintptr_t)mod_str(item, "id"));
+	aws_form_filter(
+		params, aws_instance_kind.id_filter, (const char *const *)ids->pdata, ids->len);
+	status = aws_kind_describe(call, &aws_instance_kind, params, on_going, NULL, going);
+	json_array_foreach (items, i, item)
+		if (status == RGP_OK)
+			status = give_removed(
+				call, item, !g_hash_table_contains(going, mod_str(item, "id")));
 	return status;
 }
 
@@ -170,11 +193,7 @@ static rgp_status run_removal(Removal *removal)
 	while (json_array_size(removal->items)) {
 		g_auto(Ec2Reply) reply = {0};
 		json_auto_t *params = json_pack("{s:o}", "InstanceId", ids_of(removal->items));
-		const Ec2Request request = {.action = "TerminateInstances",
-			.params = params,
-			.shape = &terminate_instances,
-			.record = on_terminated,
-			.data = removal};
+		const Ec2Request request = {.action = "TerminateInstances", .params = params};
 		rgp_status status = ec2_send(removal->call, &request, &reply);
 		if (status != RGP_OK)
 			return status;
@@ -195,23 +214,31 @@ static rgp_status run_removal(Removal *removal)
 		if (status == RGP_FAIL)
 			break;
 	}
-	return give_removed(removal, gone);
+	return give_all(removal->call, removal->items, gone);
 }
 
 #define UNKNOWN_WAIT_S 10
 
 static rgp_status remove_items(const AwsCall *call, const json_t *items)
 {
+	json_auto_t *begun = json_array();
 	Removal removal = {
 		.call = call,
 		.items = json_array(),
-		.ended = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.backoff = mod_backoff_start(&call->talk, UNKNOWN_WAIT_S),
 	};
-	json_array_extend(removal.items, mod_unconst(items));
-	rgp_status status = run_removal(&removal);
+	size_t i;
+	json_t *item;
+	json_array_foreach (mod_unconst(items), i, item) {
+		bool is_begun = g_str_equal(mod_str(item, "operation"), TERMINATING);
+		json_array_append(is_begun ? begun : removal.items, item);
+	}
+	rgp_status status = RGP_OK;
+	if (json_array_size(removal.items))
+		status = run_removal(&removal);
+	if (status == RGP_OK && json_array_size(begun))
+		status = look_at_removed(call, begun);
 	json_decref(removal.items);
-	g_hash_table_unref(removal.ended);
 	return status;
 }
 

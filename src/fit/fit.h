@@ -31,6 +31,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgShapes, rg_fit_shapes_free)
  * NULL if there is nothing to ask. */
 const json_t *rg_fit_request(const RgShapes *shapes);
 
+/* Whether the pool's nodes must be in one zone. */
+bool rg_fit_is_gathered(const RgPool *pool);
 /* The fitted document, a new reference. `facts`: the reply of resolve, NULL if nothing was asked.
  * `lineage`: 32 hex digits, or NULL before the first apply. NULL and diagnostics on error; unknown
  * prices are warnings (catalog.no-price). */

@@ -88,8 +88,6 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
 /* False and fit.no-rdma if the pool requires RDMA and the type has no adapters (placement.c). */
 bool rg_fit_check_rdma(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
-/* Whether the pool's nodes must be in one zone (placement.c). */
-bool rg_fit_is_gathered(const RgPool *pool);
 /* A pool with a placement or RDMA is in one zone: nodes pinned elsewhere become homeless. */
 void rg_fit_gather(RgShape *shape);
 

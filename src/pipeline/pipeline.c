@@ -219,8 +219,10 @@ static GArray *rules_of(const RgCluster *cluster)
 	GArray *rules = g_array_new(FALSE, FALSE, sizeof(RgPlanRule));
 	for (guint i = 0; cluster && i < cluster->pools->len; i++) {
 		const RgPool *pool = cluster->pools->pdata[i];
-		const RgPlanRule rule = {
-			pool->name, pool->gang, pool->max_unavailable, pool->max_surge};
+		/* nodes that must be near each other cannot be made one after the other */
+		bool rolls = !pool->gang && !rg_fit_is_gathered(pool);
+		const RgPlanRule rule = {pool->name, pool->gang, rolls ? pool->max_unavailable : 0,
+			rolls ? pool->max_surge : 0};
 		g_array_append_val(rules, rule);
 	}
 	return rules;

@@ -170,7 +170,7 @@ static void add_rules(const Maker *maker, GPtrArray *pools, GHashTable *by_name)
 		const RgPlanRule *rule = &maker->input->rules[i];
 		RgPlanPool *pool = find_pool(pools, by_name, rule->pool);
 		pool->gang = rule->gang;
-		if (rule->gang || !g_hash_table_contains(rolling, rule->pool))
+		if (!g_hash_table_contains(rolling, rule->pool))
 			continue;
 		pool->max_surge = rule->max_surge;
 		pool->max_unavailable = rule->max_surge ? 0 : rule->max_unavailable;
