@@ -4,6 +4,23 @@
 #include "pipeline/pass.h"
 #include "pipeline/tables.h"
 
+/* pass.c. The pass's own, opened when first needed. */
+RgTables *pass_tables(RgSession *session, RgPass *pass);
+/* "a, b, c"; g_free. */
+char *pass_list(const json_t *texts);
+/* Whether a text matches {"pattern"}, a rule of the module's schema; NULL: any does. */
+bool pass_fits(const json_t *rule, const char *text);
+/* The place of a pointer into the spec, a RgCluster*; NULL: there is none. */
+RgSource pass_source(const void *cluster, const char *pointer);
+/* Gives findings with a pointer into the spec their lines. */
+void pass_locate(const RgCluster *cluster, RgDiags *diags);
+/* The head or a worker pool of the spec; NULL: it has no such pool. */
+const RgPool *pass_find_pool(const RgCluster *cluster, const char *name);
+/* Where the cluster is: as the spec says, else as recorded. Borrowed. */
+RgProviderRef pass_place(const RgPass *pass);
+/* Tells of a stage (RgSession.progress). */
+void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done);
+
 /* policy.* of the spec and the project file (NULL: none); false if anything is not allowed. */
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags);
@@ -13,11 +30,9 @@ GPtrArray *pass_limits(const RgCluster *cluster, const RgProject *project);
 json_t *pass_ignored_tags(const RgCluster *cluster, const RgProject *project);
 /* RgPlanInput.carbon for all types of the pass; NULL with errors. */
 json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags);
-/* The pass's own, opened when first needed. */
-RgTables *pass_tables(RgSession *session, RgPass *pass);
-/* tables.c. spec -> shapes with the catalog of the spec's region alone; only a refusal, which lists
- * what other regions have, reads all of it. They borrow from the tables and the cluster. NULL,
- * without a diagnostic if there is no such provider: rg_pass_check_settings reports that. */
+/* settings.c. spec -> shapes with the catalog of the spec's region alone; only a refusal, which
+ * lists what other regions have, reads all of it. They borrow from the tables and the cluster.
+ * NULL, without a diagnostic if there is no such provider: rg_pass_check_settings reports that. */
 RgShapes *pass_fit_shapes(
 	RgTables *tables, const RgCluster *cluster, const json_t *pins, RgDiags *diags);
 /* range.c. What the cluster costs at the minimum and maximum number of nodes of its pools, with a
@@ -99,17 +114,3 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 /* False with spec.not-supported-yet if a pool has a range of nodes that the provider does not
  * support. */
 bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
-/* "a, b, c"; g_free. */
-char *pass_list(const json_t *texts);
-/* Whether a text matches {"pattern"}, a rule of the module's schema; NULL: any does. */
-bool pass_fits(const json_t *rule, const char *text);
-/* The place of a pointer into the spec, a RgCluster*; NULL: there is none. */
-RgSource pass_source(const void *cluster, const char *pointer);
-/* Gives findings with a pointer into the spec their lines. */
-void pass_locate(const RgCluster *cluster, RgDiags *diags);
-/* The head or a worker pool of the spec; NULL: it has no such pool. */
-const RgPool *pass_find_pool(const RgCluster *cluster, const char *name);
-/* Where the cluster is: as the spec says, else as recorded. Borrowed. */
-RgProviderRef pass_place(const RgPass *pass);
-/* Tells of a stage (RgSession.progress). */
-void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done);

@@ -6,49 +6,6 @@
 #include "base/clock.h"
 #include "resource/expr.h"
 
-void rg_pass_free(RgPass *pass)
-{
-	if (!pass)
-		return;
-	rg_refresh_drop(pass->reading); /* it uses what is freed below */
-	rg_plan_free(pass->plan);
-	rg_diff_free(pass->diff);
-	rg_resource_set_free(pass->observed);
-	if (pass->strangers)
-		g_ptr_array_unref(pass->strangers);
-	rg_resource_set_free(pass->desired);
-	rg_fit_shapes_free(pass->shapes);
-	json_decref(pass->pins);
-	json_decref(pass->fitted);
-	json_decref(pass->fit);
-	json_decref(pass->facts);
-	json_decref(pass->place);
-	pass_forget_account(pass);
-	g_free(pass->account);
-	rg_provider_close(pass->provider);
-	rg_snapshot_free(pass->snapshot);
-	rg_tables_free(pass->tables);
-	rg_provenance_free(pass->provenance);
-	rg_project_free(pass->project);
-	rg_cluster_free(pass->cluster);
-	g_free(pass);
-}
-
-void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done)
-{
-	if (session->progress)
-		session->progress(session->progress_data, stage, what, n, done);
-}
-
-RgProviderRef pass_place(const RgPass *pass)
-{
-	const RgSnapshot *snapshot = pass->snapshot;
-	if (pass->cluster)
-		return pass->cluster->provider;
-	return (RgProviderRef){
-		.name = snapshot->provider, .region = snapshot->region, .config = snapshot->config};
-}
-
 /* ---- module and transport */
 
 bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, const char *region,
@@ -124,13 +81,6 @@ static bool same_place(RgProviderHost *providers, const RgCluster *cluster,
 }
 
 /* ---- cluster -> desired */
-
-RgTables *pass_tables(RgSession *session, RgPass *pass)
-{
-	if (!pass->tables)
-		pass->tables = rg_tables_new(session->providers, pass->project);
-	return pass->tables;
-}
 
 /* What in the catalog satisfies the spec, its policy and what is kept; NULL with diagnostics. */
 static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)

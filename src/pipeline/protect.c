@@ -3,18 +3,6 @@
 
 /* `protect: true`: from the spec for its pools, from the state for those that left it. */
 
-const RgPool *pass_find_pool(const RgCluster *cluster, const char *name)
-{
-	if (g_strcmp0(name, cluster->head->name) == 0)
-		return cluster->head;
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
-		if (g_strcmp0(name, pool->name) == 0)
-			return pool;
-	}
-	return NULL;
-}
-
 /* A destroy ignores the spec: protection must have been removed before. */
 static const RgCluster *spec_of(const RgSession *session, const RgPass *pass)
 {

@@ -14,16 +14,6 @@ static RgDiag *hint_zone(RgDiag *diag, const RgWords *words, const char *region)
 		words->zone, region);
 }
 
-char *pass_list(const json_t *texts)
-{
-	GString *list = g_string_new(NULL);
-	size_t i;
-	json_t *text;
-	json_array_foreach (texts, i, text)
-		g_string_append_printf(list, "%s%s", i ? ", " : "", json_string_value(text));
-	return g_string_free(list, FALSE);
-}
-
 /* A zone of a pool that the provider's schema.json excludes; NULL: none. */
 static RgDiag *check_zone(
 	const RgProviderRef *place, const RgSchema *schema, const char *zone, RgDiags *diags)
@@ -193,12 +183,6 @@ bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgD
 	return good;
 }
 
-bool pass_fits(const json_t *rule, const char *text)
-{
-	return !rule || g_regex_match_simple(
-				rg_json_str(rule, "pattern", ""), text, G_REGEX_DOLLAR_ENDONLY, 0);
-}
-
 static bool check_image(
 	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
 {
@@ -227,16 +211,6 @@ json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 	return json_pack("{s:O*, s:O, s:O*}", "settings",
 		json_object_size(deciding) > 0 ? deciding : NULL, "zone_maps", maps, "image",
 		rg_schema_image(schema));
-}
-
-RgSource pass_source(const void *cluster, const char *pointer)
-{
-	return cluster ? rg_cluster_source(cluster, pointer) : (RgSource){0};
-}
-
-void pass_locate(const RgCluster *cluster, RgDiags *diags)
-{
-	rg_diags_locate(diags, pass_source, cluster);
 }
 
 bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
@@ -292,4 +266,29 @@ bool rg_pass_check_settings(RgProviderHost *providers, const RgCluster *cluster,
 	}
 	bool ok = pass_check_config(providers, cluster, diags);
 	return pass_check_place(providers, cluster, diags) && ok;
+}
+
+/* ---- spec -> shapes */
+
+RgShapes *pass_fit_shapes(
+	RgTables *tables, const RgCluster *cluster, const json_t *known, RgDiags *diags)
+{
+	g_autoptr(RgDiags) first = rg_diags_new();
+	const RgProviderRef *place = &cluster->provider;
+	if (!rg_tables_have(tables, place->name, "schema.json"))
+		return NULL;
+	/* the pins, together with the spec's settings that the module's schema marks */
+	const RgSchema *schema = rg_tables_schema(tables, place->name);
+	json_auto_t *pins = known ? json_copy(rg_json_unconst(known)) : json_object();
+	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
+	if (settings)
+		json_object_update(pins, settings);
+	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, first);
+	RgShapes *shapes = catalog ? rg_fit_shapes(cluster, catalog, pins, first) : NULL;
+	if (shapes) {
+		rg_diags_take_new(diags, first);
+		return shapes;
+	}
+	catalog = rg_tables_catalog(tables, place->name, NULL, diags);
+	return catalog ? rg_fit_shapes(cluster, catalog, pins, diags) : NULL;
 }

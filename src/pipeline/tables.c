@@ -117,8 +117,7 @@ static const char *data_text(void *data, const char *file, size_t *len)
 	return rg_provider_data(source->providers, source->name, file, len);
 }
 
-/* NULL for a provider that has tables but no module yet. */
-static const RgSchema *schema_of(const RgTables *tables, const char *provider)
+const RgSchema *rg_tables_schema(const RgTables *tables, const char *provider)
 {
 	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings reports it */
 	return rg_provider_schema(tables->providers, provider, unsaid);
@@ -132,7 +131,7 @@ const RgCatalog *rg_tables_catalog(
 	if (catalog || !open_base(tables, diags))
 		return catalog;
 	DataSource data = {tables->providers, provider};
-	const RgSchema *schema = schema_of(tables, provider);
+	const RgSchema *schema = rg_tables_schema(tables, provider);
 	const RgCatalogSource source = {.provider = provider,
 		.words = schema ? rg_schema_words(schema) : NULL,
 		.no_regions = schema && !rg_schema_has_regions(schema),
@@ -154,7 +153,7 @@ static void refuse_places(
 		report_no_catalog(tables, provider, diags);
 		return;
 	}
-	const RgSchema *schema = provider ? schema_of(tables, provider) : NULL;
+	const RgSchema *schema = provider ? rg_tables_schema(tables, provider) : NULL;
 	rg_diags_error(diags, "catalog.unknown-region", "%s has no %s \"%s\" in raygpu's catalog",
 		provider ? provider : "no provider",
 		schema ? rg_schema_words(schema)->region : "region", region ? region : "");
@@ -182,29 +181,4 @@ GArray *rg_tables_places(RgTables *tables, const char *provider, const char *reg
 		return g_steal_pointer(&places);
 	refuse_places(tables, provider, region, diags);
 	return NULL;
-}
-
-/* ---- spec -> shapes */
-
-RgShapes *pass_fit_shapes(
-	RgTables *tables, const RgCluster *cluster, const json_t *known, RgDiags *diags)
-{
-	g_autoptr(RgDiags) first = rg_diags_new();
-	const RgProviderRef *place = &cluster->provider;
-	if (!rg_tables_have(tables, place->name, "schema.json"))
-		return NULL;
-	/* the pins, together with the spec's settings that the module's schema marks */
-	const RgSchema *schema = schema_of(tables, place->name);
-	json_auto_t *pins = known ? json_copy(rg_json_unconst(known)) : json_object();
-	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
-	if (settings)
-		json_object_update(pins, settings);
-	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, first);
-	RgShapes *shapes = catalog ? rg_fit_shapes(cluster, catalog, pins, first) : NULL;
-	if (shapes) {
-		rg_diags_take_new(diags, first);
-		return shapes;
-	}
-	catalog = rg_tables_catalog(tables, place->name, NULL, diags);
-	return catalog ? rg_fit_shapes(cluster, catalog, pins, diags) : NULL;
 }

@@ -18,6 +18,8 @@ const RgProject *rg_tables_project(const RgTables *tables);
 /* Whether a provider has this data file: "schema.json" (there is a module), "instance_types.csv".
  */
 bool rg_tables_have(const RgTables *tables, const char *provider, const char *file);
+/* NULL, without a diagnostic, for a provider that has tables but no module yet. */
+const RgSchema *rg_tables_schema(const RgTables *tables, const char *provider);
 /* For one region, which loads much faster, or (NULL) for all. NULL, without a diagnostic if there
  * is no such provider. */
 const RgCatalog *rg_tables_catalog(
