@@ -17,8 +17,6 @@ typedef struct {
 	RgDiags *diags;
 } Rebuild;
 
-/* rebuild.c: resources of all kinds with the cluster's name; false and diagnostics */
-bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked);
 /* place.c: determines where the cluster is, opens the provider and reads marked resources. `asked`:
  * the requested lineage, or NULL */
 bool rebuild_find_place(Rebuild *rebuild, const char *asked, GPtrArray *marked);

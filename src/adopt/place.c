@@ -1,13 +1,65 @@
-/* Where a cluster whose state was lost is, if its spec leaves a choice: only the clouds know, so
- * every candidate is checked. */
+/* What has the marks of a cluster whose state was lost, and where it is if its spec leaves a
+ * choice: only the clouds know, so every candidate is checked. */
 #include <string.h>
 #include "pipeline/place.h"
 #include "adopt/internal.h"
 
+static void take_marked(void *data, RgResource *resource)
+{
+	GPtrArray *marked = data;
+	if (resource->presence == RG_PRESENT)
+		g_ptr_array_add(marked, resource);
+	else
+		rg_resource_free(resource);
+}
+
+/* Kinds that not every API supports are skipped with a warning: a plan that needs one reads it. */
+static void warn_unread(Rebuild *rebuild, GStrv kinds, const RgDiags *why)
+{
+	g_autofree char *names = g_strjoinv(", ", kinds);
+	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
+		"%s could not be read: resources of that kind are skipped", names);
+	if (rg_diags_count(why))
+		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
+	rg_diag_hint(diag, "if the cluster has any, make sure that they can be read and try again");
+}
+
+static bool all_are_optional(const RgSchema *schema, GStrv kinds)
+{
+	for (size_t i = 0; kinds[i]; i++) {
+		if (!rg_schema_kind(schema, kinds[i])->read_if_used)
+			return false;
+	}
+	return true;
+}
+
+/* Resources of all kinds with the cluster's name. */
+static bool read_marked(Rebuild *rebuild, GPtrArray *marked)
+{
+	RgPass *pass = rebuild->pass;
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	const GPtrArray *listings = rg_schema_listings(schema);
+	for (guint i = 0; i < listings->len; i++) {
+		GStrv kinds = listings->pdata[i];
+		const RgListing listing = {
+			.kinds = (const char *const *)kinds, .cluster = pass->cluster->name};
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		bool ok = rg_provider_list(pass->provider, &listing, take_marked, marked, diags);
+		bool optional = !ok && all_are_optional(schema, kinds);
+		if (optional)
+			warn_unread(rebuild, kinds, diags);
+		else
+			rg_diags_take_all(rebuild->diags, diags);
+		if (!ok && !optional)
+			return false;
+	}
+	return true;
+}
+
 static bool read_here(Rebuild *rebuild, GPtrArray *marked)
 {
 	return rg_pass_open(rebuild->session, rebuild->pass, rebuild->diags) &&
-	       rebuild_read_marked(rebuild, marked);
+	       read_marked(rebuild, marked);
 }
 
 static bool is_ours(const GPtrArray *marked, const char *asked)

@@ -2,59 +2,6 @@
  * values as pins, and recorded as they are. Writes only the state, once, at the end. */
 #include "adopt/internal.h"
 
-/* ---- resources with the cluster's marks */
-
-static void take_marked(void *data, RgResource *resource)
-{
-	GPtrArray *marked = data;
-	if (resource->presence == RG_PRESENT)
-		g_ptr_array_add(marked, resource);
-	else
-		rg_resource_free(resource);
-}
-
-/* Kinds that not every API supports are skipped with a warning: a plan that needs one reads it. */
-static void warn_unread(Rebuild *rebuild, GStrv kinds, const RgDiags *why)
-{
-	g_autofree char *names = g_strjoinv(", ", kinds);
-	RgDiag *diag = rg_diags_warning(rebuild->diags, "state.not-told",
-		"%s could not be read: resources of that kind are skipped", names);
-	if (rg_diags_count(why))
-		rg_diag_detail(diag, "%s", rg_diags_get(why, 0)->summary);
-	rg_diag_hint(diag, "if the cluster has any, make sure that they can be read and try again");
-}
-
-static bool all_are_optional(const RgSchema *schema, GStrv kinds)
-{
-	for (size_t i = 0; kinds[i]; i++) {
-		if (!rg_schema_kind(schema, kinds[i])->read_if_used)
-			return false;
-	}
-	return true;
-}
-
-bool rebuild_read_marked(Rebuild *rebuild, GPtrArray *marked)
-{
-	RgPass *pass = rebuild->pass;
-	const RgSchema *schema = rg_provider_get_schema(pass->provider);
-	const GPtrArray *listings = rg_schema_listings(schema);
-	for (guint i = 0; i < listings->len; i++) {
-		GStrv kinds = listings->pdata[i];
-		const RgListing listing = {
-			.kinds = (const char *const *)kinds, .cluster = pass->cluster->name};
-		g_autoptr(RgDiags) diags = rg_diags_new();
-		bool ok = rg_provider_list(pass->provider, &listing, take_marked, marked, diags);
-		bool optional = !ok && all_are_optional(schema, kinds);
-		if (optional)
-			warn_unread(rebuild, kinds, diags);
-		else
-			rg_diags_take_all(rebuild->diags, diags);
-		if (!ok && !optional)
-			return false;
-	}
-	return true;
-}
-
 /* The only lineage of all, or the requested one. NULL and a diagnostic. */
 static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const char *asked)
 {

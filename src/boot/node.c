@@ -198,3 +198,13 @@ json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray)
 	json_array_append_new(args, json_string("--block"));
 	return args;
 }
+
+json_t *rg_boot_token_ref(void)
+{
+	return json_pack("{s:s, s:s}", "$ref", "raygpu.secret.ray_token", "attr", "value");
+}
+
+json_t *rg_boot_head_ref(void)
+{
+	return json_pack("{s:s, s:s}", "$ref", "@head", "attr", "address");
+}

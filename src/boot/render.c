@@ -1,16 +1,6 @@
 /* What a node boots from: the Ray node, and what its cloud starts it with. */
 #include "boot/internal.h"
 
-json_t *rg_boot_token_ref(void)
-{
-	return json_pack("{s:s, s:s}", "$ref", "raygpu.secret.ray_token", "attr", "value");
-}
-
-json_t *rg_boot_head_ref(void)
-{
-	return json_pack("{s:s, s:s}", "$ref", "@head", "attr", "address");
-}
-
 /* A container that the cloud starts itself. */
 static void add_container(const RgBootNode *node, json_t *boot)
 {
