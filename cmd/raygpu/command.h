@@ -253,6 +253,7 @@ int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_fit(Context *context, int argc, char **argv);
 int cmd_graph(Context *context, int argc, char **argv);
+int cmd_iam(Context *context, int argc, char **argv);
 int cmd_import(Context *context, int argc, char **argv);
 int cmd_init(Context *context, int argc, char **argv);
 int cmd_log(Context *context, int argc, char **argv);

@@ -27,6 +27,8 @@ static const Command commands[] = {
 		"From the spec and the catalog alone, as if no node were running yet.", cmd_fit},
 	{"graph", "[SPEC | PLANFILE]", "print the changes of a plan and their order, for dot",
 		"raygpu graph | dot -Tsvg > plan.svg", cmd_graph},
+	{"iam", "[SPEC]", "print the least permissions that a spec needs in the cloud",
+		"A policy document in the cloud's own form. No network is\nused.", cmd_iam},
 	{"import", "SPEC ADDRESS ID [ADDRESS ID...]",
 		"bring existing resources under management, without changing them",
 		"Shows what would be recorded and the plan that follows, then records it. The\n"

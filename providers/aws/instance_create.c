@@ -147,6 +147,8 @@ static json_t *run_params(const AwsCall *call, const json_t *input)
 			"InstanceType", mod_str(attributes, "instance_type"), "MinCount", least,
 			"MaxCount", count, "ClientToken", mod_str(input, "token"));
 	set_user_data(call, attributes, params);
+	if (*mod_str(attributes, "key_name"))
+		json_object_set(params, "KeyName", json_object_get(attributes, "key_name"));
 	json_object_set_new(params, "BlockDeviceMapping", disk_mapping(attributes));
 	/* hop limit 2: Ray runs in a container, one hop further from the metadata service */
 	json_object_set_new(params, "MetadataOptions",

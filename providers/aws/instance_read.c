@@ -31,6 +31,7 @@ static const AwsShape instance_members[] = {
 	{"clientToken"},
 	{"amiLaunchIndex", NULL, AWS_OWN},
 	{"instanceLifecycle"},
+	{"keyName"},
 	{"rootDeviceName"},
 	{"instanceState", state_members},
 	{"stateReason", reason_members},
@@ -164,6 +165,7 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "instance_type", record, "instanceType");
 	copy_text(attributes, "image_id", record, "imageId");
 	copy_text(attributes, "subnet_id", record, "subnetId");
+	copy_text(attributes, "key_name", record, "keyName");
 	copy_text(attributes, "launch_time", record, "launchTime");
 	/* spot, scheduled, capacity-block; on-demand instances have none */
 	copy_text(attributes, "market", record, "instanceLifecycle");

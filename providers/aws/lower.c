@@ -158,6 +158,37 @@ static void add_group(Lowering *lowering)
 			tags_for(lowering, "nodes")));
 }
 
+/* Port 22 of the head, for the networks of the spec: a group of its own, so that it is never open
+ * on the workers. */
+static void add_ssh_group(Lowering *lowering)
+{
+	const json_t *networks = setting(lowering, "ssh_from"), *network;
+	json_t *ingress = json_array();
+	size_t i;
+	json_array_foreach (networks, i, network)
+		json_array_append_new(
+			ingress, json_pack("{s:s, s:i, s:i, s:s}", "protocol", "tcp", "from_port",
+					 22, "to_port", 22, "source", json_string_value(network)));
+	g_autofree char *description = g_strdup_printf(
+		"ssh to the head of raygpu cluster %s", mod_str(lowering->fitted, "cluster"));
+	add_single(lowering, AWS_GROUP, "ssh", "/provider",
+		json_pack("{s:s, s:s, s:o, s:[{s:s, s:s}], s:o}", "description", description,
+			"vpc_id", mod_str(network_of(lowering), "vpc_id"), "ingress", ingress,
+			"egress", "protocol", "all", "source", "0.0.0.0/0", "tags",
+			tags_for(lowering, "ssh")));
+}
+
+static json_t *head_groups(Lowering *lowering)
+{
+	json_t *list = groups(lowering);
+	if (!setting(lowering, "ssh_from"))
+		return list;
+	add_ssh_group(lowering);
+	json_array_append_new(
+		list, json_pack("{s:s, s:s}", "$ref", AWS_GROUP ".ssh", "attr", "group_id"));
+	return list;
+}
+
 static const char *subnet_of(Lowering *lowering, const json_t *node)
 {
 	const char *zone = mod_str(json_object_get(node, "offer"), "zone");
@@ -178,7 +209,7 @@ static void add_interface(Lowering *lowering, const json_t *node)
 	g_autofree char *description = g_strdup_printf(
 		"address of the head of raygpu cluster %s", mod_str(lowering->fitted, "cluster"));
 	json_t *attributes = json_pack("{s:s, s:o, s:s, s:o}", "subnet_id",
-		subnet_of(lowering, node), "security_groups", groups(lowering), "description",
+		subnet_of(lowering, node), "security_groups", head_groups(lowering), "description",
 		description, "tags", tags_for(lowering, "head"));
 	if (json_is_true(json_object_get(json_object_get(node, "network"), "public_ip")))
 		json_object_set_new(attributes, "public_ip", json_true());
@@ -229,6 +260,8 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 		json_object_set(
 			attributes, "disk_throughput", json_object_get(disk, "throughput_mib_s"));
 	set_market(attributes, offer);
+	if (setting(lowering, "key_name"))
+		json_object_set(attributes, "key_name", mod_unconst(setting(lowering, "key_name")));
 	const char *profile = json_string_value(setting(lowering, "instance_profile"));
 	aws_instance_profile_set(attributes, profile ? profile : "");
 	const json_t *user_data = json_object_get(json_object_get(node, "boot"), "user_data");

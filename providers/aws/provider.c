@@ -4,6 +4,7 @@
 #include "aws/data.h"
 #include "aws/kinds.h"
 #include "aws/open.h"
+#include "aws/permissions.h"
 #include <string.h>
 
 static const AwsKind *const kinds[] = {
@@ -91,6 +92,7 @@ CALL(find, NULL, aws_find)
 CALL(reveal, NULL, aws_reveal)
 CALL(account, aws_account, NULL)
 CALL(console, NULL, aws_console)
+CALL(permissions, aws_permissions, NULL)
 
 static const struct rgp_provider provider = {
 	.size = sizeof provider,
@@ -113,6 +115,7 @@ static const struct rgp_provider provider = {
 	.reveal = call_reveal,
 	.account = call_account,
 	.console = call_console,
+	.permissions = call_permissions,
 };
 
 #ifdef RGP_STATIC

@@ -173,6 +173,7 @@
 	X("apply.no-terminal", 4)                                                                  \
 	/* ready */                                                                                \
 	X("ready.no-console", 1)                                                                   \
+	X("provider.no-permissions", 1)                                                            \
 	X("output.unknown", 4)                                                                     \
 	X("connect.no-head", 1)                                                                    \
 	X("connect.no-way", 1)                                                                     \

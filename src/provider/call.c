@@ -23,6 +23,7 @@ static const struct {
 	{"preflight", offsetof(struct rgp_provider, preflight), RG_CALL_READS},
 	{"reveal", offsetof(struct rgp_provider, reveal), RG_CALL_READS},
 	{"account", offsetof(struct rgp_provider, account), RG_CALL_READS},
+	{"permissions", offsetof(struct rgp_provider, permissions), 0},
 	{"console", offsetof(struct rgp_provider, console), RG_CALL_READS},
 };
 

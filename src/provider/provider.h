@@ -120,6 +120,9 @@ GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags
 /* What machines printed on their consoles, in `text`. Only if the module offers "console". */
 GPtrArray *rg_provider_console(RgProvider *provider, const json_t *input, RgDiags *diags);
 
+/* What a task needs to be allowed (raygpu/provider.h, permissions): a new reference; NULL and
+ * diagnostics. Only if the module offers "permissions". */
+json_t *rg_provider_permissions(RgProvider *provider, const json_t *input, RgDiags *diags);
 /* The account of the credentials: *id (g_free) stays NULL if the module does not report it. False
  * and diagnostics if it could not be determined. */
 bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags);

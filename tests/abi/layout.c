@@ -106,7 +106,8 @@ AT(rgp_provider, preflight, 120);
 AT(rgp_provider, reveal, 128);
 AT(rgp_provider, account, 136);
 AT(rgp_provider, console, 144);
-SIZE(rgp_provider, 152);
+AT(rgp_provider, permissions, 152);
+SIZE(rgp_provider, 160);
 
 int main(void)
 {

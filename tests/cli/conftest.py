@@ -1,5 +1,8 @@
 """What most whole-program tests begin with: an EC2 of their own, whose machines start and end at once, and a user's
 folder that asks it. A file that needs them otherwise has fixtures of its own, `home` often on top of this one."""
+import os
+
+import iam_policy
 import pytest
 from program import Home
 from sim_server import Sim
@@ -8,9 +11,17 @@ from sim_server import Sim
 @pytest.fixture
 def sim():
     with Sim('--boot-ms', '0', '--shutdown-ms', '0') as sim:
+        sim.knobs(request_log=os.path.join(sim.folder, 'requests'))
         yield sim
 
 
 @pytest.fixture
 def home(tmp_path, sim):
-    return Home(tmp_path, sim.env())
+    """What raygpu asked of the cloud must be allowed by the policies that it prints for the specs of the test."""
+    home = Home(tmp_path, sim.env())
+    yield home
+    requests = iam_policy.read_log(os.path.join(sim.folder, 'requests'))
+    policies = iam_policy.policies_of(home) if requests else []
+    missing = iam_policy.refused(policies, requests) if policies else []
+    missing = [one for one in missing if one.split()[0] not in home.beyond_policy]
+    assert not missing, '\n'.join(sorted(set(missing)))

@@ -64,11 +64,15 @@ class Home:
         self.env['HOME'] = self.folder
         self.env['RAYGPU_LOOPBACK_BACKOFF_MS'] = BACKOFF_MS
         self.state = os.path.join(self.folder, '.raygpu/state.db')
+        self.specs = []  # all texts that were written as one
+        self.beyond_policy = ()  # actions of the test that `raygpu iam` does not cover
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def write(self, name, text):
+        if name.endswith('.yaml'):
+            self.specs.append(text)
         with open(self.path(name), 'w', encoding='utf-8') as f:
             f.write(text)
         return self.path(name)

@@ -73,20 +73,20 @@ def aws_calls(files):
             if not name.endswith(('Response', 'Result'))} - NO_CALLS
 
 
-def permissions(files, readme):
-    """The IAM policy of providers/aws/README.md allows what the module calls, and no more."""
-    policy = json.loads(re.search(r'```json\n(\{\n  "Version".*?)```', readme, re.S).group(1))
+def permissions(files, entries):
+    """providers/aws/permissions.json allows what the module calls, and no more."""
     allowed = set()
-    for statement in policy['Statement']:
-        actions = statement['Action']
-        allowed.update([actions] if isinstance(actions, str) else actions)
-    allowed.discard('iam:PassRole')  # no call: RunInstances and the profile's calls need it
-    allowed = {action.split(':')[1] for action in allowed}
+    for entry in json.loads(entries):
+        actions = entry['statement']['Action']
+        if entry['for'] != ['connect']:  # what other programs call
+            allowed.update([actions] if isinstance(actions, str) else actions)
+    # no calls: RunInstances needs them
+    allowed = {action.split(':')[1] for action in allowed if not action.startswith(('iam:', 'kms:'))}
     called = aws_calls(files)
     for name in sorted(called - allowed):
-        yield f'providers/aws/README.md: the policy lacks {name}'
+        yield f'providers/aws/permissions.json lacks {name}'
     for name in sorted(allowed - called):
-        yield f'providers/aws/README.md: the policy allows {name}, which is never called'
+        yield f'providers/aws/permissions.json allows {name}, which is never called'
 
 
 def attribute_rows(schema, readme):

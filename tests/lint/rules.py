@@ -247,6 +247,8 @@ CLOUD_ALLOWED = (
     ('cmd/raygpu/context.c', r'\brg_(?:aws|azure|gcp)_data\b|\braygpu_provider_v1_aws\b|^\t\{"(?:aws|azure|gcp)", '),
     # the table of simulated clouds
     ('cmd/raygpu-sim/main.c', r'#include "aws/sim/cloud\.h"|&aws_sim_cloud\b'),
+    # the name of a command, which users look for under this word in every cloud
+    ('cmd/raygpu/', r'"iam"|\bcmd_iam\b|raygpu iam\b'),
     # the name of an authentication type of requests, and libcurl's words for it
     ('src/http/', r'aws_sigv4|CURLOPT_AWS_SIGV4|"aws:amz:%s:%s"|\bset_sigv4\b'),
     ('src/provider/http.c', 'aws_sigv4'),

@@ -40,6 +40,7 @@ static const RgSimKnob knobs[] = {
 	{"access_keys", .check = rg_sim_knob_is_texts,
 		.json = "{\"AKIDEXAMPLE\": \"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY\"}",
 		.form = "an object {access key id: secret}"},
+	{"key_pairs", .check = rg_sim_knob_is_words, .json = "[]", .form = "a list of names"},
 	{"instance_profiles", .check = rg_sim_knob_is_words, .json = "[\"*\"]",
 		.form = "a list of names"},
 	{"roles", .check = rg_sim_knob_is_words, .json = "[\"*\"]", .form = "a list of ARNs"},
@@ -51,6 +52,8 @@ static const RgSimKnob knobs[] = {
 	{"node_faults", .check = ec2_are_node_faults, .json = "[]",
 		.form = "a list of {how: fail, retry, hang, silent or impaired, type, count, step, "
 			"reason}"},
+	{"request_log", .check = ec2_requests_is_path, .json = "\"\"",
+		.form = "the absolute path of a file"},
 	{"account", .check = is_account, .json = "\"" EC2_ACCOUNT "\"", .form = "12 digits"},
 	{NULL},
 };
@@ -285,7 +288,7 @@ const RgSimCloud aws_sim_cloud = {
 	.due = ec2_instance_due,
 	.claims = cloud_claims,
 	.admit = cloud_admit,
-	.check = ec2_params_check,
+	.check = ec2_requests_check,
 	.answer = cloud_answer,
 	.is_quota = ec2_is_quota,
 	.reclaim = ec2_spot_reclaim,

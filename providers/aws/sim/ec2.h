@@ -103,6 +103,10 @@ static inline bool call_has(const RgSimCall *call, const char *path)
 	return ec2_param_at(call->params, path) != NULL;
 }
 
+/* requests.c: ec2_params_check, and the line of the knob `request_log`. */
+bool ec2_requests_check(RgSimCall *call);
+bool ec2_requests_is_path(const json_t *value);
+
 /* Each ends the call with an error and returns false. */
 bool ec2_fail_missing(RgSimCall *call, const char *parameter);
 bool ec2_fail_value(RgSimCall *call, const char *parameter, const char *value);

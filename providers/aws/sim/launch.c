@@ -79,6 +79,8 @@ static void set_own_members(
 	RgSimCall *call, const Ec2Launch *launch, json_t *instance, const char *reservation)
 {
 	const char *behaviour = call_str(call, "InstanceInitiatedShutdownBehavior");
+	if (call_has(call, "KeyName"))
+		json_object_set_new(instance, "keyName", json_string(call_str(call, "KeyName")));
 	json_object_set_new(instance, "_reservationId", json_string(reservation));
 	json_object_set_new(instance, "_ownerId", json_string(EC2_ACCOUNT));
 	ec2_console_give_fault(call, instance);

@@ -223,7 +223,7 @@ static bool read_tags(RgSimCall *call, Ec2Launch *launch)
 static bool check_rest(RgSimCall *call)
 {
 	const char *key = call_str(call, "KeyName");
-	if (key)
+	if (key && !rg_sim_knobs_lists(json_object_get(call->sim->knobs, "key_pairs"), key))
 		return rg_sim_fail(call, 400, "InvalidKeyPair.NotFound",
 			"The key pair '%s' does not exist", key);
 	const char *profile = call_str(call, "IamInstanceProfile.Name");

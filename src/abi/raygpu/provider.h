@@ -131,6 +131,10 @@
  *          console, in order, as current as the cloud has it; "" = nothing yet}; at most the last 64 KiB or
  *          so; reading calls only. Nodes that boot by cloud_init report there what they do
  *          (src/boot/README.md): raygpu waits for them after an apply only if the module offers the call.
+ * permissions input {"for": task, "account": id or null, "config": as of open, "spec": the checked spec as JSON,
+ *                 "with": {option: text or true}}
+ *          returns "document": what the user must be allowed in the cloud for that task ("plan", "apply", and others that
+ *          the module knows) and this spec, in the cloud's own form. Pure: no host function but result and diag.
  * preflight input {"creates": [{"kind", "group": pool or null, "count": n, "addresses": [...],
  *                 "attributes": {desired ones, with expressions}, "origin": JSON pointer into the
  *                 spec, "replaces": true if as many are removed for it}]}
@@ -318,9 +322,10 @@ struct rgp_provider {
 	rgp_fn resolve, lower, list, create, remove;
 	/* optional: NULL = not offered */
 	rgp_fn update, ready, find, preflight, reveal;
-	rgp_fn account; /* since ABI 1.1 */
-	rgp_fn console; /* since ABI 1.1 */
-			/* append below this line */
+	rgp_fn account;	    /* since ABI 1.1 */
+	rgp_fn console;	    /* since ABI 1.1 */
+	rgp_fn permissions; /* since ABI 1.1 */
+			    /* append below this line */
 };
 
 #ifdef RGP_STATIC

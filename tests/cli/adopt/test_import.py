@@ -56,6 +56,7 @@ def test_a_node_of_ones_own_is_kept_as_is(sim, home):
 
 
 def test_without_as_is_the_plan_says_that_the_node_is_replaced(sim, home):
+    home.beyond_policy = ('ec2:TerminateInstances',)  # of a node that has no tags of ours yet
     node = foreign(sim, home)
     look = home.run('import', 'cluster.yaml', 'aws.instance.serve[1]', node)
     assert '# aws.instance.serve[1] must be replaced' in look.out

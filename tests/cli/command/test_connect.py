@@ -168,6 +168,31 @@ def test_what_is_printed_is_what_would_run(sim, home):
     assert not os.path.exists(home.path('calls'))
 
 
+def test_ssh_to_an_open_port_of_the_head_alone(sim, home, dashboard):
+    sim.knobs(key_pairs=['mine'])
+    apply(home, 'key_name: mine, ssh_from: [203.0.113.7/32], ssh_user: ec2-user')
+    address, token = (home.run('output', name).out.strip() for name in ('head_public_address', 'ray_token'))
+    dash, client, options = ports()
+    done = home.run('connect', *options, '-i', home.path('my key'), '--', sys.executable, '-c', CLIENT)
+    assert done.json()[0] == {'path': '/api/version', 'token': token}
+    assert calls(home) == [[
+        'ssh', '-N', '-o', 'ExitOnForwardFailure=yes', '-o', 'ServerAliveInterval=30', '-i', home.path('my key'),
+        '-L', f'127.0.0.1:{dash}:127.0.0.1:8265', '-L', f'127.0.0.1:{client}:127.0.0.1:10001', f'ec2-user@{address}']]
+    assert f"-i '{home.path('my key')}'" in home.run('connect', '-i', home.path('my key'), '--print').out
+    groups = {g['groupId']: g for g in sim.world('us-east-1')['security_groups']}
+    for node in sim.live_instances():
+        assert node['keyName'] == 'mine'
+        rules = [r for g in node['groupSet'] for r in groups[g['groupId']]['ipPermissions']]
+        open_ports = [(r.get('fromPort'), x['cidrIp']) for r in rules for x in r.get('ipRanges') or []]
+        assert open_ports == ([(22, '203.0.113.7/32')] if node['instanceType'] == 'm5.2xlarge' else [])
+    apply(home, 'key_name: mine, ssh_user: ec2-user')  # closed again, in place
+    assert len(sim.world('us-east-1')['security_groups']) == len(groups) - 1
+    assert 'No changes.' in home.run('plan', '--no-settle').out
+    apply(home, 'instance_profile: ray')
+    said = home.run('connect', '--via', 'ssh', '--print')
+    assert 'ubuntu@' in said.out
+
+
 def test_what_goes_wrong_is_said(sim, home, dashboard):
     apply(home, 'instance_profile: ray')
     _, client, options = ports()

@@ -1,0 +1,77 @@
+#include "command.h"
+#include "pipeline/pass.h"
+
+/* The least permissions for a spec, as the cloud's own document. */
+
+typedef struct {
+	char *task, *account;
+	char **with;
+} PermissionOptions;
+
+/* "key=value" or "key" (true). */
+static json_t *with_of(char **words)
+{
+	json_t *with = json_object();
+	for (size_t i = 0; words && words[i]; i++) {
+		g_auto(GStrv) pair = g_strsplit(words[i], "=", 2);
+		json_object_set_new(with, pair[0] ? pair[0] : "",
+			pair[0] && pair[1] ? json_string(pair[1]) : json_true());
+	}
+	return with;
+}
+
+static json_t *permissions_input(const RgPass *pass, const PermissionOptions *options)
+{
+	const RgCluster *cluster = pass->cluster;
+	const char *account = options->account ? options->account : pass->snapshot->account;
+	return json_pack("{s:s, s:s?, s:O, s:O, s:o}", "for",
+		options->task ? options->task : "apply", "account", account, "config",
+		cluster->provider.config, "spec", cluster->view, "with", with_of(options->with));
+}
+
+static int permissions_run(Context *context, const PermissionOptions *options, const char *spec)
+{
+	context_use_spec(context, spec);
+	if (!context_open_session(context, RG_STORE_READ))
+		return rg_diags_exit_code(context->diags);
+	g_autoptr(RgPass) pass = rg_pipeline_load(spec, context->ref, context->diags);
+	if (!pass || !rg_pass_settle(&context->session, pass, context->diags) ||
+		!rg_pass_open(&context->session, pass, context->diags))
+		return rg_diags_exit_code(context->diags);
+	if (!rg_provider_offers(pass->provider, "permissions")) {
+		rg_diags_error(context->diags, "provider.no-permissions",
+			"module %s does not report the permissions that it needs",
+			rg_provider_name(pass->provider));
+		return EXIT_ERROR;
+	}
+	json_auto_t *input = permissions_input(pass, options);
+	json_auto_t *document = rg_provider_permissions(pass->provider, input, context->diags);
+	if (document)
+		out_json(document);
+	return rg_diags_exit_code(context->diags);
+}
+
+int cmd_iam(Context *context, int argc, char **argv)
+{
+	PermissionOptions options = {0};
+	const GOptionEntry entries[] = {
+		REF_ENTRY(context),
+		{"for", 0, 0, G_OPTION_ARG_STRING, &options.task,
+			"the task: plan, apply (default), import, rebuild or connect", "TASK"},
+		{"account", 0, 0, G_OPTION_ARG_STRING, &options.account,
+			"limit it to this account (default: that of the state)", "ID"},
+		{"with", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.with,
+			"something that the spec does not contain; may be repeated", "KEY[=VALUE]"},
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
+	};
+	int code = EXIT_FINE;
+	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
+		code = argc > 1 || spec_is_here(context)
+			       ? permissions_run(
+					 context, &options, argc > 1 ? argv[1] : DEFAULT_SPEC)
+			       : rg_diags_exit_code(context->diags);
+	g_free(options.task);
+	g_free(options.account);
+	g_strfreev(options.with);
+	return code;
+}

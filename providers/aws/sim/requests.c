@@ -1,0 +1,87 @@
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include "aws/sim/ec2.h"
+#include "aws/sim/resources.h"
+
+/* The knob `request_log`: what was asked, and the resources that it named with their tags at that
+ * time, a JSON object a line. Policies are evaluated against it. */
+
+bool ec2_requests_is_path(const json_t *value)
+{
+	const char *path = json_string_value(value);
+	return path && (!*path || g_path_is_absolute(path));
+}
+
+static json_t *tags_by_key(const json_t *doc)
+{
+	json_t *tags = json_object();
+	const json_t *tag;
+	size_t i;
+	json_array_foreach (json_object_get(doc, "tagSet"), i, tag)
+		json_object_set_new(tags, doc_str(tag, "key"), json_string(doc_str(tag, "value")));
+	return tags;
+}
+
+static void add_doc(json_t *resources, unsigned kind, const char *id, const json_t *doc)
+{
+	json_array_append_new(
+		resources, json_pack("{s:s, s:s, s:o}", "type", ec2_resources[kind].tag_type, "id",
+				   id, "tags", tags_by_key(doc)));
+}
+
+/* Every id in the parameters that there is. */
+static void add_ids(const RgSimCall *call, const json_t *params, json_t *resources)
+{
+	const char *key, *text = json_string_value(params);
+	json_t *member;
+	unsigned kind = text ? ec2_kind_of(text) : EC2_KINDS;
+	if (kind < EC2_RESOURCES && ec2_is_id(kind, text)) {
+		const json_t *doc = rg_sim_find(call->place, kind, text);
+		if (doc)
+			add_doc(resources, kind, text, doc);
+	}
+	json_object_foreach (rg_json_unconst(params), key, member)
+		add_ids(call, member, resources);
+}
+
+/* Placement groups go by their names. */
+static void add_placement_group(const RgSimCall *call, json_t *resources)
+{
+	const char *name = call_str(call, "Placement.GroupName");
+	const json_t *group;
+	if (!name)
+		name = call_str(call, "GroupName");
+	for (unsigned at = 0; name && (group = rg_sim_next(call->place, EC2_PLACEMENT, &at));)
+		if (g_str_equal(doc_str(group, "groupName"), name))
+			add_doc(resources, EC2_PLACEMENT, name, group);
+}
+
+static void request_log(const RgSimCall *call, const char *path)
+{
+	static const char *const services[AWS_APIS] = {"ec2", "sts", "ssm", "sso"};
+	const char *agent = g_hash_table_lookup(call->request->headers, "user-agent");
+	json_t *resources = json_array();
+	add_ids(call, call->params, resources);
+	add_placement_group(call, resources);
+	json_auto_t *line = json_pack("{s:s, s:s, s:s, s:s, s:O, s:o}", "service",
+		services[call->service], "action", call->action->name, "region", call->place->name,
+		"agent", agent ? agent : "", "params", call->params, "resources", resources);
+	g_autofree char *text = json_dumps(line, JSON_COMPACT);
+	g_autofree char *whole = g_strconcat(text, "\n", NULL);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, whole, strlen(whole)) < 0)
+		g_printerr("raygpu-sim: %s: %s\n", path, g_strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+bool ec2_requests_check(RgSimCall *call)
+{
+	const char *path = doc_str(call->sim->knobs, "request_log");
+	if (!ec2_params_check(call))
+		return false;
+	if (*path)
+		request_log(call, path);
+	return true;
+}
