@@ -57,7 +57,7 @@ def test_user_data_that_is_compressed_now(home):
     """A long text goes to the cloud under another attribute; the reason stays the same."""
     write(home)
     home.apply()
-    long = [''.join(hashlib.sha256(f'{k} {i}'.encode()).hexdigest() for i in range(60)) for k in range(4)]
+    long = [''.join(hashlib.sha256(f'{k} {i}'.encode()).hexdigest() for i in range(30)) for k in range(4)]
     env = ', '.join(f'"L{k}": "{text}"' for k, text in enumerate(long))
     write(home, f', env: {{{env}}}')
     assert reasons(home)['aws.instance.serve[0]'] == [
@@ -82,7 +82,7 @@ def test_an_attribute_names_the_field_that_decides_it(home):
     out = home.run('plan').out
     assert re.search(r'\n  head +m5\.2xlarge -> m5\.4xlarge  on-demand  1 ', out), 'the table shows both'
     assert '      ~ disk_type = "gp3" -> "gp2" # forces replacement (disk.type)\n' in out
-    assert '      ~ instance_type = "m5.2xlarge" -> "m5.4xlarge" # forces replacement\n' in out
+    assert re.search(r'\n      ~ instance_type += "m5\.2xlarge" -> "m5\.4xlarge" # forces replacement\n', out)
     assert ('Replaced: head, 2 of serve\n          because of instance_type "m5.2xlarge" -> "m5.4xlarge"\n'
             '          and disk.type "gp3" -> "gp2"\n'
             '          with the head, every running job and actor of the cluster ends\n') in out
