@@ -88,7 +88,7 @@ def test_another_market_replaces_the_nodes(sim, home):
     before = {i['instanceId'] for i in pool(sim)}
     write(home, 2)
     said = home.run('plan', 'cluster.yaml', '--no-settle')
-    assert '~ market    = "spot" -> "on-demand" # forces replacement' in said.out
+    assert '~ market = "spot" -> "on-demand" # forces replacement' in ' '.join(said.out.split())
     assert 'Plan: 2 to add, 0 to change, 2 to destroy.' in said.out
     bought = markets(home.run('plan', 'cluster.yaml', '--no-settle', '--json').json())
     assert bought['spot'] == {'nodes': 0, 'microusd_hour': 0, 'unpriced': 0}
