@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Adds up JUnit files: prints what failed and was skipped, then `N passed, N failed, N skipped`.
 
-meson's JUnit file does not tell of a test program that died between its test cases, so its
-testlog.json (one object a line) is read as well: a program that did not end well is a failure.
-The last lines of what each failure said come right above the verdict: a CI log is read from its end.
-"""
+meson's JUnit file does not report a test program that died between its test cases, so its testlog.json (one
+object per line) is read as well: a program that did not end well is a failure. The last lines of each
+failure's output come right above the verdict, because a CI log is read from its end."""
 import json
 import sys
 import xml.etree.ElementTree as tree
@@ -33,7 +32,7 @@ for path in (p for p in sys.argv[1:] if p.endswith('.xml')):
             failed.append(f'{path}: {name}')
             tell(name, *(e.text for e in bad))
         elif (skip := case.find('skipped')) is not None:
-            # meson keeps the reason of a TAP program in what it printed
+            # meson keeps the reason of a TAP program in its output
             reason = skip.get('message') or skip.text or case.findtext('system-out') or ''
             skipped.setdefault(reason.partition('# SKIP ')[2] or reason.strip(), []).append(name)
         else:

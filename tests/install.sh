@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that raygpu is built and tested with, those that are missing only.
+# Installs the missing Debian packages that raygpu is built and tested with.
 # usage: tests/install.sh [build | test]   (test: also what only the tests need)
 set -eu
 build="gcc libc6-dev meson ninja-build pkg-config python3 ca-certificates curl scdoc

@@ -2,7 +2,7 @@
 # Builds raygpu and runs its tests; the last line is "N passed, N failed, N skipped".
 # usage: tests/run.sh [--quick] [--long]
 #   --quick  what a change is likely to break, in two minutes: lint, one build, unit tests, and
-#            analysis and whole-program tests of the files touched (tests/touched.py)
+#            analysis and whole-program tests of the changed files (tests/touched.py)
 #   --long   also the runs that take many minutes (their last figures: tests/bench/README.md)
 # Build folders: $RAYGPU_TEST_DIR or /tmp/raygpu-test-$UID. The map of the tests: tests/README.md.
 # shellcheck disable=SC2317  # functions are run by `stage`
@@ -28,8 +28,8 @@ waiting=$((2 * $(nproc))) # tests at a time: each waits more than it works
 
 # ---- stages
 
-# told TITLE SECONDS [HOW]: a stage's time, now and in the table at the end
-told() {
+# report TITLE SECONDS [HOW]: a stage's time, now and in the table at the end
+report() {
   printf -- '-- %s: %d s%s\n' "$1" "$2" "${3:-}"
   printf '%5d s  %s%s\n' "$2" "$1" "${3:-}" >>"$times"
 }
@@ -41,11 +41,11 @@ stage() {
   printf '\n== %s\n' "$title"
   "$@" || code=$?
   [ "$code" = 0 ] || failed=1
-  told "$title" $((SECONDS - begun))
+  report "$title" $((SECONDS - begun))
   return "$code"
 }
 
-# beside NAME TITLE COMMAND...: a stage at the same time as those that follow; `join` prints it
+# beside NAME TITLE COMMAND...: a stage in parallel with those that follow; `join` prints it
 beside() {
   local name=$1 title=$2
   shift 2
@@ -59,7 +59,7 @@ beside() {
   jobs_beside+=("$! $name")
 }
 
-# Ended early, by Ctrl-C for instance, it takes them with it.
+# If it ends early, for instance on Ctrl-C, it stops them.
 end_jobs() {
   local job
   for job in "${jobs_beside[@]}"; do kill -- "-${job% *}" 2>/dev/null; done
@@ -74,7 +74,7 @@ join() {
     printf '\n== %s\n' "$title"
     cat "$results/${job#* }.out"
     [ "$code" = 0 ] || failed=1
-    told "$title" "$seconds" " (beside others)"
+    report "$title" "$seconds" " (beside others)"
   done
   jobs_beside=()
 }
@@ -101,13 +101,13 @@ give_up() {
   finish
 }
 
-# ---- what they run
+# ---- the stages' commands
 
 # build NAME [MESON OPTIONS...]
 build() {
   local name=$1 log=$work/$1.log
   shift
-  # a folder that another checkout left would build that one
+  # a folder from another checkout would build that one
   [ "$(cat "$work/$name/checkout" 2>/dev/null)" = "$PWD" ] || rm -rf "${work:?}/$name"
   [ -f "$work/$name/build.ninja" ] || meson setup "$work/$name" "$@" >"$log" 2>&1 ||
     { tail -30 "$log"; broken "build-$name" "$log"; return 1; }
@@ -142,10 +142,10 @@ sanitized() {
   ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$@"
 }
 
-# touched KIND: the files or tests that tests/touched.py names, one a word
+# touched KIND: the files or tests that tests/touched.py names, one per word
 touched() { /usr/bin/python3 tests/touched.py "$1"; }
 
-# low COMMAND...: in the background, only with what the other stages leave of the processors
+# low COMMAND...: in the background, with the processor time that the other stages leave
 low() {
   renice -n 10 -p "$BASHPID" >/dev/null
   "$@"
@@ -156,7 +156,7 @@ bench() {
   return "${PIPESTATUS[0]}"
 }
 
-# ---- what runs always: fast stages first
+# ---- what always runs: fast stages first
 
 stage "lint" py lint gcc tests/lint
 stage "gcc, warnings are errors" build gcc || give_up
@@ -169,7 +169,7 @@ if [ -n "$quick" ]; then
   stage "whole program: $tests" py cli gcc -n "$waiting" --dist loadfile $tests
 fi
 
-# ---- what decides whether work lands: stages that wait stand beside stages that compute
+# ---- what must pass before a change lands: stages that wait run in parallel with stages that compute
 
 if [ -z "$quick" ]; then
   beside crash "kill -9 and scale" py crash gcc -n "$waiting" tests/crash
@@ -180,13 +180,13 @@ if [ -z "$quick" ]; then
   beside recipes "the recipes of src/HACKING.md, each done in a copy of the tree" low py recipes gcc tests/recipes
   stage "ASan and UBSan: unit tests" sanitized unit asan
   stage "ASan and UBSan: the whole program" sanitized py asan asan -n "$waiting" --dist loadfile tests/cli
-  # clang's warnings are errors here: the same code and warnings as of a plain build
+  # clang's warnings are errors here: the same code and warnings as in a plain build
   CC=clang stage "build with clang and TSan, warnings are errors" build tsan -Db_sanitize=thread -Db_lundef=false &&
     stage "TSan: apply, http, provider" unit tsan --suite threads
   join
 fi
 
-# ---- what takes many minutes, one after the other: their figures are of an idle machine
+# ---- what takes many minutes, one after the other: their figures need an idle machine
 
 if [ -n "$long" ]; then
   stage "valgrind: unit tests, and raygpu from validate to destroy" py valgrind gcc tests/valgrind

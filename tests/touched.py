@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""What a change touches, for `tests/run.sh --quick`: compared with where the branch left main, and what is not
-committed yet.
+"""What a change affects, for `tests/run.sh --quick`: compared with the merge base with main, including
+uncommitted changes.
 
 usage: tests/touched.py c      C files, for the analysis
-       tests/touched.py cli    whole-program tests: those touched, the folders of TABLE, and always SMOKE
-"""
+       tests/touched.py cli    whole-program tests: the changed ones, the folders of TABLE, and always SMOKE"""
 import os
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SMOKE = ['tests/cli/apply/test_story.py']
-# A file belongs to the first row that its path begins with; the folders are those of tests/cli.
+# A file belongs to the first row that is a prefix of its path; the folders are those of tests/cli.
 TABLE = [
     ('src/abi/', 'module'),
     ('src/provider/', 'module'),
@@ -60,7 +59,7 @@ def base():
 
 
 def files():
-    """Touched and still there."""
+    """Changed and still there."""
     found = {*git('diff', '--name-only', '--no-renames', base()), *git('ls-files', '--others', '--exclude-standard')}
     return sorted(path for path in found if os.path.exists(os.path.join(ROOT, path)))
 

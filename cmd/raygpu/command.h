@@ -187,7 +187,7 @@ RgSpecs *specs_with_state(Context *context, int argc, char **argv);
  * and diagnostics. `place`: cluster, provider, region, config. */
 char *note_begin(Context *context, const char *command, const RgRunBegin *place);
 json_t *note_meta(const char *command); /* the user, new reference */
-/* true when `done` and written */
+/* true if `done` and written */
 bool note_end(Context *context, const char *run, bool done);
 
 /* move.c: state mv, under the lock unless `dry_run`; two addresses */

@@ -1,8 +1,8 @@
 #include "command.h"
 #include <string.h>
 
-/* `raygpu completion SHELL`: scripts generated from the tables that -h prints. Each command is
- * asked for its options through options_parse, which passes them on and ends the command there. */
+/* `raygpu completion SHELL`: scripts generated from the tables that -h prints. Each command
+ * reports its options through options_parse, which passes them on and ends the command there. */
 
 typedef struct {
 	char short_name;
@@ -309,7 +309,7 @@ static void write_fish(GString *out, GPtrArray *all)
 }
 
 /* For the scripts: the addresses of all clusters of the state. Does not report what it cannot read:
- * nobody wants errors from the Tab key. */
+ * the Tab key should not print errors. */
 static int print_addresses(Context *context)
 {
 	g_autoptr(RgDiags) quiet = rg_diags_new();

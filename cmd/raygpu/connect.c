@@ -138,7 +138,7 @@ int cmd_connect(Context *context, int argc, char **argv)
 			"print the commands instead of running them", NULL},
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
-	/* what follows -- is somebody else's command line */
+	/* what follows -- is another program's command line */
 	int own = 1;
 	while (own < argc && !g_str_equal(argv[own], "--"))
 		own++;

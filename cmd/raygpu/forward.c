@@ -10,7 +10,7 @@
 
 #define PROCESSES_MAX 8
 #define LOOK_MS 50
-#define CONNECT_TIMEOUT_MS 60000 /* a sign-in and a handshake, and somebody who types */
+#define CONNECT_TIMEOUT_MS 60000 /* a sign-in and a handshake, and someone typing */
 #define TAIL_BYTES 2000
 
 struct Forward {

@@ -1,4 +1,4 @@
-/* console: GetConsoleOutput, one request a machine, side by side. */
+/* console: GetConsoleOutput, one request per machine, concurrently. */
 #include "aws/kinds.h"
 
 static const AwsShape answer_members[] = {{"output"}, {0}};

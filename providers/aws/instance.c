@@ -128,7 +128,7 @@ static void on_going(void *data, const json_t *record)
 		g_hash_table_add(data, g_strdup(seen.id));
 }
 
-/* Those that a call of this run has told to terminate. */
+/* Those that a call of this run terminated. */
 static rgp_status look_at_removed(const AwsCall *call, const json_t *items)
 {
 	g_autoptr(GHashTable) going = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -36,7 +36,7 @@ typedef struct {
 	json_t *record;		       /* the newest; NULL at the beginning of a page */
 	AwsSeen last;		       /* its content */
 	bool is_shared;		       /* the newest of `shared` belongs to it */
-	const char *cluster, *lineage; /* wanted in the marks; "" = any */
+	const char *cluster, *lineage; /* filter by the marks; "" = any */
 	bool any_lineage;	       /* the lineage is an output */
 	bool by_name;		       /* reads by the cluster's name */
 } Pager;

@@ -84,7 +84,7 @@ static void add_parameter(Permissions *permissions, const json_t *node, json_t *
 	const char *path = image + strlen("ssm:");
 	while (*path == '/')
 		path++;
-	/* a version or label follows a colon and is no part of the ARN */
+	/* a version or label follows a colon and is not part of the ARN */
 	g_autofree char *name = g_strndup(path, strcspn(path, ":"));
 	bool public = g_str_has_prefix(name, "aws/service/");
 	g_autofree char *arn = g_strdup_printf("arn:%s:ssm:%s:%s:parameter/%s",

@@ -85,7 +85,7 @@ static json_t *edited_attrs(Moving *moving, const RgResource *resource)
 	return attrs;
 }
 
-/* NULL when none of them moves. */
+/* NULL if none of them moves. */
 static json_t *edited_needs(Moving *moving, const RgResource *resource)
 {
 	bool moves = false;

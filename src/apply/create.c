@@ -186,7 +186,7 @@ static void report_failures(Apply *apply, const Job *job)
 		candidates_move(apply, refused);
 }
 
-/* The result could not be recorded: the journal row still has it, and the next apply asks for it
+/* The result could not be recorded: the journal row still has it, and the next apply requests it
  * under the same token. */
 static void lose_track(Apply *apply, const Job *job)
 {

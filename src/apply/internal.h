@@ -122,10 +122,10 @@ typedef struct {
 	GQueue local;		/* ready steps that need no call */
 	GHashTable *groups;	/* char* key -> Group* */
 	GQueue ready;		/* Group* that hold ready steps; the next one gets the next call */
-	GPtrArray *polls;	/* Poll*, one a kind and call */
-	GPtrArray *gangs;	/* Gang*, one a gang pool that lacks nodes */
-	GPtrArray *rollings;	/* Rolling*, one a pool that is replaced node by node */
-	GPtrArray *choices;	/* Choice*, one a pool that has candidates */
+	GPtrArray *polls;	/* Poll*, one per kind and call */
+	GPtrArray *gangs;	/* Gang*, one per gang pool that lacks nodes */
+	GPtrArray *rollings;	/* Rolling*, one per pool that is replaced node by node */
+	GPtrArray *choices;	/* Choice*, one per pool that has candidates */
 	GPtrArray *moved;	/* RgPlanChange* of steps that went on to another candidate */
 	json_t *fitted;		/* the plan's, with these moves; NULL before the first */
 	unsigned parked;	/* steps that wait for another round */

@@ -2,8 +2,8 @@
 """Turns data files into one C file with a table of (name, bytes, length).
 
 usage: embed.py OUT.c SYMBOL FILE...
-The table is `const struct rg_embedded SYMBOL[]`, ended by a NULL name; names are base names.
-"""
+
+The table is `const struct rg_embedded SYMBOL[]`, ended by a NULL name; names are base names."""
 import os
 import sys
 

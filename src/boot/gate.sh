@@ -1,6 +1,6 @@
 #!/bin/bash
-# Keeps a node with bad GPUs out of Ray. Sourced by start-ray where the spec has no `health: {gate: false}`; `gpus`,
-# `nvlink` and `diag` are in node.conf. Whatever a GPU or driver does not know ([N/A]) counts as good.
+# Keeps a node with bad GPUs out of Ray. Sourced by start-ray unless the spec has `health: {gate: false}`;
+# `gpus`, `nvlink` and `diag` are in node.conf. What a GPU or driver does not report ([N/A]) counts as good.
 # shellcheck disable=SC2034,SC2154 # for report; set by node.conf, or start-ray's functions
 bad_gpus=() bad_serials=() complaints=()
 fatal_xids=" $(cat "$lib/fatal-xids") "
@@ -38,7 +38,7 @@ index_of() {
 	done
 }
 
-# Rows that wait for a reset to be replaced, and rows that could not be (A100 and newer); pages, before.
+# Rows that a reset would replace, and rows that could not be replaced (A100 and newer); pages on older GPUs.
 check_memory() {
 	local uuid pending failure
 	while IFS=', ' read -r uuid pending failure; do
@@ -64,8 +64,8 @@ check_xids() {
 		grep -F 'NVRM: Xid')
 }
 
-# Sets `faults`, each "GPU:WHAT". As many links must be up on each GPU as on the others, and one at least: some types have links
-# that lead nowhere. While the fabric of H100 and newer is in progress, CUDA programs hang or fail.
+# Sets `faults`, each "GPU:WHAT". All GPUs must have the same number of links up, at least one: some types have
+# unused links. While the fabric of H100 and newer GPUs is in progress, CUDA programs hang or fail.
 find_nvlink_faults() {
 	local line gpu=0 up=() most=0
 	faults=()
@@ -103,8 +103,8 @@ check_nvlink() {
 	for fault in "${faults[@]}"; do complain "${fault%%:*}" "${fault#*:}"; done
 }
 
-# Once, as it takes minutes; again when the GPUs are others. The JSON has no promised form (DCGM's documentation):
-# only names, GPUs and verdicts are read, in whatever objects they stand.
+# Once, because it takes minutes; again if the GPUs are others. The form of the JSON is not documented (DCGM):
+# only names, GPUs and verdicts are read, in any object.
 run_diag() {
 	local passed=/var/lib/raygpu/diag-passed log=/var/log/raygpu/diag.json key value name='' gpu='' said='' fails=0 status=0
 	[ "${diag:-0}" -gt 0 ] && [ "$(cat "$passed" 2>/dev/null)" != "${uuids[*]}" ] || return 0

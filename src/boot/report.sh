@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a node says of itself: to people by `say`, to raygpu by `report`. Sourced by start-ray. README.md beside this
-# file ("Reports") has the form of the lines.
+# What a node reports: to people with `say`, to raygpu with `report`. Sourced by start-ray. README.md beside
+# this file ("Reports") has the form of the lines.
 # shellcheck disable=SC2034 # set for start-ray and what it sources
 
 boot_log=/var/log/raygpu/boot.log
@@ -17,8 +17,8 @@ say() {
 	write_boot_log "raygpu: $*"
 }
 
-# report STATE KEY=VALUE...: one line of printable ASCII. A value holds neither quotes nor backslashes; one with
-# spaces stands in quotes. The last word tells a whole line from one that the console cut.
+# report STATE KEY=VALUE...: one line of printable ASCII. Values contain neither quotes nor backslashes; one
+# with spaces is quoted. The last word distinguishes a complete line from one that the console cut.
 report() {
 	local LC_ALL=C line="raygpu: v1 $1 boot=$boot_id step=$step" pair value
 	shift
@@ -37,7 +37,7 @@ report() {
 	{ printf '%s\n' "$line" >>/dev/console; } 2>/dev/null || true
 }
 
-# begin STEP [STATE KEY=VALUE...]: what comes next, so that a step that never ends has a name.
+# begin STEP [STATE KEY=VALUE...]: the next step, so that a step that never ends has a name.
 begin() {
 	step=$1
 	shift
@@ -57,7 +57,7 @@ try_again() {
 	exit 1
 }
 
-# How start-ray ended, whatever ended it.
+# How start-ray ended, for whatever reason.
 report_end() {
 	local status=$?
 	why=${why:-start-ray ended with status $status}

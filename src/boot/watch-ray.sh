@@ -1,13 +1,13 @@
 #!/bin/bash
-# Runs beside the container, as a part of raygpu-ray.service. Sourced by start-ray.
+# Runs beside the container, as part of raygpu-ray.service. Sourced by start-ray.
 # shellcheck disable=SC2154 # set by node.conf and start-ray
 
-# The dashboard agent says "success" once the GCS lists this node as alive (Ray's
-# dashboard/modules/reporter); it needs no token. The head asks its GCS too.
+# The dashboard agent answers "success" once the GCS lists this node as alive (Ray's
+# dashboard/modules/reporter); it needs no token. The head also asks its GCS.
 probes=(http://127.0.0.1:52365/api/local_raylet_healthz)
 [ "$role" != head ] || probes+=(http://127.0.0.1:8265/api/gcs_healthz)
 
-# 0: well; 7: nobody listens there.
+# 0: healthy; 7: nothing listens there.
 ask_ray() {
 	local url answer status
 	for url in "${probes[@]}"; do
@@ -18,7 +18,8 @@ ask_ray() {
 	done
 }
 
-# `ray start --block` outlives a raylet that exits with 0, 15, -15 or 143. The service starts Ray again.
+# `ray start --block` keeps running after a raylet exits with 0, 15, -15 or 143. The service then starts Ray
+# again.
 end_ray() {
 	why="$1; starting Ray again"
 	say "$why"
@@ -26,8 +27,8 @@ end_ray() {
 	docker stop -t 30 ray >/dev/null 2>&1 || true
 }
 
-# As patient as KubeRay's liveness probe (120 times, every 5 s), because a busy node answers late. A closed port counts ten
-# times: the agent, which listens there, and the raylet end each other.
+# As patient as KubeRay's liveness probe (120 times, every 5 s), because a busy node answers late. A closed port
+# counts ten times: the agent, which listens there, and the raylet end each other.
 ray_is_dead() {
 	local status=0
 	ask_ray || status=$?
@@ -39,8 +40,8 @@ ray_is_dead() {
 	[ "$fails" -ge 120 ]
 }
 
-# Where the cloud announces that it takes the node back, its fragment defines `read_notice`, which sets `notice` to the time,
-# and `risk` to something when the end has only become likely: that is reported, and Ray works on.
+# If the cloud announces that it takes the node back, its fragment defines `read_notice`, which sets `notice` to
+# the time, and `risk` if the end is only likely: that is reported, and Ray keeps running.
 notice='' risk=''
 look_for_notice() {
 	[ "${market:-}" = spot ] && declare -F read_notice >/dev/null || return 1
@@ -52,8 +53,8 @@ look_for_notice() {
 	[ -n "$notice" ]
 }
 
-# `ray drain-node` is what Ray's documentation says for self-managed clusters: no new work, and what runs is told. The deadline
-# lies before the node's own end.
+# Ray's documentation recommends `ray drain-node` for self-managed clusters: no new work, and running work is
+# notified. The deadline is before the node's own end.
 drain_ray() {
 	local seconds head=127.0.0.1 id why="the cloud takes this node back at $notice"
 	printf '%s' "$why" >"$taken_back"
@@ -74,8 +75,8 @@ print(ray.get_runtime_context().get_node_id())' 2>/dev/null) &&
 	fi
 }
 
-# The head repeats what its Ray sees of the cluster: when it changes, and every quarter of an hour, because the console
-# keeps only what was printed last.
+# The head repeats what its Ray sees of the cluster: when it changes, and every 15 minutes, because the console
+# keeps only the latest output.
 report_nodes() {
 	local nodes at words
 	nodes=$(docker exec --interactive ray python3 - <"$lib/report-nodes.py" 2>/dev/null) || return 0

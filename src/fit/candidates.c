@@ -66,7 +66,7 @@ static bool admits(const Pool *pool, const RgShape *as, RgDiags *found)
 	       rg_fit_compat_admits(input->cluster, as, pool->facts, found);
 }
 
-/* Nodes that are there bind the others of a pool that stands in one zone. */
+/* If all nodes of a pool must be in one zone, existing nodes determine it. */
 static bool is_bound_elsewhere(const Pool *pool, unsigned made, const char *zone)
 {
 	const RgShape *shape = pool->shape;

@@ -8,7 +8,7 @@ RgHttpVerdict rg_retry_classify(int status);
 unsigned rg_retry_backoff_ms(RgHttpVerdict verdict, unsigned tries);
 /* For hosts that cannot be reached: short, so that a wrong endpoint fails within 3 s. */
 unsigned rg_retry_connect_ms(unsigned tries);
-/* Retry-After (RFC 9110, 10.2.3: seconds or a date), at most RG_RETRY_AFTER_MAX_S; 0 when
+/* Retry-After (RFC 9110, 10.2.3: seconds or a date), at most RG_RETRY_AFTER_MAX_S; 0 if
  * absent or past. */
 unsigned rg_retry_after_ms(const char *value, int64_t now_s);
 /* Whether a URL refers to this machine: localhost, 127.0.0.0/8 or ::1. */

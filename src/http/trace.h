@@ -19,7 +19,7 @@ typedef struct {
 	const RgHttpReply *reply;
 	unsigned try_number;
 	int64_t duration_ms;
-	const char *error; /* NULL when an answer came */
+	const char *error; /* NULL if an answer came */
 } RgTraceEntry;
 
 /* Creates the file with mode 0600 or appends to it; false and a diagnostic if that fails. */

@@ -18,7 +18,7 @@ void pass_locate(const RgCluster *cluster, RgDiags *diags);
 const RgPool *pass_find_pool(const RgCluster *cluster, const char *name);
 /* Where the cluster is: as the spec says, else as recorded. Borrowed. */
 RgProviderRef pass_place(const RgPass *pass);
-/* Tells of a stage (RgSession.progress). */
+/* Reports a stage (RgSession.progress). */
 void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done);
 
 /* policy.* of the spec and the project file (NULL: none); false if anything is not allowed. */

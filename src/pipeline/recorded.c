@@ -92,8 +92,8 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		return NULL;
 	if (!pass_open_provider(session, pass, plan->provider, plan->region, plan->config, diags))
 		return NULL;
-	/* whoever approved the plan had the right account; whoever applies it may not: in another
-	 * account, what is to be removed would count as gone */
+	/* the plan was approved for one account, but may be applied in another: there, resources
+	 * that it removes would count as gone */
 	const RgRefreshInput input = pass_refresh_input(pass);
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	rg_pass_ask_account(pass);

@@ -71,7 +71,7 @@ bool plan_is_partial(const RgPlan *plan);
 
 /* capacity.c: sets plan->capacity, when the rest of the plan is made. */
 void capacity_make(Maker *maker);
-/* As it stands in a plan file; a new reference or NULL. And back: false when it is malformed. */
+/* Its form in a plan file; a new reference or NULL. And back: false if it is malformed. */
 json_t *capacity_json(const RgPlan *plan);
 bool capacity_load(RgPlan *plan, const json_t *capacity);
 

@@ -151,7 +151,7 @@ typedef struct {
 	int64_t serial;
 	const char *commit;
 	bool in_git, dirty;
-	const json_t *fitted; /* NULL when destroying without a spec */
+	const json_t *fitted; /* NULL if destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
 	const json_t *config, *facts, *protect, *protection;
 	const json_t *fit;	   /* NULL without workloads */

@@ -2,9 +2,9 @@
 
 /* Which pools are replaced node by node. */
 
-/* Nodes that can't stay while others of their pool are replaced: what they were made with is itself
- * replaced in this plan, so all of them leave before any returns. Set of char* addresses, borrowed;
- * the changes stand in the order of their dependencies. */
+/* Nodes that cannot stay while others of their pool are replaced: this plan also replaces something
+ * that they were created with, so all of them leave before any returns. Set of char* addresses,
+ * borrowed; the changes are in the order of their dependencies. */
 static GHashTable *uprooted(const RgPlan *plan)
 {
 	GHashTable *set = g_hash_table_new(g_str_hash, g_str_equal);

@@ -80,7 +80,7 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *wanted = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
-	json_auto_t *value = json_pack("{s:s}", "made-by", "somebody else");
+	json_auto_t *value = json_pack("{s:s}", "made-by", "someone else");
 	json_object_set(wanted, name, value);
 	json_auto_t *items = json_pack("[o]", item(c, made, wanted, name));
 	g_autoptr(GPtrArray) results = rg_conform_call(c, rg_provider_update, kind, items, diags);

@@ -24,7 +24,7 @@ void rg_reach_way_free(RgReachWay *way)
 	g_free(way);
 }
 
-/* The public address where there is one: whoever has a way into the network may use --print. */
+/* The public address if there is one: users with access to the network can use --print. */
 static const char *address_of(const Filling *filling)
 {
 	const char *address = reach_value(filling->schema, filling->head, RG_ROLE_PUBLIC_ADDRESS);
@@ -52,7 +52,7 @@ static char *fill_name(const Filling *filling, const char *name)
 			: rg_json_str(json_object_get(filling->way, "defaults"), name, NULL));
 }
 
-/* One word; NULL when a placeholder has no value. */
+/* One word; NULL if a placeholder has no value. */
 static char *fill_word(Filling *filling, const char *word)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

@@ -199,7 +199,7 @@ static const RgResource *find_pending(
 	return other ? NULL : recorded;
 }
 
-/* A resource with the cluster's name that is no record's id. False: it was not used, the caller
+/* A resource with the cluster's name and without a record. False: it was not used, the caller
  * frees it. */
 static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet *set)
 {

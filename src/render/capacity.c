@@ -1,7 +1,7 @@
 #include "render/paint.h"
 #include "base/money.h"
 
-/* What apply asks for where a pool's nodes can't be had: a line a pool. */
+/* What apply requests if the cloud has no nodes for a pool: one line per pool. */
 
 #define KINDS_SHOWN 3
 

@@ -28,7 +28,7 @@ static char *money_text(int64_t microusd, bool least, bool most)
 
 static void spend_add_row(GPtrArray *rows, const RgSpendRow *row, const char *name)
 {
-	/* both at once are no bound on either side; the notes have them */
+	/* both at once bound neither side; the notes have them */
 	bool least = row->unpriced_s > 0 || row->forgotten > 0, most = row->gone > 0;
 	g_autofree char *what =
 		row->cluster ? g_strdup_printf("%s/%s", row->cluster, name) : g_strdup(name);

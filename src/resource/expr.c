@@ -170,7 +170,7 @@ typedef struct {
 	RgExprLookup lookup;
 	void *data;
 	bool lenient;	/* what cannot be resolved stays */
-	RgDiags *diags; /* NULL when lenient */
+	RgDiags *diags; /* NULL if lenient */
 } Resolver;
 
 static json_t *resolve(const json_t *value, const Resolver *resolver);

@@ -67,7 +67,7 @@ void rg_resource_free(RgResource *resource);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgResource, rg_resource_free)
 
 /* Its computed attributes, borrowed; NULL: it has none. Any thread. A state has thousands of
- * resources, and most commands look at the outputs of a few. */
+ * resources, and most commands need the outputs of a few. */
 json_t *rg_resource_outputs(const RgResource *resource);
 
 /* "kind.name" or "kind.name[index]"; g_free the result. */

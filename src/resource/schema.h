@@ -48,7 +48,7 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags);
 void rg_schema_free(RgSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSchema, rg_schema_free)
 
-const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind); /* NULL when unknown */
+const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind); /* NULL if unknown */
 const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name);
 /* The attribute with this role; NULL if the kind has none. */
 const RgAttribute *rg_kind_with_role(const RgKind *kind, const char *role);

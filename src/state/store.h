@@ -145,7 +145,7 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
  * reported values, a view that equals the record may be old. rg_store_record clears it. */
 bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool updating, RgDiags *diags);
-/* These nodes joined Ray, as RgResource.joined has it; it is no change of the resource. */
+/* These nodes joined Ray, as in RgResource.joined; this is not a change of the resource. */
 typedef struct {
 	const char *address;
 	const json_t *what;

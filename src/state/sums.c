@@ -140,7 +140,7 @@ bool sums_write(RgStore *store, RgDiags *diags)
 }
 
 /* A row from before its table got a column has no value for it: SQLite reports the default when the
- * row is read and NULL when it is about to change. So each is rewritten. */
+ * row is read, but NULL just before it changes. So each is rewritten. */
 bool sums_renew(RgStore *store, RgDiags *diags)
 {
 	bool ok = true;

@@ -1,8 +1,9 @@
-"""cppcheck and clang-tidy find nothing, by the settings beside this file and in .clang-tidy.
+"""cppcheck and clang-tidy find nothing, with the settings beside this file and in .clang-tidy.
 
-RAYGPU_FILES names the files to look at, all without it. RAYGPU_LONG=1 (tests/run.sh --long) adds clang's path-sensitive analyzer, file by file. Last run 2026-11-21 at
-commit 568f851, clang 14: 342 files, 710 s of CPU; ten findings were mended, four of them reachable or nearly so
-(an empty `subnets` map, a report format that nothing set, a plan's change without a resource, no GPU model of a name)."""
+RAYGPU_FILES names the files to check, all without it. RAYGPU_LONG=1 (tests/run.sh --long) adds clang's
+path-sensitive analyzer, file by file. Last run 2026-11-21 at commit 568f851, clang 14: 342 files, 710 s of
+CPU; ten findings were fixed, four of them reachable or nearly so (an empty `subnets` map, a report format
+that nothing set, a plan's change without a resource, no GPU model of a name)."""
 import concurrent.futures
 import json
 import os
@@ -15,10 +16,10 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get('RAYGPU_BUILD', os.path.join(ROOT, 'build'))
-# the analyzer alone, as the other checks have run by then; the options of its exclusions stand in .clang-tidy
-TIME_LIMIT_S = 600  # of a file, on a busy machine
-# clang 14's analyzer doesn't know that g_autofree and g_autoptr free at the end of the scope. LeakSanitizer and
-# valgrind hold leaks.
+# only the analyzer, because the other checks have already run; .clang-tidy has the options of its exclusions
+TIME_LIMIT_S = 600  # per file, on a busy machine
+# clang 14's analyzer does not know that g_autofree and g_autoptr free at the end of the scope. LeakSanitizer
+# and valgrind find leaks.
 LEAKS = re.compile(r"warning: Potential leak of memory pointed to by '[^']+' \[clang-analyzer-unix.Malloc\]")
 FAST, PATHS = '-clang-analyzer-*', ('-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,'
                               '-clang-analyzer-optin.performance.Padding')
@@ -34,13 +35,13 @@ def sources():
 
 
 FILES = sources()
-ONLY = os.environ.get('RAYGPU_FILES', '').split()  # tests/run.sh --quick: those touched
+ONLY = os.environ.get('RAYGPU_FILES', '').split()  # tests/run.sh --quick: the changed ones
 if ONLY:
     FILES = {name: folder for name, folder in FILES.items() if name in ONLY}
 
 
 def tidy(checks, *files):
-    """What clang-tidy says of these files; a few at a time, on all cores."""
+    """clang-tidy's findings in these files; a few at a time, on all cores."""
     def one(some):
         return subprocess.run(['clang-tidy', '-p', BUILD, '--quiet', f'--checks={checks}', *some], cwd=ROOT,
                               capture_output=True, text=True, check=False).stdout
@@ -50,7 +51,7 @@ def tidy(checks, *files):
 
 
 def analyzed(name):
-    """What clang's analyzer finds in a file, notes and all, without what LEAKS excuses."""
+    """What clang's analyzer finds in a file, including notes, except what LEAKS excuses."""
     try:
         said = subprocess.run(['clang-tidy', '-p', BUILD, '--quiet', f'--checks={PATHS}', name], cwd=ROOT,
                               capture_output=True, text=True, check=False, timeout=TIME_LIMIT_S).stdout
@@ -80,7 +81,7 @@ def test_clang_tidy_finds_nothing(folder):
 
 
 @pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='with --long')
-# Tests are run, under sanitizers and valgrind; here it is what is shipped.
+# Tests are covered by sanitizers and valgrind; this checks the shipped code.
 @pytest.mark.parametrize('name', [name for name in FILES if not name.startswith('tests/')])
 def test_clangs_analyzer_finds_nothing(name):
     said = analyzed(name)
@@ -92,7 +93,7 @@ def test_cppcheck_finds_nothing():
     assert not said, said
 
 
-# What the programs above must find, or they check nothing.
+# The programs above must find these faults, otherwise they check nothing.
 FAULTS = '''int fault(int n);
 int fault(int n)
 {

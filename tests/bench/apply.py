@@ -1,5 +1,5 @@
-"""apply of many nodes on raygpu-sim, without and with latency, against the least time that the calls take one
-after another."""
+"""apply of many nodes on raygpu-sim, without and with latency, compared with the least time that the calls take
+in sequence."""
 import shutil
 import tempfile
 
@@ -8,10 +8,10 @@ from program import Home, binary, spec
 from sim_server import Sim
 from world import POOLS, sizes
 
-# What must wait for what: DescribeSubnets, CreateSecurityGroup, AuthorizeSecurityGroupIngress,
-# CreateNetworkInterface, RunInstances, DescribeInstances. Everything else could go on beside it.
+# The sequence of calls: DescribeSubnets, CreateSecurityGroup, AuthorizeSecurityGroupIngress,
+# CreateNetworkInterface, RunInstances, DescribeInstances. Everything else could run in parallel.
 CHAIN = 6
-# A default subnet has 4,091 addresses, and one launch makes at most 1,000 instances.
+# A default subnet has 4,091 addresses, and one launch creates at most 1,000 instances.
 ZONES = ('us-east-1a', 'us-east-1b', 'us-east-1c', 'us-east-1d', 'us-east-1f')
 HEAD = ['nodes', 'latency ms', 'wall s', 'CPU s', 'peak MiB', 'calls', f'{CHAIN} calls in a row s', 'ratio']
 

@@ -1,5 +1,6 @@
-"""What needs no network: offers over the whole catalog, the fit of 500 replicas on 1,000 nodes, validate of small
-specs. Each run must give the right answer; processes of milliseconds, so the median of many."""
+"""Commands that need no network: offers over the whole catalog, the fit of 500 replicas on 1,000 nodes, validate
+of small specs. Each run must give the right answer; these processes take milliseconds, so the median of many
+counts."""
 import os
 import shutil
 import tempfile

@@ -1,7 +1,7 @@
-/* Fills a state with as many nodes as wanted, through the store's own calls: a cluster that was
- * really applied with one node a pool (index 0) gets the others as copies of it with ids, addresses
- * and volumes of their own, in batches of 1,000 as apply makes them. tests/bench/world.py writes
- * the answers of the cloud from what is recorded then, and plan's "No changes." proves that both
+/* Fills a state with the requested number of nodes, through the store's own calls: a cluster that
+ * was really applied with one node per pool (index 0) gets the others as copies with their own ids,
+ * addresses and volumes, in batches of 1,000 like apply. tests/bench/world.py writes
+ * the cloud's answers from these records, and plan's "No changes." proves that both
  * agree. Usage: bench-fill STATE CLUSTER POOL=NODES... */
 #include "base/clock.h"
 #include "state/store.h"
@@ -21,7 +21,7 @@ typedef struct {
 	RgDiags *diags;
 } Filler;
 
-/* What EC2 would have told of the n-th node. */
+/* What EC2 would have reported about the n-th node. */
 static json_t *outputs_of(const RgResource *first, int64_t n)
 {
 	json_t *outputs = json_deep_copy(rg_resource_outputs(first));

@@ -1,4 +1,4 @@
-"""Runs programs and says what they used: wall and processor time, peak memory; medians and Markdown tables."""
+"""Runs programs and reports what they used: wall and processor time, peak memory; medians and Markdown tables."""
 import os
 import signal
 import statistics
@@ -7,8 +7,8 @@ import sys
 import threading
 
 
-# Starts argv and tells what it took. A process of its own, and a small one: the peak memory that the kernel tells of a
-# program is never less than that of the process that started it (9 MiB here).
+# Starts argv and reports what it used. A separate, small process: the kernel reports a program's peak memory as
+# at least that of the process that started it (9 MiB here).
 LAUNCH = '''
 import os, sys, time
 told = int(sys.argv[1])
@@ -23,7 +23,8 @@ os.write(told, b'%f %f %d %d' % (wall, cpu, usage.ru_maxrss, os.waitstatus_to_ex
 
 
 class Used:
-    """What one run of a program took. cpu: user and system, its children's too; rss: peak of the largest process."""
+    """The resources of one run of a program. cpu: user and system, including its children's; rss: peak of the
+    largest process."""
 
     def __init__(self, figures, out):
         self.wall_s, self.cpu_s = float(figures[0]), float(figures[1])
@@ -33,8 +34,8 @@ class Used:
 
 
 def run(argv, cwd=None, env=None, timeout=600):
-    """Runs argv to its end; what it prints goes into a file, so that reading it costs nobody time. After `timeout`
-    seconds it is killed with all that it started."""
+    """Runs argv to its end; its output goes to a file, so that reading it costs no time. After `timeout` seconds it
+    is killed with all processes that it started."""
     reading, writing = os.pipe()
     with open(os.path.join(cwd or '.', '.bench-out'), 'w+b') as out, os.fdopen(reading) as figures:
         launcher = subprocess.Popen([sys.executable, '-I', '-S', '-c', LAUNCH, str(writing), *argv], cwd=cwd, env=env,
@@ -56,7 +57,8 @@ def run(argv, cwd=None, env=None, timeout=600):
 
 
 def taking_turns(argv):
-    """argv in turns with others of its priority where we are real-time: Go's spinning threads let no server run."""
+    """argv in turns with others of its priority if we are real-time: otherwise Go's spinning threads let no server
+    run."""
     if os.sched_getscheduler(0) != os.SCHED_FIFO:
         return argv
     return ['chrt', '-r', str(os.sched_getparam(0).sched_priority), *argv]

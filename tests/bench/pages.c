@@ -1,7 +1,7 @@
-/* A static server of EC2's answers, so fast that a client's own time shows: all answers lie in
- * memory before the first request, and a POSTed form picks one by Action and NextToken. FOLDER
- * holds a file an answer, "DescribeInstances.0" the first page, "DescribeInstances.7" that of
- * NextToken=page-7. GET /count tells the requests since the last GET and begins anew. Until
+/* A static server of EC2's answers, so fast that a client's own time shows: all answers are in
+ * memory before the first request, and a POSTed form selects one by Action and NextToken. FOLDER
+ * has a file per answer, "DescribeInstances.0" the first page, "DescribeInstances.7" that of
+ * NextToken=page-7. GET /count returns the requests since the last GET and resets the count. Until
  * SIGTERM. Usage: bench-pages FOLDER PORT_FILE [LATENCY_MS] */
 #include <glib.h>
 #include <microhttpd.h>
@@ -31,7 +31,7 @@ static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned sta
 	return result;
 }
 
-/* The value of a field of a form, percent-encoding left alone; g_free; NULL when it isn't there. */
+/* The value of a field of a form, without percent-decoding; g_free; NULL if it does not exist. */
 static char *field(const char *form, const char *name)
 {
 	g_autofree char *key = g_strconcat(name, "=", NULL);

@@ -1,5 +1,5 @@
-"""plan with a full refresh where nothing changed, against pages that a static server holds ready, and curl fetching
-the same pages. Each run of plan must say "No changes." and make as many calls as there are pages."""
+"""plan with a full refresh where nothing changed, against prepared pages of a static server, and curl fetching
+the same pages. Each run of plan must print "No changes." and make as many calls as there are pages."""
 import shutil
 import tempfile
 
@@ -12,7 +12,7 @@ HEAD = ['nodes', 'pages', 'MB', 'raygpu wall s', 'raygpu CPU s', 'peak MiB', 'ca
 
 
 def measure(nodes, repeats, indented=False, latency_ms=0):
-    """(runs of raygpu, runs of curl, world): alternately, so that both meet the same weather."""
+    """(runs of raygpu, runs of curl, world): alternating, so that both run under the same conditions."""
     folder = tempfile.mkdtemp(prefix='raygpu-bench-')
     try:
         world = World(folder, nodes, indented)
@@ -35,7 +35,7 @@ def measure(nodes, repeats, indented=False, latency_ms=0):
 
 
 def check(used, world):
-    """The figures of a plan that is wrong would be worth nothing."""
+    """Figures of a wrong plan would be worthless."""
     if used.code or 'No changes.' not in used.out or 'Warning' in used.out:
         raise RuntimeError(f'plan of {world.nodes} nodes ended with {used.code}:\n{used.out[-3000:]}')
     if used.calls != world.calls:

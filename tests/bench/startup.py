@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Start-up times over `true`, interleaved in one run: usage: startup.py BUILD [ROUNDS]
 
-Prints a Markdown row a command: median and 90th percentile of wall time and the median of processor time
-(user and system), then the medians of both minus those of `true`. On a busy machine only processor time tells
-anything. The goals: version below 5 ms over `true`, validate of a small spec below 10 ms (README.md).
-"""
+Prints a Markdown row per command: median and 90th percentile of wall time and the median of processor time
+(user and system), then the medians of both minus those of `true`. On a busy machine only processor time is
+meaningful. The goals: version below 5 ms over `true`, validate of a small spec below 10 ms (README.md)."""
 import os
 import statistics
 import sys

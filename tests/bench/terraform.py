@@ -1,5 +1,6 @@
-"""Terraform beside raygpu: as many `terraform_data` (no network at all), and its real aws provider doing the same
-1 + 8 nodes on the same moto server. Left out where Terraform, its provider or moto is not installed."""
+"""Terraform compared with raygpu: the same number of `terraform_data` (no network at all), and its real aws
+provider with the same 1 + 8 nodes on the same moto server. Skipped if Terraform, its provider or moto is not
+installed."""
 import json
 import os
 import shutil
@@ -11,8 +12,8 @@ from program import Home, binary, spec
 MIRROR = '/opt/tf-plugins'
 WORKERS = 8
 DATA = 'resource "terraform_data" "node" {\n  count = %d\n  input = "node-${count.index}"\n}\n'
-# No interface and no address of the head's own, as raygpu makes them: moto never lets go of the one, so Terraform's
-# destroy ends there, and forgets the groups with the other.
+# Without an interface and address for the head, which raygpu creates: moto never releases the interface, so
+# Terraform's destroy stops there, and never deletes the groups.
 AWS = '''
 terraform {
   required_providers { aws = { source = "hashicorp/aws" } }
@@ -72,7 +73,7 @@ resource "aws_instance" "worker" {
 
 
 class Folder:
-    """A Terraform configuration of its own, initialized without a network."""
+    """A separate Terraform configuration, initialized without a network."""
 
     def __init__(self, text):
         self.path = tempfile.mkdtemp(prefix='raygpu-bench-')
@@ -101,7 +102,7 @@ class Folder:
 
 
 def grow_state(folder, nodes):
-    """Terraform's own state of two nodes, with as many as wanted: applying 10,000 takes it half an hour."""
+    """Terraform's own state of two nodes, multiplied to the requested number: applying 10,000 takes half an hour."""
     with open(folder.file('terraform.tfstate'), encoding='utf-8') as f:
         state = json.load(f)
     instances = state['resources'][0]['instances']
@@ -142,7 +143,7 @@ def section_data(counts, apply_up_to):
 # The same nodes on the same server
 
 def start_moto():
-    """moto behind Sim's calls, or None. Its tests know how to start it, and skip where it is not installed."""
+    """moto with Sim's calls, or None. moto's tests know how to start it, and skip if it is not installed."""
     try:
         import pytest
         from test_moto import Moto
@@ -154,7 +155,7 @@ def start_moto():
 
 
 def calls(moto):
-    """moto counts nothing, but logs a line a request."""
+    """moto counts nothing, but logs a line per request."""
     return moto.log().count('"POST /')
 
 
@@ -170,7 +171,7 @@ def raygpu_steps(moto):
     try:
         home = Home(folder, moto.env())
         image = moto.image()
-        # moto gives MinCount instances of a launch, not MaxCount: a pool a node gets them all at once
+        # moto launches MinCount instances, not MaxCount: with one pool per node all are launched at once
         text = spec(pools={f'worker{i}': ('T4:1', 1) for i in range(WORKERS)},
                     pool_extra=f', image: {image}, zones: [us-east-1a]')
         home.write('cluster.yaml', text.replace('head: {', f'head: {{image: {image}, zones: [us-east-1a], '))
@@ -194,7 +195,7 @@ def terraform_steps(moto):
 
 
 def expect(step, used, moto):
-    """Each step must have done what it is for."""
+    """Each step must have had its effect."""
     nodes = sum(len(i) for i in moto.instances_by_state())
     right = {'plan': nodes == 0, 'apply': nodes == WORKERS + 1, 'destroy': nodes == 0,
              'no-op plan': nodes == WORKERS + 1 and 'No changes.' in used.out}[step]

@@ -1,9 +1,8 @@
-"""A cluster of any size as raygpu's state records it, and the cloud's answers that fit it.
+"""A cluster of any size as raygpu's state records it, and the cloud's matching answers.
 
-Ten pools are really applied with one node each against raygpu-sim; bench-fill copies those records up to the size
-wanted; the pages are the simulator's own records with each node's id, addresses and volume put in. Nothing
-is believed: refresh.py wants "No changes." of a plan that reads all of them.
-"""
+Ten pools are really applied with one node each against raygpu-sim; bench-fill copies those records up to the
+requested size; the pages are the simulator's own records with each node's id, addresses and volume filled in.
+This is verified: refresh.py requires "No changes." from a plan that reads all of them."""
 import os
 import re
 import sqlite3
@@ -14,7 +13,7 @@ import urllib.request
 from program import Home, spec
 from sim_server import Sim
 
-PAGE = 1000  # EC2's most
+PAGE = 1000  # EC2's maximum
 BATCH = 1000
 SHAPES = ('A100:8', 'V100:8', 'T4:1', 'T4:4', 'A10G:4')
 POOLS = [(f'pool{i}', SHAPES[i % len(SHAPES)]) for i in range(10)]
@@ -26,7 +25,7 @@ def built(name):
 
 
 def sizes(nodes):
-    """{pool: workers} of a cluster of so many nodes, the head counted."""
+    """{pool: workers} of a cluster with this many nodes, including the head."""
     share, rest = divmod(nodes - 1, len(POOLS))
     return {name: share + (i < rest) for i, (name, _) in enumerate(POOLS)}
 
@@ -36,7 +35,7 @@ def write_spec(home, workers):
 
 
 def indent(xml):
-    """EC2 sends its documents indented by four spaces a level; the simulator saves the room."""
+    """EC2 indents its documents by four spaces per level; the simulator does not."""
     out, depth, after_text = [], 0, False
     for tag, text in re.findall(r'(<[^>]*>)([^<]*)', xml):
         closing = tag.startswith('</')
@@ -50,7 +49,7 @@ def indent(xml):
 
 
 class World:
-    """A folder with a spec, a state and the answers of a cloud that matches them."""
+    """A folder with a spec, a state and the matching answers of a cloud."""
 
     def __init__(self, folder, nodes, indented=False):
         self.folder = str(folder)
@@ -106,7 +105,7 @@ class World:
             self.put('DescribeInstances', number, self.page(records[start:start + PAGE], number, last))
 
     def page(self, records, number, last):
-        """records: (reservation key, text of the <item>); neighbours of one launch share a reservation."""
+        """records: (reservation key, text of the <item>); adjacent ones of one launch share a reservation."""
         out = [HEAD, '<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">'
                f'<requestId>{number:08x}-0000-4000-8000-000000000000</requestId><reservationSet>']
         open_key = None
@@ -122,7 +121,7 @@ class World:
         return ''.join(out) + '</DescribeInstancesResponse>'
 
     def records(self):
-        """Every recorded instance as EC2 would tell it, in the order of launches."""
+        """Every recorded instance as EC2 would report it, in the order of launches."""
         templates = self.templates()
         with sqlite3.connect(self.home.state) as state:
             rows = state.execute("SELECT name, coalesce(idx, -1), cloud_id, outputs ->> 'private_ip', "
@@ -133,7 +132,7 @@ class World:
             batch = 0 if index < 1 else 1 + (index - 1) // BATCH
             first = 0 if index < 1 else 1 + (batch - 1) * BATCH
             last = min(first + BATCH, sizes(self.nodes).get(name, 1)) - 1 if first else 0
-            # a launch's nodes have its index in their marks, and their place in it
+            # a launch's nodes have its index in their marks, and their position in it
             out.append(((name, batch), templates[name].format(
                 id=cloud_id, ip=address, host=address.replace('.', '-'), eni=interface, vol=volume,
                 place=index - first if first else 0, indexes=f'{first}-{last}' if last > first else first)))
@@ -191,7 +190,7 @@ class Pages:
             return int(reply.read())
 
     def curl_config(self):
-        """A file for `curl -K`: the same forms one after the other over one connection."""
+        """A file for `curl -K`: the same forms in sequence over one connection."""
         path = os.path.join(self.world.folder, 'curl.conf')
         with open(path, 'w', encoding='utf-8') as f:
             f.write('next\n'.join(f'url = "{self.url}"\ndata = "{form}"\noutput = "/dev/null"\nsilent\nfail\n'

@@ -1,5 +1,5 @@
-"""What most whole-program tests begin with: an EC2 of their own, whose machines start and end at once, and a user's
-folder that asks it. A file that needs them otherwise has fixtures of its own, `home` often on top of this one."""
+"""Fixtures of most whole-program tests: an EC2 per test, whose machines start and stop immediately, and a user's
+folder that uses it. A file with other needs has its own fixtures, `home` often based on this one."""
 import os
 
 import iam_policy

@@ -1,4 +1,4 @@
-"""raygpu as its user runs it: a folder with a spec, a state and an environment of its own.
+"""raygpu as its user runs it: a folder with a spec, a state and its own environment.
 
     with Sim() as sim:
         home = Home(tmp_path, sim.env())
@@ -6,8 +6,7 @@
         home.run('apply', 'cluster.yaml', '--auto-approve')            # asserts exit code 0
         home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
 
-The program is cmd/raygpu/raygpu in the build directory $RAYGPU_BUILD, or $RAYGPU.
-"""
+The program is cmd/raygpu/raygpu in the build directory $RAYGPU_BUILD, or $RAYGPU."""
 import contextlib
 import json
 import os
@@ -102,7 +101,7 @@ class Home:
         return self.run('apply', name, '--auto-approve', *more, **options)
 
     def edit_state(self, *statements):
-        """Edits the state as a person may: without the sums, which would show it as damage (src/state/README.md)."""
+        """Edits the state like a person: without the sums, which would report the edit as damage (src/state/README.md)."""
         with contextlib.closing(sqlite3.connect(self.state)) as db, db:
             for statement in statements:
                 db.execute(*(statement if isinstance(statement, tuple) else (statement,)))

@@ -1,4 +1,4 @@
-"""The schemas of what raygpu prints, for an independent validator."""
+"""The schemas of raygpu's output, for an independent validator."""
 import json
 import os
 

@@ -2,12 +2,11 @@
 
     with Rounds(sim) as rounds:
         home = Home(tmp_path, sim.env(AWS_ENDPOINT_URL=rounds.url))
-        rounds.run(home, 'plan', 'cluster.yaml')      # [['DescribeImages', ...], ...]: a list a round
+        rounds.run(home, 'plan', 'cluster.yaml')      # [['DescribeImages', ...], ...]: a list per round
 
-Requests are held until every thread of the client sleeps and no more of them come; then all of them are answered.
-So what the client sends side by side is one round however busy the machine is, and the number of rounds is the
-length of the longest chain of requests of which each waited for the answer to the one before.
-"""
+Requests are held until every thread of the client sleeps and no more of them arrive; then all of them are
+answered. So what the client sends concurrently is one round however busy the machine is, and the number of
+rounds is the length of the longest chain of requests in which each waited for the previous answer."""
 import http.client
 import http.server
 import re
@@ -16,7 +15,7 @@ import time
 import urllib.parse
 from pathlib import Path
 
-CALM_S = 0.2    # nothing must have moved for so long: a busy machine is slow to start the thread of a request
+CALM_S = 0.2    # how long nothing must happen: a busy machine is slow to start the thread of a request
 STEP_S = 0.004
 
 
@@ -57,7 +56,7 @@ class Rounds:
             self.moved = time.monotonic()
 
     def release(self, pid):
-        """Begins a round when the client waits for nothing else."""
+        """Starts a round when the client waits for nothing else."""
         with self.changed:
             if not self.held or self.released:
                 return
@@ -71,7 +70,7 @@ class Rounds:
             self.changed.notify_all()
 
     def run(self, home, *arguments, code=0):
-        """Runs raygpu to its end, which must have this exit code; the rounds that it took."""
+        """Runs raygpu to its end, which must have this exit code; returns its rounds."""
         self.rounds = []
         process = home.start(*arguments)
         texts = []

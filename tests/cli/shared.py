@@ -1,7 +1,6 @@
 """Fixtures for files whose tests share one simulator, emptied before each test:
 
-    from shared import home, sim  # noqa: F401    (or sim alone, beside a home of its own)
-"""
+    from shared import home, sim  # noqa: F401    (or only sim, with a different home)"""
 import pytest
 from program import Home
 from sim_server import Sim

@@ -1,4 +1,4 @@
-"""A raygpu-sim of one's own for a test.
+"""A raygpu-sim for a test.
 
     from sim_server import Sim
 
@@ -8,13 +8,12 @@
         sim.knobs(latency_ms=20)                      # change behaviour; without arguments: read it
         sim.fault(action='RunInstances', when='after', status=500, code='InternalError')
         sim.counters()['mutating']                    # requests since the start or counters_reset()
-        sim.world('us-east-1')['instances']           # the truth, whatever the consistency delay
-        sim.live_instances()                          # those that are neither terminated nor going
+        sim.world('us-east-1')['instances']           # the current state, whatever the consistency delay
+        sim.live_instances()                          # those that are neither terminated nor terminating
 
 The server listens on a free loopback port, `sim.url`. The program is $RAYGPU_SIM, or
-cmd/raygpu-sim/raygpu-sim in the build directory $RAYGPU_BUILD. World documents have EC2's own member
-names (instanceId, instanceState.name, tagSet, ...); members that begin with "_" are the simulator's.
-"""
+cmd/raygpu-sim/raygpu-sim in the build directory $RAYGPU_BUILD. World documents have EC2's own member names
+(instanceId, instanceState.name, tagSet, ...); members that begin with "_" are the simulator's."""
 import hashlib
 import hmac
 import json
@@ -36,7 +35,7 @@ SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
 
 
 def sim_binary():
-    """The program under test; the tests must not pass by not finding it."""
+    """The program under test; the tests must not pass because it was not found."""
     path = os.environ.get('RAYGPU_SIM')
     if not path and os.environ.get('RAYGPU_BUILD'):
         path = os.path.join(os.environ['RAYGPU_BUILD'], 'cmd/raygpu-sim/raygpu-sim')
@@ -91,7 +90,7 @@ class Sim:
             return f.read()
 
     def stop(self):
-        """Ends the server in good order and gives its exit code."""
+        """Stops the server cleanly and returns its exit code."""
         if self.process is None:
             return None
         self.process.send_signal(signal.SIGTERM)
@@ -105,7 +104,7 @@ class Sim:
         return code
 
     def restart(self):
-        """Stops and starts again on the same port; keeps the world when it has a file."""
+        """Stops and starts again on the same port; keeps the world if it has a file."""
         self.stop()
         self.start()
 
@@ -120,7 +119,7 @@ class Sim:
         assert code in (0, None), f'raygpu-sim ended with {code}: {log}'
 
     def env(self, **more):
-        """Environment for a client: nothing of the caller's AWS settings shines through."""
+        """Environment for a client, without the caller's AWS settings."""
         env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
         env.update(AWS_ENDPOINT_URL=self.url, AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET,
                    AWS_DEFAULT_REGION=self.region, AWS_REGION=self.region,
@@ -156,7 +155,7 @@ class Sim:
         return out
 
     def raw(self, body, headers=None, method='POST', path='/', timeout=60, **signing):
-        """One request as it is, signed unless `headers` are given; (status, headers, bytes)."""
+        """One request as given, signed unless `headers` are given; (status, headers, bytes)."""
         if isinstance(body, str):
             body = body.encode()
         if headers is None:
@@ -211,14 +210,14 @@ class Sim:
         return self.control('PUT', 'knobs', values) if values else self.control('GET', 'knobs')
 
     def fault(self, **rule):
-        """Adds one fault; see raygpu-sim(1) for its members. Gives its id."""
+        """Adds one fault; see raygpu-sim(1) for its members. Returns its id."""
         return self.control('POST', 'faults', rule)
 
     def faults_clear(self):
         self.control('DELETE', 'faults')
 
     def reclaim(self, **rule):
-        """The market takes spot instances back: instance_ids, type, zone, count, notice_ms. Ids."""
+        """Reclaims spot instances: instance_ids, type, zone, count, notice_ms. Returns ids."""
         return self.control('POST', 'reclaim', rule)['instance_ids']
 
     def reset(self):

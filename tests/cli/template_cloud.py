@@ -4,14 +4,14 @@
         cloud.url, cloud.key
         cloud.nodes                      # {id: node}
         cloud.requests                   # [(method, path)], in order
-        cloud.capacity['gpu.small'] = 2  # no more than that are given
+        cloud.capacity['gpu.small'] = 2  # maximum number
         cloud.fail_next(500, 'busy')     # the next request that changes something gets this answer
         cloud.lose_answer()              # the next create is done, and its connection cut
-        cloud.stop_looks = 2             # a node is gone at the second look after its DELETE
-        cloud.slow_changes = 2           # a PATCH is an operation, done at the second look
+        cloud.stop_looks = 2             # a node is gone at the second poll after its DELETE
+        cloud.slow_changes = 2           # a PATCH is an operation, done at the second poll
         cloud.own_labels = {'by': 'us'}  # the cloud adds them to every node's
-        cloud.quota = {'left': {'gpu.small': 2}, 'denied': {'gpu.huge': 'not you'}, 'notes': {'cpu.large': 'scarce'}}
-"""
+        cloud.quota = {'left': {'gpu.small': 2}, 'denied': {'gpu.huge': 'not you'}, 'notes': {'cpu.large':
+        'scarce'}}"""
 import http.server
 import json
 import re
@@ -20,7 +20,7 @@ import urllib.parse
 
 REGIONS = {'north': {'zones': ['a1', 'b2'], 'image': 'ray-gpu-7',
                      'sizes': {'cpu.large': ['a1', 'b2'], 'gpu.small': ['a1', 'b2'], 'gpu.huge': ['b2']}}}
-PAGE_MOST = 3   # small, so that every test turns pages
+PAGE_MOST = 3   # small, so that every test needs several pages
 
 
 class Refused(Exception):
@@ -36,7 +36,7 @@ class Cloud:
         self.capacity, self.failures, self.lose = {}, [], False
         self.count, self.lock = 0, threading.Lock()
         self.quota = {}
-        self.start_looks = 1    # looks at a node until it runs
+        self.start_looks = 1    # polls of a node until it runs
         self.stop_looks = self.slow_changes = 0
         self.own_labels, self.operations = {}, {}
 
@@ -70,7 +70,7 @@ class Cloud:
         return {'nodes': page, 'next': page[-1]['id'] if at + size < len(wanted) else None}
 
     def check(self, size, count):
-        """What the account may still have, see `quota`; None: the key may not ask."""
+        """What the account may still create, see `quota`; None: the key may not ask."""
         if self.quota is None:
             raise Refused(403, 'denied', 'this key may not see the quota')
         left = self.quota.get('left', {}).get(size, count)

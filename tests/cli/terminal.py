@@ -1,4 +1,4 @@
-"""raygpu on a terminal of its own, as a person runs it."""
+"""raygpu on its own terminal, as a person runs it."""
 import os
 import pty
 import select

@@ -1,4 +1,4 @@
-"""A clock that is wrong. Not among tests/cli, because libfaketime doesn't go with the sanitizers."""
+"""A wrong clock. Not in tests/cli, because libfaketime does not work with the sanitizers."""
 import os
 import re
 import sys
@@ -14,7 +14,7 @@ FAKE = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 
 @pytest.mark.skipif(not os.path.exists(FAKE), reason='Debian package faketime is not installed')
 def test_clock_skew_is_told(tmp_path):
-    """Signed 20 minutes ago: EC2 refuses, and the reply's Date tells by how much our clock is off."""
+    """Signed 20 minutes ago: EC2 refuses, and the reply's Date shows how far our clock is off."""
     with Sim() as sim:
         home = Home(tmp_path, sim.env())
         home.write('cluster.yaml', spec())

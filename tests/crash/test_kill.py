@@ -1,9 +1,9 @@
-"""kill -9 from outside at seeded random instants of apply, of repair after a hand-made termination,
-and of destroy, with a consistency delay and errors after commit on. After the next apply the world
-holds exactly the desired nodes and the state agrees: no orphan, no duplicate.
+"""kill -9 from outside at seeded random times of apply, of repair after a manual termination, and of destroy,
+with a consistency delay and errors after commit. After the next apply the world contains exactly the desired
+nodes and the state agrees: no orphan, no duplicate.
 
-RAYGPU_KILLS sets the number of kills (100; 300 with --long), RAYGPU_SEED the seed (1). Four clouds share
-the kills, side by side, each with a seed of its own."""
+RAYGPU_KILLS sets the number of kills (100; 300 with --long), RAYGPU_SEED the seed (1). Four clouds share the
+kills in parallel, each with its own seed."""
 import os
 import random
 import sys
@@ -23,7 +23,7 @@ NODES = 8
 
 
 def check(sim, home):
-    """The truth of the world file against the state."""
+    """Compares the world file with the state."""
     live = sim.live_instances()
     counts = {}
     for instance in live:
@@ -39,7 +39,7 @@ def check(sim, home):
 
 
 def killed(home, chance, longest_s, *command):
-    """Starts a command and kills it after a random time; true when it was still running."""
+    """Starts a command and kills it after a random time; true if it was still running."""
     process = home.start(*command)
     time.sleep(chance.uniform(0.0, longest_s))
     alive = process.poll() is None
@@ -68,7 +68,7 @@ def test_kill_9(tmp_path, cloud):
             phase += 1
             if phase % 3 == 0:  # destroy, killed; then apply again
                 real += killed(home, chance, 0.5, 'destroy', 'cluster.yaml', '--auto-approve')
-            elif phase % 3 == 1:  # repair after a hand-made termination
+            elif phase % 3 == 1:  # repair after a manual termination
                 victims = chance.sample(sim.live_instances(), 2)
                 for victim in victims:
                     sim.ec2('TerminateInstances', {'InstanceId.1': victim['instanceId']})
@@ -77,7 +77,7 @@ def test_kill_9(tmp_path, cloud):
             for _ in range(chance.randrange(0, 3)):  # apply, killed, up to three times in a row
                 real += killed(home, chance, 0.4, 'apply', 'cluster.yaml', '--auto-approve')
             result = home.apply(code=None)
-            if result.code:  # a fault after commit on every try is an honest failure: once more
+            if result.code:  # a fault after commit on every try is a real failure: once more
                 result = home.apply(code=None)
             assert result.code == 0, (phase, result.code, result.err[-3000:])
             check(sim, home)

@@ -1,5 +1,6 @@
-"""tests/bench in small, so that it can't rot: a plan of a cluster that is as recorded says so, makes as many calls as
-there are pages and one for the account, and takes memory in proportion. Times are for reading (tests/bench/README.md), not for asserting."""
+"""tests/bench on a small scale, so that it keeps working: a plan of a cluster that is as recorded reports that,
+makes as many calls as there are pages and one for the account, and needs memory in proportion. Times are for
+information (tests/bench/README.md), not asserted."""
 import os
 import sys
 
@@ -11,13 +12,13 @@ import refresh  # noqa: E402
 def test_a_refresh_costs_calls_by_pages_and_memory_by_nodes():
     rss = {}
     for nodes, calls in ((100, 4), (1100, 5), (2100, 6)):
-        # it raises when plan finds a change, warns, or makes more or fewer calls than curl needs
+        # it raises if plan finds a change, warns, or makes more or fewer calls than curl needs
         ours, _, world = refresh.measure(nodes, 1)
         assert world.calls == calls
         assert ours[0].calls == calls
         rss[nodes] = ours[0].rss_mib
     first, second = rss[1100] - rss[100], rss[2100] - rss[1100]
-    # A page of 1,000 costs its text besides, from the first one on. A node takes 9 to 10 KiB.
+    # A page of 1,000 also costs its text, from the first one on. A node needs 9 to 10 KiB.
     assert second < 1.25 * max(first, 10), rss
 
 

@@ -1,6 +1,6 @@
-"""kill -9 in the middle of an update in place, of a cloud that answers with an old view for a while:
-"no changes" is said of nothing that isn't so, whatever the spec says by then, and the next apply that
-may act brings the world to the spec.
+"""kill -9 in the middle of an update in place, with a cloud that shows an old view for a while: "no changes" is
+never reported wrongly, whatever the spec is by then, and the next apply that may act brings the world to the
+spec.
 
 RAYGPU_UPDATE_KILLS sets the number of kills (6; 60 with --long), RAYGPU_SEED the seed (1)."""
 import os
@@ -29,7 +29,7 @@ def home(tmp_path):
         home.apply()
         sim.knobs(consistency_ms=int(1000 * DELAY_S),
                   latency_by_action={'CreateTags': int(1000 * LATENCY_S), 'DeleteTags': int(1000 * LATENCY_S)})
-        time.sleep(DELAY_S)  # all that was made is seen
+        time.sleep(DELAY_S)  # everything that was created is visible
         yield home
 
 
@@ -38,7 +38,7 @@ def write(home, color):
 
 
 def colors_by_id(home):
-    """The colours that the managed things carry, whatever Describe calls tell."""
+    """The actual colours of the managed resources, whatever Describe calls show."""
     world = home.sim.world('us-east-1')
     head = next(i for i in home.sim.live_instances() if tags_of(i)['raygpu:pool'] == 'head')
     things = home.sim.live_instances() + [
@@ -55,14 +55,14 @@ def truth(home):
 
 
 def recorded_ids(text):
-    """Of the things that a plan would record as the cloud has them."""
+    """The resources that a plan would record as the cloud has them."""
     blocks = re.findall(r' will be recorded as it is\n  (?:#.*\n  )*\. resource (?s:.*?)\n    \}\n', text)
     return [ident for block in blocks for ident in re.findall(r'\b(?:i|sg|eni)-[0-9a-f]+', block)]
 
 
 def killed_in_update(home, seconds):
-    """Starts an apply and kills it so long after its first change of tags has reached the cloud; true
-    when it was still running."""
+    """Starts an apply and kills it this long after its first change of tags has reached the cloud; true if it was
+    still running."""
     home.sim.counters_reset()
     process = home.start('apply', 'cluster.yaml', '--auto-approve', '--no-settle')
     while not home.sim.counters()['mutating'] and process.poll() is None:
@@ -85,7 +85,7 @@ def test_a_spec_put_back_is_not_no_changes(home, seconds):
     assert killed_in_update(home, seconds)
     write(home, 'red')
     plan = home.run('plan', 'cluster.yaml', '--no-settle', '--detailed-exitcode', code=None)
-    # the cloud still tells red, which is recorded and wanted; blue is on its way
+    # the cloud still shows red, which is recorded and desired; blue will follow
     assert plan.code != 0 and 'No changes' not in plan.out, plan
     finish(home)
     assert 'blue' in truth(home)
@@ -111,7 +111,7 @@ def test_a_finished_update_is_not_undone_by_an_old_view(home):
     home.apply()
     assert truth(home) == {'blue'}
     write(home, 'red')
-    # the cloud still tells red
+    # the cloud still shows red
     plan = home.run('plan', 'cluster.yaml', '--no-settle', '--detailed-exitcode', code=None)
     assert plan.code != 0 and 'recorded as it is' not in plan.out, plan
     home.apply()
@@ -121,7 +121,7 @@ def test_no_changes_is_said_of_the_truth_only(home):
     chance = random.Random(SEED)
     colors = ['red', 'blue']
     kills = said = 0
-    for _ in range(10 * KILLS):  # of some nothing is left to be killed: a plan may say that it has to wait
+    for _ in range(10 * KILLS):  # in some cases nothing is left to be killed: a plan may report that it has to wait
         if kills == KILLS:
             break
         write(home, chance.choice(colors))
@@ -130,11 +130,11 @@ def test_no_changes_is_said_of_the_truth_only(home):
         write(home, color)
         time.sleep(chance.choice([0, LATENCY_S, LATENCY_S + DELAY_S]))
         plan = home.run('plan', 'cluster.yaml', '--no-settle', '--detailed-exitcode', code=None)
-        # a killed update that came through is recorded once the cloud must show it, an old view never
+        # a killed update that took effect is recorded once the cloud must show it, an old view never
         assert all(colors_by_id(home)[ident] == color for ident in recorded_ids(plan.out)), plan
         if plan.code == 0:
             said += 1
-            time.sleep(LATENCY_S)  # what was under way then
+            time.sleep(LATENCY_S)  # what was in progress then
             assert truth(home) == {color}, plan
     finish(home)
     write(home, 'green')

@@ -88,7 +88,7 @@ static void try_catalog(const RgProject *project, RgDiags *diags)
 	g_assert_true((whole != NULL) != rg_diags_has_errors(diags));
 	g_autoptr(RgDiags) again = rg_diags_new();
 	g_autoptr(RgCatalog) part = open_catalog(project, "us-east-1", again);
-	/* the whole list is checked, whichever region is asked for */
+	/* the whole list is checked, whichever region is requested */
 	g_assert_true((part != NULL) == (whole != NULL));
 	g_assert_cmpuint(rg_diags_count(diags), ==, rg_diags_count(again));
 	for (size_t i = 0; i < rg_diags_count(diags); i++)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Cuts first inputs of the fuzz targets out of the golden files and the catalogs: OUT/spec, OUT/plan, OUT/xml, OUT/csv,
-OUT/project.
+"""Extracts first inputs of the fuzz targets from the golden files and the catalogs: OUT/spec, OUT/plan, OUT/xml,
+OUT/csv, OUT/project.
 
-usage: seed.py OUT ROOT
-"""
+usage: seed.py OUT ROOT"""
 import glob
 import json
 import os
@@ -44,7 +43,7 @@ for path in sorted(glob.glob(os.path.join(root, 'examples/*.yaml'))):
         keep('spec', os.path.basename(path), f.read())
 for name, path in golden('plan'):
     keep('plan', name, section(path, 'expect').encode())
-# project files: an example, and what is refused one by one
+# project files: an example, and each refused member
 with open(os.path.join(root, 'examples/own-catalog/raygpu.yaml'), 'rb') as f:
     keep('project', 'own-catalog', f.read())
 with open(os.path.join(root, 'tests/cli/fit/test_own_catalog.py'), encoding='utf-8') as f:

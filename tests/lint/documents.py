@@ -1,4 +1,4 @@
-"""Lists that stand in two places: what the code does, and what a page or a schema says of it. Each
+"""Lists that are kept in two places: what the code does, and what a page or a schema says of it. Each
 rule takes texts and yields complaints."""
 import json
 import os
@@ -40,7 +40,7 @@ def listed_codes(header):
 
 
 def unlisted_codes(files, listed):
-    """A code that is raised, by rg_diags_* or a helper that takes one, stands in diag_codes.h: else
+    """A code that is raised, by rg_diags_* or a helper that takes one, is in diag_codes.h: else
     the program aborts when it comes to it. Codes are never put together from parts."""
     files = {path: re.sub(r'/\*.*?\*/', '', text, flags=re.S) for path, text in files.items()
              if path.startswith(('src/', 'cmd/raygpu/')) and not path.startswith('src/sim/')}
@@ -105,7 +105,7 @@ def attribute_rows(schema, readme):
 
 
 def fitted_members(source, schema):
-    """What src/fit/node.c puts into the fitted document stands in its schema."""
+    """What src/fit/node.c puts into the fitted document is in its schema."""
     known = set()
 
     def walk(part):

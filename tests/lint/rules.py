@@ -9,11 +9,12 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 BANNED = re.compile(
     r'(?<![\w.>])(malloc|calloc|realloc|strdup|sprintf|strcpy|strcat|strncpy|strtok|atoi|atol|gets|'
     r'system|popen|getenv|exit|printf|vprintf|puts|perror|sleep|usleep|time|fputs|fprintf|fwrite)\s*\(')
-# Where a banned function has its one home.
+# The only places where a banned function is allowed.
 HOMES = {
     'malloc': ('cmd/raygpu/memory.c',), 'realloc': ('cmd/raygpu/memory.c',),
     'getenv': ('cmd/',), 'exit': (), 'printf': (), 'puts': (), 'time': ('src/base/clock.c',),
-    # the one door to the terminal, where outside words are made harmless; apply's question and progress are ours
+    # the only place that writes to the terminal, where text from outside is made safe; apply's prompt and progress
+    # are ours
     'fputs': ('cmd/raygpu/output.c', 'cmd/raygpu/apply.c', 'cmd/raygpu/turn.c'),
     'fprintf': ('cmd/raygpu/output.c', 'cmd/raygpu/apply.c'), 'fwrite': (),
     # third parties copy it, and need no GLib
@@ -24,7 +25,7 @@ FILE_LINES = 600
 
 
 def tracked(*endings):
-    """{path: text} of the tree's files whose names end so."""
+    """{path: text} of the tree's files with these endings."""
     names = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], cwd=ROOT,
                            check=True, capture_output=True, text=True).stdout.split('\n')
     files = {}
@@ -47,7 +48,7 @@ def code_only(text):
 
 
 def table(readme):
-    """folder -> (folders it may include, third-party headers whose door it is), from src/README.md."""
+    """folder -> (folders it may include, third-party headers that only it may include), from src/README.md."""
     rows = {}
     for line in readme.split('\n'):
         cells = [c.strip() for c in line.strip().strip('|').split('|')]
@@ -165,7 +166,7 @@ MESON_FILES = re.compile(r"(?:^ *'[A-Za-z0-9_./-]+\.[a-z]+',\n){2,}", re.M)
 
 
 def meson_lists(files):
-    """One name a line, in order: so two changes that each add a file merge without a conflict."""
+    """One name per line, in order: then two changes that each add a file merge without a conflict."""
     for path, text in files.items():
         for number, line in enumerate(text.split('\n'), 1):
             if MESON_ROW.search(line):
@@ -177,43 +178,8 @@ def meson_lists(files):
                 yield f'{path}: {wrong} is not in the order of the alphabet'
 
 
-# Words that read like a translation, and what to write instead.
-ODD_WORDS = {
-    r'[Tt]ells?|[Tt]old|[Tt]elling': 'shows, reports, lists, explains',
-    r'wants|wanted': 'requires, expects',
-    r'so long|so much': 'this long, at most',
-    r'all the same': 'anyway, still',
-    r'knows no': 'has no, unknown',
-    r"behind \w+'s back": 'outside raygpu',
-    r'by hand': 'manually',
-    r'(?:recorded|there) already': 'already recorded, already exists',
-    r'[Mm]ake room|of no use': 'free space; unusable',
-    r'[Ll]ook at the': 'check the',
-    r'ask(?:s|ed)? for(?! approval)': 'requests, requires',
-    r'stands? in|goes round|to be had': 'is in; is circular; available',
-    r'[Mm]end(?:s|ed)?|anew': 'fix; again',
-    r'is no|are no': 'is not a',
-}
-# Where "is no X" means that there is none of it.
-NONE_LEFT = re.compile(r'\b[Tt]here (?:is|are) no\b|\b(?:is|are) no (?:longer|more)\b')
-
-
-def plain_words(files):
-    """What users read: the texts in C files (not in comments, nor codes and keys of one word), man pages, README."""
-    for path, text in files.items():
-        if path.endswith(('.c', '.h')):
-            text = re.sub(r'/\*.*?\*/', lambda m: re.sub(r'[^\n]', ' ', m.group()), text, flags=re.S)
-        for number, line in enumerate(text.split('\n'), 1):
-            if path.endswith(('.c', '.h')):
-                line = ' '.join(s for s in re.findall(r'"((?:\\.|[^"\\])*)"', line) if ' ' in s)
-            line = NONE_LEFT.sub('', re.sub(r'\b[a-z]+\.[a-z-]+\b', '', line))
-            for words, better in ODD_WORDS.items():
-                for found in re.findall(rf'\b(?:{words})\b', line):
-                    yield f'{path}:{number}: "{found}"; write {better}'
-
-
-# One way to say it: the pattern that is not ours, and what we write in its place. A pointer that is stored or returned
-# as a truth value keeps "!= NULL".
+# The dialect of C: the pattern to avoid, and what to write instead. A pointer that is stored or returned as a
+# truth value keeps "!= NULL".
 DIALECT = [
     (re.compile(r'(?<!return )(?<!return \*)\b[\w>.\-\])]+ == NULL'), '!pointer'),
     (re.compile(r'!= NULL\s*(?:&&|\|\||\?)'), 'the pointer alone'),
@@ -237,11 +203,11 @@ def dialect(files):
                 yield f'{path}:{code.count(chr(10), 0, match.start()) + 1}: write {instead}: {match.group(0)}'
 
 
-# Names and words of clouds. The core has none: they stand in a module's schema.json, facts and data.
+# Names and terms of clouds. The core has none: they belong in a module's schema.json, facts and data.
 CLOUD_WORDS = re.compile(
     r'(?<![a-z0-9])(?:aws|ec2|vpcs?|vnets?|subnets?|amis?|dlami|imds(?:v2)?|efa|gp[23]|ebs|ssm|sts|iam|arns?|s3|eks|'
     r'gcp|gce|gke|aks|sigv4|security[ _]groups?|(?:us|eu|ap)-[a-z]+-?[1-9][a-f]?)(?![a-z0-9])|amazon|azure|google', re.I)
-# Where one may stand, and why.
+# Where one is allowed, and why.
 CLOUD_ALLOWED = (
     # the table of built-in modules
     ('cmd/raygpu/context.c', r'\brg_(?:aws|azure|gcp)_data\b|\braygpu_provider_v1_aws\b|^\t\{"(?:aws|azure|gcp)", '),
@@ -256,16 +222,16 @@ CLOUD_ALLOWED = (
     # recipes, and where tables of clouds come from
     ('src/HACKING.md', '.*'),
     ('src/catalog/data/', '.*'),
-    # where the door of a library, or a cloud's part of the simulator, lies
+    # where a library's header may be included, or a cloud's part of the simulator is
     ('src/README.md', 'providers/aws'),
     ('src/sim/core/README.md', 'providers/aws'),
-    # words of other tools for our keys, which a hint translates
+    # names that other tools use for our keys, which a hint translates
     ('schemas/', r'"(?:ami|efa)": \['),
 )
 
 
 def no_cloud(files):
-    """The core has no word of a cloud, in code, messages, comments and schemas."""
+    """The core contains no term of a cloud, in code, messages, comments and schemas."""
     for path, text in files.items():
         if not path.startswith(('src/', 'cmd/', 'schemas/')):
             continue

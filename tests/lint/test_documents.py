@@ -1,4 +1,4 @@
-"""Lists that stand in two places agree (documents.py), each rule with a self-test that it can fail."""
+"""Lists that are in two places agree (documents.py), each rule with a self-test that it can fail."""
 import subprocess
 
 import documents

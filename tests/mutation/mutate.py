@@ -1,5 +1,5 @@
-"""Mutants of C sources: each changes one token (or one call, or one condition) on one line of a function body.
-A mutant is (file, line number, old text of the line, new text), both texts without the white space around them."""
+"""Mutants of C sources: each changes one token (or one call, or one condition) on one line of a function body. A
+mutant is (file, line number, old text of the line, new text), both texts without the white space around them."""
 import collections
 import os
 import random
@@ -14,11 +14,11 @@ LEXER = re.compile(
     r'|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)|(?P<word>[A-Za-z_]\w*)'
     r'|(?P<sign>->|\+\+|--|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\.\.\.|[^\s\w])', re.S | re.M)
 
-# Each comparison has its boundary and its opposite.
+# Each comparison has a shifted boundary and an opposite.
 SWAPS = {'==': ['!='], '!=': ['=='], '<': ['<=', '>='], '<=': ['<', '>'], '>': ['>=', '<='], '>=': ['>', '<'],
          '&&': ['||'], '||': ['&&'], '+': ['-'], '-': ['+'], '+=': ['-='], '-=': ['+='],
          'true': ['false'], 'false': ['true']}
-# Dropping these is seen by the sanitizers or by nothing: memory, locks, assertions.
+# The sanitizers, or nothing, would notice dropping these: memory, locks, assertions.
 NEVER_DROPPED = re.compile(r'free|unref|decref|incref|clear|close|finalize|^va_|lock|mutex|signal|broadcast|assert|'
                            r'^g_error|^store_check_')
 
@@ -84,8 +84,8 @@ def changes(found, i):
     elif token.text in ('if', 'while') and found[i + 1].text == '(':
         end = closing(found, i + 1)
         inside = {t.text for t in found[i + 2:end]}
-        if inside & {'&&', '||'} or not inside & {'==', '!=', '<', '>', '<=', '>=', '!'}:  # else swaps say the same
-            yield found[i + 1].start, found[end].end, '(!{})'  # {}: what stood there
+        if inside & {'&&', '||'} or not inside & {'==', '!=', '<', '>', '<=', '>=', '!'}:  # otherwise covered by swaps
+            yield found[i + 1].start, found[end].end, '(!{})'  # {}: the original text
     elif token.kind == 'word' and found[i + 1].text == '(' and (found[i - 1].text in (';', '{', '}', 'else') or
                                                                 is_condition(found, i - 1)):
         end = closing(found, i + 1)
@@ -146,8 +146,8 @@ def draw(root, folders, seed):
 
 
 def apply(text, mutant):
-    """The file's text with the mutant in it. The line is the one of its number or, when lines have moved, the nearest
-    one that reads like it."""
+    """The file's text with the mutant in it. The line is the one with its number or, if lines have moved, the
+    nearest one with the same text."""
     lines = text.split('\n')
     at = [i for i, line in enumerate(lines) if line.strip() == mutant.old]
     if not at:
@@ -162,7 +162,7 @@ def show(mutant):
 
 
 def parse(root, words):
-    """A mutant from "FILE LINE old -> new"; without LINE it is on the first line that reads like the old one."""
+    """A mutant from "FILE LINE old -> new"; without LINE it is the first line with the old text."""
     match = re.match(r'(\S+) (?:(\d+) )?(.+)', words)
     if not match or not os.path.isfile(os.path.join(root, match[1])):
         raise LookupError(f'"{words}" is not FILE LINE old -> new')

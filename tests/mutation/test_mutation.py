@@ -1,4 +1,5 @@
-"""The mutator itself: which changes it draws, that they compile, and that it tells a killed mutant from a survivor."""
+"""The mutator itself: which changes it draws, that they compile, and that it distinguishes a killed mutant from
+a survivor."""
 import json
 import os
 import re
@@ -75,7 +76,7 @@ def test_mutants_compile(tmp_path):
 
 
 def test_the_table_names_lines_and_tests_that_are_there():
-    """When a line of the table has changed, its entry goes with it; when only its test has moved, it names that."""
+    """If a line of the table has changed, delete its entry; if only its test has moved, update the name."""
     entries = mutate.table(ROOT, mutate.read(ROOT, 'tests/mutation/mutants.txt'))
     assert len(entries) == len({mutant for mutant, _, _ in entries}) > 3
     units = {test['name'] for test in json.loads(subprocess.run(
@@ -175,7 +176,7 @@ def test_tells_killed_from_survivors_and_leaves_the_tree_alone(tiny):
 
 
 def test_an_interrupt_leaves_nothing_running(tiny):
-    """The mutant's test hangs; its process carries a mark in its environment."""
+    """The mutant's test hangs; its process has a mark in its environment."""
     process = subprocess.Popen([*command(tiny), '--patience', '60', '--mutant',
                                 'src/tiny/tiny.c 15 while (a != 3) -> while (a != 9)'], stdout=subprocess.DEVNULL)
     limit = time.monotonic() + 30

@@ -27,12 +27,12 @@ class Tree:
         self.source, self.folder, self.build = source, folder, os.path.join(folder, 'build')
         self.mark = f'RAYGPU_MUTANT={os.getpid()}-{os.path.basename(folder)}'
         self.changed = None  # the file that has a mutant, and its text without
-        self.starting = threading.Lock()  # whoever has it, nothing new is started
+        self.starting = threading.Lock()  # nobody may start anything new
 
     # --- the copy
 
     def fill(self):
-        """Brings the copy up to date with the work tree, touching only what differs, and builds it."""
+        """Updates the copy from the work tree, writing only what differs, and builds it."""
         names = subprocess.run(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], cwd=self.source,
                                check=True, capture_output=True, text=True).stdout.split('\0')
         names = {name for name in names if os.path.isfile(os.path.join(self.source, name))}
@@ -71,7 +71,7 @@ class Tree:
         return done.stdout
 
     def put(self, mutant):
-        """Puts a mutant in; restore() takes it out."""
+        """Inserts a mutant; restore() removes it."""
         self.restore()
         path, text = os.path.join(self.folder, mutant.file), mutate.read(self.folder, mutant.file)
         self.changed = (path, text)
@@ -90,20 +90,20 @@ class Tree:
         return subprocess.run(['ninja', '-C', self.build], capture_output=True, check=False).returncode == 0
 
     def same_code(self, file):
-        """Whether the compiler made the same of the mutant: nothing can tell it from the original."""
+        """Whether the compiler produced the same code for the mutant: nothing can distinguish it from the original."""
         return all(digest(path) == self.sums[path] for path in self.objects.get(file, []))
 
     def touched(self):
-        """The unit tests that have the mutant in them."""
+        """The unit tests that contain the mutant."""
         return [name for name, test in self.units.items()
                 if any(path in self.sums and digest(path) != self.sums[path] for path in test['needs'])]
 
     # --- its tests
 
     def run(self, words, seconds, cwd=None, env=None):
-        """(exit code, output), 'time-out' for a code; nothing that was started outlives the call."""
+        """(exit code, output), 'time-out' as the code; nothing that was started survives the call."""
         key, value = self.mark.split('=')
-        with tempfile.TemporaryFile() as output:  # no pipe: a server that is left over would keep it open
+        with tempfile.TemporaryFile() as output:  # no pipe: a leftover server would keep it open
             with self.starting:
                 child = subprocess.Popen(words, cwd=cwd or self.folder, stdin=subprocess.DEVNULL, stdout=output,
                                          stderr=subprocess.STDOUT, start_new_session=True,
@@ -119,8 +119,8 @@ class Tree:
             return code, output.read().decode(errors='replace')
 
     def end_all(self):
-        """Kills what carries this tree's mark in its environment (children of ours, their children, and no other), and
-        waits until it is gone: a killed process lives on until it is scheduled again."""
+        """Kills the processes with this tree's mark in their environment (our children, their children, and no others),
+        and waits until they are gone: a killed process exists until it is scheduled again."""
         ending = select.poll()
         opened = []
         for number in filter(str.isdigit, os.listdir('/proc')):
@@ -141,7 +141,7 @@ class Tree:
             os.close(one)
 
     def unit(self, name, seconds):
-        """None when the test passes, else why not; and how long it took."""
+        """None if the test passes, else why not; and how long it took."""
         test = self.units[name]
         begin = time.monotonic()
         code, output = self.run(test['cmd'], seconds, test['workdir'] or self.build, test['env'])
@@ -150,7 +150,7 @@ class Tree:
         return f'unit {name}' + (' (time-out)' if code == 'time-out' else ''), time.monotonic() - begin
 
     def programs(self, paths, seconds, *options):
-        """None when these whole-program tests pass, else the first that failed."""
+        """None if these whole-program tests pass, else the first that failed."""
         code, output = self.run([PYTHON, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-rfE', '--tb=no', *options,
                                  *paths], seconds, env={'RAYGPU_BUILD': self.build})
         if code == 0:

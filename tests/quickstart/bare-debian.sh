@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs a command as root in a bare Debian 12, in a clone of this checkout (a new machine). Exits with
-# 77 and the reason where that is not possible.
+# Runs a command as root in a bare Debian 12, in a clone of this checkout (a new machine). Exits with 77 and the
+# reason if that is not possible.
 # usage: tests/quickstart/bare-debian.sh COMMAND...
 #
 # The base (350 MB) and the downloaded packages stay in $RAYGPU_TEST_DIR/bare-debian (default:
-# /tmp/raygpu-test-$UID/bare-debian). Nothing else stays: processes and mounts live in namespaces
-# of their own and end with this script, whatever ends it; a later run removes the files of a
-# killed one. Runs wait for each other.
+# /tmp/raygpu-test-$UID/bare-debian). Nothing else stays: processes and mounts are in separate namespaces and
+# end with this script, however it ends; a later run removes the files of a killed one. Runs wait for each
+# other.
 set -euo pipefail
 release=bookworm
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -19,7 +19,7 @@ unshare --mount --pid --fork --kill-child true 2>/dev/null || skip "the right to
 
 mkdir -p "$work/archives"
 exec 9>"$work/lock"
-flock 9 # held by everything that runs in the namespaces, too
+flock 9 # also held by everything that runs in the namespaces
 rm -rf --one-file-system "$work"/run.* "$work"/new
 
 if [ ! -d "$work/base" ]; then
@@ -51,7 +51,7 @@ cp -a "$work/base/." "$root/"
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/no-sync" # this machine need not survive a power cut
 git clone -q "$top" "$root/root/project"
-# what is not committed, too
+# including uncommitted files
 git -C "$top" ls-files -z --modified --others --exclude-standard |
   tar -C "$top" --null --no-recursion --ignore-failed-read -cf - -T - 2>/dev/null |
   tar -C "$root/root/project" -xf -

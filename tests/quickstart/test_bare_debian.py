@@ -1,5 +1,5 @@
-"""The README's two commands on a new machine: a bare Debian 12 that has what their installation
-brings and nothing else (bare-debian.sh)."""
+"""The README's two commands on a new machine: a bare Debian 12 that has only what their installation adds
+(bare-debian.sh)."""
 import os
 import re
 import signal
@@ -20,7 +20,7 @@ def start(*command):
 
 
 def done(process):
-    """What the command said; the test is skipped where there is no bare Debian."""
+    """The command's output; skips the test if there is no bare Debian."""
     said = process.communicate()[0]
     if process.returncode == 77:
         pytest.skip(said.strip())
@@ -41,7 +41,7 @@ def test_the_quick_start():
 
 @pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='with --long')
 def test_the_tests_are_installed_and_built_and_pass():
-    """Of tests/run.sh what depends on the machine most."""
+    """The parts of tests/run.sh that depend on the machine most."""
     said = done(start('bash', '-c', 'tests/install.sh test && meson setup build && ninja -C build && '
                       'meson test -C build --print-errorlogs --timeout-multiplier 4'))
     assert 'abi_header_cpp17' in said and re.search(r'^Skipped: +0 *$', said, re.M)

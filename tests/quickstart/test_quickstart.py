@@ -1,5 +1,5 @@
-"""What a newcomer meets first: examples/quickstart.sh runs, and README.md, man/raygpu.1.scd and the
-program's own -h tell the same. The program is that of the build folder $RAYGPU_BUILD."""
+"""What a newcomer sees first: examples/quickstart.sh runs, and README.md, man/raygpu.1.scd and the program's own
+-h agree. The program is that of the build folder $RAYGPU_BUILD."""
 import os
 import re
 import shlex
@@ -50,7 +50,7 @@ def options_of_man():
 
 @pytest.fixture(scope='module')
 def story(tmp_path_factory):
-    """The script's output, from another folder and with settings that must not lead it astray."""
+    """The script's output, from another folder and with settings that must not mislead it."""
     home = tmp_path_factory.mktemp('home')
     env = {'PATH': os.environ['PATH'], 'HOME': str(home), 'TMPDIR': str(home), 'LC_ALL': 'C.UTF-8',
            'AWS_PROFILE': 'production', 'AWS_ENDPOINT_URL_EC2': 'http://127.0.0.1:9',
@@ -96,7 +96,7 @@ def test_interrupted_it_takes_the_simulator_with_it(tmp_path):
             break
     assert endpoint
     process.terminate()
-    process.stdout.read()  # ends when the script and all that it started have gone
+    process.stdout.read()  # ends when the script and everything that it started have gone
     assert process.wait(timeout=20) != 0
     with open('/proc/net/tcp', encoding='ascii') as f:
         assert f'0100007F:{endpoint:04X} 00000000:0000 0A' not in f.read(), 'the simulator still listens'
@@ -174,7 +174,7 @@ def plainly(text):
 
 
 def test_the_tour_of_readme_is_real_output(story):
-    """Line by line in the script's own order; a line of dots stands for what is left out."""
+    """Line by line in the script's own order; a line of dots stands for omitted lines."""
     real = plainly(story)
     at = 0
     tour = [line for block in code_blocks('console') for line in plainly(block)]

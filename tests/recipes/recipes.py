@@ -1,6 +1,5 @@
-"""The recipes of src/HACKING.md, done: each function edits a copy of the tree as its section
-says. A sentence of the code that an edit leans on and that is gone makes the test fail, and the
-recipe wants another look."""
+"""The recipes of src/HACKING.md, carried out: each function edits a copy of the tree as its section says. If
+code that an edit depends on is gone, the test fails, and the recipe must be reviewed."""
 import os
 
 
@@ -19,7 +18,7 @@ class Tree:
             f.write(text)
 
     def put(self, path, place, new, before=False, every=False):
-        """Adds `new` behind (or before) the first, or each, `place` in a file."""
+        """Adds `new` after (or before) the first, or each, `place` in a file."""
         text = self.read(path)
         assert place in text, f'{path} has no {place!r} any more'
         self.write(path, text.replace(place, new + place if before else place + new, -1 if every else 1))
@@ -79,14 +78,14 @@ spec.yaml:4:39: error: head.ipv6 must be true or false, not the number 1 [spec.w
     head: {instance_type: m5.large, ipv6: 1}
                                           ^
 ''')
-    tree.put('tests/golden/spec/many-at-once.test', 'share, public_ip, ', 'ipv6, ')
+    tree.put('tests/golden/spec/many-at-once.test', 'health, public_ip, ', 'ipv6, ')
     tree.put('tests/unit/test_fit.c', '"  t: {accelerators: T4, nodes: 1, public_ip: true', ', ipv6: true')
     tree.put('tests/unit/test_fit.c', '\tg_assert_true(rg_json_bool(json_object_get(node_at(&o, 1), "network"), "public_ip", false));\n',
              '\tg_assert_true(rg_json_bool(json_object_get(node_at(&o, 1), "network"), "ipv6", false));\n')
 
 
 def code(tree):
-    """`spec.reserved-cluster`: no cluster may be called as the program is."""
+    """`spec.reserved-cluster`: no cluster may have the program's name."""
     tree.put('src/base/diag_codes.h', '\tX("spec.reserved-name", 4)', '\tX("spec.reserved-cluster", 4) \\\n', before=True)
     tree.put('man/raygpu-diagnostics.7.scd', '*spec.reserved-name*\n',
              '*spec.reserved-cluster*\n\tA cluster cannot be called raygpu: that is the program. Choose another name.\n'
@@ -109,7 +108,7 @@ spec.yaml:1:10: error: a cluster cannot be called raygpu [spec.reserved-cluster]
 
 
 def command(tree):
-    """`raygpu hello`: says how many commands there are."""
+    """`raygpu hello`: prints how many commands there are."""
     tree.write('cmd/raygpu/hello.c', '''#include "command.h"
 
 int cmd_hello(Context *context, int argc, char **argv)
@@ -181,7 +180,7 @@ def provider(tree):
     """A module `recipe` from the template."""
     for name in ('schema.json', 'template.c', 'cloud.c', 'cloud.h', 'instance_types.csv', 'prices.csv', 'README.md'):
         text = tree.read('providers/template/' + name).replace('template', 'recipe')
-        # third parties need no GLib; in the tree C's own are banned (tests/lint)
+        # third parties need no GLib; in the tree, C's own functions are banned (tests/lint)
         text = text.replace('calloc(1, ', 'g_malloc0(').replace('= strdup(', '= g_strdup(')
         text = text.replace('\tfree(inst', '\tg_free(inst').replace('#include <jansson.h>', '#include <glib.h>\n#include <jansson.h>')
         tree.write('providers/recipe/' + name.replace('template', 'recipe'), text)

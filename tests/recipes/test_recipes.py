@@ -1,6 +1,6 @@
-"""The recipes of src/HACKING.md, each done in a copy of the tree that is built and good: it touches
-the places that its section names and no others, and the copy builds and passes its tests. The
-built copy stays in the folder of the tests' builds, so a second run compiles only what changed."""
+"""The recipes of src/HACKING.md, each carried out in a clean, built copy of the tree: it changes the places that
+its section names and no others, and the copy builds and passes its tests. The built copy stays in the folder
+of the tests' builds, so a second run compiles only what changed."""
 import filecmp
 import fcntl
 import os
@@ -38,8 +38,8 @@ def git(tree, *words):
 
 
 def renew(folder):
-    """Makes `folder` hold the files of this tree. Only what differs is written, with a new time, so
-    that ninja compiles it again."""
+    """Synchronizes `folder` with the files of this tree. Only what differs is written, with a new time, so that
+    ninja compiles it again."""
     names = set(filter(None, run('git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard',
                                  cwd=ROOT).split('\0')))
     for name in names:
@@ -61,7 +61,7 @@ def renew(folder):
 
 @pytest.fixture(scope='module')
 def good():
-    """The built copy; a run beside this one waits."""
+    """The built copy; a concurrent run waits."""
     os.makedirs(WORK, exist_ok=True)
     with open(os.path.join(WORK, 'lock'), 'w', encoding='ascii') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -77,7 +77,7 @@ def good():
         git(copy, 'add', '-A')
         git(copy, 'commit', '-qm', 'as it is')
         if not os.path.exists(os.path.join(folder, 'build/build.ninja')):
-            run('meson', 'setup', 'build', '--buildtype=plain', cwd=folder)  # neither optimized nor debugged: quick
+            run('meson', 'setup', 'build', '--buildtype=plain', cwd=folder)  # neither optimized nor debugged: fast
         run('ninja', '-C', 'build', cwd=folder)
         run('cp', '-a', folder, kept, cwd=WORK)
         yield copy, kept
@@ -94,7 +94,7 @@ def tree(good):
 
 
 def places(heading):
-    """({paths that the section tells to touch}, {those that only some cases need})."""
+    """({paths that the section names}, {those that only some cases need})."""
     with open(os.path.join(ROOT, 'src/HACKING.md'), encoding='utf-8') as f:
         section = f.read().split(f'\n## {heading}\n')[1].split('\n## ')[0]
     rows = re.findall(r'^\d+\. `([^`]+)`(.*)$', section, re.M)

@@ -292,7 +292,7 @@ static void test_a_pending_update_is_recorded_when_it_is_done(Apply *f, gconstpo
 	g_assert_false(node->updating);
 }
 
-/* A lost poll says nothing: the next one asks for the same operation. */
+/* A lost poll says nothing: the next one checks the same operation. */
 static void test_looks_are_no_larger_than_batches(Apply *f, gconstpointer unused)
 {
 	want(f, "cloud.node", "a", 60, TAGGED);

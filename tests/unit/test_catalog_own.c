@@ -137,7 +137,7 @@ static json_t *random_list(void)
 
 typedef struct {
 	int64_t amount; /* 0: no row */
-	unsigned line;	/* of the row of one's own; 0: built in */
+	unsigned line;	/* of the user's own row; 0: built in */
 } Expected;
 
 static Expected expect(const json_t *list, size_t type, size_t region, size_t market)

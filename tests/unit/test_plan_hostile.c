@@ -162,7 +162,7 @@ static void test_trees(gconstpointer name)
 	g_assert_cmpuint(taken, <, ROUNDS / 4);
 }
 
-/* So many pools at the highest price that their cost of a month is no number any more. */
+/* So many pools at the highest price that their cost of a month is not a number any more. */
 static void test_amounts_that_cannot_be_added(void)
 {
 	g_autofree char *good = plan_of("create");

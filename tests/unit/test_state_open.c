@@ -274,7 +274,7 @@ static void test_text_that_is_no_json_is_corrupt(Fixture *f, gconstpointer unuse
 	diags_reset(f);
 }
 
-/* Outputs are read when somebody asks for them: text that nothing can read is no output. */
+/* Outputs are parsed when they are first needed: unreadable text counts as none. */
 static void test_outputs_that_are_no_json_are_none(Fixture *f, gconstpointer unused)
 {
 	make_state(f);

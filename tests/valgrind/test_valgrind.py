@@ -1,6 +1,6 @@
-"""The C unit tests, and raygpu itself from validate to destroy, under valgrind's memcheck: nothing
-uninitialised decides anything, nothing is lost, no file descriptor stays open (tests/run.sh --long;
-the last figures stand in README.md)."""
+"""The C unit tests, and raygpu itself from validate to destroy, under valgrind's memcheck: no decision depends
+on an uninitialised value, nothing is lost, no file descriptor stays open (tests/run.sh --long; the last
+figures are in README.md)."""
 import json
 import os
 import re
@@ -15,12 +15,12 @@ BUILD = os.environ.get('RAYGPU_BUILD', os.path.join(ROOT, 'build'))
 sys.path.insert(0, os.path.join(ROOT, 'tests/cli'))
 pytestmark = pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='with --long')
 
-FAULTS = 9  # the exit code that tells valgrind's findings from the program's own
+FAULTS = 9  # the exit code that distinguishes valgrind's findings from the program's own
 VALGRIND = ['valgrind', '--leak-check=full', '--show-leak-kinds=definite,indirect',
             '--errors-for-leak-kinds=definite,indirect', '--track-fds=yes', '--num-callers=30',
             '--child-silent-after-fork=yes', f'--error-exitcode={FAULTS}',
             f'--suppressions={HERE}/suppressed.supp', '--gen-suppressions=all']
-# Memory as malloc gives it, and limits of processor time that know where they run.
+# Memory from malloc, and limits of processor time that allow for valgrind.
 ENV = {'G_SLICE': 'always-malloc', 'RAYGPU_TEST_SLOWER': '50'}
 
 
@@ -58,7 +58,7 @@ def test_unit(name, tmp_path):
 
 @pytest.fixture
 def raygpu(tmp_path, monkeypatch):
-    """Makes tests/cli/program.py run raygpu under valgrind; gives the folder of its logs."""
+    """Makes tests/cli/program.py run raygpu under valgrind; returns the folder of its logs."""
     logs = tmp_path / 'logs'
     logs.mkdir()
     wrapper = tmp_path / 'raygpu'
@@ -106,7 +106,7 @@ def test_the_program(raygpu, tmp_path):
 
 
 def faulty(tmp_path, body):
-    """What memcheck's log says of a program with this body."""
+    """memcheck's log for a program with this body."""
     (tmp_path / 'fault.c').write_text('#include <stdlib.h>\n#include <fcntl.h>\n#include <unistd.h>\n'
                                       f'int main(void) {{ int *p = malloc(8); {body} return 0; }}\n')
     subprocess.run(['cc', '-O0', '-g', '-w', 'fault.c', '-o', 'fault'], cwd=tmp_path, check=True)

@@ -21,8 +21,8 @@ read_identity() {
 		try_again "the metadata service tells no address"
 }
 
-# 404 before EC2 has something to say (EC2 user guide, "Spot Instance interruption notices", "EC2 instance rebalance
-# recommendations"); asked every 5 seconds, as that guide says.
+# 404 unless EC2 has a notice (EC2 user guide, "Spot Instance interruption notices", "EC2 instance rebalance
+# recommendations"); read every 5 seconds, as that guide recommends.
 ask_for_notice() {
 	local answer form='"(time|noticeTime)" *: *"([^"]+)"'
 	found=
@@ -42,8 +42,8 @@ read_notice() {
 	risk=$found
 }
 
-# The deep learning images put all instance store volumes together and mount them there; what another image leaves
-# unmounted is not ours to format.
+# The deep learning images combine all instance store volumes and mount them there; volumes that another image
+# leaves unmounted are not formatted.
 find_scratch() {
 	scratch=/var/lib/raygpu/ray
 	systemctl start dlami-nvme.service >/dev/null 2>&1 || true

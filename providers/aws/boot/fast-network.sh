@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Gives this node's EFA adapters to the container. Sourced by start-ray where node.conf asks for
-# them. They show up as InfiniBand devices, and what they read and write must be locked in memory.
+# Gives this node's EFA adapters to the container. Sourced by start-ray if node.conf requests
+# them. They appear as InfiniBand devices, and memory that they read and write must be locked.
 # shellcheck disable=SC2154 # rdma: set by node.conf
 
 open_fast_network() {

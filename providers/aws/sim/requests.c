@@ -4,8 +4,8 @@
 #include "aws/sim/ec2.h"
 #include "aws/sim/resources.h"
 
-/* The knob `request_log`: what was asked, and the resources that it named with their tags at that
- * time, a JSON object a line. Policies are evaluated against it. */
+/* The knob `request_log`: each request, and the resources that it named with their tags at that
+ * time, one JSON object per line. Policies are evaluated against it. */
 
 bool ec2_requests_is_path(const json_t *value)
 {

@@ -27,9 +27,9 @@ typedef struct {
 } Ec2Machine;
 gint64 ec2_capacity_left(const RgSimCall *call, const Ec2Machine *machine, const char *zone);
 bool ec2_fail_capacity(RgSimCall *call, const Ec2Machine *machine, const char *zone);
-/* Finds a zone with room for at least `min` of at most `max`: the wanted one, or any with a default
- * subnet when `wanted` is NULL. Sets the zone (borrowed) and how many fit; else Unsupported or
- * InsufficientInstanceCapacity on the call. */
+/* Finds a zone with room for at least `min` of at most `max`: the requested one, or any with a
+ * default subnet when `wanted` is NULL. Sets the zone (borrowed) and how many fit; else Unsupported
+ * or InsufficientInstanceCapacity on the call. */
 bool ec2_choose_zone(RgSimCall *call, const Ec2Machine *machine, const char *wanted, gint64 min,
 	gint64 max, const char **zone, gint64 *count);
 /* "L-417A185B"; NULL for families without a quota here. */

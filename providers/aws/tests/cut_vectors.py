@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Cuts the request vectors that concern this module out of the collected contracts.
+"""Extracts the request vectors for this module from the collected contracts.
 
 usage: cut_vectors.py CONTRACTS_DIR/aws OUT.json
 
 Sources: query_vectors.json (computed by botocore 1.43.11's serializer) and the requests of
-moto_exchanges.json (what boto3 1.43.11 sent). Each becomes {action, params, form}: params are
-spelt with the wire names that the service description gives, form is botocore's ordered pairs.
-Run by hand when the contracts change; the result is committed.
-"""
+moto_exchanges.json (sent by boto3 1.43.11). Each becomes {action, params, form}: params use the wire names of
+the service description, form is botocore's ordered pairs. Run it manually when the contracts change; the
+result is committed."""
 import json
 import sys
 
@@ -54,10 +53,10 @@ for source, entries in (('query_vectors.json', load('query_vectors.json')),
             continue
         params = entry['params']
         if 'UserData' in params:
-            continue  # botocore encodes it, we do that elsewhere
+            continue  # botocore encodes it here, we do that elsewhere
         shape = MODEL['operations'][entry['operation']]['input']['shape']
         form = entry.get('form') or entry['request']['form']
-        if 'ClientToken' not in params:  # botocore makes one up where there is none
+        if 'ClientToken' not in params:  # botocore generates one if there is none
             params = {**params, **dict(p for p in form if p[0] == 'ClientToken')}
         vectors.append({'action': entry['operation'], 'source': source,
                         'params': wire(params, shape), 'form': form})

@@ -3,9 +3,8 @@
 
 usage: life.py AWS_CALL ENDPOINT [IMAGE]
 
-AWS_CALL is the built tests/unit/aws_call.c. Prints a line a step; ends with an error at the first
-thing that is not as it must be. Works on raygpu-sim and on moto's server.
-"""
+AWS_CALL is the built tests/unit/aws_call.c. Prints a line per step; stops at the first error. Works with
+raygpu-sim and with moto's server."""
 import json
 import subprocess
 import sys
@@ -79,7 +78,7 @@ def create(kind, resources, token, made):
 
 
 def compare(desired, made):
-    """What lower wanted is what list tells, but for what EC2 doesn't tell."""
+    """list reports what lower requested, except what EC2 does not report."""
     schema = json.load(open(__file__.replace('tests/life.py', 'schema.json')))['kinds']
     for kind in schema:
         wanted = {r['address']: fill(r['attributes'], made) for r in desired if r['kind'] == kind}
@@ -124,7 +123,7 @@ def main():
 
 
 def repeated(desired, made):
-    """The same token gives the same instances; moto makes new ones, so it is not asked."""
+    """The same token returns the same instances; moto creates new ones, so it is not asked."""
     if IMAGE:
         return
     again = dict(made)

@@ -28,7 +28,7 @@
  *                 "zones": [zones that nodes can be placed in], "module": {data for lower, in any
  *                 form}, "offerings": {instance_type: [zone, ...]}}  Reading calls only.
  *          "zones" and "module" are needed only if "place" is true, and "module" is optional. The
- *          host keeps the facts and passes them to lower. It asks for the place again when a
+ *          host keeps the facts and passes them to lower. It requests the place again when a
  *          setting with "x-raygpu-resolve" in the schema changes. If a setting with
  *          "x-raygpu-zones" is given, nodes are placed only in the zones that are its keys.
  * lower    input the fitted cluster (schemas/fitted.schema.json)  returns "resources": [
@@ -194,7 +194,7 @@ typedef int32_t rgp_status;
 /* flags of struct rgp_exec_req */
 #define RGP_EXEC_READING 1u /* the program changes nothing in the cloud */
 
-/* true when the struct that `p` points to is long enough to hold `field` */
+/* true if the struct that `p` points to is long enough to contain `field` */
 #define RGP_HAS(p, field) ((p)->size >= offsetof(__typeof__(*(p)), field) + sizeof((p)->field))
 
 struct rgp_bytes {
@@ -279,9 +279,9 @@ struct rgp_host {
 	void (*log)(struct rgp_call *, int32_t level, const char *message);
 	int32_t (*canceled)(struct rgp_call *);
 	rgp_status (*sleep_ms)(struct rgp_call *, uint32_t ms); /* RGP_CANCELED when cut short */
-	/* NULL when unset; the host's memory, valid for the whole process */
+	/* NULL if unset; the host's memory, valid for the whole process */
 	const char *(*env)(struct rgp_call *, const char *name);
-	/* "~/" is the user's home; valid until the call returns; RGP_FAIL when unreadable (and no
+	/* "~/" is the user's home; valid until the call returns; RGP_FAIL if unreadable (and no
 	 * diagnostic) */
 	rgp_status (*read_file)(struct rgp_call *, const char *path, struct rgp_bytes *content);
 	/* Runs a program, such as a credential helper. *output is what it wrote to its standard

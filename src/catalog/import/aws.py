@@ -5,7 +5,7 @@ import re
 import files
 from provider import Provider
 
-# Offered, price not known: moto 5.2.1's instance type offerings.
+# Offered, price unknown: moto 5.2.1's instance type offerings.
 OFFERINGS_DATE = '2026-05'
 
 
@@ -33,7 +33,7 @@ def write(contracts):
 
 
 def drop_local_zones(provider):
-    """A price of a local zone (use1-atl2-az1) is not one of the region's own zones (use1-az1)."""
+    """The price of a local zone (use1-atl2-az1) is not the price of one of the region's own zones (use1-az1)."""
     for key in sorted(provider.prices):
         region, zone, name, _ = key
         if zone and not re.fullmatch(r'[a-z]+\d-az\d+', zone):
@@ -42,7 +42,7 @@ def drop_local_zones(provider):
 
 
 def refusals(provider):
-    """Types of which DescribeInstanceTypes says that they have no cluster placement."""
+    """Types without cluster placement according to DescribeInstanceTypes."""
     rows = [(name, 'placement', t['source']) for name, t in provider.types.items()
             if t['placement'] and 'cluster' not in t['placement'].split('|')]
     files.write('providers/aws/refusals.csv', ('instance_type', 'wish', 'source'), sorted(rows))

@@ -21,8 +21,8 @@ def write(contracts):
 
 
 def drop_windows(provider):
-    """The source took the Windows price (USD 0.046 a vCPU more) of some AMD hosts. With Linux, an
-    AMD host (D16as_v5) is never dearer than its Intel sibling (D16s_v5)."""
+    """The source has the Windows price (USD 0.046 more per vCPU) for some AMD hosts. With Linux, an AMD host
+    (D16as_v5) is never more expensive than the Intel equivalent (D16s_v5)."""
     for key, (usd, _, date) in sorted(provider.prices.items()):
         region, zone, name, kind = key
         sibling = provider.prices.get((region, zone, re.sub('as_v5$', 's_v5', name), kind))

@@ -1,9 +1,9 @@
-"""src/catalog/data/{grid_intensity,gpu_power,host_power}.csv; what was assumed: data/CARBON.md."""
+"""src/catalog/data/{grid_intensity,gpu_power,host_power}.csv; the assumptions: data/CARBON.md."""
 import re
 import files
 
 DATA = 'src/catalog/data'
-# Processor names of cloud-carbon-footprint and the models of gpu_models.csv that they are.
+# Processor names of cloud-carbon-footprint and the corresponding models of gpu_models.csv.
 CCF_GPUS = {
     'NVIDIA_TESLA_K80': ('K80',), 'NVIDIA_TESLA_M60': ('M60',), 'NVIDIA_TESLA_P4': ('P4',),
     'NVIDIA_TESLA_P100': ('P100',), 'NVIDIA_TESLA_V100': ('V100-16GB', 'V100-32GB'),
@@ -12,13 +12,13 @@ CCF_GPUS = {
 }
 # CCF counts a K80 and an M60 as a card of two GPUs (300 W); the catalog counts GPUs.
 CARDS_OF_TWO = {'K80', 'M60'}
-# Idle and full load of CCF's A100, V100 and T4 as a share of their TDP: 0.114 to 0.117 and 1.01 to
-# 1.02. Models that CCF doesn't have get these.
+# Idle and full load of CCF's A100, V100 and T4 as a share of their TDP: 0.114 to 0.117 and 1.01 to 1.02. Used
+# for models that CCF does not have.
 IDLE_OF_TDP, FULL_OF_TDP = 0.115, 1.02
-# MIN_WATTS_MEDIAN and MAX_WATTS_MEDIAN of CCF's GcpFootprintEstimationConstants.ts (0656d555); the
-# gathered table has averages for AWS and Azure only.
+# MIN_WATTS_MEDIAN and MAX_WATTS_MEDIAN of CCF's GcpFootprintEstimationConstants.ts (0656d555); the collected
+# table has averages only for AWS and Azure.
 GCP_VCPU = ('0.68', '4.11')
-# A year, or a span of them at the head of CCF's remark.
+# A year, or a range of years, at the start of CCF's remark.
 YEAR = re.compile(r'^\d{4}(-\d{4})?')
 
 

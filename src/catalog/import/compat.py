@@ -1,4 +1,4 @@
-"""src/catalog/data/{ray_releases,cuda_releases,cuda_archs}.csv: what runs with what."""
+"""src/catalog/data/{ray_releases,cuda_releases,cuda_archs}.csv: which versions work together."""
 import files
 
 RAY = 'src/catalog/data/ray_releases.csv'

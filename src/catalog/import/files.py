@@ -1,4 +1,4 @@
-"""Reading and writing of the importer's tables, and telling what was left out."""
+"""Reads and writes the importer's tables, and reports what was left out."""
 import csv
 import os
 
@@ -27,5 +27,5 @@ def write(path, columns, rows):
 
 
 def told(path, row, reason):
-    """Says that ROW of PATH was dropped or changed, and why."""
+    """Reports that ROW of PATH was dropped or changed, and why."""
     print(f'{path}: {row}: {reason}')

@@ -4,29 +4,30 @@ import re
 import files
 from provider import Provider
 
-# Offered, price not known: zones of skypilot-catalog v8 and, for accelerators of N1, Cyclenerd's.
+# Offered, price unknown: zones of skypilot-catalog v8 and, for accelerators of N1, Cyclenerd's.
 ZONES_DATE = '2026'
 ATTACHED_ZONES_DATE = '2023-05-02'
 
-# The most vCPUs of an N1 host by accelerator and count, from GCP's documentation of GPUs on N1, as
-# remembered. K80 was retired in 2024.
+# The most vCPUs of an N1 host by accelerator and count, from GCP's documentation of GPUs on N1, from memory.
+# K80 was retired in 2024.
 N1_VCPUS = {
     'nvidia-tesla-t4': {1: 48, 2: 48, 4: 96},
     'nvidia-tesla-p4': {1: 24, 2: 48, 4: 96},
     'nvidia-tesla-v100': {1: 12, 2: 24, 4: 48, 8: 96},
     'nvidia-tesla-p100': {1: 16, 2: 32, 4: 64},
 }
-# Fewer vCPUs a GPU than any machine type with GPUs of its own has are left out.
+# Hosts with fewer vCPUs per GPU than any machine type with its own GPUs are omitted.
 N1_LEAST_VCPUS_A_GPU = 4
 
 
-# NICs for traffic between GPUs, beside those of the host: GCP's documentation, "Networking and GPU machines".
+# NICs for traffic between GPUs, in addition to those of the host: GCP's documentation, "Networking and GPU
+# machines".
 GPU_NICS = {'a3-edgegpu-8g': 4, 'a3-highgpu-8g': 4, 'a3-megagpu-8g': 8, 'a3-ultragpu-8g': 8, 'a4-highgpu-8g': 8,
             'a4x-highgpu-4g': 4, 'a4x-maxgpu-4g-metal': 4}
 
 
-# Types that are not sold on demand and on spot alone: GCP's documentation of GPU machine types, 2026-04-14. Flex-start is
-# neither of our markets; a reservation is needed for a4x.
+# Types whose markets are not exactly on demand and spot: GCP's documentation of GPU machine types, 2026-04-14.
+# Flex-start is neither of our markets; a4x needs a reservation.
 MARKETS = {'a3-highgpu-1g': 'spot', 'a3-highgpu-2g': 'spot', 'a3-highgpu-4g': 'spot',
            'a3-highgpu-8g': 'on_demand|spot|reserved', 'a3-megagpu-8g': 'on_demand|spot|reserved',
            'a3-ultragpu-8g': 'spot|reserved', 'a4-highgpu-8g': 'spot|reserved',
@@ -69,8 +70,8 @@ def zoned_families(provider, zones):
 
 
 def attached(provider, accelerator, zones):
-    """N1 hosts with GPUs attached, one row a host and count: HOST+ACCELERATOR:COUNT, the price
-    being the sum of the host's and the accelerators'."""
+    """N1 hosts with attached GPUs, one row per host and count: HOST+ACCELERATOR:COUNT; the price is the sum of the
+    host's and the accelerators'."""
     kind = accelerator['accelerator_type']
     if kind not in N1_VCPUS:
         provider.tell('instance_types', kind, 'retired by GCP: dropped')

@@ -4,12 +4,12 @@ import files
 
 TABLE = 'src/catalog/data/gpu_models.csv'
 
-# What people write besides our own name of the model, which is added for every one, and what Ray
-# calls it. Words are SkyPilot's and Ray's; GCP's accelerator types are added from the table.
-# Ray's constants: python/ray/util/accelerators/accelerators.py at 00501e2b; models without a
-# constant carry what Ray's detection makes of the NVML name, except the RTX PRO cards, of which
-# that would leave "RTX". Only NVIDIA models can be asked for.
-#   model: (other names, Ray's accelerator type, Ray's second type that tells the memory)
+# Names besides our own name of the model, which is always added, and Ray's name. Names are SkyPilot's and
+# Ray's; GCP's accelerator types are added from the table. Ray's constants:
+# python/ray/util/accelerators/accelerators.py at 00501e2b; for models without a constant, what Ray's detection
+# derives from the NVML name, except the RTX PRO cards, for which that would be "RTX". Only NVIDIA models can be
+# requested.
+#   model: (other names, Ray's accelerator type, Ray's second type that includes the memory)
 RAY = {
     'K80': ((), 'K80', ''),
     'M60': ((), 'M60', ''),
@@ -74,7 +74,7 @@ def capability(m):
 
 
 def precisions(m):
-    """Of the tensor cores; the older chips have none."""
+    """Of the tensor cores; older chips have none."""
     return re.sub(r' *\(.*', '', m['tensor_types'])
 
 

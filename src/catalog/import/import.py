@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Cuts raygpu's catalog files out of the gathered tables of a contracts folder.
+"""Generates raygpu's catalog files from the collected tables of a contracts folder.
 
 usage: import.py [--listed] CONTRACTS_DIR [TABLE...]
 
-Every other *.py here but files.py and provider.py is one table (or one set of tables): a module with
-`write(contracts)`. They run in the order of their names, or only those named. The same input gives
-the same bytes; what is dropped or changed on the way is printed with its reason. Where the rows
-come from: src/catalog/data/README.md and providers/*/DATA.md.
+Every other *.py here except files.py and provider.py is one table (or one set of tables): a module with
+`write(contracts)`. They run in the order of their names, or only those named. The same input gives the same
+bytes; dropped or changed rows are printed with the reason. Sources of the rows: src/catalog/data/README.md
+and providers/*/DATA.md.
 
-With --listed the tables of providers get new prices for the instance types that they list already,
-and no new types.
-"""
+With --listed the tables of providers get new prices for the instance types that they already list, and no new
+types."""
 import importlib
 import os
 import sys

@@ -1,11 +1,11 @@
-"""src/catalog/data/mig_{profiles,placements}.csv: the slices that a GPU can be cut into."""
+"""src/catalog/data/mig_{profiles,placements}.csv: the slices that a GPU can be divided into."""
 import files
 
 PROFILES = 'src/catalog/data/mig_profiles.csv'
 PLACEMENTS = 'src/catalog/data/mig_placements.csv'
 
-# The gathered tables name a GPU once; the PCI device ids beside a profile tell which boards share
-# it (0x20B510DE is the A100 80GB PCIe, 0x233110DE the H100 PCIe).
+# The collected tables name a GPU once; the PCI device ids of a profile show which boards share it (0x20B510DE
+# is the A100 80GB PCIe, 0x233110DE the H100 PCIe).
 BOARDS = {
     'A100-80GB': ('A100-80GB', 'A100-80GB-PCIe'),
     'H100-80GB': ('H100-80GB', 'H100-80GB-PCIe'),

@@ -1,7 +1,6 @@
-"""What the tables of a provider have in common: instance_types.csv, prices.csv, regions.csv.
+"""Shared by the tables of a provider: instance_types.csv, prices.csv, regions.csv.
 
-Read by aws.py, azure.py and gcp.py. Where the rows come from: providers/*/DATA.md.
-"""
+Used by aws.py, azure.py and gcp.py. Sources of the rows: providers/*/DATA.md."""
 import re
 import files
 
@@ -11,7 +10,7 @@ TYPE_COLUMNS = ('instance_type', 'family', 'arch', 'vcpus', 'memory_gib', 'gpu_m
 PRICE_COLUMNS = ('region', 'zone', 'instance_type', 'kind', 'usd_per_hour', 'quality', 'date')
 REGION_COLUMNS = ('region', 'offers_known')
 
-# A day when the source states one; a year where only a commit is known.
+# A day if the source states one; a year if only a commit is known.
 DATE = re.compile(r'^\d{4}(-\d\d-\d\d)?')
 
 
@@ -43,7 +42,7 @@ class Provider:
         self.prices[key] = (usd, quality, date)
 
     def add_unknown(self, region, instance_type, date):
-        """Offered there, price not known; a price that is there stays."""
+        """Offered there, price unknown; an existing price stays."""
         self.prices.setdefault((region, '', instance_type, 'on_demand'), ('', 'unknown', date))
 
     def take_prices(self):
@@ -59,7 +58,7 @@ class Provider:
                            p['usd_per_hour'], p['quality'], DATE.match(p['date']).group(0))
 
     def drop_dear_spot(self):
-        """A spot price that is not below the on-demand price is a place-holder, not an offer."""
+        """A spot price that is not below the on-demand price is a placeholder, not an offer."""
         for key, (usd, quality, _) in sorted(self.prices.items()):
             region, _, name, kind = key
             if kind != 'spot':
@@ -82,7 +81,7 @@ class Provider:
                      for r in sorted(self.regions)])
 
     def add_lowest(self):
-        """What a type costs where it is cheapest: ranks it where its price is not known."""
+        """The price of a type where it is cheapest: ranks it where its price is unknown."""
         self.lowest = {}
         for (_, _, name, kind), (usd, _, _) in self.prices.items():
             if kind == 'on_demand' and usd and (name not in self.lowest
@@ -109,12 +108,12 @@ class Provider:
 
 
 def sustained_gbps(t):
-    """What a node can always send; nothing where the source only says "up to"."""
+    """The sustained bandwidth; empty if the source only says "up to"."""
     if t['network_gbps_baseline'] or t['network_text'].startswith('Up to'):
         return t['network_gbps_baseline']
     return t['network_gbps_peak']
 
 
 def rdma(text):
-    """The fabric's name; the module of AWS has its own word for the only one there."""
+    """The fabric's name; the AWS module has its own word for the only one there."""
     return '' if text in ('', 'EFA', 'rdma') else text

@@ -239,7 +239,7 @@ void rg_sim_world_run(RgSim *sim)
 		const Event *event = g_sequence_get(first);
 		if (event->at_ms > now_ms)
 			break;
-		/* Delayed readers must see it as of its own time, not of when somebody asked. */
+		/* Delayed readers must see it as of its own time, not of when someone asked. */
 		sim->now_ms = event->at_ms;
 		RgSimPlace *place = g_hash_table_lookup(event->realm->places, event->place);
 		if (place && is_expected(rg_sim_find(place, event->kind, event->id), event))

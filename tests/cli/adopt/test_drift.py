@@ -1,5 +1,5 @@
-"""What `raygpu drift` tells when something keeps it from seeing all, or when the spec asks for what is not
-allowed: the drift that was seen, and nothing else."""
+"""What `raygpu drift` reports if something keeps it from seeing everything, or if the spec requests what is not
+allowed: only the drift that was seen."""
 import pytest
 from program import spec
 from sim_server import tags_of

@@ -1,4 +1,5 @@
-"""Tags that others put on what raygpu made: they are neither drift nor removed, and `ignore_tags` leaves keys that both set to them."""
+"""Tags that others put on raygpu's resources: they are neither drift nor removed, and `ignore_tags` leaves keys
+that both set to them."""
 import json
 
 import pytest
@@ -11,7 +12,7 @@ def write(home, labels='team: ml', extra=''):
 
 
 def age(home):
-    """So old that nobody doubts the cloud's view."""
+    """So old that the cloud's view is no longer doubtful."""
     home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
 
 
@@ -28,7 +29,7 @@ def home(home):
 
 
 def everything(sim):
-    """The ids of all that carries our marks."""
+    """The ids of all resources with our marks."""
     return [item.findtext('resourceId') for item in sim.ok('DescribeTags', {
         'Filter.1.Name': 'key', 'Filter.1.Value.1': 'raygpu:lineage'}).findall('tagSet/item')]
 
@@ -79,7 +80,7 @@ def test_keys_that_both_set_are_left_to_the_others(sim, home, where):
     home.run('drift', 'cluster.yaml', '--no-settle', code=2 if where == 'spec' else 0)
     write(home, 'team: ml', extra)
     is_clean(home)
-    write(home, labels, extra)  # something to update beside it
+    write(home, labels, extra)  # something else to update
     home.run('plan', 'cluster.yaml', '--no-settle', '--out', 'p.plan')
     assert json.loads(home.read('p.plan'))['raygpu']['ignore_tags'] == ['te*']
     home.run('apply', 'p.plan', '--auto-approve', '--no-settle')

@@ -1,4 +1,4 @@
-"""raygpu import: what exists becomes part of a cluster, from the look to the marks."""
+"""raygpu import: existing resources become part of a cluster, from reading them to writing the marks."""
 import shutil
 import signal
 import subprocess
@@ -22,7 +22,7 @@ def values_of(home, address):
 
 
 def foreign(sim, home, **more):
-    """An instance of somebody's own beside serve[0], as like it as it can be. Its id."""
+    """Someone's own instance, as similar to serve[0] as possible. Returns its id."""
     like = values_of(home, 'aws.instance.serve[0]')
     group = values_of(home, 'aws.security_group.nodes')['id']
     root = sim.ok('RunInstances', {
@@ -74,7 +74,7 @@ def test_other_type_and_zone_are_shown(sim, home):
 
 
 def test_another_type_that_has_the_gpus_asked_for_stays(sim, home):
-    """A new pool would get the cheapest, g4dn.xlarge; one whose nodes are there keeps their type."""
+    """A new pool would get the cheapest type, g4dn.xlarge; one with existing nodes keeps theirs."""
     node = foreign(sim, home, InstanceType='g4dn.2xlarge')
     home.write('cluster.yaml', spec(pools={'serve': 1, 'more': 1}))
     home.run('import', 'cluster.yaml', 'aws.instance.more[0]', node, '--as-is')
@@ -115,7 +115,7 @@ def test_what_an_import_refuses(sim, home):
     refused('aws.instance.serve[1]', node, text='nothing left to import')
     sim.ok('CreateTags', {'ResourceId.1': other, 'Tag.1.Key': 'raygpu:lineage', 'Tag.1.Value': 'f' * 32})
     refused('aws.instance.serve[1]', other, text='belongs to another state')
-    # of two, none is recorded when one is refused
+    # if one of two is refused, none is recorded
     third = foreign(sim, home)
     refused('aws.instance.serve[1]', third, 'aws.instance.head', third, text='already recorded')
     assert 'serve[1]' not in home.run('state', 'list').out
@@ -131,7 +131,7 @@ def test_one_thing_is_never_recorded_twice_in_a_file(sim, home):
 
 
 def test_a_whole_cluster_is_taken_into_an_empty_state(sim, home):
-    """A state that never had the cluster: what cannot be imported is made beside it."""
+    """A state that never had the cluster: resources that cannot be imported are created in addition."""
     node = foreign(sim, home)
     sim.counters_reset()
     home.write('second.yaml', spec(name='second', pools={'serve': 1}))

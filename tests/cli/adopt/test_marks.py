@@ -1,4 +1,4 @@
-"""The ownership marks on what exists: told, lost, written anew."""
+"""The ownership marks on existing resources: reported, lost, rewritten."""
 import pytest
 from program import spec
 from sim_server import tags_of
@@ -31,7 +31,7 @@ def test_marks_that_were_taken_off_are_drift_and_come_back(sim, home):
     node = next(i for i in sim.live_instances() if i['instanceId'] == lost)
     assert tags_of(node)['raygpu:lineage'] == home.run('show', '--json').json()['lineage']
     assert tags_of(node)['raygpu:index'] == '1'
-    assert tags_of(node)['raygpu:token']  # a fact of the creation, kept
+    assert tags_of(node)['raygpu:token']  # set at creation, kept
     assert lost in {i['instanceId'] for i in sim.live_instances()}
     home.run('state', 'rebuild', '--state', 'new.db')
     home.run('plan', '--state', 'new.db', '--detailed-exitcode')

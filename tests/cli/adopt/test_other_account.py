@@ -1,12 +1,12 @@
-"""Credentials of another account: what they don't show must not count as gone, or nodes would be
-forgotten that go on costing money."""
+"""Credentials of another account: what they do not show must not count as gone, or nodes would be forgotten that
+keep costing money."""
 import pytest
 from program import Home, spec
 from sim_server import Sim
 
 
 class Accounts:
-    """A cluster in one account, some time after its apply, and somebody who looks into another one."""
+    """A cluster in one account, some time after its apply, and a user with credentials of another one."""
 
     def __init__(self, folder, mine, other):
         self.mine, self.other = mine, other
@@ -54,7 +54,7 @@ def test_a_saved_plan_is_not_carried_out_in_another_account(accounts):
 
 
 class Pinned(Accounts):
-    """The same with two accounts that have names, which the first apply keeps."""
+    """The same with two accounts that have ids, which the first apply records."""
     MINE, OTHER = '111122223333', '444455556666'
 
 
@@ -81,7 +81,7 @@ def test_credentials_of_another_account_are_refused_by_name(command, pinned):
 
 
 def test_also_where_something_of_ours_shows_there(pinned):
-    """One group with our marks stands in the other account: that alone makes no account the right one."""
+    """One group with our marks exists in the other account: that alone does not make it the right one."""
     lineage = pinned.home.run('show', '--json').json()['lineage']
     pinned.other.ok('CreateSecurityGroup', {
         'GroupName': 'x', 'GroupDescription': 'x', 'TagSpecification.1.ResourceType': 'security-group',

@@ -1,4 +1,4 @@
-"""apply and destroy as a process: signals, the lock, the question, exit codes."""
+"""apply and destroy as a process: signals, the lock, the prompt, exit codes."""
 import os
 import pty
 import signal
@@ -29,7 +29,7 @@ def open_rows(home):
 
 
 def interrupt(process, before_s=60):
-    """Ctrl-C; (exit code, stderr), and it ends before what it waits for does."""
+    """Ctrl-C; (exit code, stderr), and it ends before what it waits for."""
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=before_s)
     return process.returncode, err
@@ -116,7 +116,7 @@ def test_nothing_done_is_the_class_of_the_first_error(home, sim):
 
 
 def test_a_refused_replay_looks_for_what_was_made(home, sim):
-    """The first RunInstances is lost after commit, and then nobody may launch any more."""
+    """The first RunInstances is lost after commit, and then further launches are denied."""
     home.apply()
     home.write('cluster.yaml', spec(pools={'serve': 4}))
     sim.fault(action='RunInstances', when='after', close=True, count=0)

@@ -1,4 +1,4 @@
-"""apply and destroy of several clusters: one summary, one question, one after the other; --json."""
+"""apply and destroy of several clusters: one summary, one prompt, one after the other; --json."""
 import json
 import os
 import time

@@ -1,5 +1,5 @@
-"""Every failure of the other side: a clear error that says what to do, the right exit code, and a
-state that is consistent: once the fault is gone, one apply completes the cluster."""
+"""Every failure of the other side: a clear error that says what to do, the right exit code, and a consistent
+state: once the fault is gone, one apply completes the cluster."""
 import base64
 import gzip
 import os
@@ -22,7 +22,7 @@ def home(home):
 
 
 def completes(home, sim, nodes=3):
-    """After the fault: one apply brings the world to what is wanted, nothing more."""
+    """After the fault: one apply brings the world to the desired state, and does no more."""
     home.apply()
     assert len(sim.live_instances()) == nodes
     home.run('plan', 'cluster.yaml', '--detailed-exitcode')

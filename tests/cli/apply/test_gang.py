@@ -1,5 +1,5 @@
-"""Pools with `gang: true` come all or none: what is asked of EC2, what becomes of a gang that falls short, and
-that nothing is left running for nobody."""
+"""Pools with `gang: true` are created all or none: the requests to EC2, what happens to an incomplete gang, and
+that nothing is left running unused."""
 import time
 import pytest
 from program import spec

@@ -1,5 +1,5 @@
-"""The address that workers booted with: when the head gets another one, they must go too, and no plan may take
-a worker that still knows the old one for a good one."""
+"""The address that workers booted with: if the head gets another one, they must be replaced too, and no plan may
+consider a worker with the old one correct."""
 import pytest
 from program import spec
 from sim_server import tags_of
@@ -17,7 +17,7 @@ def node(sim, pool):
 
 
 def lose_head(sim, home):
-    """Somebody deletes the head and its address, long after they were made."""
+    """Someone deletes the head and its address, long after their creation."""
     head = node(sim, 'head')
     interface = head['networkInterfaceSet'][0]['networkInterfaceId']
     sim.ok('TerminateInstances', {'InstanceId.1': head['instanceId']})

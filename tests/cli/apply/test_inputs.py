@@ -1,5 +1,5 @@
-"""Each input is opened once a run and handed on: the spec, the project file, the catalog of a place, the state.
-RAYGPU_LOG=debug shows what is opened."""
+"""Each input is opened once per run and passed on: the spec, the project file, the catalog of a place, the
+state. RAYGPU_LOG=debug shows what is opened."""
 import re
 
 import pytest

@@ -1,4 +1,5 @@
-"""An update in place that was killed: what the next apply makes of it, whether the cloud took it or not."""
+"""An update in place that was killed: what the next apply does about it, whether the cloud made the change or
+not."""
 import time
 
 import pytest
@@ -13,12 +14,12 @@ def write(home, team):
 
 
 def age(home, seconds):
-    """The records are so much older."""
+    """Makes the records that much older."""
     home.edit_state(f'UPDATE resources SET created_s = created_s - {seconds}, updated_s = updated_s - {seconds}')
 
 
 def kill_in_update(sim, home, when):
-    """An apply whose change of tags is refused again and again, `before` or `after` it took effect, until it is killed."""
+    """An apply whose change of tags is refused repeatedly, `before` or `after` it took effect, until it is killed."""
     sim.fault(action='CreateTags', when=when, status=500, code='InternalError')
     sim.counters_reset()
     process = home.start('apply', '--auto-approve', '--no-settle')
@@ -87,7 +88,7 @@ def test_what_a_killed_update_changed_is_not_called_foreign(sim, home):
     drift = home.run('drift', '--no-settle', '--json', code=2).json()['drift']
     assert drift and all(item['interrupted'] for item in drift)
     assert 'outside of raygpu' not in home.run('drift', '--no-settle', code=2).out
-    # without a run that was updating it, somebody else did it
+    # without a run that was updating it, someone else did it
     home.edit_state('UPDATE resources SET updating = 0')
     assert 'Note: Objects have changed outside of raygpu' in home.run('plan', '--no-settle').out
     home.apply()

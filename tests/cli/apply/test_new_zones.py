@@ -1,4 +1,4 @@
-"""What the cloud has gained since a cluster's first apply: subnets that were made as a plan asked for."""
+"""What the cloud has gained since a cluster's first apply: subnets that were created as a plan suggested."""
 import json
 
 from program import Home, spec

@@ -1,4 +1,4 @@
-"""protect: true on a pool or the head: no plan destroys or replaces what it guards."""
+"""protect: true on a pool or the head: no plan destroys or replaces what it protects."""
 import pytest
 from program import Home, spec
 from shared import sim  # noqa: F401
@@ -34,7 +34,7 @@ def test_nothing_of_a_protected_pool_goes(sim, home):
     home.write('cluster.yaml', spec(pools={}).replace('pools:\n', 'pools: {}\n'))
     assert 'and 1 more of it' in refused(home, 'apply', 'cluster.yaml', '--auto-approve').err
     home.write('cluster.yaml', spec(pools={'serve': 3}, pool_extra=GUARDED))
-    home.apply()  # more is no harm
+    home.apply()  # adding nodes is allowed
     assert len(sim.live_instances()) == 4
 
 
@@ -78,7 +78,7 @@ def test_a_plan_file_shows_the_protection_that_it_records(home):
 
 
 def test_what_a_plan_leaves_out_keeps_its_protection(sim, home):
-    """Neither a pool that left the spec nor one that --target leaves out loses its guard."""
+    """Neither a pool that left the spec nor one that --target leaves out loses its protection."""
     home.write('cluster.yaml', spec(pools={'other': 1}))
     home.run('apply', 'cluster.yaml', '--target', 'aws.instance.other', '--auto-approve')
     refused(home, 'plan')
@@ -124,7 +124,7 @@ def test_a_protected_head_and_a_plan_saved_before(sim, home):
     home.run('apply', 'old.json', code=6)
     result = home.run('plan', '--replace', 'aws.instance.head', code=9)
     assert '"head" is protected, but aws.instance.head would be replaced' in result.err
-    # what vanished by itself may be made again
+    # a node that disappeared by itself may be created again
     head = next(i for i in sim.live_instances() if i['instanceType'] == 'm5.2xlarge')
     sim.ok('TerminateInstances', {'InstanceId.1': head['instanceId']})
     home.apply()

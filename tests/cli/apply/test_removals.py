@@ -1,4 +1,5 @@
-"""A removal that the cloud refuses while others use the resource: it is pending, and an interrupted wait loses nothing."""
+"""A removal that the cloud refuses while others use the resource: it is pending, and an interrupted wait loses
+nothing."""
 import signal
 import time
 
@@ -13,7 +14,7 @@ def refusals(sim):
 
 
 def interrupt(sim, home, number):
-    """A destroy that is refused the group until the signal comes; its exit code and texts."""
+    """A destroy whose removal of the group is refused until the signal arrives; its exit code and texts."""
     sim.fault(action='DeleteSecurityGroup', status=400, code='DependencyViolation', count=0)
     sim.counters_reset()
     process = home.start('destroy', '--auto-approve')

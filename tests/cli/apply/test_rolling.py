@@ -20,7 +20,7 @@ def pool(sim):
 
 
 def fewest(sim, process, most=False):
-    """The least (or largest) number of nodes that EC2 counted while `process` ran."""
+    """The minimum (or maximum) number of nodes in EC2 while `process` ran."""
     seen = []
     while process.poll() is None:
         seen.append(len(pool(sim)))
@@ -135,7 +135,7 @@ def test_without_room_for_the_new_node_the_old_one_stays(sim, home):
 
 @pytest.mark.parametrize('requests', range(1, 10))
 def test_killed_while_a_new_node_is_made_first(sim, home, requests):
-    """Whenever it is killed, the next apply ends with one node an address."""
+    """Whenever it is killed, the next apply ends with one node per address."""
     write(home, 2)
     home.apply('cluster.yaml')
     old = {i['instanceId'] for i in pool(sim)}

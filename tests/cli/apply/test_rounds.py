@@ -1,4 +1,5 @@
-"""Round trips in a row (tests/bench/README.md): what does not need another answer goes out beside it."""
+"""Round trips in a row (tests/bench/README.md): requests that do not need another answer are sent together with
+it."""
 import pytest
 from program import Home, spec
 from rounds import Rounds
@@ -35,7 +36,7 @@ def test_an_apply_waits_only_for_what_it_names_in_its_next_request(home, rounds)
 def test_a_plan_without_changes_takes_one_round(home, rounds):
     rounds.run(home, 'apply', 'cluster.yaml', '--auto-approve')
     assert rounds.run(home, 'plan', 'cluster.yaml') == [sorted(LISTS + ['GetCallerIdentity'])]
-    # what a new pool needs is asked beside the reading
+    # what a new pool needs is requested while the cloud is read
     home.write('cluster.yaml', spec(pools={'serve': 3, 'more': 1}))
     assert len(rounds.run(home, 'plan', 'cluster.yaml')) == 1
 

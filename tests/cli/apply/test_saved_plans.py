@@ -1,4 +1,4 @@
-"""Saved plans of one cluster: what each was checked against holds when it is applied, or it is refused."""
+"""Saved plans of one cluster: what each was checked against still holds at the apply, or it is refused."""
 from program import spec
 from shared import home, sim  # noqa: F401
 

@@ -1,5 +1,5 @@
-"""The whole story over real HTTP against raygpu-sim: plan, apply, nothing to do, tamper, drift,
-repair, shrink, destroy; and what it costs in API calls."""
+"""A cluster's whole life over real HTTP against raygpu-sim: plan, apply, nothing to do, tamper, drift, repair,
+shrink, destroy; and what it costs in API calls."""
 import json
 import os
 import re
@@ -71,7 +71,7 @@ def test_whole_story(sim, home):
     assert mutating(sim) == 0
     assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
 
-    # somebody terminates a node by hand
+    # someone terminates a node outside raygpu
     victim = pools['train'][1]
     sim.ok('TerminateInstances', {'InstanceId.1': victim['instanceId']})
     time.sleep(0.3)
@@ -153,7 +153,7 @@ def test_no_changes_under_a_consistency_delay(tmp_path):
         home.run('plan', 'cluster.yaml', '--detailed-exitcode')
         home.apply()
         assert mutating(sim) == 0
-        # tags and rules changed by raygpu itself are seen late as well
+        # tags and rules changed by raygpu itself also become visible late
         home.write('cluster.yaml', spec(pools={'serve': 3}).replace('team: ml', 'team: vision'))
         home.apply()
         sim.counters_reset()

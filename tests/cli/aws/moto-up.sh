@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts moto's server, an EC2 that somebody else wrote, on 127.0.0.1:PORT and waits until it answers.
+# Starts moto's server, an independent EC2, on 127.0.0.1:PORT and waits until it answers.
 # usage: moto-up.sh PORT PIDFILE [NAME=VALUE ...]     (log: PIDFILE.log)
 # Exit code 77: moto is not installed.
 set -eu

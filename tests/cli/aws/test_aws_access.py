@@ -1,4 +1,4 @@
-"""What a cloud says when it refuses the caller is one error, and nothing else stands around it."""
+"""If a cloud refuses the caller, that is the only error reported."""
 import pytest
 from program import spec
 

@@ -1,4 +1,4 @@
-"""Root disks that EC2 would refuse are refused by the plan, before anything is made."""
+"""The plan refuses root disks that EC2 would refuse, before anything is created."""
 import pytest
 from program import spec
 

@@ -1,5 +1,5 @@
-"""Pools with `network: {rdma: true}`: types that take EFA, an interface on each network card, a group
-that lets EFA's traffic pass, and what the plan says when that changes."""
+"""Pools with `network: {rdma: true}`: types that support EFA, an interface on each network card, a group that
+allows EFA's traffic, and the plan when that changes."""
 import json
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from sim_server import Sim, tags_of
 
 EFA = ', network: {rdma: true}'
 EXTRA = 'rayproject/ray:2.52.0-extra-py311-cu121'
-# more vCPUs than an account has at first
+# more vCPUs than a new account has
 QUOTAS = {'L-417A185B': 10000, 'L-DB2E81BA': 10000}
 
 
@@ -83,7 +83,7 @@ def test_the_aws_command_shows_them(sim, home):
 
 @pytest.mark.parametrize('shape,expected', [
     ('H100:8', [(0, 0, 'efa')] + [(card, 1, 'efa-only') for card in range(1, 32)]),
-    # its first card takes none
+    # its first card supports none
     ('B300:8', [(0, 0, 'interface')] + [(card, 0, 'efa-only') for card in range(1, 17)]),
     ('T4:8', [(0, 0, 'efa')]),
 ])
@@ -115,7 +115,7 @@ def test_efa_comes_and_goes_with_new_nodes(sim, home):
 
 
 def test_new_groups_reach_every_interface(sim, home):
-    """EC2 takes new groups for an instance with one interface only."""
+    """EC2 accepts new groups only for an instance with one interface."""
     made = sim.ok('CreateSecurityGroup', GroupName='corporate', GroupDescription='x',
                   VpcId=sim.ok('DescribeVpcs').findtext('.//vpcId')).findtext('groupId')
     home.apply()
@@ -131,7 +131,7 @@ def test_new_groups_reach_every_interface(sim, home):
 
 
 def test_adapters_taken_away_are_drift(tmp_path):
-    """As after somebody stopped a node and detached one by hand, which raygpu-sim doesn't serve."""
+    """As if someone had stopped a node and detached one, which raygpu-sim does not simulate."""
     world = tmp_path / 'world.json'
     with Sim('--boot-ms', '0', world=str(world)) as sim:
         sim.knobs(quotas=QUOTAS)

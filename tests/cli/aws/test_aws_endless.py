@@ -1,4 +1,4 @@
-"""A server that keeps its clients busy for ever: lists without an end, waits of days."""
+"""A server that keeps its clients busy forever: lists without an end, waits of days."""
 import itertools
 import threading
 import time
@@ -15,7 +15,7 @@ SEEN = ('<item><instancesSet><item><instanceId>i-1</instanceId><instanceState><n
 
 
 class Endless:
-    """EC2 with a new page token on every page of instances; `item` stands on each."""
+    """EC2 with a new page token on every page of instances; each contains `item`."""
 
     def __init__(self, item='', busy=False):
         count, self.requests = itertools.count(), 0

@@ -1,4 +1,4 @@
-"""`public_ip: true` of the head: a public address at the interface that outlives the head."""
+"""`public_ip: true` of the head: a public address on the interface that survives the head."""
 from program import spec
 from sim_server import tags_of
 

@@ -1,4 +1,4 @@
-"""What EC2 refuses is told with what to do about it, in a line of its own."""
+"""EC2's refusals are reported with what to do about them, on a separate line."""
 import csv
 import pytest
 from program import ROOT, spec

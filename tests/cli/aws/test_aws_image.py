@@ -18,7 +18,7 @@ def test_an_image_by_parameter_is_looked_up_and_kept(tmp_path):
         home.apply()
         images = {i.findtext('imageId') for i in moto.ok('DescribeInstances').iterfind('.//instancesSet/item')}
         assert len(images) == 1 and images.pop().startswith('ami-')
-        # pinned: SSM is not asked again, so that an endpoint that is not there is no matter
+        # pinned: SSM is not asked again, so an unreachable endpoint does not matter
         home.run('plan', 'cluster.yaml', '--detailed-exitcode', env={'AWS_ENDPOINT_URL_SSM': 'http://127.0.0.1:9'})
         home.write('cluster.yaml', ssm_spec('/no/such'))
         said = home.run('plan', 'cluster.yaml', code=1)
@@ -30,7 +30,7 @@ def test_an_image_by_parameter_is_looked_up_and_kept(tmp_path):
 
 
 def test_the_driver_of_an_image_is_held_against_the_gpu(tmp_path):
-    """The module reads it from the image's name: the V100 does not work with the open kernel modules."""
+    """The module derives it from the image's name: the V100 does not work with the open kernel modules."""
     with Sim() as sim:
         home = Home(tmp_path, sim.env())
         images = sim.ok('DescribeImages', {'Filter.1.Name': 'name',

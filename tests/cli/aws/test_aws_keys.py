@@ -1,6 +1,5 @@
-"""Where AWS keys come from, as a user meets it: files, roles, CI's tokens, the machine. One small server
-plays STS, the container's agent, the instance metadata service and an EC2 that refuses everything but
-remembers who signed."""
+"""Where AWS keys come from, for a user: files, roles, CI's tokens, the machine. One small server plays STS, the
+container's agent, the instance metadata service and an EC2 that refuses everything but records who signed."""
 import json
 import os
 import re

@@ -1,4 +1,4 @@
-"""A network and an instance profile of the user's own, against moto: how most accounts look."""
+"""The user's own network and instance profile, against moto: the setup of most accounts."""
 import json
 
 import pytest
@@ -13,7 +13,7 @@ def moto():
 
 
 class Account:
-    """A VPC with two subnets and a group, beside the default one."""
+    """A VPC with two subnets and a group, in addition to the default one."""
 
     def __init__(self, moto):
         self.moto = moto
@@ -85,7 +85,7 @@ def test_life_in_a_network_of_ones_own(moto, account, home):
         assert account.group in groups(node) and len(groups(node)) == 2
         assert node.findtext('iamInstanceProfile/arn').endswith('/ray-node')
 
-    # in place: another profile by ARN. moto's DescribeInstances goes on showing the first one
+    # in place: another profile by ARN. moto's DescribeInstances still shows the first one
     ids = {name: node.findtext('instanceId') for name, node in nodes.items()}
     arn = 'arn:aws:iam::123456789012:instance-profile/other'
     home.write('cluster.yaml', account.spec(

@@ -1,4 +1,4 @@
-"""Pools with `network: {placement: cluster}`: one zone, one placement group, made before the nodes and
+"""Pools with `network: {placement: cluster}`: one zone, one placement group, created before the nodes and
 deleted after them."""
 import os
 import pytest
@@ -53,7 +53,7 @@ def test_a_group_is_made_first_and_deleted_last(sim, home):
     assert tags_of(groups(sim)[name])['team'] == 'other' and {i['instanceId'] for i in pool(sim)} == ids
     no_changes(home)
 
-    # instances take a while to end: the group waits for them
+    # instances take a while to terminate: the group waits for them
     sim.knobs(shutdown_ms=400)
     home.run('destroy', 'cluster.yaml', '--auto-approve')
     assert groups(sim) == {} and sim.live_instances() == []
@@ -106,7 +106,7 @@ def test_a_group_deleted_by_hand_is_drift(sim, home):
     for node in nodes:
         sim.ok('TerminateInstances', {'InstanceId.1': node['instanceId']})
     sim.ok('DeletePlacementGroup', {'GroupName': name})
-    # an hour later: what is missing of something young may only not be seen yet
+    # an hour later: a missing resource that is too recent may only be invisible
     home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
     drift = home.run('drift', 'cluster.yaml', '--json', '--no-settle', code=2).json()
     assert {d['address'] for d in drift['drift']} == \
@@ -143,7 +143,7 @@ def test_types_without_cluster_placement_are_told_at_plan_time(sim, home):
 
 
 def test_moto_has_no_placement_groups(tmp_path):
-    """An EC2 that lacks the actions serves clusters without placement, and says so to others."""
+    """An EC2 without the actions works for clusters without placement, and reports them missing for others."""
     with Moto() as moto:
         home = Home(tmp_path, moto.env())
         extra = f', image: {moto.image()}, zones: [us-east-1a]'

@@ -1,5 +1,4 @@
-"""Pools with `market: spot`: what the plan says of it, what EC2 is asked for, what becomes of nodes that
-EC2 takes back."""
+"""Pools with `market: spot`: the plan, the requests to EC2, and what happens to nodes that EC2 reclaims."""
 import os
 import re
 import pytest
@@ -7,7 +6,7 @@ from program import spec
 from sim_server import tags_of
 
 SPOT = ', market: spot'
-# prices.csv: the dearest that g4dn.xlarge was seen at on spot in us-east-1, and its on-demand price
+# prices.csv: the highest spot price of g4dn.xlarge in us-east-1, and its on-demand price
 SPOT_PRICE, ON_DEMAND_PRICE = 215800, 526000
 
 
@@ -22,7 +21,7 @@ def write(home, nodes, market=''):
 
 
 def named(home, max_price):
-    """The type is the user's choice, so the limit is between the user and EC2."""
+    """The type is the user's choice, so EC2 decides about the limit."""
     text = spec(pools={'serve': 2}, pool_extra=f', market: {{spot: {{max_price: {max_price}}}}}')
     home.write('cluster.yaml', text.replace('accelerators: "T4:1"', 'instance_type: g4dn.xlarge'))
 
@@ -96,7 +95,7 @@ def test_another_market_replaces_the_nodes(sim, home):
     assert {i.get('instanceLifecycle') for i in pool(sim)} == {None}
     assert not before & {i['instanceId'] for i in pool(sim)}
     assert 'spot' not in no_changes(home).out
-    # and back: the price that was pinned on demand does not hold on spot
+    # and back: the price that was pinned on demand does not apply to spot
     write(home, 2, SPOT)
     bought = markets(home.run('plan', 'cluster.yaml', '--no-settle', '--json').json())
     assert bought['spot']['microusd_hour'] == 2 * SPOT_PRICE
@@ -133,7 +132,7 @@ def test_a_reclaimed_node_is_drift_and_made_again(sim, home):
 
 
 def test_a_limit_below_the_price_of_the_day(sim, home):
-    """A warning at plan time, as the catalog's price is old; EC2's own word at apply time."""
+    """A warning at plan time, because the catalog's price is old; EC2's own message at apply time."""
     named(home, 0.1)
     said = home.run('plan', 'cluster.yaml')
     assert '[fit.above-max-price]' in said.err and 'g4dn.xlarge cost 0.2158 on spot' in said.err
@@ -186,7 +185,7 @@ def test_policy_and_head(sim, home):
 
 
 def test_no_price_seen_is_no_price(home):
-    """In us-east-1 no spot price of a p3 is in the catalog; its on-demand price is not taken instead."""
+    """The catalog has no spot price of a p3 in us-east-1; its on-demand price is not used instead."""
     home.write('cluster.yaml', spec(pools={'serve': ('V100:1', 1)}, pool_extra=SPOT))
     said = home.run('plan', 'cluster.yaml')
     assert 'no spot price is known for p3.2xlarge in us-east-1' in said.err

@@ -1,4 +1,4 @@
-"""Keys by the sign-in of `aws sso login`: the cache of the AWS CLI, its renewal, and what is said when there is none."""
+"""Keys from `aws sso login`: the cache of the AWS CLI, its renewal, and the message if there is none."""
 import hashlib
 import json
 import os

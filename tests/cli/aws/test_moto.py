@@ -1,5 +1,5 @@
 """The whole story against moto's server: an EC2 that others wrote, so that raygpu and raygpu-sim cannot
-be wrong together. What moto does otherwise than EC2 stands in providers/aws/README.md; it honours
+be wrong together. What moto does otherwise than EC2 is in providers/aws/README.md; it honours
 no ClientToken, so what rests on tokens is tested against raygpu-sim only. Skipped where moto is not installed."""
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Who may say where signed requests go, and which profile's credentials they carry: not a spec by itself."""
+"""Who may decide where signed requests go, and which profile's credentials they carry: not a spec alone."""
 import http.server
 import json
 import os
@@ -20,7 +20,7 @@ NOT_OFFICIAL = ['http://ec2.us-east-1.amazonaws.com', 'https://ec2.us-east-1.ama
 
 @pytest.fixture
 def thief():
-    """A server that somebody else runs: (URL, the requests that came)."""
+    """Someone else's server: (URL, received requests)."""
     came = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -56,7 +56,7 @@ def test_a_spec_sends_no_signed_request_elsewhere(home, thief):
                     ['import', 'cluster.yaml', 'aws.instance.head', 'i-1']):
         refused(home.run(*command, code=9, env=secret), 'endpoint')
     assert came == []
-    # what is admitted is asked
+    # an allowed endpoint gets the requests
     home.run('plan', code=None, env={**secret, 'RAYGPU_ALLOW_ENDPOINTS': f'https://a.example {url}/'})
     assert came[0]['X-Amz-Security-Token'] == 'a-session-token'
 

@@ -2,7 +2,7 @@
 the state that a real one keeps. State in a JSON file; a boot (`boot`) forgets slices, keeps modes.
 
 Knobs in the state: `reset` (whether a GPU can be reset), `mode` (Enabled, Disabled, [N/A]),
-`broken` (creating slices fails), `unknown` (a query that this driver does not know); of a GPU: `errors`
+`broken` (creating slices fails), `unknown` (a query that this driver does not support); of a GPU: `errors`
 (uncorrectable, since boot), `remap` (pending, failure), `retire` (pending), `links` (up; None: no NVLink),
 `fabric` (state).
 """

@@ -1,8 +1,7 @@
 """What nodes run first: golden files, real validators, and the start script run for real.
 
-The helper src/boot/fit_view runs spec, catalog, fit and boot over files. With
-RAYGPU_UPDATE_GOLDEN=1 the golden files are written instead of compared.
-"""
+The helper src/boot/fit_view runs spec, catalog, fit and boot on files. With RAYGPU_UPDATE_GOLDEN=1 the golden
+files are written instead of compared."""
 import gzip
 import json
 import os
@@ -208,7 +207,7 @@ def test_too_large_is_refused_never_cut(tmp_path):
     assert error['line'] == 7  # the value of env
 
 
-# --- what cannot be carried ----------------------------------------------------------------
+# --- what cannot be represented --------------------------------------------------------------
 
 @pytest.mark.parametrize('head', [
     '  env: {RAY_AUTH_TOKEN: x}\n',
@@ -233,9 +232,9 @@ def test_what_ray_or_docker_would_misread_is_refused(head, tmp_path):
 # --- the start script, run ----------------------------------------------------------------
 
 class Node:
-    """A machine: the files of one user data under a folder, and stand-ins for its programs."""
+    """A machine: the files of one user data under a folder, and replacements for its programs."""
 
-    places = ()    # further folders that its scripts look at
+    places = ()    # further folders that its scripts search
 
     def __init__(self, folder, user_data, gpus=0):
         self.folder = folder
@@ -317,7 +316,7 @@ class Node:
         return (self.folder / 'docker.args').read_bytes().decode().split('\0')[:-1]
 
     def container_env(self):
-        """The environment as docker would make it: its env files take lines as they are."""
+        """The environment as docker would build it: its env files take lines literally."""
         args, env = self.docker_args(), {}
         for option, value in zip(args, args[1:]):
             if option == '--env-file':

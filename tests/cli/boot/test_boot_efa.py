@@ -1,4 +1,4 @@
-"""Nodes with EFA adapters: the start script hands them to the container."""
+"""Nodes with EFA adapters: the start script passes them to the container."""
 import shutil
 
 import pytest
@@ -9,7 +9,7 @@ SPEC = GOLDEN / 'boot/efa.yaml'
 
 
 class EfaNode(Node):
-    """Its /sys and /dev lie under the folder and show `devices` adapters; None: no driver."""
+    """Its /sys and /dev are under the folder and show `devices` adapters; None: no driver."""
 
     places = '/sys/class', '/dev/infiniband'
 

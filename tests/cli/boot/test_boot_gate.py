@@ -1,5 +1,5 @@
-"""The gate: a node whose GPUs are bad reports which, and stays out of Ray. The script runs for real, against a stand-in for
-nvidia-smi (nvidia_smi.py), a kernel log and a dcgmi."""
+"""The gate: a node whose GPUs are bad reports which, and stays out of Ray. The script runs for real, with
+replacements for nvidia-smi (nvidia_smi.py), the kernel log and dcgmi."""
 import csv
 import json
 import shutil

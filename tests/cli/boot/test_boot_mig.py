@@ -1,5 +1,5 @@
-"""Nodes that cut their GPUs into MIG slices before Ray starts: the scripts run for real, against a
-stand-in for nvidia-smi that keeps modes and slices as a real one does (nvidia_smi.py)."""
+"""Nodes that divide their GPUs into MIG slices before Ray starts: the scripts run for real, with a replacement
+for nvidia-smi that keeps modes and slices like a real one (nvidia_smi.py)."""
 import json
 import shutil
 

@@ -1,5 +1,5 @@
-"""The head repeats on its console what its Ray sees of the cluster: the scripts run for real, against a dashboard that
-answers in the form of Ray's `GET /nodes?view=summary`."""
+"""The head repeats on its console what its Ray sees of the cluster: the scripts run for real, with a dashboard
+that answers in the form of Ray's `GET /nodes?view=summary`."""
 import base64
 import hashlib
 import http.server
@@ -16,7 +16,7 @@ SCRIPT = ROOT / 'src/boot/report-nodes.py'
 
 
 def ray_node(instance, gpus=0, driver=None, state='ALIVE'):
-    """As Ray writes it: keys of maps in camel case, resources only where there are any, a dead node has little left."""
+    """As Ray writes it: map keys in camel case, resources only if there are any; a dead node has little left."""
     labels = {'raygpu.io/driver': driver} if driver else {}
     return {'hostname': 'ip-10-0-1-1', 'ip': '10.0.1.1', 'gpus': [], 'raylet': {
         'nodeId': '11', 'instanceId': instance, 'state': state, 'labels': labels,
@@ -52,7 +52,7 @@ def dashboard():
 
 
 class Head(Node):
-    """Its container lives until the file `stop` is there."""
+    """Its container runs until the file `stop` exists."""
 
     def __init__(self, folder, dashboard):
         super().__init__(folder, fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
@@ -67,7 +67,7 @@ class Head(Node):
                   RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH={folder}/run/raygpu/token python3 - ; exit ;;''', 1))
 
     def run(self, *steps):
-        """Starts it; each step is called in turn when its condition holds."""
+        """Starts it; each step is called in turn when its condition is true."""
         thread = threading.Thread(target=self.start)
         thread.start()
         try:

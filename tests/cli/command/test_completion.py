@@ -1,4 +1,4 @@
-"""-h, the man page and the completions tell the same commands and options."""
+"""-h, the man page and the completions list the same commands and options."""
 import os
 import re
 import subprocess
@@ -34,7 +34,7 @@ def man():
 
 
 def man_options():
-    """{option: commands that the page gives it to}: of its section, and those that its text names."""
+    """{option: commands that the page lists it for}: of its section, and those that its text names."""
     found, group = {}, None
     section = man().split('\n# OPTIONS\n')[1].split('\n# ')[0]
     for block in section.strip().split('\n\n'):
@@ -102,7 +102,7 @@ def test_bash_offers_files_with_spaces_whole(tmp_path, monkeypatch):
 
 
 def zsh_offers(tmp_path, *lines):
-    """[{words}]: what the Tab key offers at the end of each line, asked of a zsh behind a terminal."""
+    """[{words}]: what the Tab key offers at the end of each line, from a zsh on a terminal."""
     script = tmp_path / '_raygpu'
     script.write_text(run('completion', 'zsh'))
     text = subprocess.run(['zsh', '-f', os.path.join(HERE, 'complete.zsh'), script, *lines], text=True, check=True,
@@ -113,7 +113,7 @@ def zsh_offers(tmp_path, *lines):
 
 
 def fish_offers(tmp_path, *lines):
-    """[{words}]: the same of fish."""
+    """[{words}]: the same from fish."""
     script = tmp_path / 'raygpu.fish'
     script.write_text(run('completion', 'fish'))
     text = subprocess.run(['fish', '--no-config', '-c', 'source $argv[1]; for line in $argv[2..]; complete -C $line; '

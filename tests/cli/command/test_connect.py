@@ -1,5 +1,5 @@
-"""`raygpu output` and `raygpu connect`: what the state knows of a cluster, and its ports on this machine. Stand-ins for `aws` and
-`ssh` check their arguments, write them down and forward for real, on loopback."""
+"""`raygpu output` and `raygpu connect`: what the state has of a cluster, and its ports on this machine.
+Replacements for `aws` and `ssh` check their arguments, record them and really forward, on loopback."""
 import json
 import os
 import signal

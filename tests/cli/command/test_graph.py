@@ -1,4 +1,4 @@
-"""raygpu graph: DOT that Graphviz' grammar takes, with the plan's own order."""
+"""raygpu graph: DOT that is valid for Graphviz' grammar, in the plan's own order."""
 import re
 
 from program import Home, spec

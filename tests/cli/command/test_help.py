@@ -20,7 +20,7 @@ def commands():
 
 def subcommands(command):
     lines = run(command, '-h').split('Subcommands:\n')[1].split('\n\n')[0].splitlines()
-    return [line.split()[0] for line in lines if line[2] != ' ']  # without the summaries that got a line of their own
+    return [line.split()[0] for line in lines if line[2] != ' ']  # without the summaries that are on a separate line
 
 
 def test_help_shows_what_h_shows():

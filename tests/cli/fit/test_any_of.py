@@ -1,5 +1,5 @@
 """`provider: {any_of: [...]}`: one place is chosen for the whole cluster, kept, and left only when the user
-ends the cluster there. Two regions of raygpu-sim, each candidate with its own endpoint."""
+destroys the cluster there. Two regions of raygpu-sim, each candidate with its own endpoint."""
 import json
 import os
 
@@ -73,7 +73,7 @@ def test_the_cheapest_place_is_chosen_kept_and_left_without_a_trace(sim, home):
 
 
 def test_a_price_that_one_place_lacks_is_estimated(sim, home):
-    """The catalog has no prices of ap-southeast-4 for these types: those of us-east-1 stand in."""
+    """The catalog has no prices of ap-southeast-4 for these types: those of us-east-1 are used."""
     write(home, sim, [EAST, 'ap-southeast-4'], head='instance_type: m6i.2xlarge')
     said = home.run('plan', 'cluster.yaml').out
     assert f'Place: aws {EAST}, the only one of 2 candidates with known prices\n' in said
@@ -143,7 +143,7 @@ def test_a_place_taken_off_the_list_is_no_silent_move(sim, home):
 
 
 def test_what_was_resolved_in_one_region_is_not_used_in_another(sim, home):
-    """Without any_of too: the state keeps images and subnets of the last apply when nothing is left of it."""
+    """Without any_of too: the state keeps images and subnets of the last apply when nothing is left."""
     images = {}
     for region in (EAST, WEST):
         home.write('cluster.yaml', spec(sim, []).replace('any_of:', f'{{name: aws, region: {region}, endpoint: "{sim.url}"}}')
@@ -246,7 +246,7 @@ def test_several_specs_and_a_commit(sim, home):
 
 
 def test_carbon_and_order(sim, home):
-    """us-west-2's grid is cleaner than us-east-1's; of equals the first in the spec is taken."""
+    """us-west-2's grid is cleaner than us-east-1's; of equals the first in the spec is chosen."""
     write(home, sim, [EAST, WEST], head='accelerators: T4', extra='optimize: carbon\n')
     said = home.run('plan', 'cluster.yaml')
     assert f'Place: aws {WEST}, least carbon of 2 candidates' in said.out

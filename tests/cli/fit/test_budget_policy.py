@@ -1,4 +1,4 @@
-"""budget and policy, in the spec and in the project file: what no plan passes, and what the log keeps."""
+"""budget and policy, in the spec and in the project file: what no plan may violate, and what the log records."""
 import json
 import os
 import re
@@ -49,7 +49,7 @@ def test_an_override_is_kept_in_the_log(home):
     run = json.loads(home.run('log', '--json').out)[0]
     assert run['budget_override'] == 'demo for the board, J. Doe'
     assert 'budget  exceeded: demo for the board, J. Doe' in home.run('log').out
-    # a reason that wasn't needed is none
+    # an unnecessary reason is not recorded
     write(home, 2, '{hourly_usd: 10}')
     home.run('plan', '--detailed-exitcode', '--override-budget', 'just in case')
     write(home, 1, '{hourly_usd: 10}')
@@ -88,7 +88,7 @@ def test_a_saved_plan_keeps_its_limits_and_its_reason(home):
 
 
 def test_an_unknown_price_is_no_price_of_nothing(home):
-    """A type that the region has without a known price is told, and not bought under a budget."""
+    """A type that the region offers at an unknown price is reported, and not used under a budget."""
     text = spec(pools={'serve': ('T4:1', 1)}).replace('accelerators: "T4:1"', 'instance_type: g6e.xlarge')
     text = text.replace('us-east-1', 'ap-south-1')
     home.write('cluster.yaml', text)
@@ -136,7 +136,7 @@ def test_sums_of_the_plan(home):
         assert cost['delta']['microusd_hour'] == (nodes - 1) * T4
         assert cost['delta']['microusd_month'] == (nodes - 1) * T4 * 730
         assert carbon['delta']['mg_hour'] == carbon['after']['mg_hour'] - carbon['before']['mg_hour']
-        # by hand, src/catalog/data/CARBON.md: 8 vCPUs and 32 GiB; 4 vCPUs, 16 GiB, a T4; at half load
+        # computed manually, src/catalog/data/CARBON.md: 8 vCPUs and 32 GiB; 4 vCPUs, 16 GiB, a T4; at half load
         node, head = (39.5 + 4 * 2.12 + 16 * 0.392), (8 * 2.12 + 32 * 0.392)
         grams = [round(w * 1.135 * 379.07) for w in (node, head)]
         assert carbon['after']['mg_hour'] == grams[1] + nodes * grams[0]

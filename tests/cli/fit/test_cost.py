@@ -1,4 +1,4 @@
-"""raygpu cost: figures recomputed from the state's SQLite file; every node's life counts, to its end."""
+"""raygpu cost: figures recomputed from the state's SQLite file; every node counts, to its end."""
 import csv
 import io
 import json
@@ -69,7 +69,7 @@ def test_what_runs_costs_what_was_frozen(home):
     report = told(home)
     check(home, report, 'pool', by_pool)
     assert report['total']['microusd_hour'] == HEAD + 2 * T4 and report['total']['nodes'] == 3
-    # tomorrow's prices change nothing of it
+    # tomorrow's prices do not change it
     for argument in ('cluster.yaml', 'research'):
         one = told(home, argument)
         check(home, one, 'pool', by_pool)
@@ -82,7 +82,7 @@ def test_what_runs_costs_what_was_frozen(home):
 
 
 def test_the_lives_of_what_is_gone_stay_in_the_sum(home, sim):
-    """Created, shrunk, relabelled, destroyed; the table moved back in time, so that hours are hours."""
+    """Created, shrunk, relabelled, destroyed; with times in the tables moved back, so that hours are hours."""
     home.write('cluster.yaml', spec(pools={'serve': 1}))
     home.apply()
     home.write('cluster.yaml', spec(pools={'serve': 1}).replace('team: ml', 'team: search'))
@@ -149,7 +149,7 @@ def test_the_clock_alone_makes_it_dearer(home):
     assert 10 * DAY <= report['now_s'] - now_s < 10 * DAY + 600
     check(home, report, 'pool', by_pool)
     assert report['total']['node_seconds'] >= 30 * DAY
-    # a clock that went back takes nothing away, and nobody is paid
+    # a clock that went back subtracts nothing
     assert told(home, env={'LD_PRELOAD': FAKE, 'FAKETIME': '-10d'})['total']['microusd_spent'] == 0
 
 
@@ -163,7 +163,7 @@ def test_what_it_refuses(home):
 
 
 def test_labels_of_pools_tell_the_money_too(home):
-    """From what was frozen at creation: another label makes other nodes, whose lives are told apart."""
+    """By what was frozen at creation: another label makes other nodes, which are counted separately."""
     extra = ', labels: {stage: canary, team: vision}'
     home.write('cluster.yaml', spec(pools={'serve': 2}) + f'  lab: {{accelerators: "T4:1", nodes: 1{extra}}}\n')
     home.apply()

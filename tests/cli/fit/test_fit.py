@@ -1,4 +1,4 @@
-"""`raygpu fit`, and the workloads of a plan: the whole program over specs."""
+"""`raygpu fit`, and the workloads of a plan: the whole program with specs."""
 import json
 import py_compile
 import re
@@ -131,7 +131,7 @@ def test_a_spec_without_workloads_has_a_cost_alone(home):
     assert home.run('fit', str(ROOT / 'examples/minimal.yaml'), '--emit', 'python').out == ''
 
 
-# --- money at the least and at the most -----------------------------------------------------
+# --- cost at the minimum and the maximum ----------------------------------------------------
 
 HEAD_PRICE, T4_PRICE = 384000, 526000  # providers/aws/prices.csv, us-east-1: m5.2xlarge, g4dn.xlarge
 RANGE = {'serve': '{accelerators: T4, nodes: {min: 2, max: 10}}', 'old': '{accelerators: T4, nodes: 1}'}
@@ -248,7 +248,7 @@ def test_selectors_that_hold(home, workload):
     assert codes(result) == [] and w['w']['verdict'] == 'fits'
 
 
-# --- parts, slices, turns -------------------------------------------------------------------
+# --- fractions, slices, turns ---------------------------------------------------------------
 
 def test_a_part_takes_its_share_of_the_memory(home):
     pools = {'serve': '{accelerators: T4, nodes: 1}', 'big': '{accelerators: "A100:8", nodes: 1}'}

@@ -1,10 +1,9 @@
-"""The plan of the research cluster, whole: an A100 gang, V100s, T4s in time slices, A100s in MIG slices.
+"""The whole plan of the research cluster: an A100 gang, V100s, T4s in time slices, A100s in MIG slices.
 
-tests/golden/plan/research.txt is what `raygpu plan` prints of examples/gpu-sharing.yaml against
-raygpu-sim, with the cloud's ids numbered in the order in which they come and without what the boot
-files weigh. RAYGPU_UPDATE_GOLDEN=1 writes it anew; read the difference. The figures that matter are
-computed here from the data files, too, so that no update can make them wrong unseen.
-"""
+tests/golden/plan/research.txt is the output of `raygpu plan` for examples/gpu-sharing.yaml against
+raygpu-sim, with the cloud's ids numbered in the order of their occurrence and without the size of the boot
+files. RAYGPU_UPDATE_GOLDEN=1 rewrites it; review the difference. The important figures are also computed here
+from the data files, so that no update can make them wrong unnoticed."""
 import csv
 import os
 import re
@@ -15,7 +14,7 @@ from program import ROOT, Home
 from sim_server import Sim
 
 GOLDEN = ROOT / 'tests/golden/plan/research.txt'
-# (type, nodes, GPU model, GPUs) by pool, as the example has them
+# (type, nodes, GPU model, GPUs) by pool, as in the example
 NODES = {'head': ('m5.2xlarge', 1, None, 0), 'train': ('p4d.24xlarge', 2, 'A100-40GB', 8),
          'legacy': ('p3.8xlarge', 2, 'V100-16GB', 4), 'serve': ('g4dn.xlarge', 4, 'T4', 1),
          'small': ('p4d.24xlarge', 1, 'A100-40GB', 8)}

@@ -33,7 +33,7 @@ def test_the_mission_s_accelerators_are_on_all_three_clouds(home, word):
 
 
 def test_a_type_is_offered_only_as_it_is_sold(home):
-    """a3-highgpu-1g is sold on spot only, whatever on-demand price the table has of it."""
+    """a3-highgpu-1g is sold only on spot, whatever on-demand price the table has for it."""
     where = ('H100:1', '--provider', 'gcp', '--region', 'us-central1')
     [on_demand], [spot] = offers(home, *where), offers(home, *where, '--market', 'spot')
     assert 'a3-highgpu-1g' not in [o['instance_type'] for o in on_demand['offers']]
@@ -151,10 +151,10 @@ def test_a_choice_stays_until_the_spec_no_longer_admits_it(home, tmp_path):
         home.run('plan', 'cluster.yaml', '--out', 'first.plan')
         assert 'cheapest of' in (tmp_path / 'first.plan').read_text()
         home.run('apply', 'first.plan')
-        # the T4 is cheaper, but what was chosen still satisfies the spec
+        # the T4 is cheaper, but the chosen type still satisfies the spec
         write(home, '{name: [L4, T4], count: 1}')
         home.run('plan', 'cluster.yaml', '--detailed-exitcode')
-        # only when asked
+        # only on request
         result = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--reoptimize', code=2)
         assert 'g4dn.xlarge' in result.out
         # or when it must

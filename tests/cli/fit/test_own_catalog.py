@@ -1,4 +1,4 @@
-"""`catalog` of the project file: an invented GPU by data alone, negotiated prices, and what is refused."""
+"""`catalog` of the project file: an invented GPU from data alone, negotiated prices, and what is refused."""
 import csv
 import io
 import json
@@ -55,7 +55,7 @@ def test_an_invented_gpu_is_planned_made_costed_and_destroyed(tmp_path):
         assert (pin['instance_type'], pin['price_microusd_hour'], pin['price_quality'], pin['price_date'],
                 pin['reason']) == ('p9.48xlarge', P9_PRICE, 'negotiated', '2026-10-01',
                                    'the only offer of H900:8 in us-east-1')
-        # what a node tells Ray of itself
+        # what a node reports about itself to Ray
         shown = home.run('state', 'show', 'aws.instance.big[0]', '--json').out
         assert '--labels=ray.io/accelerator-type=H900,' in shown and 'accelerator_type:H900' in shown
         home.run('plan', '--detailed-exitcode')
@@ -91,7 +91,7 @@ def test_every_command_that_chooses_sees_it(home):
     text = home.run('offers', 'H900:8').out
     assert '  own: GPU raygpu.yaml:3, type raygpu.yaml:4, price raygpu.yaml:5\n' in text
     assert max(map(len, text.splitlines())) <= 80
-    # its price rows say where it is sold
+    # its price rows determine where it is sold
     home.write('cluster.yaml', SPEC.replace('us-east-1', 'us-west-2'))
     assert 'H900:8 is offered in us-east-1' in one_line(home.run('validate', code=4).err)
 
@@ -149,7 +149,7 @@ def test_discounts_the_last_that_matches_holds_and_only_on_list_prices(home):
         else:
             assert abs(after[key][0] - list_price * 0.875) <= 1 and after[key][2] == 'raygpu.yaml:4', key
     assert any(list_price is None for list_price, _, _ in before.values())
-    # a plan in one region reads that region alone, and comes to the same
+    # a plan in one region reads only that region, and has the same result
     home.write('cluster.yaml', spec(pools={'serve': 1}))
     told = home.run('offers', 'cluster.yaml', '--json').json()['lists'][0]['offers'][0]
     assert told['on_demand']['microusd_hour'] == 100000
@@ -188,7 +188,7 @@ def test_the_man_page_names_every_field(home):
     home.run('validate')
 
 
-# lines below `catalog:`; what is said; the place of it
+# lines below `catalog:`; the message; its place
 REFUSED = [
     (['gpus: {H900: {memory: 40GiB, compute_capability: "9.0"}}'], 'a size in GB, as GPUs are sold, such as 288GB', '2:25'),
     (['gpus: {H900: {memory: 40GB, compute_capability: 9.0}}'], 'must be text', '2:51'),
@@ -238,7 +238,7 @@ def test_what_is_wrong_is_told_at_its_line(home, lines, said, place):
 
 
 def test_rows_of_a_provider_that_a_spec_does_not_use_are_not_read(home):
-    """As lazily as the tables: what stands under gcp is checked by who opens gcp."""
+    """As lazily as the tables: rows for gcp are checked when gcp is opened."""
     home.write('cluster.yaml', spec())
     catalog(home, 'instance_types: {gcp: {z9: {vcpus: 4}}}')
     home.run('validate', 'cluster.yaml')

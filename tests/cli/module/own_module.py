@@ -1,4 +1,4 @@
-"""A module that a test builds as third parties build theirs, and the cloud that it talks to."""
+"""A module that a test builds like third parties build theirs, and the cloud that it uses."""
 import http.server
 import json
 import os
@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def build(folder, name, without=()):
-    """A folder of modules with this one, its data beside it but for `without`."""
+    """A folder of modules with this one and its data, except for `without`."""
     folder = str(folder)
     shutil.copytree(f'{HERE}/{name}', f'{folder}/{name}', ignore=shutil.ignore_patterns('*.c', *without))
     with open(f'{HERE}/{name}/schema.json', encoding='utf-8') as f:
@@ -25,7 +25,8 @@ def build(folder, name, without=()):
 
 
 def serve(cloud):
-    """A server for cloud.answer(method, path, query, body), which gives a value or (status, value); sets cloud.url."""
+    """A server for cloud.answer(method, path, query, body), which returns a value or (status, value); sets
+    cloud.url."""
     lock = threading.Lock()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -53,7 +54,7 @@ def serve(cloud):
 
 
 class ModuleHome(Home):
-    """raygpu in a folder of its user, who has the module."""
+    """raygpu in a user's folder, with the module."""
     def __init__(self, folder, cloud, modules):
         super().__init__(folder, {**os.environ, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
         self.cloud, self.modules = cloud, modules

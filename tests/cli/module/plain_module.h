@@ -41,7 +41,7 @@ static rgp_status give(const Call *c, const char *slot, json_t *value)
 
 typedef struct {
 	int status;    /* 0 = no answer; the host has the reason */
-	json_t *value; /* the caller's; NULL when the answer is no JSON */
+	json_t *value; /* the caller's; NULL if the answer is not JSON */
 } Reply;
 
 static Reply request(const Call *c, const char *method, const char *path, const json_t *body)

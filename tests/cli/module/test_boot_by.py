@@ -1,4 +1,4 @@
-"""Modules whose nodes do not boot from cloud-init: the template, changed in a copy."""
+"""Modules whose nodes do not boot from cloud-init: the template, modified in a copy."""
 import json
 import re
 
@@ -8,7 +8,7 @@ from test_template import ThirdHome, build_template, installed, spec  # pylint: 
 
 
 def changed(by):
-    """The template whose attribute `user_data` holds all of a node's boot."""
+    """The template with an attribute `user_data` that contains all of a node's boot."""
     replaced = {
         'template.c': {'json_object_get(json_object_get(node, "boot"), "user_data")': 'json_object_get(node, "boot")'},
         'schema.json': {'{"by": "cloud_init", "user_data_bytes": 262144}': f'{{"by": "{by}"}}',
@@ -51,7 +51,7 @@ def test_a_cloud_that_starts_the_container_gets_all_that_it_needs(home, cloud):
     assert '#cloud-config' not in json.dumps(boots)
     assert 'No changes.' in home.run('plan', 'cluster.yaml').out
 
-    # the pool of another name is the same one
+    # the renamed pool is the same one
     home.run('state', 'mv', 'template.node.small', 'template.node.tiny')
     home.write('cluster.yaml', spec(cloud, small=1).replace('small:', 'tiny:'))
     moved = home.run('plan', 'cluster.yaml').out

@@ -1,6 +1,6 @@
-"""A cloud as unlike EC2 as can be, lived through without a line of raygpu for it: one resource is a whole Ray cluster,
-elastic, guarded by versions, without regions, zones, instance types and cloud-init; what it changes takes time. The
-module is mesh/."""
+"""A cloud as unlike EC2 as possible, supported without a line of raygpu for it: one resource is a whole Ray
+cluster, elastic, guarded by versions, without regions, zones, instance types and cloud-init; its changes take
+time. The module is mesh/."""
 import json
 import os
 import signal
@@ -139,11 +139,11 @@ def test_from_apply_to_destroy(home, cloud):
     assert group['command'] and len(cloud.one()['token']) >= 32
     no_changes(home)
     assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
-    # Ray's autoscaler, and a default that the cloud adds, are no drift
+    # Ray's autoscaler, and a default that the cloud adds, are not drift
     cloud.one()['extra'] = {'serve': 5}
     assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
     assert nodes(home.plan(), 'before') == {**POOLS, 'serve': 5}
-    # a group that somebody shrank is
+    # a group that someone shrank is
     cloud.one()['groups']['train'] = {**group, 'least': 1, 'most': 1}
     cloud.one()['version'] += 1
     assert 'mesh.cluster.ray has changed' in home.run('drift', 'cluster.yaml', code=2).out

@@ -1,4 +1,4 @@
-"""What a cloud says beforehand of what a plan creates (providers/template: GET /v1/check)."""
+"""What a cloud reports in advance about a plan's creations (providers/template: GET /v1/check)."""
 import json
 import os
 
@@ -22,7 +22,7 @@ def home(tmp_path, cloud, modules):     # pylint: disable=redefined-outer-name
 
 
 def asked(cloud):
-    """How often the three sizes of the spec were asked about."""
+    """How often the three sizes of the spec were checked."""
     n = len([path for _, path in cloud.requests if path.startswith('/v1/check?')])
     assert n % 3 == 0
     return n / 3

@@ -1,9 +1,9 @@
-"""`raygpu providers check` against good modules with their clouds, and against odd ones.
+"""`raygpu providers check` against good modules with their clouds, and against faulty ones.
 
-What a module may do wrong by the rules of the ABI, and what holds that it is refused or contained: entry, versions, table, name,
-schema: the table in tests/unit/test_provider_load.c; handles that are used late or on another thread, bad slots, impure
-calls: test_provider_calls.c; items: test_provider_items.c; requests and helpers: test_provider_services.c. Here: falling, ending the
-process, hanging, and touching the process that it lives in."""
+What a module may do wrong by the rules of the ABI, and which test proves that it is refused or contained:
+entry, versions, table, name, schema: the table in tests/unit/test_provider_load.c; handles that are used late
+or on another thread, bad slots, impure calls: test_provider_calls.c; items: test_provider_items.c; requests
+and helpers: test_provider_services.c. Here: crashing, ending the process, hanging, and changing its process."""
 import json
 import os
 import shutil
@@ -71,7 +71,7 @@ def test_a_removal_without_end_and_one_that_cannot_be_repeated_are_caught(tmp_pa
         assert 'it is still pending' in bad['remove template.node.head, which an interrupted run started']
 
     class Busy(Cloud):
-        """Refuses to delete what it is deleting."""
+        """Refuses to delete what it is already deleting."""
         def delete(self, node):
             if node['state'] == 'stopping':
                 raise Refused(409, 'conflict', 'it is busy')
@@ -84,7 +84,7 @@ def test_a_removal_without_end_and_one_that_cannot_be_repeated_are_caught(tmp_pa
 
 
 def test_kinds_that_are_listed_together_need_pages_of_one_kind(tmp_path, installed):     # pylint: disable=redefined-outer-name
-    """The template's pages don't say of which kind they are: right as long as it has one kind."""
+    """The template's pages do not name their kind: correct while it has only one kind."""
     def change(name, text):
         if name != 'schema.json':
             return text
@@ -153,7 +153,7 @@ def test_a_module_that_never_comes_back_is_ended(tmp_path):
 
 def test_a_liar_is_caught_and_cleaned_up(tmp_path, modules):    # pylint: disable=redefined-outer-name
     class Forgetful(Cloud):
-        """Forgets tokens, so that each create makes new nodes; tells labels that nobody set."""
+        """Forgets tokens, so that each create makes new nodes; reports labels that nobody set."""
         def create(self, body):
             self.tokens.clear()
             reply = super().create(body)
@@ -188,7 +188,7 @@ def test_a_list_that_is_not_by_name_is_caught(tmp_path, modules, find, step, why
 
 def test_what_import_could_not_take_in_is_caught(tmp_path, modules):    # pylint: disable=redefined-outer-name
     class Marked(Cloud):
-        """Knows a node by its id only to whom the marks' cluster asked before."""
+        """Finds a node by its id only after a request with the marks' cluster."""
         def answer(self, method, path, query, body):
             if method == 'GET' and path.startswith('/v1/nodes/') and 'cluster=raygpu-check-2' in self.requests[-2][1]:
                 raise Refused(404, 'not_found')

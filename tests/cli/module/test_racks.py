@@ -1,5 +1,5 @@
-"""Resources that stand for other than one node: racks of three, and fleets whose size Ray moves. What
-is planned, refused, drifted, rebuilt and paid counts nodes, not resources. The module is racks/."""
+"""Resources that stand for several nodes: racks of three, and fleets whose size Ray changes. What is planned,
+refused, drifted, rebuilt and paid counts nodes, not resources. The module is racks/."""
 import json
 import os
 
@@ -35,7 +35,7 @@ def bare(tmp_path_factory):
 
 
 class Cloud:
-    """Things in a dict; a fleet runs as many nodes as the test says, at first its least."""
+    """Resources in a dict; a fleet runs as many nodes as the test sets, initially its minimum."""
     def __init__(self):
         self.things, self.changes = {}, []
 
@@ -116,7 +116,7 @@ def test_a_rack_counts_three_nodes(home, cloud):
     assert '    # 3 nodes of fixed\n' in home.run('state', 'show', 'racks.rack.fixed[1]').out
     spent = home.run('cost', '--by', 'pool', '--json').json()
     assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'fixed': 7}, spent
-    # somebody takes a rack away
+    # someone removes a rack
     gone, = [t for t in cloud.things.values() if t['address'] == 'racks.rack.fixed[1]']
     del cloud.things[gone['id']]
     assert '3 nodes of Ray' in home.run('drift', 'cluster.yaml', code=2).out
@@ -125,7 +125,7 @@ def test_a_rack_counts_three_nodes(home, cloud):
     lost = pool(home.plan(), 'fixed')
     assert (lost['before']['nodes'], lost['after']['nodes']) == (4, 7)
     cloud.things[gone['id']] = gone
-    # four nodes fewer: one rack goes, one shrinks
+    # four nodes fewer: one rack is removed, one shrinks
     home.spec(fixed=4, elastic=None)
     shrunk = pool(home.plan(), 'fixed')
     assert (shrunk['before']['nodes'], shrunk['after']['nodes']) == (7, 4)
@@ -166,7 +166,7 @@ def test_an_elastic_pool_counts_at_its_least_its_most_and_what_runs(home, cloud)
     home.spec(fixed=None, elastic='{min: 2, max: 7}')
     assert [pool(home.plan(), 'serve')[side]['nodes'] for side in ('before', 'after')] == [9, 7]
     cloud.fleet()['runs'] = 5
-    # the range is changed in place, and what runs goes on
+    # the range is changed in place, and what runs keeps running
     home.spec(fixed=None, elastic='{min: 0, max: 12}')
     after = pool(home.plan(), 'serve')['after']
     assert (after['nodes'], after['least']['nodes'], after['most']['nodes']) == (5, 0, 12)
@@ -229,7 +229,7 @@ def test_a_lost_state_is_rebuilt_with_nodes_and_prices(home, cloud):
     assert sides(after) == sides(before) and after['cost'] == before['cost']
     spent = home.run('cost', '--by', 'pool', '--json').json()
     assert {r['pool']: r['nodes'] for r in spent['rows']} == {'head': 1, 'fixed': 7, 'serve': 6}, spent
-    # and one thing taken in by hand
+    # and one resource imported
     ident, = [t['id'] for t in cloud.things.values() if t['address'] == 'racks.rack.fixed[1]']
     home.run('state', 'rm', 'racks.rack.fixed[1]')
     home.run('import', 'cluster.yaml', 'racks.rack.fixed[1]', ident)
@@ -295,7 +295,7 @@ def test_without_tables_nodes_are_shapes_of_unknown_price(tmp_path, cloud, bare)
     assert 'so the budget cannot be checked' in said and '[budget.unknown]' in said
     home.apply()
     assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
-    # the price of the own catalog counts for what is made with it
+    # the price of the user's own catalog applies to resources created with it
     home.run('destroy', 'cluster.yaml', '--auto-approve')
     home.write('raygpu.yaml', OWN_PRICES)
     plan = home.plan()

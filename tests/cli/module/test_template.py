@@ -1,5 +1,5 @@
-"""A third party's way: raygpu is installed, its pkg-config file found, providers/template built out
-of tree with nothing else, installed beside, and used for the whole story of a cluster."""
+"""As a third party: raygpu is installed, its pkg-config file found, providers/template built out of tree with
+nothing else, installed, and used for a cluster's whole life."""
 import json
 import os
 import re
@@ -27,7 +27,7 @@ def find(folder, name):
 
 @pytest.fixture(scope='module')
 def installed(tmp_path_factory):
-    """What `meson install --destdir` leaves, and the environment that finds its .pc file."""
+    """The result of `meson install --destdir`, and the environment that finds its .pc file."""
     folder = str(tmp_path_factory.mktemp('installed'))
     run('meson', 'install', '-C', BUILD, '--no-rebuild', '--destdir', folder)
     pc, = find(folder, 'raygpu-provider.pc')
@@ -39,8 +39,8 @@ def installed(tmp_path_factory):
 
 
 def build_template(installed, folder, change=lambda name, text: text):
-    """Builds a copy of the template outside of the tree, with each file as `change` makes it; the folder where it is
-    installed."""
+    """Builds a copy of the template outside the tree, with each file modified by `change`; returns the folder where
+    it is installed."""
     source = str(folder / 'template')
     shutil.copytree(os.path.join(ROOT, 'providers/template'), source)
     for name in ('template.c', 'schema.json', 'prices.csv'):
@@ -94,8 +94,8 @@ class ThirdHome(Home):
     def __init__(self, folder, cloud, modules):
         super().__init__(folder, {**os.environ, 'TEMPLATE_API_KEY': cloud.key, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
         self.modules = modules
-        # gcc 12's leak checker itself crashes ("Tracer caught signal 11") on the thread-local storage of
-        # a module that was built without the sanitizer; memory errors are still caught
+        # gcc 12's leak checker itself crashes ("Tracer caught signal 11") on the thread-local storage of a module that
+        # was built without the sanitizer; memory errors are still caught
         self.env['ASAN_OPTIONS'] = self.env.get('ASAN_OPTIONS', '') + ':detect_leaks=0'
 
     def run(self, command, *arguments, **more):
@@ -343,7 +343,7 @@ def test_whole_story(home, cloud):
     assert len([r for r in cloud.requests if 'after=node' in r[1]]) >= 1 and not changes(cloud)
     assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
 
-    # somebody deletes one node and relabels another
+    # someone deletes one node and relabels another
     victim, other = [n for n in cloud.live() if n['size'] == 'gpu.small'][:2]
     del cloud.nodes[victim['id']]
     other['labels'] = {'team': 'nobody'}
@@ -361,7 +361,7 @@ def test_whole_story(home, cloud):
     assert {n['labels']['team'] for n in cloud.live()} == {'research'}
     assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').code == 0
 
-    # a lost state buys nothing, and its records are made again from the marks
+    # a lost state creates nothing, and its records are rebuilt from the marks
     os.rename(home.state, home.path('lost.db'))
     cloud.requests.clear()
     refused = home.run('plan', 'cluster.yaml', code=6)
@@ -473,7 +473,7 @@ def deletes(cloud):
 
 
 def raise_versions(cloud):
-    """Somebody changes something that no spec names."""
+    """Someone changes something that no spec sets."""
     for node in cloud.live():
         node['version'] += 5
 

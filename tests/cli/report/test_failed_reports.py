@@ -1,4 +1,4 @@
-"""What programs and reviewers read when a command failed before it had anything to report."""
+"""What programs and reviewers read if a command failed before it had anything to report."""
 import json
 
 import pytest
@@ -55,7 +55,7 @@ def test_the_document_of_apply_stays_the_only_one(home):
 
 @pytest.mark.parametrize('command', ['plan', 'drift'])
 def test_the_markdown_title_names_the_cluster(home, command):
-    """The marker too, by which a comment of an earlier run is found again."""
+    """Including the marker by which a comment of an earlier run is found again."""
     text = home.run(command, '--format', 'markdown', code=4).out
     assert text.startswith(f'<!-- raygpu:{command}:research -->\n## raygpu {command}: research\n')
     home.write('cluster.yaml', 'pools: [')

@@ -1,4 +1,5 @@
-"""What a plan says beside its changes: what a target means, what a new head ends, what a rename would keep."""
+"""What a plan reports in addition to its changes: what a target means, what a new head ends, what a rename would
+keep."""
 import pytest
 from program import IMAGE, Home, spec
 from shared import sim  # noqa: F401

@@ -1,4 +1,4 @@
-"""What a plan shows, in which order, and how much of it."""
+"""What a plan shows, in which order, and in how much detail."""
 import re
 
 from program import spec

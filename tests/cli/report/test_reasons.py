@@ -1,4 +1,4 @@
-"""Why nodes are replaced, in the words of the spec; values of environment variables are not shown."""
+"""Why nodes are replaced, in terms of the spec; values of environment variables are not shown."""
 import hashlib
 import re
 
@@ -22,7 +22,7 @@ def test_a_new_image(home):
     home.apply()
     write(home, image=NEW)
     text = home.run('plan').out
-    assert text.count('        # because of:\n          ~ ray.image = ') == 2  # the head, and the two nodes alike
+    assert text.count('        # because of:\n          ~ ray.image = ') == 2  # the head, and the two equal nodes
     assert f'~ ray.image = "{IMAGE}"\n' in text and f'-> "{NEW}"\n' in text
     why = [{'field': 'ray.image', 'change': 'changed', 'before': IMAGE, 'after': NEW}]
     assert reasons(home) == {f'aws.instance.{name}': why for name in ('head', 'serve[0]', 'serve[1]')}
@@ -54,7 +54,7 @@ def test_labels_resources_and_variables(home):
 
 
 def test_user_data_that_is_compressed_now(home):
-    """A long text goes to the cloud under another attribute; the reason stays the same."""
+    """A long text is sent to the cloud as another attribute; the reason is the same."""
     write(home)
     home.apply()
     long = [''.join(hashlib.sha256(f'{k} {i}'.encode()).hexdigest() for i in range(30)) for k in range(4)]
@@ -69,7 +69,7 @@ def test_user_data_that_is_compressed_now(home):
 
 
 def test_an_attribute_names_the_field_that_decides_it(home):
-    """The provider's schema says which: `field`."""
+    """The provider's schema defines it: `field`."""
     write(home, ', disk: {type: gp3}')
     home.apply()
     assert not reasons(home)

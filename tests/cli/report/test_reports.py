@@ -1,4 +1,4 @@
-"""What CI systems read: each test names the reader and where its expectations come from."""
+"""What CI systems read: each test names the reader and the source of its expectations."""
 import json
 import os
 import re
@@ -120,7 +120,7 @@ def test_text_and_json_in_one_run(home):
 
 
 def sarif_shape(document):
-    """Required members of SARIF 2.1.0 (OASIS, 3.13 to 3.30) and what GitHub code scanning wants."""
+    """Required members of SARIF 2.1.0 (OASIS, 3.13 to 3.30) and those that GitHub code scanning requires."""
     assert document['version'] == '2.1.0' and len(document['runs']) == 1
     run = document['runs'][0]
     driver = run['tool']['driver']
@@ -192,7 +192,7 @@ def commands(text):
 
 
 def test_github_shows_ten_of_a_kind_at_most(home):
-    """orgs/community discussions 68471 and 26680: 10 annotations of each kind a step, the rest dropped."""
+    """orgs/community discussions 68471 and 26680: 10 annotations of each kind per step, the rest dropped."""
     home.write('cluster.yaml', spec(pools={f'p{i}': 2 for i in range(15)}))
     found = commands(home.run('plan', '--format', 'github').out)
     assert {kind for kind, _, _ in found} == {'notice'}
@@ -213,7 +213,7 @@ def test_github_annotations_of_drift_and_errors(changed):
 
 
 def test_the_step_summary_keeps_to_one_mebibyte(home):
-    """docs.github.com, workflow commands: a step summary above 1 MiB is refused whole."""
+    """docs.github.com, workflow commands: a step summary above 1 MiB is rejected completely."""
     summary = home.write('summary.md', '')
     home.run('plan', '--format', 'github', env={'GITHUB_STEP_SUMMARY': summary})
     assert 'Plan: 9 to add' in home.read('summary.md')
@@ -237,7 +237,7 @@ def test_markdown_is_one_comment(home):
 
 
 def test_a_comment_of_two_thousand_nodes_fits(home):
-    """GitHub refuses a comment above 65,536 characters."""
+    """GitHub rejects a comment above 65,536 characters."""
     home.write('cluster.yaml', spec(pools={'a': ('A100:8', 1200), 'b': ('V100:4', 800)}))
     text = home.run('plan', '--format', 'markdown').out
     assert 60000 < len(text.encode()) <= 65535

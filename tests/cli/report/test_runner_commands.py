@@ -1,8 +1,9 @@
-"""Words of a pull request give no orders to the CI system that logs the job.
+"""Text of a pull request cannot send commands to the CI system that logs the job.
 
-The two parsers are GitHub's runner's (actions/runner, src/Runner.Common/ActionCommand.cs: TryParseV2 and TryParse, as
-ActionCommandManager.cs asks them), with stop-commands; the third is Azure Pipelines' (src/Microsoft.VisualStudio.
-Services.Agent/Command.cs). Standard output and standard error are one log, as in a job."""
+The two parsers are GitHub's runner's (actions/runner, src/Runner.Common/ActionCommand.cs: TryParseV2 and
+TryParse, as called by ActionCommandManager.cs), with stop-commands; the third is Azure Pipelines'
+(src/Microsoft.VisualStudio. Services.Agent/Command.cs). Standard output and standard error are one log, as in
+a job."""
 import json
 import os
 import re
@@ -45,7 +46,7 @@ def parse_vso(line):
 
 
 def obeyed(log):
-    """The commands that the runner carries out, and what Azure Pipelines would."""
+    """The commands that the runner, and Azure Pipelines, would execute."""
     found, stop, known = [], None, set(KNOWN)
     for line in re.split(r'\r\n|\n|\r', log):
         command = parse_v2(line, known) or parse_v1(line, known)
@@ -64,7 +65,7 @@ def obeyed(log):
 
 
 def test_the_parsers_know_commands():
-    """A parser that finds nothing would pass everything below."""
+    """A parser that finds nothing would accept everything below."""
     assert obeyed(f'a\n  {V2}\n') == [('set-output', '0')]
     assert obeyed(f'12 | cluster: {V1}') == [('set-output', '0')]
     assert obeyed(f'x {VSO}')[0][0] == 'vso'
@@ -85,7 +86,7 @@ def home(tmp_path, sim):
 
 
 def log_of(home, *arguments):
-    """Both streams as one, as a job's log has them."""
+    """Both streams in one, as in a job's log."""
     return subprocess.run([binary(), *arguments], cwd=home.folder, env=home.env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120
                           ).stdout.decode('utf-8', 'replace')

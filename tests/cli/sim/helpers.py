@@ -1,4 +1,4 @@
-"""Short words for what the tests do again and again."""
+"""Short forms of what the tests do often."""
 import time
 
 GPU_NAME = 'Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04)*'
@@ -19,7 +19,7 @@ def run(sim, count=1, least=None, kind='g4dn.xlarge', **params):
 
 
 def launch(sim, *args, **kwargs):
-    """Launches and gives the instance ids."""
+    """Launches and returns the instance ids."""
     return ids(sim.ok('RunInstances', run(sim, *args, **kwargs)))
 
 

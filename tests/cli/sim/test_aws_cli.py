@@ -1,4 +1,4 @@
-"""The official client against the simulator. It takes a second to start, so one story does it all."""
+"""The official client against the simulator. It takes a second to start, so one test covers everything."""
 import json
 import os
 import subprocess
@@ -18,7 +18,7 @@ def sim():
 
 
 def aws(sim, *words, fails=None, service='ec2'):
-    # ASan's variables are ours, not Python's.
+    # ASan's variables are for us, not for Python.
     done = subprocess.run([AWS, '--endpoint-url', sim.url, '--output', 'json', service, *words],
                           env=sim.env(), capture_output=True, text=True, timeout=120)
     if fails:

@@ -1,4 +1,4 @@
-"""What tests turn on: delay, latency, faults; and what they read: counters, the world file."""
+"""What tests configure: delay, latency, faults; and what they read: counters, the world file."""
 import http.client
 import json
 import os
@@ -351,12 +351,12 @@ def test_ten_thousand_instances_are_listed_in_linear_time():
         assert found == 10000
         few = sim.ok('DescribeInstances', filters(instance_type='m5.large', client_token='none'))
         assert few.find('reservationSet/item') is None
-        # A square of 10,000 would take minutes; sanitizers make it ten times slower than it is.
+        # Quadratic time for 10,000 would be minutes; sanitizers make it ten times slower.
         assert time.monotonic() - start < 60
 
 
 def test_a_stop_ends_requests_that_sleep():
-    """Else stop() kills the simulator, and its exit code says so."""
+    """Otherwise stop() kills the simulator, and its exit code shows that."""
     with Sim() as sim:
         body = b'Action=DescribeInstances&Version=2016-11-15'
         client = http.client.HTTPConnection('127.0.0.1', sim.port)

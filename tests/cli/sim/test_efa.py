@@ -1,4 +1,4 @@
-"""EFA interfaces at a launch: network cards and device indexes as the type has them."""
+"""EFA interfaces at a launch: network cards and device indexes as the type defines them."""
 import pytest
 from helpers import group, ids, run, subnet
 

@@ -1,4 +1,4 @@
-"""Requests that no client sends. The server answers each and lives on (under sanitizers, too)."""
+"""Requests that no client sends. The server answers each and keeps running (under sanitizers, too)."""
 import random
 import socket
 import string
@@ -121,7 +121,7 @@ def test_raw_bytes_on_the_socket(sim):
 
 
 def test_random_requests(sim):
-    """Names from the API, values from a bag of nasty ones, structure at random."""
+    """Names from the API, values from a list of hostile ones, random structure."""
     launch(sim, 3)
     chance = random.Random(11)
     actions = ('RunInstances DescribeInstances AuthorizeSecurityGroupIngress CreateTags DeleteTags '

@@ -85,7 +85,7 @@ def test_capacity_delivers_in_part_or_not_at_all(sim):
     sim.ok('TerminateInstances', {'InstanceId.1': got[0]})
     wait_state(sim, 'terminated', got[0])
     assert len(launch(sim, 5, least=1, **here)) == 1
-    assert launch(sim)  # another zone, as none is asked for
+    assert launch(sim)  # another zone, because none is requested
 
 
 def test_types_are_offered_where_the_table_says(sim):

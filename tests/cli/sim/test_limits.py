@@ -67,7 +67,7 @@ def burst(sim, action, count, params=None):
 
 
 def test_run_instances_has_ec2s_small_bucket(sim):
-    """5 requests at once, 2 more each second; other actions are not touched by it."""
+    """5 requests at once, 2 more each second; other actions are not affected."""
     form = run(sim, DryRun='true')
     assert burst(sim, 'RunInstances', 8, form).count(503) == 0, 'off at the start'
     sim.knobs(throttle=1)

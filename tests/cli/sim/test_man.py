@@ -1,4 +1,4 @@
-"""The man page names every option, knob, action, fault member and path; and no option that isn't."""
+"""The man page lists every option, knob, action, fault member and path, and no option that does not exist."""
 import glob
 import os
 import re

@@ -1,4 +1,4 @@
-"""EC2 Query as a client meets it: names, errors, signing, clock, other spellings of a request."""
+"""EC2 Query as a client sees it: names, errors, signing, clock, other spellings of a request."""
 import time
 import urllib.parse
 import xml.etree.ElementTree as ElementTree

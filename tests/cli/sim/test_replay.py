@@ -1,8 +1,7 @@
-"""What boto3 said to moto, said to the simulator: same status and code, and no member less.
+"""boto3's requests to moto, sent to the simulator: same status and code, and no member missing.
 
-replay.json is cut from recorded conversations; ids of theirs are put in for ids of ours as they
-come up. Where the two differ on purpose, the reason is written here.
-"""
+replay.json is derived from recorded conversations; their ids are replaced by ours as they occur. Where the
+two differ on purpose, the reason is written here."""
 import json
 import os
 import re
@@ -35,14 +34,14 @@ def is_published(operation, path):
     return True
 
 
-# moto's members that EC2 sends only when there is something to say, or for what is not simulated.
+# moto's members that EC2 sends only if they have a value, or that are not simulated.
 ABSENT = {
     'DescribeVpcs': {'ipv6CidrBlockAssociationSet'},       # the default VPC has no IPv6
     'DescribeImages': {'platform', 'productCodes'},        # Windows, marketplace
     'RunInstances': {'keyName', 'platform', 'sriovNetSupport', 'stateReason'},
     'DescribeInstances': {'keyName', 'platform', 'sriovNetSupport', 'stateReason', 'kernelId', 'instanceLifecycle'},
 }
-# Where moto is more lenient than EC2: what the simulator says instead.
+# Where moto is more lenient than EC2: the simulator's answer.
 STRICTER = {
     ('RunInstances', 'ami-00000000'): (400, 'InvalidAMIID.NotFound'),
     ('DescribeVolumes', 'vol-81d9e0a3c08fe5b29'): (400, 'InvalidVolume.NotFound'),  # CreateVolume is not simulated

@@ -34,7 +34,7 @@ def test_the_start_and_the_steps_hold_at_their_times(sim):
 
 
 def test_a_step_counts_as_of_its_own_time(sim):
-    """Nobody looks for a while: the notice has run out all the same."""
+    """No request for a while: the notice has expired nevertheless."""
     sim.knobs(shutdown_ms=0)
     wanted = launch(sim, 2, **SPOT)
     wait_state(sim, 'running', *wanted)
@@ -44,7 +44,7 @@ def test_a_step_counts_as_of_its_own_time(sim):
 
 
 def test_what_was_due_before_a_step_comes_first(sim):
-    """Nobody looks between the end of the boot and the reclaim."""
+    """No request between the end of the boot and the reclaim."""
     sim.knobs(boot_ms=150)
     wanted, = launch(sim, **SPOT)
     play(sim, steps=[{'at_s': 0.3, 'reclaims': [{'notice_ms': 60000}]}])

@@ -1,4 +1,4 @@
-"""Every member of every answer is one that the published API knows, of the right type."""
+"""Every member of every answer is in the published API, and has the right type."""
 import json
 import os
 import re
@@ -9,7 +9,7 @@ from sim_server import Sim
 
 with open(os.path.join(os.path.dirname(__file__), 'answers.json')) as f:
     ANSWERS = json.load(f)
-# Sent by EC2 itself, though the description of the answer doesn't have it.
+# EC2 itself sends these, though the description of the answer does not have them.
 KNOWN_EXTRAS = {'requestId', 'return'}
 PATTERNS = {'integer': r'-?\d+', 'boolean': r'true|false', 'float': r'-?\d+\.\d+|-?\d+',
             'timestamp': r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z'}

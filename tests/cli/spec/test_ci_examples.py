@@ -1,5 +1,5 @@
-"""examples/ci: the files parse, and every raygpu command in them exists with its options and works in
-that order against a simulated cloud."""
+"""examples/ci: the files parse, and every raygpu command in them exists with its options and works in that order
+against a simulated cloud."""
 import os
 import re
 import shlex
@@ -63,7 +63,7 @@ def test_shell_steps_of_the_workflow_pass_shellcheck():
 
 @pytest.mark.parametrize('name', FILES)
 def test_the_commands_work_in_their_order(name, tmp_path):
-    """validate and plan on a branch, plan, apply and drift as the file has them; then nothing is left."""
+    """validate and plan on a branch, plan, apply and drift as in the file; then nothing is left."""
     order = ['validate', 'plan', 'apply', 'drift']
     with Sim('--boot-ms', '20') as sim:
         home = Home(tmp_path, {**sim.env(), 'GITHUB_STEP_SUMMARY': ''})

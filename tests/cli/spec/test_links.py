@@ -1,4 +1,4 @@
-"""Symbolic links of a checkout: what lies outside of the work tree is neither read nor shown."""
+"""Symbolic links of a checkout: files outside the work tree are neither read nor shown."""
 import os
 
 import pytest
@@ -10,7 +10,7 @@ FILE = f'[default]\naws_access_key_id = AKIA\ntoken: {SECRET}\n'
 
 @pytest.fixture
 def home(tmp_path):
-    """A folder with a repository, and beside it what a pull request should not see."""
+    """A folder with a repository, and next to it files that a pull request must not see."""
     os.mkdir(tmp_path / 'repo')
     os.mkdir(tmp_path / 'private')
     for name in ('secret', 'secret.yaml', 'raygpu.yaml'):

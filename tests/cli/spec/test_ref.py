@@ -77,7 +77,7 @@ def test_refusals(sim, home, tmp_path_factory):
 
 
 def test_the_project_file_is_that_of_the_commit_too(sim, home):
-    """Its budgets, its prices: what the work tree has is of another day."""
+    """Its budgets and prices apply: those of the work tree belong to another commit."""
     home.write('raygpu.yaml', 'budget: {hourly_usd: 0.5}\n')
     home.git('add', 'raygpu.yaml')
     home.git('commit', '-qm', 'a small budget')

@@ -1,9 +1,7 @@
-"""The loader's schema check against an independent validator (Debian's python3-jsonschema).
+"""The loader's schema check compared with an independent validator (Debian's python3-jsonschema).
 
-Both judge the JSON view of every spec of tests/golden/spec and examples/ by
-schemas/cluster.schema.json: same verdict, same places. What only rg_spec_load refuses are the rules
-beyond a schema, listed here.
-"""
+Both check the JSON view of every spec of tests/golden/spec and examples/ with schemas/cluster.schema.json:
+same verdict, same places. Only rg_spec_load refuses what breaks rules beyond a schema, listed here."""
 import glob
 import json
 import os
@@ -17,8 +15,8 @@ from program import ROOT, binary
 jsonschema = pytest.importorskip('jsonschema')
 
 
-# Refused although the view fits the schema: the YAML around the view, words whose type readers
-# disagree about, and rules that tie two values together.
+# Refused although the view matches the schema: the YAML around the view, words whose type parsers disagree
+# about, and rules about two values together.
 BEYOND_THE_SCHEMA = {
     'yaml.duplicate-key', 'yaml.key-not-text', 'yaml.tag', 'yaml.unknown-anchor', 'yaml.bad-merge',
     'spec.too-long',  # of a key; of values the schema says it
@@ -40,7 +38,7 @@ def find_program():
 
 
 def expand(spec):
-    """The golden files' two shorthands, as tests/unit/test_spec_golden.c reads them."""
+    """The golden files' two shorthands, as in tests/unit/test_spec_golden.c."""
     lines = []
     for line in spec.split('\n'):
         m = re.match(r'@times (\d+) (.*)', line)
@@ -71,7 +69,7 @@ def views(tmp_path_factory):
 
 
 def as_python(schema):
-    """Patterns are ECMA-262's, where `$` is the end; Python's `$` also stands before a last newline."""
+    """Patterns are ECMA-262's, where `$` is the end; Python's `$` also matches before a last newline."""
     def turn(pattern):
         return re.sub(r'\$$', r'\\Z', pattern)
     if isinstance(schema, list):
@@ -197,7 +195,7 @@ def schema_rows(validator, properties, at=''):
 
 
 def test_the_man_page_lists_every_field_of_the_schema(validator):
-    """What is supported stands in the tables, and nothing else; what is refused stands in a section of its own."""
+    """The tables list exactly what is supported; what is refused has a separate section."""
     cluster, node, workload, budget, policy = man_rows()
     of_cluster = schema_rows(validator, validator.schema['properties'])
     with open(os.path.join(ROOT, 'providers/aws/schema.json'), encoding='utf-8') as f:
@@ -216,7 +214,7 @@ def test_the_man_page_lists_every_field_of_the_schema(validator):
     assert refused and refused == set(re.findall(r'\b_([a-z_.]+[a-z])_\b', section))
 
 
-# what each example of the page is put into, unless it has that key itself
+# the base spec for each example of the page, for keys that it does not have itself
 AROUND = {'cluster': 'c', 'labels': {'team': 'ml'}, 'provider': {'name': 'aws', 'region': 'us-east-1'},
           'ray': {'version': '2.52.0', 'python': '3.11'}, 'head': {'instance_type': 'm5.2xlarge'},
           'pools': {'train': {'accelerators': 'A100:8', 'nodes': 2}, 'serve': {'accelerators': 'T4:1', 'nodes': 3}}}

@@ -1,5 +1,5 @@
-"""What a spec says to its provider module is judged by the module's own schema.json, without
-network, and told under the lines of the spec."""
+"""A spec's settings for its provider module are checked against the module's own schema.json, without network,
+and reported at the lines of the spec."""
 from program import Home
 
 SPEC = '''cluster: research

@@ -20,7 +20,7 @@ def put(home, name, text):
 
 @pytest.fixture
 def repository(home):
-    """main: three clusters in two folders; a branch that left it before main moved on."""
+    """main: three clusters in two folders; a branch that left it before main advanced."""
     home.git('init', '-q', '-b', 'main')
     home.write('.gitignore', '.raygpu/\nbuild/\n')
     for folder, name in (('prod', 'a'), ('prod', 'b'), ('test', 'c')):

@@ -1,4 +1,4 @@
-"""A cluster's name that another state uses: a lost or wrongly named state must not buy the cluster again."""
+"""A cluster's name that another state uses: a lost or wrong state must not create the cluster again."""
 import os
 import re
 import shlex
@@ -21,7 +21,7 @@ def text(result):
 
 
 def command_of(result):
-    """The command that the error names, as its arguments."""
+    """The command in the error, as its arguments."""
     return shlex.split(re.search('`raygpu (state rebuild [^`]*)`', text(result)).group(1))
 
 
@@ -47,7 +47,7 @@ def test_the_wrong_state_is_named(sim, home):
     for words in (('plan', '--state', 'wrong.db'), ('apply', '--auto-approve', '--state', 'wrong.db')):
         assert TAKEN in home.run(*words, code=6).err
     assert 'No changes.' in home.run('plan', '--state', '.raygpu/state.db').out
-    # what it would destroy it doesn't know: that is said, and nothing is done
+    # it does not know what it would destroy: it reports that, and does nothing
     sim.counters_reset()
     assert TAKEN in home.run('destroy', '--auto-approve', '--state', 'wrong.db').err
     assert sim.counters()['mutating'] == 0
@@ -63,7 +63,7 @@ def test_a_saved_plan_is_not_carried_out_beside_another_states_cluster(sim, home
 
 
 def rename(sim, name):
-    """What carries cluster `name` carries research from now on, as if it had been made so."""
+    """Resources of cluster `name` carry research from now on, as if they had been created so."""
     world = sim.world('us-east-1')
     for table, key in (('instances', 'instanceId'), ('network_interfaces', 'networkInterfaceId'),
                        ('security_groups', 'groupId')):

@@ -1,5 +1,5 @@
-"""What the system refuses: memory, room in files. An error, never a signal's death; the state stays whole and the next
-apply ends the work."""
+"""What the system refuses: memory, file size. An error, never death by a signal; the state stays valid and the
+next apply completes the work."""
 import os
 import resource
 import subprocess
@@ -31,7 +31,7 @@ def is_sanitized():
 
 @pytest.mark.skipif(is_sanitized(), reason='ASan reserves terabytes')
 def test_an_apply_that_runs_out_of_memory_loses_nothing(sim, home):
-    """From hardly enough to load the program to enough for all of it."""
+    """From barely enough to load the program to enough for everything."""
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     failed = 0
     for size in range(30, 200, 6):
@@ -45,7 +45,7 @@ def test_an_apply_that_runs_out_of_memory_loses_nothing(sim, home):
 
 @pytest.mark.skipif(is_sanitized(), reason='ASan reserves terabytes')
 def test_out_of_memory_is_an_error(tmp_path):
-    """A large spec, refused where there is memory: what fails is one of many allocations of jansson and GLib."""
+    """A large spec, refused if there is enough memory: what fails is one of many allocations of jansson and GLib."""
     home = Home(tmp_path)
     pools = ''.join(f'  p{i}: {{accelerators: "T4:1", nodes: 30, labels: {{l: "{i:060}"}}}}\n' for i in range(5000))
     home.write('cluster.yaml', spec(pools={}) + pools)
@@ -73,14 +73,14 @@ def test_a_limit_on_files_is_an_error(sim, home, blocks):
 
 
 def test_no_core_files(home):
-    """They would hold the keys."""
+    """They would contain the keys."""
     process = subprocess.Popen([binary(), 'validate', '-'], cwd=home.folder, env=home.env, stdin=subprocess.PIPE,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (MIB, MIB)))
     try:
         while b'raygpu' not in open(f'/proc/{process.pid}/cmdline', 'rb').read():
             pass
-        for _ in range(1000):  # until main has begun
+        for _ in range(1000):  # until main has started
             limits = dict(line.rsplit(None, 3)[:2] for line in open(f'/proc/{process.pid}/limits') if 'core' in line)
             if limits['Max core file size'] == '0':
                 break

@@ -1,5 +1,5 @@
-"""raygpu state against a cloud: what carries our marks without being recorded, and a lost state
-made again from these marks."""
+"""raygpu state against a cloud: resources with our marks but without a record, and a lost state rebuilt from
+these marks."""
 import base64
 import gzip
 import os
@@ -107,10 +107,10 @@ def test_a_lost_state_is_rebuilt_and_nothing_changes(sim, home):
     assert after.keys() == before.keys()
     for address, values in before.items():
         assert values.keys() == after[address].keys()
-        for name, value in values.items():  # a reference may be shown as what it led to
+        for name, value in values.items():  # a reference may be shown as its value
             assert value == after[address][name] or '$ref' in str(after[address][name]), (address, name)
 
-    # the token came back too: a node that joins now gets the same
+    # the token is back too: a node that joins now gets the same
     home.write('cluster.yaml', spec(pools={'serve': 3}))
     grown = home.apply()
     assert 'Apply complete! Resources: 1 added, 0 changed, 0 destroyed.' in grown.out
@@ -174,7 +174,7 @@ def test_what_a_rebuild_refuses(sim, home, tmp_path):
     lose(home)
     home.write('none.yaml', spec(name='other'))
     assert 'nothing in us-east-1 has the ownership tags' in home.run('state', 'rebuild', 'none.yaml', code=4).err
-    # two things at one address
+    # two resources at one address
     one, two = [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'serve']
     sim.ok('CreateTags', {'ResourceId.1': one['instanceId'], 'Tag.1.Key': 'raygpu:indexes',
                           'Tag.1.Value': '1,1'})
@@ -189,7 +189,7 @@ def test_two_states_of_one_name_are_told_apart_by_lineage(sim, home, tmp_path):
     lineage = home.run('show', '--json').json()['lineage']
     home.write('other.yaml', spec('other', pools={'serve': 2}))
     home.apply('other.yaml', '--state', 'other.db')
-    rename(sim, 'other')  # a second cluster of that name beside the first
+    rename(sim, 'other')  # a second cluster of that name in addition to the first
     assert 'lineages' in home.run('state', 'rebuild', '--state', 'new.db', code=1).err
     report = home.run('state', 'rebuild', '--state', 'new.db', '--lineage', lineage, '--json').json()
     assert report['lineage'] == lineage

@@ -1,4 +1,4 @@
-"""A state file with a flipped bit: an error, or nothing that counts; never another plan that looks clean."""
+"""A state file with a flipped bit: an error, or no effect; never a different plan that looks clean."""
 import collections
 import os
 import random
@@ -12,7 +12,7 @@ SEED = int(os.environ.get('RAYGPU_SEED', '20261122'))
 
 @pytest.fixture
 def home(home):
-    """Applied, with a plan that has something to do and something to leave alone."""
+    """Applied, with a plan that has changes and unchanged resources."""
     home.write('cluster.yaml', spec(pools={'serve': 2, 'train': ('A100:8', 1)}))
     home.apply()
     home.write('cluster.yaml', spec(pools={'serve': 3, 'train': ('A100:8', 1)}))
@@ -65,7 +65,7 @@ def test_what_is_damaged_is_never_shown_as_written(home, old, new):
 
 
 def test_a_row_that_a_page_no_longer_counts_is_missed(home):
-    """One bit in a page's count of rows, and SQLite shows fewer of them without a word."""
+    """One bit in a page's number of rows, and SQLite silently shows fewer of them."""
     with open(home.state, 'rb') as f:
         whole = bytearray(f.read())
     size = int.from_bytes(whole[16:18], 'big')

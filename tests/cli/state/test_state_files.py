@@ -87,5 +87,5 @@ def test_several_clusters_keep_apart(tmp_path):
         home.run('state', 'orphans', '--cluster', 'two')
         home.run('destroy', '--cluster', 'two', '--auto-approve')
         assert len(sim.live_instances()) == 2
-        # a lock is of one cluster: the other's doesn't stop a writer
+        # a lock belongs to one cluster: the other's does not stop a writer
         home.run('state', 'rm', 'aws.instance.big[0]', '--cluster', 'one')

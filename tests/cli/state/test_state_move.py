@@ -1,4 +1,4 @@
-"""raygpu state mv: other addresses, the same things."""
+"""raygpu state mv: other addresses, the same resources."""
 import pytest
 from program import spec
 from sim_server import tags_of
@@ -37,7 +37,7 @@ def test_a_pool_is_renamed_and_no_node_is_replaced(sim, home, compressed):
     home.run('drift')
     applied = home.apply()
     assert 'Resources: 0 added, 3 changed, 0 destroyed.' in applied.out
-    assert sim.counters()['actions']['CreateTags']['requests'] <= 2  # one for all three, not one a node
+    assert sim.counters()['actions']['CreateTags']['requests'] <= 2  # one for all three, not one per node
     assert ids(sim) == before
     home.run('plan', '--detailed-exitcode')
     home.run('state', 'rebuild', '--state', 'new.db')
@@ -100,7 +100,7 @@ def test_a_pool_is_renamed_with_its_placement_group(sim, home):
     home.apply()
     assert {i['placement'].get('groupName') for i in sim.live_instances()} - {'', None} == {
         group['groupName']}
-    # the old name is free for another pool, whose group is another one
+    # the old name is free for another pool, with another group
     home.write('cluster.yaml', spec(pools={'big': 4, 'train': 2}, pool_extra=placed))
     home.apply()
     assert len(sim.world('us-east-1')['placement_groups']) == 2
@@ -119,7 +119,7 @@ def test_references_follow_what_is_moved(sim, home):
     home.apply()
     home.run('plan', '--detailed-exitcode')
     assert ids(sim) == before
-    # one node alone leaves what the others say as it is
+    # moving a single node does not change the marks of the others
     home.run('state', 'mv', 'aws.instance.train[2]', 'aws.instance.solo[0]')
     told = records(home)
     assert told['aws.instance.solo[0]']['attributes'] != told['aws.instance.train[0]']['attributes']

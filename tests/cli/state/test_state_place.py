@@ -1,5 +1,5 @@
-"""Where the state is when nobody says: the same file for a spec from every working directory, and never one that git
-would take in."""
+"""Where the state is by default: the same file for a spec from every working directory, and never one that git
+would track."""
 import json
 import os
 import subprocess
@@ -88,7 +88,7 @@ def test_without_git_it_is_beside_the_spec(tmp_path, sim):
 
 
 def test_a_clone_and_a_linked_worktree_have_their_own(repo, tmp_path):
-    """A work tree is a place of its own; but the same one for all folders in it."""
+    """Each work tree has its own; but all folders in it share it."""
     repo.apply('clusters/gpu/a.yaml')
     repo.git('worktree', 'add', '-q', '../linked', '-b', 'other')
     repo.git('clone', '-q', '.', '../clone')
@@ -120,7 +120,7 @@ def test_specs_of_several_places_are_not_mixed(repo, tmp_path):
 
 
 def test_the_old_place_goes_on_working(repo, tmp_path):
-    """Before, it was in the working directory, whatever the spec."""
+    """Earlier, it was in the working directory, whatever the spec."""
     inner = at(repo, 'clusters')
     inner.run('apply', 'gpu/a.yaml', '--auto-approve', '--state', '.raygpu/state.db')
     assert states(tmp_path) == ['repo/clusters/.raygpu/state.db']
@@ -149,7 +149,7 @@ def test_what_is_said_wins(repo, tmp_path):
 def test_a_saved_plan_goes_into_the_state_that_it_was_made_for(repo, tmp_path):
     outer = at(repo, '..')
     outer.run('plan', 'repo/clusters/gpu/a.yaml', '--out', 'p.json')
-    # nothing tells which of the two is meant: no guess, and no second cluster
+    # it is unclear which of the two is meant: no guess, and no second cluster
     refused = at(repo, 'clusters').run('apply', '../../p.json', code=None)
     assert refused.code and 'plan.wrong-state' in refused.err and '--state' in refused.err
     assert states(tmp_path) == []

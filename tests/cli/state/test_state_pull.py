@@ -41,7 +41,7 @@ def token(home):
 
 
 def files(home):
-    """What a refused command must leave as it was; lock files come and go."""
+    """What a refused command must leave unchanged; lock files come and go."""
     folder = home.path('.raygpu')
     return {name: open(os.path.join(folder, name), 'rb').read()
             for name in sorted(os.listdir(folder)) if not name.endswith('.lock')}
@@ -257,7 +257,7 @@ def test_several_clusters(sim, home):
     assert home.run('state', 'pull', '--state', 'new.db').json()['clusters'] == json.loads(both)['clusters'][:1]
     home.run('state', 'push', 'one.json', '--state', 'new.db')
     assert home.run('state', 'pull', '--state', 'new.db').out == both
-    # the other cluster has gone on, and stays
+    # the other cluster has changed since, and stays
     home.run('state', 'rm', 'aws.instance.train[0]', '--cluster', 'research')
     home.run('state', 'rm', 'aws.instance.serve[0]', '--cluster', 'two')
     kept = json.loads(pull(home, '--cluster', 'research'))
@@ -295,7 +295,7 @@ def test_options_of_other_verbs_are_refused(home):
 
 
 def many(document, n):
-    """The same cluster with n nodes more, each with a record of its own."""
+    """The same cluster with n more nodes, each with a record of its own."""
     document = copy.deepcopy(document)
     cluster = document['clusters'][0]
     node = next(r for r in cluster['resources'] if r['address'] == 'aws.instance.train[0]')

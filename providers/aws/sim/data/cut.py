@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Cuts the simulator's data files out of the collected contracts.
+"""Extracts the simulator's data files from the collected contracts.
 
 usage: cut.py CONTRACTS_DIR OUT_DIR TEST_DIR
 
-TEST_DIR gets answers.json, by which the tests check what the simulator answers, and replay.json,
-what moto was asked and how its answers were shaped. Run by hand when
-the contracts change; the results are committed, because nothing may read the contracts when raygpu
-is built or tested. Sources and licences: README.md beside this file.
-"""
+TEST_DIR gets answers.json, against which the tests check the simulator's answers, and replay.json, moto's
+requests and the shapes of its answers. Run it manually when the contracts change; the results are committed,
+because nothing may read the contracts when raygpu is built or tested. Sources and licences: README.md beside
+this file."""
 import csv
 import json
 import os
@@ -32,12 +31,12 @@ SSM_ACTIONS = 'GetParameter GetParameters'.split()
 SSO_ACTIONS = ['GetRoleCredentials']
 OIDC_ACTIONS = ['CreateToken']
 
-# Longer enumerations (instance types above all) grow weekly: the handlers look those values up.
+# Longer enumerations (above all instance types) grow weekly: the handlers look those values up.
 MAX_ENUM = 40
 
 
 def wire_name(name, member, protocol='ec2'):
-    """How the protocol spells a request member."""
+    """The protocol's spelling of a request member."""
     if protocol != 'ec2':
         return name
     if 'queryName' in member:
@@ -47,8 +46,8 @@ def wire_name(name, member, protocol='ec2'):
 
 
 def constraints(shape):
-    """Bounds (of numbers, lengths and counts) and the pattern, where the description has them.
-    Patterns in Java's notation of code points are left out: the simulator's engine has none."""
+    """Bounds (of numbers, lengths and counts) and the pattern, if the description has them. Java-style code point
+    patterns are omitted: the simulator's engine does not support them."""
     out = {k: shape[k] for k in ('min', 'max') if k in shape}
     if 'pattern' in shape and '\\u' not in shape['pattern']:
         out['pattern'] = shape['pattern']
@@ -130,7 +129,7 @@ def answer(shapes, name, value):
 
 
 def made_up_type(row):
-    """A DescribeInstanceTypes entry for a type that the recorded dump lacks."""
+    """A DescribeInstanceTypes entry for a type that is missing from the recorded dump."""
     gib = float(row['memory_gib'])
     out = {
         'InstanceType': row['instance_type'], 'CurrentGeneration': True,
@@ -145,7 +144,7 @@ def made_up_type(row):
                         'MaximumNetworkCards': int(row['network_cards'] or 1)},
     }
     if row['efa_interfaces_max']:
-        # one EFA interface a card, as in every recorded type of the g families
+        # one EFA interface per card, as in every recorded type of the g families
         efa = int(row['efa_interfaces_max'])
         out['NetworkInfo'] |= {'EfaSupported': True, 'EfaInfo': {'MaximumEfaInterfaces': efa},
                                'MaximumNetworkCards': max(efa, int(row['network_cards'] or 1))}
@@ -200,7 +199,7 @@ def paths(element, path=''):
 
 
 def replay(contracts):
-    """moto's conversations that the simulator serves: what was sent, and the answer's shape."""
+    """moto's conversations that the simulator supports: the requests, and the answers' shapes."""
     served = {'ec2': EC2_ACTIONS, 'sts': STS_ACTIONS, 'ssm': SSM_ACTIONS}
     with open(os.path.join(contracts, 'aws/moto_exchanges.json')) as f:
         exchanges = json.load(f)['exchanges']

@@ -12,7 +12,7 @@ static Reply ask(const Call *c, const char *method, const json_t *body, const ch
 	return request(c, method, path, body);
 }
 
-/* Nodes are shapes, such as "cpu" and "T4:1": anything else is not to be had. */
+/* Nodes are shapes, such as "cpu" and "T4:1": nothing else is offered. */
 static rgp_status resolve(const Call *c)
 {
 	json_t *images = json_object(), *offerings = json_object(), *want;
@@ -74,7 +74,7 @@ static rgp_status lower(const Call *c)
 			"labels", json_object_get(c->input, "labels"), "token", token));
 }
 
-/* What the cloud tells of a cluster; another lineage or name has no address for this one. */
+/* What the cloud reports about a cluster; one of another lineage or name has no address here. */
 static json_t *observed(const Call *c, const json_t *thing)
 {
 	const json_t *asked = json_object_get(c->input, "lineage"),

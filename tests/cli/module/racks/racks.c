@@ -1,11 +1,11 @@
-/* A module whose resources are no machines: a rack is up to three nodes of a pool, a fleet a pool
- * between two sizes. No attribute has a role. Its cloud keeps things as they are sent to it
+/* A module whose resources are not machines: a rack is up to three nodes of a pool, a fleet a pool
+ * between two sizes. No attribute has a role. Its cloud stores resources as they are sent
  * (test_racks.py). */
 #include "../plain_module.h"
 
 #define A_RACK 3
 
-/* The answer's JSON; NULL and a diagnostic when it is no success. */
+/* The answer's JSON; NULL and a diagnostic if it is not a success. */
 static json_t *answer_of(const Call *c, const char *method, const char *path, const json_t *body)
 {
 	Reply reply = request(c, method, path, body);
@@ -97,7 +97,7 @@ static json_t *observed(const Call *c, const json_t *thing)
 		json_object_get(thing, "attributes"), "nodes", json_object_get(thing, "nodes"));
 }
 
-/* By id, what a search finds of the kind; 0 when it failed. */
+/* What a search finds of the kind, by id; 0 if it failed. */
 static int look(const Call *c, const char *kind, const char *search, json_t *resources)
 {
 	json_t *reply = answer_of(c, "GET", search, NULL), *thing;
