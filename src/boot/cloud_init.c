@@ -88,6 +88,20 @@ static void add_file(Config *config, const char *path, const char *mode, const c
 	add_text(config, "}");
 }
 
+/* Without the comment lines of shell and Python, of which user data has no room; the first line
+ * stays. */
+static void add_script(Config *config, const char *path, const char *mode, const char *content)
+{
+	g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
+	g_autoptr(GString) text = g_string_new(NULL);
+	for (char **line = lines; *line; line++) {
+		bool comment = (*line)[strspn(*line, " \t")] == '#' && line > lines;
+		if (!comment)
+			g_string_append_printf(text, "%s%s", *line, line[1] ? "\n" : "");
+	}
+	add_file(config, path, mode, text->str);
+}
+
 static void add_ref_file(
 	Config *config, const char *path, const char *mode, json_t *ref, const char *sample)
 {
@@ -108,7 +122,7 @@ static const char *embedded(const char *name)
 
 static void add_embedded(Config *config, const char *path, const char *mode, const char *name)
 {
-	add_file(config, path, mode, embedded(name));
+	add_script(config, path, mode, embedded(name));
 }
 
 /* Only the code, in one line. */
@@ -133,10 +147,10 @@ static void add_scripts(Config *config, const RgBootNode *node)
 	if (rg_boot_slices_of(node))
 		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
 	if (rg_boot_rdma_of(node) && node->options->fast_network)
-		add_file(config, "/usr/local/lib/raygpu/open-fast-network", "0755",
+		add_script(config, "/usr/local/lib/raygpu/open-fast-network", "0755",
 			node->options->fast_network);
 	if (node->options->cloud)
-		add_file(config, "/usr/local/lib/raygpu/cloud", "0755", node->options->cloud);
+		add_script(config, "/usr/local/lib/raygpu/cloud", "0755", node->options->cloud);
 }
 
 static void write_config(Config *config, const RgBootNode *node, const json_t *ray)
