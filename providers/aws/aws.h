@@ -7,6 +7,7 @@
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
 	char *sts_endpoint, *ssm_endpoint;
+	char *quotas_endpoint, *iam_endpoint;
 	char *account_endpoint; /* that of STS, or of the server that replaces EC2 (open.c) */
 	char *profile;		/* named by the spec, or NULL */
 	json_t *config;		/* the spec's provider mapping without name and region */

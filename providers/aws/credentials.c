@@ -63,12 +63,19 @@ ModLease *aws_credentials_lease(struct rgp_inst *inst)
 
 char *aws_credentials_get(const AwsCall *call, const char *service)
 {
+	return aws_credentials_get_for(call, service, NULL);
+}
+
+char *aws_credentials_get_for(const AwsCall *call, const char *service, const char *region)
+{
 	unsigned serial;
 	g_autofree char *text = mod_lease_get(call->inst->keys, &call->talk, &serial);
 	if (!text)
 		return NULL;
 	json_auto_t *auth = json_loads(text, 0, NULL);
 	json_object_set_new(auth, "service", json_string(service));
+	if (region)
+		json_object_set_new(auth, "region", json_string(region));
 	char *whole = json_dumps(auth, JSON_COMPACT), *owned = g_strdup(whole);
 	free(whole);
 	return owned;

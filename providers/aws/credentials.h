@@ -10,3 +10,6 @@ ModLease *aws_credentials_lease(struct rgp_inst *inst);
 /* The JSON for rgp_http_req.auth, for requests to `service` ("ec2"); g_free. NULL after a
  * diagnostic that lists where it looked, or if canceled. Any thread. */
 char *aws_credentials_get(const AwsCall *call, const char *service);
+/* The same for a service whose requests are signed for another region than the instance's; NULL:
+ * for that. */
+char *aws_credentials_get_for(const AwsCall *call, const char *service, const char *region);

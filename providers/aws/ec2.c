@@ -17,10 +17,15 @@ static void read_success(
 	const Ec2Request *request, const struct rgp_http_resp *resp, Ec2Reply *reply)
 {
 	g_autofree char *problem = NULL;
-	if (!request->shape)
+	if (!request->shape && !(request->api && !request->api->version))
 		return;
-	reply->reply =
-		aws_xml_read(resp->body, request->shape, request->record, request->data, &problem);
+	if (request->api && !request->api->version) {
+		reply->reply = json_loadb(resp->body.data, resp->body.len, 0, NULL);
+		problem = g_strdup("it is not JSON");
+	} else {
+		reply->reply = aws_xml_read(
+			resp->body, request->shape, request->record, request->data, &problem);
+	}
 	if (reply->reply)
 		return;
 	mod_failure_set(&reply->failure, request->reading ? RGP_CLASS_TRANSIENT : RGP_CLASS_UNKNOWN,
@@ -37,35 +42,82 @@ static void read_failure(
 	aws_errors_read(errors, status, body, failure);
 }
 
+static void read_json_failure(
+	const void *errors, int32_t status, struct rgp_bytes body, ModFailure *failure)
+{
+	aws_errors_read_json(errors, status, body, failure);
+}
+
 /* One of the requests that are sent concurrently. */
 typedef struct {
-	char *form;
+	char *form, *target, *auth;
+	const char *headers[3];
 	ModReader reader;
 	ModTries tries;
 	struct rgp_http_req req;
 	struct rgp_http_resp resp;
 } Sending;
 
-static void prepare(
-	const AwsCall *call, const Ec2Request *request, const char *auth, Sending *sending)
+static const AwsApi *api_of(const AwsCall *call, const Ec2Request *request, AwsApi *ec2)
 {
-	static const char *const headers[] = {
-		"Content-Type: application/x-www-form-urlencoded; charset=utf-8", NULL};
-	sending->form = aws_form_format(request->action, request->params);
-	sending->reader = (ModReader){read_failure, call->inst->errors, "EC2"};
+	*ec2 = (AwsApi){
+		.service = "ec2", .endpoint = call->inst->endpoint, .version = AWS_EC2_VERSION};
+	return request->api ? request->api : ec2;
+}
+
+static void write_body(const AwsApi *api, const Ec2Request *request, Sending *sending)
+{
+	if (api->version) {
+		sending->form =
+			aws_form_format_version(request->action, api->version, request->params);
+		sending->headers[0] =
+			"Content-Type: application/x-www-form-urlencoded; charset=utf-8";
+		return;
+	}
+	char *text = json_dumps(request->params, JSON_COMPACT);
+	sending->form = g_strdup(text);
+	free(text);
+	sending->target = g_strdup_printf("X-Amz-Target: %s.%s", api->target, request->action);
+	sending->headers[0] = "Content-Type: application/x-amz-json-1.1";
+	sending->headers[1] = sending->target;
+}
+
+/* False: there are no credentials. */
+static bool prepare(const AwsCall *call, const Ec2Request *request, Sending *sending)
+{
+	AwsApi ec2;
+	const AwsApi *api = api_of(call, request, &ec2);
+	sending->auth = aws_credentials_get_for(call, api->service, api->region);
+	write_body(api, request, sending);
+	sending->reader = (ModReader){api->version ? read_failure : read_json_failure,
+		call->inst->errors, request->api ? "AWS" : "EC2"};
 	sending->req = (struct rgp_http_req){
 		.size = sizeof sending->req,
 		.flags = request->reading ? RGP_HTTP_READING : 0,
 		.method = "POST",
-		.url = call->inst->endpoint,
-		.headers = headers,
+		.url = api->endpoint,
+		.headers = sending->headers,
 		.body = mod_bytes(sending->form),
-		.auth = mod_bytes(auth),
+		.auth = mod_bytes(sending->auth),
 		.connection = mod_bytes(call->inst->connection),
 		.what = request->action,
+		.timeout_ms = api->timeout_ms,
+		.max_tries = api->tries,
 	};
 	mod_tries_watch(&sending->tries, &sending->reader, &sending->req);
 	sending->resp.size = sizeof sending->resp;
+	return sending->auth != NULL;
+}
+
+static void read_reply(const Ec2Request *request, const Sending *sending, Ec2Reply *reply)
+{
+	const struct rgp_http_resp *resp = &sending->resp;
+	if (!resp->status)
+		mod_failure_set(&reply->failure, RGP_CLASS_TRANSIENT, NULL, "no answer came");
+	else if (resp->status >= 200 && resp->status < 300)
+		read_success(request, resp, reply);
+	else
+		mod_tries_judge(&sending->tries, resp, &reply->failure);
 }
 
 rgp_status ec2_send_all(
@@ -73,27 +125,23 @@ rgp_status ec2_send_all(
 {
 	const struct rgp_http_req *reqs[EC2_TOGETHER_MAX];
 	struct rgp_http_resp *resps[EC2_TOGETHER_MAX];
-	Sending sendings[EC2_TOGETHER_MAX] = {{0}};
-	for (size_t i = 0; i < n; i++)
-		ec2_reply_clear(&replies[i]);
-	g_autofree char *auth = aws_credentials_get(call, "ec2");
-	if (!auth)
-		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
+	g_autofree Sending *sendings = g_new0(Sending, n);
+	bool keys = true;
 	for (size_t i = 0; i < n; i++) {
-		prepare(call, &requests[i], auth, &sendings[i]);
+		ec2_reply_clear(&replies[i]);
+		keys = keys && prepare(call, &requests[i], &sendings[i]);
 		reqs[i] = &sendings[i].req;
 		resps[i] = &sendings[i].resp;
 	}
-	rgp_status status = call->talk.host->http_all(call->talk.call, reqs, n, resps);
+	rgp_status status = keys ? call->talk.host->http_all(call->talk.call, reqs, n, resps)
+			    : call->talk.host->canceled(call->talk.call) ? RGP_CANCELED
+									 : RGP_FAIL;
 	for (size_t i = 0; i < n; i++) {
-		if (status == RGP_OK) {
-			const struct rgp_http_resp *resp = &sendings[i].resp;
-			if (resp->status >= 200 && resp->status < 300)
-				read_success(&requests[i], resp, &replies[i]);
-			else
-				mod_tries_judge(&sendings[i].tries, resp, &replies[i].failure);
-		}
+		if (keys)
+			read_reply(&requests[i], &sendings[i], &replies[i]);
 		g_free(sendings[i].form);
+		g_free(sendings[i].target);
+		g_free(sendings[i].auth);
 	}
 	return status;
 }

@@ -1,10 +1,19 @@
-/* One EC2 request: parameters -> form -> host's http -> answer as JSON, or a failure. All requests
- * of the module go through here. */
+/* One EC2 request: parameters -> form -> host's http -> answer as JSON, or a failure. */
 #pragma once
 #include "aws/aws.h"
 #include "aws/xml.h"
 
+/* Another AWS API than EC2, for requests that are sent concurrently with EC2's. */
 typedef struct {
+	const char *service, *region; /* as signatures name them; region NULL: the instance's */
+	const char *endpoint;
+	const char *version; /* of its forms; NULL: JSON 1.1, whose whole answer is the reply */
+	const char *target;  /* of JSON: what stands before the action in X-Amz-Target */
+	uint32_t timeout_ms, tries;
+} AwsApi;
+
+typedef struct {
+	const AwsApi *api; /* NULL: EC2 */
 	const char *action;
 	const json_t *params;  /* under their wire names (form.h); may be NULL */
 	const AwsShape *shape; /* of a successful answer; NULL: nothing is read */
@@ -27,10 +36,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Ec2Reply, ec2_reply_clear)
  * the diagnostics have the reason, and it is unknown whether EC2 acted. RGP_CANCELED. */
 rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *reply);
 
-#define EC2_TOGETHER_MAX 16
+#define EC2_TOGETHER_MAX 32
 
 /* The same for n concurrent requests, at most EC2_TOGETHER_MAX. RGP_OK: all were answered;
- * otherwise do not use any reply. */
+ * otherwise a reply without an answer is transient and has no code, and without credentials no
+ * reply is valid. */
 rgp_status ec2_send_all(
 	const AwsCall *call, const Ec2Request *requests, size_t n, Ec2Reply *replies);
 

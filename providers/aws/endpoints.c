@@ -6,11 +6,27 @@
  * FIPS ones. */
 static const struct {
 	const char *prefix, *suffix, *dual, *fips;
+	/* of IAM, which has one endpoint a partition, and where requests to it are signed for */
+	const char *global_host, *global_region;
 } partitions[] = {
-	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "-fips"},
-	{"us-gov-", "amazonaws.com", "api.aws", ""},
-	{"", "amazonaws.com", "api.aws", "-fips"},
+	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "-fips",
+		"iam.cn-north-1.amazonaws.com.cn", "cn-north-1"},
+	{"us-gov-", "amazonaws.com", "api.aws", "", "iam.us-gov.amazonaws.com", "us-gov-west-1"},
+	{"", "amazonaws.com", "api.aws", "-fips", "iam.amazonaws.com", "us-east-1"},
 };
+
+static size_t partition_of(const char *region)
+{
+	size_t row = 0;
+	while (!g_str_has_prefix(region, partitions[row].prefix))
+		row++;
+	return row;
+}
+
+const char *aws_endpoint_global_region(const char *region)
+{
+	return partitions[partition_of(region)].global_region;
+}
 
 static rgp_status endpoint_refuse(const AwsChain *chain, const char *hint, char *summary)
 {
@@ -102,9 +118,9 @@ static NamedEndpoint endpoint_named(const AwsChain *chain, const AwsService *ser
 
 static char *public_endpoint(const AwsService *service, const char *region, bool fips, bool dual)
 {
-	size_t row = 0;
-	while (!g_str_has_prefix(region, partitions[row].prefix))
-		row++;
+	size_t row = partition_of(region);
+	if (service->global)
+		return g_strdup_printf("https://%s/", partitions[row].global_host);
 	return g_strdup_printf("https://%s%s.%s.%s/", service->host,
 		!fips  ? ""
 		: dual ? "-fips"

@@ -8,11 +8,14 @@ typedef struct {
 	const char *id;	  /* "sso_oidc": in [services NAME]; in capitals after AWS_ENDPOINT_URL_ */
 	const char *host; /* first label of the public name: "oidc" */
 	const char *setting; /* the spec's, "" if it has none */
+	bool global;	     /* one endpoint a partition: IAM */
 } AwsService;
 
 /* Returns a URL that ends with a slash; g_free. `named` (may be NULL): it is not a public endpoint.
  * RGP_FAIL after a diagnostic. */
 rgp_status aws_endpoint_find(const AwsChain *chain, const AwsService *service, const char *region,
 	char **endpoint, bool *named);
+/* The region that requests to a service with one endpoint a partition are signed for. */
+const char *aws_endpoint_global_region(const char *region);
 /* Whether the host is one of Amazon's. */
 bool aws_endpoint_is_public(const char *url);

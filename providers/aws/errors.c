@@ -60,3 +60,21 @@ void aws_errors_read(
 	}
 	failure->request_id = g_steal_pointer(&request_id);
 }
+
+void aws_errors_read_json(
+	const ModErrors *errors, int32_t status, struct rgp_bytes body, ModFailure *failure)
+{
+	json_auto_t *reply = json_loadb(body.data, body.len, 0, NULL);
+	/* "com.amazonaws.NAME#CODE" or without the namespace */
+	const char *type = mod_str(reply, "__type"), *hash = strchr(type, '#');
+	const char *code = hash ? hash + 1 : type, *message = mod_str(reply, "message");
+	if (!*message)
+		message = mod_str(reply, "Message");
+	if (*code)
+		mod_errors_describe(errors, code, message, failure);
+	else
+		mod_failure_set(failure, RGP_CLASS_UNKNOWN, NULL,
+			"HTTP status %d without an error code", (int)status);
+	if (failure->class_ == RGP_CLASS_UNKNOWN)
+		failure->class_ = mod_class_of_status(status);
+}

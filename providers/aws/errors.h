@@ -9,3 +9,6 @@ ModErrors *aws_errors_new(void);
  * that are HTML, empty or truncated, the status decides. `definite` is left false. */
 void aws_errors_read(
 	const ModErrors *errors, int32_t status, struct rgp_bytes body, ModFailure *failure);
+/* The same for the services that speak JSON. */
+void aws_errors_read_json(
+	const ModErrors *errors, int32_t status, struct rgp_bytes body, ModFailure *failure);

@@ -32,4 +32,6 @@ rgp_status aws_instance_groups_change(
 
 /* User data, one request per instance (reveal.c). */
 json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *failure);
+/* RunInstances' parameters for a create's input; a new reference. */
+json_t *aws_instance_params(const AwsCall *call, const json_t *input);
 rgp_status aws_instance_create(const AwsCall *call, const json_t *input);

@@ -137,7 +137,7 @@ static json_t *market_options(const json_t *attributes)
 	return json_pack("{s:s, s:o}", "MarketType", "spot", "SpotOptions", options);
 }
 
-static json_t *run_params(const AwsCall *call, const json_t *input)
+json_t *aws_instance_params(const AwsCall *call, const json_t *input)
 {
 	const json_t *attributes = json_object_get(input, "attributes");
 	json_int_t count = (json_int_t)json_array_size(json_object_get(input, "items"));
@@ -228,7 +228,7 @@ static rgp_status settle_success(Batch *batch, Ec2Reply *reply)
 rgp_status aws_instance_create(const AwsCall *call, const json_t *input)
 {
 	const json_t *items = json_object_get(input, "items");
-	json_auto_t *params = run_params(call, input);
+	json_auto_t *params = aws_instance_params(call, input);
 	g_autofree bool *given = g_new0(bool, json_array_size(items) + 1);
 	g_autoptr(GPtrArray) survivors =
 		g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);

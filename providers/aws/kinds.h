@@ -69,6 +69,7 @@ rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *inp
 rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_reveal(const AwsCall *call, const AwsKind *kind, const json_t *input);
 rgp_status aws_console(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_preflight(const AwsCall *call, const json_t *input);
 rgp_status aws_resolve(const AwsCall *call, const json_t *input);
 rgp_status aws_lower(const AwsCall *call, const json_t *input);
 

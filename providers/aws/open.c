@@ -21,30 +21,38 @@ bool aws_is_region(const char *region)
 	return true;
 }
 
-/* Another vendor's EC2, which also serves STS: Amazon does not know its keys, and should not be
- * asked. A private endpoint of Amazon's own serves only EC2. */
-static char *account_endpoint(const struct rgp_inst *inst, bool sts_named)
+/* Another vendor's EC2 also serves the other services: Amazon does not know its keys, and should
+ * not be asked. A private endpoint of Amazon's own serves only EC2. */
+static rgp_status find_beside(const AwsChain *chain, const AwsService *service,
+	const struct rgp_inst *inst, char **endpoint)
 {
-	bool stands_in = !sts_named && !aws_endpoint_is_public(inst->endpoint);
-	return g_strdup(stands_in ? inst->endpoint : inst->sts_endpoint);
+	bool named = false;
+	rgp_status status = aws_endpoint_find(chain, service, inst->region, endpoint, &named);
+	if (status != RGP_OK || named || aws_endpoint_is_public(inst->endpoint))
+		return status;
+	g_free(*endpoint);
+	*endpoint = g_strdup(inst->endpoint);
+	return RGP_OK;
 }
 
 static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, struct rgp_inst *inst)
 {
 	const AwsService ec2 = {"ec2", "ec2", mod_str(config, "endpoint")};
 	const AwsService sts = {"sts", "sts", ""}, ssm = {"ssm", "ssm", ""};
+	const AwsService quotas = {"service_quotas", "servicequotas", ""};
+	const AwsService iam = {"iam", "iam", "", .global = true};
 	const AwsCall call = {*talk, inst};
 	g_auto(AwsChain) chain = aws_chain_open(&call);
-	bool sts_named = false;
 	rgp_status status = aws_endpoint_find(&chain, &ec2, inst->region, &inst->endpoint, NULL);
 	if (status == RGP_OK)
-		status = aws_endpoint_find(
-			&chain, &sts, inst->region, &inst->sts_endpoint, &sts_named);
+		status = aws_endpoint_find(&chain, &sts, inst->region, &inst->sts_endpoint, NULL);
 	if (status == RGP_OK)
-		inst->account_endpoint = account_endpoint(inst, sts_named);
-	return status == RGP_OK
-		       ? aws_endpoint_find(&chain, &ssm, inst->region, &inst->ssm_endpoint, NULL)
-		       : status;
+		status = aws_endpoint_find(&chain, &ssm, inst->region, &inst->ssm_endpoint, NULL);
+	if (status == RGP_OK)
+		status = find_beside(&chain, &sts, inst, &inst->account_endpoint);
+	if (status == RGP_OK)
+		status = find_beside(&chain, &quotas, inst, &inst->quotas_endpoint);
+	return status == RGP_OK ? find_beside(&chain, &iam, inst, &inst->iam_endpoint) : status;
 }
 
 static void find_tls(const ModTalk *talk, struct rgp_inst *inst)
@@ -70,6 +78,8 @@ void aws_close(struct rgp_inst *inst)
 	g_free(inst->sts_endpoint);
 	g_free(inst->account_endpoint);
 	g_free(inst->ssm_endpoint);
+	g_free(inst->quotas_endpoint);
+	g_free(inst->iam_endpoint);
 	g_free(inst);
 }
 

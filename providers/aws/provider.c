@@ -90,6 +90,7 @@ CALL(update, NULL, aws_update)
 CALL(ready, NULL, aws_ready)
 CALL(find, NULL, aws_find)
 CALL(reveal, NULL, aws_reveal)
+CALL(preflight, aws_preflight, NULL)
 CALL(account, aws_account, NULL)
 CALL(console, NULL, aws_console)
 CALL(permissions, aws_permissions, NULL)
@@ -112,6 +113,7 @@ static const struct rgp_provider provider = {
 	.update = call_update,
 	.ready = call_ready,
 	.find = call_find,
+	.preflight = call_preflight,
 	.reveal = call_reveal,
 	.account = call_account,
 	.console = call_console,

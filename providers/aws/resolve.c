@@ -173,7 +173,8 @@ static GPtrArray *ask_images(const json_t *wanted, const json_t *ids, GPtrArray 
 		image->question = g_hash_table_lookup(asked, key);
 		if (!image->question)
 			image->question = aws_ask(questions, "DescribeImages", &describe_images,
-				*named ? json_pack("{s:[s]}", "ImageId", named)
+				*named ? json_pack("{s:[s], s:b}", "ImageId", named,
+						 "IncludeDeprecated", true)
 				       : default_params(want),
 				*named ? origin : NULL);
 		g_hash_table_insert(asked, g_steal_pointer(&key), image->question);

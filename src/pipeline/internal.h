@@ -88,11 +88,15 @@ RgRefreshInput pass_refresh_input(RgPass *pass);
  * is not asked. */
 typedef struct RgPreflight RgPreflight;
 RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const RgPlan *plan);
+/* The same for everything desired, if nothing was ever created: before the cloud is completely
+ * read. */
+RgPreflight *pass_begin_first_preflight(RgSession *session, const RgPass *pass);
 /* Its findings, at the lines of the spec: false if the plan could not be carried out. If the cloud
  * could not be asked, that is a warning. NULL: true. */
 bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *diags);
-/* Both for the pass's own plan, which has errors if it could not be carried out. */
-void pass_preflight(RgSession *session, RgPass *pass, RgDiags *diags);
+/* Both for the pass's own plan, which has errors if it could not be carried out; `begun`, if it
+ * is not NULL, is only ended. */
+void pass_preflight(RgSession *session, RgPass *pass, RgPreflight *begun, RgDiags *diags);
 void pass_preflight_free(RgPreflight *preflight);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPreflight, pass_preflight_free)
 /* taken.c. plan.name-taken if there are strangers: false if a cluster without a node would be

@@ -350,8 +350,9 @@ bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		pass->desired = rg_resource_set_new();
 	else if (!fit_pass(session, pass, true, diags))
 		return false;
+	g_autoptr(RgPreflight) preflight = pass_begin_first_preflight(session, pass);
 	if (!rg_pass_make_plan(session, pass, diags))
 		return false;
-	pass_preflight(session, pass, diags);
+	pass_preflight(session, pass, preflight, diags);
 	return true;
 }

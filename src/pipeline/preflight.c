@@ -10,61 +10,86 @@ struct RgPreflight {
 	json_t *creates;
 	RgDiags *findings, *diags;
 	pthread_t thread;
-	bool running, ok;
+	bool applies, running, ok;
 };
 
-/* One entry for all equal creations. */
-static json_t *creates_of(const RgPlan *plan)
+/* What is created, one entry for all equal creations. */
+typedef struct {
+	json_t *list;
+	GHashTable *entries; /* of the list, by what they have in common */
+} Creates;
+
+typedef struct {
+	const char *address, *kind, *group, *origin;
+	json_t *attributes;
+	bool replaces;
+} Create;
+
+static void add_create(Creates *creates, const Create *create)
+{
+	if (g_str_equal(create->kind, RG_SECRET_KIND))
+		return;
+	g_autofree char *key = g_strdup_printf("%s %s %d %p", create->kind,
+		create->group ? create->group : "", create->replaces, (void *)create->attributes);
+	json_t *entry = g_hash_table_lookup(creates->entries, key);
+	if (!entry) {
+		entry = json_pack("{s:s, s:s?, s:s?, s:b, s:O, s:[]}", "kind", create->kind,
+			"group", create->group, "origin", create->origin, "replaces",
+			create->replaces, "attributes", create->attributes, "addresses");
+		json_array_append_new(creates->list, entry);
+		g_hash_table_insert(creates->entries, g_steal_pointer(&key), entry);
+	}
+	json_t *addresses = json_object_get(entry, "addresses");
+	json_array_append_new(addresses, json_string(create->address));
+	json_object_set_new(entry, "count", json_integer((json_int_t)json_array_size(addresses)));
+}
+
+/* `plan` NULL: all that is desired. */
+static json_t *creates_of(const RgPass *pass, const RgPlan *plan)
 {
 	g_autoptr(GHashTable) entries =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	json_t *list = json_array();
-	for (guint i = 0; i < plan->changes->len; i++) {
+	Creates creates = {json_array(), entries};
+	for (guint i = 0; plan && i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
 		const RgPlanPool *pool = rg_plan_pool(plan, change->group);
 		bool replaces = change->action == RG_ACTION_REPLACE;
-		if ((change->action != RG_ACTION_CREATE && !replaces) ||
-			g_str_equal(change->kind, RG_SECRET_KIND))
-			continue;
-		replaces &= !(pool && pool->max_surge); /* the new one comes first */
-		g_autofree char *key = g_strdup_printf("%s %s %d %p", change->kind,
-			change->group ? change->group : "", replaces, (void *)change->desired);
-		json_t *entry = g_hash_table_lookup(entries, key);
-		if (!entry) {
-			entry = json_pack("{s:s, s:s?, s:s?, s:b, s:O, s:[]}", "kind", change->kind,
-				"group", change->group, "origin", change->origin, "replaces",
-				replaces, "attributes", change->desired, "addresses");
-			json_array_append_new(list, entry);
-			g_hash_table_insert(entries, g_steal_pointer(&key), entry);
-		}
-		json_t *addresses = json_object_get(entry, "addresses");
-		json_array_append_new(addresses, json_string(change->address));
-		json_object_set_new(
-			entry, "count", json_integer((json_int_t)json_array_size(addresses)));
+		bool surges = pool && pool->max_surge; /* the new one comes first */
+		const Create create = {change->address, change->kind, change->group, change->origin,
+			change->desired, replaces && !surges};
+		if (change->action == RG_ACTION_CREATE || replaces)
+			add_create(&creates, &create);
 	}
-	return list;
+	for (size_t i = 0; !plan && i < rg_resource_set_size(pass->desired); i++) {
+		const RgResource *resource = rg_resource_set_get(pass->desired, i);
+		const Create create = {resource->address, resource->kind, resource->group,
+			resource->origin, resource->attrs, false};
+		add_create(&creates, &create);
+	}
+	return creates.list;
 }
 
 static void *run(void *data)
 {
 	RgPreflight *preflight = data;
-	preflight->ok = rg_provider_preflight(
-		preflight->provider, preflight->creates, preflight->findings, preflight->diags);
+	preflight->ok = rg_provider_preflight(preflight->provider, preflight->creates,
+		preflight->applies, preflight->findings, preflight->diags);
 	return NULL;
 }
 
 RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const RgPlan *plan)
 {
-	if (session->skip_preflight || session->diff.looking || plan->errored ||
+	if (session->skip_preflight || session->diff.looking || (plan && plan->errored) ||
 		!rg_provider_offers(pass->provider, "preflight"))
 		return NULL;
-	json_auto_t *list = creates_of(plan);
+	json_auto_t *list = creates_of(pass, plan);
 	if (!json_array_size(list))
 		return NULL;
 	pass_tell(session, "checking", "quota and permissions", 0, false);
 	RgPreflight *preflight = g_new0(RgPreflight, 1);
 	preflight->provider = pass->provider;
 	preflight->plan = plan;
+	preflight->applies = !session->http.read_only;
 	preflight->creates = g_steal_pointer(&list);
 	preflight->findings = rg_diags_new();
 	preflight->diags = rg_diags_new();
@@ -124,15 +149,24 @@ bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *dia
 		rg_diag_hint(diag, "the plan still holds; `--skip-preflight` leaves the check out");
 	}
 	pass_locate(pass->cluster, preflight->findings);
-	rg_diags_locate(preflight->findings, source_of_change, preflight->plan);
+	if (preflight->plan)
+		rg_diags_locate(preflight->findings, source_of_change, preflight->plan);
 	bool fine = !rg_diags_has_errors(preflight->findings);
 	rg_diags_take_new(diags, preflight->findings);
 	return fine;
 }
 
-void pass_preflight(RgSession *session, RgPass *pass, RgDiags *diags)
+RgPreflight *pass_begin_first_preflight(RgSession *session, const RgPass *pass)
 {
-	g_autoptr(RgPreflight) preflight = pass_begin_preflight(session, pass, pass->plan);
-	if (!pass_end_preflight(preflight, pass, diags))
+	bool first = !pass->snapshot->lineage && !rg_resource_set_size(pass->snapshot->recorded);
+	return first ? pass_begin_preflight(session, pass, NULL) : NULL;
+}
+
+void pass_preflight(RgSession *session, RgPass *pass, RgPreflight *begun, RgDiags *diags)
+{
+	g_autoptr(RgPreflight) preflight = NULL;
+	if (!begun)
+		begun = preflight = pass_begin_preflight(session, pass, pass->plan);
+	if (!pass_end_preflight(begun, pass, diags))
 		pass->plan->errored = true;
 }

@@ -47,7 +47,7 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 					      : as_recorded(pass->snapshot->recorded);
 	if (!rg_pass_make_plan(session, pass, diags))
 		return NULL;
-	pass_preflight(session, pass, diags);
+	pass_preflight(session, pass, NULL, diags);
 	return g_steal_pointer(&pass);
 }
 

@@ -32,6 +32,8 @@ REGION = 'us-east-1'
 # The pair that raygpu-sim knows from the start.
 KEY = 'AKIDEXAMPLE'
 SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
+# Nodes without a public address reach their image; the simulator's own default VPC has an internet gateway only.
+NETWORK = {'egress': {'*': 'nat_gateway'}}
 
 
 def sim_binary():
@@ -57,6 +59,10 @@ class Sim:
     def __init__(self, *options, world=None, region=REGION, port=0, scheme='http'):
         self.region = region
         self.options = list(map(str, options))
+        if '--knobs' not in self.options:
+            self.options += ['--knobs', '{}']
+        at = self.options.index('--knobs') + 1
+        self.options[at] = json.dumps({**NETWORK, **json.loads(self.options[at])})
         self.folder = tempfile.mkdtemp(prefix='raygpu-sim-')
         self.world_path = world
         self.port = port

@@ -8,9 +8,9 @@
 static const char spec[] = "cluster: embedded\n"
 			   "provider: {name: aws, region: us-east-1}\n"
 			   "ray: {version: 2.52.0, python: \"3.11\"}\n"
-			   "head: {instance_type: m5.large}\n"
+			   "head: {instance_type: m5.large, public_ip: true}\n"
 			   "pools:\n"
-			   "  work: {accelerators: \"T4:1\", nodes: 2}\n";
+			   "  work: {accelerators: \"T4:1\", nodes: 2, public_ip: true}\n";
 
 typedef struct {
 	char *folder, *spec, *state;

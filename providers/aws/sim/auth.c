@@ -89,26 +89,28 @@ typedef enum {
 	OLD_TOKEN,
 } Refusal;
 
-/* EC2 and STS: their "Common errors" pages; SSM: the JSON protocol's common errors. */
+/* EC2 and the other query services: their "Common errors" pages; the JSON protocol's common errors.
+ */
+enum { EC2_CODES, QUERY_CODES, JSON_CODES, CODES };
 static const struct {
 	int status;
 	const char *code;
-} refusals[AWS_APIS][7] = {
-	[EC2_API] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
+} refusals[CODES][7] = {
+	[EC2_CODES] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
 		[INCOMPLETE] = {400, "IncompleteSignature"},
 		[UNKNOWN_KEY] = {401, "AuthFailure"},
 		[MISMATCH] = {403, "SignatureDoesNotMatch"},
 		[WRONG_SCOPE] = {401, "AuthFailure"},
 		[WRONG_CLOCK] = {400, "RequestExpired"},
 		[OLD_TOKEN] = {400, "RequestExpired"}},
-	[STS_API] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
+	[QUERY_CODES] = {[NO_TOKEN] = {403, "MissingAuthenticationToken"},
 		[INCOMPLETE] = {400, "IncompleteSignature"},
 		[UNKNOWN_KEY] = {403, "InvalidClientTokenId"},
 		[MISMATCH] = {403, "SignatureDoesNotMatch"},
 		[WRONG_SCOPE] = {403, "SignatureDoesNotMatch"},
 		[WRONG_CLOCK] = {403, "SignatureDoesNotMatch"},
 		[OLD_TOKEN] = {403, "ExpiredToken"}},
-	[SSM_API] = {[NO_TOKEN] = {400, "MissingAuthenticationTokenException"},
+	[JSON_CODES] = {[NO_TOKEN] = {400, "MissingAuthenticationTokenException"},
 		[INCOMPLETE] = {400, "IncompleteSignatureException"},
 		[UNKNOWN_KEY] = {400, "UnrecognizedClientException"},
 		[MISMATCH] = {400, "InvalidSignatureException"},
@@ -144,8 +146,11 @@ static bool auth_refuse(RgSimCall *call, Refusal refusal, const char *format, ..
 	va_start(args, format);
 	g_autofree char *message = g_strdup_vprintf(format, args);
 	va_end(args);
-	return rg_sim_fail(call, refusals[call->service][refusal].status,
-		refusals[call->service][refusal].code, "%s", message);
+	int codes = ec2_is_json(call->service) ? JSON_CODES
+		    : call->service == EC2_API ? EC2_CODES
+					       : QUERY_CODES;
+	return rg_sim_fail(call, refusals[codes][refusal].status, refusals[codes][refusal].code,
+		"%s", message);
 }
 
 /* The value of "Name=value" in the header's comma-separated list, or NULL. */
@@ -185,7 +190,7 @@ static bool read_proof(RgSimCall *call, Proof *proof)
 
 static bool check_scope(RgSimCall *call, const Proof *proof)
 {
-	static const char *const services[AWS_APIS] = {"ec2", "sts", "ssm"};
+	static const char *const services[AWS_APIS] = {"ec2", "sts", "iam", "ssm", "servicequotas"};
 	const char *service = services[call->service];
 	g_assert(proof->scope != NULL); /* five parts, checked by read_proof */
 	if (!g_str_equal(proof->scope[4], "aws4_request") || !g_str_equal(proof->scope[3], service))

@@ -4,12 +4,20 @@
 #include "aws/sim/ec2.h"
 #include "aws/sim/resources.h"
 
-/* Four protocols on one port: EC2's and STS's query forms, SSM's JSON 1.1, SSO's paths. */
+/* Four protocols on one port: EC2's query forms, those of STS and IAM, JSON 1.1, SSO's paths. */
 #define EC2_VERSION "2016-11-15"
-#define STS_VERSION "2011-06-15"
 #define EC2_NAMESPACE "http://ec2.amazonaws.com/doc/" EC2_VERSION "/"
-#define STS_NAMESPACE "https://sts.amazonaws.com/doc/" STS_VERSION "/"
-#define SSM_TARGET "AmazonSSM."
+
+/* What tells them apart: a form's Version, or the prefix of the target header. */
+static const struct {
+	const char *version, *target;
+} apis[AWS_APIS] = {
+	[EC2_API] = {EC2_VERSION, NULL},
+	[STS_API] = {"2011-06-15", NULL},
+	[IAM_API] = {"2010-05-08", NULL},
+	[SSM_API] = {NULL, "AmazonSSM."},
+	[QUOTAS_API] = {NULL, "ServiceQuotasV20190624."},
+};
 
 /* ---- its parts */
 
@@ -46,6 +54,8 @@ static const RgSimKnob knobs[] = {
 	{"roles", .check = rg_sim_knob_is_words, .json = "[\"*\"]", .form = "a list of ARNs"},
 	{"sso_tokens", .check = rg_sim_knob_is_texts, .json = "{}",
 		.form = "an object {token: access or refresh}"},
+	{"egress", .check = ec2_is_egress, .json = "{\"*\": \"internet_gateway\"}",
+		.form = "an object {zone or *: where its default route goes}, with *"},
 	{"parameters", .check = rg_sim_knob_is_texts, .json = "{}",
 		.form = "an object {name: value}"},
 	{"join_ms", 0, 0, 24 * 3600 * 1000LL}, /* from running to being a member of Ray */
@@ -60,6 +70,7 @@ static const RgSimKnob knobs[] = {
 
 static const RgSimAction *const actions[] = {
 	ec2_console_actions,
+	ec2_account_actions,
 	ec2_group_actions,
 	ec2_image_actions,
 	ec2_instance_actions,
@@ -68,6 +79,7 @@ static const RgSimAction *const actions[] = {
 	ec2_lifecycle_actions,
 	ec2_network_actions,
 	ec2_placement_group_actions,
+	ec2_route_actions,
 	ec2_rule_actions,
 	ec2_spot_actions,
 	ec2_sso_actions,
@@ -78,11 +90,10 @@ static const RgSimAction *const actions[] = {
 
 static const RgSimAction *find_action(const char *name, const char *version, int service)
 {
-	static const char *const versions[AWS_APIS] = {EC2_VERSION, STS_VERSION, NULL, NULL};
 	for (size_t i = 0; i < G_N_ELEMENTS(actions); i++) {
 		for (const RgSimAction *action = actions[i]; action->name; action++) {
 			if (g_strcmp0(action->name, name) == 0 && action->service == service &&
-				g_strcmp0(versions[service], version) == 0)
+				g_strcmp0(apis[service].version, version) == 0)
 				return action;
 		}
 	}
@@ -100,20 +111,33 @@ static void cloud_seed(RgSimPlace *region)
 
 /* ---- from the request to parameters */
 
-static const char *ssm_target(const RgSimRequest *request)
+/* The API of the target header; AWS_APIS: it has none that is known, *action is not set. */
+static int target_of(const RgSimRequest *request, const char **action)
 {
 	const char *header = g_hash_table_lookup(request->headers, "x-amz-target");
-	return header && g_str_has_prefix(header, SSM_TARGET) ? header : NULL;
+	for (int i = 0; header && i < AWS_APIS; i++) {
+		if (!apis[i].target || !g_str_has_prefix(header, apis[i].target))
+			continue;
+		*action = header + strlen(apis[i].target);
+		return i;
+	}
+	return AWS_APIS;
 }
 
 /* By the target header or the form's Version; EC2 if neither decides. */
 static int service_of(const RgSimRequest *request, const json_t *params)
 {
+	const char *action, *version = ec2_param_str(params, "Version");
 	if (ec2_sso_claims(request))
 		return SSO_API;
-	if (ssm_target(request))
-		return SSM_API;
-	return g_strcmp0(ec2_param_str(params, "Version"), STS_VERSION) == 0 ? STS_API : EC2_API;
+	int target = target_of(request, &action);
+	if (target < AWS_APIS)
+		return target;
+	for (int i = 0; i < AWS_APIS; i++) {
+		if (version && g_strcmp0(apis[i].version, version) == 0)
+			return i;
+	}
+	return EC2_API;
 }
 
 /* JSON in the form of a parsed form: text at the leaves, lists as objects with numbers as keys.
@@ -143,7 +167,7 @@ static json_t *tree_of(const json_t *value)
 	return tree;
 }
 
-static json_t *parse_json(const RgSimRequest *request, char **problem)
+static json_t *parse_json(const RgSimRequest *request, const char *action, char **problem)
 {
 	json_error_t error;
 	json_auto_t *given =
@@ -153,17 +177,18 @@ static json_t *parse_json(const RgSimRequest *request, char **problem)
 		return NULL;
 	}
 	json_t *tree = tree_of(given);
-	json_object_set_new(tree, "Action", json_string(ssm_target(request) + strlen(SSM_TARGET)));
+	json_object_set_new(tree, "Action", json_string(action));
 	return tree;
 }
 
 /* The parameters in the form of params.h, including the action's name and version. */
 static json_t *params_of(const RgSimRequest *request, char **problem)
 {
+	const char *action;
 	if (ec2_sso_claims(request))
 		return ec2_sso_params(request, problem);
-	if (ssm_target(request))
-		return parse_json(request, problem);
+	if (target_of(request, &action) < AWS_APIS)
+		return parse_json(request, action, problem);
 	if (strlen(request->body) != request->body_length) {
 		*problem = g_strdup("the form contains a NUL byte");
 		return NULL;
@@ -179,7 +204,7 @@ static bool cloud_claims(const RgSimRequest *request)
 
 static bool fail_syntax(RgSimCall *call, const char *problem)
 {
-	bool json = call->service == SSM_API || call->service == SSO_API;
+	bool json = ec2_is_json(call->service);
 	return rg_sim_fail(call, 400, json ? "SerializationException" : "MalformedQueryString",
 		"The %s contains a syntax error: %s", json ? "body" : "query string", problem);
 }
@@ -202,7 +227,7 @@ static bool cloud_admit(RgSimCall *call)
 	if (!name)
 		return rg_sim_fail(call, 400, "MissingAction",
 			"The request is missing an action or a required parameter.");
-	if (call->service == SSM_API)
+	if (ec2_is_json(call->service))
 		return rg_sim_fail(
 			call, 400, "UnknownOperationException", "The operation is unknown");
 	return rg_sim_fail(call, 400, "InvalidAction",
@@ -211,47 +236,64 @@ static bool cloud_admit(RgSimCall *call)
 
 /* ---- from the outcome to the reply */
 
+/* STS and IAM: their answers and errors have this namespace. */
+static bool is_plain_query(int service)
+{
+	return service == STS_API || service == IAM_API;
+}
+
+static char *namespace_of(int service)
+{
+	return g_strdup_printf("https://%s.amazonaws.com/doc/%s/",
+		service == STS_API ? "sts" : "iam", apis[service].version);
+}
+
 static void write_answer(const RgSimCall *call, GString *out)
 {
 	const char *name = call->action->name;
-	if (call->service == STS_API)
+	bool query = is_plain_query(call->service);
+	g_autofree char *namespace = query ? namespace_of(call->service) : NULL;
+	if (query)
 		g_string_append_printf(
-			out, "<%sResponse xmlns=\"" STS_NAMESPACE "\"><%sResult>", name, name);
+			out, "<%sResponse xmlns=\"%s\"><%sResult>", name, namespace, name);
 	else if (call->service == EC2_API)
 		g_string_append_printf(out,
 			"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse "
 			"xmlns=\"" EC2_NAMESPACE "\"><requestId>%s</requestId>",
 			name, call->request_id);
 	g_string_append_len(out, call->body->str, (gssize)call->body->len);
-	if (call->service == STS_API)
+	if (query)
 		g_string_append_printf(out,
 			"</%sResult><ResponseMetadata><RequestId>%s</RequestId>"
 			"</ResponseMetadata>",
 			name, call->request_id);
-	if (call->service == EC2_API || call->service == STS_API)
+	if (!ec2_is_json(call->service))
 		g_string_append_printf(out, "</%sResponse>", name);
 }
 
 static void write_error(const RgSimCall *call, GString *out)
 {
-	bool sts = call->service == STS_API;
-	if (call->service == SSM_API || call->service == SSO_API) {
+	bool query = is_plain_query(call->service);
+	if (ec2_is_json(call->service)) {
 		json_auto_t *error =
 			json_pack("{s:s, s:s}", "__type", call->code, "message", call->message);
 		g_autofree char *text = json_dumps(error, JSON_COMPACT);
 		g_string_append(out, text);
 		return;
 	}
-	g_string_append(
-		out, sts ? "<ErrorResponse xmlns=\"" STS_NAMESPACE "\"><Error>"
-			 : "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error>");
-	if (sts)
+	g_autofree char *namespace = query ? namespace_of(call->service) : NULL;
+	if (query)
+		g_string_append_printf(out, "<ErrorResponse xmlns=\"%s\"><Error>", namespace);
+	else
+		g_string_append(out,
+			"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error>");
+	if (query)
 		ec2_xml_text(out, "Type", call->status < 500 ? "Sender" : "Receiver");
 	ec2_xml_text(out, "Code", call->code);
 	ec2_xml_text(out, "Message", call->message);
-	g_string_append(out, sts ? "</Error>" : "</Error></Errors>");
-	ec2_xml_text(out, sts ? "RequestId" : "RequestID", call->request_id);
-	ec2_xml_close(out, sts ? "ErrorResponse" : "Response");
+	g_string_append(out, query ? "</Error>" : "</Error></Errors>");
+	ec2_xml_text(out, query ? "RequestId" : "RequestID", call->request_id);
+	ec2_xml_close(out, query ? "ErrorResponse" : "Response");
 }
 
 static void cloud_answer(const RgSimCall *call)
@@ -263,9 +305,9 @@ static void cloud_answer(const RgSimCall *call)
 		write_answer(call, reply->body);
 	reply->status = call->status;
 	rg_sim_reply_header(reply, "Content-Type",
-		call->service == SSM_API   ? "application/x-amz-json-1.1"
-		: call->service == SSO_API ? "application/json"
-					   : "text/xml;charset=UTF-8");
+		call->service == SSO_API     ? "application/json"
+		: ec2_is_json(call->service) ? "application/x-amz-json-1.1"
+					     : "text/xml;charset=UTF-8");
 	if (call->service == SSO_API && call->code)
 		rg_sim_reply_header(reply, "x-amzn-ErrorType", call->code);
 	rg_sim_reply_header(reply, "x-amzn-RequestId", call->request_id);

@@ -1,5 +1,5 @@
-/* Used by every file of the simulated EC2, STS and SSM: kinds, facts, the parameters of a call, its
- * errors and its XML. Documents have the spelling of EC2's answers. */
+/* What every file of the simulated EC2 and its neighbours works with: kinds, facts, the parameters
+ * of a call, its errors and its XML. Documents have the spelling of EC2's answers. */
 #pragma once
 #include "aws/sim/params.h"
 #include "sim/core/call.h"
@@ -41,14 +41,21 @@ unsigned ec2_kind_of(const char *id);
 bool ec2_is_id(unsigned kind, const char *id);
 
 /* RgSimAction.service */
-enum { EC2_API, STS_API, SSM_API, SSO_API, AWS_APIS };
+enum { EC2_API, STS_API, IAM_API, SSM_API, QUOTAS_API, SSO_API, AWS_APIS };
+/* JSON 1.1 with a target header, or SSO's paths; the others are query forms, of EC2 and of the
+ * rest.
+ */
+static inline bool ec2_is_json(int service)
+{
+	return service == SSM_API || service == QUOTAS_API || service == SSO_API;
+}
 
 /* Each family's actions; the tables end with a NULL name. */
-extern const RgSimAction ec2_console_actions[], ec2_group_actions[], ec2_image_actions[],
-	ec2_instance_actions[], ec2_interface_actions[], ec2_launch_actions[],
+extern const RgSimAction ec2_account_actions[], ec2_console_actions[], ec2_group_actions[],
+	ec2_image_actions[], ec2_instance_actions[], ec2_interface_actions[], ec2_launch_actions[],
 	ec2_lifecycle_actions[], ec2_network_actions[], ec2_placement_group_actions[],
-	ec2_rule_actions[], ec2_spot_actions[], ec2_sso_actions[], ec2_tag_actions[],
-	ec2_type_actions[], sts_actions[];
+	ec2_route_actions[], ec2_rule_actions[], ec2_spot_actions[], ec2_sso_actions[],
+	ec2_tag_actions[], ec2_type_actions[], sts_actions[];
 #define PAGED " DryRun Filter MaxResults NextToken"
 
 /* ---- facts (data/, and the types of a scenario: types.c) */

@@ -1,6 +1,26 @@
 #include "aws/sim/describe.h"
 #include "aws/sim/resources.h"
 
+/* Of public images AWS deprecates each two years after its creation (EC2 user guide, "Deprecate an
+ * Amazon EC2 AMI"). */
+#define DEPRECATED_AFTER_YEARS 2
+
+static GDateTime *time_of(const json_t *image, const char *member)
+{
+	g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+	return g_date_time_new_from_iso8601(doc_str(image, member), utc);
+}
+
+static void set_deprecation(json_t *image)
+{
+	g_autoptr(GDateTime) created = time_of(image, "creationDate");
+	g_autoptr(GDateTime) end =
+		created ? g_date_time_add_years(created, DEPRECATED_AFTER_YEARS) : NULL;
+	g_autofree char *text = end ? g_date_time_format(end, "%Y-%m-%dT%H:%M:%S.000Z") : NULL;
+	if (text)
+		json_object_set_new(image, "deprecationTime", json_string(text));
+}
+
 static json_t *image_new(const RgSimPlace *region, const json_t *seed)
 {
 	const char *name = doc_str(seed, "name");
@@ -27,6 +47,7 @@ static json_t *image_new(const RgSimPlace *region, const json_t *seed)
 		"available", "imageOwnerId", owner, "isPublic", 1, "creationDate",
 		doc_str(seed, "created"), "architecture", doc_str(seed, "arch"));
 	json_object_set_new(rest, "imageType", json_string("machine"));
+	set_deprecation(rest);
 	json_object_update(image, rest);
 	return image;
 }
@@ -39,9 +60,19 @@ void ec2_images_seed(RgSimPlace *region)
 		rg_sim_put(region, EC2_IMAGE, image_new(region, seed));
 }
 
-/* Owner.N: an account, an alias, or "self". */
-static bool owner_wanted(const RgSimCall *call, const json_t *image)
+/* Deprecated images are shown to those who ask for them; nobody here owns one. */
+static bool age_wanted(const RgSimCall *call, const json_t *image)
 {
+	g_autoptr(GDateTime) end = time_of(image, "deprecationTime");
+	return call_bool(call, "IncludeDeprecated", false) || !end ||
+	       g_date_time_to_unix(end) > call->sim->now_ms / 1000;
+}
+
+/* Owner.N: an account, an alias, or "self". */
+static bool is_wanted(const RgSimCall *call, const json_t *image)
+{
+	if (!age_wanted(call, image))
+		return false;
 	const char *owner = doc_str(image, "imageOwnerId");
 	return ec2_is_asked(call, "Owner", owner) ||
 	       ec2_is_asked(call, "Owner", doc_str(image, "imageOwnerAlias")) ||
@@ -61,7 +92,7 @@ static bool describe_images(RgSimCall *call)
 		{"boot-mode", "bootMode"},
 		{"block-device-mapping.volume-type", "blockDeviceMapping.ebs.volumeType"}, {NULL}};
 	static const Ec2Listing listing = {
-		"imagesSet", EC2_IMAGE, "ImageId", filters, .wanted = owner_wanted, .least = 1};
+		"imagesSet", EC2_IMAGE, "ImageId", filters, .wanted = is_wanted, .least = 1};
 	return ec2_describe(call, &listing);
 }
 

@@ -17,6 +17,16 @@ static json_t *metadata_options(const RgSimCall *call, const Ec2Launch *launch)
 		"instanceMetadataTags", tags ? tags : "disabled");
 }
 
+/* Types whose entry names no cores have two threads on each. */
+static json_t *cpu_options(const json_t *type)
+{
+	const json_t *info = json_object_get(type, "vCpuInfo");
+	gint64 threads = doc_int(info, "defaultThreadsPerCore");
+	threads = threads ? threads : 2;
+	return json_pack("{s:I, s:I}", "coreCount", (json_int_t)(ec2_type_vcpus(type) / threads),
+		"threadsPerCore", (json_int_t)threads);
+}
+
 static void set_profile(const RgSimCall *call, json_t *instance)
 {
 	const char *name = call_str(call, "IamInstanceProfile.Name");
@@ -51,6 +61,7 @@ static json_t *instance_new(
 		call_bool(call, "Monitoring.Enabled", false) ? "enabled" : "disabled",
 		"virtualizationType", "hvm", "usageOperation", "RunInstances");
 	json_object_update(instance, rest);
+	json_object_set_new(instance, "cpuOptions", cpu_options(launch->type_entry));
 	set_profile(call, instance);
 	if (launch->placement) {
 		json_t *placement = json_object_get(instance, "placement");

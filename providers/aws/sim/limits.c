@@ -141,18 +141,24 @@ static const struct {
 	const char *families; /* letters before the generation's digit, blank-separated */
 	const char *on_demand;
 	const char *spot;
+	const char *name, *spot_name; /* what the quota's name says of them; NULL: the same */
 } quotas[] = {
-	{"p", "L-417A185B", "L-7212CCBC"},
-	{"g gr vt", "L-DB2E81BA", "L-3819A6DF"},
-	{"trn", "L-2C3B7624", "L-5480EFD2"},
-	{"inf", "L-1945791B", "L-B5D1601B"},
-	{"dl", "L-6E869C2A", "L-85EED4F7"},
-	{"a c d h i im is m r t z", "L-1216C47A", "L-34B43A08"},
+	{"p", "L-417A185B", "L-7212CCBC", "P", "P4, P3 and P2"},
+	{"g gr vt", "L-DB2E81BA", "L-3819A6DF", "G and VT", NULL},
+	{"trn", "L-2C3B7624", "L-5480EFD2", "Trn", NULL},
+	{"inf", "L-1945791B", "L-B5D1601B", "Inf", NULL},
+	{"dl", "L-6E869C2A", "L-85EED4F7", "DL", NULL},
+	{"a c d h i im is m r t z", "L-1216C47A", "L-34B43A08",
+		"Standard (A, C, D, H, I, M, R, T, Z)", NULL},
 };
+/* Spot instances of P5 have one of their own ("All P5 Spot Instance Requests"). */
+#define P5_SPOT "L-C4BD4855"
 
 const char *ec2_quota_code(const char *type, bool spot)
 {
 	g_autofree char *family = g_strndup(type, strcspn(type, "0123456789.-"));
+	if (spot && g_str_has_prefix(type, "p5"))
+		return P5_SPOT;
 	for (size_t i = 0; i < G_N_ELEMENTS(quotas); i++) {
 		g_auto(GStrv) names = g_strsplit(quotas[i].families, " ", -1);
 		if (g_strv_contains((const char *const *)names, family))
@@ -161,13 +167,22 @@ const char *ec2_quota_code(const char *type, bool spot)
 	return NULL;
 }
 
-bool ec2_is_quota(const char *code)
+char *ec2_quota_name(const char *code)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(quotas); i++) {
-		if (g_str_equal(code, quotas[i].on_demand) || g_str_equal(code, quotas[i].spot))
-			return true;
+		if (g_str_equal(code, quotas[i].on_demand))
+			return g_strdup_printf("Running On-Demand %s instances", quotas[i].name);
+		if (g_str_equal(code, quotas[i].spot))
+			return g_strdup_printf("All %s Spot Instance Requests",
+				quotas[i].spot_name ? quotas[i].spot_name : quotas[i].name);
 	}
-	return false;
+	return g_str_equal(code, P5_SPOT) ? g_strdup("All P5 Spot Instance Requests") : NULL;
+}
+
+bool ec2_is_quota(const char *code)
+{
+	g_autofree char *name = ec2_quota_name(code);
+	return name != NULL;
 }
 
 gint64 ec2_quota_left(const RgSimCall *call, const char *code)
@@ -191,11 +206,10 @@ gint64 ec2_quota_left(const RgSimCall *call, const char *code)
 bool ec2_fail_quota(RgSimCall *call, const char *code)
 {
 	gint64 limit = doc_int(json_object_get(call->sim->knobs, "quotas"), code);
-	for (size_t i = 0; i < G_N_ELEMENTS(quotas); i++) {
-		if (g_str_equal(code, quotas[i].spot))
-			return rg_sim_fail(call, 400, "MaxSpotInstanceCountExceeded",
-				"Max spot instance count exceeded");
-	}
+	g_autofree char *name = ec2_quota_name(code);
+	if (g_str_has_suffix(name, " Spot Instance Requests"))
+		return rg_sim_fail(call, 400, "MaxSpotInstanceCountExceeded",
+			"Max spot instance count exceeded");
 	return rg_sim_fail(call, 400, "VcpuLimitExceeded",
 		"You have requested more vCPU capacity than your current vCPU limit of "
 		"%" G_GINT64_FORMAT

@@ -54,7 +54,7 @@ static bool fail_constraint(
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"Value ( %s ) for parameter %s is invalid. %s", text, name, constraint);
 	return rg_sim_fail(call, 400,
-		call->service == STS_API ? "ValidationError" : "ValidationException",
+		ec2_is_json(call->service) ? "ValidationException" : "ValidationError",
 		"1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: %s",
 		text, name, constraint);
 }
@@ -100,11 +100,11 @@ static bool check_leaf(RgSimCall *call, const json_t *form, const char *text, co
 		return fail_constraint(call, name, text, "Member must satisfy enum value set");
 	}
 	if (type && !fits_type(type, text)) {
-		if (call->service == SSM_API)
+		if (ec2_is_json(call->service))
 			return rg_sim_fail(call, 400, "SerializationException",
 				"Value '%s' at '%s' is not of type %s", text, name, type);
 		return rg_sim_fail(call, 400,
-			call->service == STS_API ? "MalformedInput" : "InvalidParameterValue",
+			call->service == EC2_API ? "InvalidParameterValue" : "MalformedInput",
 			"Invalid value '%s' for %s", text, name);
 	}
 	bool number = g_strcmp0(type, "integer") == 0;

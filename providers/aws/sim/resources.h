@@ -35,6 +35,8 @@ bool ec2_choose_zone(RgSimCall *call, const Ec2Machine *machine, const char *wan
 /* "L-417A185B"; NULL for families without a quota here. */
 const char *ec2_quota_code(const char *type, bool spot);
 bool ec2_is_quota(const char *code);
+/* "Running On-Demand P instances"; NULL: there is no such quota. g_free it. */
+char *ec2_quota_name(const char *code);
 /* vCPUs left under the code; G_MAXINT64 if unlimited. Pending, running and ending instances
  * count. */
 gint64 ec2_quota_left(const RgSimCall *call, const char *code);
@@ -64,8 +66,10 @@ void ec2_console_give_fault(const RgSimCall *call, json_t *instance);
 /* Its status checks fail. */
 bool ec2_is_impaired(const json_t *instance);
 
-/* ---- network.c, groups.c, rules.c, permission.c, images.c */
+/* ---- routes.c, network.c, groups.c, rules.c, permission.c, images.c */
 
+/* The check of the knob `egress`. */
+bool ec2_is_egress(const json_t *value);
 /* The default VPC and its subnets (one per zone), which every account has. */
 void ec2_network_seed(RgSimPlace *region);
 /* The region's default VPC. Borrowed. */

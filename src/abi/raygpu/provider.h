@@ -135,7 +135,8 @@
  *                 "with": {option: text or true}}
  *          returns "document": what the user must be allowed in the cloud for that task ("plan", "apply", and others that
  *          the module knows) and this spec, in the cloud's own form. Pure: no host function but result and diag.
- * preflight input {"creates": [{"kind", "group": pool or null, "count": n, "addresses": [...],
+ * preflight input {"cluster", "applies": true if the run goes on to create them,
+ *                 "creates": [{"kind", "group": pool or null, "count": n, "addresses": [...],
  *                 "attributes": {desired ones, with expressions}, "origin": JSON pointer into the
  *                 spec, "replaces": true if as many are removed for it}]}
  *          returns "finding" (any number): {"severity": "error" | "warning" | "note", "class", "message",

@@ -69,6 +69,14 @@ static void count_outcome(json_t *counts, Outcome outcome)
 	add_one(counts, "injected", outcome == INJECTED);
 }
 
+/* As counters and faults know it: dry runs apart, or a fault would be spent on one that is not
+ * meant.
+ */
+static char *call_name(const RgSimCall *call)
+{
+	return g_strconcat(call->action->name, call->dry_run ? ":dry_run" : NULL, NULL);
+}
+
 static void call_count(const RgSimCall *call, Outcome outcome)
 {
 	json_t *counters = call->sim->counters;
@@ -83,10 +91,11 @@ static void call_count(const RgSimCall *call, Outcome outcome)
 					 : "reading",
 		true);
 	json_t *actions = json_object_get(counters, "actions");
-	json_t *own = json_object_get(actions, call->action->name);
+	g_autofree char *name = call_name(call);
+	json_t *own = json_object_get(actions, name);
 	if (!own) {
 		own = json_object();
-		json_object_set_new(actions, call->action->name, own);
+		json_object_set_new(actions, name, own);
 	}
 	count_outcome(own, outcome);
 }
@@ -148,7 +157,7 @@ static bool call_arrive(RgSimCall *call, json_t **fault, gint64 *latency_ms)
 	call->request_id = make_request_id(sim);
 	bool admitted = call->realm->cloud->admit(call);
 	if (admitted) {
-		const char *name = call->action->name;
+		g_autofree char *name = call_name(call);
 		*fault = rg_sim_faults_take(&sim->faults, name, sim->random);
 		*latency_ms = choose_latency(sim, name);
 	} else {

@@ -23,7 +23,8 @@ def gang(sim):
 
 
 def launches(home):
-    return [call for call in home.read('trace.jsonl').split('\n') if 'Action=RunInstances' in call]
+    return [call for call in home.read('trace.jsonl').split('\n') if 'Action=RunInstances' in call
+            and 'DryRun' not in call]
 
 
 def no_changes(home):

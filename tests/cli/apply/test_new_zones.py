@@ -36,7 +36,7 @@ def test_a_subnet_made_as_told_is_seen(tmp_path):
         sim.counters_reset()
         home.apply('cluster.yaml', '--no-settle')
         asked = sim.counters()['actions']
-        assert asked['DescribeSubnets']['requests'] == 1, asked
+        assert asked['DescribeSubnets']['requests'] == 2, asked  # where to place nodes, and before they are made
         zones = {i['instanceType']: i['placement']['availabilityZone'] for i in sim.live_instances()}
         assert zones['p4d.24xlarge'] not in WITHOUT_A100 and zones['g4dn.xlarge'] in WITHOUT_A100
         sim.counters_reset()

@@ -4,6 +4,10 @@ import pytest
 from program import Home, spec
 from rounds import Rounds
 
+# What is asked of a plan's nodes before it is shown, one GetServiceQuota for each of two families
+PREFLIGHT = ['DescribeImages', 'DescribeInstanceTypeOfferings', 'DescribeInstanceTypes', 'DescribeInstances',
+             'DescribeRouteTables', 'DescribeRouteTables', 'DescribeSubnets', 'GetServiceQuota', 'GetServiceQuota',
+             'RunInstances', 'RunInstances']
 LISTS = ['DescribeInstances', 'DescribeNetworkInterfaces', 'DescribeSecurityGroups']
 
 
@@ -22,12 +26,13 @@ def home(tmp_path, sim, rounds):
 
 def test_a_first_plan_asks_everything_at_once(home, rounds):
     assert rounds.run(home, 'plan', 'cluster.yaml') == [sorted(LISTS + [
-        'DescribeImages', 'DescribeInstanceTypeOfferings', 'DescribeSubnets', 'DescribeVpcs', 'GetCallerIdentity'])]
+        'DescribeImages', 'DescribeInstanceTypeOfferings', 'DescribeSubnets', 'DescribeVpcs', 'GetCallerIdentity']),
+        PREFLIGHT]
 
 
 def test_an_apply_waits_only_for_what_it_names_in_its_next_request(home, rounds):
-    plan, *rest = rounds.run(home, 'apply', 'cluster.yaml', '--auto-approve')
-    assert 'DescribeImages' in plan
+    plan, preflight, *rest = rounds.run(home, 'apply', 'cluster.yaml', '--auto-approve')
+    assert 'DescribeImages' in plan and preflight == PREFLIGHT
     assert rest == [['CreateSecurityGroup'], ['AuthorizeSecurityGroupIngress', 'DescribeSecurityGroups'],
                     ['CreateNetworkInterface'], ['DescribeNetworkInterfaces'], ['RunInstances', 'RunInstances'],
                     ['DescribeInstances']]
@@ -38,14 +43,15 @@ def test_a_plan_without_changes_takes_one_round(home, rounds):
     assert rounds.run(home, 'plan', 'cluster.yaml') == [sorted(LISTS + ['GetCallerIdentity'])]
     # what a new pool needs is requested while the cloud is read
     home.write('cluster.yaml', spec(pools={'serve': 3, 'more': 1}))
-    assert len(rounds.run(home, 'plan', 'cluster.yaml')) == 1
+    _, preflight = rounds.run(home, 'plan', 'cluster.yaml')
+    assert preflight.count('RunInstances') == 1
 
 
 def test_an_image_by_name_is_looked_up_first(home, rounds):
     home.write('cluster.yaml', spec(pools={'serve': 3}).replace(
         'head: {', 'head: {image: "ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-22.04'
         '/latest/ami-id", '))
-    names, images = rounds.run(home, 'plan', 'cluster.yaml')
+    names, images, _ = rounds.run(home, 'plan', 'cluster.yaml')
     assert 'GetParameter' in names and images == ['DescribeImages', 'DescribeImages', 'DescribeInstanceTypeOfferings',
                                                   'DescribeSubnets', 'DescribeVpcs']
 
@@ -55,9 +61,9 @@ def test_ones_own_network_is_checked_in_the_same_round(home, rounds, sim):
     home.write('cluster.yaml', spec(pools={'serve': 3}).replace(
         'region: us-east-1', f'region: us-east-1, vpc: {subnet.findtext("vpcId")}, subnets: '
         f'{{{subnet.findtext("availabilityZone")}: {subnet.findtext("subnetId")}}}'))
-    assert len(rounds.run(home, 'plan', 'cluster.yaml')) == 1
+    assert len(rounds.run(home, 'plan', 'cluster.yaml')) == 2
 
 
 def test_a_kind_that_only_the_spec_has_is_read_when_that_is_known(home, rounds):
     home.write('cluster.yaml', spec(pools={'train': ('A100:8', 2)}, pool_extra=', network: {placement: cluster}'))
-    assert [len(round) for round in rounds.run(home, 'plan', 'cluster.yaml')] == [8, 1]
+    assert [len(round) for round in rounds.run(home, 'plan', 'cluster.yaml')] == [8, 1 + len(PREFLIGHT)]

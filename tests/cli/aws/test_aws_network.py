@@ -20,6 +20,7 @@ class Account:
         self.vpc = moto.ok('CreateVpc', {'CidrBlock': '10.9.0.0/16'}).findtext('vpc/vpcId')
         self.subnets = {zone: self.subnet(self.vpc, zone, f'10.9.{i}.0/24')
                         for i, zone in enumerate(('us-east-1a', 'us-east-1b'))}
+        moto.give_way_out(self.vpc)
         self.group = self.make_group(self.vpc, 'corporate')
         self.image = moto.ok('DescribeImages', {
             'Filter.1.Name': 'architecture', 'Filter.1.Value.1': 'x86_64',
@@ -34,8 +35,10 @@ class Account:
             'VpcId': vpc, 'GroupName': name, 'GroupDescription': 'x'}).findtext('groupId')
 
     def profile(self, name):
-        self.moto.ok('CreateInstanceProfile', {'InstanceProfileName': name}, service='iam',
-                     version='2010-05-08')
+        for action, more in (('CreateInstanceProfile', {}), ('CreateRole', {'AssumeRolePolicyDocument': '{}'}),
+                             ('AddRoleToInstanceProfile', {})):
+            self.moto.ok(action, {'InstanceProfileName': name, 'RoleName': name, **more}, service='iam',
+                         version='2010-05-08')
 
     def instances(self):
         root = self.moto.ok('DescribeInstances', {

@@ -62,7 +62,7 @@ def test_ec2_is_asked_for_one_time_spot_instances(sim, home):
     assert 'instanceLifecycle' not in pool(sim, 'head')[0]
     assert {(r.findtext('state'), r.findtext('type'), r.findtext('spotPrice'), r.findtext('instanceInterruptionBehavior'))
             for r in requests(sim)} == {('active', 'one-time', '0.3', 'terminate')}
-    sent = [call for call in home.read('trace.jsonl').split('\n') if 'Action=RunInstances' in call]
+    sent = [call for call in home.read('trace.jsonl').split('\n') if 'Action=RunInstances' in call and 'DryRun' not in call]
     asked = [call for call in sent if 'InstanceMarketOptions.' in call]
     assert len(sent) == 2 and len(asked) == 1, 'the head is not spot'
     for word in ('MarketType=spot', 'SpotOptions.MaxPrice=0.3&', 'SpotOptions.SpotInstanceType=one-time',
@@ -150,7 +150,8 @@ def test_a_limit_below_the_price_of_the_day(sim, home):
 def test_spot_has_a_quota_of_its_own(sim, home):
     """L-3819A6DF: vCPUs of G and VT on spot; g4dn.xlarge has 4."""
     sim.knobs(quotas={'L-3819A6DF': 0})
-    said = home.apply(code=3)
+    assert '"All G and VT Spot Instance Requests" of 0' in ' '.join(home.apply(code=8).err.split())
+    said = home.apply('cluster.yaml', '--skip-preflight', code=3)
     assert 'MaxSpotInstanceCountExceeded' in said.err and 'All Spot Instance Requests of this family' in said.err
     assert pool(sim) == [] and len(pool(sim, 'head')) == 1
     sim.knobs(quotas={'L-3819A6DF': 8})

@@ -34,6 +34,21 @@ class Moto(Sim):
             pytest.skip('moto is not installed')
         assert done.returncode == 0, done.stdout
         self.url = f'http://127.0.0.1:{self.port}'
+        self.give_way_out()
+
+    def give_way_out(self, vpc='default'):
+        """A NAT gateway for a VPC's main route table, which moto leaves without a default route."""
+        if vpc == 'default':
+            vpc = self.ok('DescribeVpcs', {'Filter.1.Name': 'is-default', 'Filter.1.Value.1': 'true'}).findtext(
+                'vpcSet/item/vpcId')
+        of_vpc = {'Filter.1.Name': 'vpc-id', 'Filter.1.Value.1': vpc}
+        subnet = self.ok('DescribeSubnets', of_vpc).findtext('subnetSet/item/subnetId')
+        address = self.ok('AllocateAddress', {'Domain': 'vpc'}).findtext('allocationId')
+        gateway = self.ok('CreateNatGateway', {'SubnetId': subnet, 'AllocationId': address}).findtext(
+            'natGateway/natGatewayId')
+        table = self.ok('DescribeRouteTables', {**of_vpc, 'Filter.2.Name': 'association.main', 'Filter.2.Value.1': 'true'})
+        self.ok('CreateRoute', {'RouteTableId': table.findtext('routeTableSet/item/routeTableId'),
+                                'DestinationCidrBlock': '0.0.0.0/0', 'NatGatewayId': gateway})
 
     def stop(self):
         with open(self.pid_file, encoding='ascii') as f:
@@ -62,7 +77,8 @@ class Moto(Sim):
         ids += [g.findtext('groupId') for g in self.groups()]
         for action, path, name in (('DescribeNetworkInterfaces', 'networkInterfaceSet/item', 'networkInterfaceId'),
                                    ('DescribeVolumes', 'volumeSet/item', 'volumeId')):
-            ids += [item.findtext(name) for item in self.ok(action).iterfind(path)]
+            ids += [item.findtext(name) for item in self.ok(action).iterfind(path)
+                    if 'NAT' not in item.findtext('description', '')]
         return ids
 
     def picture(self):
@@ -94,6 +110,7 @@ def server():
 @pytest.fixture
 def moto(server):
     server.raw('', path='/moto-api/reset')
+    server.give_way_out()
     assert not server.left()
     return server
 

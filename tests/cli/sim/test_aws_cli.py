@@ -54,6 +54,23 @@ def test_look_and_tamper_with_instances(sim):
         fails='InvalidInstanceID.NotFound')
 
 
+def test_look_at_the_account(sim):
+    sim.knobs(quotas={'L-417A185B': 96}, instance_profiles=['ray'], egress={'*': 'nat_gateway', 'us-east-1a': 'none'})
+    quota = ('get-service-quota', '--service-code', 'ec2', '--quota-code')
+    shown = aws(sim, *quota, 'L-417A185B', service='service-quotas')['Quota']
+    assert (shown['Value'], shown['QuotaName']) == (96, 'Running On-Demand P instances')
+    assert aws(sim, *quota, 'L-C4BD4855', service='service-quotas')['Quota']['Value'] > 1e5
+    aws(sim, *quota, 'L-00000000', service='service-quotas', fails='NoSuchResourceException')
+    shown = aws(sim, 'get-instance-profile', '--instance-profile-name', 'ray', service='iam')['InstanceProfile']
+    assert [role['RoleName'] for role in shown['Roles']] == ['ray'] and shown['Arn'].endswith(':instance-profile/ray')
+    aws(sim, 'get-instance-profile', '--instance-profile-name', 'no', service='iam', fails='NoSuchEntity')
+    main, = aws(sim, 'describe-route-tables', '--filters', 'Name=association.main,Values=true')['RouteTables']
+    assert main['Routes'][1]['NatGatewayId'].startswith('nat-') and main['Associations'][0]['Main']
+    own, = aws(sim, 'describe-route-tables', '--filters', f'Name=association.subnet-id,Values={subnet(sim)}')['RouteTables']
+    assert len(own['Routes']) == 1 and own['RouteTableId'] != main['RouteTableId']
+    aws(sim, 'describe-route-tables', '--route-table-ids', 'rtb-00000000', fails='InvalidRouteTableID.NotFound')
+
+
 def test_look_and_tamper_with_groups_and_interfaces(sim):
     sg = group(sim, 'cli')
     aws(sim, 'authorize-security-group-ingress', '--group-id', sg, '--protocol', 'tcp', '--port', '22',

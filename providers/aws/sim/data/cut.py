@@ -19,7 +19,7 @@ CreateNetworkInterface CreatePlacementGroup CreateSecurityGroup CreateTags Delet
 DeletePlacementGroup DeleteSecurityGroup DeleteTags
 DescribeAvailabilityZones DescribeImages DescribeInstanceAttribute DescribeInstanceStatus
 DescribeInstanceTypeOfferings DescribeInstanceTypes DescribeInstances DescribeNetworkInterfaces
-DescribePlacementGroups DescribeRegions DescribeSecurityGroupRules DescribeSecurityGroups
+DescribePlacementGroups DescribeRegions DescribeRouteTables DescribeSecurityGroupRules DescribeSecurityGroups
 DescribeSpotInstanceRequests DescribeSubnets DescribeTags DescribeVolumes DescribeVpcs GetConsoleOutput
 ModifyInstanceAttribute ModifyInstanceMetadataOptions ModifyNetworkInterfaceAttribute
 RebootInstances RevokeSecurityGroupEgress RevokeSecurityGroupIngress RunInstances StartInstances
@@ -30,6 +30,8 @@ STS_ACTIONS = 'AssumeRole AssumeRoleWithWebIdentity GetCallerIdentity GetSession
 SSM_ACTIONS = 'GetParameter GetParameters'.split()
 SSO_ACTIONS = ['GetRoleCredentials']
 OIDC_ACTIONS = ['CreateToken']
+QUOTAS_ACTIONS = ['GetServiceQuota']
+IAM_ACTIONS = ['GetInstanceProfile']
 
 # Longer enumerations (above all instance types) grow weekly: the handlers look those values up.
 MAX_ENUM = 40
@@ -80,7 +82,8 @@ def request_shape(shapes, name, protocol, path=()):
 def requests(contracts):
     out = {}
     for service, names in (('ec2', EC2_ACTIONS), ('sts', STS_ACTIONS), ('ssm', SSM_ACTIONS),
-                           ('sso', SSO_ACTIONS), ('sso-oidc', OIDC_ACTIONS)):
+                           ('sso', SSO_ACTIONS), ('sso-oidc', OIDC_ACTIONS),
+                           ('service-quotas', QUOTAS_ACTIONS), ('iam', IAM_ACTIONS)):
         model = read_model(contracts, service)
         for name in names:
             shape = model['operations'][name].get('input', {}).get('shape')

@@ -1,0 +1,61 @@
+/* preflight: what AWS says beforehand of what a plan would create. All questions go out side by
+ * side (preflight.c), then each check reads the answers that it needs and reports what it finds;
+ * what could not be asked is one note, never an error. */
+#pragma once
+#include "aws/ec2.h"
+
+/* One question; all of its pages. */
+typedef struct {
+	Ec2Request request;
+	json_t *params, *records;
+	Ec2Reply reply;	   /* of the last page, or the failure */
+	const char *what;  /* that stays unchecked without an answer; NULL: the caller says it */
+	const void *about; /* what the caller asked for */
+	bool done;
+} AwsProbe;
+
+typedef struct {
+	const AwsCall *call;
+	bool applies;	       /* these credentials are about to create it */
+	const json_t *creates; /* of the ABI's input */
+	GPtrArray *nodes;      /* const json_t *: those of aws.instance */
+	GPtrArray *probes;     /* AwsProbe *: owned */
+	GPtrArray *unchecked;  /* char *: owned */
+	GPtrArray *quotas;     /* those that the nodes come under (preflight_quota.c) */
+	AwsApi quotas_api, iam_api;
+	AwsProbe *types, *offerings, *images, *subnets, *main_tables, *tables, *running, *profile;
+	GPtrArray *dry_runs; /* AwsProbe *: borrowed */
+	unsigned errors;     /* found so far */
+	rgp_status status;   /* of what was handed over */
+} AwsPreflight;
+
+/* Adds a question; steals params. `what` NULL: no note is made of its failure. */
+AwsProbe *aws_probe(AwsPreflight *preflight, const char *action, const AwsShape *shape,
+	json_t *params, const char *what);
+/* Was it asked and answered? Its records are complete then. */
+bool aws_probe_ok(const AwsProbe *probe);
+const json_t *aws_probe_record(const AwsProbe *probe, const char *key, const char *value);
+
+typedef struct {
+	const char *severity; /* "error", "warning", "note" */
+	int32_t class_;
+	const json_t *create; /* under whose line of the spec; NULL: none */
+	const char *attribute, *detail, *hint, *code, *origin; /* may be NULL */
+} AwsFinding;
+void aws_find_out(AwsPreflight *preflight, const AwsFinding *finding, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+/* "train", "head": the pool that a create is of. */
+const char *aws_pool_of(const json_t *create);
+json_int_t aws_count_of(const json_t *create);
+const char *aws_attribute_of(const json_t *create, const char *name);
+
+/* The checks: ask adds questions, check reports. */
+void aws_ask_quotas(AwsPreflight *preflight);
+void aws_check_quotas(AwsPreflight *preflight);
+void aws_ask_places(AwsPreflight *preflight); /* types, zones, images */
+void aws_check_places(AwsPreflight *preflight);
+void aws_ask_ways(AwsPreflight *preflight); /* subnets, routes */
+void aws_check_ways(AwsPreflight *preflight);
+void aws_ask_rights(AwsPreflight *preflight); /* dry runs, instance profiles */
+void aws_check_rights(AwsPreflight *preflight);

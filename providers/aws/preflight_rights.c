@@ -1,0 +1,146 @@
+/* What the caller may do, by dry runs: EC2 answers them with DryRunOperation or
+ * UnauthorizedOperation, and launches nothing. And whether instance profiles exist. */
+#include "aws/endpoints.h"
+#include "aws/instance.h"
+#include "aws/preflight.h"
+#include <string.h>
+
+#define DRY_RUNS_MAX 12
+#define UNREACHABLE_MS 10000
+#define TRIES 2
+
+static const AwsShape role_members[] = {{"RoleName"}, {0}};
+static const AwsShape roles_members[] = {{"member", role_members, AWS_RECORD}, {0}};
+static const AwsShape profile_members[] = {{"Arn"}, {"Roles", roles_members, AWS_DROP}, {0}};
+static const AwsShape result_members[] = {{"InstanceProfile", profile_members}, {0}};
+static const AwsShape response_members[] = {{"GetInstanceProfileResult", result_members}, {0}};
+static const AwsShape get_profile = {"GetInstanceProfileResponse", response_members};
+
+/* Their keys differ in what policies decide by: type, image, subnet, market. */
+static char *key_of(const json_t *create)
+{
+	return g_strjoin(" ", aws_attribute_of(create, "instance_type"),
+		aws_attribute_of(create, "image_id"), aws_attribute_of(create, "subnet_id"),
+		aws_attribute_of(create, "market"), NULL);
+}
+
+/* The request of the real launch, without what is made before it. */
+static json_t *dry_params(const AwsPreflight *preflight, const json_t *create)
+{
+	json_auto_t *attributes = json_copy(json_object_get(create, "attributes"));
+	json_t *groups = json_array(), *group;
+	size_t i;
+	json_array_foreach (json_object_get(attributes, "security_groups"), i, group)
+		if (json_is_string(group))
+			json_array_append(groups, group);
+	json_object_set_new(attributes, "security_groups", groups);
+	json_auto_t *input = json_pack("{s:O, s:[{}], s:{s:s, s:s}}", "attributes", attributes,
+		"items", "marks", "cluster", "dry-run", "lineage", "dry-run");
+	json_t *params = aws_instance_params(preflight->call, input);
+	json_object_del(params, "ClientToken");
+	json_object_set_new(params, "DryRun", json_true());
+	return params;
+}
+
+static void ask_profile(AwsPreflight *preflight, const json_t *create)
+{
+	const char *name = aws_attribute_of(create, "instance_profile");
+	if (!*name)
+		return;
+	preflight->iam_api = (AwsApi){.service = "iam",
+		.region = aws_endpoint_global_region(preflight->call->inst->region),
+		.endpoint = preflight->call->inst->iam_endpoint,
+		.version = "2010-05-08",
+		.timeout_ms = UNREACHABLE_MS,
+		.tries = TRIES};
+	preflight->profile = aws_probe(preflight, "GetInstanceProfile", &get_profile,
+		json_pack("{s:s}", "InstanceProfileName", name), NULL);
+	preflight->profile->request.api = &preflight->iam_api;
+	preflight->profile->about = create;
+}
+
+void aws_ask_rights(AwsPreflight *preflight)
+{
+	g_autoptr(GHashTable) asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; i < preflight->nodes->len; i++) {
+		const json_t *create = preflight->nodes->pdata[i];
+		if (g_hash_table_size(asked) >= DRY_RUNS_MAX ||
+			!g_hash_table_add(asked, key_of(create)))
+			continue;
+		AwsProbe *probe = aws_probe(
+			preflight, "RunInstances", NULL, dry_params(preflight, create), NULL);
+		probe->about = create;
+		g_ptr_array_add(preflight->dry_runs, probe);
+	}
+	ask_profile(preflight, preflight->nodes->pdata[0]); /* all nodes have the same */
+}
+
+/* A plan is often made with credentials that may only read. */
+static void report_denied(AwsPreflight *preflight, const AwsProbe *probe)
+{
+	const ModFailure *failure = &probe->reply.failure;
+	const AwsFinding finding = {.severity = preflight->applies ? "error" : "note",
+		.class_ = RGP_CLASS_DENIED,
+		.create = probe->about,
+		.code = failure->code,
+		.detail = failure->message,
+		.hint = "`aws sts decode-authorization-message` explains an encoded message; "
+			"providers/aws/README.md has the policy that apply needs"};
+	aws_find_out(preflight, &finding,
+		preflight->applies
+			? "EC2 refuses to launch the nodes of %s with these credentials"
+			: "these credentials may not launch the nodes of %s: apply needs others",
+		aws_pool_of(probe->about));
+}
+
+static void check_dry_run(AwsPreflight *preflight, const AwsProbe *probe)
+{
+	const ModFailure *failure = &probe->reply.failure;
+	bool useful = failure->class_ == RGP_CLASS_INVALID || failure->class_ == RGP_CLASS_CAPACITY;
+	if (failure->class_ == RGP_CLASS_OK || !failure->code ||
+		g_str_equal(failure->code, "DryRunOperation"))
+		return;
+	if (failure->class_ == RGP_CLASS_DENIED) {
+		report_denied(preflight, probe);
+		return;
+	}
+	const AwsFinding finding = {.severity = "warning",
+		.class_ = failure->class_,
+		.create = probe->about,
+		.attribute = failure->attribute,
+		.code = failure->code,
+		.hint = failure->hint};
+	if (useful && !preflight->errors) /* which may be the same in other words */
+		aws_find_out(preflight, &finding,
+			"a dry run of the launch of %s was refused (%s): %s",
+			aws_pool_of(probe->about), failure->code, failure->message);
+}
+
+static void check_profile(AwsPreflight *preflight)
+{
+	const AwsProbe *probe = preflight->profile;
+	const ModFailure *failure = &probe->reply.failure;
+	const AwsFinding finding = {.severity = "error",
+		.class_ = RGP_CLASS_INVALID,
+		.create = probe->about,
+		.attribute = "instance_profile",
+		.hint = "`aws iam list-instance-profiles` lists them",
+		.origin = "/provider/instance_profile"};
+	const char *name = aws_attribute_of(probe->about, "instance_profile");
+	if (aws_probe_ok(probe) && !json_array_size(probe->records))
+		aws_find_out(preflight, &finding, "instance profile %s has no role", name);
+	else if (g_strcmp0(failure->code, "NoSuchEntity") == 0)
+		aws_find_out(preflight, &finding, "there is no instance profile %s", name);
+	else if (!aws_probe_ok(probe))
+		g_ptr_array_add(preflight->unchecked,
+			g_strdup_printf("the instance profile: GetInstanceProfile: %s",
+				failure->message ? failure->message : failure->code));
+}
+
+void aws_check_rights(AwsPreflight *preflight)
+{
+	if (preflight->profile)
+		check_profile(preflight);
+	for (guint i = 0; i < preflight->dry_runs->len; i++)
+		check_dry_run(preflight, preflight->dry_runs->pdata[i]);
+}

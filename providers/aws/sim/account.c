@@ -1,0 +1,54 @@
+/* What an account has beside EC2: its quotas (Service Quotas) and its roles (IAM). */
+#include "aws/sim/resources.h"
+
+/* Where the knob `quotas` says nothing, the account has all its increases. */
+#define AMPLE_VCPUS 1000000
+#define MADE "2026-01-01T00:00:00Z"
+
+static bool get_service_quota(RgSimCall *call)
+{
+	const char *service = call_str(call, "ServiceCode"), *code = call_str(call, "QuotaCode");
+	g_autofree char *name = g_str_equal(service, "ec2") ? ec2_quota_name(code) : NULL;
+	if (!name)
+		return rg_sim_fail(call, 400, "NoSuchResourceException",
+			"The request failed because the specified service quota does not exist.");
+	const json_t *limit = json_object_get(json_object_get(call->sim->knobs, "quotas"), code);
+	g_autofree char *arn = g_strdup_printf(
+		"arn:aws:servicequotas:%s:" EC2_ACCOUNT ":ec2/%s", call->place->name, code);
+	json_auto_t *answer = json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:f, s:s, s:b, s:b, s:s}}",
+		"Quota", "ServiceCode", "ec2", "ServiceName",
+		"Amazon Elastic Compute Cloud (Amazon EC2)", "QuotaArn", arn, "QuotaCode", code,
+		"QuotaName", name, "Value", limit ? (double)json_integer_value(limit) : AMPLE_VCPUS,
+		"Unit", "None", "Adjustable", 1, "GlobalQuota", 0, "QuotaAppliedAtLevel",
+		"ACCOUNT");
+	g_autofree char *text = json_dumps(answer, JSON_COMPACT);
+	g_string_append(call->body, text);
+	return true;
+}
+
+/* A profile and its role, of one name. */
+static bool get_instance_profile(RgSimCall *call)
+{
+	const char *name = call_str(call, "InstanceProfileName");
+	if (!rg_sim_knobs_lists(json_object_get(call->sim->knobs, "instance_profiles"), name))
+		return rg_sim_fail(
+			call, 404, "NoSuchEntity", "Instance Profile %s cannot be found.", name);
+	g_autofree char *arn =
+		g_strconcat("arn:aws:iam::" EC2_ACCOUNT ":instance-profile/", name, NULL);
+	g_autofree char *role = g_strconcat("arn:aws:iam::" EC2_ACCOUNT ":role/", name, NULL);
+	g_autofree char *id = rg_sim_fixed_id("AIPA", "", arn);
+	g_autofree char *role_id = rg_sim_fixed_id("AROA", "", role);
+	json_auto_t *profile =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:{s:{s:s, s:s, s:s, s:s, s:s}}}", "Path", "/",
+			"InstanceProfileName", name, "InstanceProfileId", id, "Arn", arn,
+			"CreateDate", MADE, "Roles", "member", "Path", "/", "RoleName", name,
+			"RoleId", role_id, "Arn", role, "CreateDate", MADE);
+	ec2_xml_value(call->body, "InstanceProfile", profile);
+	return true;
+}
+
+const RgSimAction ec2_account_actions[] = {
+	{"GetInstanceProfile", get_instance_profile, false, "InstanceProfileName", IAM_API},
+	{"GetServiceQuota", get_service_quota, false, "QuotaCode ServiceCode", QUOTAS_API},
+	{NULL},
+};
