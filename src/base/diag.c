@@ -172,6 +172,16 @@ void rg_diags_locate(
 	}
 }
 
+void rg_diags_soften(
+	RgDiags *diags, bool (*soft)(const void *data, const RgDiag *diag), const void *data)
+{
+	for (guint i = 0; i < diags->items->len; i++) {
+		RgDiag *diag = diags->items->pdata[i];
+		if (diag->severity == RG_SEVERITY_ERROR && soft(data, diag))
+			diag->severity = RG_SEVERITY_WARNING;
+	}
+}
+
 size_t rg_diags_count(const RgDiags *diags)
 {
 	return diags->items->len;

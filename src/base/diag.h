@@ -67,6 +67,9 @@ RgDiag *rg_diag_related(RgDiag *diag, RgSource source, const char *what);
 /* Sets the place of findings that have an origin but no place, by asking `source`. */
 void rg_diags_locate(
 	RgDiags *diags, RgSource (*source)(const void *data, const char *origin), const void *data);
+/* Makes warnings of the errors that `soft` accepts. */
+void rg_diags_soften(
+	RgDiags *diags, bool (*soft)(const void *data, const RgDiag *diag), const void *data);
 
 size_t rg_diags_count(const RgDiags *diags);
 const RgDiag *rg_diags_get(const RgDiags *diags, size_t i);

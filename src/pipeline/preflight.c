@@ -136,6 +136,48 @@ static RgSource source_of_change(const void *data, const char *origin)
 	return best;
 }
 
+/* Is a candidate of another type or market? Zones share quotas. */
+static bool has_other_offer(const json_t *candidates)
+{
+	const json_t *first = NULL, *candidate;
+	size_t i;
+	json_array_foreach (candidates, i, candidate) {
+		const json_t *offer = json_object_get(json_object_get(candidate, "node"), "offer");
+		first = first ? first : offer;
+		if (g_strcmp0(rg_json_str(offer, "instance_type", ""),
+			    rg_json_str(first, "instance_type", "")) != 0 ||
+			g_strcmp0(rg_json_str(offer, "market", ""),
+				rg_json_str(first, "market", "")) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Apply requests something else if the cloud cannot provide the nodes of this pool. */
+static bool has_candidates(const RgPlan *plan, const char *pool, bool quota)
+{
+	size_t i;
+	const json_t *one;
+	json_array_foreach (json_object_get(plan->capacity, "pools"), i, one) {
+		if (g_strcmp0(rg_json_str(one, "pool", ""), pool) == 0)
+			return !quota || has_other_offer(json_object_get(one, "candidates"));
+	}
+	return false;
+}
+
+static bool is_avoidable(const void *data, const RgDiag *diag)
+{
+	const RgPlan *plan = data;
+	bool quota = g_str_equal(diag->code, rg_class_code(RG_CLASS_QUOTA));
+	bool scarce = quota || g_str_equal(diag->code, rg_class_code(RG_CLASS_CAPACITY));
+	for (guint i = 0; scarce && diag->address && i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		if (g_str_equal(change->address, diag->address))
+			return has_candidates(plan, change->group, quota);
+	}
+	return false;
+}
+
 bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *diags)
 {
 	if (!preflight)
@@ -151,6 +193,9 @@ bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *dia
 	pass_locate(pass->cluster, preflight->findings);
 	if (preflight->plan)
 		rg_diags_locate(preflight->findings, source_of_change, preflight->plan);
+	const RgPlan *plan = preflight->plan ? preflight->plan : pass->plan;
+	if (plan)
+		rg_diags_soften(preflight->findings, is_avoidable, plan);
 	bool fine = !rg_diags_has_errors(preflight->findings);
 	rg_diags_take_new(diags, preflight->findings);
 	return fine;

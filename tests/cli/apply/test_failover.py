@@ -27,7 +27,7 @@ def where(sim):
 
 def launches(home, kind=P4D):
     return [call for call in home.read('trace.jsonl').split('\n')
-            if 'Action=RunInstances' in call and f'InstanceType={kind}' in call]
+            if 'Action=RunInstances' in call and f'InstanceType={kind}' in call and 'DryRun' not in call]
 
 
 def apply(home, code=0, *more):

@@ -176,7 +176,7 @@ def test_an_image_that_was_withdrawn(tmp_path):
 
 def test_a_subnet_needs_an_address_for_each_node(home, sim):
     home.write('cluster.yaml', spec(pools={'serve': ('T4:1', 4090)}, pool_extra=', zones: [us-east-1a]').replace(
-        '2xlarge}', '2xlarge, zones: [us-east-1a]}'))
+        '2xlarge}', '2xlarge, zones: [us-east-1a]}').replace('accelerators: "T4:1"', 'instance_type: g4dn.xlarge'))
     home.run('plan', 'cluster.yaml')
     sim.ok('CreateNetworkInterface', {'SubnetId': next(
         s['subnetId'] for s in sim.world('us-east-1')['subnets'] if s['availabilityZone'] == 'us-east-1a')})
@@ -184,12 +184,16 @@ def test_a_subnet_needs_an_address_for_each_node(home, sim):
     assert '(us-east-1a) has 4090 free addresses, and the plan needs 4091' in said
 
 
+def fixed(nodes):
+    return spec(pools={'serve': nodes}, pool_extra=', zones: [us-east-1a]').replace('accelerators: "T4:1"', 'instance_type: g4dn.xlarge')
+
+
 def test_a_type_that_left_its_zone(tmp_path):
     with Sim('--boot-ms', '0') as sim:
         home = Home(tmp_path, sim.env())
-        home.write('cluster.yaml', spec(pools={'serve': 1}))
+        home.write('cluster.yaml', fixed(1))
         home.apply()
-        home.write('cluster.yaml', spec(pools={'serve': 2}))
+        home.write('cluster.yaml', fixed(2))
         zone = sim.live_instances()[0]['placement']['availabilityZone']
         body = ('<DescribeInstanceTypeOfferingsResponse><requestId>r</requestId><instanceTypeOfferingSet><item>'
                 '<instanceType>g4dn.xlarge</instanceType><location>us-east-1f</location></item>'
