@@ -177,6 +177,7 @@ rgp_status aws_preflight(const AwsCall *call, const json_t *input)
 	g_autoptr(GPtrArray) unchecked = g_ptr_array_new_with_free_func(g_free);
 	AwsPreflight preflight = {.call = call,
 		.applies = json_is_true(json_object_get(input, "applies")),
+		.cluster = mod_str(input, "cluster"),
 		.creates = json_object_get(input, "creates"),
 		.nodes = nodes,
 		.probes = probes,

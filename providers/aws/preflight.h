@@ -16,7 +16,8 @@ typedef struct {
 
 typedef struct {
 	const AwsCall *call;
-	bool applies;	       /* these credentials are about to create it */
+	bool applies; /* these credentials are about to create it */
+	const char *cluster;
 	const json_t *creates; /* of the ABI's input */
 	GPtrArray *nodes;      /* const json_t *: those of aws.instance */
 	GPtrArray *probes;     /* AwsProbe *: owned */

@@ -6,6 +6,7 @@
 
 struct RgPreflight {
 	RgProvider *provider;
+	const char *cluster; /* the snapshot's */
 	const RgPlan *plan;
 	json_t *creates;
 	RgDiags *findings, *diags;
@@ -72,8 +73,8 @@ static json_t *creates_of(const RgPass *pass, const RgPlan *plan)
 static void *run(void *data)
 {
 	RgPreflight *preflight = data;
-	preflight->ok = rg_provider_preflight(preflight->provider, preflight->creates,
-		preflight->applies, preflight->findings, preflight->diags);
+	preflight->ok = rg_provider_preflight(preflight->provider, preflight->cluster,
+		preflight->creates, preflight->applies, preflight->findings, preflight->diags);
 	return NULL;
 }
 
@@ -89,6 +90,7 @@ RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const 
 	RgPreflight *preflight = g_new0(RgPreflight, 1);
 	preflight->provider = pass->provider;
 	preflight->plan = plan;
+	preflight->cluster = pass->snapshot->cluster;
 	preflight->applies = !session->http.read_only;
 	preflight->creates = g_steal_pointer(&list);
 	preflight->findings = rg_diags_new();

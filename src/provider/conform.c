@@ -174,7 +174,7 @@ static void check_preflight(RgConform *c)
 				"group", one->group, "count", 1, "addresses", one->address,
 				"attributes", one->attrs, "origin", one->origin, "replaces", 0));
 	}
-	bool ok = rg_provider_preflight(c->provider, creates, true, findings, diags);
+	bool ok = rg_provider_preflight(c->provider, "conform", creates, true, findings, diags);
 	rg_diags_take_all(diags, findings);
 	rg_conform_tell(c, step, ok && !rg_diags_has_errors(diags), NULL, diags);
 }

@@ -70,13 +70,13 @@ static void take_finding(RgCall *call, const char *slot, json_t *value)
 	rg_diag_origin(diag, origin ? origin : origin_of(preflight->creates, address));
 }
 
-bool rg_provider_preflight(RgProvider *provider, const json_t *creates, bool applies,
-	RgDiags *findings, RgDiags *diags)
+bool rg_provider_preflight(RgProvider *provider, const char *cluster, const json_t *creates,
+	bool applies, RgDiags *findings, RgDiags *diags)
 {
 	g_autoptr(RgDiags) found = rg_diags_new();
 	Preflight preflight = {creates, found};
-	json_auto_t *input =
-		json_pack("{s:b, s:O}", "applies", applies, "creates", rg_json_unconst(creates));
+	json_auto_t *input = json_pack("{s:s, s:b, s:O}", "cluster", cluster, "applies", applies,
+		"creates", rg_json_unconst(creates));
 	RgCall call = {.slot = take_finding, .data = &preflight};
 	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
 	ok = ok && call.bad_count == 0;

@@ -131,8 +131,8 @@ bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags);
  * findings: an error is one that the creation would meet. Findings have no place, but an origin in
  * the spec if it is known. False with diagnostics, and no findings, if the cloud could not be
  * asked. Only if the module offers "preflight". */
-bool rg_provider_preflight(RgProvider *provider, const json_t *creates, bool applies,
-	RgDiags *findings, RgDiags *diags);
+bool rg_provider_preflight(RgProvider *provider, const char *cluster, const json_t *creates,
+	bool applies, RgDiags *findings, RgDiags *diags);
 
 /* Facts document, a new reference; NULL and diagnostics. */
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags);

@@ -342,8 +342,8 @@ static void test_findings_of_preflight_have_the_origin_of_their_address(void)
 		false);
 	g_autoptr(RgDiags) findings = rg_diags_new();
 	json_auto_t *list = scripted_json(creates);
-	g_assert_true(
-		rg_provider_preflight(scripted->provider, list, true, findings, scripted->diags));
+	g_assert_true(rg_provider_preflight(
+		scripted->provider, "c", list, true, findings, scripted->diags));
 	g_assert_cmpuint(rg_diags_count(findings), ==, 3);
 	scripted_assert_diag(findings, 0, "provider.quota", "no more");
 	g_assert_cmpstr(rg_diags_get(findings, 0)->origin, ==, "/pools/p");
@@ -365,7 +365,7 @@ static void test_a_failed_preflight_has_no_findings(void)
 		g_autoptr(Scripted) scripted = scripted_open(script, false);
 		g_autoptr(RgDiags) findings = rg_diags_new();
 		g_assert_false(rg_provider_preflight(
-			scripted->provider, list, true, findings, scripted->diags));
+			scripted->provider, "c", list, true, findings, scripted->diags));
 		g_assert_cmpuint(rg_diags_count(findings), ==, 0);
 		if (bad)
 			scripted_assert_diag(scripted->diags, 0, "provider.bad-result", why);

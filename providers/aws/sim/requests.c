@@ -59,7 +59,12 @@ static void add_placement_group(const RgSimCall *call, json_t *resources)
 
 static void request_log(const RgSimCall *call, const char *path)
 {
-	static const char *const services[AWS_APIS] = {"ec2", "sts", "ssm", "sso"};
+	static const char *const services[AWS_APIS] = {[EC2_API] = "ec2",
+		[STS_API] = "sts",
+		[IAM_API] = "iam",
+		[SSM_API] = "ssm",
+		[QUOTAS_API] = "servicequotas",
+		[SSO_API] = "sso"};
 	const char *agent = g_hash_table_lookup(call->request->headers, "user-agent");
 	json_t *resources = json_array();
 	add_ids(call, call->params, resources);
@@ -81,7 +86,7 @@ bool ec2_requests_check(RgSimCall *call)
 	const char *path = doc_str(call->sim->knobs, "request_log");
 	if (!ec2_params_check(call))
 		return false;
-	if (*path)
+	if (*path && !call->dry_run) /* whose refusal is an answer too */
 		request_log(call, path);
 	return true;
 }

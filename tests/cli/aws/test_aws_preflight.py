@@ -100,7 +100,7 @@ def test_the_examples_pass_in_the_default_vpc_of_an_account(tmp_path, name):
 
 def test_a_dry_run_shows_what_the_caller_may_not_launch(home, sim):
     rule = {'action': 'RunInstances:dry_run', 'status': 403, 'code': 'UnauthorizedOperation', 'count': 0,
-            'message': 'You are not authorized to perform: ec2:RunInstances'}
+            'message': 'You are not authorized to perform: ec2:RunInstances on resource: arn:aws:ec2:us-east-1:1:instance/*'}
     sim.fault(**rule)
     said = home.run('plan', 'cluster.yaml')
     assert said.err.count('Note: these credentials may not launch the nodes of') == 3
@@ -109,6 +109,8 @@ def test_a_dry_run_shows_what_the_caller_may_not_launch(home, sim):
     assert 'Error: EC2 refuses to launch the nodes of train' in words(said)
     assert not sim.world('us-east-1')['security_groups'][1:], 'refused before anything is made'
     sim.faults_clear()
+    # a policy that allows only the cluster's own group, which the dry run is without
+    sim.fault(**{**rule, 'message': rule['message'].replace('instance/*', 'security-group/sg-1')})
     home.apply()
     assert sim.counters()['actions']['RunInstances']['requests'] == 3
 
