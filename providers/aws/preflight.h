@@ -1,6 +1,6 @@
-/* preflight: what AWS says beforehand of what a plan would create. All questions go out side by
- * side (preflight.c), then each check reads the answers that it needs and reports what it finds;
- * what could not be asked is one note, never an error. */
+/* preflight: what AWS reports in advance about the nodes that a plan creates. All questions are
+ * sent concurrently (preflight.c), then each check reads the answers that it needs and reports what
+ * it finds; what could not be asked is one note, never an error. */
 #pragma once
 #include "aws/ec2.h"
 

@@ -128,8 +128,8 @@ static bool is_default(const char *destination)
 	       g_str_has_suffix(destination, ".0.0.0/1");
 }
 
-/* NAT gateways and instances lead out, so may transit gateways, firewalls and private gateways:
- * what stands behind them no route table says. */
+/* NAT gateways and instances lead out, and so may transit gateways, firewalls and private gateways:
+ * no route table says what is behind them. */
 static Way way_of(const json_t *table)
 {
 	Way way = WAY_NONE;

@@ -84,7 +84,7 @@ static GPtrArray *quotas_of(const AwsPreflight *preflight)
 	return quotas;
 }
 
-/* Of all families that the quotas are of, whoever's they are. */
+/* Of all families of the quotas, in the whole account. */
 static json_t *running_params(const GPtrArray *quotas)
 {
 	static const char *const states[] = {"pending", "running"};
@@ -134,8 +134,8 @@ static int64_t vcpus_of_type(const AwsPreflight *preflight, const char *type)
 	return number(json_object_get(record, "vCpuInfo"), "defaultVCpus");
 }
 
-/* What runs under the quota. Nodes of capacity blocks come under none: their lifecycle is no
- * market of the table. */
+/* What runs under the quota. Nodes of capacity blocks count towards none: the table has no row for
+ * their lifecycle. */
 static int64_t running_vcpus(const AwsPreflight *preflight, const Quota *quota)
 {
 	int64_t sum = 0;

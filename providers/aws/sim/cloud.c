@@ -8,7 +8,7 @@
 #define EC2_VERSION "2016-11-15"
 #define EC2_NAMESPACE "http://ec2.amazonaws.com/doc/" EC2_VERSION "/"
 
-/* What tells them apart: a form's Version, or the prefix of the target header. */
+/* How they differ: a form's Version, or the prefix of the target header. */
 static const struct {
 	const char *version, *target;
 } apis[AWS_APIS] = {
