@@ -356,7 +356,14 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		REF_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
 		DETAIL_ENTRIES(context),
-		/* removing a spec on a branch does not mean destroying its cluster */
+		/* the entries of destroy end here: it creates nothing, and removing a spec on a
+		 * branch does not mean destroying its cluster */
+		destroy ? end
+			: (GOptionEntry){"capacity-timeout", 0, 0, G_OPTION_ARG_STRING,
+				  &options.hunt,
+				  "how long to request nodes that the cloud cannot provide: 90s, "
+				  "30m, 8h, or until 06:00 (default 0)",
+				  "TIME"},
 		destroy ? end : (GOptionEntry)CHANGED_ENTRY(context),
 		destroy ? end : (GOptionEntry)OVERRIDE_ENTRY(options.change),
 		destroy ? end : (GOptionEntry)PREFLIGHT_ENTRY(options.change),
@@ -371,6 +378,12 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 			rg_diags_error(context->diags, "usage.bad-argument",
 				"--parallelism must be 1 to 256, --lock-timeout 0 or more");
 			code = EXIT_USAGE;
+		} else if (options.hunt && !hunt_parse(options.hunt, &options.capacity_ms)) {
+			rg_diags_error(context->diags, "usage.bad-argument",
+				"--capacity-timeout is a duration such as 90s, 30m, 8h or 2d, or a "
+				"time of day such as 06:00, not \"%s\"",
+				options.hunt);
+			code = EXIT_USAGE;
 		} else {
 			g_autoptr(GPtrArray) turns = g_ptr_array_new_with_free_func(turn_release);
 			g_autoptr(RgSpecs) specs = NULL;
@@ -380,6 +393,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		}
 	}
 	change_options_clear(&options.change);
+	g_free(options.hunt);
 	return code;
 }
 

@@ -10,6 +10,8 @@ Turn *turn_new(const char *cluster, const char *file, RgPlan *saved)
 	turn->saved = saved;
 	turn->diags = rg_diags_new();
 	turn->told = json_array();
+	turn->refused = json_array();
+	turn->avoid = json_array();
 	turn->open = json_array();
 	turn->run.outcome = "not-run";
 	return turn;
@@ -24,6 +26,8 @@ void turn_free(Turn *turn)
 	rg_plan_free(turn->saved);
 	rg_diags_free(turn->diags);
 	json_decref(turn->told);
+	json_decref(turn->refused);
+	json_decref(turn->avoid);
 	json_decref(turn->open);
 	rg_run_clear(&turn->run);
 	g_free(turn->cluster);
@@ -223,22 +227,45 @@ static void tell_head(Context *context, const Turn *turn)
 	say(context, text);
 }
 
-void turn_execute(Context *context, const ApplyOptions *options, Turn *turn)
+static RgApplyOptions apply_options(Context *context, const ApplyOptions *options)
 {
-	const RgApplyOptions apply = {.parallelism = (unsigned)options->parallelism,
+	return (RgApplyOptions){.parallelism = (unsigned)options->parallelism,
+		.capacity_ms = options->capacity_ms,
 		.interrupted = signals_level,
 		.event = on_event,
 		.event_data = context};
+}
+
+/* What was refused in the places before this one is part of the report. */
+static void keep_tried(Turn *turn)
+{
+	if (turn->run.result.tried)
+		json_array_extend(turn->refused, turn->run.result.tried);
+	if (!json_array_size(turn->refused))
+		return;
+	json_decref(turn->run.result.tried);
+	turn->run.result.tried = json_incref(turn->refused);
+}
+
+static bool execute_here(Context *context, const ApplyOptions *options, Turn *turn)
+{
+	const RgApplyOptions apply = apply_options(context, options);
 	json_auto_t *who = note_meta(context->command->name);
 	context->progress = rg_progress_new(
 		turn->pass->plan, context->live, &context->err, write_progress, context);
 	signals_now_changing();
 	bool done = rg_pipeline_run(
 		&context->session, turn->pass, &apply, who, &turn->run, turn->diags);
+	keep_tried(turn);
 	turn->tried = turn->run.id != NULL;
 	if (turn->tried)
 		rg_progress_finish(context->progress);
 	g_clear_pointer(&context->progress, rg_progress_free);
+	return done;
+}
+
+static void tell_end(Context *context, const ApplyOptions *options, Turn *turn, bool done)
+{
 	if (turn->tried)
 		tell_result(context, options, turn);
 	if (done && turn->run.result.added && !options->destroy)
@@ -246,6 +273,97 @@ void turn_execute(Context *context, const ApplyOptions *options, Turn *turn)
 	if (turn->run.left)
 		tell_left(context, turn);
 	turn->code = turn->tried ? exit_code_of(turn, done) : rg_diags_exit_code(turn->diags);
+	turn_tell(context, turn);
+}
+
+/* ---- on to another place */
+
+/* Nothing of the cluster stays where it can't be completed; false: it does. */
+static bool leave_place(Context *context, const ApplyOptions *options, Turn *turn)
+{
+	RgApplyOptions apply = apply_options(context, options);
+	apply.event = NULL; /* there is no progress without a plan that was shown */
+	json_auto_t *who = note_meta(context->command->name);
+	RgRun back;
+	g_autofree char *here = rg_place_text(turn->pass->plan->provider, turn->pass->plan->region);
+	g_autofree char *text = g_strdup_printf(
+		"%s has no capacity for the cluster: removing what was created there.\n", here);
+	say(context, text);
+	rg_diags_clear(turn->diags); /* each refusal has been reported as it came */
+	bool done = rg_pipeline_give_back(
+		&context->session, turn->cluster, &apply, who, &back, turn->diags);
+	rg_run_clear(&back);
+	json_array_append_new(turn->avoid, json_string(here));
+	return done;
+}
+
+static bool plan_elsewhere(Context *context, const ApplyOptions *options, Turn *turn)
+{
+	context->session.avoid = turn->avoid;
+	g_clear_pointer(&turn->pass, rg_pass_free);
+	rg_run_clear(&turn->run);
+	bool ok = make_plan(context, options, turn);
+	context->session.avoid = NULL;
+	status_clear(context);
+	return ok && turn_is_ready(turn);
+}
+
+static bool has_code(const RgDiags *diags, const char *code)
+{
+	for (size_t i = 0; i < rg_diags_count(diags); i++) {
+		if (g_str_equal(rg_diags_get(diags, i)->code, code))
+			return true;
+	}
+	return false;
+}
+
+/* Every place was tried: the cluster is nowhere. */
+static void report_nowhere(Turn *turn)
+{
+	g_autoptr(GString) tried = g_string_new("refused:");
+	size_t i;
+	const json_t *entry;
+	json_array_foreach (turn->refused, i, entry)
+		g_string_append_printf(tried, "%s %s %s in %s (%s)", i ? "," : "",
+			rg_json_str(entry, "market", ""), rg_json_str(entry, "instance_type", ""),
+			rg_json_str(entry, "zone", ""), rg_json_str(entry, "code", ""));
+	rg_diags_clear(turn->diags);
+	RgDiag *diag = rg_diags_error(turn->diags, "provider.capacity",
+		"no place of provider.any_of has capacity for cluster %s; nothing of it is left",
+		turn->cluster);
+	rg_diag_detail(diag, "%s", tried->str);
+	rg_diag_hint(diag, "run apply again later, with --capacity-timeout to repeat it, or add a "
+			   "place or an accelerator");
+	turn->code = rg_diags_exit_code(turn->diags);
+	turn->run.outcome = "failed";
+}
+
+void turn_execute(Context *context, const ApplyOptions *options, Turn *turn)
+{
+	Hunt hunt = hunt_begin(options->capacity_ms);
+	for (;;) {
+		bool done = execute_here(context, options, turn);
+		if (!turn->run.moves || signals_came(NULL)) {
+			tell_end(context, options, turn, done);
+			return;
+		}
+		if (!leave_place(context, options, turn)) {
+			turn_fail(turn);
+			break;
+		}
+		if (plan_elsewhere(context, options, turn))
+			continue;
+		if (has_code(turn->diags, "fit.no-place")) {
+			json_array_clear(turn->avoid);
+			rg_diags_clear(turn->diags);
+			if (hunt_wait(context, &hunt) && plan_elsewhere(context, options, turn))
+				continue;
+			report_nowhere(turn);
+		} else {
+			turn_fail(turn);
+		}
+		break;
+	}
 	turn_tell(context, turn);
 }
 

@@ -8,6 +8,8 @@ typedef struct {
 	gboolean auto_approve;
 	int parallelism;
 	int lock_timeout_s;
+	char *hunt;	     /* --capacity-timeout as given, or NULL */
+	int64_t capacity_ms; /* the same */
 	bool destroy;
 	bool several; /* one of several, or in a folder */
 } ApplyOptions;
@@ -17,7 +19,9 @@ typedef struct {
 	char *file;    /* the spec or the saved plan; NULL: --cluster */
 	RgPlan *saved; /* until it is opened */
 	RgDiags *diags;
-	json_t *told; /* array: diagnostics that were printed */
+	json_t *told;	 /* array: diagnostics that were printed */
+	json_t *refused; /* array: RgApplyResult.tried of all places */
+	json_t *avoid;	 /* array: places that had no capacity (RgSession.avoid) */
 	RgLock *lock;
 	RgPass *pass; /* set from the lock on if the spec had to be read for its name */
 	int code;
@@ -38,5 +42,15 @@ bool turn_is_ready(const Turn *turn);
 void turn_execute(Context *context, const ApplyOptions *options, Turn *turn);
 /* For turns with nothing to do. */
 void turn_keep(Context *context, const ApplyOptions *options, Turn *turn);
+/* hunt.c: "90s", "8h" or a time of day, "06:00"; false for anything else. */
+bool hunt_parse(const char *text, int64_t *capacity_ms);
+/* Rounds over all places of a cluster. */
+typedef struct {
+	int64_t end_ms;
+	unsigned wait_ms;
+} Hunt;
+Hunt hunt_begin(int64_t capacity_ms);
+/* Waits for the next round; false when the time is over, or a signal came. */
+bool hunt_wait(Context *context, Hunt *hunt);
 /* What people read: with --json, standard output is for the document, so it goes to stderr. */
 void say(Context *context, const char *text);

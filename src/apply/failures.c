@@ -65,6 +65,11 @@ static void hint_new(const Apply *apply, RgDiag *diag, const RgItemResult *resul
 		gang ? "removed, because the pool is a gang" : "kept and recorded");
 }
 
+static bool is_lack(const RgItemResult *result)
+{
+	return result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_QUOTA;
+}
+
 static RgDiag *diag_new(
 	Apply *apply, const char *verb, const GPtrArray *failed, const RgItemResult *result)
 {
@@ -79,8 +84,7 @@ static RgDiag *diag_new(
 	rg_diag_address(diag, change->address, result->attribute);
 	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
 	hint_new(apply, diag, result, gang_is_given_back(failed->pdata[0]));
-	bool lacks = result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_QUOTA;
-	g_autofree char *tried = lacks ? candidates_tried(apply, change->group) : NULL;
+	g_autofree char *tried = is_lack(result) ? candidates_tried(apply, change->group) : NULL;
 	if (tried)
 		rg_diag_detail(diag, "%s", tried);
 	return diag;
@@ -93,6 +97,8 @@ void failures_tell(Failures *failures, Apply *apply, const char *verb, const cha
 		RgDiag *diag = diag_new(apply, verb, alike->steps, alike->result);
 		if (doubt && !alike->result->definite)
 			rg_diag_detail(diag, "%s", doubt);
+		if (alike->result->definite && is_lack(alike->result))
+			apply->result->lacking += alike->steps->len;
 		for (guint k = 0; k < alike->steps->len; k++)
 			step_fail(apply, alike->steps->pdata[k], diag);
 	}

@@ -68,6 +68,11 @@ bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *
 /* candidates.c. What apply may ask for instead of the nodes that the diff creates (RgPlanInput); a
  * new reference, NULL: nothing. */
 json_t *pass_candidates(RgSession *session, const RgPass *pass);
+/* The command of the run that removes what a cluster leaves behind when it moves. */
+#define PASS_MOVE "move"
+/* move.c. Whether the cluster may leave its place when that has no capacity: the spec names others,
+ * and it was never complete here. */
+bool pass_may_move(const RgSession *session, const RgPass *pass, RgDiags *diags);
 /* limits.c. Both policies and budgets; `limits` has room for two. */
 size_t pass_policies(const RgCluster *cluster, const RgProject *project, RgLimits *limits);
 /* settings.c. {"settings", "zone_maps"} of the pins (fit.h), as marked in the module's schema; a

@@ -27,7 +27,9 @@ typedef struct {
 	const char *trusted_ref;
 	const char *allow_endpoints, *allow_profiles; /* allowed by the environment; NULL: none */
 	RgDiffOptions diff;
-	bool reoptimize;      /* pinned instance types are ignored */
+	const json_t
+		*avoid;	 /* places (rg_place_text) that a new cluster is not put in; may be NULL */
+	bool reoptimize; /* pinned instance types are ignored */
 	bool renew_images;    /* images are resolved again, not the pinned ones used */
 	const char *override; /* why the budget may be exceeded; NULL: it may not */
 	bool skip_preflight; /* do not ask the cloud in advance whether a plan can be carried out */
@@ -86,6 +88,7 @@ typedef struct {
 	const char *outcome; /* "done", "partial", "failed", "interrupted" */
 	RgApplyResult result;
 	json_t *changes;  /* of rg_store_run_changes */
+	bool moves;	  /* this place has no capacity for it: rg_pipeline_give_back, then plan */
 	RgSnapshot *left; /* the state, if the next apply must finish something; else NULL */
 } RgRun;
 void rg_run_clear(RgRun *run);
@@ -93,6 +96,11 @@ void rg_run_clear(RgRun *run);
  * writing). It fills in the run, lineage, commit and labels of `options`. `who`: {"command",
  * "user", "host"} for the log; may be NULL. Fills `run`; true if everything was done. */
 bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOptions *options,
+	const json_t *who, RgRun *run, RgDiags *diags);
+
+/* Removes all that is recorded of a cluster that moves, in a run of its own. True when nothing is
+ * left. */
+bool rg_pipeline_give_back(RgSession *session, const char *cluster, const RgApplyOptions *options,
 	const json_t *who, RgRun *run, RgDiags *diags);
 
 /* Whether the spec's workloads fit (src/fit/workloads.h), and in "cost" what the cluster costs at

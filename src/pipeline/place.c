@@ -51,6 +51,15 @@ static char *reject_provider(const Choosing *choosing, const char *name)
 		name);
 }
 
+static char *reject_avoided(const Choosing *choosing)
+{
+	const RgProviderRef *place = &choosing->cluster->provider;
+	g_autofree char *name = rg_place_text(place->name, place->region);
+	return rg_json_has_text(choosing->placing->avoid, name)
+		       ? g_strdup("no capacity for the cluster in this run")
+		       : NULL;
+}
+
 /* Faults in a candidate's own settings, which no other candidate compensates for. */
 static bool check_settings(const Choosing *choosing)
 {
@@ -87,6 +96,8 @@ static bool try_place(Choosing *choosing, guint i)
 	Trial *trial = &choosing->trials[i];
 	RgDiags *found = trial->found = rg_diags_new();
 	trial->rejected = reject_provider(choosing, name);
+	if (!trial->rejected)
+		trial->rejected = reject_avoided(choosing);
 	bool good = trial->rejected || check_settings(choosing);
 	if (good && !trial->rejected)
 		pass_check_place(

@@ -12,8 +12,9 @@
 bool rg_place_is_open(const RgCluster *cluster);
 
 typedef struct {
-	RgTables *tables; /* the policy of their project file applies too */
-	int kept;	  /* the candidate that wins if figures are equal; -1: the first */
+	RgTables *tables;    /* the policy of their project file applies too */
+	const json_t *avoid; /* places that had no capacity; may be NULL */
+	int kept;	     /* the candidate that wins if figures are equal; -1: the first */
 	bool compare; /* it is not an error if none qualifies: `raygpu offers`, which makes no plan
 		       */
 } RgPlacing;

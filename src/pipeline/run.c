@@ -1,5 +1,5 @@
 /* The last step: carries out a plan, and records in the state who did it and the result. */
-#include "pipeline/pipeline.h"
+#include "pipeline/internal.h"
 
 /* What `raygpu log` shows of the run. */
 static json_t *meta_of(const RgPass *pass, const json_t *who)
@@ -25,6 +25,13 @@ static const char *outcome_of(const RgApplyResult *result, bool done)
 	if (done)
 		return "done";
 	return result->added || result->changed || result->destroyed ? "partial" : "failed";
+}
+
+/* And nothing else. */
+static bool lacks_capacity(const RgApplyResult *result)
+{
+	return result->lacking && result->lacking == result->failed && !result->open &&
+	       !result->interrupted;
 }
 
 static char *run_begin(
@@ -57,11 +64,15 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	apply.lineage = lineage;
 	apply.commit = plan->commit;
 	apply.labels = plan->labels;
+	bool may_move = pass_may_move(session, pass, diags);
+	if (may_move) /* the other places are tried first */
+		apply.capacity_ms = 0;
 	bool done = rg_apply(
 		pass->provider, session->store, pass->snapshot, plan, &apply, &run->result, diags);
-	run->outcome = outcome_of(&run->result, done);
+	run->moves = may_move && lacks_capacity(&run->result);
+	run->outcome = run->moves ? "moved" : outcome_of(&run->result, done);
 	/* the spec's protection must still apply when the pool leaves the spec */
-	bool kept = !plan->protect ||
+	bool kept = run->moves || !plan->protect ||
 		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
 	done = rg_store_end_run(session->store, run->id, run->outcome, diags) && kept && done;
 	run->changes = rg_store_run_changes(session->store, run->id, diags);

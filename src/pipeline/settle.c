@@ -79,7 +79,8 @@ static bool report_move(const RgPass *pass, const json_t *choice, guint from, Rg
 
 static bool choose(RgSession *session, RgPass *pass, int kept, RgDiags *diags)
 {
-	const RgPlacing placing = {.tables = pass_tables(session, pass), .kept = kept};
+	const RgPlacing placing = {
+		.tables = pass_tables(session, pass), .avoid = session->avoid, .kept = kept};
 	pass->place = rg_place_choose(&placing, pass->cluster, diags);
 	return json_object_get(pass->place, "provider") != NULL;
 }

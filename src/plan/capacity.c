@@ -95,8 +95,7 @@ void capacity_make(Maker *maker)
 	const json_t *pool;
 	json_array_foreach (maker->input->candidates, i, pool) {
 		json_auto_t *kept = affordable(plan, pool);
-		if (json_array_size(json_object_get(kept, "candidates")) > 1 ||
-			json_array_size(json_object_get(kept, "left_out")) > 0)
+		if (json_array_size(json_object_get(kept, "candidates")) > 0)
 			json_array_append(pools, kept);
 	}
 	if (json_array_size(pools) && maker->input->fitted)

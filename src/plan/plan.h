@@ -127,7 +127,7 @@ typedef struct {
 	 * the cluster, none of which may change before apply */
 	json_t *touched;
 	/* What apply may ask for where nodes can't be had, and nothing else: {"fitted": the
-	 * document that was lowered, "pools": of src/fit/candidates.h those with a choice}. NULL:
+	 * document that was lowered, "pools": as in src/fit/candidates.h}. NULL:
 	 * nothing. */
 	json_t *capacity, *capacity_packed; /* packed: as it stood in the plan file, or NULL */
 	unsigned api_calls;		    /* request budget of the apply */

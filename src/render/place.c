@@ -31,14 +31,16 @@ static bool is_chosen(const json_t *choice, const json_t *row)
 	       json_equal(json_object_get(choice, "region"), json_object_get(row, "region"));
 }
 
-static void add_others(GString *text, const json_t *choice, const RgStyle *style)
+/* How many of them could be chosen. */
+static unsigned add_others(GString *text, const json_t *choice, const RgStyle *style)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
-	unsigned n = 0;
+	unsigned n = 0, good = 0;
 	size_t i;
 	json_t *row;
 	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
 		const char *rejected = rg_json_str(row, "rejected", NULL);
+		good += !rejected && !is_chosen(choice, row);
 		if (is_chosen(choice, row) || n++ >= OTHERS_SHOWN)
 			continue;
 		g_autofree char *price = price_text(row);
@@ -51,6 +53,7 @@ static void add_others(GString *text, const json_t *choice, const RgStyle *style
 		g_string_append_printf(line, "; %u more", n - OTHERS_SHOWN);
 	if (line->len)
 		wrapf(text, style, "       ", "%s", line->str);
+	return good;
 }
 
 void add_placing(GString *text, const RgPlan *plan, const RgStyle *style)
@@ -67,5 +70,7 @@ void add_placing(GString *text, const RgPlan *plan, const RgStyle *style)
 	if (priced)
 		wrapf(text, style, "       ", "%s%s%s", price, date ? ", prices of " : "",
 			date ? date : "");
-	add_others(text, choice, style);
+	unsigned others = add_others(text, choice, style);
+	if (others && !rg_plan_sum(plan, NULL, false).most.nodes)
+		wrapf(text, style, "       ", "the cluster moves there if it cannot be had here");
 }

@@ -206,3 +206,72 @@ def test_a_report_lists_what_was_tried(sim, home):
     assert said['clusters'][0]['tried'] == [
         {'pool': 'train', 'instance_type': P4D, 'market': 'on-demand', 'zone': 'us-east-1a', 'class': 'capacity',
          'code': 'InsufficientInstanceCapacity', 'refused': 2}]
+
+
+def test_it_is_asked_for_again_until_the_time_is_over(sim, home):
+    write(home, extra=', zones: [us-east-1a]')
+    sim.knobs(capacity={P4D: {'us-east-1a': 0}})
+    process = home.start('apply', 'cluster.yaml', '--auto-approve', '--capacity-timeout', '100s')
+    for line in process.stderr:
+        if 'train: no candidate has capacity, trying again in' in line:
+            sim.knobs(capacity={})
+            break
+    assert process.wait(60) == 0, process.stderr.read()
+    assert where(sim) == [('us-east-1a', 'on-demand')] * 2
+
+
+@pytest.mark.parametrize('time', ['soon', '8', '25:00', '1h30m', '-1s'])
+def test_what_is_no_time(home, time):
+    write(home)
+    said = home.run('apply', 'cluster.yaml', f'--capacity-timeout={time}', code=4).err
+    assert 'or a time of day such as 06:00' in ' '.join(said.split())
+
+
+ANY = 'provider: {any_of: [{name: aws, region: us-east-1}, {name: aws, region: us-west-2}]}'
+
+
+def anywhere(home, extra=''):
+    text = spec(pools={'train': ('A100:8', 2), 'serve': 1}, pool_extra=extra)
+    for region in ('us-east-1', 'us-west-2'):  # `raygpu iam` is about one place
+        home.write('cluster.yaml', text.replace('us-east-1', region))
+    home.write('cluster.yaml', text.replace('provider: {name: aws, region: us-east-1}', ANY))
+
+
+def groups(sim, region):
+    return [g for g in sim.world(region)['security_groups'] if g['groupName'] != 'default']
+
+
+def test_only_another_region_has_it(sim, home):
+    anywhere(home)
+    sim.knobs(capacity={P4D: {f'us-west-2{zone}': 0 for zone in 'abcdef'}})
+    said = apply(home)
+    assert 'aws us-west-2 has no capacity for the cluster: removing what was created there.' in said.err + said.out
+    assert len(sim.live_instances('us-east-1')) == 4, said
+    assert sim.live_instances('us-west-2') == [] and groups(sim, 'us-west-2') == []
+    no_changes(home)
+    outcomes = [(run['command'], run['outcome']) for run in home.run('log', '--json').json()]
+    assert outcomes == [('apply', 'done'), ('move', 'done'), ('apply', 'moved')]
+
+
+def test_no_region_has_it(sim, home):
+    anywhere(home)
+    sim.knobs(capacity={P4D: {'*': 0}})
+    said = apply(home, 8)
+    told = ' '.join(said.err.split())
+    assert 'no place of provider.any_of has capacity for cluster research; nothing of it is left' in told
+    assert 'us-east-1a (InsufficientInstanceCapacity)' in told and 'us-west-2a (InsufficientInstanceCapacity)' in told
+    for region in ('us-east-1', 'us-west-2'):
+        assert sim.live_instances(region) == [] and groups(sim, region) == []
+    sim.knobs(capacity={})
+    apply(home)
+    assert len(sim.live_instances('us-east-1')) + len(sim.live_instances('us-west-2')) == 4
+
+
+def test_a_cluster_that_was_complete_does_not_move(sim, home):
+    anywhere(home)
+    apply(home)
+    here = 'us-east-1' if sim.live_instances() else 'us-west-2'
+    sim.knobs(capacity={'*': {'*': 0}})
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 1', 'nodes: 2'))
+    apply(home, 8)
+    assert len(sim.live_instances(here)) == 4

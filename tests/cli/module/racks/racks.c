@@ -51,15 +51,18 @@ static void add(json_t *list, const json_t *node, const char *kind, json_t *inde
 			      str(node, "origin"), "nodes", nodes, "attributes", attributes));
 }
 
+/* A pool has several groups of nodes where their offers differ; a rack's nodes are of one. */
 static void add_racks(json_t *list, const json_t *node)
 {
-	int n = (int)json_array_size(json_object_get(node, "indexes"));
-	for (int rack = 0; rack * A_RACK < n; rack++) {
-		int left = n - rack * A_RACK, count = left < A_RACK ? left : A_RACK;
+	const json_t *indexes = json_object_get(node, "indexes");
+	int n = (int)json_array_size(indexes);
+	for (int at = 0; at < n; at += A_RACK) {
+		int first = (int)json_integer_value(json_array_get(indexes, (size_t)at));
+		int count = n - at < A_RACK ? n - at : A_RACK;
 		/* of full racks the first node follows from the index */
-		add(list, node, "racks.rack", json_integer(rack),
+		add(list, node, "racks.rack", json_integer(first / A_RACK),
 			json_pack("{s:i, s:o*}", "count", count, "first",
-				count < A_RACK ? json_integer(rack * A_RACK) : NULL),
+				count < A_RACK ? json_integer(first) : NULL),
 			json_pack("{s:i}", "size", count));
 	}
 }
