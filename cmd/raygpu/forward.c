@@ -80,8 +80,9 @@ static bool check_ports(const RgReachAsk *ask, RgDiags *diags)
 /* Between fork and exec. They must not outlive raygpu, and Ctrl-C is the shell's. */
 static void set_up_child(gpointer grouped)
 {
+	const Forward *leads = grouped;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (grouped)
+	if (leads)
 		setpgid(0, 0);
 	else
 		signal(SIGINT, SIG_IGN);

@@ -65,11 +65,11 @@ int cmd_iam(Context *context, int argc, char **argv)
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
-	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
-		code = argc > 1 || spec_is_here(context)
-			       ? permissions_run(
-					 context, &options, argc > 1 ? argv[1] : DEFAULT_SPEC)
-			       : rg_diags_exit_code(context->diags);
+	if (options_parse(context, entries, &argc, &argv, 0, 1, &code)) {
+		const char *spec = argv[1] ? argv[1] : DEFAULT_SPEC;
+		code = argv[1] || spec_is_here(context) ? permissions_run(context, &options, spec)
+							: rg_diags_exit_code(context->diags);
+	}
 	g_free(options.task);
 	g_free(options.account);
 	g_strfreev(options.with);

@@ -6,7 +6,7 @@ json_t *rg_provider_permissions(RgProvider *provider, const json_t *input, RgDia
 	json_auto_t *document = NULL;
 	RgCall call = {.slot = rg_call_take_one, .result = "document", .data = &document};
 	bool ok = rg_call_make(&call, provider, "permissions", input, diags);
-	if (ok && !document)
+	if (ok && json_object_size(document) == 0)
 		rg_call_bad(&call, "it returned no document");
 	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);
