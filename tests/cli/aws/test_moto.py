@@ -78,7 +78,7 @@ class Moto(Sim):
         for action, path, name in (('DescribeNetworkInterfaces', 'networkInterfaceSet/item', 'networkInterfaceId'),
                                    ('DescribeVolumes', 'volumeSet/item', 'volumeId')):
             ids += [item.findtext(name) for item in self.ok(action).iterfind(path)
-                    if 'NAT' not in item.findtext('description', '')]
+                    if item.find('association/allocationId') is None]  # the NAT gateway's
         return ids
 
     def picture(self):
