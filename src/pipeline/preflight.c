@@ -211,9 +211,7 @@ RgPreflight *pass_begin_first_preflight(RgSession *session, const RgPass *pass)
 
 void pass_preflight(RgSession *session, RgPass *pass, RgPreflight *begun, RgDiags *diags)
 {
-	g_autoptr(RgPreflight) preflight = NULL;
-	if (!begun)
-		begun = preflight = pass_begin_preflight(session, pass, pass->plan);
-	if (!pass_end_preflight(begun, pass, diags))
+	g_autoptr(RgPreflight) own = begun ? NULL : pass_begin_preflight(session, pass, pass->plan);
+	if (!pass_end_preflight(begun ? begun : own, pass, diags))
 		pass->plan->errored = true;
 }
