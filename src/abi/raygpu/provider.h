@@ -150,8 +150,9 @@
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
  * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the cloud's),
  * "message", "hint" (what to do about it; optional), "request_id", "retry_after_ms", "attribute" (the
- * one at fault; optional), "definite": true if the cloud certainly did nothing. A call that fails as a
- * whole calls host->diag and returns RGP_FAIL. */
+ * one at fault; optional), "definite": true if the cloud certainly did nothing. After a definite
+ * "capacity" the nodes are requested in other zones, markets and types; a "quota" applies to all
+ * zones. A call that fails as a whole calls host->diag and returns RGP_FAIL. */
 /* clang-format on */
 #ifndef RAYGPU_PROVIDER_H
 #define RAYGPU_PROVIDER_H
