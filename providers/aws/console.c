@@ -40,20 +40,22 @@ static json_t *text_of(const json_t *reply)
 	return json_string(text);
 }
 
-static rgp_status give_one(const AwsCall *call, const char *address, const Ec2Reply *reply)
+static rgp_status give_one(
+	const AwsCall *call, const char *address, const Ec2Reply *reply, bool stale)
 {
 	if (reply->failure.class_ != RGP_CLASS_OK)
 		return mod_give_failed(&call->talk, address, NULL, &reply->failure);
 	return mod_give(&call->talk, "item",
-		json_pack("{s:s, s:s, s:o}", "address", address, "outcome", "done", "text",
-			text_of(reply->reply)));
+		json_pack("{s:s, s:s, s:o, s:b}", "address", address, "outcome", "done", "text",
+			text_of(reply->reply), "stale", stale));
 }
 
 /* Once more, for a type that has no newest output. */
-static rgp_status ask_older(const AwsCall *call, const json_t *item, Ec2Reply *reply)
+static rgp_status ask_older(const AwsCall *call, const json_t *item, Ec2Reply *reply, bool *stale)
 {
 	static const Ec2Code codes[] = {{"UnsupportedOperation", NULL, 0}, {0}};
-	if (reply->failure.class_ == RGP_CLASS_OK || !ec2_match(&reply->failure, codes))
+	*stale = reply->failure.class_ != RGP_CLASS_OK && ec2_match(&reply->failure, codes);
+	if (!*stale)
 		return RGP_OK;
 	json_auto_t *one = json_pack("[O]", mod_unconst(item));
 	const Batch batch = {one, 1, false};
@@ -68,10 +70,11 @@ static rgp_status batch_run(const AwsCall *call, const json_t *items)
 	rgp_status status = send_batch(call, &batch, replies);
 	for (size_t i = 0; i < batch.n; i++) {
 		const json_t *item = json_array_get(items, i);
+		bool stale = false;
 		if (status == RGP_OK)
-			status = ask_older(call, item, &replies[i]);
+			status = ask_older(call, item, &replies[i], &stale);
 		if (status == RGP_OK)
-			status = give_one(call, mod_str(item, "address"), &replies[i]);
+			status = give_one(call, mod_str(item, "address"), &replies[i], stale);
 		ec2_reply_clear(&replies[i]);
 	}
 	return status;

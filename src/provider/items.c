@@ -153,6 +153,7 @@ static void read_text(RgCall *call, const json_t *item, RgItemResult *result)
 	size_t len = strlen(text), skipped = len > RG_CAP_CONSOLE ? len - RG_CAP_CONSOLE : 0;
 	while (skipped && (text[skipped] & 0xc0) == 0x80)
 		skipped++; /* not the middle of a character */
+	result->stale = rg_json_bool(item, "stale", false);
 	result->text = g_strdup(text + skipped);
 }
 

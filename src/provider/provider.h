@@ -100,6 +100,7 @@ typedef struct {
 	json_t *attributes; /* may be NULL */
 	char *operation;    /* the cloud's operation, for the next call; or NULL */
 	char *text;	    /* console: what the machine printed, UTF-8; else NULL */
+	bool stale;	    /* console: not what it printed last */
 	RgClass class_;
 	bool definite;					      /* the cloud certainly did nothing */
 	char *code, *message, *hint, *request_id, *attribute; /* each may be NULL */

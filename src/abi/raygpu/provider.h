@@ -128,8 +128,8 @@
  *          the cluster with credentials of another account. It runs concurrently with `list`.
  * console  input {"kind", "items": [{"address", "id"}]}
  *          returns "item": {"address", "outcome": "done" | "failed", "text": what the machine printed on its
- *          console, in order, as current as the cloud has it; "" = nothing yet}; at most the last 64 KiB or
- *          so; reading calls only. Nodes that boot by cloud_init report there what they do
+ *          console, in order, as current as the cloud has it; "" = nothing yet, "stale": true if that is
+ *          not what it printed last (as of its boot)}; at most the last 64 KiB or so; reading calls only. Nodes that boot by cloud_init report there what they do
  *          (src/boot/README.md): raygpu waits for them after an apply only if the module offers the call.
  * permissions input {"for": task, "account": id or null, "config": as of open, "spec": the checked spec as JSON,
  *                 "with": {option: text or true}}

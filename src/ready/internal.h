@@ -1,0 +1,43 @@
+/* Private to src/ready: a wait under way. */
+#pragma once
+#include "ready/console.h"
+#include "ready/ready.h"
+
+typedef enum { NODE_BOOTS, NODE_PULLS, NODE_JOINED, NODE_FAILED } NodeFate;
+
+typedef struct {
+	const RgResource *resource; /* of the snapshot */
+	const char *pool;
+	bool is_head;
+	bool awaited; /* false: the head, which joined in an earlier apply */
+	NodeFate fate;
+	bool final;	    /* it failed and does not try again */
+	int64_t deadline_s; /* Unix seconds, as all here */
+	int64_t look_s;	    /* when its own console is read next */
+	RgConsole *console; /* its own, as last read, or NULL */
+} Node;
+
+typedef struct {
+	RgProvider *provider;
+	RgStore *store;
+	const char *cluster;
+	const RgReadyOptions *options;
+	RgReadyResult *result;
+	RgDiags *diags;
+	RgSnapshot *snapshot;
+	GPtrArray *nodes; /* Node*, in the order of their addresses */
+	Node *head;
+	int64_t now_s, begun_ms;
+} Wait;
+
+/* nodes.c: who is awaited. false: nobody, or diagnostics. */
+bool wait_find_nodes(Wait *wait);
+void wait_clear(Wait *wait);
+
+/* look.c: one look at the cloud. false when it makes no sense to look again. */
+bool wait_look(Wait *wait);
+/* Seconds until the next thing is due, at most `most`. */
+int64_t wait_next_s(const Wait *wait, int64_t most);
+
+/* failures.c: diagnostics and result->failed of those that failed. */
+void wait_report(Wait *wait);

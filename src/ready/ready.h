@@ -1,0 +1,27 @@
+/* After apply: waits until the nodes that were made have joined Ray, and records it. One look costs
+ * one call, whatever the size of the cluster: the head repeats on its console what its Ray sees
+ * (console.h). The console of another node is read only when the head misses it past its usual
+ * time. The caller's thread, which holds the cluster's lock. */
+#pragma once
+#include "provider/provider.h"
+#include "ready/view.h"
+#include "state/store.h"
+
+/* Of a pool without `ready_timeout`: a large image on a machine with eight GPUs takes ten minutes.
+ */
+#define RG_READY_TIMEOUT_S 1200
+
+typedef struct {
+	const json_t *timeouts_s;	/* {pool: seconds}, of those that have one; may be NULL */
+	int (*interrupted)(void *data); /* as RgApplyOptions has it; may be NULL */
+	void *interrupted_data;
+	void (*event)(void *data, const RgReadyEvent *event); /* may be NULL */
+	void *event_data;
+} RgReadyOptions;
+
+/* The nodes of the cluster that no apply saw join yet (RgResource.joined), each until its time is
+ * over, counted from its creation: a kill -9 loses nothing, and an apply after that time looks
+ * once. false when one failed, with ready.* diagnostics, or the state can't be written. Without the
+ * module's "console" nothing is awaited. Fills `result`; clear it. */
+bool rg_ready_wait(RgProvider *provider, RgStore *store, const char *cluster,
+	const RgReadyOptions *options, RgReadyResult *result, RgDiags *diags);
