@@ -303,6 +303,7 @@ static int finish(Context *context, const ApplyOptions *options, GPtrArray *turn
 			.outcome = turn->run.outcome,
 			.run = turn->run.id,
 			.result = turn->tried ? &turn->run.result : NULL,
+			.ready = turn->tried ? &turn->run.ready : NULL,
 			.changes = turn->run.changes,
 			.open = turn->open,
 			.diagnostics = turn->told,
@@ -367,6 +368,9 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		destroy ? end : (GOptionEntry)CHANGED_ENTRY(context),
 		destroy ? end : (GOptionEntry)OVERRIDE_ENTRY(options.change),
 		destroy ? end : (GOptionEntry)PREFLIGHT_ENTRY(options.change),
+		destroy ? end
+			: (GOptionEntry){"no-wait", 0, 0, G_OPTION_ARG_NONE, &options.no_wait,
+				  "do not wait for new nodes to join Ray", NULL},
 		end,
 	};
 	int code = EXIT_FINE;

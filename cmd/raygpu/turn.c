@@ -165,14 +165,41 @@ static void on_event(void *data, const RgEvent *event)
 	rg_progress_event(context->progress, event);
 }
 
+static void on_look(void *data, const RgReadyEvent *event)
+{
+	Context *context = data;
+	status_clear(context);
+	rg_progress_ready(context->progress, event);
+}
+
+/* The progress is there until turn_watched. */
+static void turn_watch(
+	Context *context, const ApplyOptions *options, const Turn *turn, RgReadyOptions *ready)
+{
+	*ready = (RgReadyOptions){
+		.interrupted = signals_level, .event = on_look, .event_data = context};
+	context->session.ready = options->no_wait ? NULL : ready;
+	context->progress = rg_progress_new(
+		turn->pass->plan, context->live, &context->err, write_progress, context);
+}
+
+static void turn_watched(Context *context, const Turn *turn)
+{
+	if (turn->run.id || turn->run.ready.awaited)
+		rg_progress_finish(context->progress);
+	g_clear_pointer(&context->progress, rg_progress_free);
+	context->session.ready = NULL;
+}
+
 static int exit_code_of(const Turn *turn, bool done)
 {
 	const RgApplyResult *result = &turn->run.result;
-	if (result->interrupted)
+	if (result->interrupted || turn->run.ready.interrupted)
 		return EXIT_INTERRUPTED;
 	if (done)
 		return EXIT_FINE;
-	if (result->added || result->changed || result->destroyed)
+	if (json_array_size(turn->run.ready.failed) || result->added || result->changed ||
+		result->destroyed)
 		return EXIT_PARTIAL;
 	int code = rg_diags_exit_code(turn->diags);
 	return code ? code : EXIT_ERROR;
@@ -198,8 +225,8 @@ static void tell_left(Context *context, Turn *turn)
 
 static void tell_result(Context *context, const ApplyOptions *options, const Turn *turn)
 {
-	g_autofree char *text =
-		rg_render_apply_result(&turn->run.result, options->destroy, &context->out);
+	g_autofree char *text = rg_render_apply_result(
+		&turn->run.result, &turn->run.ready, options->destroy, &context->out);
 	say(context, text);
 }
 
@@ -251,16 +278,14 @@ static bool execute_here(Context *context, const ApplyOptions *options, Turn *tu
 {
 	const RgApplyOptions apply = apply_options(context, options);
 	json_auto_t *who = note_meta(context->command->name);
-	context->progress = rg_progress_new(
-		turn->pass->plan, context->live, &context->err, write_progress, context);
+	RgReadyOptions ready;
+	turn_watch(context, options, turn, &ready);
 	signals_now_changing();
 	bool done = rg_pipeline_run(
 		&context->session, turn->pass, &apply, who, &turn->run, turn->diags);
 	keep_tried(turn);
 	turn->tried = turn->run.id != NULL;
-	if (turn->tried)
-		rg_progress_finish(context->progress);
-	g_clear_pointer(&context->progress, rg_progress_free);
+	turn_watched(context, turn);
 	return done;
 }
 
@@ -369,9 +394,14 @@ void turn_execute(Context *context, const ApplyOptions *options, Turn *turn)
 
 void turn_keep(Context *context, const ApplyOptions *options, Turn *turn)
 {
-	turn->run.outcome = "nothing-to-do";
+	RgReadyOptions ready;
+	turn_watch(context, options, turn, &ready);
+	bool done = rg_pipeline_wait(&context->session, turn->pass, &turn->run, turn->diags);
+	turn_watched(context, turn);
+	turn->run.outcome = done ? "nothing-to-do" : "partial";
 	turn->tried = true;
-	if (!options->several)
+	turn->code = exit_code_of(turn, done);
+	if (!options->several || !done)
 		tell_result(context, options, turn);
 	turn_tell(context, turn);
 }

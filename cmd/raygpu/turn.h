@@ -5,7 +5,7 @@
 
 typedef struct {
 	ChangeOptions change;
-	gboolean auto_approve;
+	gboolean auto_approve, no_wait;
 	int parallelism;
 	int lock_timeout_s;
 	char *hunt;	     /* --capacity-timeout as given, or NULL */

@@ -172,6 +172,10 @@
 	X("apply.declined", 1)                                                                     \
 	X("apply.no-terminal", 4)                                                                  \
 	/* ready */                                                                                \
+	X("ready.not-joined", 1)                                                                   \
+	X("ready.failed", 3)                                                                       \
+	X("ready.timeout", 3)                                                                      \
+	X("ready.unreadable", 1)                                                                   \
 	X("ready.no-console", 1)                                                                   \
 	X("provider.no-permissions", 1)                                                            \
 	X("output.unknown", 4)                                                                     \

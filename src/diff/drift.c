@@ -21,6 +21,7 @@ static void item_free(void *data)
 	g_free(item->id);
 	g_free(item->status);
 	g_free(item->origin);
+	g_free(item->reason);
 	g_ptr_array_unref(item->attrs);
 	g_free(item);
 }
@@ -146,4 +147,21 @@ RgDrift *rg_drift_new(const RgDiff *diff, const RgResourceSet *recorded, const c
 			item->source = source(source_data, item->origin);
 	}
 	return drift;
+}
+
+void rg_drift_add_unhealthy(RgDrift *drift, const RgResource *record, const char *reason,
+	RgSource (*source)(const void *data, const char *pointer), const void *source_data)
+{
+	for (guint i = 0; i < drift->items->len; i++) {
+		const RgDriftItem *other = drift->items->pdata[i];
+		if (g_strcmp0(other->address, record->address) == 0)
+			return;
+	}
+	RgDriftItem *item = item_new(RG_DRIFT_UNHEALTHY, record);
+	item->reason = g_strdup(reason);
+	item->origin = g_strdup(record->origin);
+	if (source && item->origin)
+		item->source = source(source_data, item->origin);
+	g_ptr_array_add(drift->items, item);
+	g_ptr_array_sort(drift->items, by_type_and_address);
 }

@@ -99,10 +99,35 @@ static void find_deprecated(const RgPass *pass, RgDiags *diags)
 	}
 }
 
+/* By the state alone: a plan does not read consoles. */
+static void note_unjoined(const RgPass *pass, RgDiags *diags)
+{
+	const RgResourceSet *recorded = pass->snapshot->recorded;
+	const RgResource *first = NULL;
+	unsigned n = 0;
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *record = rg_resource_set_get(recorded, i);
+		if (!record->joined || json_object_size(record->joined))
+			continue;
+		first = first ? first : record;
+		n++;
+	}
+	if (!n || !rg_provider_offers(pass->provider, "console"))
+		return;
+	g_autofree char *more = n > 1 ? g_strdup_printf(" and %u more", n - 1) : g_strdup("");
+	RgDiag *diag = rg_diags_note(
+		diags, "ready.not-joined", "no apply has seen %s%s join Ray", first->address, more);
+	rg_diag_hint(diag,
+		"the next `raygpu apply` looks again; `raygpu logs '%s'` prints its console",
+		first->address);
+}
+
 void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags)
 {
 	if (!pass->cluster || session->diff.destroy || session->diff.looking)
 		return;
+	if (session->http.read_only) /* an apply looks itself */
+		note_unjoined(pass, diags);
 	warn_of_head(pass, diags);
 	find_renamed(pass, diags);
 	find_deprecated(pass, diags);

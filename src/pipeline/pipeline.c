@@ -154,6 +154,19 @@ bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
 
 /* ---- three sets -> plan */
 
+/* {pool: seconds}; a new reference, NULL: none states one. */
+static json_t *ready_timeouts(const RgCluster *cluster)
+{
+	json_auto_t *timeouts = json_object();
+	for (guint i = 0; cluster && i <= cluster->pools->len; i++) {
+		const RgPool *pool = i ? cluster->pools->pdata[i - 1] : cluster->head;
+		if (pool->ready_timeout_s)
+			json_object_set_new(
+				timeouts, pool->name, json_integer(pool->ready_timeout_s));
+	}
+	return json_object_size(timeouts) ? json_incref(timeouts) : NULL;
+}
+
 static GPtrArray *pool_order(const RgCluster *cluster)
 {
 	GPtrArray *names = g_ptr_array_new();
@@ -261,6 +274,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_autoptr(GPtrArray) limits =
 		session->diff.destroy || looking ? NULL : pass_limits(cluster, pass->project);
 	json_auto_t *ignored = pass_ignored_tags(cluster, pass->project);
+	json_auto_t *timeouts = ready_timeouts(cluster);
 	json_auto_t *carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;
@@ -280,6 +294,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.config = place.config,
 		.fit = pass->fit,
 		.ignore_tags = ignored,
+		.ready_timeouts = timeouts,
 		.facts = pass->facts ? pass->facts : snapshot->facts,
 		.protect = protect,
 		.protection = protection,

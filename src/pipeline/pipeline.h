@@ -12,7 +12,9 @@
 #pragma once
 #include "apply/apply.h"
 #include "diff/diff.h"
+#include "diff/drift.h"
 #include "plan/plan.h"
+#include "ready/ready.h"
 #include "refresh/refresh.h"
 #include "specs/specs.h"
 #include "state/store.h"
@@ -38,6 +40,9 @@ typedef struct {
 	 * thread */
 	void (*progress)(void *data, const char *stage, const char *what, size_t n, bool done);
 	void *progress_data;
+	/* how a run waits until new nodes have joined Ray; the plan's timeouts are filled in. NULL:
+	 * it does not wait */
+	const RgReadyOptions *ready;
 } RgSession;
 
 /* All products of one pass through the pipeline, up to the plan. */
@@ -82,15 +87,22 @@ RgPass *rg_pipeline_open_recorded(RgSession *session, const char *cluster, RgDia
 /* For the apply of a saved plan: only state, transport and module. NULL if the plan is stale or of
  * another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);
+/* For `drift`: adds the nodes that the cloud shows as recorded, but that do not work. Reading calls
+ * only; what can't be asked is a note. */
+void rg_pipeline_check_nodes(const RgPass *pass, RgDrift *drift, RgDiags *diags);
 /* The result of carrying out a plan. */
 typedef struct {
 	char *id; /* in `raygpu log`; NULL: it could not start, and nothing was changed */
 	const char *outcome; /* "done", "partial", "failed", "interrupted" */
 	RgApplyResult result;
+	RgReadyResult ready;
 	json_t *changes;  /* of rg_store_run_changes */
 	bool moves;	  /* this place has no capacity for it: rg_pipeline_give_back, then plan */
 	RgSnapshot *left; /* the state, if the next apply must finish something; else NULL */
 } RgRun;
+/* Only the end of it, for a plan without changes: waits for the nodes that no run has seen join
+ * yet. Fills run->ready. */
+bool rg_pipeline_wait(RgSession *session, const RgPass *pass, RgRun *run, RgDiags *diags);
 void rg_run_clear(RgRun *run);
 /* Carries out pass->plan (the cluster's lock is held, the store and the transport are open for
  * writing). It fills in the run, lineage, commit and labels of `options`. `who`: {"command",

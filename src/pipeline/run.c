@@ -18,13 +18,53 @@ static json_t *meta_of(const RgPass *pass, const json_t *who)
 	return meta;
 }
 
-static const char *outcome_of(const RgApplyResult *result, bool done)
+static const char *outcome_of(const RgRun *run, bool done)
 {
-	if (result->interrupted)
+	const RgApplyResult *result = &run->result;
+	if (result->interrupted || run->ready.interrupted)
 		return "interrupted";
 	if (done)
 		return "done";
-	return result->added || result->changed || result->destroyed ? "partial" : "failed";
+	return json_array_size(run->ready.failed) || result->added || result->changed ||
+			       result->destroyed
+		       ? "partial"
+		       : "failed";
+}
+
+/* `failed`: addresses that are not awaited, because they did not even start; may be NULL. */
+static bool run_wait(
+	RgSession *session, const RgPass *pass, GHashTable *failed, RgRun *run, RgDiags *diags)
+{
+	if (!session->ready || session->diff.destroy)
+		return true;
+	RgReadyOptions options = *session->ready;
+	options.timeouts_s = pass->plan->ready_timeouts;
+	options.failed = failed;
+	bool done = rg_ready_wait(
+		pass->provider, session->store, pass->plan->cluster, &options, &run->ready, diags);
+	if (pass->cluster)
+		pass_locate(pass->cluster, diags);
+	return done;
+}
+
+bool rg_pipeline_wait(RgSession *session, const RgPass *pass, RgRun *run, RgDiags *diags)
+{
+	return run_wait(session, pass, NULL, run, diags);
+}
+
+/* What the caller is shown passes here. */
+typedef struct {
+	const RgApplyOptions *options;
+	GHashTable *failed; /* char* address -> itself */
+} Watch;
+
+static void run_event(void *data, const RgEvent *event)
+{
+	const Watch *watch = data;
+	if (event->type == RG_EVENT_FAILED && event->address)
+		g_hash_table_add(watch->failed, g_strdup(event->address));
+	if (watch->options->event)
+		watch->options->event(watch->options->event_data, event);
 }
 
 /* And nothing else. */
@@ -59,7 +99,11 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	g_autofree char *lineage = run_begin(session, pass, who, run, diags);
 	if (!lineage)
 		return false;
+	g_autoptr(GHashTable) failed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Watch watch = {options, failed};
 	RgApplyOptions apply = *options;
+	apply.event = run_event;
+	apply.event_data = &watch;
 	apply.run = run->id;
 	apply.lineage = lineage;
 	apply.commit = plan->commit;
@@ -70,7 +114,9 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	bool done = rg_apply(
 		pass->provider, session->store, pass->snapshot, plan, &apply, &run->result, diags);
 	run->moves = may_move && lacks_capacity(&run->result);
-	run->outcome = run->moves ? "moved" : outcome_of(&run->result, done);
+	if (!run->result.interrupted && !run->moves)
+		done = run_wait(session, pass, failed, run, diags) && done;
+	run->outcome = run->moves ? "moved" : outcome_of(run, done);
 	/* the spec's protection must still apply when the pool leaves the spec */
 	bool kept = run->moves || !plan->protect ||
 		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
@@ -84,6 +130,7 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 void rg_run_clear(RgRun *run)
 {
 	g_free(run->id);
+	rg_ready_result_clear(&run->ready);
 	json_decref(run->changes);
 	json_decref(run->result.tried);
 	rg_snapshot_free(run->left);

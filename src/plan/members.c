@@ -46,9 +46,10 @@ const Member limit_members[] = {MEMBER(RgPlanLimit, pool, TEXT),
 const Member plan_members[] = {MEMBER(RgPlan, command, NEEDED), MEMBER(RgPlan, cluster, NEEDED),
 	MEMBER(RgPlan, lineage, TEXT), MEMBER(RgPlan, provider, TEXT), MEMBER(RgPlan, region, TEXT),
 	MEMBER(RgPlan, config, MAP), MEMBER(RgPlan, facts, MAP), MEMBER(RgPlan, labels, MAP),
-	MEMBER(RgPlan, ignore_tags, LIST), MEMBER(RgPlan, protect, LIST),
-	MEMBER(RgPlan, protection, LIST), MEMBER(RgPlan, fit, MAP), MEMBER(RgPlan, details, MAP),
-	MEMBER(RgPlan, serial, NUMBER), MEMBER(RgPlan, state, TEXT), {0}};
+	MEMBER(RgPlan, ready_timeouts, MAP), MEMBER(RgPlan, ignore_tags, LIST),
+	MEMBER(RgPlan, protect, LIST), MEMBER(RgPlan, protection, LIST), MEMBER(RgPlan, fit, MAP),
+	MEMBER(RgPlan, details, MAP), MEMBER(RgPlan, serial, NUMBER), MEMBER(RgPlan, state, TEXT),
+	{0}};
 
 const Member money_members[] = {
 	MEMBER(RgPlan, catalog_date, TEXT), NAMED(RgPlan, override, "budget_override", TEXT), {0}};

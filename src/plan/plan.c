@@ -37,6 +37,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->config = copy_json(input->config);
 	plan->facts = copy_json(input->facts);
 	plan->labels = copy_json(json_object_get(input->fitted, "labels"));
+	plan->ready_timeouts = copy_json(input->ready_timeouts);
 	plan->ignore_tags = copy_json(input->ignore_tags);
 	plan->fit = copy_json(input->fit);
 	plan->protect = copy_json(input->protect);

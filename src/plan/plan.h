@@ -102,6 +102,7 @@ typedef struct {
 	char *provider, *region;
 	json_t *config, *facts; /* for the apply of a saved plan */
 	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
+	json_t *ready_timeouts; /* {pool: seconds}, of those that state one; NULL: none */
 	json_t *ignore_tags;	/* patterns of keys that updates leave alone; NULL: none */
 	json_t *fit;		/* of the workloads (src/fit/workloads.h); NULL without any */
 	json_t *protect;	/* pools that the state must protect; NULL: as recorded */
@@ -154,8 +155,9 @@ typedef struct {
 	const json_t *fitted; /* NULL if destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
 	const json_t *config, *facts, *protect, *protection;
-	const json_t *fit;	   /* NULL without workloads */
-	const json_t *ignore_tags; /* NULL: none */
+	const json_t *fit;	      /* NULL without workloads */
+	const json_t *ignore_tags;    /* NULL: none */
+	const json_t *ready_timeouts; /* NULL: none */
 	/* the place of "/pools/train" in the spec; may be NULL */
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;

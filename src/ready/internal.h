@@ -34,7 +34,7 @@ typedef struct {
 bool wait_find_nodes(Wait *wait);
 void wait_clear(Wait *wait);
 
-/* look.c: one look at the cloud. false when it makes no sense to look again. */
+/* look.c: one reading of the consoles. false when it makes no sense to look again. */
 bool wait_look(Wait *wait);
 /* Seconds until the next thing is due, at most `most`. */
 int64_t wait_next_s(const Wait *wait, int64_t most);

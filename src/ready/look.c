@@ -51,7 +51,7 @@ static json_t *input_for(const Wait *wait, const GPtrArray *nodes)
 	return json_pack("{s:s, s:o}", "kind", wait->head->resource->kind, "items", items);
 }
 
-/* Nothing is known of the nodes, which is no failure of theirs. */
+/* That nothing is known of the nodes is not a failure of theirs. */
 static void tell_unreadable(const Wait *wait, const RgItemResult *result)
 {
 	const char *address = wait->head->resource->address;

@@ -31,7 +31,9 @@ static Node *node_new(const Wait *wait, const RgResource *resource)
 	node->resource = resource;
 	node->pool = nodes.pool;
 	node->is_head = nodes.is_head;
-	node->awaited = resource->joined && !json_object_size(resource->joined);
+	bool is_failed = wait->options->failed &&
+			 g_hash_table_contains(wait->options->failed, resource->address);
+	node->awaited = resource->joined && !json_object_size(resource->joined) && !is_failed;
 	node->deadline_s = resource->created_s + limit_s;
 	node->look_s = resource->created_s + MIN(limit_s / USUAL_PART, USUAL_MAX_S);
 	if (!node->awaited)

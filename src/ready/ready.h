@@ -13,6 +13,7 @@
 
 typedef struct {
 	const json_t *timeouts_s;	/* {pool: seconds}, of those that have one; may be NULL */
+	GHashTable *failed;		/* addresses that are not awaited; may be NULL */
 	int (*interrupted)(void *data); /* as RgApplyOptions has it; may be NULL */
 	void *interrupted_data;
 	void (*event)(void *data, const RgReadyEvent *event); /* may be NULL */
@@ -25,3 +26,17 @@ typedef struct {
  * module's "console" nothing is awaited. Fills `result`; clear it. */
 bool rg_ready_wait(RgProvider *provider, RgStore *store, const char *cluster,
 	const RgReadyOptions *options, RgReadyResult *result, RgDiags *diags);
+
+/* Nodes that run in the cloud, and should be members of Ray by now, but are not. */
+typedef struct {
+	const RgResource *record; /* borrowed */
+	char *reason;		  /* completes "ADDRESS": "runs, but ..." */
+} RgUnjoined;
+typedef struct {
+	RgProvider *provider;
+	const RgResourceSet *recorded, *observed;
+	const json_t *timeouts_s; /* as RgReadyOptions has them */
+} RgReadyCheck;
+/* RgUnjoined*, by address; empty as well when the head says nothing, which is not a finding. One
+ * reading call. */
+GPtrArray *rg_ready_check(const RgReadyCheck *check, RgDiags *diags);

@@ -9,7 +9,7 @@ typedef struct {
 	unsigned nodes, pulling, joined, failed; /* the others boot */
 } RgReadyPool;
 
-/* After each look at the cloud. Borrowed. */
+/* After each reading of the consoles. Borrowed. */
 typedef struct {
 	const RgReadyPool *pools; /* in the order of their addresses */
 	size_t n;

@@ -46,6 +46,15 @@ static json_t *counts_json(const RgApplyResult *result)
 	return counts;
 }
 
+static json_t *ready_json(const RgReadyResult *ready)
+{
+	json_t *row = json_object();
+	json_object_set_new(row, "awaited", json_integer(ready->awaited));
+	json_object_set_new(row, "joined", json_integer(ready->joined));
+	json_object_set_new(row, "failed", copy_of(ready->failed));
+	return row;
+}
+
 static json_t *item_json(const RgApplied *item)
 {
 	json_t *row = json_object();
@@ -55,6 +64,7 @@ static json_t *item_json(const RgApplied *item)
 	json_object_set_new(row, "exit_code", json_integer(item->exit_code));
 	rg_json_set_str(row, "run", item->run);
 	json_object_set_new(row, "counts", item->result ? counts_json(item->result) : json_null());
+	json_object_set_new(row, "ready", item->ready ? ready_json(item->ready) : json_null());
 	json_object_set_new(row, "changes", copy_of(item->changes));
 	if (item->result && item->result->tried)
 		json_object_set(row, "tried", item->result->tried);

@@ -1,6 +1,6 @@
 #include "render/paint.h"
 
-static const char *const type_words[] = {"missing", "changed", "unmanaged"};
+static const char *const type_words[] = {"missing", "changed", "unmanaged", "unhealthy"};
 
 static void add_side(GString *text, const RgStyle *style, const char *word, json_t *value)
 {
@@ -59,11 +59,15 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 				drift->checked == 1 ? "is" : "are");
 		return text_finish(text, style);
 	}
+	unsigned unhealthy = drift_count(drift, RG_DRIFT_UNHEALTHY);
 	bool outside = false;
 	for (guint i = 0; i < drift->items->len; i++)
 		outside |= !((RgDriftItem *)drift->items->pdata[i])->interrupted;
-	g_string_append_printf(text, "Objects have changed %s:\n\n",
-		outside ? "outside of raygpu" : "since they were recorded");
+	if (unhealthy == drift->items->len)
+		g_string_append(text, "Nodes do not work:\n\n");
+	else
+		g_string_append_printf(text, "Objects have changed %s:\n\n",
+			outside ? "outside of raygpu" : "since they were recorded");
 	for (guint i = 0; i < drift->items->len; i++)
 		add_item(text, drift->items->pdata[i], style);
 	paintf(text, style, BOLD,
@@ -71,6 +75,15 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 		drift_count(drift, RG_DRIFT_MISSING), drift_count(drift, RG_DRIFT_CHANGED),
 		drift_count(drift, RG_DRIFT_UNMANAGED), drift->checked);
 	g_string_append_c(text, '\n');
+	if (unhealthy)
+		wrapf(text, style, "",
+			"%u node%s %s, although the cloud shows %s as recorded: `raygpu logs "
+			"ADDRESS` "
+			"prints a node's console, `raygpu apply --replace ADDRESS` replaces a "
+			"node.",
+			unhealthy, unhealthy == 1 ? "" : "s",
+			unhealthy == 1 ? "does not work" : "do not work",
+			unhealthy == 1 ? "it" : "them");
 	if (drift_count(drift, RG_DRIFT_MISSING) + drift_count(drift, RG_DRIFT_CHANGED))
 		g_string_append(text, "`raygpu apply` restores what is missing or changed.\n");
 	if (drift_count(drift, RG_DRIFT_UNMANAGED))
@@ -107,6 +120,8 @@ static json_t *item_json(const RgDriftItem *item)
 		json_object_set_new(one, "observed", copy_or_null(attr->observed));
 		json_array_append_new(attrs, one);
 	}
+	if (item->reason)
+		rg_json_set_str(row, "reason", item->reason);
 	json_object_set_new(row, "attributes", attrs);
 	if (item->source.line) {
 		json_t *source = json_object();
@@ -123,7 +138,7 @@ json_t *rg_render_drift_json(const RgDrift *drift)
 	json_t *document = json_object(), *rows = json_array(), *counts = json_object();
 	for (guint i = 0; i < drift->items->len; i++)
 		json_array_append_new(rows, item_json(drift->items->pdata[i]));
-	for (int type = RG_DRIFT_MISSING; type <= RG_DRIFT_UNMANAGED; type++)
+	for (int type = RG_DRIFT_MISSING; type <= RG_DRIFT_UNHEALTHY; type++)
 		json_object_set_new(counts, type_words[type],
 			json_integer(drift_count(drift, (RgDriftType)type)));
 	rg_json_set_str(document, "format_version", "1.0");

@@ -146,7 +146,8 @@ static void add_protection(GPtrArray *findings, const RgPlan *plan)
 
 static void add_drift(GPtrArray *findings, const RgDrift *drift)
 {
-	static const char *const rules[] = {"drift.missing", "drift.changed", "drift.unmanaged"};
+	static const char *const rules[] = {
+		"drift.missing", "drift.changed", "drift.unmanaged", "drift.unhealthy"};
 	for (guint i = 0; i < drift->items->len; i++) {
 		const RgDriftItem *item = drift->items->pdata[i];
 		g_autofree char *name = drift_name(item), *phrase = drift_phrase(item);

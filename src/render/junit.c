@@ -74,9 +74,10 @@ static void add_plan(Suite *suite, const RgPlan *plan)
 
 static void add_drift(Suite *suite, const RgDrift *drift)
 {
-	unsigned sound =
-		drift->checked - MIN(drift->checked, drift_count(drift, RG_DRIFT_MISSING) +
-							     drift_count(drift, RG_DRIFT_CHANGED));
+	unsigned sound = drift->checked -
+			 MIN(drift->checked, drift_count(drift, RG_DRIFT_MISSING) +
+						     drift_count(drift, RG_DRIFT_CHANGED) +
+						     drift_count(drift, RG_DRIFT_UNHEALTHY));
 	for (guint i = 0; i < drift->items->len; i++) {
 		const RgDriftItem *item = drift->items->pdata[i];
 		g_autofree char *name = drift_name(item), *phrase = drift_phrase(item);

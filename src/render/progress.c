@@ -18,7 +18,8 @@ struct RgProgress {
 	void *data;
 	GPtrArray *pools; /* Pool* */
 	int64_t drawn_ms, begun_ms;
-	bool shown;
+	bool shown, waits; /* for nodes to join Ray: that line stays */
+	char *told;	   /* of that wait, elsewhere than on a terminal: the last line */
 };
 
 static void pool_free(void *data)
@@ -75,6 +76,7 @@ void rg_progress_free(RgProgress *progress)
 	if (!progress)
 		return;
 	g_ptr_array_unref(progress->pools);
+	g_free(progress->told);
 	g_free(progress);
 }
 
@@ -218,19 +220,78 @@ void rg_progress_event(RgProgress *progress, const RgEvent *event)
 		redraw(progress, line);
 }
 
+/* "train 3 of 4 joined (1 pulling the image)" */
+static void add_ready(GString *text, const RgReadyPool *pool)
+{
+	g_string_append_printf(text, "%s%s %u of %u joined", text->len ? ", " : "", pool->pool,
+		pool->joined, pool->nodes);
+	unsigned boots = pool->nodes - pool->joined - pool->pulling - pool->failed;
+	const struct {
+		unsigned n;
+		const char *what;
+	} rest[] = {
+		{boots, "booting"}, {pool->pulling, "pulling the image"}, {pool->failed, "failed"}};
+	bool open = false;
+	for (size_t i = 0; i < G_N_ELEMENTS(rest); i++) {
+		if (!rest[i].n)
+			continue;
+		g_string_append_printf(
+			text, "%s%u %s", open ? ", " : " (", rest[i].n, rest[i].what);
+		open = true;
+	}
+	g_string_append(text, open ? ")" : "");
+}
+
+void rg_progress_ready(RgProgress *progress, const RgReadyEvent *event)
+{
+	g_autoptr(GString) pools = g_string_new(NULL);
+	for (size_t i = 0; i < event->n; i++)
+		add_ready(pools, &event->pools[i]);
+	g_autofree char *safe = clean(pools->str);
+	if (progress->live) {
+		g_autofree char *line = g_strdup_printf("%3.0fs  Ray: %s", event->seconds, safe);
+		g_autofree char *shown = cut(line, style_width(&progress->style) - 1);
+		if (!progress->waits && progress->shown)
+			progress->write(progress->data, "\n");
+		else
+			erase(progress);
+		progress->write(progress->data, shown);
+		progress->shown = progress->waits = true;
+	} else if (g_strcmp0(safe, progress->told) != 0) {
+		g_autofree char *line = g_strdup_printf("Ray: %s\n", safe);
+		progress->write(progress->data, line);
+		g_free(progress->told);
+		progress->told = g_steal_pointer(&safe);
+	}
+}
+
 void rg_progress_finish(RgProgress *progress)
 {
 	if (!progress->live)
 		return;
-	redraw(progress, true);
+	if (!progress->waits)
+		redraw(progress, true);
 	progress->write(progress->data, "\n");
 	progress->shown = false;
 }
 
-char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style)
+static void add_unjoined(GString *text, const RgReadyResult *ready)
+{
+	size_t failed = json_array_size(ready->failed);
+	if (failed)
+		g_string_append_printf(text, "%zu of %u new nodes did not join Ray.%s\n", failed,
+			ready->awaited, ready->joined ? " The others work." : "");
+	else if (ready->interrupted)
+		g_string_append(text, "Interrupted while waiting for nodes to join Ray: the next "
+				      "apply waits for them.\n");
+}
+
+char *rg_render_apply_result(
+	const RgApplyResult *result, const RgReadyResult *ready, bool destroy, const RgStyle *style)
 {
 	GString *text = g_string_new("\n");
-	bool bad = result->failed || result->blocked || result->open || result->interrupted;
+	bool bad = json_array_size(ready->failed) || result->failed || result->blocked ||
+		   result->open || result->interrupted;
 	if (!bad && destroy)
 		paintf(text, style, GREEN, "Destroy complete! Resources: %u destroyed.",
 			result->destroyed);
@@ -252,6 +313,7 @@ char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const Rg
 			"%u failed, %u not tried because of that; run apply again to "
 			"complete it.\n",
 			result->failed, result->blocked);
+	add_unjoined(text, ready);
 	if (result->open)
 		g_string_append_printf(text,
 			"%u request%s without a known outcome: the next apply clears "

@@ -7,6 +7,7 @@
 #include "diff/drift.h"
 #include "plan/event.h"
 #include "plan/plan.h"
+#include "ready/view.h"
 
 typedef enum {
 	RG_DETAIL_NORMAL,  /* what resources have in common is shown once; constants are omitted */
@@ -59,7 +60,8 @@ char *rg_render_run(
 	const json_t *run, const json_t *changes, unsigned cluster_width, const RgStyle *style);
 
 /* "Apply complete! Resources: 1 added, 0 changed, 0 destroyed." and what is open or failed. */
-char *rg_render_apply_result(const RgApplyResult *result, bool destroy, const RgStyle *style);
+char *rg_render_apply_result(const RgApplyResult *result, const RgReadyResult *ready, bool destroy,
+	const RgStyle *style);
 
 /* Progress of an apply. On a terminal: one live line per pool, redrawn in place, and a line for
  * each failure; otherwise plain lines: "cloud.node.train[0-3]: Creating...", "cloud.node.train[0]:
@@ -69,6 +71,9 @@ typedef void (*RgWrite)(void *data, const char *text);
 RgProgress *rg_progress_new(
 	const RgPlan *plan, bool live, const RgStyle *style, RgWrite write, void *data);
 void rg_progress_event(RgProgress *progress, const RgEvent *event);
+/* While it waits for nodes to join Ray: the pools of each look, in the live line, or as a line
+ * where something changed. */
+void rg_progress_ready(RgProgress *progress, const RgReadyEvent *event);
 /* Redraws, erases nothing that is final; called once at the end. */
 void rg_progress_finish(RgProgress *progress);
 void rg_progress_free(RgProgress *progress);

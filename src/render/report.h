@@ -92,6 +92,7 @@ typedef struct {
 	/* "done", "nothing-to-do", "partial", "failed", "interrupted", "not-run" */
 	const char *outcome;
 	const char *run;	     /* NULL: none was started */
+	const RgReadyResult *ready;  /* NULL as `result` */
 	const RgApplyResult *result; /* NULL: nothing was tried */
 	const json_t *changes;	     /* rg_store_run_changes, or NULL */
 	const json_t *open;	     /* addresses that the next apply completes or cleans up */

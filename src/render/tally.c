@@ -36,7 +36,8 @@ void tally_add(Tally *tally, const RgReport *report)
 	if (!report->drift)
 		return;
 	tally->add += drift_count(report->drift, RG_DRIFT_MISSING);
-	tally->change += drift_count(report->drift, RG_DRIFT_CHANGED);
+	tally->change += drift_count(report->drift, RG_DRIFT_CHANGED) +
+			 drift_count(report->drift, RG_DRIFT_UNHEALTHY);
 	tally->destroy += drift_count(report->drift, RG_DRIFT_UNMANAGED);
 }
 

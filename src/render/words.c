@@ -71,6 +71,8 @@ char *drift_phrase(const RgDriftItem *item)
 		return g_strdup("has been deleted");
 	if (item->type == RG_DRIFT_UNMANAGED)
 		return g_strdup("is not recorded, but carries this cluster's ownership tags");
+	if (item->type == RG_DRIFT_UNHEALTHY)
+		return clean(item->reason);
 	GString *text = g_string_new("has changed");
 	for (guint i = 0; i < item->attrs->len; i++)
 		g_string_append_printf(text, "%s%s", i ? ", " : ": ",

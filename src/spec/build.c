@@ -129,6 +129,8 @@ static RgPool *build_pool(
 	build_market(&pool->market, document, pointer, json_object_get(value, "market"));
 	pool->gang = json_is_true(json_object_get(value, "gang"));
 	build_replace(pool, json_object_get(value, "replace"));
+	pool->ready_timeout_s =
+		(unsigned)json_number_value(json_object_get(value, "ready_timeout"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");

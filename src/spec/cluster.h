@@ -67,7 +67,8 @@ typedef struct {
 	unsigned max_unavailable;
 	/* new nodes created before the old ones are removed; 0: the old ones go first */
 	unsigned max_surge;
-	bool protect;	/* no plan may destroy or replace its nodes */
+	unsigned ready_timeout_s; /* until a new node must have joined Ray; 0: not stated */
+	bool protect;		  /* no plan may destroy or replace its nodes */
 	json_t *labels; /* object of strings: Ray node labels of this pool, without the default ones
 			 */
 	json_t *resources; /* object of numbers: Ray custom resources */

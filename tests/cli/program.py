@@ -62,6 +62,7 @@ class Home:
             self.env.pop(name, None)
         self.env['HOME'] = self.folder
         self.env['RAYGPU_LOOPBACK_BACKOFF_MS'] = BACKOFF_MS
+        self.no_wait = self.env.pop('RAYGPU_TEST_NO_WAIT', None)  # of a cloud whose nodes never join Ray
         self.state = os.path.join(self.folder, '.raygpu/state.db')
         self.specs = []  # all texts that were written as one
         self.beyond_policy = ()  # actions of the test that `raygpu iam` does not cover
@@ -87,6 +88,8 @@ class Home:
 
     def run(self, *arguments, code=0, env=None, stdin=None, timeout=120):
         """Runs raygpu; `code`: the exit code it must have, None = any."""
+        if self.no_wait and arguments[:1] == ('apply',):
+            arguments += ('--no-wait',)
         process = subprocess.run([binary(), *map(str, arguments)], cwd=self.folder,
                                  env={**self.env, **(env or {})}, capture_output=True, text=True,
                                  input=stdin, timeout=timeout, check=False,

@@ -35,7 +35,7 @@ def test_an_apply_waits_only_for_what_it_names_in_its_next_request(home, rounds)
     assert 'DescribeImages' in plan and preflight == PREFLIGHT
     assert rest == [['CreateSecurityGroup'], ['AuthorizeSecurityGroupIngress', 'DescribeSecurityGroups'],
                     ['CreateNetworkInterface'], ['DescribeNetworkInterfaces'], ['RunInstances', 'RunInstances'],
-                    ['DescribeInstances']]
+                    ['DescribeInstances'], ['GetConsoleOutput']]
 
 
 def test_a_plan_without_changes_takes_one_round(home, rounds):

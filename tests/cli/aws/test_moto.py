@@ -59,6 +59,9 @@ class Moto(Sim):
         with open(self.pid_file + '.log', encoding='utf-8', errors='replace') as f:
             return f.read()
 
+    def env(self, **more):
+        return super().env(RAYGPU_TEST_NO_WAIT='1', **more)  # nothing boots there
+
     def instances(self):
         """{raygpu:pool: [instance element, ...]} of what is neither terminated nor going."""
         pools = {}

@@ -13,7 +13,7 @@ def cluster(home):
 
 def test_logs_prints_the_console_and_the_state(cluster, sim):
     sim.knobs(node_faults=[{'how': 'retry', 'type': 'g4dn*', 'count': 1, 'step': 'pull', 'reason': "can't pull x"}])
-    cluster.apply(code=None)
+    cluster.apply('cluster.yaml', '--no-wait')
     sim.counters_reset()
     bad, good = cluster.run('logs', POOL + '[0]'), cluster.run('logs', POOL + '[1]')
     assert bad.err.endswith("): failed and tries again at step pull: can't pull x\n")
@@ -33,13 +33,13 @@ def test_logs_prints_the_console_and_the_state(cluster, sim):
 ])
 def test_a_broken_node_says_where_it_is(how, step, said, cluster, sim):
     sim.knobs(node_faults=[{'how': how, 'type': 'g4dn*', 'step': step}])
-    cluster.apply(code=None)
+    cluster.apply('cluster.yaml', '--no-wait')
     assert said in cluster.run('logs', POOL + '[0]').err
 
 
 def test_a_type_without_the_newest_output_shows_the_older_one(home, sim):
     home.write('cluster.yaml', spec(pools={'old': ('V100:1', 1)}))
-    home.apply()
+    home.apply('cluster.yaml', '--no-wait')
     sim.counters_reset()
     assert 'v1 booted' in home.run('logs', 'aws.instance.old[0]').out
     assert sim.counters()['actions']['GetConsoleOutput'] == {'requests': 2, 'errors': 1, 'injected': 0}
