@@ -162,7 +162,8 @@ static bool has_candidates(const RgPlan *plan, const char *pool, bool quota)
 	const json_t *one;
 	json_array_foreach (json_object_get(plan->capacity, "pools"), i, one) {
 		if (g_strcmp0(rg_json_str(one, "pool", ""), pool) == 0)
-			return !quota || has_other_offer(json_object_get(one, "candidates"));
+			return quota ? has_other_offer(json_object_get(one, "candidates"))
+				     : json_array_size(json_object_get(one, "candidates")) > 1;
 	}
 	return false;
 }
