@@ -116,7 +116,9 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	run->moves = may_move && lacks_capacity(&run->result);
 	if (!run->result.interrupted && !run->moves)
 		done = run_wait(session, pass, failed, run, diags) && done;
-	run->outcome = run->moves ? "moved" : outcome_of(run, done);
+	/* a cluster that may still move is cut off by what has no known outcome */
+	bool cut_off = may_move && run->result.open;
+	run->outcome = run->moves ? "moved" : cut_off ? "interrupted" : outcome_of(run, done);
 	/* the spec's protection must still apply when the pool leaves the spec */
 	bool kept = run->moves || !plan->protect ||
 		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
