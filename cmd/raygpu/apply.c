@@ -389,6 +389,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 				options.hunt);
 			code = EXIT_USAGE;
 		} else {
+			context->session.waits_for_capacity = options.capacity_ms > 0;
 			g_autoptr(GPtrArray) turns = g_ptr_array_new_with_free_func(turn_release);
 			g_autoptr(RgSpecs) specs = NULL;
 			if (find_turns(context, &options, argc, argv, turns, &specs))

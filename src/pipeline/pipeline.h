@@ -35,7 +35,8 @@ typedef struct {
 	bool renew_images;    /* images are resolved again, not the pinned ones used */
 	const char *override; /* why the budget may be exceeded; NULL: it may not */
 	bool skip_preflight; /* do not ask the cloud in advance whether a plan can be carried out */
-	unsigned settle_ms;  /* how long a refresh may wait for recent changes to show */
+	bool waits_for_capacity; /* apply repeats what the cloud has no quota or capacity for */
+	unsigned settle_ms;	 /* how long a refresh may wait for recent changes to show */
 	/* called before each stage that uses a cloud, and while it reads; may be NULL; any
 	 * thread */
 	void (*progress)(void *data, const char *stage, const char *what, size_t n, bool done);

@@ -11,7 +11,7 @@ struct RgPreflight {
 	json_t *creates;
 	RgDiags *findings, *diags;
 	pthread_t thread;
-	bool applies, running, ok;
+	bool applies, waits, running, ok;
 };
 
 /* What is created, one entry for all equal creations. */
@@ -92,6 +92,7 @@ RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const 
 	preflight->plan = plan;
 	preflight->cluster = pass->snapshot->cluster;
 	preflight->applies = !session->http.read_only;
+	preflight->waits = session->waits_for_capacity;
 	preflight->creates = g_steal_pointer(&list);
 	preflight->findings = rg_diags_new();
 	preflight->diags = rg_diags_new();
@@ -168,6 +169,12 @@ static bool has_candidates(const RgPlan *plan, const char *pool, bool quota)
 	return false;
 }
 
+static bool is_scarcity(const void *unused, const RgDiag *diag)
+{
+	return g_str_equal(diag->code, rg_class_code(RG_CLASS_CAPACITY)) ||
+	       g_str_equal(diag->code, rg_class_code(RG_CLASS_QUOTA));
+}
+
 static bool is_avoidable(const void *data, const RgDiag *diag)
 {
 	const RgPlan *plan = data;
@@ -197,7 +204,9 @@ bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *dia
 	if (preflight->plan)
 		rg_diags_locate(preflight->findings, source_of_change, preflight->plan);
 	const RgPlan *plan = preflight->plan ? preflight->plan : pass->plan;
-	if (plan)
+	if (preflight->waits)
+		rg_diags_soften(preflight->findings, is_scarcity, NULL);
+	else if (plan)
 		rg_diags_soften(preflight->findings, is_avoidable, plan);
 	bool fine = !rg_diags_has_errors(preflight->findings);
 	rg_diags_take_new(diags, preflight->findings);

@@ -203,3 +203,10 @@ def test_a_type_that_left_its_zone(tmp_path):
         sim.fault(action='DescribeInstanceTypeOfferings', status=200, body=body)
         said = words(home.run('plan', 'cluster.yaml', code=8))
         assert f'g4dn.xlarge is not offered in {zone}' in said and 'zones of us-east-1 that offer it: us-east-1f' in said
+
+
+def test_who_waits_for_quota_is_only_warned(home, sim):
+    sim.knobs(quotas={'L-417A185B': 0})
+    assert not sim.live_instances() and home.apply(code=8)
+    said = home.apply('cluster.yaml', '--capacity-timeout', '1s', code=None)
+    assert said.code != 8 and 'Warning: the plan adds 192 vCPUs' in words(said) and sim.live_instances()
