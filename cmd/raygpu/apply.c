@@ -345,7 +345,7 @@ static void apply_work(
 
 static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 {
-	ApplyOptions options = {.destroy = destroy, .parallelism = 10};
+	ApplyOptions options = {.destroy = destroy, .parallelism = 10, .max_replacements = 3};
 	const GOptionEntry end = {NULL, 0, 0, 0, NULL, NULL, NULL};
 	const GOptionEntry entries[] = {
 		{"auto-approve", 0, 0, G_OPTION_ARG_NONE, &options.auto_approve, "do not ask",
@@ -371,6 +371,10 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		destroy ? end
 			: (GOptionEntry){"no-wait", 0, 0, G_OPTION_ARG_NONE, &options.no_wait,
 				  "do not wait for new nodes to join Ray", NULL},
+		destroy ? end
+			: (GOptionEntry){"max-replacements", 0, 0, G_OPTION_ARG_INT,
+				  &options.max_replacements,
+				  "nodes to replace that do not join Ray (default 3)", "N"},
 		end,
 	};
 	int code = EXIT_FINE;
@@ -378,9 +382,10 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		if (!change_options_check(context, &options.change)) {
 			code = EXIT_USAGE;
 		} else if (options.parallelism < 1 || options.parallelism > 256 ||
-			   options.lock_timeout_s < 0) {
+			   options.lock_timeout_s < 0 || options.max_replacements < 0) {
 			rg_diags_error(context->diags, "usage.bad-argument",
-				"--parallelism must be 1 to 256, --lock-timeout 0 or more");
+				"--parallelism must be 1 to 256, --lock-timeout and "
+				"--max-replacements 0 or more");
 			code = EXIT_USAGE;
 		} else if (options.hunt && !hunt_parse(options.hunt, &options.capacity_ms)) {
 			rg_diags_error(context->diags, "usage.bad-argument",

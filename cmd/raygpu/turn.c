@@ -176,8 +176,10 @@ static void on_look(void *data, const RgReadyEvent *event)
 static void turn_watch(
 	Context *context, const ApplyOptions *options, const Turn *turn, RgReadyOptions *ready)
 {
-	*ready = (RgReadyOptions){
-		.interrupted = signals_level, .event = on_look, .event_data = context};
+	*ready = (RgReadyOptions){.max_replacements = (unsigned)options->max_replacements,
+		.interrupted = signals_level,
+		.event = on_look,
+		.event_data = context};
 	context->session.ready = options->no_wait ? NULL : ready;
 	context->progress = rg_progress_new(
 		turn->pass->plan, context->live, &context->err, write_progress, context);

@@ -6,6 +6,7 @@
 typedef struct {
 	ChangeOptions change;
 	gboolean auto_approve, no_wait;
+	gint max_replacements; /* of nodes that do not join Ray */
 	int parallelism;
 	int lock_timeout_s;
 	char *hunt;	     /* --capacity-timeout as given, or NULL */

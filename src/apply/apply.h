@@ -31,6 +31,9 @@ typedef struct {
 	void *event_data;
 	const char *run; /* id of rg_store_begin_run */
 	const char *lineage, *commit;
+	/* set of addresses: only these, each removed and created again, whatever the plan does with
+	 * it; NULL: the plan's changes */
+	GHashTable *again;
 	const json_t *labels; /* the cluster's labels, for the marks; may be NULL */
 } RgApplyOptions;
 

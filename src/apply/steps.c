@@ -188,14 +188,38 @@ static void add_edges(Apply *apply, GHashTable *pairs)
 	}
 }
 
+/* It is there, and what is there is of no use. */
+static Pair *add_again(Apply *apply, const RgPlanChange *change)
+{
+	Pair *pair = g_new0(Pair, 1);
+	pair->remove = add_step(apply, change, STEP_REMOVE);
+	pair->make = add_step(apply, change, STEP_CREATE);
+	pair->remove->last = pair->make->first = false;
+	step_wait_for(pair->make, pair->remove);
+	return pair;
+}
+
+static Pair *add_steps(Apply *apply, const RgPlanChange *change)
+{
+	GHashTable *again = apply->options->again;
+	if (again)
+		return change->desired && g_hash_table_contains(again, change->address)
+			       ? add_again(apply, change)
+			       : NULL;
+	if (change->action == RG_ACTION_NONE || change->action == RG_ACTION_STOP)
+		return NULL;
+	return add_change(apply, change);
+}
+
 void steps_build(Apply *apply)
 {
 	g_autoptr(GHashTable) pairs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	const GPtrArray *changes = apply->plan->changes;
 	for (guint i = 0; i < changes->len; i++) {
 		const RgPlanChange *change = changes->pdata[i];
-		if (change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP)
-			g_hash_table_insert(pairs, change->address, add_change(apply, change));
+		Pair *pair = add_steps(apply, change);
+		if (pair)
+			g_hash_table_insert(pairs, change->address, pair);
 	}
 	add_edges(apply, pairs);
 }

@@ -91,6 +91,117 @@ static char *run_begin(
 	return lineage;
 }
 
+/* ---- nodes that do not join are replaced, each once in a run */
+
+/* By the plan, else by what is recorded of its other nodes: a new one has no mark yet. */
+static bool is_protected(const RgPlan *plan, const RgSnapshot *now, const char *pool)
+{
+	size_t k;
+	const json_t *name;
+	json_array_foreach (plan->protect, k, name)
+		if (g_strcmp0(json_string_value(name), pool) == 0)
+			return true;
+	for (size_t i = 0; !plan->protect && i < rg_resource_set_size(now->recorded); i++) {
+		const RgResource *record = rg_resource_set_get(now->recorded, i);
+		if (record->protect && g_strcmp0(record->group, pool) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Those whose turn it is; NULL: none. Without the head nobody joins, so it goes first, alone. What
+ * is protected stays. */
+static GHashTable *pick_again(const RgPlan *plan, const RgSnapshot *now, const RgReadyResult *ready,
+	GHashTable *replaced, unsigned most)
+{
+	g_autoptr(GHashTable) again = g_hash_table_new(g_str_hash, g_str_equal);
+	size_t i;
+	json_t *row;
+	json_array_foreach (ready->failed, i, row) {
+		const char *address = rg_json_str(row, "address", "");
+		const RgResource *record = rg_resource_set_find(now->recorded, address);
+		const char *pool = rg_json_str(row, "pool", "");
+		bool head = g_str_equal(pool, "head");
+		if (!record || is_protected(plan, now, pool) ||
+			g_hash_table_contains(replaced, address) ||
+			g_hash_table_size(replaced) + g_hash_table_size(again) >= most)
+			continue;
+		if (head)
+			g_hash_table_remove_all(again);
+		g_hash_table_add(again, record->address);
+		if (head)
+			break;
+	}
+	return g_hash_table_size(again) ? g_steal_pointer(&again) : NULL;
+}
+
+/* What the wait found of nodes that are replaced now ends no run. */
+static void warn_of_failed(const RgDiags *found, RgDiags *diags)
+{
+	for (size_t i = 0; i < rg_diags_count(found); i++) {
+		const RgDiag *from = rg_diags_get(found, i);
+		RgDiag *to = rg_diags_warning(diags, from->code, "%s", from->summary);
+		rg_diag_at(to, from->source);
+		rg_diag_address(to, from->address, from->attribute);
+		if (from->detail)
+			rg_diag_detail(to, "%s", from->detail);
+		rg_diag_hint(to, "apply replaces such nodes, each once");
+	}
+}
+
+static void add_result(RgApplyResult *sum, const RgApplyResult *more)
+{
+	sum->added += more->added;
+	sum->destroyed += more->destroyed;
+	sum->failed += more->failed;
+	sum->blocked += more->blocked;
+	sum->open += more->open;
+	sum->given_back += more->given_back;
+	sum->interrupted |= more->interrupted;
+	json_decref(more->tried);
+}
+
+/* false: not all of them came back. */
+static bool replace(RgSession *session, const RgPass *pass, const RgApplyOptions *apply,
+	const RgSnapshot *now, RgRun *run, RgDiags *diags)
+{
+	RgApplyResult more = {0};
+	bool done = rg_apply(pass->provider, session->store, now, pass->plan, apply, &more, diags);
+	add_result(&run->result, &more);
+	return done;
+}
+
+static bool run_until_joined(RgSession *session, const RgPass *pass, RgApplyOptions *apply,
+	GHashTable *failed, RgRun *run, RgDiags *diags)
+{
+	unsigned most = session->ready ? session->ready->max_replacements : 0;
+	g_autoptr(GHashTable) replaced =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (bool done = true;;) {
+		g_autoptr(RgDiags) found = rg_diags_new();
+		g_autoptr(RgSnapshot) now = NULL;
+		g_autoptr(GHashTable) again = NULL;
+		rg_ready_result_clear(&run->ready);
+		bool joined = run_wait(session, pass, failed, run, found);
+		if (!joined && done && most && !run->ready.interrupted)
+			now = rg_store_load(session->store, pass->plan->cluster, diags);
+		if (now)
+			again = pick_again(pass->plan, now, &run->ready, replaced, most);
+		if (!again) {
+			rg_diags_take_all(diags, found);
+			return joined && done;
+		}
+		warn_of_failed(found, diags);
+		GHashTableIter iter;
+		gpointer address;
+		g_hash_table_iter_init(&iter, again);
+		while (g_hash_table_iter_next(&iter, &address, NULL))
+			g_hash_table_add(replaced, g_strdup(address));
+		apply->again = again;
+		done = replace(session, pass, apply, now, run, diags);
+	}
+}
+
 bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOptions *options,
 	const json_t *who, RgRun *run, RgDiags *diags)
 {
@@ -115,7 +226,7 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 		pass->provider, session->store, pass->snapshot, plan, &apply, &run->result, diags);
 	run->moves = may_move && lacks_capacity(&run->result);
 	if (!run->result.interrupted && !run->moves)
-		done = run_wait(session, pass, failed, run, diags) && done;
+		done = run_until_joined(session, pass, &apply, failed, run, diags) && done;
 	/* a cluster that may still move is cut off by what has no known outcome */
 	bool cut_off = may_move && run->result.open;
 	run->outcome = run->moves ? "moved" : cut_off ? "interrupted" : outcome_of(run, done);

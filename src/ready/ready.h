@@ -13,6 +13,7 @@
 
 typedef struct {
 	const json_t *timeouts_s;	/* {pool: seconds}, of those that have one; may be NULL */
+	unsigned max_replacements;	/* nodes that a run may replace because they do not join */
 	GHashTable *failed;		/* addresses that are not awaited; may be NULL */
 	int (*interrupted)(void *data); /* as RgApplyOptions has it; may be NULL */
 	void *interrupted_data;

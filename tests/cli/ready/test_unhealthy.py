@@ -13,7 +13,7 @@ def cluster(home, sim):
     """serve[0] never joins, and its time is over."""
     home.write('cluster.yaml', spec(pools={'serve': 3}, pool_extra=', ready_timeout: 1'))
     sim.knobs(node_faults=[{'how': 'retry', 'type': 'g4dn*', 'count': 1, 'step': 'gpus'}])
-    home.apply(code=3)
+    home.apply('cluster.yaml', '--max-replacements', '0', code=3)
     return home
 
 

@@ -9,6 +9,8 @@ import pytest
 from program import ROOT, spec
 
 POOL = 'aws.instance.serve'
+# what does not join stays
+KEPT = ('cluster.yaml', '--max-replacements', '0')
 STEPS = ['docker', 'driver', 'gpus', 'identity', 'pull', 'token', 'ray']
 
 
@@ -87,7 +89,7 @@ def test_nothing_is_waited_for_when_it_is_destroyed(home, sim):
 def test_a_node_that_gives_up_is_named_with_its_step(step, home, sim):
     write(home, timeout=4)
     break_node(sim, 'fail', step=step, reason=f'no {step} here')
-    result = home.apply(code=3)
+    result = home.apply(*KEPT, code=3)
     assert f'Error: {POOL}[0] did not join Ray: step {step} failed: no {step} here' in ' '.join(result.err.split())
     assert '[ready.failed]' in result.err and f'raygpu: no {step} here\n' in result.err, 'the last lines'
     assert 'Apply incomplete. Resources: 6 added' in result.out
@@ -105,11 +107,11 @@ def test_a_node_that_gives_up_is_named_with_its_step(step, home, sim):
 def test_a_node_is_waited_for_until_its_time_is_over(how, said, home, sim):
     write(home, timeout=1)
     break_node(sim, how, step='pull')
-    result = home.apply(code=3)
+    result = home.apply(*KEPT, code=3)
     assert f'{POOL}[0] did not join Ray: {said} [ready.timeout]' in ' '.join(result.err.split())
     assert 'Linux version 6.1.0' in result.err, 'the last lines'
     before = looks(sim)
-    again = home.apply(code=3)
+    again = home.apply(*KEPT, code=3)
     assert 'No changes.' in again.out and said in ' '.join(again.err.split())
     assert looks(sim) - before == 2, 'after its time one look is enough: the head and the node'
 
@@ -117,7 +119,7 @@ def test_a_node_is_waited_for_until_its_time_is_over(how, said, home, sim):
 def test_a_node_that_joins_late_is_taken(home, sim):
     write(home, timeout=1, head='m5.2xlarge, ready_timeout: 1')
     sim.knobs(join_ms=60000)
-    head_too = home.apply(code=3)
+    head_too = home.apply(*KEPT, code=3)
     assert 'aws.instance.head did not join' in ' '.join(head_too.err.split())
     sim.knobs(join_ms=0)
     assert home.apply().err == 'Ray: head 1 of 1 joined, serve 2 of 2 joined\n'
@@ -128,7 +130,7 @@ def test_without_a_head_nobody_else_is_waited_for(home, sim):
     write(home, nodes=3)
     break_node(sim, 'fail', type='m5*', step='docker', reason='no docker on this image')
     started = time.monotonic()
-    result = home.apply(code=3)
+    result = home.apply(*KEPT, code=3)
     assert time.monotonic() - started < 20
     text = ' '.join(result.err.split())
     assert 'aws.instance.head did not join Ray: step docker failed: no docker on this image' in text
@@ -138,7 +140,7 @@ def test_without_a_head_nobody_else_is_waited_for(home, sim):
 def test_many_failures_of_one_kind_are_one_message(home, sim):
     write(home, nodes=12, timeout=4)
     break_node(sim, 'fail', count=11, step='gpus', reason='nvidia-smi shows 0 GPUs of 1')
-    result = home.apply('cluster.yaml', '--json', code=3)
+    result = home.apply(*KEPT, '--json', code=3)
     document = result.json()
     jsonschema.Draft202012Validator(json.loads((ROOT / 'schemas/apply.schema.json').read_text())).validate(document)
     cluster, = document['clusters']
@@ -155,7 +157,7 @@ def test_a_saved_plan_has_the_timeouts(home, sim):
     write(home, timeout=1)
     break_node(sim, 'silent')
     home.run('plan', 'cluster.yaml', '--out', 'plan.json')
-    result = home.run('apply', 'plan.json', code=3)
+    result = home.run('apply', 'plan.json', *KEPT[1:], code=3)
     assert 'within 1 seconds' in ' '.join(result.err.split())
 
 
