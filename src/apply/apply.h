@@ -34,6 +34,8 @@ typedef struct {
 	/* set of addresses: only these, each removed and created again, whatever the plan does with
 	 * it; NULL: the plan's changes */
 	GHashTable *again;
+	/* sets of addresses: of the plan's changes only these; all but these. NULL: all */
+	GHashTable *only, *later;
 	const json_t *labels; /* the cluster's labels, for the marks; may be NULL */
 } RgApplyOptions;
 

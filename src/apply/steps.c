@@ -206,7 +206,10 @@ static Pair *add_steps(Apply *apply, const RgPlanChange *change)
 		return change->desired && g_hash_table_contains(again, change->address)
 			       ? add_again(apply, change)
 			       : NULL;
-	if (change->action == RG_ACTION_NONE || change->action == RG_ACTION_STOP)
+	GHashTable *only = apply->options->only, *later = apply->options->later;
+	if (change->action == RG_ACTION_NONE || change->action == RG_ACTION_STOP ||
+		(only && !g_hash_table_contains(only, change->address)) ||
+		(later && g_hash_table_contains(later, change->address)))
 		return NULL;
 	return add_change(apply, change);
 }

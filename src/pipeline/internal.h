@@ -113,6 +113,14 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 /* The pools that the state must protect; NULL if there are and were none. *changes: the differences
  * from the current state (RgPlan.protection), or NULL. */
 json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes);
+/* rounds.c: GHashTable* {address: pool} of each round after the first; all of their addresses. */
+GPtrArray *pass_rounds(const RgPlan *plan);
+GHashTable *pass_rounds_all(const GPtrArray *rounds);
+/* Before round `from`: takes pools out of it and the later ones of which `failed` has a node or one
+ * did not join. false: there are such, and a diagnostic for each. */
+bool pass_rounds_go_on(const RgPlan *plan, const GPtrArray *rounds, guint from, GHashTable *failed,
+	const RgReadyResult *ready, RgDiags *diags);
+
 /* notices.c: plan.head-replaced, plan.renamed-pool and plan.image-deprecated, for a finished plan.
  */
 void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags);

@@ -202,6 +202,49 @@ static bool run_until_joined(RgSession *session, const RgPass *pass, RgApplyOpti
 	}
 }
 
+/* The rounds after the first one. */
+static bool run_rounds(RgSession *session, const RgPass *pass, RgApplyOptions *apply,
+	const GPtrArray *rounds, GHashTable *failed, RgRun *run, RgDiags *diags)
+{
+	bool done = true;
+	apply->later = NULL;
+	for (guint i = 0; i < rounds->len; i++) {
+		GHashTable *round = rounds->pdata[i];
+		if (run->result.interrupted || run->ready.interrupted)
+			return false;
+		done = pass_rounds_go_on(pass->plan, rounds, i, failed, &run->ready, diags) && done;
+		if (!g_hash_table_size(round))
+			continue;
+		g_autoptr(RgSnapshot) now =
+			rg_store_load(session->store, pass->plan->cluster, diags);
+		if (!now)
+			return false;
+		apply->again = NULL;
+		apply->only = round;
+		done = replace(session, pass, apply, now, run, diags) && done;
+		done = run_until_joined(session, pass, apply, failed, run, diags) && done;
+	}
+	return done;
+}
+
+static bool carry_out(RgSession *session, const RgPass *pass, RgApplyOptions *apply, bool may_move,
+	RgRun *run, RgDiags *diags)
+{
+	GHashTable *failed = ((const Watch *)apply->event_data)->failed;
+	g_autoptr(GPtrArray) rounds = pass_rounds(pass->plan);
+	g_autoptr(GHashTable) later = pass_rounds_all(rounds);
+	apply->later = session->ready ? later : NULL;
+	bool done = rg_apply(pass->provider, session->store, pass->snapshot, pass->plan, apply,
+		&run->result, diags);
+	run->moves = may_move && lacks_capacity(&run->result);
+	if (run->result.interrupted || run->moves)
+		return false;
+	done = run_until_joined(session, pass, apply, failed, run, diags) && done;
+	if (session->ready)
+		done = run_rounds(session, pass, apply, rounds, failed, run, diags) && done;
+	return done;
+}
+
 bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOptions *options,
 	const json_t *who, RgRun *run, RgDiags *diags)
 {
@@ -222,11 +265,7 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	bool may_move = pass_may_move(session, pass, diags);
 	if (may_move) /* the other places are tried first */
 		apply.capacity_ms = 0;
-	bool done = rg_apply(
-		pass->provider, session->store, pass->snapshot, plan, &apply, &run->result, diags);
-	run->moves = may_move && lacks_capacity(&run->result);
-	if (!run->result.interrupted && !run->moves)
-		done = run_until_joined(session, pass, &apply, failed, run, diags) && done;
+	bool done = carry_out(session, pass, &apply, may_move, run, diags);
 	/* a cluster that may still move is cut off by what has no known outcome */
 	bool cut_off = may_move && run->result.open;
 	run->outcome = run->moves ? "moved" : cut_off ? "interrupted" : outcome_of(run, done);

@@ -61,3 +61,19 @@ def test_without_the_head_only_the_head_is_replaced(sim, home):
     break_nodes(sim, type='m5*')
     home.apply()
     assert len(pool(sim, 'head')) == 1 and len(pool(sim)) == 2 and len(sim.live_instances()) == 3
+
+
+def test_a_pool_is_replaced_until_a_new_node_does_not_join(sim, home):
+    write(home, 3)
+    home.apply()
+    old = set(pool(sim))
+    write(home, 3, ', disk: {size: 120GB}')
+    break_nodes(sim, count=50)
+    result = home.apply('cluster.yaml', '--max-replacements', '1', code=3)
+    assert '2 nodes of pool serve not replaced, because a new one did not join Ray' in ' '.join(result.err.split())
+    assert len(old & set(pool(sim))) == 2 and len(pool(sim)) == 3
+    sim.knobs(node_faults=[])
+    home.apply('cluster.yaml', '--max-replacements', '3')
+    home.apply()
+    assert not old & set(pool(sim)) and len(pool(sim)) == 3
+    assert 'No changes.' in home.run('plan', 'cluster.yaml', '--no-settle').out
