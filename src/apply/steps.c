@@ -188,7 +188,7 @@ static void add_edges(Apply *apply, GHashTable *pairs)
 	}
 }
 
-/* It is there, and what is there is of no use. */
+/* It is there, but it did not join Ray. */
 static Pair *add_again(Apply *apply, const RgPlanChange *change)
 {
 	Pair *pair = g_new0(Pair, 1);
