@@ -29,6 +29,19 @@ static GHashTable *round_of(GPtrArray *rounds, guint i)
 	return rounds->pdata[i];
 }
 
+/* What leaves without being a node, which those of later rounds may still use: it goes last. */
+static char no_pool[] = "";
+
+static void put_last(const RgPlan *plan, GPtrArray *rounds)
+{
+	for (guint i = 0; rounds->len && i < plan->changes->len; i++) {
+		RgPlanChange *change = plan->changes->pdata[i];
+		if (change->action == RG_ACTION_DELETE && change->index < 0)
+			g_hash_table_insert(
+				rounds->pdata[rounds->len - 1], change->address, no_pool);
+	}
+}
+
 GPtrArray *pass_rounds(const RgPlan *plan)
 {
 	GPtrArray *rounds = g_ptr_array_new_with_free_func((GDestroyNotify)g_hash_table_unref);
@@ -44,6 +57,7 @@ GPtrArray *pass_rounds(const RgPlan *plan)
 				round_of(rounds, k / together - 1), change->address, change->group);
 		}
 	}
+	put_last(plan, rounds);
 	return rounds;
 }
 
@@ -113,5 +127,7 @@ bool pass_rounds_go_on(const RgPlan *plan, const GPtrArray *rounds, guint from, 
 		rg_diag_hint(diag, "the old nodes stay as they were; run apply again when the "
 				   "cause is removed");
 	}
+	if (!all)
+		drop_pool(rounds, from, no_pool);
 	return all;
 }
