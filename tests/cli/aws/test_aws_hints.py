@@ -31,7 +31,8 @@ def test_every_code_has_a_hint():
                                      'the created resources are kept and recorded'),
 ])
 def test_a_refused_launch_says_what_to_do(sim, home, code, hint):
-    sim.fault(action='RunInstances', when='before', status=400, code=code, message='No more for you.')
+    sim.fault(action='RunInstances', when='before', status=400, code=code, message='No more for you.',
+              count=1000)
     said = home.apply(code=None)
     assert said.code in (3, 8), said
     assert hint in words(said.err), said

@@ -150,8 +150,8 @@ def test_a_limit_below_the_price_of_the_day(sim, home):
 def test_spot_has_a_quota_of_its_own(sim, home):
     """L-3819A6DF: vCPUs of G and VT on spot; g4dn.xlarge has 4."""
     sim.knobs(quotas={'L-3819A6DF': 0})
-    assert '"All G and VT Spot Instance Requests" of 0' in ' '.join(home.apply(code=8).err.split())
-    said = home.apply('cluster.yaml', '--skip-preflight', code=3)
+    said = home.apply(code=3)
+    assert '"All G and VT Spot Instance Requests" of 0' in ' '.join(said.err.split())
     assert 'MaxSpotInstanceCountExceeded' in said.err and 'All Spot Instance Requests of this family' in said.err
     assert pool(sim) == [] and len(pool(sim, 'head')) == 1
     sim.knobs(quotas={'L-3819A6DF': 8})
