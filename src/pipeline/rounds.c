@@ -122,8 +122,9 @@ bool pass_rounds_go_on(const RgPlan *plan, const GPtrArray *rounds, guint from, 
 			continue;
 		all = false;
 		RgDiag *diag = rg_diags_error(diags, "apply.blocked",
-			"%u node%s of pool %s not replaced, because a new one did not join Ray", n,
-			n == 1 ? "" : "s", pool);
+			"%u node%s of pool %s not replaced, because a new one failed or did not "
+			"join Ray",
+			n, n == 1 ? "" : "s", pool);
 		rg_diag_hint(diag, "the old nodes stay as they were; run apply again when the "
 				   "cause is removed");
 	}
