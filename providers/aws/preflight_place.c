@@ -1,6 +1,7 @@
 /* Instance types in their zones, and the images that nodes boot from. */
 #include "aws/form.h"
 #include "aws/preflight.h"
+#include "aws/resolve.h"
 #include <string.h>
 
 static const AwsShape vcpu_members[] = {{"defaultVCpus"}, {0}};
@@ -12,13 +13,6 @@ static const AwsShape type_set[] = {{"item", type_members, AWS_RECORD}, {0}};
 static const AwsShape types_members[] = {
 	{"instanceTypeSet", type_set, AWS_DROP}, {"nextToken"}, {0}};
 static const AwsShape describe_types = {"DescribeInstanceTypesResponse", types_members};
-
-static const AwsShape offering_members[] = {{"instanceType"}, {"location"}, {0}};
-static const AwsShape offering_set[] = {{"item", offering_members, AWS_RECORD}, {0}};
-static const AwsShape offerings_members[] = {
-	{"instanceTypeOfferingSet", offering_set, AWS_DROP}, {"nextToken"}, {0}};
-static const AwsShape describe_offerings = {
-	"DescribeInstanceTypeOfferingsResponse", offerings_members};
 
 static const AwsShape ebs_members[] = {{"volumeSize"}, {0}};
 static const AwsShape device_members[] = {{"deviceName"}, {"ebs", ebs_members}, {0}};
@@ -54,7 +48,7 @@ void aws_ask_places(AwsPreflight *preflight)
 	preflight->types = ask_about(preflight, "instance_type", "instance-type",
 		"DescribeInstanceTypes", &describe_types, json_object(), "instance types");
 	preflight->offerings = ask_about(preflight, "instance_type", "instance-type",
-		"DescribeInstanceTypeOfferings", &describe_offerings,
+		"DescribeInstanceTypeOfferings", &aws_describe_offerings,
 		json_pack("{s:s, s:i}", "LocationType", "availability-zone", "MaxResults", 1000),
 		"the zones of instance types");
 	preflight->images = ask_about(preflight, "image_id", "image-id", "DescribeImages",

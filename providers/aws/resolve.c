@@ -39,7 +39,7 @@ static const AwsShape offering_members[] = {{"instanceType"}, {"location"}, {0}}
 static const AwsShape offering_set[] = {{"item", offering_members, AWS_RECORD}, {0}};
 static const AwsShape offerings_members[] = {
 	{"instanceTypeOfferingSet", offering_set, AWS_DROP}, {"nextToken"}, {0}};
-static const AwsShape describe_offerings = {
+const AwsShape aws_describe_offerings = {
 	"DescribeInstanceTypeOfferingsResponse", offerings_members};
 
 static void collect(void *data, const json_t *record)
@@ -267,7 +267,7 @@ static void ask_offerings(const json_t *types, GPtrArray *questions)
 		json_t *params = json_pack(
 			"{s:s, s:i}", "LocationType", "availability-zone", "MaxResults", 1000);
 		aws_form_filter(params, "instance-type", chunk, count);
-		aws_ask(questions, "DescribeInstanceTypeOfferings", &describe_offerings, params,
+		aws_ask(questions, "DescribeInstanceTypeOfferings", &aws_describe_offerings, params,
 			NULL);
 	}
 }

@@ -11,6 +11,9 @@ typedef struct {
 	json_t *records; /* of the answer */
 } AwsQuestion;
 
+/* of DescribeInstanceTypeOfferings: records with instanceType and location */
+extern const AwsShape aws_describe_offerings;
+
 /* Adds a question, owned by the array; steals params. `origin` must live as long. */
 AwsQuestion *aws_ask(GPtrArray *questions, const char *action, const AwsShape *shape,
 	json_t *params, const char *origin);

@@ -91,12 +91,11 @@ static size_t batch_max(Apply *apply, const Step *step)
 							  : kind->batch_remove);
 }
 
-static gint by_index(gconstpointer a, gconstpointer b)
+gint steps_by_index(gconstpointer a, gconstpointer b)
 {
-	const Step *const *left = a, *const *right = b;
-	return (*left)->change->index < (*right)->change->index
-		       ? -1
-		       : (*left)->change->index > (*right)->change->index;
+	int64_t left = (*(const Step *const *)a)->change->index;
+	int64_t right = (*(const Step *const *)b)->change->index;
+	return (left > right) - (left < right);
 }
 
 /* Removes the sent steps and sorts the rest by index. */
@@ -106,7 +105,7 @@ static void group_sort(Group *group)
 		return;
 	g_ptr_array_remove_range(group->steps, 0, group->next);
 	group->next = 0;
-	g_ptr_array_sort(group->steps, by_index);
+	g_ptr_array_sort(group->steps, steps_by_index);
 	group->sorted = true;
 }
 

@@ -199,6 +199,7 @@ bool candidates_end(const Apply *apply, const Step *step);
 char *candidates_tried(const Apply *apply, const char *pool);
 
 /* batch.c: ready steps, those of one call together */
+gint steps_by_index(gconstpointer a, gconstpointer b); /* of arrays of Step* */
 void batches_add(Apply *apply, Step *step);
 /* Takes a ready step out again. */
 void batches_drop(Apply *apply, Step *step);

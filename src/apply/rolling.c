@@ -21,18 +21,11 @@ static Rolling *rolling_for(Apply *apply, const char *name)
 	return NULL;
 }
 
-static gint by_index(gconstpointer a, gconstpointer b)
-{
-	int64_t left = (*(const Step *const *)a)->change->index;
-	int64_t right = (*(const Step *const *)b)->change->index;
-	return (left > right) - (left < right);
-}
-
 static void order(gpointer data, G_GNUC_UNUSED gpointer user)
 {
 	Rolling *rolling = data;
 	GPtrArray *firsts = rolling->firsts;
-	g_ptr_array_sort(firsts, by_index);
+	g_ptr_array_sort(firsts, steps_by_index);
 	guint together = MAX(rolling->pool->max_unavailable, rolling->pool->max_surge);
 	for (guint i = together; i < firsts->len; i++) {
 		const Step *before = firsts->pdata[i - together];

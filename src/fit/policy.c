@@ -262,17 +262,23 @@ static bool check_one(Check *check)
 	return check->good;
 }
 
+static Check check_new(
+	const RgCluster *cluster, const RgShapes *shapes, const RgLimits *limits, RgDiags *diags)
+{
+	return (Check){.cluster = cluster,
+		.shapes = shapes,
+		.limits = limits,
+		.policy = json_object_get(limits->view, "policy"),
+		.diags = diags,
+		.good = true};
+}
+
 bool rg_fit_check_policy(const RgCluster *cluster, const RgShapes *shapes, const RgLimits *limits,
 	size_t n, RgDiags *diags)
 {
 	bool good = true;
 	for (size_t i = 0; i < n; i++) {
-		Check check = {.cluster = cluster,
-			.shapes = shapes,
-			.limits = &limits[i],
-			.policy = json_object_get(limits[i].view, "policy"),
-			.diags = diags,
-			.good = true};
+		Check check = check_new(cluster, shapes, &limits[i], diags);
 		if (check.policy)
 			good = check_one(&check) && good;
 	}
@@ -284,12 +290,7 @@ bool rg_fit_policy_admits(const RgCluster *cluster, const RgShapes *shapes, cons
 {
 	bool good = true;
 	for (size_t i = 0; i < n; i++) {
-		Check check = {.cluster = cluster,
-			.shapes = shapes,
-			.limits = &limits[i],
-			.policy = json_object_get(limits[i].view, "policy"),
-			.diags = diags,
-			.good = true};
+		Check check = check_new(cluster, shapes, &limits[i], diags);
 		if (check.policy)
 			check_pool(&check, shape);
 		good &= check.good;

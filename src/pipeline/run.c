@@ -158,6 +158,10 @@ static void add_result(RgApplyResult *sum, const RgApplyResult *more)
 	sum->open += more->open;
 	sum->given_back += more->given_back;
 	sum->interrupted |= more->interrupted;
+	if (sum->tried && more->tried)
+		json_array_extend(sum->tried, more->tried);
+	else if (!sum->tried)
+		sum->tried = json_incref(more->tried);
 	json_decref(more->tried);
 }
 

@@ -15,15 +15,13 @@ static bool get_service_quota(RgSimCall *call)
 	const json_t *limit = json_object_get(json_object_get(call->sim->knobs, "quotas"), code);
 	g_autofree char *arn = g_strdup_printf(
 		"arn:aws:servicequotas:%s:" EC2_ACCOUNT ":ec2/%s", call->place->name, code);
-	json_auto_t *answer = json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:f, s:s, s:b, s:b, s:s}}",
+	json_t *answer = json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:f, s:s, s:b, s:b, s:s}}",
 		"Quota", "ServiceCode", "ec2", "ServiceName",
 		"Amazon Elastic Compute Cloud (Amazon EC2)", "QuotaArn", arn, "QuotaCode", code,
 		"QuotaName", name, "Value", limit ? (double)json_integer_value(limit) : AMPLE_VCPUS,
 		"Unit", "None", "Adjustable", 1, "GlobalQuota", 0, "QuotaAppliedAtLevel",
 		"ACCOUNT");
-	g_autofree char *text = json_dumps(answer, JSON_COMPACT);
-	g_string_append(call->body, text);
-	return true;
+	return ec2_json_answer(call, answer);
 }
 
 /* A profile and its role, of one name. */

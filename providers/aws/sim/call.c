@@ -172,3 +172,11 @@ void ec2_token_store(RgSimCall *call, const char *zone, json_t *ids, json_t *ans
 		json_object_set(doc, "answer", answer);
 	rg_sim_put(call->place, EC2_TOKEN, doc);
 }
+
+bool ec2_json_answer(RgSimCall *call, json_t *reply)
+{
+	g_autofree char *text = json_dumps(reply, JSON_COMPACT);
+	g_string_append(call->body, text);
+	json_decref(reply);
+	return true;
+}

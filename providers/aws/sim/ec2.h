@@ -116,6 +116,8 @@ bool ec2_requests_is_path(const json_t *value);
 
 /* Each ends the call with an error and returns false. */
 bool ec2_fail_missing(RgSimCall *call, const char *parameter);
+/* Answers in JSON, as services other than EC2 do. Takes the reply over; true. */
+bool ec2_json_answer(RgSimCall *call, json_t *reply);
 bool ec2_fail_value(RgSimCall *call, const char *parameter, const char *value);
 bool ec2_fail_malformed(RgSimCall *call, unsigned kind, const char *id);
 /* `ids`: one or more, as the text must list them. */

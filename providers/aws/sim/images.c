@@ -153,21 +153,13 @@ static json_t *parameter_find(const RgSimCall *call, const char *name)
 		   : public_parameter(call, name);
 }
 
-static bool parameter_answer(RgSimCall *call, json_t *reply)
-{
-	g_autofree char *text = json_dumps(reply, JSON_COMPACT);
-	g_string_append(call->body, text);
-	json_decref(reply);
-	return true;
-}
-
 static bool get_parameter(RgSimCall *call)
 {
 	const char *name = call_str(call, "Name");
 	json_t *parameter = parameter_find(call, name);
 	if (!parameter)
 		return rg_sim_fail(call, 400, "ParameterNotFound", "Parameter %s not found.", name);
-	return parameter_answer(call, json_pack("{s:o}", "Parameter", parameter));
+	return ec2_json_answer(call, json_pack("{s:o}", "Parameter", parameter));
 }
 
 static bool get_parameters(RgSimCall *call)
@@ -183,7 +175,7 @@ static bool get_parameters(RgSimCall *call)
 		else
 			json_array_append_new(invalid, json_string(name));
 	}
-	return parameter_answer(
+	return ec2_json_answer(
 		call, json_pack("{s:o, s:o}", "Parameters", found, "InvalidParameters", invalid));
 }
 

@@ -35,14 +35,6 @@ static bool token_is_good(const RgSim *sim, const char *purpose, const char *tok
 	       g_ascii_strtoll(parts[1], NULL, 10) > sim->now_ms / 1000;
 }
 
-static bool sso_answer(RgSimCall *call, json_t *reply)
-{
-	g_autofree char *text = json_dumps(reply, JSON_COMPACT);
-	g_string_append(call->body, text);
-	json_decref(reply);
-	return true;
-}
-
 static bool get_role_credentials(RgSimCall *call)
 {
 	if (!token_is_good(call->sim, "access", call_str(call, "accessToken")))
@@ -63,7 +55,7 @@ static bool get_role_credentials(RgSimCall *call)
 		session.access_key, "secretAccessKey", session.secret, "sessionToken",
 		session.token, "expiration", (json_int_t)session.expires_s * 1000);
 	ec2_session_clear(&session);
-	return sso_answer(call, reply);
+	return ec2_json_answer(call, reply);
 }
 
 static bool create_token(RgSimCall *call)
@@ -78,7 +70,7 @@ static bool create_token(RgSimCall *call)
 	gint64 now_s = call->sim->now_ms / 1000;
 	g_autofree char *access = token_mint(call->sim, "access", now_s + TOKEN_S);
 	g_autofree char *refresh = token_mint(call->sim, "refresh", now_s + 24 * TOKEN_S);
-	return sso_answer(
+	return ec2_json_answer(
 		call, json_pack("{s:s, s:s, s:i, s:s}", "accessToken", access, "tokenType",
 			      "Bearer", "expiresIn", TOKEN_S, "refreshToken", refresh));
 }
